@@ -19,19 +19,19 @@ pub struct Forebay {
 
 impl Forebay {
     /// Copies `program` to the scratch directory.
-    pub fn pin(program: &Path, ground: &Ground, shim: bool) -> Result<Self> {
+    pub fn pin_binary(program: &Path, ground: &Ground, shim: bool) -> Result<Self> {
         if !program.is_file() {
             let where_ = program.display();
             let next = "cargo build --release -p forebay, or --forebay PATH";
             return Err(Error::new(Kind::Usage, format!("no binary at {where_}; next: {next}")));
         }
-        let bytes = std::fs::read(program).during("read", program)?;
+        let bytes = std::fs::read(program).with_context("read", program)?;
         let build = format!("{:016x}", fnv64(&bytes));
-        Ok(Self { program: ground.pin(program, "forebay")?, build, shim })
+        Ok(Self { program: ground.copy_program(program, "forebay")?, build, shim })
     }
 
     /// The words that go before a command, with more options of the run; none for a bare run.
-    pub fn prefix(&self, arm: Arm, options: &[OsString], run_file: &Path) -> Vec<OsString> {
+    pub fn command_prefix(&self, arm: Arm, options: &[OsString], run_file: &Path) -> Vec<OsString> {
         let mut words: Vec<OsString> = Vec::new();
         if arm == Arm::Bare {
             return words;
@@ -49,12 +49,12 @@ impl Forebay {
 
 /// Options under which all files are packed in `tier`; what they name is written to `scratch`.
 /// Packed files stay for the next run: bringing them home is not what is measured.
-pub fn packed(tier: &Path, scratch: &Path) -> Result<Vec<OsString>> {
+pub fn packed_options(tier: &Path, scratch: &Path) -> Result<Vec<OsString>> {
     let (site, rules) = (scratch.join("site.toml"), scratch.join("rules.toml"));
     let path = tier.display();
     let tiers = format!("[tier.log]\npath = \"{path}\"\nreach = \"node\"\n");
-    std::fs::write(&site, tiers).during("write", &site)?;
+    std::fs::write(&site, tiers).with_context("write", &site)?;
     let rule = "[[rule]]\nmatch = \"**\"\nhome = \"log\"\nlayout = \"packed\"\nafter = \"keep\"\n";
-    std::fs::write(&rules, rule).during("write", &rules)?;
+    std::fs::write(&rules, rule).with_context("write", &rules)?;
     Ok(vec!["--site".into(), site.into(), "--rules".into(), rules.into()])
 }

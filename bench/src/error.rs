@@ -37,7 +37,7 @@ impl Error {
     }
 
     /// A workload's own check failed.
-    pub fn wrong(message: impl Into<String>) -> Self {
+    pub fn check_failed(message: impl Into<String>) -> Self {
         Self::new(Kind::Wrong, message)
     }
 
@@ -75,11 +75,11 @@ impl From<rustix::io::Errno> for Error {
 /// Says what was being done, and to which file, when an error came.
 pub trait During<T> {
     /// Puts `what` and `path` before the cause.
-    fn during(self, what: &str, path: &Path) -> Result<T>;
+    fn with_context(self, what: &str, path: &Path) -> Result<T>;
 }
 
 impl<T, E: Into<Error>> During<T> for std::result::Result<T, E> {
-    fn during(self, what: &str, path: &Path) -> Result<T> {
+    fn with_context(self, what: &str, path: &Path) -> Result<T> {
         self.map_err(|source| {
             let source = source.into();
             let message = format!("{what} {}: {}", path.display(), source.message);

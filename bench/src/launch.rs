@@ -63,54 +63,62 @@ pub fn adopt_orphans() -> Result<()> {
 
 impl Launch {
     /// Runs it to the end; an error only if it could not be run, was too slow, or a signal came.
-    pub fn run(&self) -> Result<Ended> {
-        interrupt::check()?;
-        let mut command = self.command()?;
-        let (load1, busy, cpu) = (machine::load1(), machine::busy_s(), machine::children_cpu_s());
+    pub fn run_to_end(&self) -> Result<Ended> {
+        interrupt::check_interrupt()?;
+        let mut command = self.build_command()?;
+        let (load1, busy, cpu) =
+            (machine::load_average(), machine::cpu_busy_seconds(), machine::children_cpu_seconds());
         let start = Instant::now();
-        let mut child = command.spawn().during("start", &PathBuf::from(&self.words[0]))?;
-        let waited = self.wait(&mut child, start);
+        let mut child = command.spawn().with_context("start", &PathBuf::from(&self.words[0]))?;
+        let waited = self.wait_for_exit(&mut child, start);
         let wall_s = start.elapsed().as_secs_f64();
         if waited.is_err() {
-            end_all(&child);
+            terminate_all(&child);
         }
         let status = child.wait()?;
-        let all_gone = reap(LINGER);
+        let all_gone = reap_children(LINGER);
         let linger_s = start.elapsed().as_secs_f64() - wall_s;
         waited?;
         if !all_gone {
-            end_descendants();
-            reap(Duration::from_secs(5));
-            return Err(Error::wrong(format!("{:?} left processes behind for 60 s", self.words)));
+            kill_descendants();
+            reap_children(Duration::from_secs(5));
+            return Err(Error::check_failed(format!(
+                "{:?} left processes behind for 60 s",
+                self.words
+            )));
         }
-        let cpu_s = machine::children_cpu_s() - cpu;
-        let others = machine::busy_s() - busy - cpu_s;
+        let cpu_s = machine::children_cpu_seconds() - cpu;
+        let others = machine::cpu_busy_seconds() - busy - cpu_s;
         let whole_s = wall_s + linger_s;
         let foreign_cores = (whole_s >= SHORTEST_S).then(|| (others / whole_s).max(0.0));
-        Ok(Ended { status: code(status), wall_s, cpu_s, linger_s, load1, foreign_cores })
+        Ok(Ended { status: exit_status(status), wall_s, cpu_s, linger_s, load1, foreign_cores })
     }
 
     /// Runs it and expects status 0; the message shows the end of its output.
-    pub fn succeed(&self) -> Result<Ended> {
-        let ended = self.run()?;
+    pub fn run_expecting_success(&self) -> Result<Ended> {
+        let ended = self.run_to_end()?;
         if ended.status == 0 {
             return Ok(ended);
         }
         let words: Vec<_> = self.words.iter().map(|word| word.to_string_lossy()).collect();
         let status = ended.status;
-        Err(Error::wrong(format!("{}: status {status}\n{}", words.join(" "), self.tail())))
+        Err(Error::check_failed(format!(
+            "{}: status {status}\n{}",
+            words.join(" "),
+            self.output_tail()
+        )))
     }
 
     /// The last lines of its output.
-    pub fn tail(&self) -> String {
+    pub fn output_tail(&self) -> String {
         let bytes = std::fs::read(&self.log).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         let lines: Vec<_> = text.lines().collect();
         lines[lines.len().saturating_sub(15)..].join("\n")
     }
 
-    fn command(&self) -> Result<Command> {
-        let log = std::fs::File::create(&self.log).during("create", &self.log)?;
+    fn build_command(&self) -> Result<Command> {
+        let log = std::fs::File::create(&self.log).with_context("create", &self.log)?;
         let mut command = Command::new(&self.words[0]);
         command.args(&self.words[1..]).current_dir(&self.dir).process_group(0);
         command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
@@ -122,8 +130,8 @@ impl Launch {
         Ok(command)
     }
 
-    fn wait(&self, child: &mut Child, start: Instant) -> Result<()> {
-        let pidfd = rustix::process::pidfd_open(pid_of(child), PidfdFlags::empty())?;
+    fn wait_for_exit(&self, child: &mut Child, start: Instant) -> Result<()> {
+        let pidfd = rustix::process::pidfd_open(child_pid(child), PidfdFlags::empty())?;
         let slice = rustix::time::Timespec { tv_sec: 1, tv_nsec: 0 };
         loop {
             let mut fds = [PollFd::new(&pidfd, PollFlags::IN)];
@@ -132,7 +140,7 @@ impl Launch {
                 Ok(_) => return Ok(()),
                 Err(other) => return Err(other.into()),
             }
-            interrupt::check()?;
+            interrupt::check_interrupt()?;
             if start.elapsed().as_secs() >= self.limit_s {
                 let words = format!("{:?}", self.words);
                 let limit_s = self.limit_s;
@@ -142,16 +150,16 @@ impl Launch {
     }
 }
 
-fn pid_of(child: &Child) -> Pid {
+fn child_pid(child: &Child) -> Pid {
     Pid::from_child(child)
 }
 
-fn code(status: ExitStatus) -> i32 {
+fn exit_status(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
 }
 
 /// Waits for every child; false if some are still there after `limit`.
-fn reap(limit: Duration) -> bool {
+fn reap_children(limit: Duration) -> bool {
     let start = Instant::now();
     loop {
         match rustix::process::wait(WaitOptions::NOHANG) {
@@ -159,29 +167,31 @@ fn reap(limit: Duration) -> bool {
             Ok(Some(_)) | Err(_) => {}
             Ok(None) => std::thread::sleep(Duration::from_millis(1)),
         }
-        if start.elapsed() >= limit || (interrupt::asked() && start.elapsed().as_secs() >= 5) {
+        if start.elapsed() >= limit
+            || (interrupt::is_interrupted() && start.elapsed().as_secs() >= 5)
+        {
             return false;
         }
     }
 }
 
 /// Asks the group of `child` to end, and after ten seconds ends whatever is left.
-fn end_all(child: &Child) {
+fn terminate_all(child: &Child) {
     // A group that is already gone is what we want.
-    let _ = rustix::process::kill_process_group(pid_of(child), Signal::TERM);
+    let _ = rustix::process::kill_process_group(child_pid(child), Signal::TERM);
     let start = Instant::now();
-    while start.elapsed().as_secs() < 10 && !descendants(std::process::id()).is_empty() {
-        let all_ended = descendants(std::process::id()).iter().all(|pid| is_zombie(*pid));
+    while start.elapsed().as_secs() < 10 && !list_descendants(std::process::id()).is_empty() {
+        let all_ended = list_descendants(std::process::id()).iter().all(|pid| is_zombie(*pid));
         if all_ended {
             return;
         }
         std::thread::sleep(Duration::from_millis(50));
     }
-    end_descendants();
+    kill_descendants();
 }
 
-fn end_descendants() {
-    for pid in descendants(std::process::id()) {
+fn kill_descendants() {
+    for pid in list_descendants(std::process::id()) {
         if let Some(pid) = Pid::from_raw(pid as i32) {
             // It may have ended since it was listed.
             let _ = rustix::process::kill_process(pid, Signal::KILL);
@@ -195,13 +205,13 @@ fn is_zombie(pid: u32) -> bool {
 }
 
 /// Children, their children, and so on.
-fn descendants(pid: u32) -> Vec<u32> {
+fn list_descendants(pid: u32) -> Vec<u32> {
     let path = format!("/proc/{pid}/task/{pid}/children");
     let mut found = Vec::new();
     for word in std::fs::read_to_string(path).unwrap_or_default().split_whitespace() {
         if let Ok(child) = word.parse() {
             found.push(child);
-            found.extend(descendants(child));
+            found.extend(list_descendants(child));
         }
     }
     found

@@ -15,13 +15,13 @@ pub fn unix_now() -> u64 {
 }
 
 /// Load average of the last minute; 0 where the machine does not tell.
-pub fn load1() -> f64 {
+pub fn load_average() -> f64 {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split(' ').next().and_then(|word| word.parse().ok()).unwrap_or(0.0)
 }
 
 /// CPU time that all processes and the kernel have used since boot, seconds.
-pub fn busy_s() -> f64 {
+pub fn cpu_busy_seconds() -> f64 {
     let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
     busy_ticks(&text) / 100.0
 }
@@ -34,7 +34,7 @@ fn busy_ticks(stat: &str) -> f64 {
 }
 
 /// CPU time of all children that were waited for, with theirs, seconds.
-pub fn children_cpu_s() -> f64 {
+pub fn children_cpu_seconds() -> f64 {
     // SAFETY: rusage is plain numbers, for which zeros are valid, and the call only writes it.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
@@ -47,18 +47,18 @@ pub fn children_cpu_s() -> f64 {
 
 /// Writes what is dirty on the file system of `dir` to its device.
 pub fn sync_file_system(dir: &Path) -> Result<()> {
-    let file = std::fs::File::open(dir).during("open", dir)?;
-    rustix::fs::syncfs(&file).during("sync", dir)
+    let file = std::fs::File::open(dir).with_context("open", dir)?;
+    rustix::fs::syncfs(&file).with_context("sync", dir)
 }
 
 /// Drops the page cache, dentries and inodes of the whole machine; root only.
 pub fn drop_caches() -> Result<()> {
     let path = Path::new("/proc/sys/vm/drop_caches");
-    std::fs::write(path, "3").during("write", path)
+    std::fs::write(path, "3").with_context("write", path)
 }
 
 /// Kernel, cores, memory: the first lines of the conditions.
-pub fn describe() -> Vec<String> {
+pub fn describe_machine() -> Vec<String> {
     let name = rustix::system::uname();
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     let memory = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
@@ -70,7 +70,7 @@ pub fn describe() -> Vec<String> {
 }
 
 /// File system type and options of the mount that holds `dir`.
-pub fn mount_of(dir: &Path) -> String {
+pub fn describe_mount(dir: &Path) -> String {
     let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
     let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     mounts
@@ -95,12 +95,12 @@ mod tests {
     fn busy_leaves_out_idle_and_waiting() {
         let stat = "cpu  100 20 30 4000 500 6 7 8 9 0\ncpu0 1 1 1 1\n";
         assert_eq!(busy_ticks(stat), 100.0 + 20.0 + 30.0 + 6.0 + 7.0 + 8.0);
-        assert!(busy_s() > 0.0);
+        assert!(cpu_busy_seconds() > 0.0);
     }
 
     #[test]
     fn the_root_directory_has_a_mount() {
-        assert_ne!(mount_of(Path::new("/proc")), "unknown file system");
-        assert!(mount_of(Path::new("/proc")).starts_with("proc"));
+        assert_ne!(describe_mount(Path::new("/proc")), "unknown file system");
+        assert!(describe_mount(Path::new("/proc")).starts_with("proc"));
     }
 }

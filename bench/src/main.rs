@@ -61,7 +61,7 @@ enum Stage {
 }
 
 fn main() -> ExitCode {
-    match run(&Arguments::parse().command) {
+    match run_command(&Arguments::parse().command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(cause) => {
             eprintln!("forebay-bench: {cause}");
@@ -70,14 +70,14 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(command: &Command) -> Result<()> {
+fn run_command(command: &Command) -> Result<()> {
     match command {
-        Command::Work(work) => do_work(work),
-        Command::Micro(options) => as_judge(|| micro::run(options)),
-        Command::Pipelines(options) => as_judge(|| pipelines::run(options)),
-        Command::Table(options) => table::run(options),
+        Command::Work(work) => run_workload_stages(work),
+        Command::Micro(options) => run_supervised(|| micro::run_micro(options)),
+        Command::Pipelines(options) => run_supervised(|| pipelines::run_pipelines(options)),
+        Command::Table(options) => table::print_tables(options),
         Command::List => {
-            for workload in workloads::all() {
+            for workload in workloads::all_workloads() {
                 println!("{:<18} {}", workload.name, workload.operation);
             }
             Ok(())
@@ -86,14 +86,14 @@ fn run(command: &Command) -> Result<()> {
 }
 
 /// Orders commands about: listens to Ctrl-C and adopts what they leave behind.
-fn as_judge(body: impl FnOnce() -> Result<()>) -> Result<()> {
-    interrupt::listen();
+fn run_supervised(body: impl FnOnce() -> Result<()>) -> Result<()> {
+    interrupt::catch_signals();
     launch::adopt_orphans()?;
     body()
 }
 
-fn do_work(work: &Work) -> Result<()> {
-    let workload = workloads::find(&work.name)?;
+fn run_workload_stages(work: &Work) -> Result<()> {
+    let workload = workloads::find_workload(&work.name)?;
     let scale = Scale(work.scale);
     let here = |what: &dyn Fn(&Place<'_>) -> Result<()>, stage: &str| {
         let told = |cause: Error| Error::new(cause.kind, format!("{stage}: {}", cause.message));
@@ -103,7 +103,7 @@ fn do_work(work: &Work) -> Result<()> {
         here(&workload.setup, "setup")?;
     }
     if matches!(work.stage, Stage::Run | Stage::All) {
-        let done = workloads::measure(workload, &work.dir, scale, &work.prefix)?;
+        let done = workloads::measure_workload(workload, &work.dir, scale, &work.prefix)?;
         let line = serde_json::to_string(&done).map_err(std::io::Error::from)?;
         match &work.result {
             Some(path) => std::fs::write(path, line)?,

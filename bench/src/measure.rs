@@ -43,7 +43,7 @@ impl Meter {
     }
 
     /// Operations before the clock starts: they warm caches and are counted apart.
-    pub fn warm(&mut self, ops: u64, mut op: impl FnMut(u64) -> Result<u64>) -> Result<()> {
+    pub fn warm_up(&mut self, ops: u64, mut op: impl FnMut(u64) -> Result<u64>) -> Result<()> {
         for at in 0..ops {
             op(at)?;
         }
@@ -53,13 +53,13 @@ impl Meter {
 
     /// One pass of `ops` operations; each gets its number and returns the bytes it moved.
     #[inline(always)]
-    pub fn once(&mut self, ops: u64, op: impl FnMut(u64) -> Result<u64>) -> Result<()> {
-        self.passes(ops, 0.0, op)
+    pub fn measure_pass(&mut self, ops: u64, op: impl FnMut(u64) -> Result<u64>) -> Result<()> {
+        self.measure_passes(ops, 0.0, op)
     }
 
     /// Whole passes of `ops` operations until at least `seconds` are over.
     #[inline(always)]
-    pub fn passes(
+    pub fn measure_passes(
         &mut self,
         ops: u64,
         seconds: f64,
@@ -95,7 +95,7 @@ impl Meter {
 
     /// `ops` operations by each of `writers` threads, which begin together; an operation gets the
     /// number of its writer and its own. The clock stands when the last one is done.
-    pub fn together(
+    pub fn measure_writers(
         &mut self,
         writers: u64,
         ops: u64,
@@ -105,7 +105,7 @@ impl Meter {
         let alone = |writer: u64| {
             let mut own = Meter::new(sample_every);
             begin.wait();
-            own.once(ops, |at| op(writer, at)).map(|()| own)
+            own.measure_pass(ops, |at| op(writer, at)).map(|()| own)
         };
         let (ended, seconds) = std::thread::scope(|scope| {
             let alone = &alone;
@@ -117,7 +117,7 @@ impl Meter {
             (ended, start.elapsed().as_secs_f64())
         });
         for own in ended {
-            let own = own.map_err(|_| Error::wrong("a writer panicked"))??;
+            let own = own.map_err(|_| Error::check_failed("a writer panicked"))??;
             self.done.ops += own.done.ops;
             self.done.ops_all += own.done.ops_all;
             self.done.bytes += own.done.bytes;
@@ -128,7 +128,7 @@ impl Meter {
     }
 
     /// One operation that belongs to the loop before it, e.g. the close after the writes.
-    pub fn and_then(&mut self, op: impl FnOnce() -> Result<()>) -> Result<()> {
+    pub fn include_operation(&mut self, op: impl FnOnce() -> Result<()>) -> Result<()> {
         let start = Instant::now();
         op()?;
         self.done.seconds += start.elapsed().as_secs_f64();
@@ -162,8 +162,8 @@ mod tests {
     #[test]
     fn counts_operations_bytes_and_samples() {
         let mut meter = Meter::new(10);
-        meter.warm(5, |_| Ok(1)).expect("the operation cannot fail");
-        meter.once(100, |_| Ok(3)).expect("the operation cannot fail");
+        meter.warm_up(5, |_| Ok(1)).expect("the operation cannot fail");
+        meter.measure_pass(100, |_| Ok(3)).expect("the operation cannot fail");
         let done = meter.finish();
         assert_eq!((done.ops, done.ops_all, done.bytes, done.samples), (100, 105, 300, 10));
         assert!(done.seconds > 0.0 && done.p50_us <= done.p99_us);
@@ -177,21 +177,21 @@ mod tests {
             all.lock().expect("nobody panics").push((writer, at));
             Ok(2)
         };
-        meter.together(3, 20, note).expect("the operation cannot fail");
+        meter.measure_writers(3, 20, note).expect("the operation cannot fail");
         let done = meter.finish();
         assert_eq!((done.ops, done.ops_all, done.bytes, done.samples), (60, 60, 120, 6));
         let mut all = all.into_inner().expect("nobody panicked");
         all.sort_unstable();
         let each = (0..3).flat_map(|writer| (0..20).map(move |at| (writer, at)));
         assert!(done.seconds > 0.0 && all.into_iter().eq(each));
-        let fails = |writer, _| if writer == 1 { Err(Error::wrong("no")) } else { Ok(0) };
-        assert!(Meter::new(1).together(2, 1, fails).is_err());
+        let fails = |writer, _| if writer == 1 { Err(Error::check_failed("no")) } else { Ok(0) };
+        assert!(Meter::new(1).measure_writers(2, 1, fails).is_err());
     }
 
     #[test]
     fn passes_go_on_until_the_time_is_over_and_never_stop_inside_one() {
         let mut meter = Meter::new(1_000);
-        meter.passes(7, 0.01, |_| Ok(0)).expect("the operation cannot fail");
+        meter.measure_passes(7, 0.01, |_| Ok(0)).expect("the operation cannot fail");
         let done = meter.finish();
         assert!(done.seconds >= 0.01);
         assert_eq!(done.ops % 7, 0);

@@ -5,7 +5,7 @@ use crate::error::{Error, Kind, Result};
 use crate::ground::{Backing, Ground};
 use crate::launch::{Ended, Launch};
 use crate::measure::Measured;
-use crate::record::{Arm, Label, Record, Saved, Session, Who, save, save_session};
+use crate::record::{Arm, Label, Record, Saved, Session, Who, save_record, save_session};
 use crate::shuffle::Seeded;
 use crate::workloads::{self, Layout, Workload};
 use crate::{interrupt, machine, requests};
@@ -68,11 +68,11 @@ struct Bench<'a> {
 }
 
 /// Runs everything that is missing and saves each run.
-pub fn run(options: &Options) -> Result<()> {
+pub fn run_micro(options: &Options) -> Result<()> {
     let started = std::time::Instant::now();
-    let chosen = choose(&options.only)?;
-    let bench = Bench::begin(options, "micro")?;
-    let arms = arms(&options.who);
+    let chosen = choose_workloads(&options.only)?;
+    let bench = Bench::begin_session(options, "micro")?;
+    let arms = choose_arms(&options.who);
     let saved = Saved::load(&bench.file)?;
     let blocks = u64::from(options.repeats) * chosen.len() as u64;
     let mut done = 0;
@@ -84,32 +84,32 @@ pub fn run(options: &Options) -> Result<()> {
             let spent = started.elapsed().as_secs_f64() / 60.0;
             if options.budget_minutes.is_some_and(|budget| spent >= budget) {
                 eprintln!("budget of {spent:.0} min is spent; --resume goes on from here");
-                return all_good(failed);
+                return check_no_failures(failed);
             }
             done += 1;
-            if saved.complete(&bench.session, workload.name, &arms).contains(&block) {
+            if saved.complete_blocks(&bench.session, workload.name, &arms).contains(&block) {
                 continue;
             }
             eprintln!("[{done}/{blocks}, {spent:.1} min] {} #{block}", workload.name);
-            failed += bench.block(workload, block, &arms)?;
+            failed += bench.run_block(workload, block, &arms)?;
         }
     }
-    all_good(failed)
+    check_no_failures(failed)
 }
 
 /// An error when some runs failed; they are saved with their reasons.
-pub fn all_good(failed: u32) -> Result<()> {
+pub fn check_no_failures(failed: u32) -> Result<()> {
     match failed {
         0 => Ok(()),
-        some => Err(Error::wrong(format!("{some} runs failed; the table counts them"))),
+        some => Err(Error::check_failed(format!("{some} runs failed; the table counts them"))),
     }
 }
 
-fn choose(only: &[String]) -> Result<Vec<&'static Workload>> {
+fn choose_workloads(only: &[String]) -> Result<Vec<&'static Workload>> {
     let mut chosen: Vec<&'static Workload> = if only.is_empty() {
-        workloads::all().collect()
+        workloads::all_workloads().collect()
     } else {
-        only.iter().map(|name| workloads::find(name)).collect::<Result<_>>()?
+        only.iter().map(|name| workloads::find_workload(name)).collect::<Result<_>>()?
     };
     if !machine::is_root() {
         chosen.retain(|workload| !workload.cold);
@@ -118,7 +118,7 @@ fn choose(only: &[String]) -> Result<Vec<&'static Workload>> {
 }
 
 /// One bare arm, and a covered one as each of `who`.
-fn arms(who: &[Who]) -> Vec<(Who, Arm)> {
+fn choose_arms(who: &[Who]) -> Vec<(Who, Arm)> {
     let root = machine::is_root();
     let all: &[Who] = match (root, who.is_empty()) {
         (true, true) => &[Who::Root, Who::User],
@@ -161,11 +161,11 @@ pub fn open_session(
 }
 
 impl<'a> Bench<'a> {
-    fn begin(options: &'a Options, mode: &str) -> Result<Self> {
+    fn begin_session(options: &'a Options, mode: &str) -> Result<Self> {
         let ground = Ground::prepare(&options.results, options.backing, 6, options.user)?;
-        let forebay = Forebay::pin(&options.forebay, &ground, options.shim)?;
-        let own = ground.pin(&std::env::current_exe()?, "forebay-bench")?;
-        let mut conditions = machine::describe();
+        let forebay = Forebay::pin_binary(&options.forebay, &ground, options.shim)?;
+        let own = ground.copy_program(&std::env::current_exe()?, "forebay-bench")?;
+        let mut conditions = machine::describe_machine();
         conditions.extend(ground.conditions.clone());
         if options.scale != 1.0 {
             conditions.push(format!("scaled to {} of the work: for trying out", options.scale));
@@ -180,7 +180,7 @@ impl<'a> Bench<'a> {
     }
 
     /// All arms of one workload, shuffled; each is saved at once. Returns how many failed.
-    fn block(&self, workload: &Workload, block: u32, arms: &[(Who, Arm)]) -> Result<u32> {
+    fn run_block(&self, workload: &Workload, block: u32, arms: &[(Who, Arm)]) -> Result<u32> {
         let mut failed = 0;
         let mut order = arms.to_vec();
         Seeded::new(self.options.seed, &format!("{}/{block}", workload.name)).shuffle(&mut order);
@@ -193,8 +193,8 @@ impl<'a> Bench<'a> {
                 block,
                 order: place as u32,
             };
-            let record = self.one(workload, label)?;
-            save(&self.file, &record)?;
+            let record = self.run_and_record(workload, label)?;
+            save_record(&self.file, &record)?;
             if let Some(failure) = &record.failure {
                 failed += 1;
                 eprintln!("  {} as {who}: {failure}", record.label.arm);
@@ -204,16 +204,16 @@ impl<'a> Bench<'a> {
     }
 
     /// One run in a fresh directory. A workload that fails becomes a record with the reason.
-    fn one(&self, workload: &Workload, label: Label) -> Result<Record> {
+    fn run_and_record(&self, workload: &Workload, label: Label) -> Result<Record> {
         let (who, at_unix) = (label.who, machine::unix_now());
-        let dir = self.ground.fresh(who)?;
+        let dir = self.ground.create_run_directory(who)?;
         let packs = label.arm != Arm::Bare && workload.layout == Layout::Packed;
-        let tier = packs.then(|| self.ground.fresh(who)).transpose()?;
+        let tier = packs.then(|| self.ground.create_run_directory(who)).transpose()?;
         let run_file = self.ground.scratch.join("micro-{}.run");
-        let outcome = self.attempt(workload, &label, &dir, tier.as_deref(), &run_file);
-        interrupt::check()?;
+        let outcome = self.attempt_run(workload, &label, &dir, tier.as_deref(), &run_file);
+        interrupt::check_interrupt()?;
         for dir in [Some(&dir), tier.as_ref()].into_iter().flatten() {
-            self.ground.clear(dir)?;
+            self.ground.remove_and_sync(dir)?;
         }
         let requests = self.collect_requests();
         let mut record = Record {
@@ -236,7 +236,7 @@ impl<'a> Bench<'a> {
         Ok(record)
     }
 
-    fn attempt(
+    fn attempt_run(
         &self,
         workload: &Workload,
         label: &Label,
@@ -246,15 +246,15 @@ impl<'a> Bench<'a> {
     ) -> Result<(Ended, Measured)> {
         let (who, arm) = (label.who, label.arm);
         let scratch = &self.ground.scratch;
-        let options = tier.map(|tier| covered::packed(tier, scratch)).transpose()?;
+        let options = tier.map(|tier| covered::packed_options(tier, scratch)).transpose()?;
         let options = options.unwrap_or_default();
         // Who is to see packed files needs a run, here one that is not measured.
         let unmeasured = scratch.join("unmeasured.run");
         let beside = if tier.is_some() { arm } else { Arm::Bare };
-        let beside = self.forebay.prefix(beside, &options, &unmeasured);
+        let beside = self.forebay.command_prefix(beside, &options, &unmeasured);
         let step = |stage| {
-            let words = [beside.clone(), self.work(workload, stage, &[], &[])].concat();
-            let ended = self.launch(who, dir, words)?.succeed();
+            let words = [beside.clone(), self.work_command(workload, stage, &[], &[])].concat();
+            let ended = self.prepare_launch(who, dir, words)?.run_expecting_success();
             let _ = std::fs::remove_file(&unmeasured);
             ended
         };
@@ -265,29 +265,33 @@ impl<'a> Bench<'a> {
         }
         let result = self.ground.scratch.join("result.json");
         let _ = std::fs::remove_file(&result);
-        let prefix = self.forebay.prefix(arm, &options, run_file);
+        let prefix = self.forebay.command_prefix(arm, &options, run_file);
         let to: [OsString; 2] = ["--result".into(), result.clone().into()];
         let words = if workload.starts_runs {
-            self.work(workload, "run", &to, &prefix)
+            self.work_command(workload, "run", &to, &prefix)
         } else {
-            [fixed(&prefix), self.work(workload, "run", &to, &[])].concat()
+            [fill_run_number(&prefix), self.work_command(workload, "run", &to, &[])].concat()
         };
-        let ended = self.launch(who, dir, words)?.succeed()?;
+        let ended = self.prepare_launch(who, dir, words)?.run_expecting_success()?;
         let text = std::fs::read_to_string(&result)?;
         let measured: Measured = serde_json::from_str(&text).map_err(std::io::Error::from)?;
         let expects_cover = arm != Arm::Bare && !workload.starts_runs && !self.forebay.shim;
         if measured.on_fuse != expects_cover {
             let seen = if measured.on_fuse { "covered" } else { "not covered" };
-            return Err(Error::wrong(format!("the {arm} run saw a directory that is {seen}")));
+            return Err(Error::check_failed(format!(
+                "the {arm} run saw a directory that is {seen}"
+            )));
         }
         step("verify")?;
         if tier.is_some() && !self.forebay.shim && has_files(dir)? {
-            return Err(Error::wrong("files that were to be packed are in place".to_owned()));
+            return Err(Error::check_failed(
+                "files that were to be packed are in place".to_owned(),
+            ));
         }
         Ok((ended, measured))
     }
 
-    fn work(
+    fn work_command(
         &self,
         workload: &Workload,
         stage: &str,
@@ -305,12 +309,12 @@ impl<'a> Bench<'a> {
         words
     }
 
-    fn launch(&self, who: Who, dir: &Path, words: Vec<OsString>) -> Result<Launch> {
+    fn prepare_launch(&self, who: Who, dir: &Path, words: Vec<OsString>) -> Result<Launch> {
         Ok(Launch {
             words,
             dir: dir.to_owned(),
-            uid: self.ground.uid(who),
-            variables: self.ground.variables(who)?,
+            uid: self.ground.launch_uid(who),
+            variables: self.ground.environment_for(who)?,
             log: self.ground.scratch.join("log"),
             limit_s: 300,
         })
@@ -323,7 +327,7 @@ impl<'a> Bench<'a> {
             if entry.file_name().to_string_lossy().starts_with("micro-") {
                 let path = entry.path();
                 if path.extension().is_some_and(|ending| ending == "run") {
-                    for (kind, count) in requests::count(&path)? {
+                    for (kind, count) in requests::count_requests(&path)? {
                         *sum.entry(kind).or_default() += count;
                     }
                 }
@@ -350,6 +354,6 @@ fn has_files(dir: &Path) -> Result<bool> {
 }
 
 /// The prefix of a single run: its number is 0.
-fn fixed(prefix: &[OsString]) -> Vec<OsString> {
+fn fill_run_number(prefix: &[OsString]) -> Vec<OsString> {
     prefix.iter().map(|word| word.to_string_lossy().replace("{}", "0").into()).collect()
 }

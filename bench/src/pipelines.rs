@@ -7,8 +7,8 @@ use crate::covered::Forebay;
 use crate::error::{During, Error, Kind, Result};
 use crate::ground::{Backing, Ground};
 use crate::launch::{Ended, Launch};
-use crate::micro::{all_good, open_session};
-use crate::record::{Arm, Label, Record, Saved, Who, save};
+use crate::micro::{check_no_failures, open_session};
+use crate::record::{Arm, Label, Record, Saved, Who, save_record};
 use crate::shuffle::Seeded;
 use crate::{interrupt, machine, requests};
 use std::collections::BTreeMap;
@@ -87,17 +87,17 @@ struct Bench<'a> {
 }
 
 /// Runs what is missing, block by block through all pipelines, and saves each run.
-pub fn run(options: &Options) -> Result<()> {
+pub fn run_pipelines(options: &Options) -> Result<()> {
     let started = Instant::now();
-    let found = find(&options.scripts, &options.only)?;
-    let (bench, ready) = Bench::begin(options, found)?;
-    let arms = bench.arms();
+    let found = find_pipelines(&options.scripts, &options.only)?;
+    let (bench, ready) = Bench::begin_session(options, found)?;
+    let arms = bench.choose_arms();
     let saved = Saved::load(&bench.file)?;
     let mut took: BTreeMap<String, f64> = BTreeMap::new();
     for pipeline in &ready {
         eprintln!("{}: one run that is not recorded", pipeline.name);
         let begun = Instant::now();
-        bench.warm(pipeline)?;
+        bench.warm_up(pipeline)?;
         let block_s = begun.elapsed().as_secs_f64() * arms.len() as f64;
         took.insert(pipeline.name.clone(), block_s);
     }
@@ -106,7 +106,7 @@ pub fn run(options: &Options) -> Result<()> {
         let mut order: Vec<&Pipeline> = ready.iter().collect();
         Seeded::new(options.seed, &format!("pipelines/{block}")).shuffle(&mut order);
         for pipeline in order {
-            if saved.complete(&bench.session, &pipeline.name, &arms).contains(&block) {
+            if saved.complete_blocks(&bench.session, &pipeline.name, &arms).contains(&block) {
                 continue;
             }
             let end_s = started.elapsed().as_secs_f64() + took[&pipeline.name];
@@ -115,17 +115,17 @@ pub fn run(options: &Options) -> Result<()> {
                 continue;
             }
             let begun = Instant::now();
-            failed += bench.block(pipeline, block, &arms)?;
+            failed += bench.run_block(pipeline, block, &arms)?;
             took.insert(pipeline.name.clone(), begun.elapsed().as_secs_f64());
         }
     }
-    all_good(failed)
+    check_no_failures(failed)
 }
 
-fn find(scripts: &Path, only: &[String]) -> Result<Vec<Pipeline>> {
-    let scripts = scripts.canonicalize().during("find", scripts)?;
+fn find_pipelines(scripts: &Path, only: &[String]) -> Result<Vec<Pipeline>> {
+    let scripts = scripts.canonicalize().with_context("find", scripts)?;
     let mut found: Vec<Pipeline> = std::fs::read_dir(&scripts)
-        .during("list", &scripts)?
+        .with_context("list", &scripts)?
         .flatten()
         .map(|entry| entry.path())
         .filter(|path| path.extension().is_some_and(|ending| ending == "sh"))
@@ -145,7 +145,7 @@ fn find(scripts: &Path, only: &[String]) -> Result<Vec<Pipeline>> {
 }
 
 impl<'a> Bench<'a> {
-    fn begin(options: &'a Options, found: Vec<Pipeline>) -> Result<(Self, Vec<Pipeline>)> {
+    fn begin_session(options: &'a Options, found: Vec<Pipeline>) -> Result<(Self, Vec<Pipeline>)> {
         let who = match (machine::is_root(), options.who) {
             (true, Some(who)) => who,
             (true, None) => Who::Root,
@@ -153,8 +153,8 @@ impl<'a> Bench<'a> {
         };
         let ground =
             Ground::prepare(&options.results, options.backing, options.image_gib, options.user)?;
-        let forebay = Forebay::pin(&options.forebay, &ground, options.shim)?;
-        let mut variables = ground.variables(who)?;
+        let forebay = Forebay::pin_binary(&options.forebay, &ground, options.shim)?;
+        let mut variables = ground.environment_for(who)?;
         let root = std::env::current_dir()?.into_os_string();
         variables.push(("FOREBAY_ROOT", root));
         let mut bench = Self {
@@ -166,17 +166,21 @@ impl<'a> Bench<'a> {
             file: options.results.join(FILE),
             variables,
         };
-        let mut conditions = machine::describe();
+        let mut conditions = machine::describe_machine();
         conditions.extend(bench.ground.conditions.clone());
         let mut ready = Vec::new();
         for pipeline in found {
-            let probe = bench.launch(&pipeline, "ready", &bench.ground.scratch, &[]);
-            match probe.succeed() {
+            let probe = bench.prepare_launch(&pipeline, "ready", &bench.ground.scratch, &[]);
+            match probe.run_expecting_success() {
                 Ok(_) => ready.push(pipeline),
                 Err(cause) if cause.kind == Kind::Interrupted => return Err(cause),
                 Err(_) => {
-                    conditions.push(format!("left out: {}: {}", pipeline.name, probe.tail()));
-                    eprintln!("left out: {}: {}", pipeline.name, probe.tail());
+                    conditions.push(format!(
+                        "left out: {}: {}",
+                        pipeline.name,
+                        probe.output_tail()
+                    ));
+                    eprintln!("left out: {}: {}", pipeline.name, probe.output_tail());
                 }
             }
         }
@@ -189,7 +193,7 @@ impl<'a> Bench<'a> {
         Ok((bench, ready))
     }
 
-    fn arms(&self) -> Vec<(Who, Arm)> {
+    fn choose_arms(&self) -> Vec<(Who, Arm)> {
         let mut arms = vec![(self.who, Arm::Bare), (self.who, Arm::Covered)];
         if self.options.every_read {
             arms.push((self.who, Arm::EveryRead));
@@ -197,13 +201,19 @@ impl<'a> Bench<'a> {
         arms
     }
 
-    fn launch(&self, pipeline: &Pipeline, word: &str, dir: &Path, prefix: &[OsString]) -> Launch {
+    fn prepare_launch(
+        &self,
+        pipeline: &Pipeline,
+        word: &str,
+        dir: &Path,
+        prefix: &[OsString],
+    ) -> Launch {
         let mut words = prefix.to_vec();
         words.extend(["bash".into(), pipeline.script.clone().into(), word.into()]);
         Launch {
             words,
             dir: dir.to_owned(),
-            uid: self.ground.uid(self.who),
+            uid: self.ground.launch_uid(self.who),
             variables: self.variables.clone(),
             log: self.ground.scratch.join(format!("log-{}-{word}", pipeline.name)),
             limit_s: self.options.limit_s,
@@ -211,15 +221,15 @@ impl<'a> Bench<'a> {
     }
 
     /// Brings programs and libraries into the page cache, before the first block.
-    fn warm(&self, pipeline: &Pipeline) -> Result<()> {
-        let dir = self.ground.fresh(self.who)?;
+    fn warm_up(&self, pipeline: &Pipeline) -> Result<()> {
+        let dir = self.ground.create_run_directory(self.who)?;
         for word in ["prepare", "run", "verify"] {
-            self.launch(pipeline, word, &dir, &[]).succeed()?;
+            self.prepare_launch(pipeline, word, &dir, &[]).run_expecting_success()?;
         }
-        self.ground.clear(&dir)
+        self.ground.remove_and_sync(&dir)
     }
 
-    fn block(&self, pipeline: &Pipeline, block: u32, arms: &[(Who, Arm)]) -> Result<u32> {
+    fn run_block(&self, pipeline: &Pipeline, block: u32, arms: &[(Who, Arm)]) -> Result<u32> {
         let mut failed = 0;
         let mut order = arms.to_vec();
         Seeded::new(self.options.seed, &format!("{}/{block}", pipeline.name)).shuffle(&mut order);
@@ -232,8 +242,8 @@ impl<'a> Bench<'a> {
                 block,
                 order: place as u32,
             };
-            let record = self.one(pipeline, label)?;
-            save(&self.file, &record)?;
+            let record = self.run_and_record(pipeline, label)?;
+            save_record(&self.file, &record)?;
             let (wall_s, cpu_s) = (record.ended.wall_s, record.ended.cpu_s);
             failed += u32::from(record.failure.is_some());
             let word = record.failure.as_deref().unwrap_or("done");
@@ -242,14 +252,14 @@ impl<'a> Bench<'a> {
         Ok(failed)
     }
 
-    fn one(&self, pipeline: &Pipeline, label: Label) -> Result<Record> {
+    fn run_and_record(&self, pipeline: &Pipeline, label: Label) -> Result<Record> {
         let at_unix = machine::unix_now();
-        let dir = self.ground.fresh(self.who)?;
+        let dir = self.ground.create_run_directory(self.who)?;
         let run_file = self.ground.scratch.join("pipeline.run");
-        let outcome = self.attempt(pipeline, label.arm, &dir, &run_file);
-        interrupt::check()?;
-        self.ground.clear(&dir)?;
-        let requests = requests::count(&run_file);
+        let outcome = self.attempt_run(pipeline, label.arm, &dir, &run_file);
+        interrupt::check_interrupt()?;
+        self.ground.remove_and_sync(&dir)?;
+        let requests = requests::count_requests(&run_file);
         let _ = std::fs::remove_file(&run_file);
         let mut record = Record {
             label,
@@ -273,12 +283,18 @@ impl<'a> Bench<'a> {
         Ok(record)
     }
 
-    fn attempt(&self, pipeline: &Pipeline, arm: Arm, dir: &Path, run_file: &Path) -> Result<Ended> {
-        self.launch(pipeline, "prepare", dir, &[]).succeed()?;
+    fn attempt_run(
+        &self,
+        pipeline: &Pipeline,
+        arm: Arm,
+        dir: &Path,
+        run_file: &Path,
+    ) -> Result<Ended> {
+        self.prepare_launch(pipeline, "prepare", dir, &[]).run_expecting_success()?;
         machine::sync_file_system(dir)?;
-        let prefix = self.forebay.prefix(arm, &[], run_file);
-        let ended = self.launch(pipeline, "run", dir, &prefix).succeed()?;
-        self.launch(pipeline, "verify", dir, &[]).succeed()?;
+        let prefix = self.forebay.command_prefix(arm, &[], run_file);
+        let ended = self.prepare_launch(pipeline, "run", dir, &prefix).run_expecting_success()?;
+        self.prepare_launch(pipeline, "verify", dir, &[]).run_expecting_success()?;
         Ok(ended)
     }
 }

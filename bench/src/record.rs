@@ -128,7 +128,7 @@ impl Saved {
         if !path.exists() {
             return Ok(Self::default());
         }
-        let text = std::fs::read_to_string(path).during("read", path)?;
+        let text = std::fs::read_to_string(path).with_context("read", path)?;
         let mut saved = Self::default();
         for line in text.lines() {
             match serde_json::from_str(line) {
@@ -141,7 +141,7 @@ impl Saved {
     }
 
     /// The newest session that has runs of `name` as `who`.
-    pub fn latest(&self, name: &str, who: Who) -> Option<&Session> {
+    pub fn latest_session(&self, name: &str, who: Who) -> Option<&Session> {
         self.sessions.iter().rev().find(|session| {
             self.records.iter().any(|record| {
                 record.label.session == session.session
@@ -153,7 +153,7 @@ impl Saved {
     }
 
     /// Blocks of `name` in `session` that have a good run of each of `arms`.
-    pub fn complete(&self, session: &str, name: &str, arms: &[(Who, Arm)]) -> BTreeSet<u32> {
+    pub fn complete_blocks(&self, session: &str, name: &str, arms: &[(Who, Arm)]) -> BTreeSet<u32> {
         let mut seen: BTreeMap<u32, BTreeSet<(Who, Arm)>> = BTreeMap::new();
         for record in &self.records {
             let label = &record.label;
@@ -166,24 +166,25 @@ impl Saved {
     }
 }
 
-fn append(path: &Path, line: &Line) -> Result<()> {
+fn append_line(path: &Path, line: &Line) -> Result<()> {
     let mut text = serde_json::to_string(line).map_err(std::io::Error::from)?;
     text.push('\n');
     if let Some(parent) = path.parent() {
-        std::fs::create_dir_all(parent).during("create", parent)?;
+        std::fs::create_dir_all(parent).with_context("create", parent)?;
     }
-    let mut file = OpenOptions::new().create(true).append(true).open(path).during("open", path)?;
-    file.write_all(text.as_bytes()).during("append to", path)
+    let mut file =
+        OpenOptions::new().create(true).append(true).open(path).with_context("open", path)?;
+    file.write_all(text.as_bytes()).with_context("append to", path)
 }
 
 /// Saves the beginning of a session.
 pub fn save_session(path: &Path, session: &Session) -> Result<()> {
-    append(path, &Line::Session(session.clone()))
+    append_line(path, &Line::Session(session.clone()))
 }
 
 /// Saves one run.
-pub fn save(path: &Path, record: &Record) -> Result<()> {
-    append(path, &Line::Record(record.clone()))
+pub fn save_record(path: &Path, record: &Record) -> Result<()> {
+    append_line(path, &Line::Record(record.clone()))
 }
 
 #[cfg(test)]
@@ -212,8 +213,8 @@ mod tests {
     #[test]
     fn lines_come_back_and_a_torn_one_is_skipped() {
         let path = std::env::temp_dir().join(format!("forebay-bench-{}.jsonl", std::process::id()));
-        save(&path, &record(0, Arm::Bare, None)).expect("appending");
-        save(&path, &record(0, Arm::EveryRead, None)).expect("appending");
+        save_record(&path, &record(0, Arm::Bare, None)).expect("appending");
+        save_record(&path, &record(0, Arm::EveryRead, None)).expect("appending");
         let mut file = OpenOptions::new().append(true).open(&path).expect("the file");
         file.write_all(b"{\"line\":\"record\",\"sess").expect("appending half a line");
         let saved = Saved::load(&path).expect("reading");
@@ -232,6 +233,6 @@ mod tests {
         ];
         let saved = Saved { sessions: Vec::new(), records };
         let arms = [(Who::Root, Arm::Bare), (Who::Root, Arm::Covered)];
-        assert_eq!(saved.complete("s", "n", &arms), BTreeSet::from([0]));
+        assert_eq!(saved.complete_blocks("s", "n", &arms), BTreeSet::from([0]));
     }
 }

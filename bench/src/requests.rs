@@ -7,12 +7,12 @@ use std::path::Path;
 
 impl From<rusqlite::Error> for Error {
     fn from(source: rusqlite::Error) -> Self {
-        Self::wrong(format!("run file: {source}"))
+        Self::check_failed(format!("run file: {source}"))
     }
 }
 
 /// Counts by kind of operation in the table `ops`; empty if the run file is not there.
-pub fn count(run_file: &Path) -> Result<BTreeMap<String, u64>> {
+pub fn count_requests(run_file: &Path) -> Result<BTreeMap<String, u64>> {
     if !run_file.exists() {
         return Ok(BTreeMap::new());
     }
@@ -91,10 +91,10 @@ mod tests {
         )
         .expect("the table");
         drop(run);
-        let counts = count(&path).expect("reading");
+        let counts = count_requests(&path).expect("reading");
         assert_eq!(counts, BTreeMap::from([("lookup".to_owned(), 7), ("write".to_owned(), 2)]));
         std::fs::remove_file(&path).expect("removing");
-        assert!(count(&path).expect("no file").is_empty());
+        assert!(count_requests(&path).expect("no file").is_empty());
     }
 
     #[test]

@@ -11,7 +11,7 @@ impl Seeded {
     }
 
     /// The next 64 random bits.
-    pub fn draw(&mut self) -> u64 {
+    pub fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -20,14 +20,14 @@ impl Seeded {
     }
 
     /// A number in `0..bound`; the bias of the remainder is far below what order needs.
-    pub fn below(&mut self, bound: u64) -> u64 {
-        self.draw() % bound
+    pub fn next_below(&mut self, bound: u64) -> u64 {
+        self.next_u64() % bound
     }
 
     /// Fisher and Yates.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
-            items.swap(last, self.below(last as u64 + 1) as usize);
+            items.swap(last, self.next_below(last as u64 + 1) as usize);
         }
     }
 }

@@ -31,7 +31,7 @@ pub struct Bounded {
 }
 
 /// The values in ascending order.
-pub fn sorted(values: &[f64]) -> Vec<f64> {
+pub fn sort_ascending(values: &[f64]) -> Vec<f64> {
     let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);
     values
@@ -44,7 +44,7 @@ pub fn median(values: &[f64]) -> f64 {
 
 /// The quantile `q` by linear interpolation between neighbours (type 7 of Hyndman and Fan).
 pub fn quantile(values: &[f64], q: f64) -> f64 {
-    let values = sorted(values);
+    let values = sort_ascending(values);
     let Some(last) = values.len().checked_sub(1) else { return f64::NAN };
     let at = q * last as f64;
     let below = at.floor() as usize;
@@ -71,8 +71,8 @@ pub fn rank_below_median(n: usize, confidence: f64) -> Option<usize> {
 }
 
 /// The median and its one-sided bound on `side`.
-pub fn bounded(values: &[f64], side: Side) -> Bounded {
-    let ordered = sorted(values);
+pub fn bound_median(values: &[f64], side: Side) -> Bounded {
+    let ordered = sort_ascending(values);
     let runs = ordered.len();
     let rank = (runs >= FEWEST_RUNS).then(|| rank_below_median(runs, CONFIDENCE)).flatten();
     let from_end = rank.unwrap_or(1) - 1;
@@ -86,7 +86,7 @@ pub fn bounded(values: &[f64], side: Side) -> Bounded {
 
 /// Indices of values far from the others: more than 3.5 scaled median absolute deviations
 /// (Iglewicz and Hoaglin). They are marked, never removed. None with fewer than six values.
-pub fn outliers(values: &[f64]) -> Vec<usize> {
+pub fn find_outliers(values: &[f64]) -> Vec<usize> {
     let middle = median(values);
     let deviations: Vec<f64> = values.iter().map(|value| (value - middle).abs()).collect();
     let scale = 1.4826 * median(&deviations);
@@ -98,7 +98,7 @@ pub fn outliers(values: &[f64]) -> Vec<usize> {
 
 /// Mann and Kendall's test for a trend over time: the two-sided p-value (normal approximation
 /// with continuity correction, no ties assumed). One without enough runs.
-pub fn drift_p(values: &[f64]) -> f64 {
+pub fn drift_p_value(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     if values.len() < FEWEST_RUNS {
         return 1.0;
@@ -111,11 +111,11 @@ pub fn drift_p(values: &[f64]) -> f64 {
     }
     let spread = (n * (n - 1.0) * (2.0 * n + 5.0) / 18.0).sqrt();
     let z = (s.abs() - 1.0).max(0.0) / spread;
-    2.0 * normal_above(z)
+    2.0 * normal_upper_tail(z)
 }
 
 /// Upper tail of the normal distribution (Abramowitz and Stegun 26.2.17, error below 1e-7).
-fn normal_above(z: f64) -> f64 {
+fn normal_upper_tail(z: f64) -> f64 {
     let t = 1.0 / (1.0 + 0.231_641_9 * z);
     let density = (-z * z / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt();
     let poly = t

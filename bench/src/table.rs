@@ -3,7 +3,7 @@
 use crate::error::{Error, Kind, Result};
 use crate::measure::Measured;
 use crate::record::{Arm, Record, Saved, Session, Who};
-use crate::stats::{drift_p, median, outliers};
+use crate::stats::{drift_p_value, find_outliers, median};
 use crate::targets::{self, Goal, Pair};
 use crate::workloads::{self, Unit, Workload};
 use crate::{micro, pipelines};
@@ -26,13 +26,13 @@ pub struct Options {
 }
 
 /// Prints all tables.
-pub fn run(options: &Options) -> Result<()> {
+pub fn print_tables(options: &Options) -> Result<()> {
     let small = Saved::load(&options.results.join(micro::FILE))?;
     let large = Saved::load(&options.results.join(pipelines::FILE))?;
     let mut missed = 0;
     let mut text = micro_tables(&small, &mut missed);
     text += &pipeline_table(&large, &mut missed);
-    text += &raw_files(&options.results);
+    text += &raw_files_note(&options.results);
     match std::io::stdout().write_all(text.as_bytes()) {
         // The reader has seen enough, as with `| head`.
         Err(cause) if cause.kind() == std::io::ErrorKind::BrokenPipe => {}
@@ -44,7 +44,7 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-fn raw_files(results: &Path) -> String {
+fn raw_files_note(results: &Path) -> String {
     let shown = results.display();
     format!("\nEvery run: `{shown}/{}`, `{shown}/{}`.\n", micro::FILE, pipelines::FILE)
 }
@@ -60,8 +60,8 @@ struct Row<'a> {
 
 impl<'a> Row<'a> {
     /// From the newest session that has runs of `name` as `who` and `arm`.
-    fn gather(saved: &'a Saved, name: &str, who: Who, arm: Arm) -> Option<Self> {
-        let session = saved.latest(name, who)?;
+    fn gather_runs(saved: &'a Saved, name: &str, who: Who, arm: Arm) -> Option<Self> {
+        let session = saved.latest_session(name, who)?;
         let of_session = |record: &&&Record| {
             record.label.session == session.session && record.label.name == name
         };
@@ -91,13 +91,13 @@ impl<'a> Row<'a> {
         (!row.covered.is_empty() || row.failed > 0).then_some(row)
     }
 
-    fn pairs(&self, figure: impl Fn(&Record) -> f64) -> Vec<Pair> {
+    fn paired_figures(&self, figure: impl Fn(&Record) -> f64) -> Vec<Pair> {
         let both = self.bare.iter().zip(&self.covered);
         both.map(|(bare, covered)| Pair { bare: figure(bare), covered: figure(covered) }).collect()
     }
 
     /// Load and what is remarkable about the runs.
-    fn notes(&self, pairs: &[Pair]) -> (String, Vec<String>) {
+    fn load_and_notes(&self, pairs: &[Pair]) -> (String, Vec<String>) {
         let ended = self.bare.iter().chain(&self.covered).map(|record| &record.ended);
         let load: Vec<f64> = ended.clone().map(|ended| ended.load1).collect();
         let others: Vec<f64> = ended.filter_map(|ended| ended.foreign_cores).collect();
@@ -111,14 +111,14 @@ impl<'a> Row<'a> {
         for (word, side) in [("bare", true), ("covered", false)] {
             let figures: Vec<f64> =
                 pairs.iter().map(|pair| if side { pair.bare } else { pair.covered }).collect();
-            let count = outliers(&figures).len();
+            let count = find_outliers(&figures).len();
             if count > 0 {
                 notes.push(format!(
                     "{count} outlier{} {word}, kept",
                     if count > 1 { "s" } else { "" }
                 ));
             }
-            if drift_p(&figures) < 0.01 {
+            if drift_p_value(&figures) < 0.01 {
                 notes.push(format!("{word} drifts over the session"));
             }
         }
@@ -127,7 +127,7 @@ impl<'a> Row<'a> {
 }
 
 /// The figure of a workload.
-fn figure(unit: Unit, done: &Measured) -> f64 {
+fn workload_figure(unit: Unit, done: &Measured) -> f64 {
     match unit {
         Unit::OpsPerSecond => done.ops as f64 / done.seconds,
         Unit::MibPerSecond => done.bytes as f64 / done.seconds / f64::from(1 << 20),
@@ -135,11 +135,11 @@ fn figure(unit: Unit, done: &Measured) -> f64 {
     }
 }
 
-fn figure_of(workload: &Workload, record: &Record) -> f64 {
-    record.measured.as_ref().map_or(f64::NAN, |done| figure(workload.unit, done))
+fn record_figure(workload: &Workload, record: &Record) -> f64 {
+    record.measured.as_ref().map_or(f64::NAN, |done| workload_figure(workload.unit, done))
 }
 
-fn show(unit: Unit, value: f64) -> String {
+fn format_figure(unit: Unit, value: f64) -> String {
     let digits = match value.abs() {
         v if v >= 100.0 => 0,
         v if v >= 10.0 => 1,
@@ -150,11 +150,11 @@ fn show(unit: Unit, value: f64) -> String {
         Unit::MibPerSecond => " MiB/s",
         Unit::MsPerOp => " ms",
     };
-    format!("{}{word}", grouped(value, digits))
+    format!("{}{word}", group_thousands(value, digits))
 }
 
 /// Thousands apart; a dash when there is no value.
-fn grouped(value: f64, digits: usize) -> String {
+fn group_thousands(value: f64, digits: usize) -> String {
     if value.is_nan() {
         return "–".to_owned();
     }
@@ -170,8 +170,8 @@ fn grouped(value: f64, digits: usize) -> String {
     shown + rest
 }
 
-fn bound_words(goal: Goal, seen: &crate::stats::Bounded) -> String {
-    let shown = goal.show(seen.bound);
+fn describe_bound(goal: Goal, seen: &crate::stats::Bounded) -> String {
+    let shown = goal.format_figure(seen.bound);
     match seen.runs {
         0 => "–".to_owned(),
         _ if seen.is_bound => shown,
@@ -188,12 +188,14 @@ fn micro_tables(saved: &Saved, missed: &mut u32) -> String {
     let mut rows = String::new();
     let mut tails = String::new();
     let mut kinds = String::new();
-    for workload in workloads::all() {
+    for workload in workloads::all_workloads() {
         for who in [Who::Root, Who::User] {
-            let Some(row) = Row::gather(saved, workload.name, who, Arm::Covered) else { continue };
+            let Some(row) = Row::gather_runs(saved, workload.name, who, Arm::Covered) else {
+                continue;
+            };
             rows += &micro_row(workload, who, &row, missed);
             tails += &tail_row(workload, who, &row);
-            kinds += &requests::row(workload, who, &row.covered, missed);
+            kinds += &requests::requests_row(workload, who, &row.covered, missed);
             if !sessions.contains(&row.session) {
                 sessions.push(row.session);
             }
@@ -202,15 +204,15 @@ fn micro_tables(saved: &Saved, missed: &mut u32) -> String {
     if rows.is_empty() {
         return text + "No runs are saved.\n";
     }
-    text += &conditions(&sessions);
+    text += &session_conditions(&sessions);
     text = text + head + &rows;
     text += "\nTime of single operations (sampled), medians over the runs, µs:\n\n| workload | as | \
              bare p50 | bare p99 | covered p50 | covered p99 |\n|---|---|---|---|---|---|\n";
-    text = text + &tails + &requests::head() + &kinds;
-    text + &requests::remedies()
+    text = text + &tails + &requests::requests_header() + &kinds;
+    text + &requests::remedies_table()
 }
 
-fn conditions(sessions: &[&Session]) -> String {
+fn session_conditions(sessions: &[&Session]) -> String {
     let mut text = String::new();
     for session in sessions {
         let (name, build, seed) = (&session.session, &session.build, session.seed);
@@ -221,27 +223,27 @@ fn conditions(sessions: &[&Session]) -> String {
 }
 
 fn micro_row(workload: &Workload, who: Who, row: &Row<'_>, missed: &mut u32) -> String {
-    let goal = targets::micro(workload.name, who);
-    let pairs = row.pairs(|record| figure_of(workload, record));
-    let seen = goal.compare(&pairs);
-    let verdict = goal.judge(&seen);
+    let goal = targets::micro_goal(workload.name, who);
+    let pairs = row.paired_figures(|record| record_figure(workload, record));
+    let seen = goal.compare_pairs(&pairs);
+    let verdict = goal.assess_median(&seen);
     *missed += u32::from(verdict.is_bad());
     let bare = median(&pairs.iter().map(|pair| pair.bare).collect::<Vec<_>>());
     let covered = median(&pairs.iter().map(|pair| pair.covered).collect::<Vec<_>>());
-    let ratio = Goal::None.compare(&pairs).median;
+    let ratio = Goal::None.compare_pairs(&pairs).median;
     let ratio = match workload.unit {
-        Unit::MsPerOp => Goal::ExtraMs(0.0).show(covered - bare),
-        _ => grouped(ratio, 2),
+        Unit::MsPerOp => Goal::ExtraMs(0.0).format_figure(covered - bare),
+        _ => group_thousands(ratio, 2),
     };
-    let (load, notes) = row.notes(&pairs);
+    let (load, notes) = row.load_and_notes(&pairs);
     format!(
         "| {} | {who} | {} | {} | {ratio} | {} | {} | {} | {} | {load} | {} |\n",
         workload.name,
-        show(workload.unit, bare),
-        show(workload.unit, covered),
-        goal.words(),
-        bound_words(goal, &seen),
-        verdict.word(),
+        format_figure(workload.unit, bare),
+        format_figure(workload.unit, covered),
+        goal.in_words(),
+        describe_bound(goal, &seen),
+        verdict.table_word(),
         seen.runs,
         notes.join("; "),
     )
@@ -251,7 +253,7 @@ fn tail_row(workload: &Workload, who: Who, row: &Row<'_>) -> String {
     let middle = |records: &[&Record], pick: fn(&Measured) -> f64| {
         let values: Vec<f64> =
             records.iter().filter_map(|record| record.measured.as_ref()).map(pick).collect();
-        grouped(median(&values), 1)
+        group_thousands(median(&values), 1)
     };
     let p50 = |done: &Measured| done.p50_us;
     let p99 = |done: &Measured| done.p99_us;
@@ -275,7 +277,7 @@ fn pipeline_table(saved: &Saved, missed: &mut u32) -> String {
             .into_iter()
             .flat_map(|who| [(who, Arm::Covered), (who, Arm::EveryRead)])
         {
-            let Some(row) = Row::gather(saved, name, who, arm) else { continue };
+            let Some(row) = Row::gather_runs(saved, name, who, arm) else { continue };
             rows += &pipeline_row(name, who, arm, &row, missed);
             if !sessions.contains(&row.session) {
                 sessions.push(row.session);
@@ -285,7 +287,7 @@ fn pipeline_table(saved: &Saved, missed: &mut u32) -> String {
     if rows.is_empty() {
         return text + "No runs are saved.\n";
     }
-    text += &conditions(&sessions);
+    text += &session_conditions(&sessions);
     text += "| pipeline | as | arm | bare wall | wall | more wall | promise | 95 % bound | verdict | \
              pairs | bare CPU s | CPU s | more CPU | afterwards | requests | load / others' cores | \
              notes |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
@@ -293,11 +295,11 @@ fn pipeline_table(saved: &Saved, missed: &mut u32) -> String {
 }
 
 fn pipeline_row(name: &str, who: Who, arm: Arm, row: &Row<'_>, missed: &mut u32) -> String {
-    let goal = targets::pipeline(arm);
-    let wall = row.pairs(|record| record.ended.wall_s);
-    let cpu = row.pairs(|record| record.ended.cpu_s);
-    let seen = goal.compare(&wall);
-    let verdict = goal.judge(&seen);
+    let goal = targets::pipeline_goal(arm);
+    let wall = row.paired_figures(|record| record.ended.wall_s);
+    let cpu = row.paired_figures(|record| record.ended.cpu_s);
+    let seen = goal.compare_pairs(&wall);
+    let verdict = goal.assess_median(&seen);
     *missed += u32::from(verdict.is_bad());
     let middle = |pairs: &[Pair], pick: fn(&Pair) -> f64| {
         median(&pairs.iter().map(pick).collect::<Vec<_>>())
@@ -305,22 +307,22 @@ fn pipeline_row(name: &str, who: Who, arm: Arm, row: &Row<'_>, missed: &mut u32)
     let requests: Vec<f64> =
         row.covered.iter().map(|record| record.requests.values().sum::<u64>() as f64).collect();
     let linger: Vec<f64> = row.covered.iter().map(|record| record.ended.linger_s).collect();
-    let (load, notes) = row.notes(&wall);
+    let (load, notes) = row.load_and_notes(&wall);
     format!(
         "| {name} | {who} | {arm} | {:.2} s | {:.2} s | {} | {} | {} | {} | {} | {:.2} | {:.2} | {} \
          | {:.2} s | {} | {load} | {} |\n",
         middle(&wall, |pair| pair.bare),
         middle(&wall, |pair| pair.covered),
-        goal.show(seen.median),
-        goal.words(),
-        bound_words(goal, &seen),
-        verdict.word(),
+        goal.format_figure(seen.median),
+        goal.in_words(),
+        describe_bound(goal, &seen),
+        verdict.table_word(),
         seen.runs,
         middle(&cpu, |pair| pair.bare),
         middle(&cpu, |pair| pair.covered),
-        goal.show(goal.compare(&cpu).median),
+        goal.format_figure(goal.compare_pairs(&cpu).median),
         median(&linger),
-        grouped(median(&requests), 0),
+        group_thousands(median(&requests), 0),
         notes.join("; "),
     )
 }

@@ -1,7 +1,7 @@
 //! What the product promises, one line each, and how a figure is judged against it.
 
 use crate::record::{Arm, Who};
-use crate::stats::{Bounded, Side, bounded};
+use crate::stats::{Bounded, Side, bound_median};
 
 /// What a median and its bound are compared with.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,7 +40,7 @@ impl Verdict {
     }
 
     /// The word in the table.
-    pub fn word(self) -> &'static str {
+    pub fn table_word(self) -> &'static str {
         match self {
             Self::Pass => "pass",
             Self::Undecided => "median passes, bound does not",
@@ -97,20 +97,20 @@ pub const REQUESTS: &[(&str, f64)] = &[("packed-create-300", 5.0), ("packed-crea
 const REQUESTS_BESIDE: f64 = 0.05;
 
 /// The promised number of requests for each operation, and whether `seen` keeps it.
-pub fn requests(name: &str, seen: f64) -> Option<(f64, Verdict)> {
+pub fn judge_requests(name: &str, seen: f64) -> Option<(f64, Verdict)> {
     let (_, most) = REQUESTS.iter().find(|(wanted, _)| *wanted == name)?;
     let verdict = if seen <= most + REQUESTS_BESIDE { Verdict::Pass } else { Verdict::Miss };
     Some((*most, verdict))
 }
 
 /// The promise of a micro workload.
-pub fn micro(name: &str, who: Who) -> Goal {
+pub fn micro_goal(name: &str, who: Who) -> Goal {
     let found = MICRO.iter().find(|(wanted, as_whom, _)| *wanted == name && *as_whom == who);
     found.map_or(Goal::None, |(.., goal)| *goal)
 }
 
 /// The promise for whole pipelines.
-pub fn pipeline(arm: Arm) -> Goal {
+pub fn pipeline_goal(arm: Arm) -> Goal {
     match arm {
         Arm::Bare => Goal::None,
         Arm::Covered => Goal::Overhead(0.03, 0.06),
@@ -129,7 +129,7 @@ pub struct Pair {
 
 impl Goal {
     /// The figure of one pair that is compared.
-    fn figure(self, pair: &Pair) -> f64 {
+    fn compared_figure(self, pair: &Pair) -> f64 {
         match self {
             Self::Ratio(_) | Self::None => pair.covered / pair.bare,
             Self::MibPerSecond(_) => pair.covered,
@@ -139,7 +139,7 @@ impl Goal {
     }
 
     /// The side on which a bound matters.
-    fn side(self) -> Side {
+    fn bound_side(self) -> Side {
         match self {
             Self::Ratio(_) | Self::MibPerSecond(_) | Self::None => Side::Lower,
             Self::ExtraMs(_) | Self::Overhead(..) => Side::Upper,
@@ -147,13 +147,13 @@ impl Goal {
     }
 
     /// Median and bound of the compared figure.
-    pub fn compare(self, pairs: &[Pair]) -> Bounded {
-        let figures: Vec<f64> = pairs.iter().map(|pair| self.figure(pair)).collect();
-        bounded(&figures, self.side())
+    pub fn compare_pairs(self, pairs: &[Pair]) -> Bounded {
+        let figures: Vec<f64> = pairs.iter().map(|pair| self.compared_figure(pair)).collect();
+        bound_median(&figures, self.bound_side())
     }
 
     /// Judges median and bound.
-    pub fn judge(self, seen: &Bounded) -> Verdict {
+    pub fn assess_median(self, seen: &Bounded) -> Verdict {
         if seen.runs == 0 {
             return Verdict::Failed;
         }
@@ -173,7 +173,7 @@ impl Goal {
     }
 
     /// The promise in words.
-    pub fn words(self) -> String {
+    pub fn in_words(self) -> String {
         match self {
             Self::None => String::new(),
             Self::Ratio(least) => format!("ratio ≥ {least:.2}"),
@@ -187,7 +187,7 @@ impl Goal {
     }
 
     /// A figure with its unit.
-    pub fn show(self, figure: f64) -> String {
+    pub fn format_figure(self, figure: f64) -> String {
         match self {
             Self::None | Self::Ratio(_) => format!("{figure:.2}"),
             Self::MibPerSecond(_) => format!("{figure:.0} MiB/s"),
@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn a_ratio_passes_only_with_its_bound() {
         let goal = Goal::Ratio(0.9);
-        let verdict = |covered: &[f64]| goal.judge(&goal.compare(&pairs(covered)));
+        let verdict = |covered: &[f64]| goal.assess_median(&goal.compare_pairs(&pairs(covered)));
         assert_eq!(verdict(&[9.5, 9.6, 9.7, 9.5, 9.4, 9.3, 9.2]), Verdict::Pass);
         assert_eq!(verdict(&[9.5, 9.6, 9.7, 9.5, 9.4, 9.3, 8.2]), Verdict::Undecided);
         assert_eq!(verdict(&[9.5, 9.6, 9.7]), Verdict::Undecided, "three runs show a range only");
@@ -219,33 +219,33 @@ mod tests {
     fn overheads_and_extras_are_judged_from_above() {
         let goal = Goal::Overhead(0.03, 0.06);
         let mut covered = vec![10.2; 15];
-        assert_eq!(goal.judge(&goal.compare(&pairs(&covered))), Verdict::Pass);
+        assert_eq!(goal.assess_median(&goal.compare_pairs(&pairs(&covered))), Verdict::Pass);
         covered[..4].fill(11.0);
-        assert_eq!(goal.judge(&goal.compare(&pairs(&covered))), Verdict::Undecided);
+        assert_eq!(goal.assess_median(&goal.compare_pairs(&pairs(&covered))), Verdict::Undecided);
         covered[..8].fill(11.0);
-        assert_eq!(goal.judge(&goal.compare(&pairs(&covered))), Verdict::Miss);
+        assert_eq!(goal.assess_median(&goal.compare_pairs(&pairs(&covered))), Verdict::Miss);
         let extra = Goal::ExtraMs(100.0);
-        assert_eq!(extra.judge(&extra.compare(&pairs(&[60.0; 7]))), Verdict::Pass);
-        assert_eq!(extra.judge(&extra.compare(&pairs(&[160.0; 7]))), Verdict::Miss);
+        assert_eq!(extra.assess_median(&extra.compare_pairs(&pairs(&[60.0; 7]))), Verdict::Pass);
+        assert_eq!(extra.assess_median(&extra.compare_pairs(&pairs(&[160.0; 7]))), Verdict::Miss);
     }
 
     #[test]
     fn every_promise_names_a_workload() {
         for (name, who, _) in MICRO {
-            assert!(crate::workloads::find(name).is_ok(), "{name}");
-            assert_ne!(micro(name, *who), Goal::None);
+            assert!(crate::workloads::find_workload(name).is_ok(), "{name}");
+            assert_ne!(micro_goal(name, *who), Goal::None);
         }
-        assert_eq!(micro("rename", Who::Root), Goal::None);
+        assert_eq!(micro_goal("rename", Who::Root), Goal::None);
         for (name, _) in REQUESTS {
-            assert!(crate::workloads::find(name).is_ok(), "{name}");
+            assert!(crate::workloads::find_workload(name).is_ok(), "{name}");
         }
     }
 
     #[test]
     fn requests_are_judged_and_those_of_the_start_are_forgiven() {
-        let verdict = |seen| requests("packed-create-300", seen).map(|(_, verdict)| verdict);
+        let verdict = |seen| judge_requests("packed-create-300", seen).map(|(_, verdict)| verdict);
         assert_eq!(verdict(5.02), Some(Verdict::Pass));
         assert_eq!(verdict(5.5), Some(Verdict::Miss));
-        assert_eq!(requests("create-300", 9.0), None);
+        assert_eq!(judge_requests("create-300", 9.0), None);
     }
 }

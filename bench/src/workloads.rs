@@ -23,12 +23,12 @@ pub struct Scale(pub f64);
 
 impl Scale {
     /// `full` operations, scaled, at least one.
-    pub fn ops(self, full: u64) -> u64 {
+    pub fn scaled_ops(self, full: u64) -> u64 {
         ((full as f64 * self.0) as u64).max(1)
     }
 
     /// `full` seconds, scaled.
-    pub fn seconds(self, full: f64) -> f64 {
+    pub fn scaled_seconds(self, full: f64) -> f64 {
         full * self.0
     }
 }
@@ -50,12 +50,12 @@ impl<'a> Place<'a> {
     /// Opens `path`.
     pub fn open(path: &'a Path, scale: Scale, prefix: &'a [OsString]) -> Result<Self> {
         let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
-        let dir = rustix::fs::open(path, flags, Mode::empty()).during("open", path)?;
+        let dir = rustix::fs::open(path, flags, Mode::empty()).with_context("open", path)?;
         Ok(Self { path, dir, scale, prefix })
     }
 
     /// True when the directory is on a FUSE file system.
-    pub fn on_fuse(&self) -> Result<bool> {
+    pub fn is_on_fuse(&self) -> Result<bool> {
         Ok(rustix::fs::fstatfs(&self.dir)?.f_type as i64 == 0x6573_5546)
     }
 }
@@ -106,21 +106,21 @@ pub struct Workload {
 }
 
 /// All workloads, in the order of the tables.
-pub fn all() -> impl Iterator<Item = &'static Workload> {
+pub fn all_workloads() -> impl Iterator<Item = &'static Workload> {
     let data = [data::WORKLOADS, small::WORKLOADS, names::WORKLOADS, append::WORKLOADS];
     data.into_iter().chain([packed::WORKLOADS, process::WORKLOADS]).flatten()
 }
 
 /// The workload called `name`.
-pub fn find(name: &str) -> Result<&'static Workload> {
-    all().find(|workload| workload.name == name).ok_or_else(|| {
-        let names: Vec<_> = all().map(|workload| workload.name).collect();
+pub fn find_workload(name: &str) -> Result<&'static Workload> {
+    all_workloads().find(|workload| workload.name == name).ok_or_else(|| {
+        let names: Vec<_> = all_workloads().map(|workload| workload.name).collect();
         Error::new(Kind::Usage, format!("no workload {name}; there are {}", names.join(", ")))
     })
 }
 
 /// Runs the measured part of `workload` in `path`.
-pub fn measure(
+pub fn measure_workload(
     workload: &Workload,
     path: &Path,
     scale: Scale,
@@ -130,17 +130,17 @@ pub fn measure(
     let mut meter = Meter::new(workload.sample_every);
     (workload.run)(&place, &mut meter)?;
     let mut done = meter.finish();
-    done.on_fuse = place.on_fuse()?;
+    done.on_fuse = place.is_on_fuse()?;
     Ok(done)
 }
 
 /// For workloads without setup or verify.
-fn nothing(_: &Place<'_>) -> Result<()> {
+fn do_nothing(_: &Place<'_>) -> Result<()> {
     Ok(())
 }
 
 /// `prefix000000`, `prefix000001`, …, made before the clock starts.
-fn names_of(prefix: &str, count: u64) -> Vec<CString> {
+fn numbered_names(prefix: &str, count: u64) -> Vec<CString> {
     (0..count)
         .map(|at| CString::new(format!("{prefix}{at:06}")).expect("no NUL in a decimal number"))
         .collect()

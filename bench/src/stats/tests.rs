@@ -38,13 +38,13 @@ fn ranks_of_the_one_sided_sign_bound() {
 
 #[test]
 fn a_bound_needs_six_runs() {
-    let five = bounded(&[5.0, 1.0, 4.0, 2.0, 3.0], Side::Lower);
+    let five = bound_median(&[5.0, 1.0, 4.0, 2.0, 3.0], Side::Lower);
     assert_eq!((five.median, five.bound, five.is_bound), (3.0, 1.0, false));
     let fifteen: Vec<f64> = (1..=15).map(f64::from).collect();
-    let low = bounded(&fifteen, Side::Lower);
-    let high = bounded(&fifteen, Side::Upper);
+    let low = bound_median(&fifteen, Side::Lower);
+    let high = bound_median(&fifteen, Side::Upper);
     assert_eq!((low.bound, low.median, high.bound, low.is_bound), (4.0, 8.0, 12.0, true));
-    assert!(bounded(&[], Side::Upper).bound.is_nan());
+    assert!(bound_median(&[], Side::Upper).bound.is_nan());
 }
 
 #[test]
@@ -55,8 +55,8 @@ fn the_bound_covers_the_median_as_often_as_it_says() {
     let covered = (0..4_000)
         .filter(|_| {
             let runs: Vec<f64> =
-                (0..15).map(|_| random.below(1 << 52) as f64 / (1_u64 << 52) as f64).collect();
-            bounded(&runs, Side::Lower).bound <= 0.5
+                (0..15).map(|_| random.next_below(1 << 52) as f64 / (1_u64 << 52) as f64).collect();
+            bound_median(&runs, Side::Lower).bound <= 0.5
         })
         .count();
     assert!((3_890..3_970).contains(&covered), "{covered}");
@@ -64,23 +64,23 @@ fn the_bound_covers_the_median_as_often_as_it_says() {
 
 #[test]
 fn outliers_are_found_and_counted_once() {
-    assert_eq!(outliers(&[10.0, 10.1, 9.9, 10.05, 30.0, 9.95]), vec![4]);
-    assert!(outliers(&[1.0, 1.0, 1.0, 1.0, 1.0, 2.0]).is_empty(), "no scale, no verdict");
-    assert!(outliers(&[1.0, 1.1, 9.0]).is_empty(), "too few to tell");
-    assert!(outliers(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).is_empty());
+    assert_eq!(find_outliers(&[10.0, 10.1, 9.9, 10.05, 30.0, 9.95]), vec![4]);
+    assert!(find_outliers(&[1.0, 1.0, 1.0, 1.0, 1.0, 2.0]).is_empty(), "no scale, no verdict");
+    assert!(find_outliers(&[1.0, 1.1, 9.0]).is_empty(), "too few to tell");
+    assert!(find_outliers(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).is_empty());
 }
 
 #[test]
 fn drift_is_seen_and_noise_is_not() {
     let rising: Vec<f64> = (0..10).map(f64::from).collect();
     // S = 45, variance 125, z = 44 / sqrt(125) = 3.9355, p = 8.3e-5.
-    assert!((drift_p(&rising) - 8.3e-5).abs() < 1e-6, "{}", drift_p(&rising));
-    assert!(drift_p(&[3.0, 1.0, 4.0, 1.5, 5.0, 2.0, 3.5]) > 0.2);
-    close(drift_p(&[1.0, 2.0, 3.0]), 1.0);
+    assert!((drift_p_value(&rising) - 8.3e-5).abs() < 1e-6, "{}", drift_p_value(&rising));
+    assert!(drift_p_value(&[3.0, 1.0, 4.0, 1.5, 5.0, 2.0, 3.5]) > 0.2);
+    close(drift_p_value(&[1.0, 2.0, 3.0]), 1.0);
 }
 
 #[test]
 fn normal_tail() {
-    close(normal_above(0.0), 0.5);
-    close(normal_above(1.959_963_985), 0.025);
+    close(normal_upper_tail(0.0), 0.5);
+    close(normal_upper_tail(1.959_963_985), 0.025);
 }

@@ -95,7 +95,7 @@ fn a_pipeline_row_shows_more_wall_and_more_cpu() {
 
 #[test]
 fn thousands_are_grouped() {
-    assert_eq!(grouped(1_234_567.0, 0), "1,234,567");
-    assert_eq!(grouped(999.94, 1), "999.9");
-    assert_eq!(grouped(12.0, 2), "12.00");
+    assert_eq!(group_thousands(1_234_567.0, 0), "1,234,567");
+    assert_eq!(group_thousands(999.94, 1), "999.9");
+    assert_eq!(group_thousands(12.0, 2), "12.00");
 }

@@ -1,6 +1,6 @@
 //! Appending: a log with a sync after each line, and the shell's `>>`.
 
-use super::{Layout, Place, Unit, Workload, nothing};
+use super::{Layout, Place, Unit, Workload, do_nothing};
 use crate::error::{Error, Result};
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, Mode, OFlags};
@@ -18,17 +18,17 @@ pub(super) const SYNCED: Workload = Workload {
     cold: false,
     starts_runs: false,
     layout: Layout::Plain,
-    setup: |place| line(&open(place)?).map(drop),
+    setup: |place| append_line(&open_log(place)?).map(drop),
     run: |place, meter| {
-        let file = open(place)?;
-        meter.warm(1, |_| line(&file))?;
-        meter.passes(20, place.scale.seconds(1.0), |_| {
-            let bytes = line(&file)?;
+        let file = open_log(place)?;
+        meter.warm_up(1, |_| append_line(&file))?;
+        meter.measure_passes(20, place.scale.scaled_seconds(1.0), |_| {
+            let bytes = append_line(&file)?;
             rustix::fs::fsync(&file)?;
             Ok(bytes)
         })
     },
-    verify: nothing,
+    verify: do_nothing,
     sample_every: 1,
 };
 
@@ -42,27 +42,29 @@ pub(super) static WORKLOADS: &[Workload] = &[
         cold: false,
         starts_runs: false,
         layout: Layout::Plain,
-        setup: nothing,
-        run: |place, meter| meter.once(place.scale.ops(REOPENED), |_| line(&open(place)?)),
+        setup: do_nothing,
+        run: |place, meter| {
+            meter.measure_pass(place.scale.scaled_ops(REOPENED), |_| append_line(&open_log(place)?))
+        },
         verify: |place| {
             let found = rustix::fs::statat(&place.dir, LOG, AtFlags::empty())?.st_size as u64;
-            match place.scale.ops(REOPENED) * LINE.len() as u64 {
+            match place.scale.scaled_ops(REOPENED) * LINE.len() as u64 {
                 expected if expected == found => Ok(()),
-                expected => Err(Error::wrong(format!("{LOG}: {found} of {expected} bytes"))),
+                expected => Err(Error::check_failed(format!("{LOG}: {found} of {expected} bytes"))),
             }
         },
         sample_every: 16,
     },
 ];
 
-fn open(place: &Place<'_>) -> Result<OwnedFd> {
+fn open_log(place: &Place<'_>) -> Result<OwnedFd> {
     let flags = OFlags::CREATE | OFlags::APPEND | OFlags::WRONLY | OFlags::CLOEXEC;
     Ok(rustix::fs::openat(&place.dir, LOG, flags, Mode::RUSR | Mode::WUSR)?)
 }
 
-fn line(file: &OwnedFd) -> Result<u64> {
+fn append_line(file: &OwnedFd) -> Result<u64> {
     match write(file, LINE)? {
         100 => Ok(100),
-        got => Err(Error::wrong(format!("wrote {got} of 100 bytes"))),
+        got => Err(Error::check_failed(format!("wrote {got} of 100 bytes"))),
     }
 }

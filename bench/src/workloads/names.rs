@@ -1,7 +1,7 @@
 //! Names and attributes: stat, failed look-ups, unlink, rename, listing.
 
-use super::small::make;
-use super::{Layout, Place, Unit, Workload, names_of, nothing};
+use super::small::create_small_files;
+use super::{Layout, Place, Unit, Workload, do_nothing, numbered_names};
 use crate::error::{Error, Result};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir};
 use rustix::io::Errno;
@@ -19,9 +19,9 @@ const BASE: Workload = Workload {
     cold: false,
     starts_runs: false,
     layout: Layout::Plain,
-    setup: |place| make(place, STATTED),
+    setup: |place| create_small_files(place, STATTED),
     run: |_, _| Ok(()),
-    verify: nothing,
+    verify: do_nothing,
     sample_every: 32,
 };
 
@@ -30,11 +30,11 @@ pub(super) const STAT: Workload = Workload {
     name: "stat-watched",
     operation: "stat of the same 1,000 files, again and again for 1.5 s",
     run: |place, meter| {
-        let names = names_of("f", place.scale.ops(STATTED));
+        let names = numbered_names("f", place.scale.scaled_ops(STATTED));
         let count = names.len() as u64;
-        meter.warm(count, |at| stat(place, &names[at as usize]))?;
+        meter.warm_up(count, |at| stat_small_file(place, &names[at as usize]))?;
         // Not scaled down: it is about what happens after the first second.
-        meter.passes(count, 1.5, |at| stat(place, &names[at as usize]))
+        meter.measure_passes(count, 1.5, |at| stat_small_file(place, &names[at as usize]))
     },
     sample_every: 250,
     ..BASE
@@ -44,15 +44,15 @@ pub(super) const STAT: Workload = Workload {
 pub(super) const UNLINK: Workload = Workload {
     name: "unlink",
     operation: "unlink, 5,000 files of 300 B new to the run",
-    setup: |place| make(place, REMOVED),
+    setup: |place| create_small_files(place, REMOVED),
     run: |place, meter| {
-        let names = names_of("f", place.scale.ops(REMOVED));
-        meter.once(names.len() as u64, |at| {
+        let names = numbered_names("f", place.scale.scaled_ops(REMOVED));
+        meter.measure_pass(names.len() as u64, |at| {
             rustix::fs::unlinkat(&place.dir, &names[at as usize], AtFlags::empty())?;
             Ok(0)
         })
     },
-    verify: |place| check_count(place, 0),
+    verify: |place| check_entry_count(place, 0),
     ..BASE
 };
 
@@ -61,10 +61,10 @@ pub(super) static WORKLOADS: &[Workload] = &[
     Workload {
         name: "stat-first",
         operation: "stat of 5,000 files new to the run",
-        setup: |place| make(place, REMOVED),
+        setup: |place| create_small_files(place, REMOVED),
         run: |place, meter| {
-            let names = names_of("f", place.scale.ops(REMOVED));
-            meter.once(names.len() as u64, |at| stat(place, &names[at as usize]))
+            let names = numbered_names("f", place.scale.scaled_ops(REMOVED));
+            meter.measure_pass(names.len() as u64, |at| stat_small_file(place, &names[at as usize]))
         },
         ..BASE
     },
@@ -72,23 +72,23 @@ pub(super) static WORKLOADS: &[Workload] = &[
     Workload {
         name: "missing-first",
         operation: "failed stat, 5,000 names never asked for before",
-        setup: nothing,
+        setup: do_nothing,
         run: |place, meter| {
-            let names = names_of("no", place.scale.ops(REMOVED));
-            meter.once(names.len() as u64, |at| missing(place, &names[at as usize]))
+            let names = numbered_names("no", place.scale.scaled_ops(REMOVED));
+            meter.measure_pass(names.len() as u64, |at| expect_missing(place, &names[at as usize]))
         },
         ..BASE
     },
     Workload {
         name: "missing-again",
         operation: "failed stat of the same 1,000 names, again and again for 0.5 s",
-        setup: nothing,
+        setup: do_nothing,
         run: |place, meter| {
-            let names = names_of("no", place.scale.ops(STATTED));
+            let names = numbered_names("no", place.scale.scaled_ops(STATTED));
             let count = names.len() as u64;
-            meter.warm(count, |at| missing(place, &names[at as usize]))?;
-            let seconds = place.scale.seconds(0.5);
-            meter.passes(count, seconds, |at| missing(place, &names[at as usize]))
+            meter.warm_up(count, |at| expect_missing(place, &names[at as usize]))?;
+            let seconds = place.scale.scaled_seconds(0.5);
+            meter.measure_passes(count, seconds, |at| expect_missing(place, &names[at as usize]))
         },
         sample_every: 250,
         ..BASE
@@ -97,47 +97,49 @@ pub(super) static WORKLOADS: &[Workload] = &[
     Workload {
         name: "rename",
         operation: "rename to a new name in the same directory, 5,000 files new to the run",
-        setup: |place| make(place, REMOVED),
+        setup: |place| create_small_files(place, REMOVED),
         run: |place, meter| {
-            let old = names_of("f", place.scale.ops(REMOVED));
-            let new = names_of("g", old.len() as u64);
-            meter.once(old.len() as u64, |at| {
+            let old = numbered_names("f", place.scale.scaled_ops(REMOVED));
+            let new = numbered_names("g", old.len() as u64);
+            meter.measure_pass(old.len() as u64, |at| {
                 let (old, new) = (&old[at as usize], &new[at as usize]);
                 rustix::fs::renameat(&place.dir, old, &place.dir, new)?;
                 Ok(0)
             })
         },
         verify: |place| {
-            for name in names_of("g", place.scale.ops(REMOVED)) {
-                stat(place, &name)?;
+            for name in numbered_names("g", place.scale.scaled_ops(REMOVED)) {
+                stat_small_file(place, &name)?;
             }
-            check_count(place, place.scale.ops(REMOVED))
+            check_entry_count(place, place.scale.scaled_ops(REMOVED))
         },
         ..BASE
     },
     Workload {
         name: "mkdir-rmdir",
         operation: "mkdir, rmdir; 2,000 times",
-        setup: nothing,
+        setup: do_nothing,
         run: |place, meter| {
-            let names = names_of("d", place.scale.ops(2_000));
-            meter.once(names.len() as u64, |at| {
+            let names = numbered_names("d", place.scale.scaled_ops(2_000));
+            meter.measure_pass(names.len() as u64, |at| {
                 let name = &names[at as usize];
                 rustix::fs::mkdirat(&place.dir, name, Mode::RWXU)?;
                 rustix::fs::unlinkat(&place.dir, name, AtFlags::REMOVEDIR)?;
                 Ok(0)
             })
         },
-        verify: |place| check_count(place, 0),
+        verify: |place| check_entry_count(place, 0),
         ..BASE
     },
     Workload {
         name: "readdir-10k",
         operation: "open the directory, list its 10,000 entries (the figure is lists/s), close",
-        setup: |place| make(place, LISTED),
+        setup: |place| create_small_files(place, LISTED),
         run: |place, meter| {
-            let expected = place.scale.ops(LISTED);
-            meter.passes(1, place.scale.seconds(0.5), |_| list(place, expected, |_| Ok(())))
+            let expected = place.scale.scaled_ops(LISTED);
+            meter.measure_passes(1, place.scale.scaled_seconds(0.5), |_| {
+                list_expecting(place, expected, |_| Ok(()))
+            })
         },
         sample_every: 1,
         ..BASE
@@ -145,11 +147,11 @@ pub(super) static WORKLOADS: &[Workload] = &[
     Workload {
         name: "list-stat-10k",
         operation: "the same with a stat of each entry, as ls -l does (lists/s)",
-        setup: |place| make(place, LISTED),
+        setup: |place| create_small_files(place, LISTED),
         run: |place, meter| {
-            let expected = place.scale.ops(LISTED);
-            meter.passes(1, place.scale.seconds(0.5), |_| {
-                list(place, expected, |name| stat(place, name).map(drop))
+            let expected = place.scale.scaled_ops(LISTED);
+            meter.measure_passes(1, place.scale.scaled_seconds(0.5), |_| {
+                list_expecting(place, expected, |name| stat_small_file(place, name).map(drop))
             })
         },
         sample_every: 1,
@@ -158,24 +160,24 @@ pub(super) static WORKLOADS: &[Workload] = &[
 ];
 
 /// Stat by name; the size must be that of a small file.
-pub(super) fn stat(place: &Place<'_>, name: &CStr) -> Result<u64> {
+pub(super) fn stat_small_file(place: &Place<'_>, name: &CStr) -> Result<u64> {
     let found = rustix::fs::statat(&place.dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
     match found.st_size as usize {
         super::small::SMALL => Ok(0),
-        size => Err(Error::wrong(format!("stat of {name:?}: {size} bytes"))),
+        size => Err(Error::check_failed(format!("stat of {name:?}: {size} bytes"))),
     }
 }
 
-fn missing(place: &Place<'_>, name: &CStr) -> Result<u64> {
+fn expect_missing(place: &Place<'_>, name: &CStr) -> Result<u64> {
     match rustix::fs::statat(&place.dir, name, AtFlags::SYMLINK_NOFOLLOW) {
         Err(Errno::NOENT) => Ok(0),
         Err(other) => Err(other.into()),
-        Ok(_) => Err(Error::wrong(format!("{name:?} is there"))),
+        Ok(_) => Err(Error::check_failed(format!("{name:?} is there"))),
     }
 }
 
 /// Lists the directory through a file descriptor of its own and expects `expected` entries.
-fn list(
+fn list_expecting(
     place: &Place<'_>,
     expected: u64,
     mut each: impl FnMut(&CStr) -> Result<()>,
@@ -201,10 +203,10 @@ fn list(
     if found == expected {
         return Ok(0);
     }
-    Err(Error::wrong(format!("{found} entries instead of {expected}")))
+    Err(Error::check_failed(format!("{found} entries instead of {expected}")))
 }
 
 /// The directory holds exactly `expected` entries.
-pub(super) fn check_count(place: &Place<'_>, expected: u64) -> Result<()> {
-    list(place, expected, |_| Ok(())).map(drop)
+pub(super) fn check_entry_count(place: &Place<'_>, expected: u64) -> Result<()> {
+    list_expecting(place, expected, |_| Ok(())).map(drop)
 }

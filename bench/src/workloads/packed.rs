@@ -1,7 +1,7 @@
 //! Packed files against files in place: the operations of other groups, whose covered runs have a
 //! rule that packs all files, and several writers at once.
 
-use super::{Layout, Place, Workload, append, names, names_of, small};
+use super::{Layout, Place, Workload, append, names, numbered_names, small};
 use crate::error::{During, Result};
 use crate::measure::Meter;
 use std::path::PathBuf;
@@ -21,14 +21,17 @@ pub(super) static WORKLOADS: &[Workload] = &[
         operation: "the same with 8 writers at once, each in a directory of its own",
         layout: Layout::Packed,
         setup: |place| {
-            let made = |path: &PathBuf| std::fs::create_dir(path).during("create", path);
-            directories(place).iter().try_for_each(made)
+            let made = |path: &PathBuf| std::fs::create_dir(path).with_context("create", path);
+            writer_directories(place).iter().try_for_each(made)
         },
         run: create_together,
         verify: |place| {
-            let directories = directories(place);
+            let directories = writer_directories(place);
             directories.iter().try_for_each(|path| {
-                small::check(&Place::open(path, place.scale, &[])?, small::CREATED / WRITERS)
+                small::check_small_files(
+                    &Place::open(path, place.scale, &[])?,
+                    small::CREATED / WRITERS,
+                )
             })
         },
         ..small::CREATE
@@ -54,18 +57,18 @@ pub(super) static WORKLOADS: &[Workload] = &[
 ];
 
 /// A directory for each writer: tasks of a workflow have their own, too.
-fn directories(place: &Place<'_>) -> Vec<PathBuf> {
+fn writer_directories(place: &Place<'_>) -> Vec<PathBuf> {
     (0..WRITERS).map(|writer| place.path.join(format!("w{writer}"))).collect()
 }
 
 fn create_together(place: &Place<'_>, meter: &mut Meter) -> Result<()> {
-    let directories = directories(place);
+    let directories = writer_directories(place);
     let places: Vec<Place<'_>> = directories
         .iter()
         .map(|path| Place::open(path, place.scale, &[]))
         .collect::<Result<_>>()?;
-    let names = names_of("f", place.scale.ops(small::CREATED / WRITERS));
-    meter.together(WRITERS, names.len() as u64, |writer, at| {
-        small::create(&places[writer as usize], &names[at as usize], at)
+    let names = numbered_names("f", place.scale.scaled_ops(small::CREATED / WRITERS));
+    meter.measure_writers(WRITERS, names.len() as u64, |writer, at| {
+        small::create_small_file(&places[writer as usize], &names[at as usize], at)
     })
 }

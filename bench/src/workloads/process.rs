@@ -1,6 +1,6 @@
 //! Processes: a shell loop as pipelines have it, and the start and end of a run itself.
 
-use super::{Layout, Place, Unit, Workload, nothing};
+use super::{Layout, Place, Unit, Workload, do_nothing};
 use crate::error::{Error, Result};
 use crate::measure::Meter;
 use std::ffi::OsString;
@@ -31,7 +31,7 @@ pub(super) static WORKLOADS: &[Workload] = &[
         cold: false,
         starts_runs: false,
         layout: Layout::Plain,
-        setup: nothing,
+        setup: do_nothing,
         run: shell_loop,
         verify: check_shell,
         sample_every: 1,
@@ -43,30 +43,30 @@ pub(super) static WORKLOADS: &[Workload] = &[
         cold: false,
         starts_runs: true,
         layout: Layout::Plain,
-        setup: nothing,
+        setup: do_nothing,
         run: run_true,
-        verify: nothing,
+        verify: do_nothing,
         sample_every: 1,
     },
 ];
 
 fn shell_loop(place: &Place<'_>, meter: &mut Meter) -> Result<()> {
-    let turns = place.scale.ops(TURNS);
+    let turns = place.scale.scaled_ops(TURNS);
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", SHELL, "sh", &turns.to_string()]).current_dir(place.path);
-    meter.once(1, |_| succeed(&mut shell).map(|()| 0))?;
+    meter.measure_pass(1, |_| run_expecting_success(&mut shell).map(|()| 0))?;
     meter.count_as(turns);
     Ok(())
 }
 
 fn check_shell(place: &Place<'_>) -> Result<()> {
-    let turns = place.scale.ops(TURNS);
+    let turns = place.scale.scaled_ops(TURNS);
     let text = std::fs::read_to_string(place.path.join("all.txt"))?;
     let right = text.lines().enumerate().all(|(at, line)| line == format!("sample {at}"));
     if !right || text.lines().count() as u64 != turns {
-        return Err(Error::wrong("all.txt does not hold one line for each turn".to_owned()));
+        return Err(Error::check_failed("all.txt does not hold one line for each turn".to_owned()));
     }
-    super::names::check_count(place, turns + 1)
+    super::names::check_entry_count(place, turns + 1)
 }
 
 fn run_true(place: &Place<'_>, meter: &mut Meter) -> Result<()> {
@@ -83,17 +83,17 @@ fn run_true(place: &Place<'_>, meter: &mut Meter) -> Result<()> {
         if Path::new(&program) != Path::new("/bin/true") {
             command.arg(&truth);
         }
-        succeed(&mut command).map(|()| 0)
+        run_expecting_success(&mut command).map(|()| 0)
     };
     // One unrecorded start: the binary comes into the page cache.
-    meter.warm(1, |_| start(999))?;
-    meter.once(place.scale.ops(STARTS), start)
+    meter.warm_up(1, |_| start(999))?;
+    meter.measure_pass(place.scale.scaled_ops(STARTS), start)
 }
 
-fn succeed(command: &mut Command) -> Result<()> {
+fn run_expecting_success(command: &mut Command) -> Result<()> {
     let done = command.stdin(Stdio::null()).stdout(Stdio::null()).status()?;
     if done.success() {
         return Ok(());
     }
-    Err(Error::wrong(format!("{command:?} ended with {done}")))
+    Err(Error::check_failed(format!("{command:?} ended with {done}")))
 }

@@ -4,9 +4,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use forebay_volume::daemon_log::{
-    About, FORMAT, Kept, LOG, Levels, Told, Wanted, kept, last_lines,
+    About, FORMAT, Kept, LOG, Levels, Told, Wanted, last_lines, list_log_folders,
 };
-use forebay_volume::launch::{lasting_mounts, place_of};
+use forebay_volume::launch::{lasting_mounts, resolve_mount_point};
 
 use crate::exit::{NOTHING_RUN, Stop};
 use crate::{say, state};
@@ -19,7 +19,7 @@ const LEVELS: &str = "FOREBAY_LOG";
 const LAST: usize = 10;
 
 /// What a daemon is to log; `name` is that of its run, or would be.
-pub(crate) fn wanted(
+pub(crate) fn wanted_log(
     levels: Option<&Levels>,
     name: &str,
     foreground: bool,
@@ -34,7 +34,7 @@ pub(crate) fn wanted(
         (None, None) => None,
     };
     Ok(Wanted {
-        folder: state::file(SHELF)?.join(name.trim_end_matches(".run")),
+        folder: state::state_file(SHELF)?.join(name.trim_end_matches(".run")),
         is_asked_for: levels.is_some(),
         levels: levels.unwrap_or_default(),
         to_stderr: foreground,
@@ -54,16 +54,18 @@ fn stderr_is_journal() -> bool {
 }
 
 /// Folders of all daemons of this user that left a log or write one, the newest first.
-pub(crate) fn all() -> Vec<Kept> {
-    let mut all: Vec<Kept> =
-        state::directories().iter().flat_map(|state| kept(&state.join(SHELF))).collect();
+pub(crate) fn list_daemon_logs() -> Vec<Kept> {
+    let mut all: Vec<Kept> = state::safe_directories()
+        .iter()
+        .flat_map(|state| list_log_folders(&state.join(SHELF)))
+        .collect();
     all.sort_by(|a, b| b.folder.file_name().cmp(&a.folder.file_name()));
     all
 }
 
 /// The newest that served this place, or one above it.
-pub(crate) fn of(at: &Path) -> Option<Kept> {
-    all().into_iter().find(|one| match &one.told {
+pub(crate) fn find_log_serving(at: &Path) -> Option<Kept> {
+    list_daemon_logs().into_iter().find(|one| match &one.told {
         Told::Known(About { points, .. }) => points.iter().any(|point| at.starts_with(point)),
         Told::Newer(_) | Told::Nothing => false,
     })
@@ -75,13 +77,13 @@ pub(crate) fn refuse_newer(one: &Kept) -> Result<(), Stop> {
     let log = one.folder.join(LOG);
     Err(Stop::new(
         1,
-        newer(&one.folder, format),
+        newer_format_message(&one.folder, format),
         format!("use that one, or read {}", log.display()),
     ))
 }
 
 /// Says that a newer Forebay wrote a folder.
-pub(crate) fn newer(folder: &Path, format: u32) -> String {
+pub(crate) fn newer_format_message(folder: &Path, format: u32) -> String {
     format!(
         "{} is of a newer Forebay (format {format}, and this one knows {FORMAT})",
         folder.display()
@@ -89,22 +91,22 @@ pub(crate) fn newer(folder: &Path, format: u32) -> String {
 }
 
 /// The absolute form of a path, without asking a mount whose daemon may not answer.
-pub(crate) fn place(path: &Path) -> PathBuf {
+pub(crate) fn absolute_place(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let mounts = lasting_mounts().unwrap_or_default();
     match mounts.iter().any(|mount| absolute.starts_with(&mount.point)) {
         true => absolute,
-        false => place_of(path),
+        false => resolve_mount_point(path),
     }
 }
 
 /// Prints the last that a daemon said which is lost.
-pub(crate) fn tell_last(folder: &Path) {
+pub(crate) fn print_last_lines(folder: &Path) {
     let log = folder.join(LOG);
     match last_lines(folder, LAST) {
         Ok(lines) => {
             say::note(&format!("the last lines of the daemon's log, {}:", log.display()));
-            lines.iter().for_each(|line| say::text(&format!("  {line}\n")));
+            lines.iter().for_each(|line| say::write_stderr(&format!("  {line}\n")));
         }
         Err(error) => {
             say::note(&format!("the daemon left no log: {}: {error}", log.display()));

@@ -7,7 +7,7 @@ pub(crate) struct Ends(libc::sigset_t);
 
 impl Ends {
     /// Holds them back from now on, in this thread and those that it starts.
-    pub(crate) fn hold() -> Ends {
+    pub(crate) fn block_signals() -> Ends {
         // SAFETY: a zeroed set is valid, and is written to before it is read.
         unsafe {
             let mut set: libc::sigset_t = std::mem::zeroed();
@@ -21,7 +21,7 @@ impl Ends {
     }
 
     /// Waits so long; true when one came.
-    pub(crate) fn within(&self, time: Duration) -> bool {
+    pub(crate) fn wait_for_signal(&self, time: Duration) -> bool {
         let (tv_sec, tv_nsec) = (time.as_secs() as _, time.subsec_nanos().into());
         let limit = libc::timespec { tv_sec, tv_nsec };
         // SAFETY: set and limit live as long as the call.

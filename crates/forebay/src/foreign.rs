@@ -13,7 +13,7 @@ const KNOWN: [(&str, &[&str]); 3] = [
 
 /// Refuses what begins as a URL does and is no bucket of S3. A path may have a colon, but none
 /// that is there is refused.
-pub(crate) fn refuse(place: &Path, code: i32) -> Result<(), Stop> {
+pub(crate) fn refuse_foreign_url(place: &Path, code: i32) -> Result<(), Stop> {
     let Some((scheme, _)) = place.to_str().and_then(|place| place.split_once("://")) else {
         return Ok(());
     };

@@ -18,14 +18,14 @@ const EXAMPLES: [(&str, &str); 3] = [
 ];
 
 /// The parser with this page.
-pub(crate) fn command<C: CommandFactory>() -> clap::Command {
+pub(crate) fn with_help_page<C: CommandFactory>() -> clap::Command {
     let command = C::command();
-    let page = page(&command);
+    let page = help_page(&command);
     command.override_help(page)
 }
 
-fn page(command: &clap::Command) -> String {
-    let mut page = format!("{}.\n\n", about(command));
+fn help_page(command: &clap::Command) -> String {
+    let mut page = format!("{}.\n\n", about_text(command));
     for (line, what) in EXAMPLES {
         page.push_str(&format!("  {line:<50} {what}\n"));
     }
@@ -36,19 +36,19 @@ fn page(command: &clap::Command) -> String {
     for (title, names) in GROUPS {
         page.push_str(&format!("\n{title}:\n"));
         for command in names.iter().filter_map(|name| command.find_subcommand(name)) {
-            page.push_str(&format!("  {:<11} {}\n", command.get_name(), about(command)));
+            page.push_str(&format!("  {:<11} {}\n", command.get_name(), about_text(command)));
         }
     }
     page.push_str("\n  -h, --help     this page\n  -V, --version  the version\n\n");
     let codes = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     for line in codes.lines() {
-        page.push_str(&wrapped(line));
+        page.push_str(&wrap_text(line));
     }
     page
 }
 
 /// In lines of 100 columns at most.
-fn wrapped(text: &str) -> String {
+fn wrap_text(text: &str) -> String {
     let (mut out, mut columns) = (String::new(), 0);
     for word in text.split_whitespace() {
         let width = word.chars().count() + 1;
@@ -63,7 +63,7 @@ fn wrapped(text: &str) -> String {
     out + "\n"
 }
 
-fn about(command: &clap::Command) -> String {
+fn about_text(command: &clap::Command) -> String {
     command.get_about().map(ToString::to_string).unwrap_or_default()
 }
 

@@ -5,7 +5,7 @@ use crate::output::Place;
 use forebay_model::{Header, Origin, Reach, RunWriter};
 use forebay_plan::{Choice, Cost, Outcome, Scene, record};
 /// `command` is the subcommand that simulated it.
-pub(crate) fn keep(
+pub(crate) fn write_simulated_run(
     place: &Place,
     scene: &Scene<'_>,
     choice: &Choice,
@@ -21,7 +21,7 @@ pub(crate) fn keep(
         ("homecoming_s", outcome.homecoming.get().to_string()),
     ];
     let mut more: Vec<(String, String)> = told.map(|(key, value)| (key.to_owned(), value)).into();
-    more.extend(limits(scene, choice));
+    more.extend(capacity_limits(scene, choice));
     if let Some(cost) = cost {
         more.push(("cost_usd".to_owned(), cost.total.get().to_string()));
         let cost = serde_json::to_string(cost).expect("a cost is plain data");
@@ -46,16 +46,16 @@ pub(crate) fn keep(
     };
     // Made beside it and copied, as a run that is measured: what stands there is whole, or not
     // there.
-    let mut writer = RunWriter::create(&place.workshop(), header).map_err(stop)?;
-    let facts = record::facts(scene, choice, outcome);
-    let kept = facts.chunks(10_000).try_for_each(|facts| writer.write(facts));
-    let kept = kept.and_then(|()| writer.finish()).and_then(|()| place.keep(&writer));
+    let mut writer = RunWriter::create(&place.part_path(), header).map_err(stop)?;
+    let facts = record::facts_from_outcome(scene, choice, outcome);
+    let kept = facts.chunks(10_000).try_for_each(|facts| writer.write_facts(facts));
+    let kept = kept.and_then(|()| writer.finish_run()).and_then(|()| place.commit_run(&writer));
     writer.remove().map_err(stop)?;
     kept.map_err(stop)
 }
 
 /// How much each tier may take, on all nodes together.
-fn limits(scene: &Scene<'_>, choice: &Choice) -> Vec<(String, String)> {
+fn capacity_limits(scene: &Scene<'_>, choice: &Choice) -> Vec<(String, String)> {
     let limits = scene.site.tiers().filter_map(|tier| {
         let nodes = if tier.reach == Reach::Node { u64::from(choice.nodes) } else { 1 };
         let bytes = tier.capacity?.get().saturating_mul(nodes);

@@ -45,7 +45,7 @@ struct Cli {
 
 /// All commands with their options, as help, completions and pages of the manual have them.
 fn command_line_definition() -> clap::Command {
-    groups::command::<Cli>()
+    groups::with_help_page::<Cli>()
 }
 
 fn main() {
@@ -55,8 +55,9 @@ fn main() {
         // Of wrong usage it says what it was given.
         Err(error) if error.use_stderr() => {
             let words = error.render();
-            let words = if say::colour() { words.ansi().to_string() } else { words.to_string() };
-            say::text(&plain(words));
+            let words =
+                if say::wants_colour() { words.ansi().to_string() } else { words.to_string() };
+            say::write_stderr(&humanize_number_errors(words));
             std::process::exit(error.exit_code())
         }
         Err(help) => help.exit(),
@@ -83,7 +84,7 @@ fn command_line() -> Vec<OsString> {
 }
 
 /// What the library says of numbers, in words of people.
-fn plain(words: String) -> String {
+fn humanize_number_errors(words: String) -> String {
     let said = [
         ("invalid digit found in string", "it is no whole number, such as 2"),
         ("cannot parse integer from empty string", "it is no whole number, such as 2"),

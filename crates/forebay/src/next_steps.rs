@@ -7,7 +7,7 @@ use forebay_reads::Kind;
 use forebay_volume::reads::ReadsError;
 
 /// What can be done about what a bucket says.
-pub(crate) fn next_of_bucket(failed: &Failed) -> &'static str {
+pub(crate) fn bucket_next_step(failed: &Failed) -> &'static str {
     match failed.kind {
         _ if failed.why == NO_KEYS => "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
         _ if failed.why.contains("RequestTimeTooSkewed") => {
@@ -26,20 +26,20 @@ pub(crate) fn next_of_bucket(failed: &Failed) -> &'static str {
 }
 
 /// What helps where a bucket can't be attached.
-pub(crate) fn next_of_failed(failed: &Failed) -> &'static str {
+pub(crate) fn attach_next_step(failed: &Failed) -> &'static str {
     match failed.kind {
         ErrorKind::PermissionDenied => {
             "attaching lists and reads: is AWS_ACCESS_KEY_ID of one who may? \
              AWS_SKIP_SIGNATURE=true is for public buckets"
         }
-        _ => next_of_bucket(failed),
+        _ => bucket_next_step(failed),
     }
 }
 
 /// What helps where reads can't be shown.
-pub(crate) fn next_of_reads(trouble: &ReadsError) -> &'static str {
+pub(crate) fn reads_next_step(trouble: &ReadsError) -> &'static str {
     if let Some(kind) = trouble.bucket {
-        return next_of_failed(&Failed { kind, why: trouble.why.clone() });
+        return attach_next_step(&Failed { kind, why: trouble.why.clone() });
     }
     match trouble.kind {
         Kind::Changed | Kind::Damaged | Kind::Unknown if trouble.plain => {

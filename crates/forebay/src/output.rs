@@ -13,11 +13,11 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use forebay_model::{Run, RunWriter};
-use forebay_os::real_path::resolve;
+use forebay_os::real_path::resolve_path;
 use rustix::fs::{Access, access};
 
 use crate::exit::Stop;
-pub(crate) use seal::{UNSEALED, sealed};
+pub(crate) use seal::{UNSEALED, seal_text};
 
 /// Links that lead to links; the kernel follows as many.
 const LINKS_MAX: usize = 40;
@@ -57,7 +57,7 @@ impl Place {
         let refuse = |why: &str, next: &str| {
             Err(Stop::new(1, format!("{}: {why}", path.display()), next.to_owned()))
         };
-        let real = match followed(path) {
+        let real = match resolve_place(path) {
             Ok(Place::File(real)) => real,
             Ok(stream) => return Ok(stream),
             Err(why) => return refuse(&why, elsewhere),
@@ -72,7 +72,7 @@ impl Place {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return refuse(&error.to_string(), elsewhere),
         };
-        let folder = folder_of(&real);
+        let folder = parent_or_here(&real);
         if !folder.is_dir() || real.as_os_str().as_bytes().ends_with(b"/") {
             return refuse(
                 "its directory is not there",
@@ -85,9 +85,12 @@ impl Place {
         }
         let is_free = found.is_none_or(|found| found.len() == 0);
         if !is_free && !force.force && !made.is_own(&real) {
-            return refuse(made.lost(), "name another file, or replace this one with --force");
+            return refuse(
+                made.loss_warning(),
+                "name another file, or replace this one with --force",
+            );
         }
-        let folder = match resolve(folder) {
+        let folder = match resolve_path(folder) {
             Ok(folder) => folder,
             Err(error) => return refuse(&error.to_string(), elsewhere),
         };
@@ -116,10 +119,10 @@ impl Place {
     }
 
     /// Where a file is put together before it comes here.
-    pub(crate) fn workshop(&self) -> PathBuf {
+    pub(crate) fn part_path(&self) -> PathBuf {
         let name = format!(".forebay.{}.part", std::process::id());
         match self {
-            Place::File(path) => folder_of(path).join(name),
+            Place::File(path) => parent_or_here(path).join(name),
             Place::Stream(_) => std::env::temp_dir().join(name),
         }
     }
@@ -127,9 +130,9 @@ impl Place {
     /// Writes it: a file is whole, or as it was.
     pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), Stop> {
         let written = match self {
-            Place::Stream(path) => pour(path, |mut to| to.write_all(bytes)),
+            Place::Stream(path) => append_to(path, |mut to| to.write_all(bytes)),
             Place::File(path) => {
-                let part = self.workshop();
+                let part = self.part_path();
                 let made = File::create_new(&part)
                     .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
                     .and_then(|()| fs::rename(&part, path));
@@ -147,37 +150,37 @@ impl Place {
     }
 
     /// Writes a run whose record is in its workshop.
-    pub(crate) fn keep(&self, writer: &RunWriter) -> forebay_model::Result<()> {
+    pub(crate) fn commit_run(&self, writer: &RunWriter) -> forebay_model::Result<()> {
         let Place::Stream(stream) = self else { return writer.copy_to(self.path()) };
-        let whole = self.workshop().with_extension("whole");
+        let whole = self.part_path().with_extension("whole");
         writer.copy_to(&whole)?;
-        let filled = self.fill(&whole);
+        let filled = self.copy_from(&whole);
         // It was made for this alone.
         let _ = fs::remove_file(&whole);
         filled.map_err(|error| {
             let why = format!("{} did not take the run", stream.display());
-            forebay_model::Error::new(forebay_model::Kind::Io, why).because(error)
+            forebay_model::Error::new(forebay_model::Kind::Io, why).with_source(error)
         })
     }
 
     /// Writes all of a file into it.
-    pub(crate) fn fill(&self, from: &Path) -> io::Result<()> {
+    pub(crate) fn copy_from(&self, from: &Path) -> io::Result<()> {
         let mut from = File::open(from)?;
-        pour(self.path(), |mut to| io::copy(&mut from, &mut to).map(|_| ()))
+        append_to(self.path(), |mut to| io::copy(&mut from, &mut to).map(|_| ()))
     }
 }
 
 /// Behind what is there, if it is a file that standard output was redirected to.
-fn pour(path: &Path, write: impl FnOnce(File) -> io::Result<()>) -> io::Result<()> {
+fn append_to(path: &Path, write: impl FnOnce(File) -> io::Result<()>) -> io::Result<()> {
     OpenOptions::new().append(true).open(path).and_then(write)
 }
 
-fn folder_of(path: &Path) -> &Path {
+fn parent_or_here(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// The place that a name leads to.
-fn followed(path: &Path) -> Result<Place, String> {
+fn resolve_place(path: &Path) -> Result<Place, String> {
     let mut at = std::path::absolute(path).map_err(|error| error.to_string())?;
     for _ in 0..LINKS_MAX {
         // Their links name things that are not in any directory.
@@ -187,11 +190,11 @@ fn followed(path: &Path) -> Result<Place, String> {
         let Some(link) = fs::symlink_metadata(&at).ok().filter(fs::Metadata::is_symlink) else {
             return Ok(Place::File(at));
         };
-        if is_strangers(&at, link.uid()) {
+        if is_foreign_link(&at, link.uid()) {
             return Err(format!("{} is a link of somebody else's", at.display()));
         }
         let to = fs::read_link(&at).map_err(|error| error.to_string())?;
-        at = folder_of(&at).join(to);
+        at = parent_or_here(&at).join(to);
     }
     Err("its links lead round in a circle".to_owned())
 }
@@ -199,13 +202,13 @@ fn followed(path: &Path) -> Result<Place, String> {
 /// Whether a link is not to be followed: for root, another user's; for others, as the kernel has it,
 /// one in a directory that all may write, such as /tmp, that is of neither us nor the directory's
 /// owner.
-fn is_strangers(link: &Path, owner: u32) -> bool {
+fn is_foreign_link(link: &Path, owner: u32) -> bool {
     const STICKY_AND_OPEN: u32 = 0o1002;
     let me = rustix::process::geteuid().as_raw();
     if me == 0 && owner != 0 {
         return true;
     }
-    let folder = fs::metadata(folder_of(link)).ok();
+    let folder = fs::metadata(parent_or_here(link)).ok();
     folder.is_some_and(|folder| {
         folder.mode() & STICKY_AND_OPEN == STICKY_AND_OPEN && ![me, folder.uid()].contains(&owner)
     })
@@ -215,13 +218,13 @@ impl Made {
     /// Whether Forebay wrote what is there, and nobody changed it.
     fn is_own(self, path: &Path) -> bool {
         match self {
-            Made::Run => Run::is_one(path),
-            Made::Text => fs::read(path).is_ok_and(|text| seal::holds(&text)),
+            Made::Run => Run::is_run_file(path),
+            Made::Text => fs::read(path).is_ok_and(|text| seal::is_sealed(&text)),
             Made::Other => false,
         }
     }
 
-    fn lost(self) -> &'static str {
+    fn loss_warning(self) -> &'static str {
         match self {
             Made::Run => "what is there is no run file, and would be lost",
             Made::Text => {

@@ -6,10 +6,10 @@ mod file_counts;
 pub(crate) mod places;
 mod report;
 
-pub(crate) use cache::warmed;
-pub(crate) use elsewhere::{check_command, sent_away};
-pub(crate) use file_counts::count;
-pub(crate) use report::{tell, tell_left, tell_unused};
+pub(crate) use cache::report_warmed_cache;
+pub(crate) use elsewhere::{check_command, report_sent_away};
+pub(crate) use file_counts::count_files;
+pub(crate) use report::{report_left_behind, report_unused_rules, report_write_back};
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,10 @@ use crate::exit::{NOTHING_RUN, Stop};
 use crate::{say, state};
 
 /// Reads site and rules; `None` when no rules are given.
-pub(crate) fn load(site: Option<&Path>, rules: Option<&Path>) -> Result<Option<Wanted>, Stop> {
+pub(crate) fn load_placement(
+    site: Option<&Path>,
+    rules: Option<&Path>,
+) -> Result<Option<Wanted>, Stop> {
     let Some(rules) = rules else {
         return match site {
             Some(_) => Err(Stop::new(
@@ -37,13 +40,13 @@ pub(crate) fn load(site: Option<&Path>, rules: Option<&Path>) -> Result<Option<W
         Some(path) => path.to_owned(),
         None => usual_site()?,
     };
-    let (site, rules) = parsed(&site, rules, &read(rules)?)?;
+    let (site, rules) = parse_site_and_rules(&site, rules, &read_text(rules)?)?;
     note_old_names(rules.old_names());
-    Ok(Some(Wanted { site, rules, settings: settings(), spares: spares() }))
+    Ok(Some(Wanted { site, rules, settings: bucket_settings(), spares: spare_directories() }))
 }
 
 /// A site file, and the text of rules that are to be in `rules`.
-fn parsed(site: &Path, rules: &Path, text: &str) -> Result<(Site, Rules), Stop> {
+fn parse_site_and_rules(site: &Path, rules: &Path, text: &str) -> Result<(Site, Rules), Stop> {
     let wrong = |flaw: forebay_model::Flaw| {
         Stop::new(
             NOTHING_RUN,
@@ -51,7 +54,7 @@ fn parsed(site: &Path, rules: &Path, text: &str) -> Result<(Site, Rules), Stop> 
             "`forebay manual formats` has all keys; nothing was run",
         )
     };
-    let site = self::site(&read(site)?, site).map_err(wrong)?;
+    let site = self::parse_site(&read_text(site)?, site).map_err(wrong)?;
     let source = rules.display().to_string();
     let rules = Rules::parse(text, &source, &site).map_err(wrong)?;
     Ok((site, rules))
@@ -70,9 +73,11 @@ pub(crate) fn note_old_names(notes: &[forebay_model::Flaw]) {
 /// What a run would refuse of rules that are not written yet, whatever machine it is on; and tiers
 /// that are not on this one.
 pub(crate) fn check_rules(site: &Path, rules: &Path, text: &str) -> Result<Vec<String>, String> {
-    let (site, rules) = parsed(site, rules, text).map_err(|stop| stop.message)?;
-    forebay_volume::tiers::check_paths(&site, &rules).map_err(|trouble| trouble.to_string())?;
-    let tiers = rules.tiers().into_iter().chain(rules.caches()).filter_map(|id| site.tier(id));
+    let (site, rules) = parse_site_and_rules(site, rules, text).map_err(|stop| stop.message)?;
+    forebay_volume::tiers::check_tier_paths(&site, &rules)
+        .map_err(|trouble| trouble.to_string())?;
+    let tiers =
+        rules.home_tiers().into_iter().chain(rules.cache_tiers()).filter_map(|id| site.tier(id));
     let missing = tiers.filter_map(|tier| {
         let path = tier.path.as_ref().filter(|path| !path.is_dir())?;
         Some(format!("{} (tier {})", path.display(), tier.id))
@@ -81,22 +86,22 @@ pub(crate) fn check_rules(site: &Path, rules: &Path, text: &str) -> Result<Vec<S
 }
 
 /// The site in this text; files that it names lie beside its own.
-pub(crate) fn site(text: &str, path: &Path) -> Result<Site, forebay_model::Flaw> {
+pub(crate) fn parse_site(text: &str, path: &Path) -> Result<Site, forebay_model::Flaw> {
     let variable = |name: &str| std::env::var(name).ok();
     let beside = |name: &str| {
         let file = path.parent().unwrap_or(Path::new("")).join(name);
         std::fs::read_to_string(file).map_err(|error| error.to_string())
     };
-    Site::parse_with(text, &path.display().to_string(), &variable, &beside)
+    Site::parse_with_files(text, &path.display().to_string(), &variable, &beside)
 }
 
 /// Where spares of books are, or may be: a book says on which tiers files of a directory lie.
-pub(crate) fn spares() -> Vec<PathBuf> {
-    state::directories().iter().map(|state| state.join("volumes")).collect()
+pub(crate) fn spare_directories() -> Vec<PathBuf> {
+    state::safe_directories().iter().map(|state| state.join("volumes")).collect()
 }
 
 /// How much each tier may take, for those who look at the run.
-pub(crate) fn limits(wanted: &Wanted) -> Vec<(String, String)> {
+pub(crate) fn capacity_limits(wanted: &Wanted) -> Vec<(String, String)> {
     let limits = wanted.site.tiers().filter_map(|tier| {
         let bytes = tier.capacity?.get().to_string();
         Some((format!("capacity_bytes.{}", tier.id), bytes))
@@ -105,8 +110,8 @@ pub(crate) fn limits(wanted: &Wanted) -> Vec<(String, String)> {
 }
 
 /// How buckets are reached, as AWS's own tools are told.
-pub(crate) fn settings() -> Settings {
-    Settings::of(std::env::vars_os(), |file, elsewhere| {
+pub(crate) fn bucket_settings() -> Settings {
+    Settings::from_environment(std::env::vars_os(), |file, elsewhere| {
         let name = match file {
             ProfileFile::Credentials => ".aws/credentials",
             ProfileFile::Config => ".aws/config",
@@ -116,7 +121,7 @@ pub(crate) fn settings() -> Settings {
     })
 }
 
-pub(crate) fn read(path: &Path) -> Result<String, Stop> {
+pub(crate) fn read_text(path: &Path) -> Result<String, Stop> {
     std::fs::read_to_string(path).map_err(|error| {
         let message = format!("{} can't be read: {error}", path.display());
         Stop::new(NOTHING_RUN, message, "nothing was run")
@@ -149,7 +154,7 @@ fn usual_site() -> Result<PathBuf, Stop> {
 }
 
 /// A tier that can't be used, in words.
-pub(crate) fn trouble(trouble: &TierError) -> Stop {
+pub(crate) fn explain_tier_error(trouble: &TierError) -> Stop {
     let missing = trouble.error.kind() == std::io::ErrorKind::NotFound;
     let why = trouble.error.to_string();
     let next = if why.starts_with("another run") {

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
-use forebay_model::{ByteCount, Header, Micros, Privacy, Salt, civil};
+use forebay_model::{ByteCount, Header, Micros, Privacy, Salt, civil_from_days};
 use forebay_volume::launch;
 
 use crate::exit::{NOTHING_RUN, Stop};
@@ -39,7 +39,7 @@ impl From<CpuLatency> for launch::CpuLatency {
 }
 
 /// A place for a run that was asked for.
-pub(crate) fn claim(path: &Path, force: Force) -> Result<Place, Stop> {
+pub(crate) fn claim_run_file(path: &Path, force: Force) -> Result<Place, Stop> {
     let refused = |stop| Stop { code: NOTHING_RUN, ..stop };
     Place::claim(path, Made::Run, force).map_err(refused)
 }
@@ -49,7 +49,7 @@ pub(crate) fn run_name() -> String {
     let now =
         std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     let days = now.as_secs() / 86_400;
-    let (year, month, day) = civil(days as i64);
+    let (year, month, day) = civil_from_days(days as i64);
     let second = now.as_secs() % 86_400;
     let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
     let pid = std::process::id();
@@ -57,7 +57,7 @@ pub(crate) fn run_name() -> String {
 }
 
 /// What the run file says of the start of `command`.
-pub(crate) fn header(
+pub(crate) fn run_header(
     command: &[OsString],
     directory: &Path,
     privacy: Privacy,
@@ -91,7 +91,7 @@ pub(crate) fn header(
 }
 
 /// A salt that nobody can guess and that is stored nowhere.
-pub(crate) fn salt() -> Salt {
+pub(crate) fn random_salt() -> Salt {
     let mut bytes = [0u8; 16];
     // SAFETY: the buffer is as long as the call is told; 16 bytes are never cut short.
     unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };

@@ -15,13 +15,13 @@ pub(crate) const FOLDER: &str = ".forebay/runs";
 ///
 /// # Errors
 /// A folder that can't be read.
-pub(crate) fn all(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+pub(crate) fn list_runs(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         let path = entry.path();
         let is_file = entry.file_type()?.is_file();
-        if is_file && path.extension().is_some_and(|end| end == "run") && Run::is_one(&path) {
+        if is_file && path.extension().is_some_and(|end| end == "run") && Run::is_run_file(&path) {
             found.push(path);
         }
     }
@@ -30,12 +30,12 @@ pub(crate) fn all(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
 }
 
 /// The newest run of the current directory, and says which it is.
-pub(crate) fn newest() -> Result<PathBuf, Stop> {
+pub(crate) fn newest_run() -> Result<PathBuf, Stop> {
     let none = |why: String| {
         let next = "name a run file, or make one: `forebay run COMMAND`";
         Stop::new(1, format!("no run was named, and {why}"), next)
     };
-    let found = match all(Path::new(FOLDER)) {
+    let found = match list_runs(Path::new(FOLDER)) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             return Err(none(format!("{FOLDER} can't be read: {error}")));
         }

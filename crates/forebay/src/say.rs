@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use harmless::harmless;
+use harmless::escape_harmful;
 
 /// Shadows the one of the library, which lets everything pass.
 macro_rules! println {
@@ -25,12 +25,12 @@ macro_rules! print {
 }
 
 /// Whether colours are wanted there.
-pub(crate) fn colour() -> bool {
+pub(crate) fn wants_colour() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
 }
 
 /// Columns of the terminal, or 80.
-pub(crate) fn width() -> usize {
+pub(crate) fn terminal_width() -> usize {
     use rustix::termios::tcgetwinsize;
     // The one of both that somebody looks at.
     let size = tcgetwinsize(std::io::stdout()).or_else(|_| tcgetwinsize(std::io::stderr())).ok();
@@ -38,14 +38,14 @@ pub(crate) fn width() -> usize {
 }
 
 /// The start of a line that is wider than there are columns.
-pub(crate) fn clip(line: &str, columns: usize) -> String {
-    if wide(line) <= columns {
+pub(crate) fn clip_line(line: &str, columns: usize) -> String {
+    if display_width(line) <= columns {
         return line.to_owned();
     }
     let mut kept = String::new();
     for c in line.chars() {
         kept.push(c);
-        if wide(&kept) >= columns {
+        if display_width(&kept) >= columns {
             kept.pop();
             break;
         }
@@ -54,12 +54,12 @@ pub(crate) fn clip(line: &str, columns: usize) -> String {
 }
 
 /// Columns that a text takes: those of East Asia take two each, marks on letters none.
-pub(crate) fn wide(text: &str) -> usize {
+pub(crate) fn display_width(text: &str) -> usize {
     ratatui::text::Span::raw(text).width()
 }
 
 /// A number with its thousands set apart.
-pub(crate) fn grouped(number: u64) -> String {
+pub(crate) fn group_thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {
@@ -75,8 +75,8 @@ pub(crate) fn grouped(number: u64) -> String {
 static PASSING: AtomicBool = AtomicBool::new(false);
 
 /// Prints a line that stays until the next one, or the next words.
-pub(crate) fn passing(line: &str) {
-    let line = harmless(line, false);
+pub(crate) fn show_passing_line(line: &str) {
+    let line = escape_harmful(line, false);
     let _ = std::io::stderr().write_all(format!("\r{line}\x1b[K").as_bytes());
     PASSING.store(true, Relaxed);
 }
@@ -94,35 +94,35 @@ pub(crate) fn print(text: &str) {
 pub(crate) fn print_all(text: &str) -> std::io::Result<()> {
     let mut out = std::io::stdout();
     let colours = out.is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    out.write_all(harmless(text, colours).as_bytes()).and_then(|()| out.flush())
+    out.write_all(escape_harmful(text, colours).as_bytes()).and_then(|()| out.flush())
 }
 
 /// Prints text.
-pub(crate) fn text(text: &str) {
+pub(crate) fn write_stderr(text: &str) {
     if PASSING.swap(false, Relaxed) {
         let _ = std::io::stderr().write_all(b"\r\x1b[K");
     }
     // Nobody may be reading; that must not change the status of the run.
-    let _ = std::io::stderr().write_all(harmless(text, colour()).as_bytes());
+    let _ = std::io::stderr().write_all(escape_harmful(text, wants_colour()).as_bytes());
 }
 
 /// Takes a passing line away.
-pub(crate) fn clear() {
-    text("");
+pub(crate) fn clear_passing_line() {
+    write_stderr("");
 }
 
 /// Something went wrong: what and where, and what to do next.
 pub(crate) fn error(message: &str, next: Option<&str>) {
-    let label = if colour() { "\x1b[31mforebay:\x1b[0m" } else { "forebay:" };
-    text(&format!("{label} {message}\n"));
+    let label = if wants_colour() { "\x1b[31mforebay:\x1b[0m" } else { "forebay:" };
+    write_stderr(&format!("{label} {message}\n"));
     if let Some(next) = next {
-        text(&format!("         {next}\n"));
+        write_stderr(&format!("         {next}\n"));
     }
 }
 
 /// Something that a person should know.
 pub(crate) fn note(message: &str) {
-    text(&format!("forebay: {message}\n"));
+    write_stderr(&format!("forebay: {message}\n"));
 }
 
 /// What a command that is ended by a signal leaves.
@@ -131,7 +131,7 @@ static LEFT: OnceLock<String> = OnceLock::new();
 /// From now on a signal that ends this program says so, and what is left and to be done.
 pub(crate) fn when_interrupted(message: &str, next: &str) {
     let words = format!("forebay: interrupted: {message}\n         {next}\n");
-    let words = harmless(&words, false);
+    let words = escape_harmful(&words, false);
     if LEFT.set(format!("\n{words}")).is_err() {
         return;
     }
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn thousands_are_set_apart() {
         assert_eq!(
-            (grouped(7), grouped(1_000), grouped(1_234_567)),
+            (group_thousands(7), group_thousands(1_000), group_thousands(1_234_567)),
             ("7".into(), "1,000".into(), "1,234,567".into())
         );
     }

@@ -4,7 +4,7 @@
 mod learnt;
 mod work;
 
-pub(crate) use work::workload;
+pub(crate) use work::read_workload;
 
 use clap::value_parser;
 
@@ -61,84 +61,85 @@ pub(crate) struct Changes {
 
 const NEXT: &str = "`forebay manual formats` describes sites, rules, workloads and studies";
 
-fn stop(message: impl ToString) -> Stop {
+fn scenario_error(message: impl ToString) -> Stop {
     Stop::new(1, message.to_string(), NEXT)
 }
 
-fn text(path: &Path) -> Result<String, Stop> {
+fn read_text(path: &Path) -> Result<String, Stop> {
     let read = std::fs::read(path)
-        .map_err(|error| stop(format!("cannot read {}: {error}", path.display())))?;
-    String::from_utf8(read).map_err(|_| stop(format!("{} is no text", path.display())))
+        .map_err(|error| scenario_error(format!("cannot read {}: {error}", path.display())))?;
+    String::from_utf8(read).map_err(|_| scenario_error(format!("{} is no text", path.display())))
 }
 
-fn site(path: &Path) -> Result<Site, Stop> {
-    placement::site(&text(path)?, path).map_err(flaw)
+fn read_site(path: &Path) -> Result<Site, Stop> {
+    placement::parse_site(&read_text(path)?, path).map_err(flaw_error)
 }
 
-fn rules(path: &Path, site: &Site) -> Result<Rules, Stop> {
-    let rules = Rules::parse(&text(path)?, &path.display().to_string(), site).map_err(flaw)?;
+fn read_rules(path: &Path, site: &Site) -> Result<Rules, Stop> {
+    let rules =
+        Rules::parse(&read_text(path)?, &path.display().to_string(), site).map_err(flaw_error)?;
     placement::note_old_names(rules.old_names());
     Ok(rules)
 }
 
-fn prices(path: &Path) -> Result<Prices, Stop> {
-    Prices::parse(&text(path)?, &path.display().to_string()).map_err(flaw)
+fn read_prices(path: &Path) -> Result<Prices, Stop> {
+    Prices::parse(&read_text(path)?, &path.display().to_string()).map_err(flaw_error)
 }
 
-fn flaw(flaw: Flaw) -> Stop {
-    stop(flaw)
+fn flaw_error(flaw: Flaw) -> Stop {
+    scenario_error(flaw)
 }
 
 impl Scenario {
     /// Reads what is at `path`, with changes.
-    pub(crate) fn read(path: &Path, changes: &Changes) -> Result<Self, Stop> {
-        if learnt::is_run(path) {
-            return Self::learnt(path, changes);
+    pub(crate) fn from_path(path: &Path, changes: &Changes) -> Result<Self, Stop> {
+        if learnt::is_run_file(path) {
+            return Self::from_run(path, changes);
         }
         let folder = path.is_dir().then(|| path.to_owned());
         let study = match &folder {
             None => None,
             Some(folder) => {
                 let file = folder.join("study.toml");
-                let study = Study::parse(&text(&file)?, &file.display().to_string());
-                Some(study.map_err(flaw)?)
+                let study = Study::parse(&read_text(&file)?, &file.display().to_string());
+                Some(study.map_err(flaw_error)?)
             }
         };
         let in_folder = |name: &str| folder.as_ref().map(|folder| folder.join(name));
-        let workload = workload(changes.workload.as_deref().unwrap_or(path))?;
+        let workload = read_workload(changes.workload.as_deref().unwrap_or(path))?;
         let Some(file) = changes.site.clone().or_else(|| in_folder("site.toml")) else {
-            return Err(stop("a workload is simulated on a site: name one with --site"));
+            return Err(scenario_error("a workload is simulated on a site: name one with --site"));
         };
-        let site = site(&file)?;
+        let site = read_site(&file)?;
         let named = study.as_ref().and_then(|study| study.rules.as_deref()).and_then(in_folder);
         let rules = match changes.rules.clone().or(named) {
             None => Rules::none(),
-            Some(file) => rules(&file, &site)?,
+            Some(file) => read_rules(&file, &site)?,
         };
         let sheet = study.as_ref().and_then(|study| study.prices.as_deref()).and_then(in_folder);
-        let prices = sheet.map(|file| prices(&file)).transpose()?;
-        let project = project(&site, changes, study.as_ref())?;
-        let Some(mut choice) = Choice::plain(&site, &workload, project) else {
-            return Err(stop("the site file has no table [nodes]"));
+        let prices = sheet.map(|file| read_prices(&file)).transpose()?;
+        let project = project_tier(&site, changes, study.as_ref())?;
+        let Some(mut choice) = Choice::all_in_place(&site, &workload, project) else {
+            return Err(scenario_error("the site file has no table [nodes]"));
         };
-        choice.placements = choice::placements(&rules, &workload);
+        choice.placements = choice::placements_by_rules(&rules, &workload);
         let mut scenario = Self { site, workload, choice, study, prices };
         if let Some(study) = scenario.study.clone() {
-            scenario.choice.policy = policy(&study.policy)?;
+            scenario.choice.policy = find_policy(&study.policy)?;
             scenario.choice.stagger = study.stagger;
             scenario.choice.pipelines = study.pipelines;
-            scenario.low(&study.low)?;
+            scenario.set_low_priority(&study.low)?;
         }
-        scenario.change(changes)?;
+        scenario.apply_changes(changes)?;
         Ok(scenario)
     }
 
-    fn change(&mut self, changes: &Changes) -> Result<(), Stop> {
+    fn apply_changes(&mut self, changes: &Changes) -> Result<(), Stop> {
         if let Some(name) = &changes.policy {
-            self.choice.policy = policy(name)?;
+            self.choice.policy = find_policy(name)?;
         }
         if !changes.low.is_empty() {
-            self.low(&changes.low)?;
+            self.set_low_priority(&changes.low)?;
         }
         self.choice.pipelines = changes.pipelines.unwrap_or(self.choice.pipelines);
         self.choice.stagger = changes.stagger.unwrap_or(self.choice.stagger);
@@ -146,12 +147,12 @@ impl Scenario {
         Ok(())
     }
 
-    fn low(&mut self, names: &[String]) -> Result<(), Stop> {
+    fn set_low_priority(&mut self, names: &[String]) -> Result<(), Stop> {
         let kinds = &self.workload.kinds;
         let find = |name: &String| {
             let place = kinds.iter().position(|kind| kind.name == *name);
             let place = place.map(|place| forebay_model::workload::TaskKindId(place as u32));
-            place.ok_or_else(|| stop(format!("the workload has no task {name:?}")))
+            place.ok_or_else(|| scenario_error(format!("the workload has no task {name:?}")))
         };
         self.choice.low = names.iter().map(find).collect::<Result<_, _>>()?;
         Ok(())
@@ -159,8 +160,8 @@ impl Scenario {
 }
 
 /// The policy of this name.
-fn policy(name: &str) -> Result<PolicyId, Stop> {
-    Policy::named(name).map(Policy::id).ok_or_else(|| {
+fn find_policy(name: &str) -> Result<PolicyId, Stop> {
+    Policy::find_by_name(name).map(Policy::id).ok_or_else(|| {
         let all = POLICIES.iter().map(|policy| format!("{}: {}", policy.name, policy.about));
         let all: Vec<String> = all.collect();
         Stop::new(2, format!("there is no policy {name:?}"), all.join("; "))
@@ -168,7 +169,7 @@ fn policy(name: &str) -> Result<PolicyId, Stop> {
 }
 
 /// Where the project is: as asked, as the study says, or the only tier.
-fn project(site: &Site, changes: &Changes, study: Option<&Study>) -> Result<TierId, Stop> {
+fn project_tier(site: &Site, changes: &Changes, study: Option<&Study>) -> Result<TierId, Stop> {
     if let Some(name) = changes.project.as_ref().or(study.map(|study| &study.project)) {
         return Ok(TierId(name.clone()));
     }
@@ -176,6 +177,8 @@ fn project(site: &Site, changes: &Changes, study: Option<&Study>) -> Result<Tier
         site.tiers().filter(|tier| tier.pool_of.is_none()).map(|tier| &tier.id).collect();
     match whole[..] {
         [only] => Ok(only.clone()),
-        _ => Err(stop("the site has several tiers: say with --project on which the project is")),
+        _ => Err(scenario_error(
+            "the site has several tiers: say with --project on which the project is",
+        )),
     }
 }

@@ -19,7 +19,7 @@ const RECORD_MIN: u64 = 256 << 10;
 const UNMAPPED: u32 = 65_534;
 
 /// Directories that may be the state directory, the best first.
-fn candidates() -> Vec<PathBuf> {
+fn candidate_directories() -> Vec<PathBuf> {
     let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
     let temporary = std::env::temp_dir();
     let user = geteuid();
@@ -34,13 +34,13 @@ fn candidates() -> Vec<PathBuf> {
 }
 
 /// Those of them that nobody else can change, whether they are there or not.
-pub(crate) fn directories() -> Vec<PathBuf> {
-    candidates().iter().filter_map(|dir| check(dir).ok()).collect()
+pub(crate) fn safe_directories() -> Vec<PathBuf> {
+    candidate_directories().iter().filter_map(|dir| check_ownership(dir).ok()).collect()
 }
 
 /// The real path of a directory that is nobody else's, or that nobody else could make first or
 /// exchange for another.
-fn check(dir: &Path) -> io::Result<PathBuf> {
+fn check_ownership(dir: &Path) -> io::Result<PathBuf> {
     let above = dir.ancestors().find(|above| above.exists()).unwrap_or(Path::new("/"));
     let real = above.canonicalize()?;
     let me = geteuid().as_raw();
@@ -77,10 +77,10 @@ fn is_partial() -> bool {
 }
 
 /// Where something is kept: in a directory of this machine and this user.
-pub(crate) fn file(name: &str) -> Result<PathBuf, Stop> {
+pub(crate) fn state_file(name: &str) -> Result<PathBuf, Stop> {
     static TOLD: Once = Once::new();
     let mut refused = None;
-    for file in files(name) {
+    for file in candidate_files(name) {
         match file {
             Ok(file) => {
                 if let Some(why) = refused {
@@ -102,12 +102,12 @@ pub(crate) fn file(name: &str) -> Result<PathBuf, Stop> {
 }
 
 /// All places for it, best first, and why some can't be made or used.
-fn files(name: &str) -> impl Iterator<Item = io::Result<PathBuf>> {
-    candidates().into_iter().filter_map(move |dir| {
-        let made = check(&dir).and_then(|real| {
+fn candidate_files(name: &str) -> impl Iterator<Item = io::Result<PathBuf>> {
+    candidate_directories().into_iter().filter_map(move |dir| {
+        let made = check_ownership(&dir).and_then(|real| {
             let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&real);
             made.map_err(|why| io::Error::new(why.kind(), format!("{}: {why}", dir.display())))?;
-            check(&real)
+            check_ownership(&real)
         });
         // SQLite's log needs memory shared between processes, which network storage lacks.
         let is_fit = made.as_ref().map_or(true, |dir| is_local(dir) && is_writable(dir));
@@ -118,12 +118,12 @@ fn files(name: &str) -> impl Iterator<Item = io::Result<PathBuf>> {
 /// Where the record of a run is written while it lasts: where there is room for it, or at least
 /// beside the run file that it becomes. Where there is none, beginning it says why.
 pub(crate) fn record_file(name: &str, output: &Path) -> Result<PathBuf, Stop> {
-    let beside = output.parent().and_then(|dir| check(dir).ok());
+    let beside = output.parent().and_then(|dir| check_ownership(dir).ok());
     let beside = beside.filter(|dir| is_local(dir) && is_writable(dir));
     let beside = beside.map(|dir| dir.join(format!(".{name}")));
-    let mut all = files(name).flatten().chain(beside);
+    let mut all = candidate_files(name).flatten().chain(beside);
     let roomy = all.find(|file| file.parent().is_some_and(has_room));
-    roomy.map_or_else(|| file(name), Ok)
+    roomy.map_or_else(|| state_file(name), Ok)
 }
 
 /// Whether so much can be written there; a quota is known to those alone who try.
@@ -139,7 +139,7 @@ fn has_room(dir: &Path) -> bool {
 fn is_local(dir: &Path) -> bool {
     std::fs::File::open(dir)
         .ok()
-        .and_then(|dir| forebay_os::file_systems::fs_kind(&dir).ok())
+        .and_then(|dir| forebay_os::file_systems::file_system_kind(&dir).ok())
         // A run inside a run writes through the outer one; SQLite works there too.
         .is_some_and(|kind| kind.local || kind.name == "fuse")
 }
@@ -163,26 +163,29 @@ mod tests {
         let mode = |name: &str, mode| {
             set_permissions(top.join(name), Permissions::from_mode(mode)).expect("set");
         };
-        assert_eq!(check(&top.join("a/b")).expect("to be made"), top.join("a/b"));
+        assert_eq!(check_ownership(&top.join("a/b")).expect("to be made"), top.join("a/b"));
         create_dir(top.join("a")).and_then(|()| create_dir(top.join("a/b"))).expect("made");
-        check(&top.join("a/b")).expect("this user's");
+        check_ownership(&top.join("a/b")).expect("this user's");
         std::os::unix::fs::symlink("a", top.join("link")).expect("made");
-        assert_eq!(check(&top.join("link/b/c")).expect("this user's"), top.join("a/b/c"));
+        assert_eq!(check_ownership(&top.join("link/b/c")).expect("this user's"), top.join("a/b/c"));
         mode("a/b", 0o777);
-        assert!(check(&top.join("a/b")).is_err_and(|why| why.to_string().ends_with("by others")));
+        assert!(
+            check_ownership(&top.join("a/b"))
+                .is_err_and(|why| why.to_string().ends_with("by others"))
+        );
         mode("a/b", 0o755);
         mode("a", 0o777);
-        check(&top.join("a/b")).expect_err("it can be exchanged");
+        check_ownership(&top.join("a/b")).expect_err("it can be exchanged");
         mode("a", 0o1777);
-        check(&top.join("a/b")).expect("a sticky directory above");
+        check_ownership(&top.join("a/b")).expect("a sticky directory above");
         mode("a/b", 0o1777);
-        check(&top.join("a/b")).expect_err("others may put files there");
+        check_ownership(&top.join("a/b")).expect_err("others may put files there");
         if geteuid().is_root() {
             mode("a/b", 0o755);
             std::os::unix::fs::chown(top.join("a/b"), Some(1234), None).expect("given");
-            let why = check(&top.join("a/b")).expect_err("another's").to_string();
+            let why = check_ownership(&top.join("a/b")).expect_err("another's").to_string();
             assert!(why.ends_with("a/b is user 1234's"), "{why}");
-            check(&top.join("a/b/c")).expect_err("in another's");
+            check_ownership(&top.join("a/b/c")).expect_err("in another's");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::exit::Stop;
 use forebay_model::{Flaw, Nodes, Prices, Profile, Reach, Run, Site, Tier, TierId};
-use forebay_plan::{Learnt, learn};
+use forebay_plan::{Learnt, learn_workload};
 use std::path::Path;
 
 /// Types of file systems that other machines see, too.
@@ -10,7 +10,7 @@ const NETWORKED: [&str; 9] =
     ["nfs", "nfs4", "lustre", "beegfs", "gpfs", "cifs", "smb3", "ceph", "fuse.s3fs"];
 
 /// The name of the project's tier when it is the storage of the run.
-pub(crate) fn measured() -> TierId {
+pub(crate) fn measured_tier_id() -> TierId {
     TierId("here".to_owned())
 }
 
@@ -24,7 +24,7 @@ pub(crate) fn own_prices() -> Result<Prices, Flaw> {
 ///
 /// # Errors
 /// The command ends with `code`: the sheet can't be read, or has a flaw.
-pub(crate) fn prices_of(sheet: Option<&Path>, code: i32) -> Result<Prices, Stop> {
+pub(crate) fn load_prices(sheet: Option<&Path>, code: i32) -> Result<Prices, Stop> {
     let flawed = |flaw: Flaw| {
         Stop::new(code, flaw.to_string(), "`forebay manual formats price` has all keys")
     };
@@ -40,9 +40,9 @@ pub(crate) fn prices_of(sheet: Option<&Path>, code: i32) -> Result<Prices, Stop>
 ///
 /// # Errors
 /// In words: no run, or none to learn from.
-pub(crate) fn learnt(path: &Path) -> Result<(Learnt, Vec<String>), String> {
+pub(crate) fn learn_from_run(path: &Path) -> Result<(Learnt, Vec<String>), String> {
     let run = Run::open(path).map_err(|error| error.to_string())?;
-    let learnt = learn(&run).map_err(|error| error.to_string())?;
+    let learnt = learn_workload(&run).map_err(|error| error.to_string())?;
     let trees = run.trees().map_err(|error| error.to_string())?;
     Ok((learnt, trees.into_iter().map(|tree| tree.fs_type).collect()))
 }
@@ -58,16 +58,16 @@ pub(crate) struct Filled {
 
 /// Fills a site in, with the project where it was, or on the tier that is named for it: then the
 /// storage of the run is nowhere.
-pub(crate) fn fill(
+pub(crate) fn fill_site(
     mut site: Site,
     learnt: &Learnt,
     fs_types: &[String],
     named: Option<TierId>,
 ) -> Filled {
     let mut notes = Vec::new();
-    for tier in fitted(&site, learnt) {
+    for tier in fitted_tiers(&site, learnt) {
         notes.push(format!("tier {} is as the run found it: nobody probed it", tier.id));
-        site = site.with(tier);
+        site = site.with_tier(tier);
     }
     if site.nodes().is_none() {
         let slots = learnt.measured.slots.max(1);
@@ -78,25 +78,25 @@ pub(crate) fn fill(
         let (instance, reserved, speed) = (None, 0, 1.0);
         site = site.with_nodes(Nodes { count, slots, cores, memory, instance, reserved, speed });
     }
-    let elsewhere = named.filter(|named| *named != measured());
-    let found = if elsewhere.is_none() { here(&site, learnt, fs_types) } else { None };
+    let elsewhere = named.filter(|named| *named != measured_tier_id());
+    let found = if elsewhere.is_none() { tier_of_run(&site, learnt, fs_types) } else { None };
     let project = match (elsewhere, found) {
         (Some(named), _) => Some(named),
         (None, Some(tier)) => {
-            site = site.with(tier);
-            Some(measured())
+            site = site.with_tier(tier);
+            Some(measured_tier_id())
         }
-        (None, None) => widest(&site),
+        (None, None) => widest_tier(&site),
     };
     Filled { site, project, notes }
 }
 
 /// Tiers without a profile that the run used: as it found them.
-fn fitted(site: &Site, learnt: &Learnt) -> Vec<Tier> {
+fn fitted_tiers(site: &Site, learnt: &Learnt) -> Vec<Tier> {
     let of = |tier: &Tier| {
         let storage = learnt.storages.iter().find(|storage| {
             let name = storage.tier.as_deref();
-            name == Some(tier.id.as_str()) || name == Some(tier.whole().as_str())
+            name == Some(tier.id.as_str()) || name == Some(tier.whole_tier().as_str())
         })?;
         Some(Tier { profile: Some(storage.profile.clone()), ..tier.clone() })
     };
@@ -105,7 +105,7 @@ fn fitted(site: &Site, learnt: &Learnt) -> Vec<Tier> {
 
 /// The storage that the run was on as a tier, unless the site is somewhere else: one of machines
 /// that are bought.
-fn here(site: &Site, learnt: &Learnt, fs_types: &[String]) -> Option<Tier> {
+fn tier_of_run(site: &Site, learnt: &Learnt, fs_types: &[String]) -> Option<Tier> {
     if site.nodes().is_some_and(|nodes| nodes.instance.is_some()) {
         return None;
     }
@@ -114,7 +114,7 @@ fn here(site: &Site, learnt: &Learnt, fs_types: &[String]) -> Option<Tier> {
     let shared = fs_types.iter().any(|fs_type| NETWORKED.contains(&fs_type.as_str()));
     let many = site.nodes().is_some_and(|nodes| nodes.count > 1);
     Some(Tier {
-        id: measured(),
+        id: measured_tier_id(),
         path: None,
         bucket: None,
         // With several machines, a project that they all work on is on something that they share.
@@ -127,7 +127,7 @@ fn here(site: &Site, learnt: &Learnt, fs_types: &[String]) -> Option<Tier> {
 }
 
 /// The described storage that most machines see.
-fn widest(site: &Site) -> Option<TierId> {
+fn widest_tier(site: &Site) -> Option<TierId> {
     let described = site.tiers().filter(|tier| tier.profile.is_some() && tier.pool_of.is_none());
     let rank = |tier: &&Tier| match tier.reach {
         Reach::Shared => 0,

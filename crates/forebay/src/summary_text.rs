@@ -4,8 +4,10 @@ mod cells;
 mod machines;
 mod table;
 
-use cells::{amount, clean, end_of, grouped, short, start_of};
-use forebay_model::summary::{Amount, OpSummary, OthersSummary, Summary, TaskSummary, percent};
+use cells::{format_amount, keep_end, keep_start, replace_control, short_count, short_time};
+use forebay_model::summary::{
+    Amount, OpSummary, OthersSummary, Summary, TaskSummary, format_percent,
+};
 use forebay_model::{Exit, Micros, Origin, tasks};
 use std::fmt::Write;
 use table::{Column, Table};
@@ -19,20 +21,20 @@ const WIDTH_MAX: usize = 100;
 
 /// The summary for a terminal of `width` columns; ends with a line break. `colour` adds escape
 /// sequences; nothing that comes from the run (names, paths) can.
-pub(crate) fn render(s: &Summary, width: usize, colour: bool) -> String {
+pub(crate) fn render_summary(s: &Summary, width: usize, colour: bool) -> String {
     let mut page = Page {
         out: String::new(),
         width: width.clamp(WIDTH_MIN, WIDTH_MAX),
         columns: width.max(WIDTH_MIN),
         colour,
     };
-    page.title(s);
-    page.tasks(s);
-    page.tiers(s);
-    machines::table(s).iter().for_each(|table| page.table(table));
-    page.costliest(s);
-    page.signs();
-    page.sentences(s);
+    page.push_title(s);
+    page.push_tasks(s);
+    page.push_tiers(s);
+    machines::machine_table(s).iter().for_each(|table| page.push_table(table));
+    page.push_costliest(s);
+    page.push_legend();
+    page.push_sentences(s);
     page.out
 }
 
@@ -67,12 +69,12 @@ impl Page {
         if self.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
 
-    fn line(&mut self, text: &str) {
+    fn push_line(&mut self, text: &str) {
         self.out.push_str(text.trim_end());
         self.out.push('\n');
     }
 
-    fn title(&mut self, s: &Summary) {
+    fn push_title(&mut self, s: &Summary) {
         let (end, style) = match s.exit {
             Some(Exit::Code(0)) => ("exit status 0".to_owned(), Style::Dim),
             Some(Exit::Code(code)) => (format!("exit status {code}"), Style::Bad),
@@ -85,7 +87,7 @@ impl Page {
         let wall = s.wall_us.to_string();
         let right = wall.chars().count() + end.chars().count() + 2;
         let room = self.width.saturating_sub(right + 2).max(10);
-        let command = start_of(&clean(&s.command.join(" ")), room);
+        let command = keep_start(&replace_control(&s.command.join(" ")), room);
         let command = if command.is_empty() { "run".to_owned() } else { command };
         let gap = self.width.saturating_sub(command.chars().count() + right).max(2);
         let text = format!(
@@ -94,24 +96,24 @@ impl Page {
             "",
             self.styled(style, &end)
         );
-        self.line(&text);
+        self.push_line(&text);
         if !s.complete {
             let text = "This run is not complete: what happened after the last record is missing.";
             let text = self.styled(Style::Warning, text);
-            self.line(&text);
+            self.push_line(&text);
         }
     }
 
-    fn table(&mut self, table: &Table) {
+    fn push_table(&mut self, table: &Table) {
         self.out.push('\n');
-        for (number, row) in table.lines(self.columns).iter().enumerate() {
+        for (number, row) in table.render_lines(self.columns).iter().enumerate() {
             let row =
                 if number == 0 { self.styled(Style::Dim, row.trim_end()) } else { row.clone() };
-            self.line(&row);
+            self.push_line(&row);
         }
     }
 
-    fn tasks(&mut self, s: &Summary) {
+    fn push_tasks(&mut self, s: &Summary) {
         if s.tasks.is_empty() && s.others.is_none() {
             return;
         }
@@ -140,23 +142,24 @@ impl Page {
         let (drivers, tasks): (Vec<_>, Vec<_>) = s.tasks.iter().partition(|task| task.driver);
         let cut = if tasks.len() > TASKS_MAX { TASKS_MAX - 1 } else { tasks.len() };
         for task in &tasks[..cut] {
-            table.row(task_row(&clean(&task.name), std::slice::from_ref(task)));
+            table.push_row(task_row(&replace_control(&task.name), std::slice::from_ref(task)));
         }
         if tasks.len() > cut {
             let name = format!("({} more kinds)", tasks.len() - cut);
-            table.row(task_row(&name, &tasks[cut..]));
+            table.push_row(task_row(&name, &tasks[cut..]));
         }
         if !drivers.is_empty() {
-            let names: Vec<String> = drivers.iter().map(|task| clean(&task.name)).collect();
-            table.row(task_row(&format!("({})", names.join(", ")), &drivers));
+            let names: Vec<String> =
+                drivers.iter().map(|task| replace_control(&task.name)).collect();
+            table.push_row(task_row(&format!("({})", names.join(", ")), &drivers));
         }
         if let Some(others) = &s.others {
-            table.row(others_row(others, wide));
+            table.push_row(others_row(others, wide));
         }
-        self.table(&table);
+        self.push_table(&table);
     }
 
-    fn tiers(&mut self, s: &Summary) {
+    fn push_tiers(&mut self, s: &Summary) {
         // Records of other tools name files, not storage.
         if s.tiers.is_empty() || s.origin == Origin::Imported {
             return;
@@ -170,23 +173,31 @@ impl Page {
             Column::right("written", 9),
         ]);
         for tier in &s.tiers {
-            table.row(vec![
+            table.push_row(vec![
                 match &tier.tier {
                     // The path of its room is long and nobody's business.
-                    Some(name) => format!("tier {} ({})", clean(name), clean(&tier.fs_type)),
-                    None => format!("{} ({})", clean(&tier.path), clean(&tier.fs_type)),
+                    Some(name) => format!(
+                        "tier {} ({})",
+                        replace_control(name),
+                        replace_control(&tier.fs_type)
+                    ),
+                    None => format!(
+                        "{} ({})",
+                        replace_control(&tier.path),
+                        replace_control(&tier.fs_type)
+                    ),
                 },
-                grouped(tier.files),
-                grouped(tier.operations),
-                short(tier.time_us),
-                amount(&tier.read),
-                amount(&tier.written),
+                short_count(tier.files),
+                short_count(tier.operations),
+                short_time(tier.time_us),
+                format_amount(&tier.read),
+                format_amount(&tier.written),
             ]);
         }
-        self.table(&table.cut_at_start());
+        self.push_table(&table.cut_at_start());
     }
 
-    fn costliest(&mut self, s: &Summary) {
+    fn push_costliest(&mut self, s: &Summary) {
         if s.waited_us > Micros::ZERO && !s.classes.is_empty() {
             let mut table = Table::new(vec![
                 Column::left("most time"),
@@ -196,15 +207,15 @@ impl Page {
                 Column::right("mostly", 6),
             ]);
             for class in s.classes.iter().filter(|class| class.time_us > Micros::ZERO) {
-                table.row(vec![
-                    clean(&class.pattern),
-                    grouped(class.files),
-                    grouped(class.operations),
-                    short(class.time_us),
+                table.push_row(vec![
+                    replace_control(&class.pattern),
+                    short_count(class.files),
+                    short_count(class.operations),
+                    short_time(class.time_us),
                     class.mostly.replace('_', " "),
                 ]);
             }
-            self.table(&table.cut_at_start());
+            self.push_table(&table.cut_at_start());
         }
         if s.files.is_empty() {
             return;
@@ -218,20 +229,20 @@ impl Page {
             Column::right("written", 9),
         ]);
         for file in &s.files {
-            table.row(vec![
-                clean(&file.path),
-                grouped(file.opens),
-                grouped(file.tasks),
+            table.push_row(vec![
+                replace_control(&file.path),
+                short_count(file.opens),
+                short_count(file.tasks),
                 file.size.map_or("-".into(), |size| size.to_string()),
-                amount(&file.read),
-                amount(&file.written),
+                format_amount(&file.read),
+                format_amount(&file.written),
             ]);
         }
-        self.table(&table.cut_at_start());
+        self.push_table(&table.cut_at_start());
     }
 
     /// Explains the signs that stand in the tables above.
-    fn signs(&mut self) {
+    fn push_legend(&mut self) {
         let has = |sign: &str| self.out.split_whitespace().any(|cell| cell == sign);
         let mut signs = Vec::new();
         if has("-") {
@@ -245,37 +256,37 @@ impl Page {
         }
         if !signs.is_empty() {
             let text = self.styled(Style::Dim, &signs.join("   "));
-            self.line(&text);
+            self.push_line(&text);
         }
     }
 
-    fn sentences(&mut self, s: &Summary) {
+    fn push_sentences(&mut self, s: &Summary) {
         self.out.push('\n');
-        if let Some(text) = waiting(s) {
-            self.paragraph("", Style::Bold, &text);
+        if let Some(text) = waiting_sentence(s) {
+            self.push_paragraph("", Style::Bold, &text);
         }
         if let (Some(cpu), Some(lost)) = (s.cpu_us, s.cpu_unattributed_us)
             && lost.0 > cpu.0 / 20
             && lost >= Micros::from_secs(1)
         {
-            let part = percent(lost.as_secs() / cpu.as_secs());
+            let part = format_percent(lost.as_secs() / cpu.as_secs());
             let text = format!("{part} of the {cpu} of CPU time belongs to no task that was seen.");
-            self.paragraph("", Style::Bold, &text);
+            self.push_paragraph("", Style::Bold, &text);
         }
-        for text in [outside(s), not_seen(s)].into_iter().flatten() {
-            self.paragraph("Not seen: ", Style::Warning, &text);
+        for text in [outside_sentence(s), not_seen_sentence(s)].into_iter().flatten() {
+            self.push_paragraph("Not seen: ", Style::Warning, &text);
         }
         if let Some(advice) = &s.advice {
-            self.paragraph("Next: ", Style::Good, &clean(&advice.sentence));
+            self.push_paragraph("Next: ", Style::Good, &replace_control(&advice.sentence));
         }
     }
 
     /// Text in lines of the page's width, after a label that stands out.
-    fn paragraph(&mut self, label: &str, style: Style, text: &str) {
+    fn push_paragraph(&mut self, label: &str, style: Style, text: &str) {
         let indent = label.chars().count();
         let (mut line, mut first) = (String::new(), true);
         let mut lines = Vec::new();
-        for word in words(text) {
+        for word in split_words(text) {
             let room = self.width - indent;
             if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > room {
                 lines.push(std::mem::take(&mut line));
@@ -290,13 +301,13 @@ impl Page {
             let start =
                 if first && indent > 0 { self.styled(style, label) } else { " ".repeat(indent) };
             first = false;
-            self.line(&format!("{start}{line}"));
+            self.push_line(&format!("{start}{line}"));
         }
     }
 }
 
 /// Words of a text; a number and its unit are one.
-fn words(text: &str) -> Vec<String> {
+fn split_words(text: &str) -> Vec<String> {
     const UNITS: &[&str] = &["B", "KiB", "MiB", "GiB", "TiB", "%", "µs", "ms", "s", "min", "h"];
     let mut words: Vec<String> = Vec::new();
     for word in text.split(' ') {
@@ -322,68 +333,73 @@ fn most_memory(tasks: &[&TaskSummary]) -> String {
 fn task_row(name: &str, tasks: &[&TaskSummary], wide: bool) -> Vec<String> {
     let time = |of: fn(&TaskSummary) -> Option<Micros>| {
         let known: Option<Micros> = tasks.iter().filter_map(|task| of(task)).reduce(|a, b| a + b);
-        known.map_or("-".into(), short)
+        known.map_or("-".into(), short_time)
     };
     let driver = tasks.iter().any(|task| task.driver);
     let mut cells = vec![
         name.to_owned(),
-        grouped(tasks.iter().map(|task| task.count).sum()),
+        short_count(tasks.iter().map(|task| task.count).sum()),
         // Drivers mostly wait for tasks: their wall time would only mislead.
         if driver { String::new() } else { time(|task| task.wall_us) },
         time(|task| task.cpu_us),
         time(|task| task.waited_us),
-        amount(&cells::sum(tasks.iter().map(|task| &task.read))),
-        amount(&cells::sum(tasks.iter().map(|task| &task.written))),
+        format_amount(&cells::sum_amounts(tasks.iter().map(|task| &task.read))),
+        format_amount(&cells::sum_amounts(tasks.iter().map(|task| &task.written))),
     ];
     if wide {
         // Files that two kinds of task share would count twice in a sum.
-        let files = if tasks.len() == 1 { grouped(tasks[0].files) } else { String::new() };
+        let files = if tasks.len() == 1 { short_count(tasks[0].files) } else { String::new() };
         let seen = tasks.iter().any(|task| task.waited_us.is_some());
         let operations = tasks.iter().map(|task| task.operations).sum();
-        cells.extend([files, if seen { grouped(operations) } else { "-".to_owned() }]);
+        cells.extend([files, if seen { short_count(operations) } else { "-".to_owned() }]);
     }
     cells
 }
 
 /// What others did: no row of the run, and in none of its sums.
 fn others_row(others: &OthersSummary, wide: bool) -> Vec<String> {
-    let at_least = |bytes| amount(&Amount { at_least: bytes, ..Amount::default() });
+    let at_least = |bytes| format_amount(&Amount { at_least: bytes, ..Amount::default() });
     let mut cells = vec![
         tasks::OTHERS.to_owned(),
-        grouped(others.processes),
+        short_count(others.processes),
         String::new(),
         String::new(),
-        short(others.waited_us),
+        short_time(others.waited_us),
         at_least(others.read),
         at_least(others.written),
     ];
     if wide {
-        cells.extend([String::new(), grouped(others.operations)]);
+        cells.extend([String::new(), short_count(others.operations)]);
     }
     cells
 }
 
-fn waiting(s: &Summary) -> Option<String> {
-    let mut text = clean(&s.verdict.as_ref()?.sentence);
+fn waiting_sentence(s: &Summary) -> Option<String> {
+    let mut text = replace_control(&s.verdict.as_ref()?.sentence);
     if let Some(op) = &s.costliest
         && s.waited_share.is_some_and(|share| share >= 0.01)
     {
-        let _ = write!(text, " Of the time in operations {} was {}.", percent(op.share), kind(op));
+        let _ = write!(
+            text,
+            " Of the time in operations {} was {}.",
+            format_percent(op.share),
+            operation_in_words(op)
+        );
     }
     if let Some(pressure) = s.pressure_share {
         let _ = write!(
             text,
             " On the machine as a whole, by the kernel, some process waited for storage in {} of \
              the run.",
-            percent(pressure)
+            format_percent(pressure)
         );
     }
     Some(text)
 }
 
 /// An operation in words: `random reads of up to 4 KiB`.
-fn kind(op: &OpSummary) -> String {
-    let count = grouped(op.count);
+fn operation_in_words(op: &OpSummary) -> String {
+    let count = short_count(op.count);
     let name = op.op.replace('_', " ");
     let (Some(size), Some(pattern)) = (&op.size_class, &op.pattern) else {
         return format!("{count} × {name}");
@@ -397,33 +413,42 @@ fn kind(op: &OpSummary) -> String {
     format!("{count} {pattern} {name}s of {size}")
 }
 
-fn outside(s: &Summary) -> Option<String> {
+fn outside_sentence(s: &Summary) -> Option<String> {
     let share = s.outside.share.filter(|_| s.outside.at.is_some())?;
-    let places: Vec<String> =
-        s.outside.directories.iter().take(3).map(|d| end_of(&clean(&d.path), 40)).collect();
+    let places: Vec<String> = s
+        .outside
+        .directories
+        .iter()
+        .take(3)
+        .map(|d| keep_end(&replace_control(&d.path), 40))
+        .collect();
     let mut text = format!(
         "{} of the bytes (at least {}) moved outside, in {}",
-        percent(share),
+        format_percent(share),
         s.outside.bytes,
         places.join(", ")
     );
     if let Some(at) = &s.outside.at {
-        let _ = write!(text, "; add `--at {}`", clean(at));
+        let _ = write!(text, "; add `--at {}`", replace_control(at));
     }
     if let (Some(moves @ 1..), Some(all)) = (s.outside.moves, s.outside.moves_all) {
-        let _ =
-            write!(text, "; {} of {} mv, ln and cp crossed the edge", grouped(moves), grouped(all));
+        let _ = write!(
+            text,
+            "; {} of {} mv, ln and cp crossed the edge",
+            short_count(moves),
+            short_count(all)
+        );
     }
     text.push('.');
     Some(text)
 }
 
-fn not_seen(s: &Summary) -> Option<String> {
+fn not_seen_sentence(s: &Summary) -> Option<String> {
     if s.not_seen.is_empty() {
         return None;
     }
     let names: Vec<String> =
-        s.not_seen.iter().map(|n| format!("{} ({})", n.program, grouped(n.count))).collect();
+        s.not_seen.iter().map(|n| format!("{} ({})", n.program, short_count(n.count))).collect();
     Some(format!("what was handed over by {}.", names.join(", ")))
 }
 

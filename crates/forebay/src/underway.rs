@@ -11,23 +11,23 @@ use crate::say;
 const NOTICED: Micros = Micros(500_000);
 
 /// Shows how far files have come, if somebody may be looking.
-pub(crate) fn show(now: &WriteBackProgress) {
+pub(crate) fn show_progress(now: &WriteBackProgress) {
     if now.took >= NOTICED && std::io::stderr().is_terminal() {
-        say::passing(&line(now, say::width()));
+        say::show_passing_line(&progress_line(now, say::terminal_width()));
     }
 }
 
 /// The same for nobody.
-pub(crate) fn hide(_: &WriteBackProgress) {}
+pub(crate) fn hide_progress(_: &WriteBackProgress) {}
 
 /// As much as fits beside the cursor.
-fn line(now: &WriteBackProgress, width: usize) -> String {
-    let line = format!("forebay: {}", so_far(now));
+fn progress_line(now: &WriteBackProgress, width: usize) -> String {
+    let line = format!("forebay: {}", progress_in_words(now));
     line.chars().take(width.saturating_sub(1)).collect()
 }
 
 /// How far files have come, in words.
-pub(crate) fn so_far(now: &WriteBackProgress) -> String {
+pub(crate) fn progress_in_words(now: &WriteBackProgress) -> String {
     let what = if now.publishing { "publishing" } else { "writing files back" };
     let (done, all) = (ByteCount(now.bytes.0), ByteCount(now.bytes.1));
     let mut text = format!("{what}: {} of {} files, {done} of {all}", now.files.0, now.files.1);
@@ -52,9 +52,9 @@ mod tests {
             took: Micros(2_000_000),
         };
         let whole = "forebay: writing files back: 12 of 300 files, 3.0 GiB of 8.0 GiB, 1.5 GiB/s";
-        assert_eq!(line(&now, 100), whole);
-        assert_eq!(line(&now, 40), whole[..39]);
+        assert_eq!(progress_line(&now, 100), whole);
+        assert_eq!(progress_line(&now, 40), whole[..39]);
         now = WriteBackProgress { publishing: true, bytes: (0, 0), took: Micros::ZERO, ..now };
-        assert_eq!(line(&now, 100), "forebay: publishing: 12 of 300 files, 0 B of 0 B");
+        assert_eq!(progress_line(&now, 100), "forebay: publishing: 12 of 300 files, 0 B of 0 B");
     }
 }

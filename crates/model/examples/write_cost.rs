@@ -32,7 +32,7 @@ fn main() -> Result<()> {
         for batch in 0..BATCHES {
             let facts: Vec<Fact> = (0..BATCH).map(|i| make(batch * BATCH + i)).collect();
             let start = Instant::now();
-            writer.write(&facts)?;
+            writer.write_facts(&facts)?;
             let seconds = start.elapsed().as_secs_f64();
             total += seconds;
             worst = worst.max(seconds);
@@ -41,7 +41,7 @@ fn main() -> Result<()> {
         println!("{name:<14} {micros:>9.2} {:>11.1} ms", worst * 1e3);
         if *name == "process" || *name == "open" {
             let start = Instant::now();
-            writer.finish()?;
+            writer.finish_run()?;
             let finish = start.elapsed();
             let start = Instant::now();
             let copy = format!("{path}.copy");

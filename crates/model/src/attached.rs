@@ -30,14 +30,14 @@ pub struct Attachment {
 impl Attachment {
     /// The prefix of a bucket that is shown, if it is one.
     #[must_use]
-    pub fn url(&self) -> Option<&str> {
-        self.source.to_str().filter(|source| is_bucket(source))
+    pub fn bucket_url(&self) -> Option<&str> {
+        self.source.to_str().filter(|source| is_bucket_url(source))
     }
 }
 
 /// Whether a source is a bucket, or a prefix of one, and no directory.
 #[must_use]
-pub fn is_bucket(source: &str) -> bool {
+pub fn is_bucket_url(source: &str) -> bool {
     source.starts_with("s3://")
 }
 
@@ -53,25 +53,25 @@ impl Attached {
     pub fn parse(text: &str, origin: &str) -> Result<Self, Flaw> {
         let document = Document { source: origin, text };
         let entries = document.parse()?;
-        let root = document.root(&entries);
-        root.only(&["attached"])?;
+        let root = document.root_table(&entries);
+        root.refuse_unknown_keys(&["attached"])?;
         let mut all = Self::default();
         let Some(list) = root.get("attached") else { return Ok(all) };
-        let items = list.items().ok_or_else(|| list.not("a list of tables"))?;
+        let items = list.as_list().ok_or_else(|| list.wrong_type_error("a list of tables"))?;
         for item in items {
-            let table = item.table()?;
-            table.only(&["source", "at", "read-only", "shows", "shards", "lite"])?;
-            let (source, at) = (table.need("source")?, table.need("at")?);
+            let table = item.as_table()?;
+            table.refuse_unknown_keys(&["source", "at", "read-only", "shows", "shards", "lite"])?;
+            let (source, at) = (table.get_required("source")?, table.get_required("at")?);
             let attachment = Attachment {
-                source: PathBuf::from(source.text()?),
-                at: PathBuf::from(at.text()?),
+                source: PathBuf::from(source.as_text()?),
+                at: PathBuf::from(at.as_text()?),
                 read_only: match table.get("read-only") {
-                    Some(entry) => entry.truth()?,
+                    Some(entry) => entry.as_bool()?,
                     None => false,
                 },
-                shows: Shows::of(table)?,
+                shows: Shows::from_table(table)?,
             };
-            all.add(attachment).map_err(|why| at.flaw(why))?;
+            all.add_attachment(attachment).map_err(|why| at.value_error(why))?;
         }
         Ok(all)
     }
@@ -86,16 +86,16 @@ impl Attached {
     /// # Errors
     /// In words: a source that is not absolute, a place outside the volume or in Forebay's own
     /// folder, or one that is taken.
-    pub fn add(&mut self, new: Attachment) -> Result<(), String> {
+    pub fn add_attachment(&mut self, new: Attachment) -> Result<(), String> {
         let shown = new.at.display();
-        if new.url().is_some_and(|_| !new.read_only) {
+        if new.bucket_url().is_some_and(|_| !new.read_only) {
             return Err(format!("{} is a bucket, which is read-only", new.source.display()));
         }
         let source = new.source.display();
         if new.shows != Shows::Files && !new.read_only {
             return Err(format!("{source} shows reads, which are read-only"));
         }
-        if new.shows == Shows::Plain && new.url().is_some() {
+        if new.shows == Shows::Plain && new.bucket_url().is_some() {
             return Err(format!("{source} lies in a bucket, where plain FASTQ is not shown"));
         }
         if let Shows::Reads(ReadsShown { shards, .. }) = new.shows
@@ -103,7 +103,7 @@ impl Attached {
         {
             return Err(format!("{many} shards are too many: {SHARDS_MAX} at most"));
         }
-        if new.url().is_none() && !new.source.is_absolute() {
+        if new.bucket_url().is_none() && !new.source.is_absolute() {
             return Err(format!("{} is not an absolute path", new.source.display()));
         }
         let inside = |part: Component<'_>| matches!(part, Component::Normal(_));
@@ -130,23 +130,23 @@ impl Attached {
     }
 
     /// The text of the list; `None` for a path that is no Unicode, which TOML can't hold.
-    pub fn render(&self) -> Option<String> {
+    pub fn to_toml(&self) -> Option<String> {
         let mut text =
             "# Directories shown in this volume: forebay attach, forebay detach\n".to_owned();
         for one in &self.0 {
-            let (source, at) = (quoted(one.source.to_str()?), quoted(one.at.to_str()?));
+            let (source, at) = (toml_string(one.source.to_str()?), toml_string(one.at.to_str()?));
             let _ = write!(text, "\n[[attached]]\nsource = {source}\nat = {at}\n");
             if one.read_only {
                 text.push_str("read-only = true\n");
             }
-            one.shows.put(&mut text);
+            one.shows.push_entry_lines(&mut text);
         }
         Some(text)
     }
 }
 
 /// A TOML basic string.
-fn quoted(text: &str) -> String {
+fn toml_string(text: &str) -> String {
     let mut out = String::from("\"");
     for letter in text.chars() {
         match letter {
@@ -180,19 +180,24 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         let mut all = Attached::default();
-        all.add(Attachment { read_only: true, ..one("/data/a \"b\"\\\n\u{7f}", "ref/hg38") })
-            .expect("first");
-        all.add(one("/x", "mine")).expect("second");
+        all.add_attachment(Attachment {
+            read_only: true,
+            ..one("/data/a \"b\"\\\n\u{7f}", "ref/hg38")
+        })
+        .expect("first");
+        all.add_attachment(one("/x", "mine")).expect("second");
         let reads =
             |shards| Attachment { read_only: true, shows: shows_reads(shards), ..one("/r", "r") };
-        all.add(reads(0)).expect("third");
-        all.add(Attachment { at: "s".into(), ..reads(64) }).expect("fourth");
+        all.add_attachment(reads(0)).expect("third");
+        all.add_attachment(Attachment { at: "s".into(), ..reads(64) }).expect("fourth");
         let plain = Attachment { at: "t".into(), shows: Shows::Plain, ..reads(0) };
-        all.add(plain.clone()).expect("fifth");
+        all.add_attachment(plain.clone()).expect("fifth");
         let far = Attachment { source: "s3://lab/x.fq.gz".into(), at: "u".into(), ..plain.clone() };
-        assert!(all.add(far).is_err(), "nobody reads a bucket to attach it");
-        assert!(all.add(Attachment { at: "v".into(), read_only: false, ..plain }).is_err());
-        let text = all.render().expect("Unicode");
+        assert!(all.add_attachment(far).is_err(), "nobody reads a bucket to attach it");
+        assert!(
+            all.add_attachment(Attachment { at: "v".into(), read_only: false, ..plain }).is_err()
+        );
+        let text = all.to_toml().expect("Unicode");
         assert_eq!(Attached::parse(&text, "list").expect(&text), all);
         assert_eq!(
             all.iter().map(|one| one.at.to_str()).collect::<Vec<_>>(),
@@ -205,19 +210,21 @@ mod tests {
     #[test]
     fn places_are_in_the_volume_and_free() {
         let mut all = Attached::default();
-        all.add(one("/x", "ref/a")).expect("free");
+        all.add_attachment(one("/x", "ref/a")).expect("free");
         for at in ["", "/abs", "../up", "a/../b", ".forebay/x", "ref", "ref/a", "ref/a/b"] {
-            assert!(all.add(one("/x", at)).is_err(), "{at:?}");
+            assert!(all.add_attachment(one("/x", at)).is_err(), "{at:?}");
         }
-        assert!(all.add(one("x", "b")).is_err());
+        assert!(all.add_attachment(one("x", "b")).is_err());
         let bucket = |read_only| Attachment { read_only, ..one("s3://lab/x", "lab") };
-        assert!(all.add(bucket(false)).is_err(), "nothing is written to a bucket");
-        assert!(all.add(bucket(true)).is_ok());
-        assert!(all.add(one("/x", "ref/ab")).is_ok());
+        assert!(all.add_attachment(bucket(false)).is_err(), "nothing is written to a bucket");
+        assert!(all.add_attachment(bucket(true)).is_ok());
+        assert!(all.add_attachment(one("/x", "ref/ab")).is_ok());
         let reads = |shards| Attachment { shows: shows_reads(shards), ..one("/r", "r") };
-        assert!(all.add(reads(2)).is_err(), "nothing is written to an archive");
-        assert!(all.add(Attachment { read_only: true, ..reads(SHARDS_MAX + 1) }).is_err());
-        assert!(all.add(Attachment { read_only: true, ..reads(SHARDS_MAX) }).is_ok());
+        assert!(all.add_attachment(reads(2)).is_err(), "nothing is written to an archive");
+        assert!(
+            all.add_attachment(Attachment { read_only: true, ..reads(SHARDS_MAX + 1) }).is_err()
+        );
+        assert!(all.add_attachment(Attachment { read_only: true, ..reads(SHARDS_MAX) }).is_ok());
     }
 
     #[test]

@@ -6,7 +6,9 @@
 
 mod random;
 
-use random::{drawn_tail, is_drawn, is_hash, is_hex, is_uuid, temporary_prefix};
+use random::{
+    is_hash, is_hex, is_random_word, is_uuid, random_tail_length, temporary_prefix_length,
+};
 
 /// Components kept at each end of a deep path; what lies between becomes `**`.
 const ENDS: usize = 4;
@@ -37,7 +39,7 @@ pub fn class_of(path: &[u8]) -> String {
             } else {
                 push_component(&mut out, part);
             }
-            cut(&mut out, start);
+            shorten_component(&mut out, start);
         }
         // A long Snakemake name is split into directories `@...`: they are all one record.
         if !(part.first() == Some(&b'@') && is_snakemake_record(before, last)) {
@@ -65,12 +67,12 @@ fn push_component(out: &mut Vec<u8>, part: &[u8]) {
     if is_uuid(part) {
         return out.push(b'*');
     }
-    if let Some(kept) = temporary_prefix(part) {
+    if let Some(kept) = temporary_prefix_length(part) {
         out.extend_from_slice(&part[..kept]);
         return out.push(b'*');
     }
     // What Python draws may have separators in it.
-    let drawn_from = part.len() - drawn_tail(part).unwrap_or(0);
+    let drawn_from = part.len() - random_tail_length(part).unwrap_or(0);
     let mut at = 0;
     while at < part.len() {
         if at == drawn_from {
@@ -78,7 +80,7 @@ fn push_component(out: &mut Vec<u8>, part: &[u8]) {
         }
         let word = part[at..].iter().take_while(|b| b.is_ascii_alphanumeric()).count();
         let text = &part[at..at + word];
-        if is_hash(text) || (at > 0 && is_drawn(text)) {
+        if is_hash(text) || (at > 0 && is_random_word(text)) {
             out.push(b'*');
         } else {
             push_word(out, text);
@@ -104,7 +106,7 @@ fn push_word(out: &mut Vec<u8>, word: &[u8]) {
     }
 }
 
-fn cut(out: &mut Vec<u8>, start: usize) {
+fn shorten_component(out: &mut Vec<u8>, start: usize) {
     let length = out.len() - start;
     if length > COMPONENT_BYTES_MAX {
         let half = COMPONENT_BYTES_MAX / 2 - 1;

@@ -3,7 +3,7 @@
 /// Year, month and day (UTC) of a day since 1970. Source: H. Hinnant, "chrono-compatible low-level
 /// date algorithms", `civil_from_days`.
 #[must_use]
-pub fn civil(days: i64) -> (i64, i64, i64) {
+pub fn civil_from_days(days: i64) -> (i64, i64, i64) {
     let shifted = days + 719_468;
     let era = shifted.div_euclid(146_097);
     let day_of_era = shifted.rem_euclid(146_097);
@@ -22,8 +22,8 @@ mod tests {
 
     #[test]
     fn days_have_names() {
-        assert_eq!(civil(0), (1970, 1, 1));
-        assert_eq!(civil(19_782), (2024, 2, 29));
-        assert_eq!(civil(20_778), (2026, 11, 21));
+        assert_eq!(civil_from_days(0), (1970, 1, 1));
+        assert_eq!(civil_from_days(19_782), (2024, 2, 29));
+        assert_eq!(civil_from_days(20_778), (2026, 11, 21));
     }
 }

@@ -262,12 +262,12 @@ pub struct Open {
 
 impl Open {
     /// It read the file: bytes were seen, or nobody saw them and it was opened only to read it.
-    pub fn reads(&self) -> bool {
+    pub fn has_read(&self) -> bool {
         self.read.map_or(!self.write, |io| io.bytes > ByteCount::ZERO)
     }
 
     /// It wrote the file, as far as is known.
-    pub fn writes(&self) -> bool {
+    pub fn has_written(&self) -> bool {
         self.created || self.write && self.wrote.is_none_or(|io| io.bytes > ByteCount::ZERO)
     }
 }
@@ -288,7 +288,7 @@ pub struct OpCount {
 impl OpCount {
     /// Adds `other` to this.
     #[inline]
-    pub fn add(&mut self, other: &Self) {
+    pub fn add_counts(&mut self, other: &Self) {
         self.count += other.count;
         self.nanos += other.nanos;
         self.bytes += other.bytes;

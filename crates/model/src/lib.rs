@@ -31,7 +31,7 @@ pub mod workload;
 
 pub use self::toml::Flaw;
 pub use attached::{Attached, Attachment};
-pub use dates::civil;
+pub use dates::civil_from_days;
 pub use error::{Error, Kind, Result};
 pub use event::{
     ClassId, Cpu, Device, Ended, EngineFile, Exit, Fact, File, FileId, GivenTask, Io, Memory,
@@ -39,7 +39,7 @@ pub use event::{
     ProcessCounters, ProcessId, ProcessIo, ProcessUsage, Sample, SizeClass, Tree, TreeId,
 };
 pub use file_name::{NAME_MAX, is_file_name};
-pub use machines::{Machine, machines};
+pub use machines::{Machine, align_machines};
 pub use prices::{Per, Price, Prices};
 pub use privacy::{Commands, Privacy, Salt};
 pub use profile::Profile;

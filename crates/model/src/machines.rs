@@ -22,17 +22,17 @@ pub struct Machine {
 ///
 /// # Errors
 /// [`Kind::Damaged`](crate::Kind::Damaged) or [`Kind::Io`](crate::Kind::Io) of a run file.
-pub fn machines(run: &Run, others: &[Run]) -> Result<Vec<Machine>> {
-    let (start, first) = machine(run)?;
+pub fn align_machines(run: &Run, others: &[Run]) -> Result<Vec<Machine>> {
+    let (start, first) = machine_of_run(run)?;
     let last = first.samples.iter().map(|sample| sample.at).max();
     let ended = run.ended()?.map(|ended| ended.at);
     let end = ended.max(last).unwrap_or(Micros(u64::MAX));
     let mut all = vec![first];
     for other in others {
-        let (its_start, mut next) = machine(other)?;
-        next.samples = shifted(next.samples, its_start, start, end);
+        let (its_start, mut next) = machine_of_run(other)?;
+        next.samples = shift_samples(next.samples, its_start, start, end);
         match all.iter_mut().find(|known| !known.name.is_empty() && known.name == next.name) {
-            Some(known) => fill(&mut known.samples, next.samples),
+            Some(known) => add_around_known(&mut known.samples, next.samples),
             None => all.push(next),
         }
     }
@@ -40,14 +40,14 @@ pub fn machines(run: &Run, others: &[Run]) -> Result<Vec<Machine>> {
 }
 
 /// The machine of one file, and when its times begin.
-fn machine(run: &Run) -> Result<(Micros, Machine)> {
+fn machine_of_run(run: &Run) -> Result<(Micros, Machine)> {
     let (header, samples) = (run.header()?, run.samples()?);
     let name = header.host.unwrap_or_default();
     Ok((header.started_unix, Machine { name, cpus: header.cpus, memory: header.memory, samples }))
 }
 
 /// Samples by another start; those outside `0..end` are left out.
-fn shifted(samples: Vec<Sample>, from: Micros, to: Micros, end: Micros) -> Vec<Sample> {
+fn shift_samples(samples: Vec<Sample>, from: Micros, to: Micros, end: Micros) -> Vec<Sample> {
     let moved = samples.into_iter().filter_map(|sample| {
         let at = Micros((from + sample.at).0.checked_sub(to.0)?);
         (at <= end).then_some(Sample { at, ..sample })
@@ -56,7 +56,7 @@ fn shifted(samples: Vec<Sample>, from: Micros, to: Micros, end: Micros) -> Vec<S
 }
 
 /// Adds what lies before and after what is known.
-fn fill(known: &mut Vec<Sample>, more: Vec<Sample>) {
+fn add_around_known(known: &mut Vec<Sample>, more: Vec<Sample>) {
     let span = known.first().zip(known.last()).map(|(first, last)| first.at..=last.at);
     let new =
         more.into_iter().filter(|sample| !span.as_ref().is_some_and(|s| s.contains(&sample.at)));
@@ -97,8 +97,8 @@ mod tests {
             let at = Micros::from_secs(end);
             Fact::Ended(Ended { at, exit: None, cpu_user, cpu_system, complete: true })
         }));
-        writer.write(&facts).expect("facts");
-        writer.close().expect("closed");
+        writer.write_facts(&facts).expect("facts");
+        writer.close_in_place().expect("closed");
         assert!(!directory.path().join("a.run-wal").exists(), "one file is left");
         let run = Run::open(&path).expect("readable");
         (directory, run)
@@ -113,7 +113,7 @@ mod tests {
         let (_a, run) = file("node", 1000, &[1, 2, 3], Some(4));
         let (_b, before) = file("filer", 998, &[1, 2, 3, 5, 6, 9], None);
         let (_c, later) = file("late", 2000, &[1], None);
-        let all = machines(&run, &[before, later]).expect("read");
+        let all = align_machines(&run, &[before, later]).expect("read");
         let names: Vec<&str> = all.iter().map(|machine| machine.name.as_str()).collect();
         assert_eq!(names, ["node", "filer", "late"]);
         assert_eq!(times(&all[0]), [1, 2, 3]);
@@ -126,7 +126,7 @@ mod tests {
     fn one_machine_that_was_sampled_twice_is_not_counted_twice() {
         let (_a, run) = file("node", 1000, &[2, 3], Some(9));
         let (_b, same) = file("node", 1000, &[1, 2, 3, 4], None);
-        let all = machines(&run, &[same]).expect("read");
+        let all = align_machines(&run, &[same]).expect("read");
         assert_eq!(all.len(), 1);
         assert_eq!(times(&all[0]), [1, 2, 3, 4]);
     }

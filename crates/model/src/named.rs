@@ -6,10 +6,10 @@ use std::fmt::Write;
 /// Bytes as text: control characters and what is not UTF-8 as `\n`, `\x1b`, `\xff`, characters that
 /// are not seen as `\u{202e}`.
 #[must_use]
-pub fn named(bytes: &[u8]) -> String {
+pub fn escape_name(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
-        chunk.valid().chars().for_each(|c| push(&mut out, c));
+        chunk.valid().chars().for_each(|c| push_escaped(&mut out, c));
         for byte in chunk.invalid() {
             let _ = write!(out, "\\x{byte:02x}");
         }
@@ -19,15 +19,15 @@ pub fn named(bytes: &[u8]) -> String {
 
 /// Text of ours, in which names may stand: the same, but for backslashes, which stay as they are.
 #[must_use]
-pub fn harmless(text: &str) -> String {
+pub fn escape_unprintable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        if c == '\\' { out.push(c) } else { push(&mut out, c) }
+        if c == '\\' { out.push(c) } else { push_escaped(&mut out, c) }
     }
     out
 }
 
-fn push(out: &mut String, c: char) {
+fn push_escaped(out: &mut String, c: char) {
     let code = u32::from(c);
     let _ = match c {
         '\n' => out.write_str("\\n"),
@@ -36,13 +36,13 @@ fn push(out: &mut String, c: char) {
         '\\' => out.write_str("\\\\"),
         _ if code < 0x20 || code == 0x7f => write!(out, "\\x{code:02x}"),
         // A byte that is no UTF-8 is told otherwise: different names are shown differently.
-        _ if c.is_control() || is_unseen(code) => write!(out, "\\u{{{code:x}}}"),
+        _ if c.is_control() || is_invisible_char(code) => write!(out, "\\u{{{code:x}}}"),
         _ => out.write_char(c),
     };
 }
 
 /// Joiners, marks of direction, line and paragraph ends, invisible operators, the byte order mark.
-fn is_unseen(code: u32) -> bool {
+fn is_invisible_char(code: u32) -> bool {
     matches!(
         code,
         0xad | 0x61c
@@ -71,13 +71,13 @@ mod tests {
             ("r\u{202e}txt.exe \u{85}".as_bytes(), "r\\u{202e}txt.exe \\u{85}"),
             ("größe_日本".as_bytes(), "größe_日本"),
         ] {
-            assert_eq!(named(bytes), shown);
+            assert_eq!(escape_name(bytes), shown);
         }
     }
 
     #[test]
     fn what_was_escaped_is_not_escaped_again() {
-        let name = named(b"a\n\\b");
-        assert_eq!(harmless(&format!("{name}: no\x1b[2J")), "a\\n\\\\b: no\\x1b[2J");
+        let name = escape_name(b"a\n\\b");
+        assert_eq!(escape_unprintable(&format!("{name}: no\x1b[2J")), "a\\n\\\\b: no\\x1b[2J");
     }
 }

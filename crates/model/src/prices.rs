@@ -81,7 +81,7 @@ impl Per {
     ];
 
     /// Its words in a sheet.
-    pub fn words(self) -> &'static str {
+    pub fn in_words(self) -> &'static str {
         Self::ALL.iter().find(|(_, per)| *per == self).map_or("", |(words, _)| words)
     }
 }
@@ -122,7 +122,7 @@ impl Prices {
     }
 
     /// All that is charged for a storage: the entries whose names go on from `storage` by one word.
-    pub fn of_storage<'s>(
+    pub fn charges_for_storage<'s>(
         &'s self,
         storage: &'s str,
     ) -> impl Iterator<Item = (&'s str, &'s Price)> {

@@ -112,7 +112,7 @@ pub struct Contention {
 
 impl Contention {
     /// By how much costs grow at this fill, streams left aside.
-    pub fn growth(&self, fill: f64) -> f64 {
+    pub fn cost_growth(&self, fill: f64) -> f64 {
         // A full disk is slow, not dead: controllers keep some room of their own.
         let fill = fill.clamp(0.0, 0.95);
         self.fill * fill + self.moved * fill / (1.0 - fill)
@@ -126,7 +126,7 @@ impl Contention {
 
 impl Profile {
     /// A storage that costs nothing: no waits, no limits.
-    pub fn free(source: &str) -> Self {
+    pub fn zero_cost(source: &str) -> Self {
         Self {
             source: source.to_owned(),
             prices: vec![Seconds::ZERO; OpKey::COUNT],
@@ -145,12 +145,12 @@ impl Profile {
     }
 
     /// How long one such operation takes, without its bytes.
-    pub fn price(&self, key: OpKey) -> Seconds {
+    pub fn operation_latency(&self, key: OpKey) -> Seconds {
         self.prices[key.index()]
     }
 
     /// As which part of an operation one read or write of so many bytes counts.
-    pub fn share_of_one(&self, key: OpKey, bytes: f64) -> f64 {
+    pub fn operation_share(&self, key: OpKey, bytes: f64) -> f64 {
         match self.merges {
             Some(whole) if key.pattern() == Some(Pattern::Sequential) => {
                 (bytes / whole.get().max(1) as f64).min(1.0)
@@ -160,14 +160,14 @@ impl Profile {
     }
 
     /// Sets the price of one kind, size and pattern.
-    pub fn set_price(&mut self, key: OpKey, price: Seconds) {
+    pub fn set_latency(&mut self, key: OpKey, price: Seconds) {
         self.prices[key.index()] = price;
     }
 
     /// Sets the price of all sizes and patterns of one kind.
-    pub fn set_prices(&mut self, op: Op, price: Seconds) {
+    pub fn set_latencies(&mut self, op: Op, price: Seconds) {
         for key in (0..OpKey::COUNT).filter_map(OpKey::from_index).filter(|key| key.op() == op) {
-            self.set_price(key, price);
+            self.set_latency(key, price);
         }
     }
 }

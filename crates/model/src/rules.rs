@@ -23,7 +23,7 @@ pub use cache::{Ahead, Cache};
 pub use drain::Drain;
 use globset::GlobSet;
 pub use kept::{Kept, SyncTo};
-pub use schema::schema;
+pub use schema::json_schema;
 use std::collections::BTreeSet;
 use words::{AFTERS, FSYNCS, FULLS, LAYOUTS};
 pub use words::{After, Fsync, Full, Layout};
@@ -122,29 +122,30 @@ impl Rules {
     pub fn parse(text: &str, source: &str, site: &Site) -> Result<Self, Flaw> {
         let document = Document { source, text };
         let mut entries = document.parse()?;
-        let old_names = old_names::rename_old(&mut entries, document)?;
-        let root = document.root(&entries);
-        root.is_none_of("tier", "site file: --site takes it, --rules a file of rules")?;
-        root.only(&["rule", "metadata_cache"])?;
-        let trust = trust::Trust::read(root)?;
+        let old_names = old_names::rename_old_names(&mut entries, document)?;
+        let root = document.root_table(&entries);
+        root.refuse_file_with_key("tier", "site file: --site takes it, --rules a file of rules")?;
+        root.refuse_unknown_keys(&["rule", "metadata_cache"])?;
+        let trust = trust::Trust::from_table(root)?;
         let Some(rules) = root.get("rule") else {
             return Ok(Self { trust, old_names, ..Self::none() });
         };
-        let items = rules.items().ok_or_else(|| rules.not("a list of tables, [[rule]]"))?;
+        let items =
+            rules.as_list().ok_or_else(|| rules.wrong_type_error("a list of tables, [[rule]]"))?;
         let (mut globs, mut rule_of, mut placements) = (Vec::new(), Vec::new(), Vec::new());
         let mut tasks = Vec::new();
         for (index, item) in items.into_iter().enumerate() {
-            let table = item.table()?;
-            table.only(&KEYS)?;
-            globs.extend(glob::all(table.need("match")?)?);
+            let table = item.as_table()?;
+            table.refuse_unknown_keys(&KEYS)?;
+            globs.extend(glob::parse_globs(table.get_required("match")?)?);
             rule_of.resize(globs.len(), index);
-            let placement = placement(table, index + 1, site)?;
-            pack::in_one_place(&placements, &placement, table)?;
-            tasks.push(task::task(table, &placement)?);
+            let placement = parse_placement(table, index + 1, site)?;
+            pack::check_one_packed_tier(&placements, &placement, table)?;
+            tasks.push(task::parse_task_globs(table, &placement)?);
             placements.push(placement);
         }
         // Each is right by itself; together they may still be too large for one automaton.
-        let globs = GlobSet::new(globs).map_err(|error| root.flaw(error.to_string()))?;
+        let globs = GlobSet::new(globs).map_err(|error| root.table_error(error.to_string()))?;
         let by_task = tasks.iter().any(Option::is_some);
         Ok(Self { globs, rule_of, placements, tasks, by_task, trust, old_names })
     }
@@ -155,49 +156,54 @@ impl Rules {
     }
 
     /// Whether some rule has this to say of fsync.
-    pub fn syncs(&self, fsync: Fsync) -> bool {
+    pub fn has_fsync_rule(&self, fsync: Fsync) -> bool {
         self.placements.iter().any(|placement| placement.fsync == fsync)
     }
 
     /// The tier or pool that has the packed files, if there are to be any.
-    pub fn pack(&self) -> Option<&TierId> {
-        pack::of(&self.placements)
+    pub fn packed_tier(&self) -> Option<&TierId> {
+        pack::packed_tier(&self.placements)
     }
 
     /// The tiers and pools that some rule makes the home of files.
-    pub fn tiers(&self) -> BTreeSet<&TierId> {
+    pub fn home_tiers(&self) -> BTreeSet<&TierId> {
         let homes = self.placements.iter().map(|placement| &placement.home);
         homes.filter_map(|home| if let Home::Tier(id) = home { Some(id) } else { None }).collect()
     }
 }
 
-fn placement(table: Table<'_>, number: usize, site: &Site) -> Result<Placement, Flaw> {
-    kept::is_for_directories(table)?;
-    let home = home::home(table.need("home")?, site)?;
+fn parse_placement(table: Table<'_>, number: usize, site: &Site) -> Result<Placement, Flaw> {
+    kept::refuse_bucket_fsync(table)?;
+    let home = home::parse_home(table.get_required("home")?, site)?;
     if home == Home::Here {
         let keys = ["layout", "full", "fsync", "after", "write_back"];
         let unused = keys.into_iter().find_map(|key| table.get(key));
         if let Some(entry) = unused {
             let message = format!("{} is for files on a tier, but home is \"in-place\"", entry.key);
-            return Err(entry.key_flaw(message));
+            return Err(entry.key_error(message));
         }
     }
-    let (layout, after) = (choice(table, "layout", &LAYOUTS)?, choice(table, "after", &AFTERS)?);
+    let (layout, after) =
+        (parse_choice(table, "layout", &LAYOUTS)?, parse_choice(table, "after", &AFTERS)?);
     Ok(Placement {
-        cache: cache::cache(table, &home, site)?,
-        publish: publish::publish(table, &home, site)?,
+        cache: cache::parse_cache(table, &home, site)?,
+        publish: publish::parse_publish(table, &home, site)?,
         home,
         layout,
-        full: choice(table, "full", &FULLS)?,
-        fsync: choice(table, "fsync", &FSYNCS)?,
-        drain: drain::drain(table, after)?,
+        full: parse_choice(table, "full", &FULLS)?,
+        fsync: parse_choice(table, "fsync", &FSYNCS)?,
+        drain: drain::parse_write_back(table, after)?,
         after,
         rule: Some(number),
     })
 }
 
-fn choice<T: Copy + Default>(table: Table<'_>, key: &str, of: &[(&str, T)]) -> Result<T, Flaw> {
-    table.get(key).map_or(Ok(T::default()), |entry| entry.word(of))
+fn parse_choice<T: Copy + Default>(
+    table: Table<'_>,
+    key: &str,
+    of: &[(&str, T)],
+) -> Result<T, Flaw> {
+    table.get(key).map_or(Ok(T::default()), |entry| entry.as_one_of(of))
 }
 
 #[cfg(test)]

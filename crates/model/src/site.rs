@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use crate::reach::REACHES;
 pub use crate::reach::Reach;
 pub use nodes::Nodes;
-pub use schema::schema;
+pub use schema::json_schema;
 
 const KEYS: [&str; 6] = ["path", "reach", "capacity", "pools", "profile", "price"];
 
@@ -77,7 +77,7 @@ pub struct Tier {
 
 impl Tier {
     /// The tier that this is a pool of, or its own name.
-    pub fn whole(&self) -> &TierId {
+    pub fn whole_tier(&self) -> &TierId {
         self.pool_of.as_ref().unwrap_or(&self.id)
     }
 }
@@ -94,12 +94,12 @@ impl Site {
     /// that stand for `$NAME` (and `$HOME` for `~`) in paths.
     pub fn parse(text: &str, source: &str, variable: Variables<'_>) -> Result<Self, Flaw> {
         let unread = |_: &str| Err("there is nothing to read it from".to_owned());
-        Self::parse_with(text, source, variable, &unread)
+        Self::parse_with_files(text, source, variable, &unread)
     }
 
     /// The same, where tiers may name a file that describes their storage, as `forebay probe`
     /// writes it; `file` gives its text, or why there is none.
-    pub fn parse_with(
+    pub fn parse_with_files(
         text: &str,
         source: &str,
         variable: Variables<'_>,
@@ -107,24 +107,29 @@ impl Site {
     ) -> Result<Self, Flaw> {
         let document = Document { source, text };
         let entries = document.parse()?;
-        let root = document.root(&entries);
-        root.is_none_of("rule", "file of rules: --rules takes it, --site a file of tiers")?;
-        root.only(&["tier", "nodes"])?;
-        let nodes = root.get("nodes").map(Nodes::read).transpose()?;
+        let root = document.root_table(&entries);
+        root.refuse_file_with_key(
+            "rule",
+            "file of rules: --rules takes it, --site a file of tiers",
+        )?;
+        root.refuse_unknown_keys(&["tier", "nodes"])?;
+        let nodes = root.get("nodes").map(Nodes::from_entry).transpose()?;
         let mut site = Self { tiers: BTreeMap::new(), nodes };
         if let Some(tiers) = root.get("tier") {
-            for tier in tiers.table()?.entries() {
-                site.read(tier, variable, file)?;
+            for tier in tiers.as_table()?.entries() {
+                site.parse_tier(tier, variable, file)?;
             }
         }
         if site.tiers.is_empty() {
-            return Err(root.flaw("there is no tier: a site has a table [tier.NAME] for each"));
+            return Err(
+                root.table_error("there is no tier: a site has a table [tier.NAME] for each")
+            );
         }
         Ok(site)
     }
 
     /// A site that nobody wrote down, such as the machine on which a run was measured.
-    pub fn of(tiers: impl IntoIterator<Item = Tier>, nodes: Option<Nodes>) -> Self {
+    pub fn from_tiers(tiers: impl IntoIterator<Item = Tier>, nodes: Option<Nodes>) -> Self {
         Self { tiers: tiers.into_iter().map(|tier| (tier.id.clone(), tier)).collect(), nodes }
     }
 
@@ -143,25 +148,26 @@ impl Site {
         self.nodes.as_ref()
     }
 
-    fn read(
+    fn parse_tier(
         &mut self,
         entry: Entry<'_>,
         variable: Variables<'_>,
         file: Files<'_>,
     ) -> Result<(), Flaw> {
-        let id = TierId(name(entry)?.to_owned());
-        let table = entry.table()?;
-        table.only(&KEYS)?;
+        let id = TierId(parse_tier_name(entry)?.to_owned());
+        let table = entry.as_table()?;
+        table.refuse_unknown_keys(&KEYS)?;
         let profile = table.get("profile");
-        let shipped = profile.and_then(|entry| shipped::named(entry, file)).transpose()?;
+        let shipped =
+            profile.and_then(|entry| shipped::load_named_profile(entry, file)).transpose()?;
         let profile = match &shipped {
             Some(shipped) => Some(shipped.profile.clone()),
-            None => profile.map(|entry| Profile::read(entry.table()?)).transpose()?,
+            None => profile.map(|entry| Profile::from_table(entry.as_table()?)).transpose()?,
         };
         let (path, bucket) = match table.get("path") {
-            Some(path) => path::place(path, variable)?,
+            Some(path) => path::parse_tier_path(path, variable)?,
             None if profile.is_some() => (None, None),
-            None => path::place(table.need("path")?, variable)?,
+            None => path::parse_tier_path(table.get_required("path")?, variable)?,
         };
         let mut tier = Tier {
             id,
@@ -169,18 +175,18 @@ impl Site {
             bucket,
             reach: match (table.get("reach"), &shipped) {
                 (None, Some(shipped)) => shipped.reach,
-                _ => table.need("reach")?.word(&REACHES)?,
+                _ => table.get_required("reach")?.as_one_of(&REACHES)?,
             },
-            capacity: table.get("capacity").map(Entry::bytes).transpose()?,
+            capacity: table.get("capacity").map(Entry::as_byte_count).transpose()?,
             pool_of: None,
             profile,
             price: match table.get("price") {
-                Some(entry) => Some(entry.text()?.to_owned()),
+                Some(entry) => Some(entry.as_text()?.to_owned()),
                 None => shipped.and_then(|shipped| shipped.price),
             },
         };
         if let Some(pools) = table.get("pools") {
-            self.split(&mut tier, pools)?;
+            self.split_into_pools(&mut tier, pools)?;
         }
         self.tiers.insert(tier.id.clone(), tier);
         Ok(())
@@ -188,16 +194,16 @@ impl Site {
 }
 
 /// The key of a tier or a pool as its name.
-fn name(entry: Entry<'_>) -> Result<&str, Flaw> {
+fn parse_tier_name(entry: Entry<'_>) -> Result<&str, Flaw> {
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-');
     let name = entry.key;
     if name == IN_PLACE || name == HERE {
         let message = format!("{name:?} means the directory itself: a tier needs another name");
-        return Err(entry.key_flaw(message));
+        return Err(entry.key_error(message));
     }
     if name.is_empty() || !name.chars().all(fits) {
         let message = format!("a tier can't be called {name:?}: names are of a-z, 0-9, _ and -");
-        return Err(entry.key_flaw(message));
+        return Err(entry.key_error(message));
     }
     Ok(name)
 }

@@ -73,7 +73,7 @@ pub struct Fitted {
 
 impl Study {
     /// How many numbers were fitted.
-    pub fn parameters(&self) -> u32 {
+    pub fn parameter_count(&self) -> u32 {
         self.fitted.iter().map(|fitted| fitted.count).sum()
     }
 
@@ -84,66 +84,66 @@ impl Study {
     pub fn parse(text: &str, source: &str) -> Result<Self, Flaw> {
         let document = Document { source, text };
         let entries = document.parse()?;
-        let root = document.root(&entries);
-        root.only(&KEYS)?;
-        let low = list(root, "low", Entry::text)?;
-        let odd = list(root, "odd", Entry::text)?;
-        let not_reproduced = list(root, "not_reproduced", Entry::text)?;
+        let root = document.root_table(&entries);
+        root.refuse_unknown_keys(&KEYS)?;
+        let low = parse_list(root, "low", Entry::as_text)?;
+        let odd = parse_list(root, "odd", Entry::as_text)?;
+        let not_reproduced = parse_list(root, "not_reproduced", Entry::as_text)?;
         Ok(Self {
-            name: need(root, "name")?,
-            source: need(root, "source")?,
-            project: need(root, "project")?,
-            policy: words(root, "policy")?.unwrap_or_else(|| "fifo".to_owned()),
+            name: required_text(root, "name")?,
+            source: required_text(root, "source")?,
+            project: required_text(root, "project")?,
+            policy: optional_text(root, "policy")?.unwrap_or_else(|| "fifo".to_owned()),
             low: low.into_iter().map(str::to_owned).collect(),
-            stagger: root.get("stagger").map_or(Ok(Seconds::ZERO), Entry::seconds)?,
-            pipelines: root.get("pipelines").map_or(Ok(1), |entry| entry.whole(1, 1 << 16))?,
-            rules: file(root, "rules")?,
-            prices: file(root, "prices")?,
-            fitted: list(root, "fitted", fitted)?,
-            expected: list(root, "expected", expected::read)?,
+            stagger: root.get("stagger").map_or(Ok(Seconds::ZERO), Entry::as_seconds)?,
+            pipelines: root.get("pipelines").map_or(Ok(1), |entry| entry.as_integer(1, 1 << 16))?,
+            rules: optional_file_name(root, "rules")?,
+            prices: optional_file_name(root, "prices")?,
+            fitted: parse_list(root, "fitted", parse_fitted)?,
+            expected: parse_list(root, "expected", expected::parse_expected)?,
             odd: odd.into_iter().map(str::to_owned).collect(),
             not_reproduced: not_reproduced.into_iter().map(str::to_owned).collect(),
         })
     }
 }
 
-fn need(table: Table<'_>, key: &str) -> Result<String, Flaw> {
-    Ok(table.need(key)?.text()?.to_owned())
+fn required_text(table: Table<'_>, key: &str) -> Result<String, Flaw> {
+    Ok(table.get_required(key)?.as_text()?.to_owned())
 }
 
-fn words(table: Table<'_>, key: &str) -> Result<Option<String>, Flaw> {
-    table.get(key).map(|entry| entry.text().map(str::to_owned)).transpose()
+fn optional_text(table: Table<'_>, key: &str) -> Result<Option<String>, Flaw> {
+    table.get(key).map(|entry| entry.as_text().map(str::to_owned)).transpose()
 }
 
 /// A name of a file in the study's folder, and not elsewhere: a study carries all it needs.
-fn file(table: Table<'_>, key: &str) -> Result<Option<String>, Flaw> {
+fn optional_file_name(table: Table<'_>, key: &str) -> Result<Option<String>, Flaw> {
     let Some(entry) = table.get(key) else { return Ok(None) };
-    let name = entry.text()?;
+    let name = entry.as_text()?;
     if name.is_empty() || name.contains('/') || name == ".." {
-        return Err(entry.flaw(format!("{key} must be a file in the study's own folder")));
+        return Err(entry.value_error(format!("{key} must be a file in the study's own folder")));
     }
     Ok(Some(name.to_owned()))
 }
 
-fn list<'d, T>(
+fn parse_list<'d, T>(
     table: Table<'d>,
     key: &str,
     read: impl Fn(Entry<'d>) -> Result<T, Flaw>,
 ) -> Result<Vec<T>, Flaw> {
     let Some(entry) = table.get(key) else { return Ok(Vec::new()) };
-    let items = entry.items().ok_or_else(|| entry.not("a list"))?;
+    let items = entry.as_list().ok_or_else(|| entry.wrong_type_error("a list"))?;
     items.into_iter().map(read).collect()
 }
 
-fn fitted(entry: Entry<'_>) -> Result<Fitted, Flaw> {
-    let table = entry.table()?;
-    table.only(&["what", "count", "value", "to"])?;
-    let count = table.get("count").map_or(Ok(1), |entry| entry.whole(1, 1 << 20))?;
+fn parse_fitted(entry: Entry<'_>) -> Result<Fitted, Flaw> {
+    let table = entry.as_table()?;
+    table.refuse_unknown_keys(&["what", "count", "value", "to"])?;
+    let count = table.get("count").map_or(Ok(1), |entry| entry.as_integer(1, 1 << 20))?;
     Ok(Fitted {
         count,
-        what: need(table, "what")?,
-        value: need(table, "value")?,
-        to: need(table, "to")?,
+        what: required_text(table, "what")?,
+        value: required_text(table, "value")?,
+        to: required_text(table, "to")?,
     })
 }
 

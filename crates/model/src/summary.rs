@@ -13,7 +13,7 @@ mod time;
 
 pub(crate) use files::FileUse;
 pub use machines::{DiskSummary, MachineSummary, NetworkSummary};
-pub use time::{Judgement, TimeSplit, Verdict, percent};
+pub use time::{Judgement, TimeSplit, Verdict, format_percent};
 
 use crate::run::Others;
 use crate::{ByteCount, Exit, Micros, OpGroup, Origin, Result, Run};
@@ -268,19 +268,19 @@ impl Summary {
     ///
     /// # Errors
     /// [`Kind::Damaged`](crate::Kind::Damaged) or [`Kind::Io`](crate::Kind::Io) of the run file.
-    pub fn of(run: &Run) -> Result<Self> {
-        Self::with(run, &[])
+    pub fn from_run(run: &Run) -> Result<Self> {
+        Self::with_other_machines(run, &[])
     }
 
     /// The same with what `forebay sample` saw elsewhere while it lasted.
     ///
     /// # Errors
     /// As [`of`](Summary::of).
-    pub fn with(run: &Run, others: &[Run]) -> Result<Self> {
-        let mut summary = fold::summary(run)?;
-        let all = crate::machines(run, others)?;
+    pub fn with_other_machines(run: &Run, others: &[Run]) -> Result<Self> {
+        let mut summary = fold::summarize_run(run)?;
+        let all = crate::align_machines(run, others)?;
         let known = all.iter().filter(|machine| !machine.samples.is_empty() || !others.is_empty());
-        summary.machines = known.map(MachineSummary::of).collect();
+        summary.machines = known.map(MachineSummary::from_machine).collect();
         Ok(summary)
     }
 }

@@ -15,13 +15,13 @@ pub(crate) mod seen;
 mod snakemake;
 mod trinity;
 
-pub(crate) use accounts::{Used, used};
-pub use elsewhere::{elsewhere, engine_of};
-pub use live::{engine_directory, live_name, named_by_engine};
-pub use not_seen::hands_over;
-pub(crate) use not_seen::not_seen;
+pub(crate) use accounts::{Used, usage_by_process};
+pub use elsewhere::{find_engine, find_remote_executor};
+pub use live::{engine_directory, live_task_name, task_from_control_file};
+pub(crate) use not_seen::count_unseen_programs;
+pub use not_seen::find_batch_submit;
 pub use processes::OTHERS;
-pub(crate) use program::{base_name, program as program_name};
+pub(crate) use program::{base_name, program_name};
 pub(crate) use seen::{Claims, Note, Seen, Value};
 pub use snakemake::snakemake_output;
 
@@ -47,12 +47,12 @@ pub(crate) const ENGINES: &[Engine] =
 /// Is this a control file of a workflow engine, so that its content is worth a
 /// [`Fact::EngineFile`](crate::Fact::EngineFile) when it is closed? `path` is relative to its tree.
 /// Cheap: meant to be asked for every file that was written.
-pub fn wanted(path: &[u8]) -> bool {
+pub fn is_control_file(path: &[u8]) -> bool {
     ENGINES.iter().any(|engine| (engine.wanted)(path))
 }
 
 /// What a control file says; nothing if it is none.
-pub(crate) fn read(path: &[u8], content: &[u8]) -> Vec<(&'static str, Note)> {
+pub(crate) fn parse_control_file(path: &[u8], content: &[u8]) -> Vec<(&'static str, Note)> {
     let engine = ENGINES.iter().find(|engine| (engine.wanted)(path));
     let content = &content[..content.len().min(WANTED_BYTES_MAX)];
     engine.map_or(Vec::new(), |e| {
@@ -61,7 +61,7 @@ pub(crate) fn read(path: &[u8], content: &[u8]) -> Vec<(&'static str, Note)> {
 }
 
 /// Puts every process into a task.
-pub(crate) fn assign(seen: &Seen) -> Claims {
+pub(crate) fn assign_tasks(seen: &Seen) -> Claims {
     let mut claims = Claims::new(seen);
     for engine in ENGINES {
         (engine.claim)(seen, &mut claims);

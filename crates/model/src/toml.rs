@@ -9,7 +9,7 @@ mod values;
 
 use ::toml::Spanned;
 use ::toml::de::{DeString, DeTable, DeValue};
-use flaw::{listed, nearest};
+use flaw::{join_quoted, nearest_name};
 
 pub use flaw::Flaw;
 
@@ -27,26 +27,26 @@ impl<'d> Document<'d> {
             let before = self.text.get(..at).unwrap_or(self.text);
             // Of `reach = node`, the parser says that it is an invalid float.
             if before.trim_end_matches([' ', '\t']).ends_with('=') {
-                return self.flaw(at, "a value in quotes must stand here");
+                return self.error_at(at, "a value in quotes must stand here");
             }
-            self.flaw(at, error.message())
+            self.error_at(at, error.message())
         })
     }
 
-    pub(crate) fn root(self, entries: &'d DeTable<'d>) -> Table<'d> {
+    pub(crate) fn root_table(self, entries: &'d DeTable<'d>) -> Table<'d> {
         Table { document: self, entries, at: 0 }
     }
 
-    pub(crate) fn flaw(self, at: usize, message: impl Into<String>) -> Flaw {
+    pub(crate) fn error_at(self, at: usize, message: impl Into<String>) -> Flaw {
         Flaw::new(self.source, self.text, at, message)
     }
 
     /// `what` (a key, a tier) is none of the `known` ones; they are listed if none is near.
-    fn unknown(self, at: usize, what: &str, name: &str, known: &[&str]) -> Flaw {
+    fn unknown_name_error(self, at: usize, what: &str, name: &str, known: &[&str]) -> Flaw {
         let message = format!("there is no {what} {name:?}");
-        match nearest(name, known) {
-            Some(near) => self.flaw(at, message).hinting(Some(near)),
-            None => self.flaw(at, format!("{message}; it can be {}", listed(known))),
+        match nearest_name(name, known) {
+            Some(near) => self.error_at(at, message).with_hint(Some(near)),
+            None => self.error_at(at, format!("{message}; it can be {}", join_quoted(known))),
         }
     }
 }
@@ -79,28 +79,30 @@ impl<'d> Table<'d> {
     }
 
     /// The value of a key that must be there.
-    pub(crate) fn need(self, key: &str) -> Result<Entry<'d>, Flaw> {
-        self.get(key).ok_or_else(|| self.flaw(format!("the key {key:?} is missing here")))
+    pub(crate) fn get_required(self, key: &str) -> Result<Entry<'d>, Flaw> {
+        self.get(key).ok_or_else(|| self.table_error(format!("the key {key:?} is missing here")))
     }
 
     /// Refuses keys that nobody would read: they are misspelt.
-    pub(crate) fn only(self, known: &[&str]) -> Result<(), Flaw> {
+    pub(crate) fn refuse_unknown_keys(self, known: &[&str]) -> Result<(), Flaw> {
         match self.entries().into_iter().find(|entry| !known.contains(&entry.key)) {
-            Some(entry) => Err(self.document.unknown(entry.key_at, "key", entry.key, known)),
+            Some(entry) => {
+                Err(self.document.unknown_name_error(entry.key_at, "key", entry.key, known))
+            }
             None => Ok(()),
         }
     }
 
     /// Refuses a file of another kind, which has this key at its top.
-    pub(crate) fn is_none_of(self, key: &str, kind: &str) -> Result<(), Flaw> {
+    pub(crate) fn refuse_file_with_key(self, key: &str, kind: &str) -> Result<(), Flaw> {
         match self.get(key) {
-            Some(entry) => Err(entry.key_flaw(format!("this is a {kind}"))),
+            Some(entry) => Err(entry.key_error(format!("this is a {kind}"))),
             None => Ok(()),
         }
     }
 
-    pub(crate) fn flaw(self, message: impl Into<String>) -> Flaw {
-        self.document.flaw(self.at, message)
+    pub(crate) fn table_error(self, message: impl Into<String>) -> Flaw {
+        self.document.error_at(self.at, message)
     }
 }
 
@@ -115,15 +117,15 @@ pub(crate) struct Entry<'d> {
 }
 
 impl<'d> Entry<'d> {
-    pub(crate) fn table(self) -> Result<Table<'d>, Flaw> {
+    pub(crate) fn as_table(self) -> Result<Table<'d>, Flaw> {
         match self.value {
             DeValue::Table(entries) => Ok(Table { document: self.document, entries, at: self.at }),
-            _ => Err(self.not("a table")),
+            _ => Err(self.wrong_type_error("a table")),
         }
     }
 
     /// The items of a list; `None` if it is something else.
-    pub(crate) fn items(self) -> Option<Vec<Self>> {
+    pub(crate) fn as_list(self) -> Option<Vec<Self>> {
         let DeValue::Array(items) = self.value else { return None };
         let item = |item: &'d Spanned<DeValue<'d>>| Self {
             value: item.get_ref(),
@@ -134,27 +136,27 @@ impl<'d> Entry<'d> {
     }
 
     /// A flaw of the value.
-    pub(crate) fn flaw(self, message: impl Into<String>) -> Flaw {
-        self.document.flaw(self.at, message)
+    pub(crate) fn value_error(self, message: impl Into<String>) -> Flaw {
+        self.document.error_at(self.at, message)
     }
 
     /// A flaw of the key.
-    pub(crate) fn key_flaw(self, message: impl Into<String>) -> Flaw {
-        self.document.flaw(self.key_at, message)
+    pub(crate) fn key_error(self, message: impl Into<String>) -> Flaw {
+        self.document.error_at(self.key_at, message)
     }
 
     /// The key names a `what` that is not there.
-    pub(crate) fn unknown_key(self, what: &str, known: &[&str]) -> Flaw {
-        self.document.unknown(self.key_at, what, self.key, known)
+    pub(crate) fn unknown_key_error(self, what: &str, known: &[&str]) -> Flaw {
+        self.document.unknown_name_error(self.key_at, what, self.key, known)
     }
 
     /// The value names a `what` that is not there.
-    pub(crate) fn unknown(self, what: &str, name: &str, known: &[&str]) -> Flaw {
-        self.document.unknown(self.at, what, name, known)
+    pub(crate) fn unknown_name_error(self, what: &str, name: &str, known: &[&str]) -> Flaw {
+        self.document.unknown_name_error(self.at, what, name, known)
     }
 
     /// The value should be `wanted`.
-    pub(crate) fn not(self, wanted: &str) -> Flaw {
+    pub(crate) fn wrong_type_error(self, wanted: &str) -> Flaw {
         let is = match self.value {
             DeValue::String(_) => "a text",
             DeValue::Integer(_) | DeValue::Float(_) => "a number",
@@ -163,7 +165,7 @@ impl<'d> Entry<'d> {
             DeValue::Array(_) => "a list",
             DeValue::Table(_) => "a table",
         };
-        self.flaw(format!("{} must be {wanted}, but is {is}", self.key))
+        self.value_error(format!("{} must be {wanted}, but is {is}", self.key))
     }
 }
 

@@ -33,14 +33,14 @@ fn main() {
         }
         ["get", url, name, file @ ..] => {
             let objects = open(url);
-            let size = objects.size(name).expect("an answer").expect("an object");
+            let size = objects.object_size(name).expect("an answer").expect("an object");
             let mut kept = file.first().map(|file| File::create_new(file).expect("a file"));
             let (began, mut came) = (Instant::now(), 0);
             let mut take = |bytes: bytes::Bytes| {
                 came += bytes.len() as u64;
                 kept.as_mut().map_or(Ok(()), |file| file.write_all(&bytes))
             };
-            objects.read(name, 0..size, None, &mut take).expect("read");
+            objects.read_in_parts(name, 0..size, None, &mut take).expect("read");
             assert_eq!(came, size, "all of it came");
             began
         }

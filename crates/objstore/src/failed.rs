@@ -26,7 +26,7 @@ pub struct Failed {
 
 impl Failed {
     /// An object that is in another state than the one that was asked for.
-    pub(super) fn another(path: &object_store::path::Path) -> Failed {
+    pub(super) fn other_version(path: &object_store::path::Path) -> Failed {
         let why = format!("{path}: it is another object now");
         Failed { kind: io::ErrorKind::StaleNetworkFileHandle, why }
     }
@@ -44,14 +44,14 @@ impl Failed {
     }
 
     /// A thread that carried a request is no more.
-    pub(super) fn lost(error: &tokio::task::JoinError) -> Failed {
+    pub(super) fn from_join_error(error: &tokio::task::JoinError) -> Failed {
         Failed { kind: io::ErrorKind::Other, why: error.to_string() }
     }
 }
 
 /// What a server says is an XML document, of which code and message are for people: AWS sends back
 /// what it was sent, too, a token among that.
-fn in_words(why: String) -> String {
+fn extract_xml_message(why: String) -> String {
     let Some(start) = why.find("<?xml").or_else(|| why.find("<Error")) else { return why };
     let (before, document) = why.split_at(start);
     let part = |name: &str| {
@@ -79,7 +79,7 @@ pub const NO_KEYS: &str = "there are no credentials: none in the environment or 
                            machine has no role";
 
 /// What happened and where, without how the client is made and what it was asked for.
-fn in_short(mut why: String) -> String {
+fn shorten_message(mut why: String) -> String {
     for start in STARTS {
         if let Some(rest) = why.strip_prefix(start) {
             why = rest.to_owned();
@@ -134,7 +134,7 @@ impl From<object_store::Error> for Failed {
             }
             below = cause.source();
         }
-        let why = in_short(in_words(why));
+        let why = shorten_message(extract_xml_message(why));
         // Of a listing the client tells no kinds.
         let said = |codes: &[&str]| codes.iter().any(|code| why.contains(code));
         let kind = match kind {
@@ -149,7 +149,7 @@ impl From<object_store::Error> for Failed {
 
 #[cfg(test)]
 mod tests {
-    use super::{in_short, in_words};
+    use super::{extract_xml_message, shorten_message};
 
     #[test]
     fn how_the_client_is_made_is_not_told() {
@@ -158,16 +158,16 @@ mod tests {
             max_retries: 3, retry_timeout: 30s  - HTTP error: error sending request: client error \
             (Connect): tcp connect error: Connection refused (os error 111)";
         let told = "GET http://127.0.0.1:9/b: Connection refused (os error 111)";
-        assert_eq!(in_short(said.to_owned()), told);
+        assert_eq!(shorten_message(said.to_owned()), told);
         let once = "Generic S3 error: Error performing HEAD https://h/b/x in 1.3ms - Server returned \
             non-2xx status code: 403 Forbidden: ";
         let told = "HEAD https://h/b/x: Server returned non-2xx status code: 403 Forbidden: ";
-        assert_eq!(in_short(once.to_owned()), told);
+        assert_eq!(shorten_message(once.to_owned()), told);
         let role = "Generic S3 error: Error performing PUT http://169.254.169.254/latest/api/token in \
             2ms, after 0 retries - Server returned non-2xx status code: 403 Forbidden: denied";
-        assert_eq!(in_short(role.to_owned()), super::NO_KEYS);
+        assert_eq!(shorten_message(role.to_owned()), super::NO_KEYS);
         for other in ["p/a: it is another object now", "a in b - c", ""] {
-            assert_eq!(in_short(other.to_owned()), other);
+            assert_eq!(shorten_message(other.to_owned()), other);
         }
     }
 
@@ -176,8 +176,11 @@ mod tests {
         let said = "status 400 Bad Request: <?xml version=\"1.0\"?>\n<Error><Code>ExpiredToken</Code>\
             <Message>The token has expired.</Message><Token-0>hush</Token-0></Error>";
         let words = "status 400 Bad Request: ExpiredToken: The token has expired.";
-        assert_eq!(in_words(said.to_owned()), words);
-        assert_eq!(in_words("no <one> is there".to_owned()), "no <one> is there");
-        assert_eq!(in_words("x: <Error><Code>SlowDown</Code></Error>".to_owned()), "x: SlowDown");
+        assert_eq!(extract_xml_message(said.to_owned()), words);
+        assert_eq!(extract_xml_message("no <one> is there".to_owned()), "no <one> is there");
+        assert_eq!(
+            extract_xml_message("x: <Error><Code>SlowDown</Code></Error>".to_owned()),
+            "x: SlowDown"
+        );
     }
 }

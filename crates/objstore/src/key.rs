@@ -8,7 +8,7 @@ const LONGEST: usize = 1024;
 /// control characters stay as they are. In others each such byte is `%` and two capital
 /// hexadecimal digits, and so is a `%` that could be taken for one of those. `None`: too long.
 #[must_use]
-pub fn key_of(path: &[u8]) -> Option<String> {
+pub fn key_for_path(path: &[u8]) -> Option<String> {
     let mut key = String::with_capacity(path.len());
     for chunk in path.utf8_chunks() {
         let mut rest = chunk.valid();
@@ -16,17 +16,17 @@ pub fn key_of(path: &[u8]) -> Option<String> {
             let after = &rest[first.len_utf8()..];
             match first {
                 '%' if is_escape(after) => key.push_str("%25"),
-                _ if first.is_ascii_control() => push(&mut key, first as u8),
+                _ if first.is_ascii_control() => push_escaped(&mut key, first as u8),
                 _ => key.push(first),
             }
             rest = after;
         }
-        chunk.invalid().iter().for_each(|byte| push(&mut key, *byte));
+        chunk.invalid().iter().for_each(|byte| push_escaped(&mut key, *byte));
     }
     (key.len() <= LONGEST).then_some(key)
 }
 
-fn push(key: &mut String, byte: u8) {
+fn push_escaped(key: &mut String, byte: u8) {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     key.push('%');
     key.push(char::from(DIGITS[usize::from(byte >> 4)]));
@@ -47,11 +47,11 @@ mod tests {
     fn names_stay_as_they_are_or_are_spelt_so_that_no_two_meet() {
         let same = ["a/b.bam", "100%", "reads [1] {x}~#?.fq", "é/日本", "a%4", "50%zz"];
         for name in same {
-            assert_eq!(key_of(name.as_bytes()).as_deref(), Some(name));
+            assert_eq!(key_for_path(name.as_bytes()).as_deref(), Some(name));
         }
-        assert_eq!(key_of(b"a\xff\n").as_deref(), Some("a%FF%0A"));
-        assert_eq!(key_of(b"a%FF%0A").as_deref(), Some("a%25FF%250A"));
-        assert_eq!(key_of(b"a%25FF").as_deref(), Some("a%2525FF"));
-        assert_eq!(key_of(&[b'x'; 1025]), None);
+        assert_eq!(key_for_path(b"a\xff\n").as_deref(), Some("a%FF%0A"));
+        assert_eq!(key_for_path(b"a%FF%0A").as_deref(), Some("a%25FF%250A"));
+        assert_eq!(key_for_path(b"a%25FF").as_deref(), Some("a%2525FF"));
+        assert_eq!(key_for_path(&[b'x'; 1025]), None);
     }
 }

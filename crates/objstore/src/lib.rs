@@ -9,7 +9,7 @@ mod settings;
 mod sound;
 
 pub use failed::{Failed, NO_KEYS};
-pub use key::key_of;
+pub use key::key_for_path;
 pub use object::{Folder, Found, Listed, Objects, Pin, Version, When};
-pub use patience::{Patience, patiently};
+pub use patience::{Patience, retry_patiently};
 pub use settings::{ProfileFile, Settings};

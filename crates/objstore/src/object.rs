@@ -64,7 +64,7 @@ pub struct Found {
 }
 
 impl Objects {
-    fn over(store: Arc<dyn ObjectStore>, prefix: &str) -> Result<Objects, Failed> {
+    fn with_store(store: Arc<dyn ObjectStore>, prefix: &str) -> Result<Objects, Failed> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(THREADS)
             .thread_name("forebay-objects")
@@ -75,13 +75,13 @@ impl Objects {
         let (hedge, odd) = (Arc::default(), Arc::default());
         let room = Arc::new(tokio::sync::Semaphore::new(upload::ROOM_MIB));
         let objects = Objects { runtime, store, prefix, hedge, room, odd };
-        objects.at("")?;
+        objects.object_path("")?;
         Ok(objects)
     }
 
     /// Names are keys as they are: what the client would spell another way, other tools would not
     /// find.
-    fn at(&self, name: &str) -> Result<Path, Failed> {
+    fn object_path(&self, name: &str) -> Result<Path, Failed> {
         let name = name.trim_matches('/');
         let whole = match (self.prefix.as_str(), name) {
             ("", name) => name.to_owned(),
@@ -96,7 +96,7 @@ impl Objects {
     ///
     /// # Errors
     /// Those of the network, and what the bucket refuses.
-    pub fn size(&self, name: &str) -> Result<Option<u64>, Failed> {
+    pub fn object_size(&self, name: &str) -> Result<Option<u64>, Failed> {
         Ok(self.head(name)?.map(|found| found.size))
     }
 
@@ -106,10 +106,10 @@ impl Objects {
     /// Those of the network, and what the bucket refuses.
     pub fn head(&self, name: &str) -> Result<Option<Found>, Failed> {
         let options = GetOptions { head: true, ..GetOptions::default() };
-        match self.runtime.block_on(self.store.get_opts(&self.at(name)?, options)) {
+        match self.runtime.block_on(self.store.get_opts(&self.object_path(name)?, options)) {
             Ok(got) => {
                 let tag = got.attributes.get(&TAG).map(|tag| tag.to_string());
-                Ok(Some(Found { tag, ..found(name.to_owned(), got.meta) }))
+                Ok(Some(Found { tag, ..found_from_meta(name.to_owned(), got.meta) }))
             }
             Err(object_store::Error::NotFound { .. }) => Ok(None),
             Err(error) => Err(error.into()),
@@ -121,7 +121,7 @@ impl Objects {
     /// # Errors
     /// Those of the network, and what the bucket refuses.
     pub fn delete(&self, name: &str) -> Result<(), Failed> {
-        match self.runtime.block_on(self.store.delete(&self.at(name)?)) {
+        match self.runtime.block_on(self.store.delete(&self.object_path(name)?)) {
             Err(object_store::Error::NotFound { .. }) => Ok(()),
             result => Ok(result?),
         }
@@ -132,30 +132,33 @@ impl Objects {
     /// # Errors
     /// Those of the network, and what the bucket refuses.
     pub fn copy(&self, from: &str, to: &str) -> Result<(), Failed> {
-        Ok(self.runtime.block_on(self.store.copy(&self.at(from)?, &self.at(to)?))?)
+        Ok(self
+            .runtime
+            .block_on(self.store.copy(&self.object_path(from)?, &self.object_path(to)?))?)
     }
 
     /// All objects in a folder and below, in order.
     ///
     /// # Errors
     /// Those of the network, and what the bucket refuses.
-    pub fn list(&self, folder: &str) -> Result<Vec<Found>, Failed> {
-        let below = self.at(folder)?;
+    pub fn list_recursive(&self, folder: &str) -> Result<Vec<Found>, Failed> {
+        let below = self.object_path(folder)?;
         let below = (!below.as_ref().is_empty()).then_some(&below);
         let ask = || self.runtime.block_on(self.store.list(below).try_collect::<Vec<_>>());
-        let all = again(ask)?;
-        let mut all: Vec<_> = all.into_iter().filter_map(|meta| self.named(meta)).collect();
+        let all = retry_listing(ask)?;
+        let mut all: Vec<_> =
+            all.into_iter().filter_map(|meta| self.found_below_prefix(meta)).collect();
         all.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(all)
     }
 
-    fn named(&self, meta: ObjectMeta) -> Option<Found> {
+    fn found_below_prefix(&self, meta: ObjectMeta) -> Option<Found> {
         let whole = meta.location.as_ref();
         let name = match self.prefix.as_str() {
             "" => whole,
             prefix => whole.strip_prefix(prefix)?.strip_prefix('/')?,
         };
-        Some(found(name.to_owned(), meta))
+        Some(found_from_meta(name.to_owned(), meta))
     }
 
     /// Reads a part of an object: bytes of it from and up to there.
@@ -163,8 +166,8 @@ impl Objects {
     /// # Errors
     /// Those of the network, and what the bucket refuses. `InvalidData`: fewer bytes came.
     pub fn get(&self, name: &str, range: Range<u64>) -> Result<Bytes, Failed> {
-        let part = self.part(&self.at(name)?, range, None);
-        self.runtime.block_on(part.ask()).map(|(bytes, _)| bytes)
+        let part = self.part_of_object(&self.object_path(name)?, range, None);
+        self.runtime.block_on(part.request_once()).map(|(bytes, _)| bytes)
     }
 
     /// The same of this state of it, if one is given, asked for a second time where the answer is
@@ -173,17 +176,17 @@ impl Objects {
     /// # Errors
     /// As [`Objects::get`]. `StaleNetworkFileHandle`: the object is in another state.
     /// `InvalidData`: the bytes are wrong however often one asks.
-    pub fn fetch(
+    pub fn fetch_verified(
         &self,
         name: &str,
         range: Range<u64>,
         version: Option<&Version>,
         is_right: &dyn Fn(&[u8]) -> bool,
     ) -> Result<Bytes, Failed> {
-        let path = self.at(name)?;
+        let path = self.object_path(name)?;
         for _ in 0..LOOKS {
-            let part = self.part(&path, range.clone(), version);
-            let (bytes, _) = self.runtime.block_on(part.fetch())?;
+            let part = self.part_of_object(&path, range.clone(), version);
+            let (bytes, _) = self.runtime.block_on(part.fetch_hedged())?;
             if is_right(&bytes) {
                 return Ok(bytes);
             }
@@ -194,7 +197,7 @@ impl Objects {
 }
 
 /// Asks for a listing: the client does not ask again where one came that is cut off.
-fn again<T, E>(ask: impl Fn() -> Result<T, E>) -> Result<T, E> {
+fn retry_listing<T, E>(ask: impl Fn() -> Result<T, E>) -> Result<T, E> {
     let mut asked = ask();
     for _ in 1..LOOKS {
         if asked.is_ok() {
@@ -205,6 +208,6 @@ fn again<T, E>(ask: impl Fn() -> Result<T, E>) -> Result<T, E> {
     asked
 }
 
-fn found(name: String, meta: ObjectMeta) -> Found {
+fn found_from_meta(name: String, meta: ObjectMeta) -> Found {
     Found { name, size: meta.size, version: meta.e_tag.map(Version), tag: None }
 }

@@ -23,36 +23,36 @@ pub struct Patience {
 
 impl Default for Patience {
     fn default() -> Self {
-        Patience::of(USUAL)
+        Patience::with_limit(USUAL)
     }
 }
 
 impl Patience {
     /// So long.
     #[must_use]
-    pub fn of(all: Duration) -> Patience {
+    pub fn with_limit(all: Duration) -> Patience {
         Patience { all, clock: Arc::new(MachineClock) }
     }
 
     /// How long that is.
     #[must_use]
-    pub fn all(&self) -> Duration {
+    pub fn total_wait(&self) -> Duration {
         self.all
     }
 
     /// A moment, for [`Patience::left`].
-    pub fn now(&self) -> u64 {
-        self.clock.nanos()
+    pub fn timestamp_now(&self) -> u64 {
+        self.clock.elapsed_nanos()
     }
 
     /// What is left of it since a moment.
-    pub fn left(&self, since: u64) -> Duration {
-        let passed = self.clock.nanos().saturating_sub(since);
+    pub fn time_left(&self, since: u64) -> Duration {
+        let passed = self.clock.elapsed_nanos().saturating_sub(since);
         self.all.saturating_sub(Duration::from_nanos(passed))
     }
 
     /// How long to wait after so many attempts, of which the first is 1.
-    pub fn pause(&self, attempts: u32) -> Duration {
+    pub fn pause_after(&self, attempts: u32) -> Duration {
         let doubled = 1u32.checked_shl(attempts.saturating_sub(1)).unwrap_or(u32::MAX);
         (self.all / FIRST).saturating_mul(doubled).min(self.all / LONGEST)
     }
@@ -60,12 +60,12 @@ impl Patience {
 
 /// Asks again while that can help. `gone` is for all who ask: once a bucket has been away for so
 /// long, nobody else waits for it, until it has answered.
-pub fn patiently<T>(
+pub fn retry_patiently<T>(
     gone: &AtomicBool,
     patience: &Patience,
     mut ask: impl FnMut() -> Result<T, Failed>,
 ) -> Result<T, Failed> {
-    let began = patience.now();
+    let began = patience.timestamp_now();
     let mut attempts = 0;
     loop {
         let failed = match ask() {
@@ -75,14 +75,14 @@ pub fn patiently<T>(
                 return answered;
             }
         };
-        let left = patience.left(began);
+        let left = patience.time_left(began);
         if left.is_zero() || gone.load(Relaxed) {
             gone.store(true, Relaxed);
             return Err(failed);
         }
         attempts += 1;
         tracing::warn!("a bucket is asked again, attempt {attempts} failed: {failed}");
-        std::thread::sleep(patience.pause(attempts).min(left));
+        std::thread::sleep(patience.pause_after(attempts).min(left));
     }
 }
 
@@ -101,7 +101,7 @@ mod tests {
             Patience { all: Duration::from_millis(3), clock: Arc::<ManualClock>::clone(&clock) };
         let (gone, asked) = (AtomicBool::new(false), Cell::new(0));
         let ask = |kind: Option<ErrorKind>| {
-            patiently(&gone, &patience, || {
+            retry_patiently(&gone, &patience, || {
                 asked.set(asked.get() + 1);
                 clock.advance(1_000_000);
                 kind.map_or(Ok(()), |kind| Err(Failed { kind, why: "no".to_owned() }))
@@ -121,7 +121,8 @@ mod tests {
 
     #[test]
     fn pauses_grow_with_the_attempts_and_with_the_patience() {
-        let seconds = |all, attempts| Patience::of(Duration::from_secs(all)).pause(attempts);
+        let seconds =
+            |all, attempts| Patience::with_limit(Duration::from_secs(all)).pause_after(attempts);
         let pauses = [1, 2, 5, 6, 99].map(|attempts| seconds(300, attempts).as_secs());
         assert_eq!(pauses, [1, 2, 16, 30, 30]);
         assert_eq!(seconds(3, 1), Duration::from_millis(10));

@@ -40,7 +40,7 @@ pub enum ProfileFile {
 impl Settings {
     /// Those of an environment; where that has no key, with those of its profile. `read` gives the
     /// text of a file, if it is there, which the environment may say is elsewhere.
-    pub fn of(
+    pub fn from_environment(
         environment: impl IntoIterator<Item = (OsString, OsString)>,
         read: impl Fn(ProfileFile, Option<&str>) -> Option<String>,
     ) -> Settings {
@@ -66,10 +66,10 @@ impl Settings {
         let profile = profile.unwrap_or("default").to_owned();
         let credentials = read(ProfileFile::Credentials, self.get("AWS_SHARED_CREDENTIALS_FILE"));
         let config = read(ProfileFile::Config, self.get("AWS_CONFIG_FILE"));
-        let mut found = section(credentials.as_deref().unwrap_or(""), &profile);
+        let mut found = profile_section(credentials.as_deref().unwrap_or(""), &profile);
         let longer = format!("profile {profile}");
         for name in [profile.as_str(), &longer] {
-            found.extend(section(config.as_deref().unwrap_or(""), name));
+            found.extend(profile_section(config.as_deref().unwrap_or(""), name));
         }
         for (key, name) in USED {
             let value = found.iter().find(|(known, _)| known == key);
@@ -90,7 +90,7 @@ impl Settings {
     ///
     /// # Errors
     /// Why a profile is of no use, in words.
-    pub(super) fn pairs(self) -> Result<Vec<(String, String)>, String> {
+    pub(super) fn into_pairs(self) -> Result<Vec<(String, String)>, String> {
         match self.trouble {
             None => Ok(self.pairs),
             Some(trouble) => Err(trouble),
@@ -111,7 +111,7 @@ impl fmt::Debug for Settings {
 }
 
 /// Keys and values below `[name]`; lines that are indented belong to the key before them.
-fn section(text: &str, name: &str) -> Vec<(String, String)> {
+fn profile_section(text: &str, name: &str) -> Vec<(String, String)> {
     let mut here = false;
     let mut found = Vec::new();
     for line in text.lines() {
@@ -138,7 +138,7 @@ mod tests {
 
     fn settings(environment: &[(&str, &str)]) -> Settings {
         let pairs = environment.iter().map(|(name, value)| (name.into(), value.into()));
-        Settings::of(pairs, |file, elsewhere| match (file, elsewhere) {
+        Settings::from_environment(pairs, |file, elsewhere| match (file, elsewhere) {
             (ProfileFile::Credentials, None) => Some(CREDENTIALS.to_owned()),
             (ProfileFile::Config, None) => Some(CONFIG.to_owned()),
             _ => None,
@@ -149,7 +149,7 @@ mod tests {
     fn nothing_but_the_names_is_shown() {
         let settings = settings(&[("AWS_ACCESS_KEY_ID", "hush"), ("OTHER", "hush too")]);
         assert_eq!(format!("{settings:?}"), "[\"AWS_ACCESS_KEY_ID\"]");
-        assert_eq!(settings.pairs().map(|pairs| pairs.len()), Ok(1));
+        assert_eq!(settings.into_pairs().map(|pairs| pairs.len()), Ok(1));
     }
 
     #[test]
@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(lab.get("AWS_ENDPOINT_URL"), Some("http://lab:9000"));
         let own = settings(&[(KEY, "mine")]);
         assert_eq!((own.get(KEY), own.get("AWS_SECRET_ACCESS_KEY")), (Some("mine"), None));
-        let work = settings(&[("AWS_PROFILE", "work")]).pairs().expect_err("no key");
+        let work = settings(&[("AWS_PROFILE", "work")]).into_pairs().expect_err("no key");
         assert!(work.contains("sso_session") && work.contains("--profile work"), "{work}");
         let elsewhere =
             settings(&[("AWS_SHARED_CREDENTIALS_FILE", "/x"), ("AWS_CONFIG_FILE", "/y")]);

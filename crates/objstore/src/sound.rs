@@ -3,7 +3,7 @@
 use std::net::Ipv6Addr;
 
 /// What is wrong with it, in words that hold no secret.
-pub(super) fn check(name: &str, value: &str) -> Result<(), String> {
+pub(super) fn check_setting(name: &str, value: &str) -> Result<(), String> {
     // Keys and tokens are sent in a line of a header, in which a blank may be.
     let is_sent = name.ends_with("ACCESS_KEY_ID") || name.ends_with("TOKEN");
     let is_address = name.ends_with("REGION") || name.contains("ENDPOINT");
@@ -16,12 +16,12 @@ pub(super) fn check(name: &str, value: &str) -> Result<(), String> {
         return Err(format!("{name}={value} is no region, such as eu-west-1"));
     }
     if name.contains("ENDPOINT") {
-        return endpoint(value).map_err(|why| format!("{name} {why}"));
+        return check_endpoint(value).map_err(|why| format!("{name} {why}"));
     }
     Ok(())
 }
 
-fn endpoint(value: &str) -> Result<(), &'static str> {
+fn check_endpoint(value: &str) -> Result<(), &'static str> {
     let rest = value.strip_prefix("http://").or_else(|| value.strip_prefix("https://"));
     let rest = rest.ok_or("has no http:// or https:// at its start")?;
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -55,7 +55,7 @@ mod tests {
             "http://[::1]:9000/",
             "https://minio/path",
         ] {
-            assert_eq!(check("AWS_ENDPOINT_URL", good), Ok(()), "{good}");
+            assert_eq!(check_setting("AWS_ENDPOINT_URL", good), Ok(()), "{good}");
         }
         for (bad, says) in [
             ("127.0.0.1:9000", "no http://"),
@@ -68,12 +68,15 @@ mod tests {
             ("http://h:99999", "port"),
             ("http://h/\u{e9}", "in it"),
         ] {
-            let why = check("AWS_ENDPOINT_URL", bad).expect_err(bad);
+            let why = check_setting("AWS_ENDPOINT_URL", bad).expect_err(bad);
             assert!(why.contains(says) && !why.contains("pw"), "{bad}: {why}");
         }
-        assert!(check("AWS_REGION", "eu west").is_err() && check("AWS_REGION", "x/y").is_err());
-        let why = check("AWS_SESSION_TOKEN", "hush\n").expect_err("a line break");
+        assert!(
+            check_setting("AWS_REGION", "eu west").is_err()
+                && check_setting("AWS_REGION", "x/y").is_err()
+        );
+        let why = check_setting("AWS_SESSION_TOKEN", "hush\n").expect_err("a line break");
         assert!(!why.contains("hush"), "{why}");
-        assert_eq!(check("AWS_SECRET_ACCESS_KEY", "a/b c="), Ok(()));
+        assert_eq!(check_setting("AWS_SECRET_ACCESS_KEY", "a/b c="), Ok(()));
     }
 }

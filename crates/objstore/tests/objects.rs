@@ -20,10 +20,15 @@ fn contract(objects: &Objects) {
     objects.put("reads/one", Bytes::from_static(b"ACGTACGT")).unwrap();
     objects.put("two [2] ~%41", Bytes::new()).unwrap();
     assert_eq!(objects.get("reads/one", 2..5).unwrap(), "GTA");
-    assert_eq!(objects.size("reads/one").unwrap(), Some(8));
-    assert_eq!(objects.size("three").unwrap(), None);
+    assert_eq!(objects.object_size("reads/one").unwrap(), Some(8));
+    assert_eq!(objects.object_size("three").unwrap(), None);
     let names = |folder: &str| -> Vec<(String, u64)> {
-        objects.list(folder).unwrap().into_iter().map(|found| (found.name, found.size)).collect()
+        objects
+            .list_recursive(folder)
+            .unwrap()
+            .into_iter()
+            .map(|found| (found.name, found.size))
+            .collect()
     };
     assert_eq!(names(""), [("reads/one".to_owned(), 8), ("two [2] ~%41".to_owned(), 0)]);
     assert_eq!(names("reads"), [("reads/one".to_owned(), 8)]);
@@ -52,12 +57,13 @@ fn contract(objects: &Objects) {
         read.extend_from_slice(&bytes);
         Ok(())
     };
-    objects.read("a/long.bam", range, version.as_ref(), &mut take).unwrap();
+    objects.read_in_parts("a/long.bam", range, version.as_ref(), &mut take).unwrap();
     assert!(read == long[100..], "other bytes came back");
     objects.put("a/long.bam", Bytes::from_static(b"short now")).unwrap();
-    let changed = objects.fetch("a/long.bam", 0..4, version.as_ref(), &|_| true).unwrap_err();
+    let changed =
+        objects.fetch_verified("a/long.bam", 0..4, version.as_ref(), &|_| true).unwrap_err();
     assert_eq!(changed.kind, ErrorKind::StaleNetworkFileHandle, "{changed}");
-    let never = objects.fetch("a/long.bam", 0..4, None, &|_| false).unwrap_err();
+    let never = objects.fetch_verified("a/long.bam", 0..4, None, &|_| false).unwrap_err();
     assert_eq!(never.kind, ErrorKind::InvalidData, "{never}");
 
     for length in [long.len() - 1, long.len() + 1] {
@@ -67,8 +73,8 @@ fn contract(objects: &Objects) {
             objects.upload("torn", "t", length as u64, When::Always, &mut next).unwrap_err();
         assert_eq!(failed.kind, ErrorKind::InvalidData, "{failed}");
     }
-    assert_eq!(objects.size("torn").unwrap(), None, "a part was seen");
-    for found in objects.list("").unwrap() {
+    assert_eq!(objects.object_size("torn").unwrap(), None, "a part was seen");
+    for found in objects.list_recursive("").unwrap() {
         objects.delete(&found.name).unwrap();
     }
     objects.delete("never there").unwrap();
@@ -86,7 +92,7 @@ fn every_scheme_keeps_the_contract() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("bucket")).unwrap();
     let server = Server::start(folder.path(), Duration::ZERO);
-    for scheme in Objects::schemes() {
+    for scheme in Objects::scheme_names() {
         let url = format!("{scheme}://bucket/some/prefix/");
         contract(&Objects::open(&url, server.settings()).unwrap());
     }
@@ -120,10 +126,15 @@ fn what_is_wrong_is_said_without_the_key() {
     std::fs::create_dir(folder.path().join("bucket")).unwrap();
     let server = Server::start(folder.path(), Duration::ZERO);
     let objects = Objects::open("s3://nowhere", server.settings()).unwrap();
-    assert_eq!(objects.list("").unwrap_err().kind, ErrorKind::NotFound, "{:?}", objects.list(""));
+    assert_eq!(
+        objects.list_recursive("").unwrap_err().kind,
+        ErrorKind::NotFound,
+        "{:?}",
+        objects.list_recursive("")
+    );
     let mut settings = server.settings();
     settings[2].1 = "another secret".to_owned();
-    let failed = Objects::open("s3://bucket", settings).unwrap().list("").unwrap_err();
+    let failed = Objects::open("s3://bucket", settings).unwrap().list_recursive("").unwrap_err();
     assert_eq!(failed.kind, ErrorKind::PermissionDenied, "{failed}");
     assert!(!format!("{failed:?}").contains("secret"), "{failed:?}");
     for url in ["s3://", "/bucket", "s3:///x", "ftp://bucket"] {
@@ -166,14 +177,15 @@ fn survives(fault: s3::faults::Fault) {
     for turn in 0..40 {
         let (at, right) = (format!("log/{turn}"), content(turn));
         let all = 0..right.len() as u64;
-        let got = persist(&name, || objects.fetch(&at, all.clone(), None, &|got| got == right));
+        let got =
+            persist(&name, || objects.fetch_verified(&at, all.clone(), None, &|got| got == right));
         assert_eq!(got, right, "{name}");
-        assert_eq!(persist(&name, || objects.size(&at)), Some(right.len() as u64), "{name}");
+        assert_eq!(persist(&name, || objects.object_size(&at)), Some(right.len() as u64), "{name}");
         persist(&name, || objects.copy(&at, &format!("copy/{turn}")));
         if turn % 2 == 0 {
             persist(&name, || objects.delete(&at));
         }
-        persist(&name, || objects.list("log"));
+        persist(&name, || objects.list_recursive("log"));
     }
     let long: Vec<u8> = (0..17_000_000u32).map(|at| (at / 5) as u8).collect();
     persist(&name, || upload(&objects, "long", "long", &long));

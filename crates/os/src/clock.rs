@@ -8,11 +8,11 @@ use forebay_model::Micros;
 /// Tells how long the run has lasted.
 pub trait Clock: Debug + Send + Sync {
     /// Nanoseconds since the start of the run, never going back.
-    fn nanos(&self) -> u64;
+    fn elapsed_nanos(&self) -> u64;
 
     /// The same in microseconds.
     fn now(&self) -> Micros {
-        Micros(self.nanos() / 1000)
+        Micros(self.elapsed_nanos() / 1000)
     }
 }
 
@@ -30,7 +30,7 @@ impl SystemClock {
 
 impl Clock for SystemClock {
     #[allow(clippy::disallowed_methods)]
-    fn nanos(&self) -> u64 {
+    fn elapsed_nanos(&self) -> u64 {
         self.0.elapsed().as_nanos() as u64
     }
 }
@@ -40,7 +40,7 @@ impl Clock for SystemClock {
 pub struct MachineClock;
 
 impl Clock for MachineClock {
-    fn nanos(&self) -> u64 {
+    fn elapsed_nanos(&self) -> u64 {
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
         now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
     }
@@ -58,7 +58,7 @@ impl ManualClock {
 }
 
 impl Clock for ManualClock {
-    fn nanos(&self) -> u64 {
+    fn elapsed_nanos(&self) -> u64 {
         self.0.load(std::sync::atomic::Ordering::Relaxed)
     }
 }

@@ -72,7 +72,7 @@ impl Credentials {
             if all || current.groups != wanted {
                 set_groups(wanted.as_deref().unwrap_or(&[]))?;
             }
-            set_file_ids(caller.uid, caller.gid)?;
+            set_file_system_ids(caller.uid, caller.gid)?;
             if all || plain != (current.uid == 0) {
                 limit_resource_right(!plain)?;
             }
@@ -98,12 +98,12 @@ impl Credentials {
     }
 
     /// Does something as the daemon itself, and goes on as whoever this thread acted as.
-    pub fn as_daemon<T>(self, what: impl FnOnce() -> T) -> T {
+    pub fn run_as_daemon<T>(self, what: impl FnOnce() -> T) -> T {
         let (uid, gid) = impersonated_ids();
         let groups = CURRENT.with_borrow(|current| current.groups.clone());
         self.revert();
         let done = what();
-        self.go_on_as(uid, gid, groups);
+        self.resume_as_user(uid, gid, groups);
         done
     }
 
@@ -112,15 +112,19 @@ impl Credentials {
     ///
     /// # Errors
     /// EPERM when this process may not act as them; nothing was done.
-    pub fn as_user<T>(self, (uid, gid): (u32, u32), what: impl FnOnce() -> T) -> Result<T, Errno> {
+    pub fn run_as_user<T>(
+        self,
+        (uid, gid): (u32, u32),
+        what: impl FnOnce() -> T,
+    ) -> Result<T, Errno> {
         let (was_uid, was_gid) = impersonated_ids();
         let groups = CURRENT.with_borrow(|current| current.groups.clone());
         let done = self.impersonate(Caller { pid: 0, uid, gid }, || Arc::from([])).map(|()| what());
-        self.go_on_as(was_uid, was_gid, groups);
+        self.resume_as_user(was_uid, was_gid, groups);
         done
     }
 
-    fn go_on_as(self, uid: u32, gid: u32, groups: Option<Groups>) {
+    fn resume_as_user(self, uid: u32, gid: u32, groups: Option<Groups>) {
         let again = Caller { pid: 0, uid, gid };
         if let Err(error) = self.impersonate(again, || groups.unwrap_or_else(|| Arc::from([]))) {
             // It could a moment ago. What follows would be done for them with root's rights.
@@ -154,7 +158,7 @@ pub fn set_umask(mask: u32) -> Result<(), Errno> {
         // SAFETY: plain numbers; CLONE_FS gives this thread a mask of its own, once.
         unsafe {
             if current.umask.is_none() {
-                checked(libc::unshare(libc::CLONE_FS).into())?;
+                check_syscall(libc::unshare(libc::CLONE_FS).into())?;
             }
             libc::umask(mask);
         }
@@ -178,11 +182,11 @@ const LINUX_CAPABILITY_VERSION_3: u32 = 0x2008_0522;
 ///
 /// # Errors
 /// PermissionDenied with the names of the rights that root lacks here.
-pub fn check_rights() -> io::Result<()> {
+pub fn check_capabilities() -> io::Result<()> {
     if geteuid() != Uid::ROOT {
         return Ok(());
     }
-    let (_, sets) = capabilities()?;
+    let (_, sets) = thread_capabilities()?;
     let lacks = |bit: u32| sets[0][0] & sets[0][1] & (1 << bit) == 0;
     let missing: Vec<&str> =
         NEEDED.into_iter().filter(|(bit, _)| lacks(*bit)).map(|(_, name)| name).collect();
@@ -198,7 +202,7 @@ pub fn check_rights() -> io::Result<()> {
 }
 
 /// The result of a bare system call.
-fn checked(result: libc::c_long) -> Result<(), Errno> {
+fn check_syscall(result: libc::c_long) -> Result<(), Errno> {
     match result {
         -1 => Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::PERM)),
         _ => Ok(()),
@@ -207,12 +211,12 @@ fn checked(result: libc::c_long) -> Result<(), Errno> {
 
 fn set_groups(list: &[u32]) -> Result<(), Errno> {
     // SAFETY: pointer and length of a live slice; this thread alone changes.
-    checked(unsafe { libc::syscall(libc::SYS_setgroups, list.len(), list.as_ptr()) })
+    check_syscall(unsafe { libc::syscall(libc::SYS_setgroups, list.len(), list.as_ptr()) })
 }
 
 /// These two calls tell what was, and not whether they did anything: an invalid id, which changes
 /// nothing, reads back what is (setfsuid(2)).
-fn set_file_ids(uid: u32, gid: u32) -> Result<(), Errno> {
+fn set_file_system_ids(uid: u32, gid: u32) -> Result<(), Errno> {
     let set = |call, id: u32| {
         // SAFETY: plain numbers; this thread alone changes.
         let now = unsafe {
@@ -226,22 +230,24 @@ fn set_file_ids(uid: u32, gid: u32) -> Result<(), Errno> {
 }
 
 /// Header, and sets of this thread: effective, permitted, inheritable; twice 32 bits.
-fn capabilities() -> Result<([u32; 2], [[u32; 3]; 2]), Errno> {
+fn thread_capabilities() -> Result<([u32; 2], [[u32; 3]; 2]), Errno> {
     let mut header = [LINUX_CAPABILITY_VERSION_3, 0u32];
     let mut sets = [[0u32; 3]; 2];
     // SAFETY: both arrays have the layout of capget(2) version 3 and outlive the call.
-    checked(unsafe { libc::syscall(libc::SYS_capget, header.as_mut_ptr(), sets.as_mut_ptr()) })?;
+    check_syscall(unsafe {
+        libc::syscall(libc::SYS_capget, header.as_mut_ptr(), sets.as_mut_ptr())
+    })?;
     Ok((header, sets))
 }
 
 /// Takes CAP_SYS_RESOURCE out of (or back into) this thread's effective set: with it, ext4 and XFS
 /// would let an ordinary caller exceed quota and reserved blocks.
 fn limit_resource_right(limited: bool) -> Result<(), Errno> {
-    let (mut header, mut sets) = capabilities()?;
+    let (mut header, mut sets) = thread_capabilities()?;
     let bit = 1 << CAP_SYS_RESOURCE;
     sets[0][0] = if limited { sets[0][0] & !bit } else { sets[0][0] | (sets[0][1] & bit) };
     // SAFETY: as for capget(2). The kernel sets all that it was given, or refuses.
-    checked(unsafe { libc::syscall(libc::SYS_capset, header.as_mut_ptr(), sets.as_ptr()) })
+    check_syscall(unsafe { libc::syscall(libc::SYS_capset, header.as_mut_ptr(), sets.as_ptr()) })
 }
 
 #[cfg(test)]

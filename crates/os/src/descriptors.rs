@@ -7,7 +7,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 const ENOUGH: u64 = 1 << 20;
 
 /// Takes as many as there are: root up to what the kernel gives to any process.
-pub fn take_all() {
+pub fn raise_open_file_limit() {
     let hard = getrlimit(Resource::Nofile).maximum;
     let kernel = std::fs::read_to_string("/proc/sys/fs/nr_open").ok();
     let kernel =
@@ -27,13 +27,13 @@ pub fn take_all() {
 ///
 /// # Safety
 /// Nothing may own one of them.
-pub unsafe fn close_all(first: libc::c_uint, last: libc::c_uint) {
+pub unsafe fn close_descriptor_range(first: libc::c_uint, last: libc::c_uint) {
     // SAFETY: plain numbers; the caller answers for the rest.
     unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
 }
 
 /// Says that there are no more.
-pub fn name_limit() {
+pub fn report_open_file_limit() {
     let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     tracing::error!(
         "programs got \"Too many open files\": all of them together can have about {limit} open \
@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn all_are_taken_that_may_be() {
         let hard = getrlimit(Resource::Nofile).maximum;
-        take_all();
+        raise_open_file_limit();
         let now = getrlimit(Resource::Nofile);
         assert_eq!(now.current, now.maximum);
         assert!(now.maximum >= hard || now.maximum.is_none(), "{now:?}");

@@ -32,7 +32,7 @@ const QUIET: Duration = Duration::from_millis(50);
 /// cores their higher clock; it is what `tuned` takes for low latency. In a virtual machine with the
 /// `haltpoll` driver that state is a way to the hypervisor and back, although it says 1: there CPUs
 /// stay awake.
-fn microseconds(idle_driver: &str) -> i32 {
+fn wake_latency_micros(idle_driver: &str) -> i32 {
     if idle_driver.trim() == "haltpoll" { 0 } else { 2 }
 }
 
@@ -54,7 +54,7 @@ struct Flow {
 impl Flow {
     /// A request comes at `now`, nanoseconds of any clock. True of the one from which on there are
     /// many. Two that come at once may be counted as one: nothing depends on it.
-    fn request(&self, now: u64) -> bool {
+    fn count_request(&self, now: u64) -> bool {
         let is_much = self.is_much.load(Relaxed);
         if !is_much && now.saturating_sub(self.began.load(Relaxed)) > WINDOW_NANOS {
             self.began.store(now, Relaxed);
@@ -66,7 +66,7 @@ impl Flow {
     }
 
     /// Whether many have come since this was asked last; if not, there are no longer many.
-    fn goes_on(&self) -> bool {
+    fn check_still_busy(&self) -> bool {
         let goes_on = self.count.swap(0, Relaxed) >= MANY;
         self.is_much.store(goes_on, Relaxed);
         goes_on
@@ -80,41 +80,41 @@ impl FastWake {
     /// Why the time can't be bounded here: only root may, and not in most containers.
     pub fn start() -> io::Result<Arc<FastWake>> {
         let driver = std::fs::read_to_string(IDLE_DRIVER).unwrap_or_default();
-        FastWake::over(Path::new(DEVICE), microseconds(&driver))
+        FastWake::start_on_device(Path::new(DEVICE), wake_latency_micros(&driver))
     }
 
     /// Whether this process may bound the time.
     ///
     /// # Errors
     /// Why it may not.
-    pub fn can() -> io::Result<()> {
-        open(Path::new(DEVICE)).map(drop)
+    pub fn check_permission() -> io::Result<()> {
+        open_latency_device(Path::new(DEVICE)).map(drop)
     }
 
-    fn over(device: &Path, microseconds: i32) -> io::Result<Arc<FastWake>> {
+    fn start_on_device(device: &Path, microseconds: i32) -> io::Result<Arc<FastWake>> {
         // Opening it without a number bounds nothing.
-        drop(open(device)?);
+        drop(open_latency_device(device)?);
         let wake = Arc::new(FastWake::default());
         let (worker, device) = (Arc::clone(&wake), device.to_owned());
-        let work = move || worker.work(&device, microseconds);
+        let work = move || worker.hold_latency_while_busy(&device, microseconds);
         let thread = Builder::new().name("forebay-awake".into()).spawn(work)?;
         let _ = wake.thread.set(thread.thread().clone());
         Ok(wake)
     }
 
     /// A request comes at `now`, nanoseconds of one clock.
-    pub fn request(&self, now: u64) {
-        if self.flow.request(now) {
+    pub fn count_request(&self, now: u64) {
+        if self.flow.count_request(now) {
             self.thread.get().iter().for_each(|thread| thread.unpark());
         }
     }
 
-    fn work(&self, device: &Path, microseconds: i32) {
+    fn hold_latency_while_busy(&self, device: &Path, microseconds: i32) {
         loop {
             while !self.flow.is_much.load(Relaxed) {
                 thread::park();
             }
-            let held = open(device).and_then(|mut file| {
+            let held = open_latency_device(device).and_then(|mut file| {
                 file.write_all(&microseconds.to_ne_bytes())?;
                 Ok(file)
             });
@@ -126,14 +126,14 @@ impl FastWake {
                 }
             };
             thread::sleep(QUIET);
-            while self.flow.goes_on() {
+            while self.flow.check_still_busy() {
                 thread::sleep(QUIET);
             }
         }
     }
 }
 
-fn open(device: &Path) -> io::Result<File> {
+fn open_latency_device(device: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).open(device)
 }
 
@@ -151,15 +151,16 @@ mod tests {
     #[test]
     fn many_requests_in_a_short_time_are_noticed_once_until_they_end() {
         let flow = Flow::default();
-        let slow = (0..1000).any(|number| flow.request((number + 100) * MILLISECOND));
+        let slow = (0..1000).any(|number| flow.count_request((number + 100) * MILLISECOND));
         assert!(!slow, "one each millisecond");
         let begin = 5000 * MILLISECOND;
-        let noticed: Vec<u64> = (0..100).filter(|n| flow.request(begin + n * 50_000)).collect();
+        let noticed: Vec<u64> =
+            (0..100).filter(|n| flow.count_request(begin + n * 50_000)).collect();
         assert_eq!(noticed, [u64::from(MANY) - 1]);
-        assert!(flow.goes_on(), "100 have come");
-        assert!(!flow.request(begin + 9000 * MILLISECOND), "it is known");
-        assert!(!flow.goes_on(), "one has come");
-        let again = (0..100).filter(|n| flow.request(2 * begin + n * 50_000)).count();
+        assert!(flow.check_still_busy(), "100 have come");
+        assert!(!flow.count_request(begin + 9000 * MILLISECOND), "it is known");
+        assert!(!flow.check_still_busy(), "one has come");
+        let again = (0..100).filter(|n| flow.count_request(2 * begin + n * 50_000)).count();
         assert_eq!(again, 1);
     }
 
@@ -178,17 +179,20 @@ mod tests {
             })
         };
         let looked_at = reader();
-        let wake = FastWake::over(&pipe, 7).expect("it can be opened");
+        let wake = FastWake::start_on_device(&pipe, 7).expect("it can be opened");
         assert!(looked_at.join().expect("it ended").is_empty());
         let held = reader();
         for number in 0..u64::from(MANY) {
-            wake.request(1000 * MILLISECOND + number);
+            wake.count_request(1000 * MILLISECOND + number);
         }
         assert_eq!(held.join().expect("it ended"), 7i32.to_ne_bytes());
     }
 
     #[test]
     fn a_halt_of_a_virtual_machine_is_no_light_sleep() {
-        assert_eq!((microseconds("haltpoll\n"), microseconds("intel_idle\n")), (0, 2));
+        assert_eq!(
+            (wake_latency_micros("haltpoll\n"), wake_latency_micros("intel_idle\n")),
+            (0, 2)
+        );
     }
 }

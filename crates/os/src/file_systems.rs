@@ -36,7 +36,7 @@ const KINDS: [(u64, &str, bool, bool); 12] = [
 ///
 /// # Errors
 /// Those of fstatfs(2).
-pub fn fs_kind(fd: impl AsFd) -> io::Result<FsKind> {
+pub fn file_system_kind(fd: impl AsFd) -> io::Result<FsKind> {
     let magic = fstatfs(fd)?.f_type as u64 & 0xFFFF_FFFF;
     Ok(match KINDS.iter().find(|(known, ..)| *known == magic) {
         Some((_, name, local, stacked)) => {
@@ -54,6 +54,6 @@ mod tests {
     #[test]
     fn proc_is_no_local_storage() {
         let here = std::fs::File::open("/proc/self").expect("proc is mounted");
-        assert!(!fs_kind(&here).expect("statfs").local);
+        assert!(!file_system_kind(&here).expect("statfs").local);
     }
 }

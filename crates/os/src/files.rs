@@ -20,35 +20,35 @@ pub struct FileIdentity {
 
 impl FileIdentity {
     /// That of the file that was asked.
-    pub fn of(stat: &Statx) -> FileIdentity {
+    pub fn from_statx(stat: &Statx) -> FileIdentity {
         let born = if stat.stx_mask & libc::STATX_BTIME != 0 {
             i128::from(stat.stx_btime.tv_sec) * 1_000_000_000 + i128::from(stat.stx_btime.tv_nsec)
         } else {
             0
         };
-        FileIdentity { device: device_of(stat), inode: stat.stx_ino, born }
+        FileIdentity { device: device_number(stat), inode: stat.stx_ino, born }
     }
 }
 
 /// The device number of the file system that holds the file.
-pub fn device_of(stat: &Statx) -> u64 {
+pub fn device_number(stat: &Statx) -> u64 {
     rustix::fs::makedev(stat.stx_dev_major, stat.stx_dev_minor)
 }
 
 /// statx(2) of `name` below `dir`, or of `dir` itself for an empty name; follows nothing.
-pub fn stat_of(dir: BorrowedFd<'_>, name: &CStr) -> Result<Statx> {
+pub fn statx_nofollow(dir: BorrowedFd<'_>, name: &CStr) -> Result<Statx> {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH | AtFlags::NO_AUTOMOUNT;
     statx(dir, name, flags, StatxFlags::BASIC_STATS | StatxFlags::BTIME)
 }
 
 /// The name under which /proc leads to an open descriptor: the way to reopen, or to change by
 /// path, exactly that file (see proc(5), `/proc/pid/fd`).
-pub fn proc_path(fd: BorrowedFd<'_>) -> CString {
+pub fn proc_fd_path(fd: BorrowedFd<'_>) -> CString {
     use std::os::fd::AsRawFd;
     CString::new(format!("/proc/self/fd/{}", fd.as_raw_fd())).expect("digits hold no NUL")
 }
 
 /// Opens again, with other flags, the file behind a descriptor.
-pub fn reopen(fd: BorrowedFd<'_>, flags: OFlags) -> Result<OwnedFd> {
-    openat(CWD, proc_path(fd), flags | OFlags::CLOEXEC, Mode::empty())
+pub fn reopen_with_flags(fd: BorrowedFd<'_>, flags: OFlags) -> Result<OwnedFd> {
+    openat(CWD, proc_fd_path(fd), flags | OFlags::CLOEXEC, Mode::empty())
 }

@@ -11,7 +11,7 @@ const HEAPS: libc::c_int = 4;
 
 /// Has a process of many threads, which lives long, keep little that it does not use. Source:
 /// mallopt(3).
-pub fn keep_little() {
+pub fn limit_heap_retention() {
     // SAFETY: it sets numbers of the allocator, and no other thread runs yet.
     #[cfg(target_env = "gnu")]
     unsafe {
@@ -21,7 +21,7 @@ pub fn keep_little() {
 }
 
 /// Gives memory back to the system that was let go.
-pub fn trim() {
+pub fn return_free_memory() {
     // SAFETY: it touches nothing that is in use.
     #[cfg(target_env = "gnu")]
     unsafe {

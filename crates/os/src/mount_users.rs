@@ -22,13 +22,13 @@ pub struct InTheWay {
 
 /// Processes with an open file, a mapping, or their working or root directory on one of these
 /// devices (major, minor). What can't be asked is judged by its name: is it below `point`?
-pub fn users_of(devices: &[(u32, u32)], point: Option<&Path>) -> Vec<InTheWay> {
+pub fn find_mount_users(devices: &[(u32, u32)], point: Option<&Path>) -> Vec<InTheWay> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
             continue;
         };
-        if found.len() < MOST_NAMED && uses(&entry.path(), devices, point) {
+        if found.len() < MOST_NAMED && process_uses_mount(&entry.path(), devices, point) {
             let name = fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
             found.push(InTheWay { pid, name: name.trim_end().to_owned() });
         }
@@ -38,12 +38,12 @@ pub fn users_of(devices: &[(u32, u32)], point: Option<&Path>) -> Vec<InTheWay> {
 
 /// Whether the first thread of a process has ended: it is gone but for what waits in the kernel
 /// (proc_pid_stat(5)).
-pub fn is_dying(pid: Pid) -> bool {
+pub fn is_zombie(pid: Pid) -> bool {
     let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
     stat.is_ok_and(|stat| stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('Z')))
 }
 
-fn uses(process: &Path, devices: &[(u32, u32)], point: Option<&Path>) -> bool {
+fn process_uses_mount(process: &Path, devices: &[(u32, u32)], point: Option<&Path>) -> bool {
     let leads = |link: PathBuf| {
         // The device alone, as the kernel knows it: no file system is asked, for it may be gone, or
         // its daemon may be who asks.

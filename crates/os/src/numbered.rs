@@ -28,7 +28,7 @@ impl<T> Default for Numbered<T> {
 
 impl<T> Group<T> {
     /// Where a thing is, or would be; whether it is there.
-    fn spot(&self, number: u64) -> (usize, bool) {
+    fn slot_index(&self, number: u64) -> (usize, bool) {
         let bit = 1 << (number % GROUP);
         ((self.there & (bit - 1)).count_ones() as usize, self.there & bit != 0)
     }
@@ -38,14 +38,14 @@ impl<T> Numbered<T> {
     /// That of a number.
     pub fn get(&self, number: u64) -> Option<&T> {
         let group = self.groups.get(&(number / GROUP))?;
-        let (at, there) = group.spot(number);
+        let (at, there) = group.slot_index(number);
         there.then(|| &group.things[at])
     }
 
     /// The same, to be changed.
     pub fn get_mut(&mut self, number: u64) -> Option<&mut T> {
         let group = self.groups.get_mut(&(number / GROUP))?;
-        let (at, there) = group.spot(number);
+        let (at, there) = group.slot_index(number);
         there.then(|| &mut group.things[at])
     }
 
@@ -58,7 +58,7 @@ impl<T> Numbered<T> {
     pub fn insert(&mut self, number: u64, thing: T) {
         let group = self.groups.entry(number / GROUP);
         let group = group.or_insert_with(|| Group { there: 0, things: Vec::new() });
-        match group.spot(number) {
+        match group.slot_index(number) {
             (at, true) => group.things[at] = thing,
             (at, false) => {
                 group.things.insert(at, thing);
@@ -70,7 +70,7 @@ impl<T> Numbered<T> {
     /// Takes that of a number out.
     pub fn remove(&mut self, number: u64) -> Option<T> {
         let group = self.groups.get_mut(&(number / GROUP))?;
-        let (at, true) = group.spot(number) else { return None };
+        let (at, true) = group.slot_index(number) else { return None };
         let gone = group.things.remove(at);
         group.there &= !(1 << (number % GROUP));
         if group.there == 0 {

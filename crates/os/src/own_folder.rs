@@ -18,7 +18,7 @@ const DIRECTORY: OFlags =
 ///
 /// # Errors
 /// The system's.
-pub fn make_own(own: &Path) -> io::Result<()> {
+pub fn create_own_folder(own: &Path) -> io::Result<()> {
     match fs::create_dir(own) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         _ => {}
@@ -42,9 +42,9 @@ pub fn make_own(own: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// The system's.
-pub fn own_folder(volume: &Path) -> io::Result<Option<OwnedFd>> {
+pub fn open_own_folder(volume: &Path) -> io::Result<Option<OwnedFd>> {
     match openat(CWD, volume.join(OWN), DIRECTORY, Mode::empty()) {
-        Ok(own) => Ok(is_mine(&own)?.then_some(own)),
+        Ok(own) => Ok(is_owned_exclusively(&own)?.then_some(own)),
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
         Err(error) => Err(error.into()),
     }
@@ -54,7 +54,7 @@ pub fn own_folder(volume: &Path) -> io::Result<Option<OwnedFd>> {
 ///
 /// # Errors
 /// Those of fstat(2).
-pub fn is_mine(file: impl AsFd) -> io::Result<bool> {
+pub fn is_owned_exclusively(file: impl AsFd) -> io::Result<bool> {
     let stat = fstat(file)?;
     let by_others = stat.st_mode & libc::S_IFMT == libc::S_IFREG && stat.st_mode & 0o022 != 0;
     Ok(stat.st_uid == rustix::process::geteuid().as_raw() && !by_others)

@@ -24,17 +24,17 @@ const DIRECTORY: OFlags = PLACE.union(OFlags::DIRECTORY);
 ///
 /// # Errors
 /// The system's; for root, a link that another user made is in it.
-pub fn resolve(path: &Path) -> io::Result<PathBuf> {
+pub fn resolve_path(path: &Path) -> io::Result<PathBuf> {
     match geteuid().is_root() {
-        true => resolve_as(path, 0),
+        true => resolve_path_as_user(path, 0),
         false => path.canonicalize(),
     }
 }
 
-fn resolve_as(path: &Path, user: u32) -> io::Result<PathBuf> {
+fn resolve_path_as_user(path: &Path, user: u32) -> io::Result<PathBuf> {
     let absolute = std::path::absolute(path)?;
     let mut real = PathBuf::from("/");
-    let mut rest = steps(&absolute);
+    let mut rest = path_components_reversed(&absolute);
     let mut links = 0;
     while let Some(step) = rest.pop() {
         if step == ".." {
@@ -68,13 +68,13 @@ fn resolve_as(path: &Path, user: u32) -> io::Result<PathBuf> {
         if to.is_absolute() {
             real = PathBuf::from("/");
         }
-        rest.extend(steps(&to));
+        rest.extend(path_components_reversed(&to));
     }
     Ok(real)
 }
 
 /// The names in a path, the last one first.
-fn steps(path: &Path) -> Vec<OsString> {
+fn path_components_reversed(path: &Path) -> Vec<OsString> {
     let names = path.components().filter_map(|part| match part {
         Component::Normal(name) => Some(name.to_owned()),
         Component::ParentDir => Some(OsString::from("..")),
@@ -89,9 +89,9 @@ fn steps(path: &Path) -> Vec<OsString> {
 ///
 /// # Errors
 /// The system's; ENOTDIR where a link is in the path.
-pub fn open_real(path: &Path) -> io::Result<OwnedFd> {
+pub fn open_resolved_directory(path: &Path) -> io::Result<OwnedFd> {
     let mut place = openat(CWD, "/", DIRECTORY, Mode::empty())?;
-    for name in steps(path).iter().rev() {
+    for name in path_components_reversed(path).iter().rev() {
         place = openat(&place, name, DIRECTORY, Mode::empty())?;
     }
     Ok(place)
@@ -102,7 +102,7 @@ pub fn open_real(path: &Path) -> io::Result<OwnedFd> {
 ///
 /// # Errors
 /// The system's; a link is in its place; for root, another user made it.
-pub fn make_and_open(parent: &OwnedFd, name: &OsStr) -> io::Result<OwnedFd> {
+pub fn ensure_directory(parent: &OwnedFd, name: &OsStr) -> io::Result<OwnedFd> {
     match mkdirat(parent, name, Mode::from_raw_mode(0o777)) {
         Ok(()) | Err(Errno::EXIST) => {}
         Err(error) => return Err(error.into()),
@@ -126,8 +126,8 @@ pub fn make_and_open(parent: &OwnedFd, name: &OsStr) -> io::Result<OwnedFd> {
 ///
 /// # Errors
 /// The system's; a link is in its place; for root, another user made it.
-pub fn open_own(directory: &Path) -> io::Result<OwnedFd> {
-    make_and_open(&open_real(directory)?, OsStr::new(OWN))
+pub fn ensure_own_folder(directory: &Path) -> io::Result<OwnedFd> {
+    ensure_directory(&open_resolved_directory(directory)?, OsStr::new(OWN))
 }
 
 #[cfg(test)]
@@ -146,14 +146,14 @@ mod tests {
         symlink(top.join("a/mine"), top.join("far")).expect("made");
         symlink("loop", top.join("loop")).expect("made");
         let me = geteuid().as_raw();
-        let resolved = |path: &str| resolve_as(&top.join(path), me);
+        let resolved = |path: &str| resolve_path_as_user(&top.join(path), me);
         assert_eq!(resolved("far/./../b").expect("there"), top.join("a/b"));
         assert_eq!(resolved("far").expect("there"), top.join("far").canonicalize().expect("there"));
         assert_eq!(resolved("loop").expect_err("no end").raw_os_error(), Some(libc::ELOOP));
         assert!(resolved("none").is_err() && resolved("a/b/none/..").is_err());
-        open_real(&top.join("a/b")).expect("no link");
-        open_real(&top.join("far")).expect_err("a link");
-        open_real(&top.join("far/b")).expect_err("a link on the way");
+        open_resolved_directory(&top.join("a/b")).expect("no link");
+        open_resolved_directory(&top.join("far")).expect_err("a link");
+        open_resolved_directory(&top.join("far/b")).expect_err("a link on the way");
         if me == 0 {
             lchown(top.join("a/mine"), Some(1234), None).expect("given");
             let refused = resolved("far").expect_err("another's").to_string();
@@ -164,17 +164,18 @@ mod tests {
     #[test]
     fn a_folder_of_our_own_is_never_one_behind_a_link_or_of_others() {
         let all = tempfile::tempdir().expect("made");
-        let top = open_real(&all.path().canonicalize().expect("there")).expect("there");
-        make_and_open(&top, OsStr::new("own")).expect("made");
-        make_and_open(&top, OsStr::new("own")).expect("there");
+        let top =
+            open_resolved_directory(&all.path().canonicalize().expect("there")).expect("there");
+        ensure_directory(&top, OsStr::new("own")).expect("made");
+        ensure_directory(&top, OsStr::new("own")).expect("there");
         symlink("own", all.path().join("link")).expect("made");
-        make_and_open(&top, OsStr::new("link")).expect_err("a link");
+        ensure_directory(&top, OsStr::new("link")).expect_err("a link");
         std::fs::write(all.path().join("file"), "").expect("written");
-        make_and_open(&top, OsStr::new("file")).expect_err("a file");
+        ensure_directory(&top, OsStr::new("file")).expect_err("a file");
         if geteuid().is_root() {
             std::fs::create_dir(all.path().join("theirs")).expect("made");
             lchown(all.path().join("theirs"), Some(1234), None).expect("given");
-            make_and_open(&top, OsStr::new("theirs")).expect_err("another's");
+            ensure_directory(&top, OsStr::new("theirs")).expect_err("another's");
         }
     }
 }

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// `FOREBAY_SEEDS`: a number of seeds, or FROM..TO; these if it is not set.
 #[allow(clippy::disallowed_methods)] // How long to go on, and the seed of a failure, come from there.
-pub fn seeds(few: Range<u64>) -> Range<u64> {
+pub fn seeds_from_env(few: Range<u64>) -> Range<u64> {
     let Ok(text) = std::env::var("FOREBAY_SEEDS") else { return few };
     let seeds = match text.split_once("..") {
         Some((from, to)) => from.parse().ok().zip(to.parse().ok()),
@@ -19,15 +19,15 @@ pub fn seeds(few: Range<u64>) -> Range<u64> {
 const STEP: u64 = 50;
 
 /// How a failure names what replays it.
-pub fn replay(seed: u64) -> String {
+pub fn replay_instruction(seed: u64) -> String {
     format!("seed {seed} (FOREBAY_SEEDS={seed}..{})", seed + 1)
 }
 
 /// Says which history it was, whatever fails in it; and how far it is, where many were asked for.
 #[allow(clippy::disallowed_macros)] // A test has a terminal.
-pub fn told(seed: u64, what: impl FnOnce()) {
+pub fn run_reporting_seed(seed: u64, what: impl FnOnce()) {
     if let Err(cause) = catch_unwind(AssertUnwindSafe(what)) {
-        eprintln!("failed: {}", replay(seed));
+        eprintln!("failed: {}", replay_instruction(seed));
         resume_unwind(cause);
     }
     if seed.is_multiple_of(STEP) {

@@ -35,7 +35,7 @@ impl ShortName {
     pub const NONE: ShortName = ShortName(Kept::Here { length: 0, bytes: [0; SHORT] });
 
     /// `None`: no file can be called so.
-    pub fn of(name: &[u8]) -> Option<ShortName> {
+    pub fn from_file_name(name: &[u8]) -> Option<ShortName> {
         if !is_file_name(name) {
             return None;
         }
@@ -95,17 +95,17 @@ mod tests {
         assert_eq!(size_of::<ShortName>(), 24);
         for length in [1, SHORT - 1, SHORT, SHORT + 1, 255] {
             let bytes = vec![0xff; length];
-            assert_eq!(ShortName::of(&bytes).expect("a name").as_bytes(), bytes);
+            assert_eq!(ShortName::from_file_name(&bytes).expect("a name").as_bytes(), bytes);
         }
         let in_order = [b"a", &b"a\x01"[..], &[b'a'; 30], b"b", &[b'b'; 23], &[b'b'; 24]];
-        let names = in_order.map(|name| ShortName::of(name).expect("a name"));
+        let names = in_order.map(|name| ShortName::from_file_name(name).expect("a name"));
         assert!(names.is_sorted() && names.windows(2).all(|pair| pair[0] != pair[1]));
     }
 
     #[test]
     fn what_leads_elsewhere_is_no_name() {
         for bytes in [&b""[..], b".", b"..", b"../thesis", b"/etc/passwd", b"a\0", &[b'a'; 256]] {
-            assert!(ShortName::of(bytes).is_none(), "{bytes:?}");
+            assert!(ShortName::from_file_name(bytes).is_none(), "{bytes:?}");
         }
     }
 }

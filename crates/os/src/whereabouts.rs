@@ -8,28 +8,28 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, readlinkat};
 
-use crate::files::{FileIdentity, proc_path, stat_of};
+use crate::files::{FileIdentity, proc_fd_path, statx_nofollow};
 
 /// Its path now; `then`, by which it was opened, where that still leads to it or nothing does.
-pub fn now_at(root: BorrowedFd<'_>, then: &Path) -> PathBuf {
-    if leads_to(then, root) {
+pub fn current_path(root: BorrowedFd<'_>, then: &Path) -> PathBuf {
+    if path_leads_to(then, root) {
         return then.to_owned();
     }
-    let now = readlinkat(CWD, proc_path(root), Vec::new());
+    let now = readlinkat(CWD, proc_fd_path(root), Vec::new());
     let now = now.map(|path| PathBuf::from(OsStr::from_bytes(path.to_bytes())));
     // Of one that was removed the kernel tells a name that nothing has.
-    now.ok().filter(|now| leads_to(now, root)).unwrap_or_else(|| then.to_owned())
+    now.ok().filter(|now| path_leads_to(now, root)).unwrap_or_else(|| then.to_owned())
 }
 
 /// The path of what lay at `path`, in or below a directory that was at `then`.
-pub fn moved_along(path: &Path, root: BorrowedFd<'_>, then: &Path) -> Option<PathBuf> {
-    Some(now_at(root, then).join(path.strip_prefix(then).ok()?))
+pub fn current_path_below(path: &Path, root: BorrowedFd<'_>, then: &Path) -> Option<PathBuf> {
+    Some(current_path(root, then).join(path.strip_prefix(then).ok()?))
 }
 
-fn leads_to(path: &Path, root: BorrowedFd<'_>) -> bool {
+fn path_leads_to(path: &Path, root: BorrowedFd<'_>) -> bool {
     let Ok(text) = std::ffi::CString::new(path.as_os_str().as_bytes()) else { return false };
-    let there = stat_of(CWD, &text).map(|stat| FileIdentity::of(&stat));
-    there.is_ok() && there == stat_of(root, c"").map(|stat| FileIdentity::of(&stat))
+    let there = statx_nofollow(CWD, &text).map(|stat| FileIdentity::from_statx(&stat));
+    there.is_ok() && there == statx_nofollow(root, c"").map(|stat| FileIdentity::from_statx(&stat))
 }
 
 #[cfg(test)]
@@ -47,13 +47,13 @@ mod tests {
         fs::create_dir(&then).expect("made");
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = openat(CWD, &then, flags, Mode::empty()).expect("there");
-        assert_eq!(now_at(root.as_fd(), &then), then);
+        assert_eq!(current_path(root.as_fd(), &then), then);
         fs::rename(&then, &now).and_then(|()| fs::create_dir(&then)).expect("moved");
-        assert_eq!(now_at(root.as_fd(), &then), now);
+        assert_eq!(current_path(root.as_fd(), &then), now);
         let [file, other] = [then.join("a/b"), top.join("c")];
-        assert_eq!(moved_along(&file, root.as_fd(), &then), Some(now.join("a/b")));
-        assert_eq!(moved_along(&other, root.as_fd(), &then), None);
+        assert_eq!(current_path_below(&file, root.as_fd(), &then), Some(now.join("a/b")));
+        assert_eq!(current_path_below(&other, root.as_fd(), &then), None);
         fs::remove_dir(&now).expect("removed");
-        assert_eq!(now_at(root.as_fd(), &then), then, "it is nowhere");
+        assert_eq!(current_path(root.as_fd(), &then), then, "it is nowhere");
     }
 }

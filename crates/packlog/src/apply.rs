@@ -11,9 +11,15 @@ use forebay_os::short::ShortName;
 impl Index {
     /// Takes in a record; its data, if it has any, begin at `at`. `false`: it makes no sense here,
     /// and nothing was done.
-    pub(super) fn apply(&mut self, record: &Record<'_>, at: u64, head_crc: u32, size: u64) -> bool {
+    pub(super) fn apply_record(
+        &mut self,
+        record: &Record<'_>,
+        at: u64,
+        head_crc: u32,
+        size: u64,
+    ) -> bool {
         match *record {
-            Record::Begin { boot } => self.begin(boot),
+            Record::Begin { boot } => self.begin_run(boot),
             Record::Safe { .. } => {}
             Record::Dir { dir, key, path } => {
                 if dir as usize != self.dirs.len() {
@@ -24,8 +30,8 @@ impl Index {
             }
             Record::Make { ino, dir, name, attr, work } => {
                 let fits = dir < self.dirs.len() as u32 && !self.inodes.contains(ino);
-                let Some(short) = ShortName::of(name) else { return false };
-                if !fits || self.at(dir, name).is_some() {
+                let Some(short) = ShortName::from_file_name(name) else { return false };
+                if !fits || self.name_in_directory(dir, name).is_some() {
                     return false;
                 }
                 let work_now = (work != 0).then_some(work);
@@ -34,7 +40,7 @@ impl Index {
                 self.newest = self.newest.max(ino);
                 self.newest_work = self.newest_work.max(work);
                 self.live += INODE_COST;
-                self.add(dir, short, ino);
+                self.add_name(dir, short, ino);
             }
             Record::Work { ino, work } => {
                 self.newest_work = self.newest_work.max(work);
@@ -47,13 +53,13 @@ impl Index {
                     _ => Bytes::Log { at, size: size as u32, crc: head_crc },
                 };
                 let attr = Attr { size, mtime, ctime, ..Attr::default() };
-                return self.settle(ino, bytes, attr, (work != 0).then_some(work));
+                return self.set_content(ino, bytes, attr, (work != 0).then_some(work));
             }
             Record::Body { ino, size, mtime, ctime } => {
                 let work = self.inodes.get(ino).and_then(|inode| inode.work);
-                let Some(work) = self.body(ino).or(work) else { return false };
+                let Some(work) = self.data_file_number(ino).or(work) else { return false };
                 let attr = Attr { size, mtime, ctime, ..Attr::default() };
-                return self.settle(ino, Bytes::Body { work }, attr, None);
+                return self.set_content(ino, Bytes::Body { work }, attr, None);
             }
             Record::Attr { ino, attr } => {
                 let Some(inode) = self.inodes.get_mut(ino) else { return false };
@@ -61,31 +67,38 @@ impl Index {
                 inode.attr = Attr { size: inode.attr.size, ..attr };
             }
             Record::Link { ino, dir, name, ctime } => {
-                let Some(short) = ShortName::of(name) else { return false };
-                if !self.inodes.contains(ino) || !self.has(dir) || self.at(dir, name).is_some() {
+                let Some(short) = ShortName::from_file_name(name) else { return false };
+                if !self.inodes.contains(ino)
+                    || !self.has_directory(dir)
+                    || self.name_in_directory(dir, name).is_some()
+                {
                     return false;
                 }
-                self.add(dir, short, ino);
-                self.touch(ino, ctime);
+                self.add_name(dir, short, ino);
+                self.update_ctime(ino, ctime);
             }
             Record::Move { dir, name, to, new, ctime, over } => {
-                let Some(moved) = self.at(dir, name).map(|name| name.ino) else { return false };
-                let Some(short) = ShortName::of(new) else { return false };
-                if !self.has(to) {
+                let Some(moved) = self.name_in_directory(dir, name).map(|name| name.ino) else {
+                    return false;
+                };
+                let Some(short) = ShortName::from_file_name(new) else { return false };
+                if !self.has_directory(to) {
                     return false;
                 }
-                if self.at(to, new).is_some_and(|old| old.ino == moved) {
+                if self.name_in_directory(to, new).is_some_and(|old| old.ino == moved) {
                     // Two names of one file: rename(2) does nothing.
                     return true;
                 }
-                let hid = self.at(to, new).and_then(|old| old.marks().over);
-                self.remove(to, new, ctime);
+                let hid = self.name_in_directory(to, new).and_then(|old| old.marks().over);
+                self.remove_name(to, new, ctime);
                 self.dirs[dir as usize].names.remove(name);
-                self.touch(moved, ctime);
+                self.update_ctime(moved, ctime);
                 self.dirs[to as usize].names.insert(short, Name::new(moved, over.or(hid)));
             }
             Record::Swap { dir, name, to, new, ctime } => {
-                let (Some(one), Some(other)) = (self.at(dir, name), self.at(to, new)) else {
+                let (Some(one), Some(other)) =
+                    (self.name_in_directory(dir, name), self.name_in_directory(to, new))
+                else {
                     return false;
                 };
                 let (one, other) = (one.ino, other.ino);
@@ -93,14 +106,14 @@ impl Index {
                     if let Some(entry) = self.dirs[dir as usize].names.get_mut(name) {
                         entry.ino = ino;
                     }
-                    self.touch(ino, ctime);
+                    self.update_ctime(ino, ctime);
                 }
             }
             Record::Drop { dir, name, ctime } => {
-                if self.at(dir, name).is_none() {
+                if self.name_in_directory(dir, name).is_none() {
                     return false;
                 }
-                self.remove(dir, name, ctime);
+                self.remove_name(dir, name, ctime);
             }
             Record::Yield { dir, name, to } => {
                 let Some(dir) = self.dirs.get_mut(dir as usize) else { return false };

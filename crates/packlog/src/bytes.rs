@@ -6,7 +6,7 @@ use rustix::io::Errno;
 
 use super::index::{Bytes, Inode};
 use super::record::{Record, Time};
-use super::works::works_write;
+use super::works::write_content;
 use super::{LARGEST, Pack, Result, Work};
 
 impl Pack {
@@ -14,7 +14,7 @@ impl Pack {
     ///
     /// # Errors
     /// EIO when they are not what was written.
-    pub fn content(&self, ino: u64) -> Result<Vec<u8>> {
+    pub fn read_content(&self, ino: u64) -> Result<Vec<u8>> {
         let (disk, at, size, crc) = {
             let state = self.state.lock();
             let inode = state.index.inodes.get(ino).ok_or(Errno::STALE)?;
@@ -36,7 +36,7 @@ impl Pack {
 
     /// The working file that has a file's bytes, if the log has not: its body, or one that the log
     /// could not take.
-    pub fn apart(&self, ino: u64) -> Result<Option<Work>> {
+    pub fn open_working_file(&self, ino: u64) -> Result<Option<Work>> {
         let number = {
             let state = self.state.lock();
             let inode = state.index.inodes.get(ino).ok_or(Errno::STALE)?;
@@ -52,23 +52,24 @@ impl Pack {
     ///
     /// `true` beside it: its bytes are newer than what the log has. Who only reads gets a file in
     /// memory when the tier is full.
-    pub fn work(&self, ino: u64, writes: bool) -> Result<(Work, bool)> {
-        if let Some(work) = self.apart(ino)? {
-            let newer = !self.is_body(ino, &work);
+    pub fn prepare_working_file(&self, ino: u64, writes: bool) -> Result<(Work, bool)> {
+        if let Some(work) = self.open_working_file(ino)? {
+            let newer = !self.is_data_file(ino, &work);
             return Ok((work, newer));
         }
-        let content = self.content(ino)?;
-        let filled = self.works.take().and_then(|work| match works_write(&work, &content) {
-            Ok(()) => Ok(work),
-            Err(error) => {
-                self.works.give(work);
-                Err(error)
-            }
-        });
+        let content = self.read_content(ino)?;
+        let filled =
+            self.works.take_empty().and_then(|work| match write_content(&work, &content) {
+                Ok(()) => Ok(work),
+                Err(error) => {
+                    self.works.give_back(work);
+                    Err(error)
+                }
+            });
         let work = match filled {
             Err(Errno::NOSPC | Errno::DQUOT) if !writes => {
                 let work = Work::in_memory()?;
-                works_write(&work, &content)?;
+                write_content(&work, &content)?;
                 work
             }
             filled => filled?,
@@ -80,8 +81,8 @@ impl Pack {
     ///
     /// # Errors
     /// ENOSPC and the like.
-    pub fn begin(&self, ino: u64, work: &Work) -> Result<()> {
-        self.not_early(ino);
+    pub fn begin_writing(&self, ino: u64, work: &Work) -> Result<()> {
+        self.forget_eager_copy(ino);
         let mut state = self.state.lock();
         let inode = state.index.inodes.get(ino).ok_or(Errno::STALE)?;
         let is_body = inode.bytes == Bytes::Body { work: work.number };
@@ -90,7 +91,7 @@ impl Pack {
         }
         match is_body || inode.work == Some(work.number) || inode.links == 0 {
             true => Ok(()),
-            false => state.write(&Record::Work { ino, work: work.number }, &[]),
+            false => state.write_record(&Record::Work { ino, work: work.number }, &[]),
         }
     }
 
@@ -99,15 +100,16 @@ impl Pack {
     ///
     /// # Errors
     /// ENOSPC and the like; the working file has the bytes then, also after a kill.
-    pub fn settle(&self, ino: u64, work: &Work, more: bool) -> Result<()> {
-        self.not_early(ino);
-        let stat = forebay_os::files::stat_of(std::os::fd::AsFd::as_fd(&work.file), c"")?;
-        let (mtime, ctime) = (Time::of(&stat.stx_mtime), Time::of(&stat.stx_ctime));
+    pub fn commit_content(&self, ino: u64, work: &Work, more: bool) -> Result<()> {
+        self.forget_eager_copy(ino);
+        let stat = forebay_os::files::statx_nofollow(std::os::fd::AsFd::as_fd(&work.file), c"")?;
+        let (mtime, ctime) =
+            (Time::from_timestamp(&stat.stx_mtime), Time::from_timestamp(&stat.stx_ctime));
         let size = stat.stx_size;
-        if size > LARGEST || self.is_body(ino, work) {
+        if size > LARGEST || self.is_data_file(ino, work) {
             // Its number is in the log since it was made, or begun. It never goes back: an older
             // log, as a power failure may leave it, would name a file that holds other bytes.
-            return self.state.lock().write(&Record::Body { ino, size, mtime, ctime }, &[]);
+            return self.state.lock().write_record(&Record::Body { ino, size, mtime, ctime }, &[]);
         }
         let mut content = vec![0; size as usize];
         let mut done = 0;
@@ -123,16 +125,16 @@ impl Pack {
         let work = if more { work.number } else { 0 };
         let record = Record::Content { ino, mtime, ctime, work };
         let mut state = self.state.lock();
-        let mut done = state.write(&record, &content);
+        let mut done = state.write_record(&record, &content);
         if done == Err(Errno::NOSPC) {
             drop(state);
-            self.relieve();
+            self.free_tier_space();
             state = self.state.lock();
-            done = state.write(&record, &content);
+            done = state.write_record(&record, &content);
         }
         match done {
-            Ok(()) => self.rewrite_if_worth(&mut state),
-            Err(_) => state.index.note(ino, size, mtime, ctime),
+            Ok(()) => self.rewrite_if_worthwhile(&mut state),
+            Err(_) => state.index.set_size_and_times(ino, size, mtime, ctime),
         }
         done
     }
@@ -141,14 +143,15 @@ impl Pack {
     ///
     /// # Errors
     /// ENOSPC and the like.
-    pub fn make_body(&self, ino: u64, work: &Work) -> Result<()> {
-        let stat = forebay_os::files::stat_of(std::os::fd::AsFd::as_fd(&work.file), c"")?;
-        let (mtime, ctime) = (Time::of(&stat.stx_mtime), Time::of(&stat.stx_ctime));
-        self.state.lock().write(&Record::Body { ino, size: 0, mtime, ctime }, &[])
+    pub fn make_data_file(&self, ino: u64, work: &Work) -> Result<()> {
+        let stat = forebay_os::files::statx_nofollow(std::os::fd::AsFd::as_fd(&work.file), c"")?;
+        let (mtime, ctime) =
+            (Time::from_timestamp(&stat.stx_mtime), Time::from_timestamp(&stat.stx_ctime));
+        self.state.lock().write_record(&Record::Body { ino, size: 0, mtime, ctime }, &[])
     }
 
     /// Attributes of the file that is the body of a large one.
-    pub fn stat_body(&self, ino: u64) -> Option<rustix::fs::Statx> {
+    pub fn stat_data_file(&self, ino: u64) -> Option<rustix::fs::Statx> {
         let bytes = self.state.lock().index.inodes.get(ino)?.bytes;
         match bytes {
             Bytes::Body { work } => self.works.stat(work),
@@ -157,21 +160,21 @@ impl Pack {
     }
 
     /// Whether a working file is the file's body.
-    pub fn is_body(&self, ino: u64, work: &Work) -> bool {
+    pub fn is_data_file(&self, ino: u64, work: &Work) -> bool {
         let state = self.state.lock();
         let body = Bytes::Body { work: work.number };
         state.index.inodes.get(ino).is_some_and(|inode| inode.bytes == body)
     }
 
     /// A working file is used no more. A body stays, as long as its file has a name.
-    pub fn done(&self, ino: u64, work: Work) {
+    pub fn release_working_file(&self, ino: u64, work: Work) {
         let state = self.state.lock();
         let inode = state.index.inodes.get(ino);
         let body = |inode: &Inode| inode.bytes == Bytes::Body { work: work.number };
         let kept = inode.is_some_and(|inode| body(inode) || inode.work == Some(work.number));
         drop(state);
         if !kept {
-            self.works.give(work);
+            self.works.give_back(work);
         }
     }
 
@@ -179,11 +182,11 @@ impl Pack {
     ///
     /// # Errors
     /// ENOSPC and the like.
-    pub fn unchanged(&self, ino: u64) -> Result<()> {
+    pub fn cancel_writing(&self, ino: u64) -> Result<()> {
         let mut state = self.state.lock();
         match state.index.inodes.get(ino).is_some_and(|inode| inode.work.is_some()) {
             true if state.index.inodes.get(ino).is_some_and(|inode| inode.links > 0) => {
-                state.write(&Record::Work { ino, work: 0 }, &[])
+                state.write_record(&Record::Work { ino, work: 0 }, &[])
             }
             true => Ok(()),
             false => Ok(()),

@@ -11,27 +11,27 @@ pub(super) trait Disk: std::fmt::Debug + Send + Sync {
     fn write_at(&self, at: u64, bytes: &[u8]) -> Result<(), Errno>;
     /// Fills `buffer` as far as there are bytes; tells how many.
     fn read_at(&self, at: u64, buffer: &mut [u8]) -> Result<usize, Errno>;
-    fn length(&self) -> Result<u64, Errno>;
-    fn cut(&self, length: u64) -> Result<(), Errno>;
+    fn file_length(&self) -> Result<u64, Errno>;
+    fn truncate_to(&self, length: u64) -> Result<(), Errno>;
     /// Makes all that was written safe from power failure.
-    fn sync(&self) -> Result<(), Errno>;
+    fn sync_data(&self) -> Result<(), Errno>;
 }
 
 /// Where a log is, and where the next one is written.
 pub(super) trait Ground: std::fmt::Debug + Send + Sync {
     /// The log; empty when there is none yet.
-    fn log(&self) -> Result<Arc<dyn Disk>, Errno>;
+    fn open_log(&self) -> Result<Arc<dyn Disk>, Errno>;
     /// An empty file beside it.
-    fn fresh(&self) -> Result<Arc<dyn Disk>, Errno>;
+    fn create_new_log(&self) -> Result<Arc<dyn Disk>, Errno>;
     /// That file takes the log's place in one step. `false`: a power failure could undo it.
-    fn replace(&self) -> Result<bool, Errno>;
+    fn replace_log(&self) -> Result<bool, Errno>;
     /// Makes the name of the log safe: a power failure does not bring back the one that it
     /// replaced, nor none.
-    fn sync(&self) -> Result<(), Errno>;
+    fn sync_directory(&self) -> Result<(), Errno>;
     /// That file is not wanted after all.
-    fn discard(&self) -> Result<(), Errno>;
+    fn discard_new_log(&self) -> Result<(), Errno>;
     /// Removes the log.
-    fn clear(&self) -> Result<(), Errno>;
+    fn remove_log(&self) -> Result<(), Errno>;
 }
 
 #[derive(Debug)]
@@ -66,15 +66,15 @@ impl Disk for Plain {
         Ok(done)
     }
 
-    fn length(&self) -> Result<u64, Errno> {
+    fn file_length(&self) -> Result<u64, Errno> {
         rustix::fs::fstat(&self.0).map(|stat| stat.st_size as u64)
     }
 
-    fn cut(&self, length: u64) -> Result<(), Errno> {
+    fn truncate_to(&self, length: u64) -> Result<(), Errno> {
         rustix::fs::ftruncate(&self.0, length)
     }
 
-    fn sync(&self) -> Result<(), Errno> {
+    fn sync_data(&self) -> Result<(), Errno> {
         rustix::fs::fdatasync(&self.0)
     }
 }
@@ -96,27 +96,27 @@ impl Folder {
         &self.0
     }
 
-    fn file(&self, name: &str, more: OFlags) -> Result<Arc<dyn Disk>, Errno> {
+    fn open_log_file(&self, name: &str, more: OFlags) -> Result<Arc<dyn Disk>, Errno> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC | more;
         Ok(Arc::new(Plain(openat(&self.0, name, flags, Mode::from_raw_mode(0o600))?)))
     }
 }
 
 impl Ground for Folder {
-    fn log(&self) -> Result<Arc<dyn Disk>, Errno> {
-        self.file(LOG, OFlags::empty())
+    fn open_log(&self) -> Result<Arc<dyn Disk>, Errno> {
+        self.open_log_file(LOG, OFlags::empty())
     }
 
-    fn fresh(&self) -> Result<Arc<dyn Disk>, Errno> {
-        self.file(FRESH, OFlags::TRUNC)
+    fn create_new_log(&self) -> Result<Arc<dyn Disk>, Errno> {
+        self.open_log_file(FRESH, OFlags::TRUNC)
     }
 
-    fn replace(&self) -> Result<bool, Errno> {
+    fn replace_log(&self) -> Result<bool, Errno> {
         renameat(&self.0, FRESH, &self.0, LOG)?;
-        Ok(self.sync().is_ok())
+        Ok(self.sync_directory().is_ok())
     }
 
-    fn sync(&self) -> Result<(), Errno> {
+    fn sync_directory(&self) -> Result<(), Errno> {
         match rustix::fs::fsync(&self.0) {
             // A file system that can't, and has no other way.
             Err(Errno::INVAL) => Ok(()),
@@ -124,11 +124,11 @@ impl Ground for Folder {
         }
     }
 
-    fn discard(&self) -> Result<(), Errno> {
+    fn discard_new_log(&self) -> Result<(), Errno> {
         unlinkat(&self.0, FRESH, AtFlags::empty())
     }
 
-    fn clear(&self) -> Result<(), Errno> {
+    fn remove_log(&self) -> Result<(), Errno> {
         let _ = unlinkat(&self.0, FRESH, AtFlags::empty());
         unlinkat(&self.0, LOG, AtFlags::empty())
     }

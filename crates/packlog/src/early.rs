@@ -33,7 +33,7 @@ pub struct Turn {
 
 impl Turn {
     /// A name that nothing else has on its way.
-    pub fn passing(self) -> CString {
+    pub fn staging_name(self) -> CString {
         CString::new(format!("packed.{}", self.number)).expect("digits hold no NUL")
     }
 }
@@ -46,7 +46,7 @@ impl Files {
 
 impl Pack {
     /// A file is about to be made in place, early. `None` if it is, or was.
-    pub fn begin_early(&self, ino: u64) -> Option<Turn> {
+    pub fn begin_eager_write_back(&self, ino: u64) -> Option<Turn> {
         let mut files = self.early.0.lock();
         if files.by_ino.contains_key(&ino) {
             return None;
@@ -61,36 +61,42 @@ impl Pack {
     ///
     /// # Errors
     /// EBUSY when the packed one was changed or renamed meanwhile; ENOSPC and the like.
-    pub fn hide(&self, turn: Turn, dir: DirKey, name: &[u8], over: DirKey) -> Result<()> {
+    pub fn hide_in_place_file(
+        &self,
+        turn: Turn,
+        dir: DirKey,
+        name: &[u8],
+        over: DirKey,
+    ) -> Result<()> {
         let mut state = self.state.lock();
-        let (dir, _) = state.index.dir(dir).ok_or(Errno::BUSY)?;
+        let (dir, _) = state.index.find_directory(dir).ok_or(Errno::BUSY)?;
         let is_same = state
             .index
-            .at(dir, name)
+            .name_in_directory(dir, name)
             .is_some_and(|name| name.ino == turn.ino && name.marks() == Marks::default());
         if !is_same || !self.early.0.lock().is_current(turn) {
             return Err(Errno::BUSY);
         }
-        state.write(&Record::Hide { dir, name, over }, &[])
+        state.write_record(&Record::Hide { dir, name, over }, &[])
     }
 
     /// This file in place did not get the name; what gets its number later is somebody else's. What
     /// another turn has hidden there stays so.
-    pub fn unhide(&self, turn: Turn, dir: DirKey, name: &[u8], over: DirKey) {
+    pub fn unhide_in_place_file(&self, turn: Turn, dir: DirKey, name: &[u8], over: DirKey) {
         let mut state = self.state.lock();
         let is_hidden = |name: &Name| name.ino == turn.ino && name.marks().over == Some(over);
-        if let Some((dir, _)) = state.index.dir(dir)
-            && state.index.at(dir, name).is_some_and(is_hidden)
+        if let Some((dir, _)) = state.index.find_directory(dir)
+            && state.index.name_in_directory(dir, name).is_some_and(is_hidden)
         {
             let over = DirKey { inode: 0, born: 0 };
-            if let Err(error) = state.write(&Record::Hide { dir, name, over }, &[]) {
+            if let Err(error) = state.write_record(&Record::Hide { dir, name, over }, &[]) {
                 tracing::error!("a packed file still hides what was to replace it: {error}");
             }
         }
     }
 
     /// It has the name now.
-    pub fn made_early(&self, turn: Turn, made: DirKey) {
+    pub fn finish_eager_write_back(&self, turn: Turn, made: DirKey) {
         let mut files = self.early.0.lock();
         if files.is_current(turn) {
             files.by_ino.insert(turn.ino, (turn, Some(made)));
@@ -98,7 +104,7 @@ impl Pack {
     }
 
     /// It was not made.
-    pub fn end_early(&self, turn: Turn) {
+    pub fn cancel_eager_write_back(&self, turn: Turn) {
         let mut files = self.early.0.lock();
         if files.is_current(turn) {
             files.by_ino.remove(&turn.ino);
@@ -106,12 +112,12 @@ impl Pack {
     }
 
     /// What was made of a file in place, if the file has not changed since.
-    pub fn early(&self, ino: u64) -> Option<DirKey> {
+    pub fn eager_copy(&self, ino: u64) -> Option<DirKey> {
         self.early.0.lock().by_ino.get(&ino).and_then(|(_, made)| *made)
     }
 
     /// A file changes: what was made of it is history.
-    pub fn not_early(&self, ino: u64) {
+    pub fn forget_eager_copy(&self, ino: u64) {
         self.early.0.lock().by_ino.remove(&ino);
     }
 }

@@ -146,24 +146,24 @@ struct State {
 }
 
 impl State {
-    fn write(&mut self, record: &Record<'_>, data: &[u8]) -> Result<()> {
+    fn write_record(&mut self, record: &Record<'_>, data: &[u8]) -> Result<()> {
         if self.begin_due {
             // Else what follows would be taken for an earlier life's, and its open files dropped.
             let begin = Record::Begin { boot: self.index.boot };
-            self.log.write(&mut self.index, &begin, &[])?;
+            self.log.append_record(&mut self.index, &begin, &[])?;
             self.begin_due = false;
         }
-        self.log.write(&mut self.index, record, data)
+        self.log.append_record(&mut self.index, record, data)
     }
 
     /// The number of a directory, entered if it is new.
-    fn dir(&mut self, key: DirKey, path: impl FnOnce() -> Vec<u8>) -> Result<u32> {
-        if let Some((number, _)) = self.index.dir(key) {
+    fn ensure_directory(&mut self, key: DirKey, path: impl FnOnce() -> Vec<u8>) -> Result<u32> {
+        if let Some((number, _)) = self.index.find_directory(key) {
             return Ok(number);
         }
         let dir = self.index.dirs.len() as u32;
         let path = path();
-        self.write(&Record::Dir { dir, key, path: &path }, &[])?;
+        self.write_record(&Record::Dir { dir, key, path: &path }, &[])?;
         Ok(dir)
     }
 }
@@ -176,35 +176,41 @@ impl Pack {
     pub fn open(path: &std::path::Path, world: World) -> std::io::Result<Pack> {
         let folder = Folder::open(path)?;
         let root = rustix::io::fcntl_dupfd_cloexec(folder.root(), 0)?;
-        Pack::on(Box::new(folder), root, world).map_err(|damage| match damage {
+        Pack::open_with_ground(Box::new(folder), root, world).map_err(|damage| match damage {
             Damage::Foreign => std::io::Error::other("its log is of another format"),
             Damage::Broken { at } => std::io::Error::other(format!("{DAMAGED} at byte {at}")),
             Damage::Disk(error) => error.into(),
         })
     }
 
-    fn on(
+    fn open_with_ground(
         ground: Box<dyn Ground>,
         root: std::os::fd::OwnedFd,
         world: World,
     ) -> std::result::Result<Pack, Damage> {
-        let disk = ground.log()?;
+        let disk = ground.open_log()?;
         // A kill can come before the first bytes of a log are written, a power failure before they
         // are safe; nothing is behind them until then.
-        let is_new = disk.length()? <= record::HEADER;
+        let is_new = disk.file_length()? <= record::HEADER;
         let (log, index) = match is_new {
-            true => (Log::begin(disk, (world.salt)())?, Index::default()),
+            true => (Log::create_empty(disk, (world.salt)())?, Index::default()),
             false => Log::open(disk, world.boot)?,
         };
-        let (same_life, next) = (index.boot == world.boot, index.fresh_work());
-        let pack = Pack::with(index, log, ground, Works::new(root, next), world);
-        pack.recover(same_life)?;
+        let (same_life, next) = (index.boot == world.boot, index.next_working_file_number());
+        let pack = Pack::from_parts(index, log, ground, Works::new(root, next), world);
+        pack.recover_after_kill(same_life)?;
         Ok(pack)
     }
 
-    fn with(index: Index, log: Log, ground: Box<dyn Ground>, works: Works, world: World) -> Pack {
+    fn from_parts(
+        index: Index,
+        log: Log,
+        ground: Box<dyn Ground>,
+        works: Works,
+        world: World,
+    ) -> Pack {
         let state = State {
-            long: rewrite::long(index.live),
+            long: rewrite::rewrite_threshold(index.live),
             index,
             log,
             safe: 0,
@@ -219,9 +225,9 @@ impl Pack {
     }
 
     /// Looks a name up.
-    pub fn find(&self, dir: DirKey, name: &[u8]) -> Option<Found> {
+    pub fn lookup_name(&self, dir: DirKey, name: &[u8]) -> Option<Found> {
         let state = self.state.lock();
-        let name = state.index.name(dir, name)?;
+        let name = state.index.find_name(dir, name)?;
         let inode = state.index.inodes.get(name.ino)?;
         let (ino, attr, links) = (name.ino, inode.attr, inode.links);
         let Marks { over, yields, lands } = name.marks();
@@ -229,31 +235,31 @@ impl Pack {
     }
 
     /// Attributes of a file, and how many names it has.
-    pub fn attr(&self, ino: u64) -> Result<(Attr, u32)> {
+    pub fn attributes_and_links(&self, ino: u64) -> Result<(Attr, u32)> {
         let state = self.state.lock();
         state.index.inodes.get(ino).map(|i| (i.attr, i.links)).ok_or(Errno::STALE)
     }
 
     /// The names in a directory, each with its file.
-    pub fn names(&self, dir: DirKey) -> Vec<(Vec<u8>, u64)> {
+    pub fn list_names(&self, dir: DirKey) -> Vec<(Vec<u8>, u64)> {
         let state = self.state.lock();
-        let names = state.index.dir(dir).map(|(_, dir)| &dir.names);
+        let names = state.index.find_directory(dir).map(|(_, dir)| &dir.names);
         names.into_iter().flatten().map(|(name, to)| (name.as_bytes().to_vec(), to.ino)).collect()
     }
 
     /// Whether packed files have names in a directory.
     pub fn has_names(&self, dir: DirKey) -> bool {
-        self.state.lock().index.dir(dir).is_some_and(|(_, dir)| !dir.names.is_empty())
+        self.state.lock().index.find_directory(dir).is_some_and(|(_, dir)| !dir.names.is_empty())
     }
 
     /// The time to stamp a change with: never older than what was seen in place, since make(1)
     /// and Snakemake compare the two.
-    pub fn now(&self) -> Time {
+    pub fn timestamp_now(&self) -> Time {
         (self.world.clock)().max(self.state.lock().newest)
     }
 
     /// Notes a time seen in place.
-    pub fn seen(&self, time: Time) {
+    pub fn note_seen_time(&self, time: Time) {
         let mut state = self.state.lock();
         // A file with a time in the future is no clock; but fine-grained stamps, and clocks of
         // servers, are a little ahead of ours.
@@ -267,34 +273,34 @@ impl Pack {
     ///
     /// # Errors
     /// ENOSPC and the like.
-    pub fn set_attr(&self, ino: u64, attr: Attr) -> Result<()> {
+    pub fn set_attributes(&self, ino: u64, attr: Attr) -> Result<()> {
         let mut state = self.state.lock();
         // Not before: who makes it early would begin with the old ones in between.
-        self.not_early(ino);
+        self.forget_eager_copy(ino);
         match state.index.inodes.get_mut(ino) {
             // Without a name it has no place in a log.
             Some(inode) if inode.links == 0 => {
                 inode.attr = Attr { size: inode.attr.size, ..attr };
                 Ok(())
             }
-            _ => state.write(&Record::Attr { ino, attr }, &[]),
+            _ => state.write_record(&Record::Attr { ino, attr }, &[]),
         }
     }
 
     /// Whether a power failure could take anything.
-    pub fn is_safe(&self) -> bool {
+    pub fn is_durable(&self) -> bool {
         let state = self.state.lock();
         state.safe >= state.log.end
     }
 
     /// Bytes on the tier, working files apart.
-    pub fn taken(&self) -> u64 {
+    pub fn bytes_on_tier(&self) -> u64 {
         let state = self.state.lock();
         state.log.end + state.index.bodies
     }
 
     /// All directories that have packed names: each with where it was, and its names.
-    pub fn dirs(&self) -> Vec<PackedDir> {
+    pub fn packed_directories(&self) -> Vec<PackedDir> {
         let state = self.state.lock();
         let used = state.index.dirs.iter().filter(|dir| !dir.names.is_empty());
         let names = |dir: &index::Dir| dir.names.keys().cloned().collect();
@@ -313,8 +319,8 @@ impl Pack {
     }
 
     /// Removes all there is of a pack without names.
-    pub fn clear(&self) -> Result<()> {
-        self.works.keep_only(&BTreeSet::new())?;
-        self.ground.clear()
+    pub fn remove_storage(&self) -> Result<()> {
+        self.works.remove_all_except(&BTreeSet::new())?;
+        self.ground.remove_log()
     }
 }

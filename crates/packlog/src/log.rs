@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use super::disk::Disk;
 use super::index::Index;
 use super::reader::Reader;
-use super::record::{FRAME, HEADER, MAGIC, Record, frame};
+use super::record::{FRAME, HEADER, MAGIC, Record, append_frame};
 
 /// An open log.
 #[derive(Debug)]
@@ -41,17 +41,17 @@ impl From<Errno> for Damage {
 impl Log {
     /// Begins a log in an empty file. `salt` tells its frames from bytes of files that look like
     /// frames.
-    pub(super) fn begin(disk: Arc<dyn Disk>, salt: u32) -> Result<Log, Errno> {
+    pub(super) fn create_empty(disk: Arc<dyn Disk>, salt: u32) -> Result<Log, Errno> {
         let mut header = MAGIC.to_vec();
         header.extend_from_slice(&salt.to_le_bytes());
         header.resize(HEADER as usize, 0);
-        disk.cut(0)?;
+        disk.truncate_to(0)?;
         disk.write_at(0, &header)?;
         Ok(Log { disk, salt, end: HEADER, buffer: Vec::new() })
     }
 
     /// A log that is only read from.
-    pub(super) fn over(disk: Arc<dyn Disk>, salt: u32) -> Log {
+    pub(super) fn for_reading(disk: Arc<dyn Disk>, salt: u32) -> Log {
         Log { disk, salt, end: HEADER, buffer: Vec::new() }
     }
 
@@ -72,19 +72,19 @@ impl Log {
         let mut index = Index::default();
         let mut reader = Reader::new(&*disk);
         let mut safe = HEADER;
-        let length = disk.length()?;
+        let length = disk.file_length()?;
         let end = loop {
             let at = reader.at;
-            let Some((head, bytes)) = reader.frame()? else { break at };
-            let Some(record) = head.record(salt, bytes) else { break at };
+            let Some((head, bytes)) = reader.read_frame()? else { break at };
+            let Some(record) = head.decode_record(salt, bytes) else { break at };
             let data_at = at + FRAME as u64 + u64::from(head.record);
             // One that makes no sense by itself (about a file that had no name when the log was
             // written anew) changes nothing, and ends nothing.
-            index.apply(&record, data_at, head.data_crc, u64::from(head.data));
+            index.apply_record(&record, data_at, head.data_crc, u64::from(head.data));
             if let Record::Safe { below } = record {
                 safe = safe.max(below);
             }
-            reader.at = at + head.length();
+            reader.at = at + head.frame_length();
             if reader.at > length {
                 break at;
             }
@@ -94,31 +94,31 @@ impl Log {
             true => end,
             false => first_hole(&*disk, salt, safe..end)?.unwrap_or(end),
         };
-        if is_safe_after(&*disk, salt, end)? {
+        if is_durable_after(&*disk, salt, end)? {
             return Err(Damage::Broken { at: end });
         }
         if end < length {
-            disk.cut(end)?;
+            disk.truncate_to(end)?;
         }
         let mut log = Log { disk, salt, end, buffer: Vec::new() };
         if end < reached {
             // Some records went with the hole: once more, without them.
-            index = log.again()?;
+            index = log.rebuild_index()?;
         }
         log.buffer.clear();
         Ok((log, index))
     }
 
-    fn again(&self) -> Result<Index, Damage> {
+    fn rebuild_index(&self) -> Result<Index, Damage> {
         let mut index = Index::default();
         let mut reader = Reader::new(&*self.disk);
         while reader.at < self.end {
             let at = reader.at;
-            let Some((head, bytes)) = reader.frame()? else { break };
-            let Some(record) = head.record(self.salt, bytes) else { break };
+            let Some((head, bytes)) = reader.read_frame()? else { break };
+            let Some(record) = head.decode_record(self.salt, bytes) else { break };
             let data_at = at + FRAME as u64 + u64::from(head.record);
-            index.apply(&record, data_at, head.data_crc, u64::from(head.data));
-            reader.at = at + head.length();
+            index.apply_record(&record, data_at, head.data_crc, u64::from(head.data));
+            reader.at = at + head.frame_length();
         }
         Ok(index)
     }
@@ -127,24 +127,24 @@ impl Log {
     ///
     /// # Errors
     /// The file system's, ENOSPC above all; the log and the index are as they were then.
-    pub(super) fn write(
+    pub(super) fn append_record(
         &mut self,
         index: &mut Index,
         record: &Record<'_>,
         data: &[u8],
     ) -> Result<(), Errno> {
         self.buffer.clear();
-        frame(self.salt, record, data, &mut self.buffer)?;
+        append_frame(self.salt, record, data, &mut self.buffer)?;
         if let Err(error) = self.disk.write_at(self.end, &self.buffer) {
             // The next record is written over it, and a reader stops before what is not whole.
-            let _ = self.disk.cut(self.end);
+            let _ = self.disk.truncate_to(self.end);
             return Err(error);
         }
         let data_at = self.end + self.buffer.len() as u64 - data.len() as u64;
-        let applied = index.apply(record, data_at, crc32fast::hash(data), data.len() as u64);
+        let applied = index.apply_record(record, data_at, crc32fast::hash(data), data.len() as u64);
         if !applied {
             // The next record is written over it, and a reader stops before what is not whole.
-            let _ = self.disk.cut(self.end);
+            let _ = self.disk.truncate_to(self.end);
             return Err(Errno::STALE);
         }
         self.end += self.buffer.len() as u64;
@@ -159,8 +159,8 @@ fn first_hole(disk: &dyn Disk, salt: u32, part: Range<u64>) -> Result<Option<u64
     reader.at = part.start;
     while reader.at < part.end {
         let at = reader.at;
-        let Some((head, bytes)) = reader.frame()? else { break };
-        if let Some(Record::Content { .. }) = head.record(salt, bytes) {
+        let Some((head, bytes)) = reader.read_frame()? else { break };
+        if let Some(Record::Content { .. }) = head.decode_record(salt, bytes) {
             data.resize(head.data as usize, 0);
             let data_at = at + FRAME as u64 + u64::from(head.record);
             if disk.read_at(data_at, &mut data)? < data.len()
@@ -169,20 +169,20 @@ fn first_hole(disk: &dyn Disk, salt: u32, part: Range<u64>) -> Result<Option<u64
                 return Ok(Some(at));
             }
         }
-        reader.at = at + head.length();
+        reader.at = at + head.frame_length();
     }
     Ok(None)
 }
 
 /// Whether some whole frame behind `from` says that what is there was safe.
-fn is_safe_after(disk: &dyn Disk, salt: u32, from: u64) -> Result<bool, Damage> {
-    let length = disk.length()?;
+fn is_durable_after(disk: &dyn Disk, salt: u32, from: u64) -> Result<bool, Damage> {
+    let length = disk.file_length()?;
     let mut reader = Reader::new(disk);
     reader.at = from;
     while reader.at < length {
         let at = reader.at;
-        if let Some((head, bytes)) = reader.frame()?
-            && let Some(Record::Safe { below }) = head.record(salt, bytes)
+        if let Some((head, bytes)) = reader.read_frame()?
+            && let Some(Record::Safe { below }) = head.decode_record(salt, bytes)
             && below > from
         {
             return Ok(true);

@@ -24,11 +24,11 @@ pub(super) struct Marks {
 impl Pack {
     /// The names that a file in place may have now, in their directories; with `hidden` those too
     /// that may have one behind them, but for what was made of them in this life.
-    pub fn marked(&self, hidden: bool) -> Vec<PackedDir> {
+    pub fn list_marked_names(&self, hidden: bool) -> Vec<PackedDir> {
         let state = self.state.lock();
         let may_be = |name: &Name| {
             let Marks { over, yields, lands } = name.marks();
-            let hides = hidden && over.is_some() && over != self.early(name.ino);
+            let hides = hidden && over.is_some() && over != self.eager_copy(name.ino);
             hides || yields.is_some() || lands.is_some()
         };
         let marked = state.index.dirs.iter().filter_map(|dir| {

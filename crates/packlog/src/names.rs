@@ -10,30 +10,30 @@ impl Pack {
     ///
     /// # Errors
     /// EEXIST; ENOSPC and the like.
-    pub fn make(
+    pub fn create_file(
         &self,
         dir: DirKey,
         path: impl FnOnce() -> Vec<u8>,
         name: &[u8],
         attr: Attr,
     ) -> Result<(u64, Work)> {
-        let work = match self.works.take() {
+        let work = match self.works.take_empty() {
             Err(Errno::NOSPC) => {
-                self.relieve();
-                self.works.take()?
+                self.free_tier_space();
+                self.works.take_empty()?
             }
             taken => taken?,
         };
-        match self.enter(dir, path, name, attr, &work) {
+        match self.record_creation(dir, path, name, attr, &work) {
             Ok(ino) => Ok((ino, work)),
             Err(error) => {
-                self.works.give(work);
+                self.works.give_back(work);
                 Err(error)
             }
         }
     }
 
-    fn enter(
+    fn record_creation(
         &self,
         dir: DirKey,
         path: impl FnOnce() -> Vec<u8>,
@@ -42,21 +42,21 @@ impl Pack {
         work: &Work,
     ) -> Result<u64> {
         let mut state = self.state.lock();
-        let number = state.dir(dir, path)?;
-        if state.index.at(number, name).is_some() {
+        let number = state.ensure_directory(dir, path)?;
+        if state.index.name_in_directory(number, name).is_some() {
             return Err(Errno::EXIST);
         }
-        let (ino, work) = (state.index.fresh(), work.number);
-        let done = state.write(&Record::Make { ino, dir: number, name, attr, work }, &[]);
+        let (ino, work) = (state.index.next_inode_number(), work.number);
+        let done = state.write_record(&Record::Make { ino, dir: number, name, attr, work }, &[]);
         if done != Err(Errno::NOSPC) {
             return done.map(|()| ino);
         }
         drop(state);
-        self.relieve();
+        self.free_tier_space();
         let mut state = self.state.lock();
         // Directories have other numbers in a new log.
-        let (dir, _) = state.index.dir(dir).ok_or(Errno::NOSPC)?;
-        state.write(&Record::Make { ino, dir, name, attr, work }, &[]).map(|()| ino)
+        let (dir, _) = state.index.find_directory(dir).ok_or(Errno::NOSPC)?;
+        state.write_record(&Record::Make { ino, dir, name, attr, work }, &[]).map(|()| ino)
     }
 
     /// Gives a file one more name.
@@ -72,12 +72,12 @@ impl Pack {
         ctime: Time,
     ) -> Result<()> {
         let mut state = self.state.lock();
-        self.not_early(ino);
-        let dir = state.dir(dir, path)?;
-        if state.index.at(dir, name).is_some() {
+        self.forget_eager_copy(ino);
+        let dir = state.ensure_directory(dir, path)?;
+        if state.index.name_in_directory(dir, name).is_some() {
             return Err(Errno::EXIST);
         }
-        state.write(&Record::Link { ino, dir, name, ctime }, &[])
+        state.write_record(&Record::Link { ino, dir, name, ctime }, &[])
     }
 
     /// Moves a name, over a packed one if there is one; `over` says that a file in place has it.
@@ -93,46 +93,46 @@ impl Pack {
         over: Option<DirKey>,
     ) -> Result<()> {
         let mut state = self.state.lock();
-        let (dir, _) = state.index.dir(dir).ok_or(Errno::NOENT)?;
-        let to = state.dir(to, path)?;
-        state.write(&Record::Move { dir, name, to, new, ctime, over }, &[])
+        let (dir, _) = state.index.find_directory(dir).ok_or(Errno::NOENT)?;
+        let to = state.ensure_directory(to, path)?;
+        state.write_record(&Record::Move { dir, name, to, new, ctime, over }, &[])
     }
 
     /// Lets two packed names change places.
     ///
     /// # Errors
     /// ENOENT; ENOSPC and the like.
-    pub fn swap(
+    pub fn exchange_names(
         &self,
         (dir, name): (DirKey, &[u8]),
         (to, new): (DirKey, &[u8]),
         ctime: Time,
     ) -> Result<()> {
         let mut state = self.state.lock();
-        let (dir, _) = state.index.dir(dir).ok_or(Errno::NOENT)?;
-        let (to, _) = state.index.dir(to).ok_or(Errno::NOENT)?;
-        state.write(&Record::Swap { dir, name, to, new, ctime }, &[])
+        let (dir, _) = state.index.find_directory(dir).ok_or(Errno::NOENT)?;
+        let (to, _) = state.index.find_directory(to).ok_or(Errno::NOENT)?;
+        state.write_record(&Record::Swap { dir, name, to, new, ctime }, &[])
     }
 
     /// Removes a name.
     ///
     /// # Errors
     /// ENOENT; ENOSPC and the like.
-    pub fn remove(&self, dir: DirKey, name: &[u8], ctime: Time) -> Result<()> {
+    pub fn remove_name(&self, dir: DirKey, name: &[u8], ctime: Time) -> Result<()> {
         let mut state = self.state.lock();
-        let (dir, _) = state.index.dir(dir).ok_or(Errno::NOENT)?;
-        state.index.at(dir, name).ok_or(Errno::NOENT)?;
-        state.write(&Record::Drop { dir, name, ctime }, &[])
+        let (dir, _) = state.index.find_directory(dir).ok_or(Errno::NOENT)?;
+        state.index.name_in_directory(dir, name).ok_or(Errno::NOENT)?;
+        state.write_record(&Record::Drop { dir, name, ctime }, &[])
     }
 
     /// Takes a name away that is home, even where the log takes no more: written or not, the file
     /// in place is the truth.
-    pub fn leave(&self, dir: DirKey, name: &[u8]) {
-        let ctime = self.now();
-        if self.remove(dir, name, ctime).is_err() {
+    pub fn remove_written_back_name(&self, dir: DirKey, name: &[u8]) {
+        let ctime = self.timestamp_now();
+        if self.remove_name(dir, name, ctime).is_err() {
             let mut state = self.state.lock();
-            if let Some((dir, _)) = state.index.dir(dir) {
-                state.index.apply(&Record::Drop { dir, name, ctime }, 0, 0, 0);
+            if let Some((dir, _)) = state.index.find_directory(dir) {
+                state.index.apply_record(&Record::Drop { dir, name, ctime }, 0, 0, 0);
             }
         }
     }
@@ -141,10 +141,10 @@ impl Pack {
     ///
     /// # Errors
     /// ENOENT; ENOSPC and the like.
-    pub fn land_on(&self, dir: DirKey, name: &[u8], to: DirKey) -> Result<()> {
+    pub fn note_write_back_target(&self, dir: DirKey, name: &[u8], to: DirKey) -> Result<()> {
         let mut state = self.state.lock();
-        let (dir, _) = state.index.dir(dir).ok_or(Errno::NOENT)?;
-        state.write(&Record::Land { dir, name, to }, &[])
+        let (dir, _) = state.index.find_directory(dir).ok_or(Errno::NOENT)?;
+        state.write_record(&Record::Land { dir, name, to }, &[])
     }
 
     /// A file in place is about to be moved over a packed name: from the moment that it is there,
@@ -152,9 +152,9 @@ impl Pack {
     ///
     /// # Errors
     /// ENOENT; ENOSPC and the like.
-    pub fn yield_to(&self, dir: DirKey, name: &[u8], to: DirKey) -> Result<()> {
+    pub fn note_replaced_by(&self, dir: DirKey, name: &[u8], to: DirKey) -> Result<()> {
         let mut state = self.state.lock();
-        let (dir, _) = state.index.dir(dir).ok_or(Errno::NOENT)?;
-        state.write(&Record::Yield { dir, name, to }, &[])
+        let (dir, _) = state.index.find_directory(dir).ok_or(Errno::NOENT)?;
+        state.write_record(&Record::Yield { dir, name, to }, &[])
     }
 }

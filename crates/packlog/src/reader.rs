@@ -23,23 +23,23 @@ impl<'a> Reader<'a> {
     }
 
     /// The frame at `at`, with the bytes of its record; `None` when there is no whole record.
-    pub(super) fn frame(&mut self) -> Result<Option<(Head, &[u8])>, Errno> {
+    pub(super) fn read_frame(&mut self) -> Result<Option<(Head, &[u8])>, Errno> {
         let at = self.at;
-        if !self.reach(at, FRAME)? {
+        if !self.fill_window(at, FRAME)? {
             return Ok(None);
         }
         let start = (at - self.from) as usize;
         let bytes: &[u8; FRAME] = self.window[start..start + FRAME].try_into().expect("a head");
         let Some(head) = Head::parse(bytes) else { return Ok(None) };
         let whole = FRAME + head.record as usize;
-        if !self.reach(at, whole)? {
+        if !self.fill_window(at, whole)? {
             return Ok(None);
         }
         let start = (at - self.from) as usize;
         Ok(Some((head, &self.window[start + FRAME..start + whole])))
     }
 
-    fn reach(&mut self, at: u64, length: usize) -> Result<bool, Errno> {
+    fn fill_window(&mut self, at: u64, length: usize) -> Result<bool, Errno> {
         let end = at + length as u64;
         if at >= self.from && end <= self.from + self.window.len() as u64 {
             return Ok(true);

@@ -30,7 +30,7 @@ pub struct Time {
 
 impl Time {
     /// That of statx(2).
-    pub fn of(stamp: &rustix::fs::StatxTimestamp) -> Time {
+    pub fn from_timestamp(stamp: &rustix::fs::StatxTimestamp) -> Time {
         Time { sec: stamp.tv_sec, nsec: stamp.tv_nsec }
     }
 }
@@ -67,8 +67,8 @@ pub struct DirKey {
 
 impl DirKey {
     /// That of a directory that was asked.
-    pub fn of(stat: &Statx) -> DirKey {
-        let identity = forebay_os::files::FileIdentity::of(stat);
+    pub fn from_statx(stat: &Statx) -> DirKey {
+        let identity = forebay_os::files::FileIdentity::from_statx(stat);
         DirKey { inode: identity.inode, born: identity.born }
     }
 }
@@ -118,7 +118,7 @@ pub(super) enum Record<'a> {
 
 impl<'a> Record<'a> {
     /// The names of files that it speaks of.
-    fn names(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+    fn file_names(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         let (name, new) = match *self {
             Record::Make { name, .. }
             | Record::Link { name, .. }
@@ -175,17 +175,17 @@ impl Head {
     }
 
     /// The whole frame, in bytes.
-    pub(super) fn length(&self) -> u64 {
+    pub(super) fn frame_length(&self) -> u64 {
         FRAME as u64 + u64::from(self.record) + u64::from(self.data)
     }
 
     /// The record of a frame, if it is whole, and names what files can be called.
-    pub(super) fn record<'a>(&self, salt: u32, bytes: &'a [u8]) -> Option<Record<'a>> {
+    pub(super) fn decode_record<'a>(&self, salt: u32, bytes: &'a [u8]) -> Option<Record<'a>> {
         if self.checksum(salt, bytes) != self.crc {
             return None;
         }
         let record: Record<'a> = postcard::from_bytes(bytes).ok()?;
-        record.names().all(is_file_name).then_some(record)
+        record.file_names().all(is_file_name).then_some(record)
     }
 
     fn checksum(&self, salt: u32, record: &[u8]) -> u32 {
@@ -199,13 +199,13 @@ impl Head {
 }
 
 /// Writes a frame to the end of `out`.
-pub(super) fn frame(
+pub(super) fn append_frame(
     salt: u32,
     record: &Record<'_>,
     data: &[u8],
     out: &mut Vec<u8>,
 ) -> Result<(), Errno> {
-    if !record.names().all(is_file_name) {
+    if !record.file_names().all(is_file_name) {
         return Err(Errno::NAMETOOLONG);
     }
     let start = out.len();
@@ -246,13 +246,13 @@ mod tests {
             work: 9,
         };
         let mut bytes = Vec::new();
-        frame(5, &record, b"abc", &mut bytes).expect("framed");
+        append_frame(5, &record, b"abc", &mut bytes).expect("framed");
         let read = |bytes: &[u8], salt| {
             let head = Head::parse(bytes[..FRAME].try_into().expect("a head"))?;
             let end = FRAME + head.record as usize;
-            let right = head.record(salt, bytes.get(FRAME..end)?)? == record;
+            let right = head.decode_record(salt, bytes.get(FRAME..end)?)? == record;
             let data = bytes.get(end..end + head.data as usize)?;
-            (right && crc32fast::hash(data) == head.data_crc).then_some(head.length())
+            (right && crc32fast::hash(data) == head.data_crc).then_some(head.frame_length())
         };
         assert_eq!(read(&bytes, 5), Some(bytes.len() as u64));
         assert_eq!(read(&bytes, 6), None, "another log's");

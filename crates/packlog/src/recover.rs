@@ -9,11 +9,11 @@ use super::{Pack, Result};
 impl Pack {
     /// Takes in what was in working files when a run was killed. After a power failure they may
     /// hold anything, so what the log says stands.
-    pub(super) fn recover(&self, same_life: bool) -> Result<()> {
+    pub(super) fn recover_after_kill(&self, same_life: bool) -> Result<()> {
         let open: Vec<(u64, u64)> = {
             let mut state = self.state.lock();
             if !same_life {
-                state.index.drop_life();
+                state.index.drop_previous_boot_state();
             }
             let all = state.index.inodes.iter();
             all.filter_map(|(ino, inode)| Some((ino, inode.work?))).collect()
@@ -21,25 +21,25 @@ impl Pack {
         for (ino, number) in open {
             if let Ok(work) = self.works.open(number) {
                 // On a full tier the working file keeps the bytes.
-                let _ = self.settle(ino, &work, false);
+                let _ = self.commit_content(ino, &work, false);
             }
         }
-        let used = self.measure_bodies()?;
+        let used = self.measure_data_files()?;
         let mut state = self.state.lock();
         let nameless: Vec<u64> =
             state.index.inodes.iter().filter(|(_, i)| i.links == 0).map(|(ino, _)| ino).collect();
         for ino in nameless {
-            state.index.forget(ino);
+            state.index.forget_inode(ino);
         }
         drop(state);
         // What the log has dropped may go only when that is safe.
-        self.state.lock().log.disk.sync()?;
+        self.state.lock().log.disk.sync_data()?;
         // Nor may a log come back that was replaced just before a kill: it would name them.
-        self.ground.sync()?;
-        self.works.keep_only(&used)?;
+        self.ground.sync_directory()?;
+        self.works.remove_all_except(&used)?;
         // Last: what was done so far must not be taken for this life's, should it be cut short.
         let mut state = self.state.lock();
-        if state.write(&Record::Begin { boot: self.world.boot }, &[]).is_err() {
+        if state.write_record(&Record::Begin { boot: self.world.boot }, &[]).is_err() {
             // A full tier: what is there can still be read and written back.
             state.index.boot = self.world.boot;
             state.begin_due = true;
@@ -49,7 +49,7 @@ impl Pack {
 
     /// Bodies are written in place, so the log may know an older size of them. Tells which there
     /// are.
-    fn measure_bodies(&self) -> Result<BTreeSet<u64>> {
+    fn measure_data_files(&self) -> Result<BTreeSet<u64>> {
         let state = self.state.lock();
         let named = state.index.inodes.iter().filter(|(_, inode)| inode.links > 0);
         let body = |(ino, inode): (u64, &Inode)| match inode.bytes {
@@ -60,10 +60,11 @@ impl Pack {
         drop(state);
         for (ino, number, attr) in &bodies {
             let Ok(work) = self.works.open(*number) else { continue };
-            let stat = forebay_os::files::stat_of(std::os::fd::AsFd::as_fd(&work.file), c"")?;
-            if (stat.stx_size, Time::of(&stat.stx_mtime)) != (attr.size, attr.mtime) {
+            let stat =
+                forebay_os::files::statx_nofollow(std::os::fd::AsFd::as_fd(&work.file), c"")?;
+            if (stat.stx_size, Time::from_timestamp(&stat.stx_mtime)) != (attr.size, attr.mtime) {
                 // As above: it is its body that is read.
-                let _ = self.settle(*ino, &work, false);
+                let _ = self.commit_content(*ino, &work, false);
             }
         }
         let works =

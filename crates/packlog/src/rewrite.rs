@@ -14,56 +14,60 @@ use super::{Pack, Result, State};
 const WORTH: u64 = 64 << 20;
 
 /// The length at which a log of so many live bytes is written anew.
-pub(super) fn long(live: u64) -> u64 {
+pub(super) fn rewrite_threshold(live: u64) -> u64 {
     WORTH.max(live * 2)
 }
 
 impl Pack {
     /// Writes the log anew when more than half of it is history. A failure changes nothing: the
     /// old log is whole.
-    pub(super) fn rewrite_if_worth(&self, state: &mut State) {
-        if state.log.end > state.long && self.rewrite(state).is_err() {
+    pub(super) fn rewrite_if_worthwhile(&self, state: &mut State) {
+        if state.log.end > state.long && self.rewrite_log(state).is_err() {
             // As in `relieve`.
-            let _ = self.ground.discard();
+            let _ = self.ground.discard_new_log();
             // Not at each close again.
             state.long = state.log.end + WORTH;
         }
     }
 
-    pub(super) fn rewrite(&self, state: &mut State) -> Result<()> {
-        let mut log = Log::begin(self.ground.fresh()?, (self.world.salt)())?;
-        let mut index = Index::starting(&state.index);
+    pub(super) fn rewrite_log(&self, state: &mut State) -> Result<()> {
+        let mut log = Log::create_empty(self.ground.create_new_log()?, (self.world.salt)())?;
+        let mut index = Index::continuing_from(&state.index);
         let old = Arc::clone(&state.log.disk);
-        log.write(&mut index, &Record::Begin { boot: state.index.boot }, &[])?;
+        log.append_record(&mut index, &Record::Begin { boot: state.index.boot }, &[])?;
         for dir in state.index.dirs.iter().filter(|dir| !dir.names.is_empty()) {
             let number = index.dirs.len() as u32;
             let record = Record::Dir { dir: number, key: dir.key, path: &dir.path };
-            log.write(&mut index, &record, &[])?;
+            log.append_record(&mut index, &record, &[])?;
             for (name, to) in &dir.names {
                 let name = name.as_bytes();
                 let Some(inode) = state.index.inodes.get(to.ino) else { continue };
                 if index.inodes.contains(to.ino) {
                     let (ino, ctime) = (to.ino, inode.attr.ctime);
                     let record = Record::Link { ino, dir: number, name, ctime };
-                    log.write(&mut index, &record, &[])?;
+                    log.append_record(&mut index, &record, &[])?;
                 } else {
-                    copy(&mut log, &mut index, &*old, to.ino, inode, (number, name))?;
+                    copy_inode(&mut log, &mut index, &*old, to.ino, inode, (number, name))?;
                 }
                 let marks = to.marks();
                 if let Some(over) = marks.over {
-                    log.write(&mut index, &Record::Hide { dir: number, name, over }, &[])?;
+                    log.append_record(&mut index, &Record::Hide { dir: number, name, over }, &[])?;
                 }
                 if let Some(to) = marks.lands {
-                    log.write(&mut index, &Record::Land { dir: number, name, to }, &[])?;
+                    log.append_record(&mut index, &Record::Land { dir: number, name, to }, &[])?;
                 }
                 if let Some(key) = marks.yields {
-                    log.write(&mut index, &Record::Yield { dir: number, name, to: key }, &[])?;
+                    log.append_record(
+                        &mut index,
+                        &Record::Yield { dir: number, name, to: key },
+                        &[],
+                    )?;
                 }
             }
         }
-        log.disk.sync()?;
+        log.disk.sync_data()?;
         // From here on the new log is the log.
-        let named = self.ground.replace()?;
+        let named = self.ground.replace_log()?;
         // Files without a name have no place in a log: their bytes stay where they were.
         for (ino, inode) in state.index.inodes.iter() {
             if inode.links == 0 {
@@ -73,7 +77,7 @@ impl Pack {
                 index.inodes.insert(ino, inode.clone());
             }
         }
-        state.long = long(log.end);
+        state.long = rewrite_threshold(log.end);
         state.broken = false;
         state.begin_due = false;
         state.safe = if named { log.end } else { 0 };
@@ -85,7 +89,7 @@ impl Pack {
 }
 
 /// A file with its first name.
-fn copy(
+fn copy_inode(
     log: &mut Log,
     index: &mut Index,
     old: &dyn super::disk::Disk,
@@ -98,12 +102,12 @@ fn copy(
         Bytes::Body { work } => work,
         _ => work.unwrap_or(0),
     };
-    log.write(index, &Record::Make { ino, dir, name, attr, work: working }, &[])?;
+    log.append_record(index, &Record::Make { ino, dir, name, attr, work: working }, &[])?;
     let (mtime, ctime) = (attr.mtime, attr.ctime);
     match bytes {
         Bytes::Body { .. } => {
             let record = Record::Body { ino, size: attr.size, mtime, ctime };
-            log.write(index, &record, &[])
+            log.append_record(index, &record, &[])
         }
         Bytes::Log { at, size, crc } => {
             let mut content = vec![0; size as usize];
@@ -113,10 +117,10 @@ fn copy(
                 return Err(Errno::IO);
             }
             let record = Record::Content { ino, mtime, ctime, work: work.unwrap_or(0) };
-            log.write(index, &record, &content)
+            log.append_record(index, &record, &content)
         }
         Bytes::Empty if work.is_none() => {
-            log.write(index, &Record::Content { ino, mtime, ctime, work: 0 }, &[])
+            log.append_record(index, &Record::Content { ino, mtime, ctime, work: 0 }, &[])
         }
         Bytes::Empty => Ok(()),
     }

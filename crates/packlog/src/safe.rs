@@ -10,13 +10,13 @@ use super::{MOST_DOOMED, Pack, Result, Work};
 
 impl Pack {
     /// Nobody holds a file any more: if it has no name either, nothing of it stays.
-    pub fn forget(&self, ino: u64) {
+    pub fn forget_inode(&self, ino: u64) {
         let mut state = self.state.lock();
         if state.index.inodes.get(ino).is_none_or(|inode| inode.links > 0) {
             return;
         }
-        self.not_early(ino);
-        let gone = state.index.forget(ino);
+        self.forget_eager_copy(ino);
+        let gone = state.index.forget_inode(ino);
         state.old.remove(&ino);
         drop(state);
         if let Some(Inode { bytes: Bytes::Body { work }, .. }) = gone {
@@ -33,14 +33,14 @@ impl Pack {
     }
 
     /// Makes room on a full tier: what waits for a sync goes, and so does history.
-    pub(super) fn relieve(&self) {
+    pub(super) fn free_tier_space(&self) {
         // What could not be made safe stays, and is tried again.
         let _ = self.sync();
         self.works.drop_idle();
         let mut state = self.state.lock();
-        if state.log.end > state.index.live * 2 && self.rewrite(&mut state).is_err() {
+        if state.log.end > state.index.live * 2 && self.rewrite_log(&mut state).is_err() {
             // The old log is whole; what is left of the new one is overwritten by the next.
-            let _ = self.ground.discard();
+            let _ = self.ground.discard_new_log();
         }
     }
 
@@ -75,7 +75,9 @@ impl Pack {
             // Nothing is safe yet, the name of the log neither.
             (Arc::clone(&state.log.disk), state.log.end, state.safe > 0)
         };
-        let done = disk.sync().and_then(|()| if is_named { Ok(()) } else { self.ground.sync() });
+        let done = disk
+            .sync_data()
+            .and_then(|()| if is_named { Ok(()) } else { self.ground.sync_directory() });
         if let Err(error) = done {
             // The next one would succeed, and would be a lie: the kernel tells of a loss once.
             self.state.lock().broken = true;
@@ -86,7 +88,7 @@ impl Pack {
             let is_all = state.log.end == end;
             state.safe = end;
             // Says so in the log, for whoever reads it after a power failure.
-            if state.write(&Record::Safe { below: end }, &[]).is_ok() && is_all {
+            if state.write_record(&Record::Safe { below: end }, &[]).is_ok() && is_all {
                 state.safe = state.log.end;
             }
         }
@@ -97,19 +99,19 @@ impl Pack {
     ///
     /// # Errors
     /// EIO and the like.
-    pub fn sync_body(&self, ino: u64, work: &Work) -> Result<()> {
-        if !self.is_body(ino, work) {
+    pub fn sync_data_file(&self, ino: u64, work: &Work) -> Result<()> {
+        if !self.is_data_file(ino, work) {
             return Ok(());
         }
         rustix::fs::fdatasync(&work.file)?;
-        self.works.sync()
+        self.works.sync_names()
     }
 
     /// Makes the names of bodies safe.
     ///
     /// # Errors
     /// EIO and the like.
-    pub fn sync_works(&self) -> Result<()> {
-        self.works.sync()
+    pub fn sync_working_files(&self) -> Result<()> {
+        self.works.sync_names()
     }
 }

@@ -22,7 +22,7 @@ impl Pack {
     ///
     /// # Errors
     /// A log of another format; a damaged one that is kept there already; the file system's.
-    pub fn salvage(path: &Path, world: World) -> std::io::Result<(Pack, u64)> {
+    pub fn open_salvaged(path: &Path, world: World) -> std::io::Result<(Pack, u64)> {
         let kept = path.join(DAMAGED);
         if kept.exists() {
             let why = format!("{} is there from an earlier repair: move it away", kept.display());
@@ -31,48 +31,48 @@ impl Pack {
         std::fs::copy(path.join("log"), &kept)?;
         let folder = Folder::open(path)?;
         let root = rustix::io::fcntl_dupfd_cloexec(folder.root(), 0)?;
-        Pack::salvage_on(Box::new(folder), root, world).map_err(|damage| match damage {
+        Pack::salvage_with_ground(Box::new(folder), root, world).map_err(|damage| match damage {
             Damage::Disk(error) => error.into(),
             _ => std::io::Error::other("its log is of another format"),
         })
     }
 
-    pub(super) fn salvage_on(
+    pub(super) fn salvage_with_ground(
         ground: Box<dyn Ground>,
         root: std::os::fd::OwnedFd,
         world: World,
     ) -> Result<(Pack, u64), Damage> {
-        let disk = ground.log()?;
+        let disk = ground.open_log()?;
         let mut header = [0; HEADER as usize];
         if disk.read_at(0, &mut header)? < header.len() || header[..8] != MAGIC {
             return Err(Damage::Foreign);
         }
         let salt = u32::from_le_bytes([header[8], header[9], header[10], header[11]]);
-        let (index, lost) = whole_frames(&*disk, salt)?;
-        let (same_life, next) = (index.boot == world.boot, index.fresh_work());
+        let (index, lost) = read_whole_frames(&*disk, salt)?;
+        let (same_life, next) = (index.boot == world.boot, index.next_working_file_number());
         // Never written to: the rewriting puts another in its place.
-        let damaged = Log::over(disk, salt);
-        let pack = Pack::with(index, damaged, ground, Works::new(root, next), world);
+        let damaged = Log::for_reading(disk, salt);
+        let pack = Pack::from_parts(index, damaged, ground, Works::new(root, next), world);
         let mut state = pack.state.lock();
-        pack.rewrite(&mut state)?;
+        pack.rewrite_log(&mut state)?;
         drop(state);
-        pack.recover(same_life)?;
+        pack.recover_after_kill(same_life)?;
         Ok((pack, lost))
     }
 }
 
 /// What all whole frames come to, and how many bytes are between them.
-fn whole_frames(disk: &dyn Disk, salt: u32) -> Result<(Index, u64), Errno> {
+fn read_whole_frames(disk: &dyn Disk, salt: u32) -> Result<(Index, u64), Errno> {
     let mut index = Index::default();
-    let (length, mut lost) = (disk.length()?, 0);
+    let (length, mut lost) = (disk.file_length()?, 0);
     let mut reader = Reader::new(disk);
     let mut data = Vec::new();
     while reader.at < length {
         let at = reader.at;
         let mut taken = 1;
-        if let Some((head, bytes)) = reader.frame()?
-            && at + head.length() <= length
-            && let Some(record) = head.record(salt, bytes)
+        if let Some((head, bytes)) = reader.read_frame()?
+            && at + head.frame_length() <= length
+            && let Some(record) = head.decode_record(salt, bytes)
         {
             let data_at = at + FRAME as u64 + u64::from(head.record);
             data.resize(head.data as usize, 0);
@@ -80,9 +80,9 @@ fn whole_frames(disk: &dyn Disk, salt: u32) -> Result<(Index, u64), Errno> {
             let whole = count == data.len() && crc32fast::hash(&data) == head.data_crc;
             // Bytes that changed leave the older ones of their file.
             if whole || !matches!(record, Record::Content { .. }) {
-                index.apply(&record, data_at, head.data_crc, u64::from(head.data));
+                index.apply_record(&record, data_at, head.data_crc, u64::from(head.data));
             }
-            taken = head.length();
+            taken = head.frame_length();
             lost += if whole { 0 } else { taken };
         } else {
             lost += 1;

@@ -10,7 +10,7 @@ mod story;
 use std::path::Path;
 
 use super::record::HEADER;
-use super::works::works_write;
+use super::works::write_content;
 use super::*;
 use disk::Place;
 use story::{shown, story};
@@ -29,7 +29,7 @@ fn world(life: u8) -> World {
 
 fn open(place: &Place, works: &Path, life: u8) -> std::result::Result<Pack, Damage> {
     let root = rustix::io::fcntl_dupfd_cloexec(Folder::open(works)?.root(), 0)?;
-    Pack::on(Box::new(place.clone()), root, world(life))
+    Pack::open_with_ground(Box::new(place.clone()), root, world(life))
 }
 
 /// A copy of the working files: opening a pack removes those that it does not need.
@@ -72,24 +72,24 @@ fn nameless_files_outlive_a_new_log_and_harm_nobody() {
     let place = Place::default();
     let pack = open(&place, works.path(), 1).expect("opened");
     let make = |name: &[u8], bytes: &[u8]| {
-        let (ino, work) = pack.make(DIRS[0], Vec::new, name, Attr::default()).expect("made");
-        works_write(&work, bytes).expect("written");
-        pack.settle(ino, &work, false).expect("settled");
-        pack.done(ino, work);
+        let (ino, work) = pack.create_file(DIRS[0], Vec::new, name, Attr::default()).expect("made");
+        write_content(&work, bytes).expect("written");
+        pack.commit_content(ino, &work, false).expect("settled");
+        pack.release_working_file(ino, work);
         ino
     };
     let nameless = make(b"a", b"gone");
-    pack.remove(DIRS[0], b"a", Time::default()).expect("removed");
+    pack.remove_name(DIRS[0], b"a", Time::default()).expect("removed");
     for _ in 0..2 {
         let mut state = pack.state.lock();
-        pack.rewrite(&mut state).expect("written anew");
+        pack.rewrite_log(&mut state).expect("written anew");
     }
-    assert_eq!(pack.content(nameless).expect("still there"), b"gone");
-    pack.set_attr(nameless, Attr { mode: 0o600, ..Attr::default() }).expect("in memory");
+    assert_eq!(pack.read_content(nameless).expect("still there"), b"gone");
+    pack.set_attributes(nameless, Attr { mode: 0o600, ..Attr::default() }).expect("in memory");
     // An older program, or a race, may have put it into the log all the same.
     let record =
         Record::Content { ino: nameless, mtime: Time::default(), ctime: Time::default(), work: 0 };
-    pack.state.lock().write(&record, b"late").expect("written");
+    pack.state.lock().write_record(&record, b"late").expect("written");
     make(b"b", b"later");
     let expected = shown(&pack);
     drop(pack);
@@ -104,16 +104,18 @@ fn what_is_written_during_a_sync_is_not_called_safe() {
     let works = tempfile::tempdir().expect("a directory");
     let place = Place::default();
     let pack = open(&place, works.path(), 1).expect("opened");
-    pack.make(DIRS[0], Vec::new, b"a", Attr::default()).expect("made");
+    pack.create_file(DIRS[0], Vec::new, b"a", Attr::default()).expect("made");
     let below = place.image().bytes.len() as u64;
-    pack.make(DIRS[0], Vec::new, b"b", Attr::default()).expect("made");
+    pack.create_file(DIRS[0], Vec::new, b"b", Attr::default()).expect("made");
     let end = place.image().bytes.len();
-    pack.state.lock().write(&Record::Safe { below }, &[]).expect("written");
+    pack.state.lock().write_record(&Record::Safe { below }, &[]).expect("written");
     let mut bytes = place.image().bytes;
     bytes[below as usize..end].fill(0);
     let copy = works_of(works.path());
     let later = open(&Place::with(&bytes), copy.path(), 2).expect("a power failure, no damage");
-    assert!(later.find(DIRS[0], b"a").is_some() && later.find(DIRS[0], b"b").is_none());
+    assert!(
+        later.lookup_name(DIRS[0], b"a").is_some() && later.lookup_name(DIRS[0], b"b").is_none()
+    );
     // Before it, though, nothing may be missing.
     let mut bytes = place.image().bytes;
     bytes[HEADER as usize + 60] ^= 1;
@@ -130,12 +132,12 @@ fn a_damaged_log_is_salvaged_around_the_damage() {
     let mut ends = Vec::new();
     for name in NAMES {
         let (ino, work) = pack
-            .make(DIRS[0], Vec::new, name, Attr { mode: 0o600, ..Attr::default() })
+            .create_file(DIRS[0], Vec::new, name, Attr { mode: 0o600, ..Attr::default() })
             .expect("made");
         let start = place.image().bytes.len();
-        works_write(&work, &[name[0]; 500]).expect("written");
-        pack.settle(ino, &work, false).expect("settled");
-        pack.done(ino, work);
+        write_content(&work, &[name[0]; 500]).expect("written");
+        pack.commit_content(ino, &work, false).expect("settled");
+        pack.release_working_file(ino, work);
         ends.push((start, place.image().bytes.len()));
     }
     pack.sync().expect("synced");
@@ -146,7 +148,8 @@ fn a_damaged_log_is_salvaged_around_the_damage() {
     let damaged = Place::with(&bytes);
     let root = Folder::open(works.path()).expect("there");
     let root = rustix::io::fcntl_dupfd_cloexec(root.root(), 0).expect("a copy");
-    let (saved, lost) = Pack::salvage_on(Box::new(damaged), root, world(1)).expect("salvaged");
+    let (saved, lost) =
+        Pack::salvage_with_ground(Box::new(damaged), root, world(1)).expect("salvaged");
     assert_eq!(lost, (ends[1].1 - ends[1].0) as u64);
     let found = shown(&saved);
     assert_eq!(found.names, whole.names);
@@ -162,11 +165,11 @@ fn a_name_that_yields_says_to_whom_after_a_kill() {
     let works = tempfile::tempdir().expect("a directory");
     let place = Place::default();
     let pack = open(&place, works.path(), 1).expect("opened");
-    pack.make(DIRS[0], Vec::new, b"a", Attr::default()).expect("made");
-    pack.yield_to(DIRS[0], b"a", DIRS[1]).expect("noted");
+    pack.create_file(DIRS[0], Vec::new, b"a", Attr::default()).expect("made");
+    pack.note_replaced_by(DIRS[0], b"a", DIRS[1]).expect("noted");
     drop(pack);
     let later = open(&place, works.path(), 1).expect("opened");
-    let found = later.find(DIRS[0], b"a").expect("still there");
+    let found = later.lookup_name(DIRS[0], b"a").expect("still there");
     assert_eq!(found.yields, Some(DIRS[1]));
 }
 
@@ -177,18 +180,18 @@ fn what_an_earlier_life_left_means_nothing_in_any_later_run() {
     let works = tempfile::tempdir().expect("a directory");
     let place = Place::default();
     let pack = open(&place, works.path(), 1).expect("opened");
-    let (ino, work) = pack.make(DIRS[0], Vec::new, b"a", Attr::default()).expect("made");
-    works_write(&work, b"first").expect("written");
-    pack.settle(ino, &work, true).expect("settled");
-    pack.land_on(DIRS[0], b"a", DIRS[1]).expect("noted");
+    let (ino, work) = pack.create_file(DIRS[0], Vec::new, b"a", Attr::default()).expect("made");
+    write_content(&work, b"first").expect("written");
+    pack.commit_content(ino, &work, true).expect("settled");
+    pack.note_write_back_target(DIRS[0], b"a", DIRS[1]).expect("noted");
     drop((pack, work));
     let (same, copy) = (Place::with(&place.image().bytes), works_of(works.path()));
     let same = open(&same, copy.path(), 1).expect("opened");
-    let found = same.find(DIRS[0], b"a").expect("still packed");
+    let found = same.lookup_name(DIRS[0], b"a").expect("still packed");
     assert_eq!((found.yields, found.lands), (None, Some(DIRS[1])), "only killed: it counts");
     for run in ["first", "second"] {
         let pack = open(&place, works.path(), 2).expect("opened");
-        let found = pack.find(DIRS[0], b"a").expect("still packed");
+        let found = pack.lookup_name(DIRS[0], b"a").expect("still packed");
         let marks = (found.over, found.yields, found.lands);
         assert_eq!(marks, (Some(DIRS[1]), None, None), "{run} run");
         let found = shown(&pack);
@@ -204,11 +207,11 @@ fn a_life_that_could_not_be_noted_at_first_is_noted_later() {
     drop(open(&place, works.path(), 1).expect("opened"));
     place.set_full(true);
     let pack = open(&place, works.path(), 2).expect("it can be read");
-    let made = pack.make(DIRS[0], Vec::new, b"a", Attr::default());
+    let made = pack.create_file(DIRS[0], Vec::new, b"a", Attr::default());
     assert_eq!(made.map(drop), Err(Errno::NOSPC), "nothing is written before the life is noted");
     place.set_full(false);
-    let (ino, work) = pack.make(DIRS[0], Vec::new, b"a", Attr::default()).expect("made");
-    works_write(&work, b"open").expect("written");
+    let (ino, work) = pack.create_file(DIRS[0], Vec::new, b"a", Attr::default()).expect("made");
+    write_content(&work, b"open").expect("written");
     // Killed with the file open.
     drop((pack, work));
     let pack = open(&place, works.path(), 2).expect("opened");

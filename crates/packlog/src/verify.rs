@@ -15,14 +15,14 @@ pub struct Spoilt {
 
 impl Pack {
     /// Reads all files; tells how many there are, their bytes, and those that are spoilt.
-    pub fn verify(&self) -> (u64, u64, Vec<Spoilt>) {
+    pub fn verify_all_files(&self) -> (u64, u64, Vec<Spoilt>) {
         let (mut files, mut bytes, mut spoilt) = (0, 0, Vec::new());
-        for PackedDir { key, path, names } in self.dirs() {
+        for PackedDir { key, path, names } in self.packed_directories() {
             for name in names {
-                let Some(found) = self.find(key, &name) else { continue };
+                let Some(found) = self.lookup_name(key, &name) else { continue };
                 files += 1;
                 bytes += found.attr.size;
-                if let Err(why) = self.verify_one(found.ino) {
+                if let Err(why) = self.verify_file(found.ino) {
                     let mut path = path.clone();
                     if !path.is_empty() {
                         path.push(b'/');
@@ -35,11 +35,11 @@ impl Pack {
         (files, bytes, spoilt)
     }
 
-    fn verify_one(&self, ino: u64) -> Result<(), Errno> {
+    fn verify_file(&self, ino: u64) -> Result<(), Errno> {
         let bytes = self.state.lock().index.inodes.get(ino).ok_or(Errno::STALE)?.bytes;
         match bytes {
             Bytes::Body { work } => self.works.open(work).map(drop),
-            _ => self.content(ino).map(drop),
+            _ => self.read_content(ino).map(drop),
         }
     }
 }

@@ -48,7 +48,7 @@ pub(super) struct Works {
 
 const FLAGS: OFlags = OFlags::RDWR.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-fn name(number: u64) -> CString {
+fn working_file_name(number: u64) -> CString {
     CString::new(format!("work.{number:x}")).expect("digits hold no NUL")
 }
 
@@ -59,14 +59,14 @@ impl Works {
     }
 
     /// An empty one.
-    pub(super) fn take(&self) -> Result<Work, Errno> {
+    pub(super) fn take_empty(&self) -> Result<Work, Errno> {
         if let Some(work) = self.idle.lock().pop() {
             return Ok(work);
         }
         loop {
             let number = self.next.fetch_add(1, Relaxed);
             let flags = FLAGS | OFlags::CREATE | OFlags::EXCL;
-            match openat(&self.root, name(number), flags, Mode::empty()) {
+            match openat(&self.root, working_file_name(number), flags, Mode::empty()) {
                 // One that a killed run had taken for reading only.
                 Err(Errno::EXIST) => {}
                 made => {
@@ -80,7 +80,7 @@ impl Works {
     }
 
     /// Gives one back that nobody has open any more.
-    pub(super) fn give(&self, work: Work) {
+    pub(super) fn give_back(&self, work: Work) {
         if work.is_in_memory() {
             return;
         }
@@ -101,24 +101,29 @@ impl Works {
     }
 
     pub(super) fn open(&self, number: u64) -> Result<Work, Errno> {
-        openat(&self.root, name(number), FLAGS, Mode::empty()).map(|file| Work { number, file })
+        openat(&self.root, working_file_name(number), FLAGS, Mode::empty())
+            .map(|file| Work { number, file })
     }
 
     pub(super) fn stat(&self, number: u64) -> Option<rustix::fs::Statx> {
-        forebay_os::files::stat_of(std::os::fd::AsFd::as_fd(&self.root), &name(number)).ok()
+        forebay_os::files::statx_nofollow(
+            std::os::fd::AsFd::as_fd(&self.root),
+            &working_file_name(number),
+        )
+        .ok()
     }
 
     pub(super) fn remove(&self, number: u64) {
-        let _ = unlinkat(&self.root, name(number), AtFlags::empty());
+        let _ = unlinkat(&self.root, working_file_name(number), AtFlags::empty());
     }
 
     /// Makes the names of working files safe from power failure.
-    pub(super) fn sync(&self) -> Result<(), Errno> {
+    pub(super) fn sync_names(&self) -> Result<(), Errno> {
         rustix::fs::fsync(&self.root)
     }
 
     /// Removes all but some: what a killed run had in use.
-    pub(super) fn keep_only(&self, used: &BTreeSet<u64>) -> Result<(), Errno> {
+    pub(super) fn remove_all_except(&self, used: &BTreeSet<u64>) -> Result<(), Errno> {
         self.idle.lock().clear();
         for entry in Dir::read_from(&self.root)? {
             let entry = entry?;
@@ -135,7 +140,7 @@ impl Works {
 }
 
 /// Fills a new one.
-pub(super) fn works_write(work: &Work, content: &[u8]) -> Result<(), Errno> {
+pub(super) fn write_content(work: &Work, content: &[u8]) -> Result<(), Errno> {
     let mut done = 0;
     while done < content.len() {
         match rustix::io::pwrite(&work.file, &content[done..], done as u64) {

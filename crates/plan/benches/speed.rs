@@ -7,7 +7,7 @@ mod common;
 
 use forebay_model::workload::TaskKindId;
 use forebay_model::{Rules, Seconds, Site, TierId, Workload};
-use forebay_plan::{Choice, Policy, Scene, choice, judge, simulate};
+use forebay_plan::{Choice, Policy, Scene, choice, simulate, simulate_in_detail};
 use std::time::Instant;
 
 const SITE: &str = include_str!("../../../studies/genomon-corun/site.toml");
@@ -35,12 +35,12 @@ fn genomon() {
     let rules = Rules::parse(RULES, "rules.toml", &site).expect("rules");
     let scene = Scene::new(&site, &work).expect("a scene");
     let choice = Choice {
-        placements: choice::placements(&rules, &work),
+        placements: choice::placements_by_rules(&rules, &work),
         pipelines: 4,
         stagger: Seconds(300.0),
-        policy: Policy::named("low-priority").expect("a policy").id(),
+        policy: Policy::find_by_name("low-priority").expect("a policy").id(),
         low: vec![TaskKindId(2)],
-        ..Choice::plain(&site, &work, TierId("fefs".to_owned())).expect("nodes")
+        ..Choice::all_in_place(&site, &work, TierId("fefs".to_owned())).expect("nodes")
     };
     let seconds = best(10, || drop(simulate(&scene, &choice, 0).expect("an outcome")));
     let events = steps(&work) * 4.0;
@@ -55,7 +55,7 @@ fn genomon() {
     let seconds = best(10, || drop(simulate(&scene, &choice, 0).expect("an outcome")));
     println!("genomon x 4, calm: {:.1} ms, {:.2} M steps/s", seconds * 1e3, events / seconds / 1e6);
     let scene = Scene::new(&site, &work).expect("a scene");
-    let seconds = best(1, || drop(judge(&scene, &choice, 0).expect("an outcome")));
+    let seconds = best(1, || drop(simulate_in_detail(&scene, &choice, 0).expect("an outcome")));
     println!("genomon x 4, judged: {:.0} ms", seconds * 1e3);
 }
 

@@ -8,7 +8,7 @@ use forebay_model::event::{Op, OpKey, Pattern};
 use forebay_model::workload::*;
 use forebay_model::{ByteCount, Seconds, Site, TierId, Workload};
 use forebay_plan::bound::Bounds;
-use forebay_plan::search::{Goal, Judge, Score, Wanted, search};
+use forebay_plan::search::{Goal, Judge, Score, Wanted, find_best_choice};
 use forebay_plan::space::{Frame, Frames, Space};
 use forebay_plan::{Choice, PolicyId, Scene, simulate};
 use std::time::Instant;
@@ -52,17 +52,20 @@ fn workload() -> Workload {
                 _ if number > 0 => vec![id - WIDTH - 1, id - WIDTH],
                 _ => vec![id - WIDTH],
             };
-            let reads = OpKey::data(Op::Read, 1 << 17, Pattern::Sequential);
+            let reads = OpKey::with_bytes(Op::Read, 1 << 17, Pattern::Sequential);
             let mut accesses: Vec<Access> = before
                 .iter()
                 .map(|from| Access {
                     files: FileSetId(*from),
-                    ops: vec![(OpKey::plain(Op::Open), 20.0), (reads, 5000.0)],
+                    ops: vec![(OpKey::without_bytes(Op::Open), 20.0), (reads, 5000.0)],
                     read: workload.files[*from as usize].bytes,
                     written: ByteCount::ZERO,
                 })
                 .collect();
-            let ops = vec![(OpKey::plain(Op::Create), 20.0), (OpKey::plain(Op::Lookup), 900.0)];
+            let ops = vec![
+                (OpKey::without_bytes(Op::Create), 20.0),
+                (OpKey::without_bytes(Op::Lookup), 900.0),
+            ];
             let read = ByteCount::ZERO;
             accesses.push(Access { files: FileSetId(id), ops, read, written: bytes });
             let compute = Seconds(20.0 + f64::from(id * 31 % 17));
@@ -78,7 +81,7 @@ fn workload() -> Workload {
 struct Threads<'s>(&'s Scene<'s>, usize);
 
 impl Judge for Threads<'_> {
-    fn judge(&mut self, choices: &[Choice]) -> Vec<Result<Score, String>> {
+    fn score_choices(&mut self, choices: &[Choice]) -> Vec<Result<Score, String>> {
         let (scene, each) = (self.0, choices.len().div_ceil(self.1).max(1));
         let one = |choice: &Choice| {
             let outcome = simulate(scene, choice, 0).map_err(|why| why.to_string())?;
@@ -91,7 +94,7 @@ impl Judge for Threads<'_> {
         })
     }
 
-    fn rent(&self, _: &Frame) -> Option<forebay_model::Usd> {
+    fn rent_per_second(&self, _: &Frame) -> Option<forebay_model::Usd> {
         None
     }
 }
@@ -110,7 +113,7 @@ fn main() {
         split_pools: false,
     };
     let space = Space::new(&site, &workload, &TierId("net".to_owned()), &frames);
-    let mut point = space.as_it_is();
+    let mut point = space.all_in_place();
     let mut state = 1_u64;
     let choices: Vec<Choice> = (0..CHOICES)
         .map(|_| {
@@ -118,11 +121,11 @@ fn main() {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 *pick = ((state >> 33) % space.options[class].len() as u64) as u8;
             }
-            space.choice(&point)
+            space.choice_at(&point)
         })
         .collect();
     let began = Instant::now();
-    let scores = Threads(&scene, threads).judge(&choices);
+    let scores = Threads(&scene, threads).score_choices(&choices);
     let took = began.elapsed().as_secs_f64();
     let possible = scores.iter().filter(|score| score.is_ok()).count();
     println!("{CHOICES} random choices, {possible} possible, {threads} threads: {took:.2} s");
@@ -131,14 +134,15 @@ fn main() {
     let bounds = Bounds::new(&scene, &space);
     let wanted = Wanted { goal: Goal::Fastest, samples: 1, seed: 1, error: 0.05 };
     let mut judge = Threads(&scene, threads);
-    let found = search(&space, &bounds, &mut judge, wanted, &mut |_| true).expect("a plan");
+    let found =
+        find_best_choice(&space, &bounds, &mut judge, wanted, &mut |_| true).expect("a plan");
     let took = began.elapsed().as_secs_f64();
     println!(
         "search over {} classes: {:?}, {} simulated, gap {:.2} %, in place {:.0} s, plan {:.0} s, {took:.2} s",
         found.classes,
         found.rung,
         found.simulated,
-        found.gap() * 100.0,
+        found.optimality_gap() * 100.0,
         found.as_it_is_value.unwrap_or(f64::NAN),
         found.value
     );

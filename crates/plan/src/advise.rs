@@ -44,16 +44,16 @@ struct Kind {
 }
 
 const ADVICE: &[Kind] = &[
-    Kind { name: "failed_lookups", judge: failed_lookups::judge },
-    Kind { name: "fsyncs", judge: fsyncs::judge },
-    Kind { name: "serial", judge: serial::judge },
+    Kind { name: "failed_lookups", judge: failed_lookups::assess_saving },
+    Kind { name: "fsyncs", judge: fsyncs::assess_saving },
+    Kind { name: "serial", judge: serial::assess_saving },
 ];
 
 /// Less of the whole is not worth a sentence.
 const WORTH: f64 = 0.01;
 
 /// All advice that saves something, the most first.
-pub fn advise(evidence: &Evidence<'_>) -> Vec<Advice> {
+pub fn collect_advice(evidence: &Evidence<'_>) -> Vec<Advice> {
     let least = evidence.outcome.makespan * WORTH;
     let found = ADVICE.iter().filter_map(|kind| {
         let (saves, sentence) = (kind.judge)(evidence)?;
@@ -74,7 +74,7 @@ struct Sum {
 
 impl Evidence<'_> {
     /// What operations of this kind take where their files are placed, by class; the longest first.
-    fn by_class(&self, op: Op) -> Vec<Sum> {
+    fn operations_by_class(&self, op: Op) -> Vec<Sum> {
         let mut sums: Vec<Sum> = Vec::new();
         let steps = self.workload.tasks.iter().flat_map(|task| &task.steps);
         for access in steps.flat_map(|step| &step.accesses) {
@@ -92,7 +92,7 @@ impl Evidence<'_> {
                     sums.len() - 1
                 });
                 sums[at].count += count;
-                sums[at].time += profile.price(*key) * *count;
+                sums[at].time += profile.operation_latency(*key) * *count;
             }
         }
         sums.sort_by(|a, b| b.time.get().total_cmp(&a.time.get()).then(a.class.cmp(&b.class)));
@@ -100,7 +100,7 @@ impl Evidence<'_> {
     }
 
     /// The wall time behind a time that is summed over parallel tasks of one pipeline.
-    fn wall(&self, summed: Seconds) -> Seconds {
+    fn wall_time(&self, summed: Seconds) -> Seconds {
         let slots = f64::from(self.choice.nodes) * f64::from(self.choice.slots);
         let parallel = (slots * self.outcome.utilisation).max(1.0);
         summed * (f64::from(self.choice.pipelines) / parallel)
@@ -108,7 +108,7 @@ impl Evidence<'_> {
 }
 
 /// `1234567.2` as `1,234,567`.
-fn grouped(count: f64) -> String {
+fn group_thousands(count: f64) -> String {
     let digits = format!("{count:.0}");
     let mut out = String::new();
     for (number, digit) in digits.chars().enumerate() {

@@ -31,7 +31,7 @@ pub struct Again {
 ///
 /// # Errors
 /// As [`simulate`].
-pub fn expected(
+pub fn simulate_with_rework(
     scene: &Scene<'_>,
     choice: &Choice,
     seed: u64,
@@ -62,14 +62,14 @@ pub fn expected(
     };
     outcome.makespan += again.time;
     for tier in outcome.tiers.values_mut() {
-        tier.read_bytes = more(tier.read_bytes, again.share);
-        tier.written_bytes = more(tier.written_bytes, again.share);
+        tier.read_bytes = grow_by_share(tier.read_bytes, again.share);
+        tier.written_bytes = grow_by_share(tier.written_bytes, again.share);
         tier.operations *= 1.0 + again.share;
     }
     Ok((outcome, Some(again)))
 }
 
-fn more(bytes: ByteCount, share: f64) -> ByteCount {
+fn grow_by_share(bytes: ByteCount, share: f64) -> ByteCount {
     ByteCount((bytes.get() as f64 * (1.0 + share)) as u64)
 }
 
@@ -80,7 +80,7 @@ struct Taken {
 }
 
 impl Watch for Taken {
-    fn see(&mut self, _at: Seconds, what: &Seen<'_>) {
+    fn on_event(&mut self, _at: Seconds, what: &Seen<'_>) {
         self.machines += u32::from(matches!(what, Seen::Interrupted { .. }));
     }
 }

@@ -15,7 +15,7 @@ mod rows;
 pub use aim::Aim;
 
 use crate::scene::Scene;
-use crate::space::{Frame, Space, facts};
+use crate::space::{Frame, Space, class_facts};
 use floor::{Floor, Resource};
 
 /// The least that each task does with the files of one class.
@@ -61,8 +61,8 @@ impl Bounds {
             work: zero(),
             core_work: zero(),
             resources: Vec::new(),
-            rooms: room::rooms(site, workload, space),
-            bytes: facts(workload).iter().map(|class| class.bytes.get() as f64).collect(),
+            rooms: room::room_constraints(site, workload, space),
+            bytes: class_facts(workload).iter().map(|class| class.bytes.get() as f64).collect(),
             cores_of_node: f64::from(scene.nodes.cores),
             reserved: f64::from(scene.nodes.reserved),
         };
@@ -81,10 +81,10 @@ impl Bounds {
                     parts.len() - 1
                 });
                 for (option, placement) in options.iter().enumerate() {
-                    let least = floor.least(access, placement);
+                    let least = floor.least_cost(access, placement);
                     parts[at].seconds[option] += least.seconds;
                     for (resource, amount) in least.uses {
-                        bounds.take(resource, class, option, amount, &zero);
+                        bounds.add_usage(resource, class, option, amount, &zero);
                     }
                 }
             }
@@ -100,7 +100,7 @@ impl Bounds {
         bounds
     }
 
-    fn take(
+    fn add_usage(
         &mut self,
         resource: Resource,
         class: usize,
@@ -117,39 +117,39 @@ impl Bounds {
     }
 
     /// Seconds of waiting that one pipeline has at least with this class in this placement.
-    pub fn waiting(&self, class: usize, option: usize) -> f64 {
+    pub fn waiting_seconds(&self, class: usize, option: usize) -> f64 {
         self.work[class][option]
     }
 
     /// What this class alone adds to a goal with this placement, if its waits were in nobody's
     /// shadow: for an order, not for a bound.
-    pub(crate) fn worth(&self, aim: &Aim, class: usize, option: usize) -> f64 {
-        aim.time * self.work[class][option] + aim.toll(class, option)
+    pub(crate) fn weighted_cost(&self, aim: &Aim, class: usize, option: usize) -> f64 {
+        aim.time * self.work[class][option] + aim.placement_toll(class, option)
     }
 
     /// Bytes of this class that one pipeline has.
-    pub(crate) fn bytes(&self, class: usize) -> f64 {
+    pub(crate) fn class_bytes(&self, class: usize) -> f64 {
         self.bytes[class]
     }
 
     /// What no choice of this frame beats that has these placements; `None`: any.
-    pub fn partial(&self, frame: &Frame, picks: &[Option<u8>], aim: &Aim) -> f64 {
-        let mut best = self.path(frame, picks);
-        for row in self.rows(frame) {
-            let sum: f64 = (0..picks.len()).map(|class| at_least(row.of, class, picks)).sum();
+    pub fn partial_bound(&self, frame: &Frame, picks: &[Option<u8>], aim: &Aim) -> f64 {
+        let mut best = self.critical_path(frame, picks);
+        for row in self.bound_rows(frame) {
+            let sum: f64 = (0..picks.len()).map(|class| least_amount(row.of, class, picks)).sum();
             best = best.max(row.fixed + sum * row.factor);
         }
         let toll = |class: usize| match picks[class] {
-            Some(pick) => aim.toll(class, usize::from(pick)),
+            Some(pick) => aim.placement_toll(class, usize::from(pick)),
             None => (0..self.work[class].len())
-                .map(|option| aim.toll(class, option))
+                .map(|option| aim.placement_toll(class, option))
                 .fold(f64::INFINITY, f64::min),
         };
         aim.time * best + (0..picks.len()).map(toll).sum::<f64>()
     }
 
     /// The longest chain of tasks, each with its least time.
-    fn path(&self, frame: &Frame, picks: &[Option<u8>]) -> f64 {
+    fn critical_path(&self, frame: &Frame, picks: &[Option<u8>]) -> f64 {
         let mut done = Vec::with_capacity(self.compute.len());
         let mut last = 0.0_f64;
         for (task, compute) in self.compute.iter().enumerate() {
@@ -162,11 +162,11 @@ impl Bounds {
             last = last.max(end);
             done.push(end);
         }
-        last + delay(frame)
+        last + stagger_delay(frame)
     }
 }
 
-fn at_least(of: &[Vec<f64>], class: usize, picks: &[Option<u8>]) -> f64 {
+fn least_amount(of: &[Vec<f64>], class: usize, picks: &[Option<u8>]) -> f64 {
     match picks[class] {
         Some(pick) => of[class][usize::from(pick)],
         None => of[class].iter().copied().fold(f64::INFINITY, f64::min),
@@ -174,7 +174,7 @@ fn at_least(of: &[Vec<f64>], class: usize, picks: &[Option<u8>]) -> f64 {
 }
 
 /// The last pipeline starts so much later.
-fn delay(frame: &Frame) -> f64 {
+fn stagger_delay(frame: &Frame) -> f64 {
     frame.stagger.get() * f64::from(frame.pipelines.saturating_sub(1))
 }
 

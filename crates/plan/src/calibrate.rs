@@ -12,9 +12,9 @@ mod prices;
 mod simulated;
 mod spans;
 
-pub use simulated::simulated;
+pub use simulated::simulate_batch;
 
-use crate::compare::{Middle, Span, middle};
+use crate::compare::{Middle, Span, median_with_interval};
 use crate::scene::NotPossible;
 use forebay_model::{ByteCount, Op, OpKey, Pattern, Profile, Reach, Seconds};
 use std::collections::BTreeMap;
@@ -41,8 +41,8 @@ pub struct Batch {
 
 impl Batch {
     /// The median over the rounds; `None`: it was not measured.
-    pub fn middle(&self) -> Option<Middle> {
-        middle(&self.seconds).filter(|middle| middle.median > 0.0)
+    pub fn median_with_interval(&self) -> Option<Middle> {
+        median_with_interval(&self.seconds).filter(|middle| middle.median > 0.0)
     }
 }
 
@@ -103,26 +103,28 @@ pub struct Calibrated {
 ///
 /// # Errors
 /// A batch can't be simulated.
-pub fn calibrate(
+pub fn calibrate_profile(
     batches: &[Batch],
     reach: Reach,
     source: &str,
     seed: u64,
 ) -> Result<Calibrated, NotPossible> {
-    let medians: Vec<Option<f64>> =
-        batches.iter().map(|batch| batch.middle().map(|middle| middle.median)).collect();
-    let priced = prices::solve(batches, &medians);
-    let mut profile = Profile::free(source);
+    let medians: Vec<Option<f64>> = batches
+        .iter()
+        .map(|batch| batch.median_with_interval().map(|middle| middle.median))
+        .collect();
+    let priced = prices::solve_prices(batches, &medians);
+    let mut profile = Profile::zero_cost(source);
     for (number, value) in &priced {
-        number.set(&mut profile, reach, *value);
+        number.set_in_profile(&mut profile, reach, *value);
     }
-    let found = limits::search(batches, &medians, reach, &mut profile)?;
+    let found = limits::find_limits(batches, &medians, reach, &mut profile)?;
     let simulated = batches
         .iter()
         .zip(&medians)
-        .map(|(batch, median)| median.map(|_| simulated(&profile, reach, batch)).transpose());
+        .map(|(batch, median)| median.map(|_| simulate_batch(&profile, reach, batch)).transpose());
     let simulated = simulated.collect::<Result<_, _>>()?;
-    let mut spans = spans::of_prices(batches, &priced, seed);
+    let mut spans = spans::price_spans(batches, &priced, seed);
     spans.extend(found.spans);
     Ok(Calibrated { profile, spans, at_once: found.at_once, unlimited: found.unlimited, simulated })
 }
@@ -130,9 +132,10 @@ pub fn calibrate(
 impl Calibrated {
     /// By which share the simulator is off where it is off the most, and at which batch; `None`:
     /// nothing was measured.
-    pub fn worst(&self, batches: &[Batch]) -> Option<(usize, f64)> {
+    pub fn worst_batch_error(&self, batches: &[Batch]) -> Option<(usize, f64)> {
         let off = |(place, batch): (usize, &Batch)| {
-            let (middle, simulated) = (batch.middle()?, self.simulated.get(place).copied()??);
+            let (middle, simulated) =
+                (batch.median_with_interval()?, self.simulated.get(place).copied()??);
             Some((place, simulated.get() / middle.median - 1.0))
         };
         let all = batches.iter().enumerate().filter_map(off);
@@ -143,7 +146,7 @@ impl Calibrated {
 impl Number {
     /// Writes the number into a Profile. What one node sees of a storage that others use, too, is
     /// what a node gets, not all that there is.
-    fn set(self, profile: &mut Profile, reach: Reach, value: f64) {
+    fn set_in_profile(self, profile: &mut Profile, reach: Reach, value: f64) {
         // What takes next to nothing has no rate that anybody measured.
         let known = |value: &f64| *value > 0.0 && *value < FASTEST;
         let rate = |value: f64| Some(value).filter(known).map(forebay_model::Rate);
@@ -155,7 +158,7 @@ impl Number {
                 let same = |key: &OpKey| {
                     key.op() == op && key.pattern().is_none_or(|other| other == pattern)
                 };
-                keys.filter(same).for_each(|key| profile.set_price(key, Seconds(value)));
+                keys.filter(same).for_each(|key| profile.set_latency(key, Seconds(value)));
             }
             Self::Limit(Limited::Names) => profile.names_per_second = Some(value),
             Self::Limit(Limited::Data) => profile.data_per_second = Some(value),

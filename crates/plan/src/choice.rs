@@ -46,10 +46,10 @@ pub struct Spot {
 impl Choice {
     /// The site as it is: everything in place, all nodes and slots, one pipeline, first come first
     /// served. `None`: the site does not say what its nodes are.
-    pub fn plain(site: &Site, workload: &Workload, project: TierId) -> Option<Self> {
+    pub fn all_in_place(site: &Site, workload: &Workload, project: TierId) -> Option<Self> {
         let nodes = site.nodes()?;
         Some(Self {
-            placements: placements(&Rules::none(), workload),
+            placements: placements_by_rules(&Rules::none(), workload),
             project,
             pools: BTreeMap::new(),
             nodes: nodes.count,
@@ -69,13 +69,13 @@ pub struct PolicyId(pub &'static str);
 
 /// What these rules say of each class: the same function decides here and in a volume. A rule that
 /// asks for a task is asked with none.
-pub fn placements(rules: &Rules, workload: &Workload) -> Vec<Placement> {
-    let place = |class: &FileClass| rules.place(&class.example, None).clone();
+pub fn placements_by_rules(rules: &Rules, workload: &Workload) -> Vec<Placement> {
+    let place = |class: &FileClass| rules.placement_for_path(&class.example, None).clone();
     workload.classes.iter().map(place).collect()
 }
 
 /// What happens to files that no rule is for.
-pub fn in_place() -> Placement {
+pub fn in_place_placement() -> Placement {
     Placement {
         home: Home::Here,
         layout: Layout::Plain,

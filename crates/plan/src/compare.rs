@@ -12,11 +12,11 @@ mod rate;
 mod ratio;
 mod trend;
 
-pub use middle::{Middle, middle, outliers};
-pub use power::detectable;
-pub use rate::{Failures, failures};
-pub use ratio::{Ratio, Verdict, ratio};
-pub use trend::{Trend, trend};
+pub use middle::{Middle, flag_outliers, median_with_interval};
+pub use power::detectable_difference;
+pub use rate::{Failures, failure_rate};
+pub use ratio::{Ratio, Verdict, ratio_of_times};
+pub use trend::{Trend, detect_trend};
 
 use crate::dice::Dice;
 
@@ -36,7 +36,7 @@ pub struct Span {
 
 impl Span {
     /// From the least to the greatest; `None`: of nothing.
-    fn range(values: &[f64]) -> Option<Self> {
+    fn from_extremes(values: &[f64]) -> Option<Self> {
         let low = values.iter().copied().reduce(f64::min)?;
         let high = values.iter().copied().reduce(f64::max)?;
         Some(Self { low, high, range: true })
@@ -45,11 +45,11 @@ impl Span {
 
 /// In which order a round uses so many storages: the same for the same seed and round, so that a
 /// comparison that was cut short goes on as it would have.
-pub fn order(count: usize, round: u32, seed: u64) -> Vec<usize> {
+pub fn round_order(count: usize, round: u32, seed: u64) -> Vec<usize> {
     let mut dice = Dice::new(seed ^ u64::from(round).wrapping_mul(0xA076_1D64_78BD_642F));
     let mut order: Vec<usize> = (0..count).collect();
     for last in (1..count).rev() {
-        order.swap(last, dice.below(last + 1));
+        order.swap(last, dice.next_index(last + 1));
     }
     order
 }

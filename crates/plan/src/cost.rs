@@ -11,12 +11,12 @@ mod requests;
 mod used;
 
 pub use bill::{Cost, Line};
-pub use recorded::{Recorded, recorded};
+pub use recorded::{Recorded, cost_of_recorded_run};
 
 use crate::{Again, Choice, Homecoming, Outcome};
 use forebay_model::prices::{Price, Prices};
 use forebay_model::{ByteCount, Home, Placement, Site, Tier, TierId, Usd, Workload};
-use machine::machine;
+use machine::machine_price;
 use requests::Requests;
 use std::collections::BTreeMap;
 use used::Used;
@@ -58,24 +58,24 @@ impl<'a> Pricer<'a> {
         terms: Terms,
     ) -> Result<Option<Self>, NotPriced> {
         for (tier, price) in site.tiers().filter_map(|tier| Some((tier, tier.price.as_deref()?))) {
-            if prices.of_storage(price).next().is_none() {
+            if prices.charges_for_storage(price).next().is_none() {
                 let (tier, sheet) = (&tier.id, &prices.sheet);
                 let message = format!("tier {tier} costs {price:?}, and sheet {sheet} has no such");
                 return Err(NotPriced(message));
             }
         }
         let instance = site.nodes().and_then(|nodes| nodes.instance.as_deref());
-        let machine = instance.map(|instance| machine(prices, instance)).transpose()?;
+        let machine = instance.map(|instance| machine_price(prices, instance)).transpose()?;
         if machine.is_none() && site.tiers().all(|tier| tier.price.is_none()) {
             return Ok(None);
         }
-        let classes = requests::by_class(workload);
+        let classes = requests::requests_by_class(workload);
         let homecoming = Homecoming::new(site, workload);
         Ok(Some(Self { site, prices, terms, machine, classes, homecoming }))
     }
 
     /// What so many machines cost in a second; `spot`: those that may be taken away.
-    pub fn rent(&self, nodes: u32, spot: bool) -> Usd {
+    pub fn rent_per_second(&self, nodes: u32, spot: bool) -> Usd {
         let hour = self.machine.as_ref().map_or(Usd::ZERO, |(_, price)| price.usd);
         let spot = self.prices.spot.as_ref().filter(|_| spot);
         let factor = spot.map_or(1.0, |spot| 1.0 - spot.discount);
@@ -83,26 +83,31 @@ impl<'a> Pricer<'a> {
     }
 
     /// What this outcome of this choice costs, with what is done `again` in it.
-    pub fn cost(&self, choice: &Choice, outcome: &Outcome, again: Option<Again>) -> Cost {
+    pub fn cost_of_outcome(
+        &self,
+        choice: &Choice,
+        outcome: &Outcome,
+        again: Option<Again>,
+    ) -> Cost {
         let paid = outcome.makespan;
         let mut cost = Cost::new(self.prices, choice.pipelines, outcome.homecoming);
         if let Some((item, price)) = &self.machine {
             let hours = paid.get() / 3600.0 * f64::from(choice.nodes);
-            cost.add(format!("{} x {item}", choice.nodes), item, price, hours);
+            cost.add_line(format!("{} x {item}", choice.nodes), item, price, hours);
             if let (Some(_), Some(spot)) = (choice.spot, &self.prices.spot) {
-                cost.reduce(item, spot, price.usd * hours);
+                cost.add_spot_discount(item, spot, price.usd * hours);
             }
         }
         cost.interruptions = again.map(|again| again.interruptions);
         let again = again.unwrap_or_default();
         cost.again = again.time;
-        let asked = self.requests(choice, again.share);
+        let asked = self.requests_by_tier(choice, again.share);
         for tier in self.site.tiers().filter(|tier| tier.pool_of.is_none()) {
-            let used = Used::of(tier, self.site, outcome, choice.nodes);
+            let used = Used::from_outcome(tier, self.site, outcome, choice.nodes);
             let mut requests = asked.get(&tier.id).copied().unwrap_or_default();
             requests.reads = (requests.reads - used.spared).max(0.0);
             let project = choice.project == tier.id;
-            if !(used.touched || requests.any() || project) {
+            if !(used.touched || requests.has_requests() || project) {
                 continue;
             }
             let Some(name) = &tier.price else {
@@ -110,25 +115,25 @@ impl<'a> Pricer<'a> {
                 continue;
             };
             let months = paid / self.prices.month;
-            for (item, price) in self.prices.of_storage(name) {
-                let units = used.units(price.per, tier.profile.as_ref(), &requests, months);
+            for (item, price) in self.prices.charges_for_storage(name) {
+                let units = used.billed_units(price.per, tier.profile.as_ref(), &requests, months);
                 let units = (units - price.included * months * used.volumes).max(0.0);
-                cost.add(format!("{}: {}", tier.id, price.per.words()), item, price, units);
+                cost.add_line(format!("{}: {}", tier.id, price.per.in_words()), item, price, units);
             }
         }
         let item = "transfer.internet";
         if let (true, Some(price)) = (self.terms.download, self.prices.get(item)) {
             let classes = 0..self.classes.len();
             let kept = classes.map(|class| self.homecoming.results(class).bytes).sum();
-            let gb = gb(kept) * f64::from(choice.pipelines);
-            cost.add("results leave the site".to_owned(), item, price, gb);
+            let gb = to_gigabytes(kept) * f64::from(choice.pipelines);
+            cost.add_line("results leave the site".to_owned(), item, price, gb);
         }
         cost
     }
 
     /// What one pipeline's files of this class cost at least with this placement, however long
     /// anything takes: requests and bytes. Where copies are read it is not known: 0.
-    pub fn toll(&self, class: usize, placement: &Placement, project: &TierId) -> Usd {
+    pub fn placement_toll(&self, class: usize, placement: &Placement, project: &TierId) -> Usd {
         if placement.cache.is_some() {
             return Usd::ZERO;
         }
@@ -136,42 +141,45 @@ impl<'a> Pricer<'a> {
             Home::Here => project,
             Home::Tier(tier) => tier,
         };
-        let comes = self.homecoming.comes(class, placement, project);
+        let comes = self.homecoming.results_to_write_back(class, placement, project);
         let mut asked = self.classes[class];
         if self.site.nodes().is_some_and(|nodes| nodes.memory.is_some()) {
             asked = asked.without_memory();
         }
-        self.tariff(home, &asked) + self.tariff(project, &requests::uploads(comes))
+        self.request_cost(home, &asked)
+            + self.request_cost(project, &requests::upload_requests(comes))
     }
 
     /// What these requests cost there.
-    fn tariff(&self, tier: &TierId, requests: &Requests) -> Usd {
-        let whole = self.site.tier(tier).and_then(|tier| self.site.tier(tier.whole()));
+    fn request_cost(&self, tier: &TierId, requests: &Requests) -> Usd {
+        let whole = self.site.tier(tier).and_then(|tier| self.site.tier(tier.whole_tier()));
         let Some(name) = whole.and_then(|tier| tier.price.as_deref()) else { return Usd::ZERO };
-        let priced = self.prices.of_storage(name).filter(|(_, price)| price.included == 0.0);
-        priced.map(|(_, price)| price.usd * requests.units(price.per)).sum()
+        let priced =
+            self.prices.charges_for_storage(name).filter(|(_, price)| price.included == 0.0);
+        priced.map(|(_, price)| price.usd * requests.billed_units(price.per)).sum()
     }
 
     /// Requests of all pipelines, by tier that is no pool, where such a share is done again.
-    fn requests(&self, choice: &Choice, again: f64) -> BTreeMap<TierId, Requests> {
+    fn requests_by_tier(&self, choice: &Choice, again: f64) -> BTreeMap<TierId, Requests> {
         let mut asked: BTreeMap<TierId, Requests> = BTreeMap::new();
-        let whole = |id: &TierId| self.site.tier(id).map_or(id, Tier::whole).clone();
+        let whole = |id: &TierId| self.site.tier(id).map_or(id, Tier::whole_tier).clone();
         for (class, placement) in self.classes.iter().zip(&choice.placements) {
-            let class = class.times(f64::from(choice.pipelines) * (1.0 + again));
-            let (home, cached) = requests::split(&class, placement, &choice.project, choice.nodes);
-            asked.entry(whole(home.0)).or_default().add(&home.1);
+            let class = class.scaled_by(f64::from(choice.pipelines) * (1.0 + again));
+            let (home, cached) =
+                requests::split_by_tier(&class, placement, &choice.project, choice.nodes);
+            asked.entry(whole(home.0)).or_default().add_counts(&home.1);
             if let Some((tier, requests)) = cached {
-                asked.entry(whole(tier)).or_default().add(&requests);
+                asked.entry(whole(tier)).or_default().add_counts(&requests);
             }
         }
-        let home = requests::uploads(self.homecoming.all(choice));
-        asked.entry(whole(&choice.project)).or_default().add(&home);
+        let home = requests::upload_requests(self.homecoming.total_to_write_back(choice));
+        asked.entry(whole(&choice.project)).or_default().add_counts(&home);
         asked
     }
 }
 
 /// Bytes in the unit that they are paid in.
-fn gb(bytes: ByteCount) -> f64 {
+fn to_gigabytes(bytes: ByteCount) -> f64 {
     bytes.get() as f64 / 1e9
 }
 

@@ -9,7 +9,7 @@ impl Dice {
         Self(seed)
     }
 
-    fn next(&mut self) -> u64 {
+    fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -18,12 +18,12 @@ impl Dice {
     }
 
     /// One of so many; 0 of none.
-    pub(crate) fn below(&mut self, count: usize) -> usize {
-        if count == 0 { 0 } else { (self.next() % count as u64) as usize }
+    pub(crate) fn next_index(&mut self, count: usize) -> usize {
+        if count == 0 { 0 } else { (self.next_u64() % count as u64) as usize }
     }
 
     /// From 0 to 1, without 1.
-    pub(crate) fn share(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    pub(crate) fn next_fraction(&mut self) -> f64 {
+        (self.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
 }

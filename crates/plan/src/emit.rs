@@ -9,7 +9,7 @@ mod slurm;
 mod snakemake;
 mod toml;
 
-pub use rules::{NotEmitted, rules};
+pub use rules::{NotEmitted, render_rules};
 
 use crate::{Choice, Outcome};
 use forebay_model::workload::{Task, TaskKindId};
@@ -52,13 +52,13 @@ pub const ENGINES: &[Engine] = &[snakemake::ENGINE, nextflow::ENGINE, slurm::ENG
 
 impl Engine {
     /// The text of its file.
-    pub fn text(&self, emission: &Emission<'_>) -> String {
+    pub fn render_text(&self, emission: &Emission<'_>) -> String {
         (self.text)(emission)
     }
 }
 
 impl Emission<'_> {
-    fn comment(&self, mark: &str) -> String {
+    fn header_comment(&self, mark: &str) -> String {
         self.header
             .iter()
             .map(|line| format!("{mark} {line}").trim_end().to_owned() + "\n")
@@ -66,7 +66,7 @@ impl Emission<'_> {
     }
 
     /// Kinds that take slots, with their tasks.
-    fn kinds(&self) -> impl Iterator<Item = (TaskKindId, &str)> {
+    fn working_kinds(&self) -> impl Iterator<Item = (TaskKindId, &str)> {
         let kinds = self.workload.kinds.iter().enumerate();
         let working = kinds.filter(|(_, kind)| kind.cores > 0);
         working.map(|(number, kind)| (TaskKindId(number as u32), kind.name.as_str()))

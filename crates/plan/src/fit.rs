@@ -10,7 +10,7 @@ mod squares;
 use crate::rows::Rows;
 use forebay_model::run::OpRow;
 use forebay_model::{Op, OpKey, Profile, Rate, Seconds};
-use squares::{Point, fit};
+use squares::{Point, fit_least_squares};
 use std::collections::BTreeMap;
 
 /// One covered directory, or a tier's, as it behaved.
@@ -29,11 +29,11 @@ pub struct Storage {
 }
 
 /// All storages of a run on which there were operations.
-pub(crate) fn storages(rows: &Rows) -> Vec<Storage> {
+pub(crate) fn fit_storages(rows: &Rows) -> Vec<Storage> {
     let of_tree = |tree: &forebay_model::Tree| {
         let here = || rows.ops.iter().filter(|row| row.tree == tree.id && row.task.is_some());
         let source = format!("fitted to a run on {}", tree.fs_type);
-        let (profile, fitted) = profile(&source, here());
+        let (profile, fitted) = fit_profile(&source, here());
         (fitted > 0).then(|| Storage {
             path: tree.path.clone(),
             tier: tree.tier.clone(),
@@ -45,7 +45,7 @@ pub(crate) fn storages(rows: &Rows) -> Vec<Storage> {
     rows.trees.iter().filter_map(of_tree).collect()
 }
 
-fn profile<'a>(source: &str, rows: impl Iterator<Item = &'a OpRow>) -> (Profile, u32) {
+fn fit_profile<'a>(source: &str, rows: impl Iterator<Item = &'a OpRow>) -> (Profile, u32) {
     let mut kinds: BTreeMap<Op, BTreeMap<usize, Vec<Point>>> = BTreeMap::new();
     for row in rows.filter(|row| row.count > 0) {
         let (size, pattern) = (row.size_class.as_deref(), row.pattern.as_deref());
@@ -57,15 +57,15 @@ fn profile<'a>(source: &str, rows: impl Iterator<Item = &'a OpRow>) -> (Profile,
         };
         kinds.entry(key.op()).or_default().entry(key.index()).or_default().push(point);
     }
-    let mut profile = Profile::free(source);
+    let mut profile = Profile::zero_cost(source);
     let mut fitted = 0;
     for (op, groups) in kinds {
         let (keys, points): (Vec<usize>, Vec<Vec<Point>>) = groups.into_iter().unzip();
-        let found = fit(&points);
+        let found = fit_least_squares(&points);
         fitted += keys.len() as u32;
         for (key, price) in keys.into_iter().zip(found.prices) {
             let key = OpKey::from_index(key).expect("it came from a key");
-            profile.set_price(key, Seconds(price));
+            profile.set_latency(key, Seconds(price));
         }
         let stream = (found.secs_per_byte > 0.0).then(|| Rate(1.0 / found.secs_per_byte));
         fitted += u32::from(stream.is_some());

@@ -52,7 +52,12 @@ impl<'s> Homecoming<'s> {
     }
 
     /// What of a class has to come home from this placement.
-    pub fn comes(&self, class: usize, placement: &Placement, project: &TierId) -> Results {
+    pub fn results_to_write_back(
+        &self,
+        class: usize,
+        placement: &Placement,
+        project: &TierId,
+    ) -> Results {
         match &placement.home {
             Home::Tier(tier) if placement.after == After::Restore && tier != project => {
                 self.results[class]
@@ -64,14 +69,14 @@ impl<'s> Homecoming<'s> {
     /// How much later all is home at least because of this class, whatever tasks do and whoever
     /// else comes home: one pipeline's results leave after its last task. The least times of all
     /// classes may be added up.
-    pub fn least(
+    pub fn minimum_write_back_time(
         &self,
         class: usize,
         placement: &Placement,
         project: &TierId,
         nodes: u32,
     ) -> Seconds {
-        let comes = self.comes(class, placement, project);
+        let comes = self.results_to_write_back(class, placement, project);
         let Home::Tier(from) = &placement.home else { return Seconds::ZERO };
         let ends = self.site.tier(from).zip(self.site.tier(project));
         let Some((from, to)) = ends else { return Seconds::ZERO };
@@ -82,23 +87,24 @@ impl<'s> Homecoming<'s> {
             return Seconds::ZERO;
         }
         let (bytes, nodes) = (comes.bytes.get() as f64, f64::from(nodes));
-        let (into, all) = (each(write.write, to.reach), shared(write.write, to.reach));
+        let (into, all) =
+            (node_rate_limit(write.write, to.reach), shared_rate_limit(write.write, to.reach));
         if into * nodes > all {
             // All of them can be too much for the storage in place: only that sum is sure.
             return Seconds(bytes / all);
         }
-        let rate = each(read.read, from.reach).min(into);
+        let rate = node_rate_limit(read.read, from.reach).min(into);
         let byte = if rate.is_finite() { 1.0 / rate } else { 0.0 };
         // What Forebay asks besides only makes it longer.
-        let way = Way::of(placement.layout.is_packed(), to.reach, false);
-        Seconds(way.alone((bytes, comes.files), byte, Some(write)) / nodes)
+        let way = Way::for_placement(placement.layout.is_packed(), to.reach, false);
+        Seconds(way.uncontended_seconds((bytes, comes.files), byte, Some(write)) / nodes)
     }
 
     /// What comes home of all classes and pipelines.
-    pub fn all(&self, choice: &Choice) -> Results {
+    pub fn total_to_write_back(&self, choice: &Choice) -> Results {
         let mut all = Results::default();
         for (class, placement) in choice.placements.iter().enumerate() {
-            let comes = self.comes(class, placement, &choice.project);
+            let comes = self.results_to_write_back(class, placement, &choice.project);
             all.files += comes.files * u64::from(choice.pipelines);
             all.bytes += ByteCount(comes.bytes.get() * u64::from(choice.pipelines));
         }
@@ -142,7 +148,7 @@ const PACKED_BY_FOREBAY: &[(Op, f64)] = &[
 impl Way {
     /// The way of plain or packed files to a storage with this reach, `by_forebay` or by somebody
     /// of whom no more is known than what it takes at least.
-    pub(crate) fn of(packed: bool, to: Reach, by_forebay: bool) -> Way {
+    pub(crate) fn for_placement(packed: bool, to: Reach, by_forebay: bool) -> Way {
         let at_once = if !packed && to == Reach::Node { 4 } else { 16 };
         let asks = match (packed, by_forebay) {
             (true, true) => PACKED_BY_FOREBAY,
@@ -153,14 +159,19 @@ impl Way {
     }
 
     /// Operations on names for so many files.
-    pub(crate) fn operations(self, files: u64) -> f64 {
+    pub(crate) fn metadata_operations(self, files: u64) -> f64 {
         files as f64 * self.asks.iter().map(|(_, times)| times).sum::<f64>()
     }
 
     /// Seconds that so many bytes and files take with nobody else there, at so many for a byte.
-    pub(crate) fn alone(self, (bytes, files): (f64, u64), byte: f64, to: Option<&Profile>) -> f64 {
+    pub(crate) fn uncontended_seconds(
+        self,
+        (bytes, files): (f64, u64),
+        byte: f64,
+        to: Option<&Profile>,
+    ) -> f64 {
         let price = |(op, times): &(Op, f64)| {
-            to.map_or(0.0, |to| to.price(OpKey::plain(*op)).get() * times)
+            to.map_or(0.0, |to| to.operation_latency(OpKey::without_bytes(*op)).get() * times)
         };
         let each: f64 = self.asks.iter().map(price).sum();
         (bytes * byte + files as f64 * each) / self.at_once.min(files.max(1)) as f64
@@ -168,16 +179,16 @@ impl Way {
 }
 
 /// What one node gets, with one stream.
-fn each(lane: Lane, reach: Reach) -> f64 {
-    let own = if reach == Reach::Node { limit(lane.total) } else { f64::INFINITY };
-    limit(lane.node).min(limit(lane.stream)).min(own)
+fn node_rate_limit(lane: Lane, reach: Reach) -> f64 {
+    let own = if reach == Reach::Node { rate_or_infinite(lane.total) } else { f64::INFINITY };
+    rate_or_infinite(lane.node).min(rate_or_infinite(lane.stream)).min(own)
 }
 
 /// What all nodes get together.
-fn shared(lane: Lane, reach: Reach) -> f64 {
-    if reach == Reach::Node { f64::INFINITY } else { limit(lane.total) }
+fn shared_rate_limit(lane: Lane, reach: Reach) -> f64 {
+    if reach == Reach::Node { f64::INFINITY } else { rate_or_infinite(lane.total) }
 }
 
-fn limit(rate: Option<Rate>) -> f64 {
+fn rate_or_infinite(rate: Option<Rate>) -> f64 {
     rate.map_or(f64::INFINITY, Rate::get)
 }

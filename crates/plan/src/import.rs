@@ -15,7 +15,7 @@ mod trinity;
 mod wfformat;
 
 pub use told::{Told, ToldTask, ToldUse};
-pub use wfformat::write as write_wfformat;
+pub use wfformat::to_wfformat_json as write_wfformat;
 
 use forebay_model::{Fact, Header};
 use std::fmt;
@@ -85,7 +85,7 @@ impl std::error::Error for NotRead {}
 
 impl Importer {
     /// The importer of this name.
-    pub fn named(name: &str) -> Option<&'static Self> {
+    pub fn find_by_name(name: &str) -> Option<&'static Self> {
         IMPORTERS.iter().find(|importer| importer.name == name)
     }
 
@@ -97,12 +97,12 @@ impl Importer {
     ///
     /// # Errors
     /// The first flaw, with its file and line.
-    pub fn import(
+    pub fn import_run(
         &self,
         sources: &[Source],
         size: &dyn Fn(&str) -> Option<u64>,
     ) -> Result<(Header, Vec<Fact>), NotRead> {
-        let mut told = self.read(sources)?;
+        let mut told = self.read_records(sources)?;
         for used in told.tasks.iter_mut().flat_map(|task| &mut task.files) {
             used.size = used.size.or_else(|| size(&used.path));
         }
@@ -111,20 +111,20 @@ impl Importer {
         if told.tasks.is_empty() {
             return Err(flaw("it tells of no task that ran".to_owned()));
         }
-        told.facts(self.name).map_err(flaw)
+        told.into_facts(self.name).map_err(flaw)
     }
 
     /// Reads records, as they are.
     ///
     /// # Errors
     /// The first flaw, with its file and line.
-    pub fn read(&self, sources: &[Source]) -> Result<Told, NotRead> {
+    pub fn read_records(&self, sources: &[Source]) -> Result<Told, NotRead> {
         (self.read)(sources)
     }
 }
 
 /// The text of a source.
-fn text(source: &Source) -> Result<&str, NotRead> {
+fn utf8_text(source: &Source) -> Result<&str, NotRead> {
     std::str::from_utf8(&source.content).map_err(|error| {
         let before = &source.content[..error.valid_up_to()];
         let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;

@@ -79,15 +79,15 @@ pub struct NotLearnt(String);
 /// # Errors
 /// The run can't be read, has no task, or its tasks wait for each other in a circle; the message
 /// names the file and the place.
-pub fn learn(run: &Run) -> Result<Learnt, NotLearnt> {
+pub fn learn_workload(run: &Run) -> Result<Learnt, NotLearnt> {
     let path = run.path().display();
-    let mut rows = Rows::read(run).map_err(|error| NotLearnt(error.to_string()))?;
+    let mut rows = Rows::read_from_run(run).map_err(|error| NotLearnt(error.to_string()))?;
     // As every view of the run says it, whatever is joined below.
-    let time = TimeSplit::of(rows.tasks.iter().filter(|task| !task.driver));
+    let time = TimeSplit::from_tasks(rows.tasks.iter().filter(|task| !task.driver));
     redirected::find_programs(&mut rows);
     pipes::join_pipes(&mut rows);
     samples::join_samples(&mut rows);
-    let learnt = from_rows(&rows).map(|mut learnt| {
+    let learnt = learn_from_rows(&rows).map(|mut learnt| {
         learnt.measured.time = time;
         learnt
     });
@@ -95,30 +95,36 @@ pub fn learn(run: &Run) -> Result<Learnt, NotLearnt> {
     named.map_err(|why| NotLearnt(format!("cannot learn from run file {path}: {why}")))
 }
 
-fn from_rows(rows: &Rows) -> Result<Learnt, String> {
-    let mut line = Timeline::of(rows);
+fn learn_from_rows(rows: &Rows) -> Result<Learnt, String> {
+    let mut line = Timeline::from_rows(rows);
     if line.ran.is_empty() {
         return Err("it has no task".to_owned());
     }
-    let files = files::used(rows, &line);
-    let edges = Edges::of(rows, &line, &files)?;
-    line.start_after(&edges.after);
-    let gaps = line.gaps(&edges.ready(&line));
-    let operations = Operations::of(rows, &line);
+    let files = files::collect_used_files(rows, &line);
+    let edges = Edges::from_rows(rows, &line, &files)?;
+    line.delay_starts(&edges.after);
+    let gaps = line.engine_gaps(&edges.ready_times(&line));
+    let operations = Operations::from_rows(rows, &line);
     // The engine's first task, if there is one, comes before all others.
     let base = u32::from(line.first_start() > 0.0);
     let mut place = vec![TaskId(0); line.ran.len()];
     for (at, &task) in edges.order.iter().enumerate() {
         place[task] = TaskId(base + at as u32);
     }
-    let mut sets = Sets::of(rows, &line, &files, &place);
-    let engine = Engine::of(rows, &line, &gaps, &operations, &mut sets);
-    let mut work = Workload { name: name(rows), ordered: true, ..Workload::default() };
+    let mut sets = Sets::from_rows(rows, &line, &files, &place);
+    let engine = Engine::from_rows(rows, &line, &gaps, &operations, &mut sets);
+    let mut work = Workload { name: command_name(rows), ordered: true, ..Workload::default() };
     let mut kinds = Kinds::default();
     if base == 1 {
-        work.tasks.push(kinds.join(&mut work.kinds, &engine, "start", vec![], &engine.start));
+        work.tasks.push(kinds.engine_task(
+            &mut work.kinds,
+            &engine,
+            "start",
+            vec![],
+            &engine.start,
+        ));
     }
-    let blocked = blocked::blocked(rows, &line);
+    let blocked = blocked::blocked_time_by_task(rows, &line);
     let (mut idle, mut walls) = (0.0, 0.0);
     for &at in &edges.order {
         let ran = &line.ran[at];
@@ -143,45 +149,45 @@ fn from_rows(rows: &Rows) -> Result<Learnt, String> {
         let step = Step {
             name: row.name.clone(),
             compute: Seconds(wall - blocked),
-            accesses: operations.accesses(Who::Task(at), factor, &mut sets, rows),
+            accesses: operations.accesses_of(Who::Task(at), factor, &mut sets, rows),
         };
         let mut after: Vec<TaskId> = edges.after[at].iter().map(|&before| place[before]).collect();
         if after.is_empty() && base == 1 {
             after.push(TaskId(0));
         }
         work.tasks.push(Task {
-            kind: kinds.of(&mut work.kinds, &row.name, ran.cores, row.memory),
+            kind: kinds.intern_by_name(&mut work.kinds, &row.name, ran.cores, row.memory),
             key: row.key.clone(),
             after,
-            steps: engine.before(at).into_iter().chain([step]).collect(),
+            steps: engine.step_before(at).into_iter().chain([step]).collect(),
         });
     }
     if engine.end.is_some() {
-        let last = edges.last().iter().map(|&at| place[at]).collect();
-        work.tasks.push(kinds.join(&mut work.kinds, &engine, "end", last, &engine.end));
+        let last = edges.final_tasks().iter().map(|&at| place[at]).collect();
+        work.tasks.push(kinds.engine_task(&mut work.kinds, &engine, "end", last, &engine.end));
     }
     let found = Found {
-        bytes_guessed: sets.guessed(),
+        bytes_guessed: sets.guessed_share(),
         strange: operations.strange,
         idle: if walls > 0.0 { idle / walls } else { 0.0 },
         order_guessed: edges.guessed.then(|| 1.0 - line.work_over_width() / line.makespan),
     };
-    work.doubts = doubts::doubts(rows, &line, &found);
+    work.doubts = doubts::collect_doubts(rows, &line, &found);
     (work.classes, work.files) = (sets.classes, sets.files);
-    work.check().map_err(|flaw: NotWorkload| flaw.to_string())?;
+    work.ensure_valid().map_err(|flaw: NotWorkload| flaw.to_string())?;
     let measured = Measured {
         makespan: Seconds(line.makespan),
         slots: line.slots,
-        time: TimeSplit::of(rows.tasks.iter().filter(|task| !task.driver)),
+        time: TimeSplit::from_tasks(rows.tasks.iter().filter(|task| !task.driver)),
         verdict: rows.verdict.clone(),
     };
-    let (run, storages) = (String::new(), crate::fit::storages(rows));
+    let (run, storages) = (String::new(), crate::fit::fit_storages(rows));
     let own = OwnCost { request: Seconds(rows.way) };
     Ok(Learnt { run, workload: work, storages, measured, own })
 }
 
 /// The command, as far as it is short.
-fn name(rows: &Rows) -> String {
+fn command_name(rows: &Rows) -> String {
     const CHARACTERS_MAX: usize = 60;
     let words = rows.header.command.iter().map(|word| String::from_utf8_lossy(word));
     let line = words.collect::<Vec<_>>().join(" ");

@@ -31,13 +31,13 @@ pub mod simulate;
 pub mod space;
 mod spot;
 
-pub use again::{Again, expected};
+pub use again::{Again, simulate_with_rework};
 pub use choice::{Choice, PolicyId, Spot};
 pub use cost::{Cost, Pricer, Terms};
 pub use fit::Storage;
 pub use homecoming::Homecoming;
-pub use learn::{Learnt, learn};
+pub use learn::{Learnt, learn_workload};
 pub use outcome::{Outcome, TaskOutcome, TierOutcome};
 pub use policies::{POLICIES, Policy};
 pub use scene::{NotPossible, OwnCost, Scene};
-pub use simulate::{judge, simulate, simulate_watched};
+pub use simulate::{simulate, simulate_in_detail, simulate_watched};

@@ -87,18 +87,18 @@ impl Policy {
     }
 
     /// The policy with this name.
-    pub fn named(name: &str) -> Option<&'static Self> {
+    pub fn find_by_name(name: &str) -> Option<&'static Self> {
         POLICIES.iter().find(|policy| policy.name == name)
     }
 }
 
 /// The one that became ready first.
-fn first<'h>(heads: impl Iterator<Item = &'h Head>) -> Option<Head> {
+fn first_ready<'h>(heads: impl Iterator<Item = &'h Head>) -> Option<Head> {
     heads.copied().min_by_key(|head| head.turn)
 }
 
 /// The one that became ready first of those that could run now.
-fn first_that_could<'h>(
+fn first_startable<'h>(
     heads: impl Iterator<Item = &'h Head>,
     could: &mut dyn FnMut(&Head) -> bool,
 ) -> Option<Head> {

@@ -16,7 +16,7 @@ const FS_TYPE: &str = "simulated";
 
 /// The facts of a run. Bytes and calls are those that tasks ask for where files live by the rules;
 /// what came from copies is not told apart.
-pub fn facts(scene: &Scene<'_>, choice: &Choice, outcome: &Outcome) -> Vec<Fact> {
+pub fn facts_from_outcome(scene: &Scene<'_>, choice: &Choice, outcome: &Outcome) -> Vec<Fact> {
     let work = scene.workload;
     let tiers: Vec<&TierId> = outcome.tiers.keys().collect();
     let tree = |tier: &TierId| {

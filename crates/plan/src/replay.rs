@@ -19,7 +19,7 @@ mod sights;
 mod timed_act;
 mod told;
 
-use crate::learn::turns::{Turn, turns};
+use crate::learn::turns::{Turn, collect_turns};
 use crate::rows::Rows;
 use forebay_model::run::OpenRow;
 use forebay_model::{ByteCount, Run, Seconds};
@@ -174,33 +174,34 @@ pub struct NotReplayed(String);
 ///
 /// # Errors
 /// The run can't be read, or did nothing to storage that was seen; the message names the file.
-pub fn script(run: &Run) -> Result<Script, NotReplayed> {
+pub fn script_from_run(run: &Run) -> Result<Script, NotReplayed> {
     let mut opens: Vec<OpenRow> = Vec::new();
-    let read = run.each_open(|row| opens.push(row)).and_then(|()| Rows::read(run));
+    let read = run.for_each_open(|row| opens.push(row)).and_then(|()| Rows::read_from_run(run));
     let rows = read.map_err(|error| NotReplayed(error.to_string()))?;
     opens.sort_by_key(|row| (row.open.opened, row.open.file));
-    of(&rows, &opens).map_err(|why| NotReplayed(format!("{}: {why}", run.path().display())))
+    script_from_rows(&rows, &opens)
+        .map_err(|why| NotReplayed(format!("{}: {why}", run.path().display())))
 }
 
-fn of(rows: &Rows, opens: &[OpenRow]) -> Result<Script, String> {
+fn script_from_rows(rows: &Rows, opens: &[OpenRow]) -> Result<Script, String> {
     if opens.is_empty() {
         let origin = rows.header.origin.name();
         return Err(format!("this {origin} run has no file that was opened: nothing to replay"));
     }
-    let turns = turns(rows)?;
-    let mut told = Told::of(rows, opens, &turns);
-    renames::find(&mut told);
+    let turns = collect_turns(rows)?;
+    let mut told = Told::from_rows(rows, opens, &turns);
+    renames::infer_renames(&mut told);
     let mut script = Script { slots: turns.slots, ..Script::default() };
-    let acts = acts::acts(&told, &mut script);
-    lanes::lay(&told, acts, &mut script);
-    ahead::ahead(&told, &mut script);
+    let acts = acts::collect_acts(&told, &mut script);
+    lanes::lay_out_lanes(&told, acts, &mut script);
+    ahead::add_initial_state(&told, &mut script);
     Ok(script)
 }
 
 /// The turn of each task.
 type Places = std::collections::BTreeMap<u32, usize>;
 
-fn places(turns: &[Turn]) -> Places {
+fn turns_by_task(turns: &[Turn]) -> Places {
     turns.iter().enumerate().map(|(at, turn)| (turn.task, at)).collect()
 }
 

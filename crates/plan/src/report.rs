@@ -13,12 +13,15 @@ mod sure;
 mod tell;
 mod words;
 
-pub use classes::{FileRow, files};
+pub use classes::{FileRow, file_rows};
 pub use figures::{Figures, Lost, Moved, Setting};
 pub use learnt_from::LearntFrom;
 pub use story::Story;
-pub use tell::tell;
-pub use words::{closing, explain, front, gains_nothing, nothing_gained, opening};
+pub use tell::build_plan;
+pub use words::{
+    closing_sentences, explain_plan, gains_nothing, no_gain_sentences, opening_sentences,
+    pareto_rows,
+};
 
 use crate::advise::Advice;
 use serde::{Deserialize, Serialize};

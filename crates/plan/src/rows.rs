@@ -56,9 +56,9 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    pub(crate) fn read(run: &Run) -> forebay_model::Result<Self> {
+    pub(crate) fn read_from_run(run: &Run) -> forebay_model::Result<Self> {
         let mut opens = Vec::new();
-        run.each_open(|row| {
+        run.for_each_open(|row| {
             let open = row.open;
             let size = |size: Option<ByteCount>| size.map(ByteCount::get);
             opens.push(Opened {
@@ -77,27 +77,27 @@ impl Rows {
         })?;
         // Rows come in the order of closing; what was there first matters here.
         opens.sort_by_key(|open| (open.at, open.file));
-        let summary = Summary::of(run)?;
+        let summary = Summary::from_run(run)?;
         let header = run.header()?;
         Ok(Self {
-            way: header.request_way().map_or(0.0, |way| way.get()),
+            way: header.request_latency().map_or(0.0, |way| way.get()),
             header,
             ended: run.ended()?,
-            complete: run.complete()?,
+            complete: run.is_complete()?,
             trees: run.trees()?,
             tasks: run.tasks()?,
-            waits: run.waits()?,
+            waits: run.task_dependencies()?,
             processes: run.processes()?,
-            waited: run.waited()?.into_iter().collect(),
+            waited: run.io_wait_by_process()?.into_iter().collect(),
             classes: run.classes()?.into_iter().map(|(id, pattern)| (id.0, pattern)).collect(),
             files: run.files()?,
-            gone: run.gone()?.into_iter().collect(),
+            gone: run.removal_times()?.into_iter().collect(),
             opens,
-            ops: run.ops()?,
+            ops: run.operation_rows()?,
             verdict: summary.verdict,
             outside_share: summary.outside.share,
-            others_share: others(run)?,
-            not_seen: run.not_seen()?,
+            others_share: others_cpu_share(run)?,
+            not_seen: run.unseen_programs()?,
         })
     }
 }
@@ -109,14 +109,14 @@ impl Rows {
     }
 
     /// Seconds that a process waited for its operations, and for their way to Forebay and back.
-    pub(crate) fn waited_by(&self, process: ProcessId) -> f64 {
+    pub(crate) fn io_wait_seconds(&self, process: ProcessId) -> f64 {
         let waited = self.waited.get(&process).copied().unwrap_or_default();
         waited.nanos as f64 / 1e9 + waited.requests as f64 * self.way
     }
 }
 
 /// Of the machine's CPU time during the run, what the command and its descendants did not use.
-fn others(run: &Run) -> forebay_model::Result<Option<f64>> {
+fn others_cpu_share(run: &Run) -> forebay_model::Result<Option<f64>> {
     /// Less is too coarse to tell.
     const SAMPLES_MIN: usize = 5;
     let samples = run.samples()?;

@@ -13,7 +13,7 @@ mod tiers;
 pub(crate) use check::{ClassHome, Homes};
 pub(crate) use lists::Lists;
 pub use own::OwnCost;
-pub(crate) use priced::{Cost, Lanes, remembered};
+pub(crate) use priced::{Cost, Lanes, cached_read_share};
 pub(crate) use tiers::{Credits, LANES, Limit, NAMES, READ, Storage, TierRow, WRITE};
 
 use forebay_model::workload::Until;
@@ -75,7 +75,7 @@ impl<'s> Scene<'s> {
     /// The workload is none, the site does not say what its nodes are, or no node can hold some
     /// task.
     pub fn new(site: &'s Site, workload: &'s Workload) -> Result<Self, NotPossible> {
-        workload.check().map_err(|why| NotPossible(why.to_string()))?;
+        workload.ensure_valid().map_err(|why| NotPossible(why.to_string()))?;
         let nodes = site.nodes().ok_or_else(|| {
             NotPossible(
                 "the site file has no table [nodes]: it must say how many cores a machine has"
@@ -83,9 +83,9 @@ impl<'s> Scene<'s> {
             )
         })?;
         for kind in &workload.kinds {
-            check::holds(nodes, kind)?;
+            check::check_fits_on_node(nodes, kind)?;
         }
-        let (tiers, storages) = tiers::of(site);
+        let (tiers, storages) = tiers::rows_and_storages(site);
         let then = workload.tasks.iter().enumerate().flat_map(|(number, task)| {
             task.after.iter().map(move |before| (before.index(), number as u32))
         });
@@ -102,9 +102,9 @@ impl<'s> Scene<'s> {
             own: None,
             tiers,
             storages,
-            then: Lists::of(tasks, then),
+            then: Lists::from_pairs(tasks, then),
             waits: workload.tasks.iter().map(|task| task.after.len() as u32).collect(),
-            frees: Lists::of(tasks, frees),
+            frees: Lists::from_pairs(tasks, frees),
             step_frees: Lists::default(),
             users: Lists::default(),
             made: vec![false; workload.files.len()],
@@ -112,18 +112,18 @@ impl<'s> Scene<'s> {
             first_access: vec![0],
             accesses: Vec::new(),
         };
-        scene.flatten();
+        scene.flatten_accesses();
         Ok(scene)
     }
 
     /// The same, where Forebay does what choices ask for.
     #[must_use]
-    pub fn by_forebay(self, own: OwnCost) -> Self {
+    pub fn with_own_cost(self, own: OwnCost) -> Self {
         Self { own: Some(own), ..self }
     }
 
     /// Fills the flat lists of steps and accesses.
-    fn flatten(&mut self) {
+    fn flatten_accesses(&mut self) {
         let sets = &self.workload.files;
         let mut written = vec![0_u64; sets.len()];
         let mut users = Vec::new();
@@ -138,7 +138,7 @@ impl<'s> Scene<'s> {
             touched.dedup();
             users.extend(touched.into_iter().map(|set| (set as usize, number as u32)));
         }
-        self.users = Lists::of(sets.len(), users.into_iter());
+        self.users = Lists::from_pairs(sets.len(), users.into_iter());
         let mut so_far = vec![0_u64; sets.len()];
         for task in &self.workload.tasks {
             for step in &task.steps {
@@ -174,11 +174,11 @@ impl<'s> Scene<'s> {
                 Some(((self.first_step[task.index()] + step) as usize, set as u32))
             }
         });
-        self.step_frees = Lists::of(self.first_access.len() - 1, frees);
+        self.step_frees = Lists::from_pairs(self.first_access.len() - 1, frees);
     }
 
     /// The row of a tier or pool.
-    pub(crate) fn tier(&self, id: &TierId) -> Option<usize> {
+    pub(crate) fn find_tier_row(&self, id: &TierId) -> Option<usize> {
         self.tiers.binary_search_by(|row| row.id.cmp(id)).ok()
     }
 }

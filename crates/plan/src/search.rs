@@ -26,20 +26,20 @@ use seen::Seen;
 /// Says what choices lead to.
 pub trait Judge {
     /// The same order as the choices; an error is the reason why a choice can't be.
-    fn judge(&mut self, choices: &[Choice]) -> Vec<Result<Score, String>>;
+    fn score_choices(&mut self, choices: &[Choice]) -> Vec<Result<Score, String>>;
 
     /// What a second costs with this frame at least; `None`: nobody knows prices.
-    fn rent(&self, frame: &Frame) -> Option<Usd>;
+    fn rent_per_second(&self, frame: &Frame) -> Option<Usd>;
 
     /// What one pipeline's files of this class cost at least with this placement, whatever the
     /// time.
-    fn toll(&self, _class: usize, _placement: &Placement) -> Usd {
+    fn placement_toll(&self, _class: usize, _placement: &Placement) -> Usd {
         Usd::ZERO
     }
 
     /// How much later all is done at least because of these files, whatever the tasks do: results
     /// come home after the last task.
-    fn delay(&self, _frame: &Frame, _class: usize, _placement: &Placement) -> Seconds {
+    fn minimum_delay(&self, _frame: &Frame, _class: usize, _placement: &Placement) -> Seconds {
         Seconds::ZERO
     }
 }
@@ -69,41 +69,42 @@ const MATTERS: f64 = 1e-3;
 ///
 /// # Errors
 /// No choice is possible: the reason why that in place is not.
-pub fn search(
+pub fn find_best_choice(
     space: &Space,
     bounds: &Bounds,
     judge: &mut dyn Judge,
     wanted: Wanted,
     go_on: &mut dyn FnMut(usize) -> bool,
 ) -> Result<Found, String> {
-    let aims = aims(space, judge, &wanted);
+    let aims = aims_by_frame(space, judge, &wanted);
     let count = space.frames.len();
     let frames = space.frames.iter().zip(&aims);
-    let floors: Vec<f64> = frames.map(|(frame, aim)| bounds.relaxed(frame, aim, count)).collect();
+    let floors: Vec<f64> =
+        frames.map(|(frame, aim)| bounds.relaxed_bound(frame, aim, count)).collect();
     let mut seen = Seen::new(space, judge, wanted, go_on);
-    let free = free(space, bounds, &aims[0]);
+    let free = rank_free_classes(space, bounds, &aims[0]);
     descend::from_several(&mut seen, bounds, &aims[0], &free);
     let points = free.iter().map(|class| space.options[*class].len() as f64).product::<f64>()
         * space.frames.len() as f64;
     let rung = if free.len() <= EXHAUST_CLASSES_MAX && points <= EXHAUST_POINTS_MAX {
-        let done = exhaust::all(&mut seen, bounds, &aims, &floors, &free);
+        let done = exhaust::visit_all_points(&mut seen, bounds, &aims, &floors, &free);
         if done { Rung::Exhausted } else { Rung::Stopped }
     } else {
         anneal::from_the_best(&mut seen, &free);
         descend::from_the_best(&mut seen, &free);
         Rung::Annealed
     };
-    found::found(seen, &free, &floors, rung)
+    found::conclude_search(seen, &free, &floors, rung)
 }
 
 /// The goal as a price of time and tolls, for each frame.
-fn aims(space: &Space, judge: &dyn Judge, wanted: &Wanted) -> Vec<Aim> {
+fn aims_by_frame(space: &Space, judge: &dyn Judge, wanted: &Wanted) -> Vec<Aim> {
     let aim = |frame: &Frame| {
-        let time = wanted.goal.price_of_time(frame, wanted.samples, judge.rent(frame));
+        let time = wanted.goal.price_of_time(frame, wanted.samples, judge.rent_per_second(frame));
         let toll = |class: usize, placement: &Placement| {
-            let delay = judge.delay(frame, class, placement).get() * time;
+            let delay = judge.minimum_delay(frame, class, placement).get() * time;
             match wanted.goal {
-                Goal::Cheapest => delay + judge.toll(class, placement).get(),
+                Goal::Cheapest => delay + judge.placement_toll(class, placement).get(),
                 Goal::Fastest | Goal::Throughput => delay,
             }
         };
@@ -116,14 +117,14 @@ fn aims(space: &Space, judge: &dyn Judge, wanted: &Wanted) -> Vec<Aim> {
 
 /// The classes that are worth a thought, those that promise most first. A class that is waited for
 /// is worth one even where others wait for less elsewhere: it may make room for them.
-fn free(space: &Space, bounds: &Bounds, aim: &Aim) -> Vec<usize> {
+fn rank_free_classes(space: &Space, bounds: &Bounds, aim: &Aim) -> Vec<usize> {
     let look = |class: usize| {
-        let worth = |option: usize| bounds.worth(aim, class, option);
+        let worth = |option: usize| bounds.weighted_cost(aim, class, option);
         let best = (0..space.options[class].len()).map(worth).fold(f64::INFINITY, f64::min);
         let gain = worth(0) - best;
-        (gain, gain.max(aim.time * bounds.waiting(class, 0)), class)
+        (gain, gain.max(aim.time * bounds.waiting_seconds(class, 0)), class)
     };
-    let mut free: Vec<(f64, f64, usize)> = space.free().into_iter().map(look).collect();
+    let mut free: Vec<(f64, f64, usize)> = space.free_classes().into_iter().map(look).collect();
     free.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.total_cmp(&a.1)).then(a.2.cmp(&b.2)));
     let least = MATTERS * free.iter().map(|(_, weight, _)| weight).sum::<f64>();
     free.retain(|(_, weight, _)| *weight > least);
@@ -131,7 +132,7 @@ fn free(space: &Space, bounds: &Bounds, aim: &Aim) -> Vec<usize> {
 }
 
 /// The point with another placement of one class.
-fn with(point: &Point, class: usize, option: usize) -> Point {
+fn with_placement(point: &Point, class: usize, option: usize) -> Point {
     let mut other = point.clone();
     other.picks[class] = option as u8;
     other

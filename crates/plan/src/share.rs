@@ -21,10 +21,10 @@ pub(crate) trait Flows {
 
     /// What is left of the limits of a storage, 0 to 1, as it fills; and by how much less is left
     /// with each further stream.
-    fn contend(&mut self, storage: usize, fill: f64, streams: f64);
+    fn set_contention(&mut self, storage: usize, fill: f64, streams: f64);
 
     /// A flow begins that takes so many seconds when it is alone.
-    fn start(
+    fn start_flow(
         &mut self,
         now: f64,
         flow: u32,
@@ -35,11 +35,11 @@ pub(crate) trait Flows {
     );
 
     /// A flow ends before it is done.
-    fn stop(&mut self, now: f64, flow: u32, shapes: &Shapes);
+    fn stop_flow(&mut self, now: f64, flow: u32, shapes: &Shapes);
 
     /// When the first flow is done, if nothing starts or stops before; infinity: there is none.
-    fn next(&mut self, now: f64, shapes: &Shapes) -> f64;
+    fn next_completion(&mut self, now: f64, shapes: &Shapes) -> f64;
 
     /// Takes the flows out that are done by then, in an order that the same calls always give.
-    fn done(&mut self, now: f64, flows: &mut Vec<u32>, shapes: &Shapes);
+    fn take_completed(&mut self, now: f64, flows: &mut Vec<u32>, shapes: &Shapes);
 }

@@ -42,8 +42,12 @@ pub fn simulate(scene: &Scene<'_>, choice: &Choice, seed: u64) -> Result<Outcome
 ///
 /// # Errors
 /// As [`simulate`].
-pub fn judge(scene: &Scene<'_>, choice: &Choice, seed: u64) -> Result<Outcome, NotPossible> {
-    with::<Whole, _>(scene, choice, seed, &mut ())
+pub fn simulate_in_detail(
+    scene: &Scene<'_>,
+    choice: &Choice,
+    seed: u64,
+) -> Result<Outcome, NotPossible> {
+    simulate_with_engine::<Whole, _>(scene, choice, seed, &mut ())
 }
 
 /// As [`simulate`]; `watch` is told what happens.
@@ -56,18 +60,18 @@ pub fn simulate_watched(
     seed: u64,
     watch: &mut impl Watch,
 ) -> Result<Outcome, NotPossible> {
-    with::<Classes, _>(scene, choice, seed, watch)
+    simulate_with_engine::<Classes, _>(scene, choice, seed, watch)
 }
 
 /// Simulates with an engine.
-pub(crate) fn with<F: Flows, W: Watch>(
+pub(crate) fn simulate_with_engine<F: Flows, W: Watch>(
     scene: &Scene<'_>,
     choice: &Choice,
     seed: u64,
     watch: &mut W,
 ) -> Result<Outcome, NotPossible> {
-    let homes = scene.homes(choice)?;
-    let policy = Policy::named(choice.policy.0).ok_or_else(|| {
+    let homes = scene.resolve_class_homes(choice)?;
+    let policy = Policy::find_by_name(choice.policy.0).ok_or_else(|| {
         let known: Vec<&str> = POLICIES.iter().map(|policy| policy.name).collect();
         NotPossible(format!(
             "there is no policy {:?}; there are {}",
@@ -79,18 +83,18 @@ pub(crate) fn with<F: Flows, W: Watch>(
     if policy.admission == Admission::Pipeline {
         let alone = Choice {
             pipelines: 1,
-            policy: Policy::named("low-priority").map_or(choice.policy, Policy::id),
+            policy: Policy::find_by_name("low-priority").map_or(choice.policy, Policy::id),
             ..choice.clone()
         };
-        let alone = with::<Classes, ()>(scene, &alone, seed, &mut ())?;
+        let alone = simulate_with_engine::<Classes, ()>(scene, &alone, seed, &mut ())?;
         sim.reserve = scene
             .tiers
             .iter()
             .map(|row| alone.tiers.get(&row.id).map_or(0, |tier| tier.peak_bytes.get()))
             .collect();
     }
-    sim.run()?;
-    Ok(sim.outcome())
+    sim.run_event_loop()?;
+    Ok(sim.into_outcome())
 }
 
 /// A step as it is when its files are where the choice wants them.
@@ -127,47 +131,47 @@ struct Held {
 }
 
 impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
-    fn run(&mut self) -> Result<(), NotPossible> {
+    fn run_event_loop(&mut self) -> Result<(), NotPossible> {
         let mut arrived = 0;
         let mut done = Vec::new();
         loop {
-            while arrived < self.choice.pipelines && self.may_arrive(arrived) {
+            while arrived < self.choice.pipelines && self.may_admit_pipeline(arrived) {
                 self.admitted[arrived as usize] = true;
-                self.arrive(arrived)?;
+                self.admit_pipeline(arrived)?;
                 arrived += 1;
             }
-            self.start_all()?;
-            let mut next = self.flows.next(self.now, &self.shapes);
+            self.start_waiting_tasks()?;
+            let mut next = self.flows.next_completion(self.now, &self.shapes);
             // One that is due and not admitted waits for the end of another.
-            if arrived < self.choice.pipelines && self.arrival(arrived) > self.now {
-                next = next.min(self.arrival(arrived));
+            if arrived < self.choice.pipelines && self.arrival_time(arrived) > self.now {
+                next = next.min(self.arrival_time(arrived));
             }
-            next = next.min(self.spot.next()).min(self.drains.due());
+            next = next.min(self.spot.next_change_time()).min(self.drains.next_due_time());
             if next == f64::INFINITY || (self.undone == 0 && self.drains.is_idle()) {
                 break;
             }
             self.now = next.max(self.now);
-            self.flows.done(self.now, &mut done, &self.shapes);
+            self.flows.take_completed(self.now, &mut done, &self.shapes);
             for flow in done.drain(..) {
-                if !self.landed(flow)? {
-                    self.step_done(flow)?;
+                if !self.finish_write_back(flow)? {
+                    self.finish_step(flow)?;
                 }
             }
-            self.interrupt()?;
-            self.drain_due()?;
+            self.apply_interruptions()?;
+            self.start_due_write_backs()?;
         }
         if self.undone > 0 {
-            return Err(self.stuck());
+            return Err(self.explain_stuck_task());
         }
         Ok(())
     }
 
-    fn may_arrive(&self, pipeline: u32) -> bool {
-        let due = self.arrival(pipeline) <= self.now;
+    fn may_admit_pipeline(&self, pipeline: u32) -> bool {
+        let due = self.arrival_time(pipeline) <= self.now;
         due && (self.policy.admission != Admission::Pipeline || self.has_room_for_pipeline())
     }
 
-    fn arrival(&self, pipeline: u32) -> f64 {
+    fn arrival_time(&self, pipeline: u32) -> f64 {
         self.begin + f64::from(pipeline) * self.choice.stagger.get()
     }
 }

@@ -9,7 +9,7 @@ mod facts;
 mod frames;
 mod options;
 
-pub use facts::{ClassFacts, facts};
+pub use facts::{ClassFacts, class_facts};
 pub use frames::{Frame, Frames};
 
 use crate::Choice;
@@ -41,20 +41,23 @@ impl Space {
     /// All placements of all classes that may work on this site, with these frames.
     pub fn new(site: &Site, workload: &Workload, project: &TierId, frames: &Frames) -> Self {
         let mut left_out = Vec::new();
-        let frames = frames.all(site);
+        let frames = frames.all_combinations(site);
         let nodes = frames.iter().map(|frame| frame.nodes).max().unwrap_or(1);
-        let facts = facts(workload);
-        let tiers = options::tiers(site, project, &mut left_out);
+        let facts = class_facts(workload);
+        let tiers = options::target_tiers(site, project, &mut left_out);
         let pipelines = frames.iter().map(|frame| frame.pipelines).max().unwrap_or(1);
         let made: ByteCount = facts.iter().filter(|class| class.made).map(|c| c.bytes).sum();
         let made = ByteCount(made.get().saturating_mul(u64::from(pipelines)));
-        let options = facts.iter().map(|class| options::of(class, &tiers, nodes, made)).collect();
+        let options = facts
+            .iter()
+            .map(|class| options::placements_of_class(class, &tiers, nodes, made))
+            .collect();
         Self { project: project.clone(), options, frames, left_out }
     }
 
     /// Leaves out placements with which tasks would wait longer than in place; `waiting` says how
     /// long they do for a class with each of its placements.
-    pub fn without_longer_waits(&mut self, waiting: impl Fn(usize, usize) -> f64) {
+    pub fn drop_longer_waits(&mut self, waiting: impl Fn(usize, usize) -> f64) {
         /// Less is a matter of rounding.
         const SAME: f64 = 1e-9;
         for (class, options) in self.options.iter_mut().enumerate() {
@@ -68,26 +71,26 @@ impl Space {
     }
 
     /// Everything in place, in the first frame.
-    pub fn as_it_is(&self) -> Point {
+    pub fn all_in_place(&self) -> Point {
         Point { frame: 0, picks: vec![0; self.options.len()] }
     }
 
     /// Classes with more than one placement.
-    pub fn free(&self) -> Vec<usize> {
+    pub fn free_classes(&self) -> Vec<usize> {
         (0..self.options.len()).filter(|class| self.options[*class].len() > 1).collect()
     }
 
     /// The placement that a point has for a class.
-    pub fn placement(&self, point: &Point, class: usize) -> &Placement {
+    pub fn placement_at(&self, point: &Point, class: usize) -> &Placement {
         &self.options[class][usize::from(point.picks[class])]
     }
 
     /// The choice that a point means.
-    pub fn choice(&self, point: &Point) -> Choice {
+    pub fn choice_at(&self, point: &Point) -> Choice {
         let frame = &self.frames[point.frame];
         let classes = 0..self.options.len();
         Choice {
-            placements: classes.map(|class| self.placement(point, class).clone()).collect(),
+            placements: classes.map(|class| self.placement_at(point, class).clone()).collect(),
             project: self.project.clone(),
             pools: frame.pools.clone(),
             nodes: frame.nodes,
@@ -103,7 +106,8 @@ impl Space {
     /// Whether rules could say this: all packed files are on one tier.
     pub fn fits_together(&self, point: &Point) -> bool {
         let classes = 0..self.options.len();
-        let mut packed = classes.map(|class| self.placement(point, class)).filter_map(pack_of);
+        let mut packed =
+            classes.map(|class| self.placement_at(point, class)).filter_map(packed_tier);
         let first = packed.next();
         packed.all(|tier| Some(tier) == first)
     }
@@ -116,12 +120,12 @@ impl Space {
     }
 
     /// How many classes are not in place.
-    pub fn moved(&self, point: &Point) -> usize {
+    pub fn count_moved_classes(&self, point: &Point) -> usize {
         point.picks.iter().filter(|pick| **pick > 0).count()
     }
 }
 
-fn pack_of(placement: &Placement) -> Option<&TierId> {
+fn packed_tier(placement: &Placement) -> Option<&TierId> {
     match &placement.home {
         Home::Tier(tier) if placement.layout.is_packed() => Some(tier),
         _ => None,

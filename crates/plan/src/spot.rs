@@ -27,31 +27,31 @@ impl Interruptions {
         let spot = spot.filter(|spot| spot.per_hour > 0.0);
         let mut all = Self { spot, state: seed, nodes: Vec::new() };
         for node in 0..if spot.is_some() { nodes } else { 0 } {
-            let at = all.gap();
+            let at = all.draw_gap();
             all.nodes.push(Change { at, node, away: true });
         }
         all
     }
 
     /// When something happens next; infinity: never.
-    pub(crate) fn next(&self) -> f64 {
+    pub(crate) fn next_change_time(&self) -> f64 {
         self.nodes.iter().map(|change| change.at).fold(f64::INFINITY, f64::min)
     }
 
     /// What happens by then, if anything does.
-    pub(crate) fn due(&mut self, now: f64) -> Option<Change> {
+    pub(crate) fn take_due_change(&mut self, now: f64) -> Option<Change> {
         let place = self.nodes.iter().position(|change| change.at <= now)?;
         let change = self.nodes[place];
         let wait = match self.spot {
             Some(spot) if change.away => spot.replaced.get(),
-            _ => self.gap(),
+            _ => self.draw_gap(),
         };
         self.nodes[place] = Change { at: change.at + wait, away: !change.away, ..change };
         Some(change)
     }
 
     /// Seconds until the next interruption of a node, as long as chance has it.
-    fn gap(&mut self) -> f64 {
+    fn draw_gap(&mut self) -> f64 {
         let Some(spot) = self.spot else { return f64::INFINITY };
         // SplitMix64: any seed will do, and neighbours do not look alike.
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -60,13 +60,13 @@ impl Interruptions {
         bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         bits ^= bits >> 31;
         let share = ((bits >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
-        -ln(share) * 3600.0 / spot.per_hour
+        -portable_ln(share) * 3600.0 / spot.per_hour
     }
 }
 
 /// The natural logarithm from sums and products only: those of libraries differ in the last bit
 /// from machine to machine.
-fn ln(x: f64) -> f64 {
+fn portable_ln(x: f64) -> f64 {
     let exponent = ((x.to_bits() >> 52) & 0x7FF) as i64 - 1023;
     let fraction = f64::from_bits((x.to_bits() & ((1 << 52) - 1)) | (1023 << 52));
     // ln f = 2 (z + z^3 / 3 + z^5 / 5 + ...) with z = (f - 1) / (f + 1), at most a third.
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn logarithms_are_right() {
         for x in [1e-9, 0.1, 0.5, 0.9999, 1.0] {
-            assert!((ln(x) - f64::ln(x)).abs() < 1e-12, "{x}: {}", ln(x));
+            assert!((portable_ln(x) - f64::ln(x)).abs() < 1e-12, "{x}: {}", portable_ln(x));
         }
     }
 
@@ -97,9 +97,9 @@ mod tests {
         let spot = Spot { per_hour: 0.5, replaced: Seconds(60.0) };
         let mut all = Interruptions::new(Some(spot), 10, 7);
         let mut count = 0;
-        while all.next() < 3.6e6 {
-            let now = all.next();
-            count += u32::from(all.due(now).is_some_and(|change| change.away));
+        while all.next_change_time() < 3.6e6 {
+            let now = all.next_change_time();
+            count += u32::from(all.take_due_change(now).is_some_and(|change| change.away));
         }
         assert!((4700..5300).contains(&count), "{count} of about 5000 in 10 x 1000 h");
     }

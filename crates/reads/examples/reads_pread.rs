@@ -22,10 +22,10 @@ fn main() {
     let dir = PathBuf::from(words.next().expect("an archive"));
     let archive = Archive::open(Box::new(Directory::new(&dir))).expect("an archive");
     let archive = Arc::new(archive);
-    let faces = archive.faces(None).expect("faces");
+    let faces = archive.exported_files(None).expect("faces");
     let wanted = words.next();
     let face = match &wanted {
-        Some(name) => archive.face(name).expect("faces").expect("no such face"),
+        Some(name) => archive.find_exported_file(name).expect("faces").expect("no such face"),
         None => faces[0].clone(),
     };
     let mut told = format!("{}: {} bytes\n", face.name, face.len);

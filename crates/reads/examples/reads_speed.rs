@@ -11,7 +11,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use forebay_reads::{Archive, Directory, Form, Layout, Packing, Profile, View, pack};
+use forebay_reads::{Archive, Directory, Form, Layout, Packing, Profile, View, pack_files};
 
 /// Seconds of CPU that this process took, to a hundredth.
 fn cpu_s() -> f64 {
@@ -36,7 +36,7 @@ fn seconds(mut work: impl FnMut()) -> f64 {
 
 fn main() {
     let mut words = std::env::args().skip(1).peekable();
-    let profile = words.peek().and_then(|word| Profile::find(word));
+    let profile = words.peek().and_then(|word| Profile::find_by_name(word));
     let profile = profile.inspect(|_| drop(words.next())).unwrap_or_default();
     let threads = words.next().and_then(|n| n.parse().ok()).expect("threads, then files");
     let dir = tempfile::tempdir().expect("a directory");
@@ -59,7 +59,7 @@ fn main() {
     let packing = Packing { inputs, interleaved: false, names, threads, profile, layout, writer };
     let packed_s = seconds(|| {
         let _ = std::fs::remove_dir_all(&out);
-        pack(&packing, &out, |_| ()).expect("packed");
+        pack_files(&packing, &out, |_| ()).expect("packed");
     });
     let archive = Archive::open(Box::new(Directory::new(&out))).expect("an archive");
     let manifest = archive.manifest();
@@ -67,15 +67,15 @@ fn main() {
     let size: u64 = manifest.objects.iter().map(|(_, len)| *len).sum();
     let mut null = std::fs::File::create("/dev/null").expect("there");
     let read_s = seconds(|| {
-        for mate in 0..manifest.shape.mates() {
-            archive.write(View::Mate(mate), Form::Fastq, threads, &mut null).expect("read");
+        for mate in 0..manifest.shape.mate_count() {
+            archive.write_view(View::Mate(mate), Form::Fastq, threads, &mut null).expect("read");
         }
     });
     let mb = text as f64 / 1e6;
     let mut told =
         format!("{text} bytes of text, {size} in the archive ({:.4})\n", size as f64 / text as f64);
     told += &format!("pack {:.0} MB/CPU-s, read {:.0} MB/CPU-s\n", mb / packed_s, mb / read_s);
-    for total in archive.totals().expect("an index") {
+    for total in archive.column_totals().expect("an index") {
         let bits = total.bytes as f64 * 8.0 / total.raw_bytes.max(1) as f64;
         let (column, codec) = (total.column.name(), total.codec);
         told += &format!("  {column:<20} {codec:<10} {:>11} {bits:>7.3} bits\n", total.bytes);

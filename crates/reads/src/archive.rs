@@ -13,10 +13,10 @@ use crate::group::{self, Lent, Mate};
 use crate::hash::hash;
 use crate::index::{self, GroupAt};
 use crate::manifest::{INDEX, INDEX_MAGIC, MANIFEST, MANIFEST_MAX, Manifest, Stripe};
-use crate::objects::{Objects, Part, taken};
+use crate::objects::{Objects, Part, read_with_retry};
 pub(crate) use asked::Asked;
-use fetch::{fetch, parts};
-pub(crate) use lite::refusal as no_lite;
+use fetch::{fetch_chunks, merge_adjacent_chunks};
+pub(crate) use lite::no_lite_error as no_lite;
 use turns::Turns;
 
 /// An archive that is open.
@@ -41,12 +41,13 @@ impl Archive {
     /// There is none (this is no archive, or one that was never finished), it is damaged, or a
     /// newer Forebay wrote it.
     pub fn open(objects: Box<dyn Objects>) -> Result<Archive> {
-        let len = objects.len(MANIFEST)?;
+        let len = objects.object_size(MANIFEST)?;
         if len > MANIFEST_MAX {
             return Err(Error::damaged(format!("{MANIFEST}: {len} bytes are too many")));
         }
         let all = Part { name: MANIFEST, offset: 0, len: len as usize };
-        let manifest = taken(&*objects, &[all], |bytes| Manifest::of_bytes(&bytes.concat()))?;
+        let manifest =
+            read_with_retry(&*objects, &[all], |bytes| Manifest::from_bytes(&bytes.concat()))?;
         let mut pages = Vec::with_capacity(manifest.stripes.len());
         let (mut at, mut first) = (INDEX_MAGIC.len() as u64, 0_usize);
         for stripe in &manifest.stripes {
@@ -59,21 +60,21 @@ impl Archive {
 
     /// The same archive, whose objects are read from elsewhere from now on.
     #[must_use]
-    pub fn over(self, objects: Box<dyn Objects>) -> Archive {
+    pub fn with_objects(self, objects: Box<dyn Objects>) -> Archive {
         Archive { objects, ..self }
     }
 
     /// Decodes so many groups at a time at most, for callers that have many threads wait for objects.
     #[must_use]
-    pub fn at_a_time(self, groups: usize) -> Archive {
-        Archive { decoding: Turns::of(groups), ..self }
+    pub fn with_decode_limit(self, groups: usize) -> Archive {
+        Archive { decoding: Turns::with_limit(groups), ..self }
     }
 
     /// Without qualities: each is `?` (30) from now on, and those of reads that have columns are not
     /// fetched. What lies in objects of its own need not be there any more. Text that has no records
     /// of four lines is an error of whoever wants it.
     #[must_use]
-    pub fn lite(self) -> Archive {
+    pub fn into_lite(self) -> Archive {
         Archive { lite: true, ..self }
     }
 
@@ -88,7 +89,7 @@ impl Archive {
     }
 
     /// The objects that have something of what is read, with their lengths.
-    pub fn needed(&self) -> impl Iterator<Item = &(String, u64)> {
+    pub fn needed_objects(&self) -> impl Iterator<Item = &(String, u64)> {
         let families = if self.lite { 0..2 } else { 0..3 };
         let stripes = &self.manifest.stripes;
         let of_stripe = |stripe: &Stripe| stripe.families[families.clone()].to_vec();
@@ -105,12 +106,12 @@ impl Archive {
     }
 
     /// The stripe that has a group.
-    pub(crate) fn stripe_of(&self, group: usize) -> Option<usize> {
+    pub(crate) fn stripe_of_group(&self, group: usize) -> Option<usize> {
         self.pages.partition_point(|(_, first)| *first <= group).checked_sub(1)
     }
 
     /// The groups of a stripe.
-    pub(crate) fn groups(&self, stripe: usize) -> Result<Vec<GroupAt>> {
+    pub(crate) fn read_stripe_groups(&self, stripe: usize) -> Result<Vec<GroupAt>> {
         let (offset, first) = self.pages[stripe];
         let told = &self.manifest.stripes[stripe];
         let place = || {
@@ -118,70 +119,72 @@ impl Archive {
             format!("{INDEX}, bytes {offset} to {end} (page of stripe {stripe})")
         };
         let part = Part { name: INDEX, offset, len: told.page_len };
-        let page = taken(&*self.objects, &[part], |bytes| {
+        let page = read_with_retry(&*self.objects, &[part], |bytes| {
             let page = bytes.concat();
             let is_right = hash(&page) == told.page_hash;
             let wrong = || Error::damaged(format!("{}: {CHECKSUM}", place()));
             is_right.then_some(page).ok_or_else(wrong)
         })?;
-        let groups = index::groups(&page, told, self.manifest.shape.mates(), first);
-        groups.map_err(|error| error.at(place()))
+        let groups = index::parse_page(&page, told, self.manifest.shape.mate_count(), first);
+        groups.map_err(|error| error.with_context(place()))
     }
 
     /// Says that these mates of some groups are going to be decoded, the first ones first.
-    pub(crate) fn soon(&self, groups: &[GroupAt], asked: Asked) {
-        let asked = self.asked(asked);
-        let of_one = |group| parts(self, &asked.of(group).1).0;
+    pub(crate) fn prefetch_groups(&self, groups: &[GroupAt], asked: Asked) {
+        let asked = self.apply_lite(asked);
+        let of_one = |group| merge_adjacent_chunks(self, &asked.required_chunks(group).1).0;
         let parts: Vec<Part<'_>> = groups.iter().flat_map(of_one).collect();
-        self.objects.soon(&parts);
+        self.objects.prefetch_parts(&parts);
     }
 
     /// Whether a group has no reads and nothing that is missed without them ([`group::is_blank`]).
-    pub(crate) fn is_blank(&self, at: &GroupAt) -> Result<bool> {
+    pub(crate) fn is_blank_group(&self, at: &GroupAt) -> Result<bool> {
         if at.spots > 0 {
             return Ok(false);
         }
-        let as_is = Asked::all([true, at.mates.len() == 2]);
-        let texts = self.decoded(at, as_is)?;
-        Ok(texts.iter().flatten().all(|text| group::is_blank(text)))
+        let as_is = Asked::all_columns([true, at.mates.len() == 2]);
+        let texts = self.fetch_and_decode(at, as_is)?;
+        Ok(texts.iter().flatten().all(|text| group::is_blank_text(text)))
     }
 
-    fn asked(&self, asked: Asked) -> Asked {
+    fn apply_lite(&self, asked: Asked) -> Asked {
         Asked { qualities: asked.qualities && !self.lite, ..asked }
     }
 
     /// Decodes what is wanted of a group.
-    pub(crate) fn texts(&self, group: &GroupAt, asked: Asked) -> Result<Texts> {
-        let mut texts = self.decoded(group, self.asked(asked))?;
+    pub(crate) fn read_texts(&self, group: &GroupAt, asked: Asked) -> Result<Texts> {
+        let mut texts = self.fetch_and_decode(group, self.apply_lite(asked))?;
         if self.lite {
             let mates = texts.iter_mut().zip(&group.mates).filter(|(_, at)| at.is_text());
             for text in mates.filter_map(|(text, _)| text.as_mut()) {
-                lite::hide(text, group.spots).ok_or_else(|| lite::refusal(group.number))?;
+                lite::mask_qualities(text, group.spots)
+                    .ok_or_else(|| lite::no_lite_error(group.number))?;
             }
         }
         Ok(texts)
     }
 
-    fn decoded(&self, group: &GroupAt, asked: Asked) -> Result<Texts> {
-        let (leans, needed) = asked.of(group);
-        let mut fetched = fetch(self, group, &needed)?.into_iter();
-        let _turn = self.decoding.take();
+    fn fetch_and_decode(&self, group: &GroupAt, asked: Asked) -> Result<Texts> {
+        let (leans, needed) = asked.required_chunks(group);
+        let mut fetched = fetch_chunks(self, group, &needed)?.into_iter();
+        let _turn = self.decoding.acquire_turn();
         let mut texts = Texts::default();
         let mut first = Lent::default();
         for (nth, at) in group.mates.iter().enumerate() {
-            let place =
-                |error: Error| error.at(format!("group {}, mate {}", group.number, nth + 1));
+            let place = |error: Error| {
+                error.with_context(format!("group {}, mate {}", group.number, nth + 1))
+            };
             let count = needed.iter().filter(|(mate, _)| *mate == nth).count();
             let chunks = fetched.by_ref().take(count).collect();
             let mut mate = Mate { text_len: at.text_len, style: at.style, rule: at.rule, chunks };
             let leans = if nth == 0 { &leans[..] } else { &[] };
             if asked.mates[nth] {
-                asked.fill(&mut mate, group, nth).map_err(place)?;
+                asked.fill_missing_columns(&mut mate, group, nth).map_err(place)?;
                 let (text, lent) =
-                    group::decode(&mate, group.spots, &first, leans).map_err(place)?;
+                    group::decode_mate(&mate, group.spots, &first, leans).map_err(place)?;
                 (texts[nth], first) = (Some(text), lent);
             } else if count > 0 {
-                first = group::lend(&mate, group.spots, leans).map_err(place)?;
+                first = group::lend_columns(&mate, group.spots, leans).map_err(place)?;
             }
         }
         Ok(texts)

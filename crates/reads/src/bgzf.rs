@@ -18,14 +18,14 @@ pub(crate) const END: [u8; 28] = [
 ];
 
 /// Bytes of a text of `text` bytes.
-pub(crate) fn len(text: u64) -> u64 {
+pub(crate) fn encoded_len(text: u64) -> u64 {
     let blocks = text.div_ceil(TEXT as u64);
     text.saturating_add(blocks * (HEAD + TAIL) as u64).saturating_add(END.len() as u64)
 }
 
 /// Fills `out` with what stands from `offset` on, and says how many bytes there were. `read` reads
 /// the text, which has `text` bytes.
-pub(crate) fn read(
+pub(crate) fn read_encoded(
     text: u64,
     offset: u64,
     out: &mut [u8],
@@ -42,11 +42,11 @@ pub(crate) fn read(
             let len = (text - start).min(TEXT as u64) as usize;
             // The last block may be shorter: what stands behind it is the end.
             if within < HEAD + len + TAIL {
-                done += block(start, len, within, out, &read)?;
+                done += fill_block(start, len, within, out, &read)?;
                 continue;
             }
         }
-        let end = at.saturating_sub(self::len(text) - END.len() as u64) as usize;
+        let end = at.saturating_sub(self::encoded_len(text) - END.len() as u64) as usize;
         let rest = END.get(end..).unwrap_or_default();
         let took = rest.len().min(out.len());
         out[..took].copy_from_slice(&rest[..took]);
@@ -56,7 +56,7 @@ pub(crate) fn read(
 }
 
 /// A block, or what of it from `within` on has room.
-fn block(
+fn fill_block(
     start: u64,
     len: usize,
     within: usize,
@@ -66,14 +66,14 @@ fn block(
     let end = (within + out.len()).min(HEAD + len + TAIL);
     let out = &mut out[..end - within];
     let mut parts = Parts { out, at: within };
-    parts.put(0, &head(len));
+    parts.copy_overlap(0, &block_header(len));
     if end > HEAD + len {
         // The checksum is of all of the block.
         let mut text = vec![0; len];
         read(start, &mut text)?;
-        parts.put(HEAD, &text);
-        parts.put(HEAD + len, &crc32fast::hash(&text).to_le_bytes());
-        parts.put(HEAD + len + 4, &(len as u32).to_le_bytes());
+        parts.copy_overlap(HEAD, &text);
+        parts.copy_overlap(HEAD + len, &crc32fast::hash(&text).to_le_bytes());
+        parts.copy_overlap(HEAD + len + 4, &(len as u32).to_le_bytes());
     } else if end > HEAD {
         let skipped = HEAD.saturating_sub(within);
         let first = within.max(HEAD) - HEAD;
@@ -82,7 +82,7 @@ fn block(
     Ok(end - within)
 }
 
-fn head(len: usize) -> [u8; HEAD] {
+fn block_header(len: usize) -> [u8; HEAD] {
     let mut head = [0; HEAD];
     head[..18].copy_from_slice(&END[..18]);
     head[16..18].copy_from_slice(&((HEAD + len + TAIL - 1) as u16).to_le_bytes());
@@ -101,7 +101,7 @@ struct Parts<'a> {
 
 impl Parts<'_> {
     /// Puts what stands at `place` of the block, as far as there is room for it.
-    fn put(&mut self, place: usize, bytes: &[u8]) {
+    fn copy_overlap(&mut self, place: usize, bytes: &[u8]) {
         let from = place.max(self.at);
         let to = (place + bytes.len()).min(self.at + self.out.len());
         if from < to {
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     fn whole(text: &[u8]) -> Vec<u8> {
-        part(text, 0, len(text.len() as u64) as usize + 9)
+        part(text, 0, encoded_len(text.len() as u64) as usize + 9)
     }
 
     fn part(text: &[u8], offset: u64, len: usize) -> Vec<u8> {
@@ -128,7 +128,7 @@ mod tests {
             out.copy_from_slice(&text[at as usize..at as usize + out.len()]);
             Ok(())
         };
-        let got = read(text.len() as u64, offset, &mut out, source).expect("read");
+        let got = read_encoded(text.len() as u64, offset, &mut out, source).expect("read");
         out.truncate(got);
         out
     }
@@ -138,7 +138,7 @@ mod tests {
         for len in [0, 1, TEXT - 1, TEXT, TEXT + 1, 3 * TEXT, 3 * TEXT + 1234] {
             let text: Vec<u8> = (0..len).map(|at| (at * at % 251) as u8).collect();
             let packed = whole(&text);
-            assert_eq!(packed.len() as u64, super::len(len as u64));
+            assert_eq!(packed.len() as u64, super::encoded_len(len as u64));
             let mut again = Vec::new();
             let mut reader = flate2::read::MultiGzDecoder::new(&packed[..]);
             reader.read_to_end(&mut again).expect("gzip");

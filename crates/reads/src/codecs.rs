@@ -47,9 +47,9 @@ pub(crate) const CODECS: &[&Codec] = &[
     &bases::BEHIND,
 ];
 
-pub(crate) use bases::{LETTER, NOT_A_BASE, packed};
+pub(crate) use bases::{LETTER, NOT_A_BASE, expand_packed_bits};
 pub(crate) use same::SAME;
-pub(crate) use zstandard::{compress, expand};
+pub(crate) use zstandard::{compress, decompress};
 
 /// Candidates of a column. The first line in which one can do it counts; of several in a line the
 /// smallest result. A quick one is decoded as its codec is.
@@ -66,17 +66,21 @@ pub(crate) const FOR_QUALITIES_QUICK: Candidates =
     &[&[&same::CODEC], &[&qualities::QUICK], &[&zstandard::CODEC], &[&plain::CODEC]];
 pub(crate) const FOR_NAMES: Candidates = &[&[&names::CODEC, &zstandard::CODEC], &[&plain::CODEC]];
 
-fn find(id: u8) -> Option<&'static Codec> {
+fn find_codec(id: u8) -> Option<&'static Codec> {
     CODECS.iter().find(|codec| codec.id == id).copied()
 }
 
 /// The name of a codec, for people.
-pub(crate) fn name(id: u8) -> &'static str {
-    find(id).map_or("unknown", |codec| codec.name)
+pub(crate) fn codec_name(id: u8) -> &'static str {
+    find_codec(id).map_or("unknown", |codec| codec.name)
 }
 
 /// What the best candidate makes of `raw`, with its number.
-pub(crate) fn encode(raw: &[u8], shape: &Shape<'_>, candidates: Candidates) -> (u8, Vec<u8>) {
+pub(crate) fn encode_column(
+    raw: &[u8],
+    shape: &Shape<'_>,
+    candidates: Candidates,
+) -> (u8, Vec<u8>) {
     let by = |codec: &&Codec| (codec.encode)(raw, shape).map(|bytes| (codec.id, bytes));
     let line =
         |codecs: &&[&Codec]| codecs.iter().filter_map(by).min_by_key(|(_, bytes)| bytes.len());
@@ -84,10 +88,10 @@ pub(crate) fn encode(raw: &[u8], shape: &Shape<'_>, candidates: Candidates) -> (
 }
 
 /// Undoes [`encode`]. `raw_len` was checked by who asks.
-pub(crate) fn decode(id: u8, bytes: &[u8], shape: &Shape<'_>) -> Result<Vec<u8>> {
-    let codec = find(id).ok_or_else(|| Error::damaged(format!("there is no codec {id}")))?;
+pub(crate) fn decode_column(id: u8, bytes: &[u8], shape: &Shape<'_>) -> Result<Vec<u8>> {
+    let codec = find_codec(id).ok_or_else(|| Error::damaged(format!("there is no codec {id}")))?;
     let (raw, raw_len) = ((codec.decode)(bytes, shape), shape.raw_len);
-    let raw = raw.map_err(|error| error.at(codec.name))?;
+    let raw = raw.map_err(|error| error.with_context(codec.name))?;
     match raw.len() == raw_len {
         true => Ok(raw),
         false => Err(Error::damaged(format!("{} bytes, {raw_len} were promised", raw.len()))),

@@ -5,7 +5,7 @@ mod sides;
 use memchr::memchr;
 
 use crate::error::{Error, Result};
-pub(crate) use sides::{exceptions, mend, put_lengths, take_lengths};
+pub(crate) use sides::{apply_exceptions, decode_lengths, encode_exceptions, encode_lengths};
 
 /// Lines end in CR LF.
 pub(crate) const CRLF: u8 = 1;
@@ -29,7 +29,7 @@ pub(crate) struct Columns {
 impl Columns {
     /// Takes a text apart, whose records end at `ends`. None if it has no such columns: it is
     /// kept as it is then.
-    pub(crate) fn of(text: &[u8], ends: &[u32]) -> Option<Columns> {
+    pub(crate) fn from_records(text: &[u8], ends: &[u32]) -> Option<Columns> {
         let mut columns = Columns::default();
         let letters = text.len() / 2;
         columns.bases.reserve(letters);
@@ -37,18 +37,18 @@ impl Columns {
         let mut start = 0;
         for (nth, end) in ends.iter().enumerate() {
             let record = text.get(start..*end as usize)?;
-            let lines = four(record)?;
+            let lines = split_lines(record)?;
             if nth == 0 {
-                columns.style = style(&lines);
+                columns.style = record_style(&lines);
             }
             let last = nth + 1 == ends.len();
-            columns.push(lines, last)?;
+            columns.push_record(lines, last)?;
             start = *end as usize;
         }
         (start == text.len() && !ends.is_empty()).then_some(columns)
     }
 
-    fn push(&mut self, lines: [&[u8]; 4], last: bool) -> Option<()> {
+    fn push_record(&mut self, lines: [&[u8]; 4], last: bool) -> Option<()> {
         let open = last && !lines[3].ends_with(b"\n");
         self.style |= if open { OPEN } else { 0 };
         let end = line_end(self.style);
@@ -69,7 +69,7 @@ impl Columns {
     }
 
     /// The text again; it has `text_len` bytes or these are not its columns.
-    pub(crate) fn text(&self, text_len: usize) -> Result<Vec<u8>> {
+    pub(crate) fn to_text(&self, text_len: usize) -> Result<Vec<u8>> {
         let end = line_end(self.style);
         let twice = self.style & NAME_TWICE != 0;
         // Counted first, so that nothing is allocated that was not announced.
@@ -114,14 +114,14 @@ fn line_end(style: u8) -> &'static [u8] {
     if style & CRLF == 0 { b"\n" } else { b"\r\n" }
 }
 
-fn style(lines: &[&[u8]; 4]) -> u8 {
+fn record_style(lines: &[&[u8]; 4]) -> u8 {
     let crlf = lines[0].ends_with(b"\r\n");
     let bare = lines[2] == b"+\n" || lines[2] == b"+\r\n";
     (if crlf { CRLF } else { 0 }) | (if bare { 0 } else { NAME_TWICE })
 }
 
 /// The four lines of a record, with their ends.
-fn four(record: &[u8]) -> Option<[&[u8]; 4]> {
+fn split_lines(record: &[u8]) -> Option<[&[u8]; 4]> {
     let mut rest = record;
     let mut lines = [&[][..]; 4];
     for line in &mut lines[..3] {

@@ -49,13 +49,13 @@ impl Error {
     }
 
     /// The same, with the place before it.
-    pub(crate) fn at(mut self, place: impl fmt::Display) -> Error {
+    pub(crate) fn with_context(mut self, place: impl fmt::Display) -> Error {
         self.message = format!("{place}: {}", self.message);
         self
     }
 
     /// The same, with more words behind it.
-    pub(crate) fn further(mut self, words: impl fmt::Display) -> Error {
+    pub(crate) fn with_suffix(mut self, words: impl fmt::Display) -> Error {
         self.message = format!("{}{words}", self.message);
         self
     }

@@ -24,12 +24,12 @@ use std::sync::{Arc, Mutex};
 use crate::error::{Error, Kind, Result};
 use crate::hash::hash;
 use crate::objects::Objects;
-use crate::shown::{Cache, Face, Lane, Reader, both, distinct};
+use crate::shown::{Cache, Face, Lane, Reader, check_distinct_names, plain_and_bgzf};
 use crate::wire::Wire;
 use blobs::{Blobs, END};
 use bytes::Bytes;
 pub use kinds::is_original;
-use kinds::{find, of_head};
+use kinds::{find_kind, kind_from_head};
 use table::Part;
 
 /// Text of a group, as far as that is up to us: as in archives.
@@ -75,29 +75,29 @@ pub struct Existing {
 /// # Errors
 /// With the file: [`Kind::Input`] if it is damaged or cut off, [`Kind::Request`] if it is of no kind
 /// or in no order that can be shown; what `objects` give; `out` refuses.
-pub fn index(
+pub fn build_index(
     objects: &Arc<dyn Objects>,
     originals: &[Original],
     threads: usize,
     out: &mut dyn Write,
     mut progress: impl FnMut(u64) + Send,
 ) -> Result<Vec<Indexed>> {
-    let mut blobs = Blobs::begin(out)?;
+    let mut blobs = Blobs::begin_index(out)?;
     let (mut parts, mut before) = (Vec::new(), 0);
     for original in originals {
-        let at = |error: Error| error.at(&original.name);
-        let bytes = Bytes::of(objects, &original.name)?;
-        let kind = of_head(&bytes.head().map_err(at)?).map_err(at)?;
+        let at = |error: Error| error.with_context(&original.name);
+        let bytes = Bytes::open_object(objects, &original.name)?;
+        let kind = kind_from_head(&bytes.read_head().map_err(at)?).map_err(at)?;
         let progress: &mut (dyn FnMut(u64) + Send) = &mut |text| progress(before + text);
         let (names, groups) = (kind.index)(&bytes, threads, &mut blobs, progress).map_err(at)?;
         let (original, size) = (original.clone(), bytes.size());
         let part = Part::new(original, kind.id, size, names, groups);
-        before += part.texts().map(|(_, len)| len).sum::<u64>();
+        before += part.named_texts().map(|(_, len)| len).sum::<u64>();
         parts.push(part);
     }
-    faces(&parts)?;
-    blobs.end(&parts)?;
-    Ok(parts.iter().map(Part::indexed).collect())
+    list_exported_files(&parts)?;
+    blobs.finish_index(&parts)?;
+    Ok(parts.iter().map(Part::to_indexed).collect())
 }
 
 impl Existing {
@@ -107,13 +107,13 @@ impl Existing {
     /// [`Kind::Damaged`] or [`Kind::Unknown`] for the index, [`Kind::Changed`] for a file that has
     /// another size than it had; what the objects give.
     pub fn open(objects: Arc<dyn Objects>, name: &str) -> Result<Existing> {
-        let at = |error: Error| error.at(name);
-        let table = table(&*objects, name).map_err(at)?;
+        let at = |error: Error| error.with_context(name);
+        let table = read_table(&*objects, name).map_err(at)?;
         let mut wire = Wire::new(&table);
-        let parts = Part::all(&mut wire).map_err(at)?;
+        let parts = Part::read_all(&mut wire).map_err(at)?;
         for part in &parts {
-            find(part.kind).map_err(at)?;
-            let size = objects.len(&part.original.name)?;
+            find_kind(part.kind).map_err(at)?;
+            let size = objects.object_size(&part.original.name)?;
             if size != part.size {
                 let (name, was) = (&part.original.name, part.size);
                 let words = format!("{name} has {size} bytes, it had {was} when it was read");
@@ -121,7 +121,7 @@ impl Existing {
             }
         }
         let of = |(nth, part): (usize, &Part)| {
-            (0..part.texts().count()).map(move |text| (nth, text)).collect::<Vec<_>>()
+            (0..part.named_texts().count()).map(move |text| (nth, text)).collect::<Vec<_>>()
         };
         let files = parts.iter().enumerate().flat_map(of).collect();
         let (index, beside) = (name.to_owned(), Mutex::default());
@@ -129,42 +129,42 @@ impl Existing {
     }
 
     /// The files as they were.
-    pub fn indexed(&self) -> impl Iterator<Item = Indexed> {
-        self.parts.iter().map(Part::indexed)
+    pub fn indexed_files(&self) -> impl Iterator<Item = Indexed> {
+        self.parts.iter().map(Part::to_indexed)
     }
 
     /// What is shown: each text, and the same as BGZF, with the number of the file that it is of.
     ///
     /// # Errors
     /// [`Kind::Request`] if two would have one name.
-    pub fn faces(&self) -> Result<Vec<(usize, Face)>> {
-        faces(&self.parts)
+    pub fn exported_files(&self) -> Result<Vec<(usize, Face)>> {
+        list_exported_files(&self.parts)
     }
 
     /// Reads them, with a cache and its threads that others may share.
     #[must_use]
-    pub fn reader(self, cache: Arc<Cache>) -> Reader {
-        Reader::of(Arc::new(self), cache)
+    pub fn into_reader(self, cache: Arc<Cache>) -> Reader {
+        Reader::for_source(Arc::new(self), cache)
     }
 }
 
-fn faces(parts: &[Part]) -> Result<Vec<(usize, Face)>> {
+fn list_exported_files(parts: &[Part]) -> Result<Vec<(usize, Face)>> {
     let (mut all, mut file) = (Vec::new(), 0);
     for (nth, part) in parts.iter().enumerate() {
-        for (text, (name, _)) in part.texts().enumerate() {
+        for (text, (name, _)) in part.named_texts().enumerate() {
             let lens: Vec<u64> = part.groups.iter().map(|group| group.lens[text].into()).collect();
-            let both = both(name.to_owned(), Lane::whole(file, &lens));
+            let both = plain_and_bgzf(name.to_owned(), Lane::for_whole_file(file, &lens));
             all.extend(both.into_iter().map(|face| (nth, face)));
             file += 1;
         }
     }
-    distinct(all.iter().map(|(_, face)| face.name.as_str())).map_err(|error| {
+    check_distinct_names(all.iter().map(|(_, face)| face.name.as_str())).map_err(|error| {
         let mut seen = BTreeMap::new();
         let twice = all.iter().find_map(|(nth, face)| Some((seen.insert(&face.name, nth)?, nth)));
         let name = |nth: &usize| parts[*nth].original.name.as_str();
         match twice {
             Some((one, other)) => {
-                error.further(format_args!(", {} and {}", name(one), name(other)))
+                error.with_suffix(format_args!(", {} and {}", name(one), name(other)))
             }
             None => error,
         }
@@ -173,13 +173,13 @@ fn faces(parts: &[Part]) -> Result<Vec<(usize, Face)>> {
 }
 
 /// Bytes of the table of an index, which are those that were written.
-fn table(objects: &dyn Objects, name: &str) -> Result<Vec<u8>> {
-    let end = objects.len(name)?.checked_sub(END as u64);
+fn read_table(objects: &dyn Objects, name: &str) -> Result<Vec<u8>> {
+    let end = objects.object_size(name)?.checked_sub(END as u64);
     let end = end.ok_or_else(|| Error::damaged("it is no index of reads"))?;
-    let (len, told) = blobs::end(&objects.read(name, end, END)?)?;
+    let (len, told) = blobs::parse_trailer(&objects.read_range(name, end, END)?)?;
     let start = end.checked_sub(len).ok_or_else(|| Error::damaged("it is shorter than it was"))?;
     let len = usize::try_from(len).map_err(|_| Error::damaged("a table of no length"))?;
-    let table = objects.read(name, start, len)?;
+    let table = objects.read_range(name, start, len)?;
     match hash(&table) == told {
         true => Ok(table),
         false => Err(Error::damaged("its table is damaged")),

@@ -12,7 +12,7 @@ mod sample;
 mod whole;
 
 #[cfg(test)]
-pub(crate) use sample::{archive, data, pair};
+pub(crate) use sample::{encode_sample_pair, group_data, seal_archive};
 
 /// Something that reads.
 #[derive(Debug)]

@@ -7,13 +7,15 @@ mod lent;
 use memchr::memchr;
 
 use crate::codecs::{self, Candidates, FOR_TEXT, Shape};
-use crate::columns::{Columns, exceptions, mend, put_lengths, take_lengths};
+use crate::columns::{
+    Columns, apply_exceptions, decode_lengths, encode_exceptions, encode_lengths,
+};
 use crate::error::{Error, Result};
 use crate::mates::Rule;
 use crate::profile::Profile;
 pub use column::{COLUMNS, Column};
 use lent::lent_bases;
-pub(crate) use lent::{Lent, leans, lend};
+pub(crate) use lent::{Lent, lend_columns, required_of_first};
 
 /// Bytes of one mate's text in a group at most, whatever an archive says.
 pub const TEXT_MAX: usize = 20 << 20;
@@ -50,7 +52,7 @@ pub(crate) struct Records {
 
 /// Whether a text has nothing in it that anybody would miss: blank lines, or the byte order mark in
 /// front of a file. In the midst of reads it is passed over.
-pub(crate) fn is_blank(text: &[u8]) -> bool {
+pub(crate) fn is_blank_text(text: &[u8]) -> bool {
     let lines = text.strip_prefix(BOM).unwrap_or(text);
     lines.iter().all(|byte| matches!(byte, b'\r' | b'\n'))
 }
@@ -69,24 +71,24 @@ pub(crate) fn split_record(text: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 /// Encodes a mate; `first` has nothing in it if this is the first one.
-pub(crate) fn encode(records: &Records, first: &Lent, profile: Profile) -> (Mate, Lent) {
-    if let Some(columns) = Columns::of(&records.text, &records.ends) {
-        let mate = of_columns(&columns, records.text.len(), first, profile);
-        let again = decode(&mate, columns.lengths.len(), first, &[Column::Bases]);
+pub(crate) fn encode_mate(records: &Records, first: &Lent, profile: Profile) -> (Mate, Lent) {
+    if let Some(columns) = Columns::from_records(&records.text, &records.ends) {
+        let mate = encode_columns(&columns, records.text.len(), first, profile);
+        let again = decode_mate(&mate, columns.lengths.len(), first, &[Column::Bases]);
         if let Some((_, lent)) = again.ok().filter(|(text, _)| *text == records.text) {
             return (mate, lent);
         }
     }
-    let chunks = vec![chunk(Column::Text, &records.text, &[], FOR_TEXT)];
+    let chunks = vec![encode_chunk(Column::Text, &records.text, &[], FOR_TEXT)];
     let mate = Mate { text_len: records.text.len(), style: 0, rule: Rule::Own as u8, chunks };
     (mate, Lent::default())
 }
 
-fn chunk(column: Column, raw: &[u8], lengths: &[u32], candidates: Candidates) -> Chunk {
-    chunk_behind(column, raw, lengths, candidates, None)
+fn encode_chunk(column: Column, raw: &[u8], lengths: &[u32], candidates: Candidates) -> Chunk {
+    encode_chunk_after(column, raw, lengths, candidates, None)
 }
 
-fn chunk_behind(
+fn encode_chunk_after(
     column: Column,
     raw: &[u8],
     lengths: &[u32],
@@ -94,34 +96,41 @@ fn chunk_behind(
     first: Option<&[u8]>,
 ) -> Chunk {
     let shape = Shape { lengths, raw_len: raw.len(), first };
-    let (codec, bytes) = codecs::encode(raw, &shape, candidates);
+    let (codec, bytes) = codecs::encode_column(raw, &shape, candidates);
     Chunk { column, codec, raw_len: raw.len(), bytes }
 }
 
-fn of_columns(columns: &Columns, text_len: usize, first: &Lent, profile: Profile) -> Mate {
+fn encode_columns(columns: &Columns, text_len: usize, first: &Lent, profile: Profile) -> Mate {
     let lengths = &columns.lengths;
-    let mut chunks = vec![chunk(Column::Lengths, &put_lengths(lengths), &[], FOR_TEXT)];
-    let odd = exceptions(&columns.bases);
+    let mut chunks = vec![encode_chunk(Column::Lengths, &encode_lengths(lengths), &[], FOR_TEXT)];
+    let odd = encode_exceptions(&columns.bases);
     // Text that is mostly no bases (proteins, say) is better off as text.
     if odd.len() > columns.bases.len() / 4 {
-        chunks.push(chunk(Column::Bases, &columns.bases, lengths, FOR_TEXT));
+        chunks.push(encode_chunk(Column::Bases, &columns.bases, lengths, FOR_TEXT));
     } else {
         let behind = first.bases.as_deref();
-        chunks.push(chunk_behind(Column::Bases, &columns.bases, lengths, profile.bases, behind));
+        chunks.push(encode_chunk_after(
+            Column::Bases,
+            &columns.bases,
+            lengths,
+            profile.bases,
+            behind,
+        ));
         if !odd.is_empty() {
-            chunks.push(chunk(Column::Exceptions, &odd, &[], FOR_TEXT));
+            chunks.push(encode_chunk(Column::Exceptions, &odd, &[], FOR_TEXT));
         }
     }
-    let rule = first.names.as_ref().map_or(Rule::Own, |first| Rule::of(first, &columns.names));
+    let rule =
+        first.names.as_ref().map_or(Rule::Own, |first| Rule::for_names(first, &columns.names));
     if rule == Rule::Own {
-        chunks.push(chunk(Column::Names, &columns.names, lengths, profile.names));
+        chunks.push(encode_chunk(Column::Names, &columns.names, lengths, profile.names));
     }
-    chunks.push(chunk(Column::Qualities, &columns.qualities, lengths, profile.qualities));
+    chunks.push(encode_chunk(Column::Qualities, &columns.qualities, lengths, profile.qualities));
     Mate { text_len, style: columns.style, rule: rule as u8, chunks }
 }
 
 /// Decodes a mate of `spots` reads to its text, and what a second one `leans` on.
-pub(crate) fn decode(
+pub(crate) fn decode_mate(
     mate: &Mate,
     spots: usize,
     first: &Lent,
@@ -131,7 +140,7 @@ pub(crate) fn decode(
     if text_len > TEXT_MAX || mate.chunks.iter().any(|c| c.raw_len > text_len.max(16)) {
         return Err(Error::damaged("a column is longer than it can be"));
     }
-    if let Some(text) = raw(mate, Column::Text, &[])? {
+    if let Some(text) = optional_column(mate, Column::Text, &[])? {
         let same = text.len() == text_len;
         return same
             .then_some((text, Lent::default()))
@@ -141,49 +150,50 @@ pub(crate) fn decode(
     if spots > text_len / 6 + 1 {
         return Err(Error::damaged("more reads than there is text"));
     }
-    let lengths = needed(mate, Column::Lengths, &[])?;
-    let lengths = take_lengths(&lengths, spots, text_len / 2)?;
+    let lengths = required_column(mate, Column::Lengths, &[])?;
+    let lengths = decode_lengths(&lengths, spots, text_len / 2)?;
     let behind = first.bases.as_deref();
-    let mut bases = needed_behind(mate, Column::Bases, &lengths, behind)?;
-    if let Some(odd) = raw(mate, Column::Exceptions, &[])? {
-        mend(&mut bases, &odd)?;
+    let mut bases = required_column_after(mate, Column::Bases, &lengths, behind)?;
+    if let Some(odd) = optional_column(mate, Column::Exceptions, &[])? {
+        apply_exceptions(&mut bases, &odd)?;
     }
-    let qualities = needed(mate, Column::Qualities, &lengths)?;
+    let qualities = required_column(mate, Column::Qualities, &lengths)?;
     let letters: usize = lengths.iter().map(|len| *len as usize).sum();
     if bases.len() != letters || qualities.len() != letters {
         return Err(Error::damaged("bases, qualities and lengths differ"));
     }
-    let rule = Rule::find(mate.rule).ok_or_else(|| Error::damaged("no such rule of names"))?;
+    let rule =
+        Rule::find_by_id(mate.rule).ok_or_else(|| Error::damaged("no such rule of names"))?;
     let names = match (rule, &first.names) {
-        (Rule::Own, _) => needed(mate, Column::Names, &lengths)?,
-        (rule, Some(first)) => rule.apply(first),
+        (Rule::Own, _) => required_column(mate, Column::Names, &lengths)?,
+        (rule, Some(first)) => rule.apply_to_names(first),
         (_, None) => return Err(Error::damaged("names of the first mate are missing")),
     };
     let columns = Columns { style: mate.style, lengths, bases, qualities, names };
     let lent = Lent { bases: lent_bases(mate, spots, leans)?, names: None };
-    Ok((columns.text(text_len)?, Lent { names: Some(columns.names), ..lent }))
+    Ok((columns.to_text(text_len)?, Lent { names: Some(columns.names), ..lent }))
 }
 
-fn needed(mate: &Mate, column: Column, lengths: &[u32]) -> Result<Vec<u8>> {
-    needed_behind(mate, column, lengths, None)
+fn required_column(mate: &Mate, column: Column, lengths: &[u32]) -> Result<Vec<u8>> {
+    required_column_after(mate, column, lengths, None)
 }
 
-fn needed_behind(
+fn required_column_after(
     mate: &Mate,
     column: Column,
     lengths: &[u32],
     first: Option<&[u8]>,
 ) -> Result<Vec<u8>> {
     let missing = || Error::damaged(format!("no {}", column.name()));
-    raw_behind(mate, column, lengths, first)?.ok_or_else(missing)
+    optional_column_after(mate, column, lengths, first)?.ok_or_else(missing)
 }
 
 /// A column as it was.
-fn raw(mate: &Mate, column: Column, lengths: &[u32]) -> Result<Option<Vec<u8>>> {
-    raw_behind(mate, column, lengths, None)
+fn optional_column(mate: &Mate, column: Column, lengths: &[u32]) -> Result<Option<Vec<u8>>> {
+    optional_column_after(mate, column, lengths, None)
 }
 
-fn raw_behind(
+fn optional_column_after(
     mate: &Mate,
     column: Column,
     lengths: &[u32],
@@ -193,6 +203,6 @@ fn raw_behind(
         return Ok(None);
     };
     let shape = Shape { lengths, raw_len: chunk.raw_len, first };
-    let raw = codecs::decode(chunk.codec, &chunk.bytes, &shape);
-    raw.map(Some).map_err(|error| error.at(column.name()))
+    let raw = codecs::decode_column(chunk.codec, &chunk.bytes, &shape);
+    raw.map(Some).map_err(|error| error.with_context(column.name()))
 }

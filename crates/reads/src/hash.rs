@@ -32,13 +32,13 @@ pub(crate) struct Digesting {
 }
 
 impl Digesting {
-    pub(crate) fn add(&mut self, bytes: &[u8]) {
+    pub(crate) fn add_bytes(&mut self, bytes: &[u8]) {
         self.bytes += bytes.len() as u64;
         self.md5.update(bytes);
         self.sha256.update(bytes);
     }
 
-    pub(crate) fn end(self) -> Digests {
+    pub(crate) fn into_digests(self) -> Digests {
         Digests {
             bytes: self.bytes,
             md5: self.md5.finalize().into(),
@@ -49,6 +49,6 @@ impl Digesting {
 
 /// Digits as md5sum(1) writes them.
 #[must_use]
-pub fn hex(bytes: &[u8]) -> String {
+pub fn to_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

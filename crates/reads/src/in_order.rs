@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 ///
 /// `jobs` runs in a thread of its own; it ends with None, and its errors are its own to keep as
 /// jobs. The first error of `take` ends everything.
-pub(crate) fn in_order<J: Send, R: Send, E>(
+pub(crate) fn run_in_order<J: Send, R: Send, E>(
     threads: usize,
     mut jobs: impl FnMut() -> Option<J> + Send,
     work: impl Fn(J) -> R + Sync,
@@ -66,7 +66,7 @@ mod tests {
                 got.push(n);
                 Ok(())
             };
-            in_order(threads, || numbers.next(), slow, take).expect("nobody fails");
+            run_in_order(threads, || numbers.next(), slow, take).expect("nobody fails");
             assert_eq!(got, (0..500).map(|n| n * n).collect::<Vec<u64>>());
         }
     }
@@ -78,7 +78,7 @@ mod tests {
             given += 1;
             Some(given)
         };
-        let end = in_order(3, jobs, |n| n, |n| if n == 5 { Err("five") } else { Ok(()) });
+        let end = run_in_order(3, jobs, |n| n, |n| if n == 5 { Err("five") } else { Ok(()) });
         assert_eq!(end, Err("five"));
         assert!(given < 30, "{given} jobs were begun");
     }

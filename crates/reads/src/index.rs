@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::group::{COLUMNS, Column, Mate, TEXT_MAX};
 use crate::hash::{Hash, hash};
 use crate::manifest::Stripe;
-use crate::wire::{Wire, put};
+use crate::wire::{Wire, append_varint};
 
 /// A chunk where it lies.
 #[derive(Clone, Debug)]
@@ -47,22 +47,22 @@ pub(crate) struct GroupAt {
 }
 
 /// Appends a group to a page.
-pub(crate) fn put_group(page: &mut Vec<u8>, spots: usize, mates: &[Mate]) {
-    put(page, spots as u64);
+pub(crate) fn append_group(page: &mut Vec<u8>, spots: usize, mates: &[Mate]) {
+    append_varint(page, spots as u64);
     for mate in mates {
-        put(page, mate.text_len as u64);
+        append_varint(page, mate.text_len as u64);
         page.extend([mate.style, mate.rule, mate.chunks.len() as u8]);
         for chunk in &mate.chunks {
             page.extend([chunk.column as u8, chunk.codec]);
-            put(page, chunk.raw_len as u64);
-            put(page, chunk.bytes.len() as u64);
+            append_varint(page, chunk.raw_len as u64);
+            append_varint(page, chunk.bytes.len() as u64);
             page.extend(hash(&chunk.bytes));
         }
     }
 }
 
 /// Reads the page of a stripe, whose first group has number `first`.
-pub(crate) fn groups(
+pub(crate) fn parse_page(
     page: &[u8],
     stripe: &Stripe,
     mates: usize,
@@ -72,8 +72,8 @@ pub(crate) fn groups(
     let mut at: Vec<u64> = stripe.families.iter().map(|family| family.offset).collect();
     let mut groups = Vec::new();
     while !wire.is_empty() {
-        let spots = wire.at_most(TEXT_MAX)?;
-        let mates = (0..mates).map(|_| take_mate(&mut wire, stripe, &mut at));
+        let spots = wire.read_bounded_varint(TEXT_MAX)?;
+        let mates = (0..mates).map(|_| read_mate(&mut wire, stripe, &mut at));
         let mates = mates.collect::<Result<Vec<MateAt>>>()?;
         groups.push(GroupAt { number: first + groups.len(), spots, mates });
     }
@@ -84,21 +84,29 @@ pub(crate) fn groups(
     }
 }
 
-fn take_mate(wire: &mut Wire<'_>, stripe: &Stripe, at: &mut [u64]) -> Result<MateAt> {
-    let text_len = wire.at_most(TEXT_MAX)?;
-    let [style, rule, count] = wire.array()?;
+fn read_mate(wire: &mut Wire<'_>, stripe: &Stripe, at: &mut [u64]) -> Result<MateAt> {
+    let text_len = wire.read_bounded_varint(TEXT_MAX)?;
+    let [style, rule, count] = wire.read_array()?;
     let mut chunks = Vec::new();
     for _ in 0..count {
-        let [column, codec] = wire.array()?;
+        let [column, codec] = wire.read_array()?;
         let column = COLUMNS.into_iter().find(|known| *known as u8 == column);
         let column = column.ok_or_else(|| Error::damaged("a column that there is not"))?;
-        let raw_len = wire.at_most(TEXT_MAX)?;
+        let raw_len = wire.read_bounded_varint(TEXT_MAX)?;
         // Encoded bytes are never more than raw ones and some framing.
-        let len = wire.at_most(TEXT_MAX + (1 << 16))?;
+        let len = wire.read_bounded_varint(TEXT_MAX + (1 << 16))?;
         let family = column.family();
         let (object, offset) = (stripe.families[family].object, at[family]);
         at[family] = offset.saturating_add(len as u64);
-        chunks.push(ChunkAt { column, codec, raw_len, object, offset, len, hash: wire.array()? });
+        chunks.push(ChunkAt {
+            column,
+            codec,
+            raw_len,
+            object,
+            offset,
+            len,
+            hash: wire.read_array()?,
+        });
     }
     Ok(MateAt { text_len, style, rule, chunks })
 }

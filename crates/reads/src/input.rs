@@ -13,7 +13,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use crate::error::{Error, Kind, Result};
 use crate::hash::{Digesting, Digests};
 pub use source::{Looks, Source};
-use unpack::unpack;
+use unpack::unpack_to;
 
 /// Pieces of text that wait.
 const PIECES: usize = 8;
@@ -52,7 +52,7 @@ pub(crate) enum More {
 
 /// The files of one mate, as people write them: `a.fq` or, where no file is called so, `a.fq,b.fq`.
 #[must_use]
-pub fn lanes(path: &Path) -> Vec<PathBuf> {
+pub fn split_lanes(path: &Path) -> Vec<PathBuf> {
     let parts = path.as_os_str().as_bytes().split(|byte| *byte == b',');
     let parts = parts.map(|part| PathBuf::from(OsStr::from_bytes(part)));
     if path.symlink_metadata().is_ok() { vec![path.to_owned()] } else { parts.collect() }
@@ -60,13 +60,13 @@ pub fn lanes(path: &Path) -> Vec<PathBuf> {
 
 /// How they are written again, as archives keep where a file was packed from.
 #[must_use]
-pub fn source_of(lanes: &[PathBuf]) -> String {
+pub fn join_lanes(lanes: &[PathBuf]) -> String {
     lanes.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(",")
 }
 
 impl Input {
     /// Opens files that follow each other; `-` is standard input.
-    pub(crate) fn open(lanes: &[PathBuf]) -> Result<Input> {
+    pub(crate) fn open_lanes(lanes: &[PathBuf]) -> Result<Input> {
         let sources = lanes.iter().map(|path| Source::open(path));
         Ok(Input::new(sources.collect::<Result<Vec<Source>>>()?))
     }
@@ -74,22 +74,22 @@ impl Input {
     /// Begins to read.
     pub(crate) fn new(sources: Vec<Source>) -> Input {
         let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
-        let (mut feed, input) = Input::fed(names.join(","), true);
+        let (mut feed, input) = Input::with_feed(names.join(","), true);
         std::thread::spawn(move || {
-            let end = all(sources, |piece| feed.piece(piece));
-            feed.end(end);
+            let end = unpack_all(sources, |piece| feed.send_piece(piece));
+            feed.finish_feed(end);
         });
         input
     }
 
     /// An input of what is given to its feed.
-    pub(crate) fn fed(name: String, lined: bool) -> (Feed, Input) {
+    pub(crate) fn with_feed(name: String, lined: bool) -> (Feed, Input) {
         let (give, pieces) = sync_channel(PIECES);
         (Feed { give, sum: Digesting::default() }, Input { name, lined, pieces })
     }
 
     /// Appends what comes next.
-    pub(crate) fn more(&self, text: &mut Vec<u8>) -> Result<More> {
+    pub(crate) fn read_more(&self, text: &mut Vec<u8>) -> Result<More> {
         match self.pieces.recv() {
             Ok(Piece::Bytes(bytes)) => {
                 text.extend_from_slice(&bytes);
@@ -105,29 +105,29 @@ impl Input {
 
 impl Feed {
     /// Gives some text: whether more is wanted.
-    pub(crate) fn bytes(&mut self, bytes: Vec<u8>) -> bool {
-        self.piece(Piece::Bytes(bytes))
+    pub(crate) fn send_bytes(&mut self, bytes: Vec<u8>) -> bool {
+        self.send_piece(Piece::Bytes(bytes))
     }
 
-    fn piece(&mut self, piece: Piece) -> bool {
+    fn send_piece(&mut self, piece: Piece) -> bool {
         if let Piece::Bytes(bytes) = &piece {
-            self.sum.add(bytes);
+            self.sum.add_bytes(bytes);
         }
         self.give.send(piece).is_ok()
     }
 
     /// That was all, or it failed.
-    pub(crate) fn end(self, end: Result<()>) {
+    pub(crate) fn finish_feed(self, end: Result<()>) {
         // Whoever wanted this may be gone.
         let _ = self.give.send(match end {
-            Ok(()) => Piece::End(self.sum.end()),
+            Ok(()) => Piece::End(self.sum.into_digests()),
             Err(error) => Piece::Failed(error),
         });
     }
 }
 
 /// Gives all texts to `to`, until that wants no more.
-fn all(sources: Vec<Source>, mut to: impl FnMut(Piece) -> bool) -> Result<()> {
+fn unpack_all(sources: Vec<Source>, mut to: impl FnMut(Piece) -> bool) -> Result<()> {
     let mut open: Option<String> = None;
     for Source { name, read } in sources {
         if let Some(before) = open {
@@ -136,11 +136,11 @@ fn all(sources: Vec<Source>, mut to: impl FnMut(Piece) -> bool) -> Result<()> {
         }
         let mut last = b'\n';
         let wanted = to(Piece::File(name.clone()))
-            && unpack(read, |bytes| {
+            && unpack_to(read, |bytes| {
                 last = bytes.last().copied().unwrap_or(last);
                 to(Piece::Bytes(bytes))
             })
-            .map_err(|error| error.at(&name))?;
+            .map_err(|error| error.with_context(&name))?;
         if !wanted {
             return Ok(());
         }

@@ -29,12 +29,12 @@ pub(crate) const PREFIXES: [&str; 2] = ["data", "qualities"];
 impl Layout {
     /// The one of that name.
     #[must_use]
-    pub fn find(name: &str) -> Option<Layout> {
+    pub fn find_by_name(name: &str) -> Option<Layout> {
         LAYOUTS.iter().find(|layout| layout.name == name).copied()
     }
 
     /// Which of [`PREFIXES`] a family's objects have.
-    pub(crate) fn kind(self, family: usize) -> usize {
+    pub(crate) fn prefix_index(self, family: usize) -> usize {
         usize::from(self.apart && family == 2)
     }
 }
@@ -52,7 +52,7 @@ impl fmt::Debug for Layout {
 }
 
 /// `data-00000.fbr`: nobody else's file is taken for ours.
-pub(crate) fn is_data(name: &str) -> bool {
+pub(crate) fn is_data_object(name: &str) -> bool {
     let number = PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix)?.strip_prefix('-'));
     let number = number.and_then(|rest| rest.strip_suffix(".fbr"));
     number.is_some_and(|n| n.len() >= 5 && n.bytes().all(|byte| byte.is_ascii_digit()))

@@ -42,14 +42,14 @@ mod write;
 
 pub use archive::Archive;
 pub use error::{Error, Kind, Result};
-pub use existing::{Existing, Indexed, Original, index, is_original};
+pub use existing::{Existing, Indexed, Original, build_index, is_original};
 pub use group::{COLUMNS, Column, TEXT_MAX};
-pub use hash::{Digests, hex};
-pub use input::{Looks, Source, lanes, source_of};
+pub use hash::{Digests, to_hex};
+pub use input::{Looks, Source, join_lanes, split_lanes};
 pub use layout::{LAYOUTS, Layout};
 pub use manifest::{Family, INDEX, MANIFEST, Manifest, Shape, Shown, Stripe};
 pub use objects::{Directory, Memory, Objects, Part};
-pub use pack::{Packed, Packing, pack, pack_source, pack_spots};
+pub use pack::{Packed, Packing, pack_files, pack_source, pack_spots};
 pub use profile::{GROUP_TEXT, PROFILES, Profile};
 pub use shown::{Cache, Face, Reader, SHARDS_MAX};
 pub use spots::Spots;

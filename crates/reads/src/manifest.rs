@@ -5,7 +5,7 @@ mod parse;
 
 use crate::error::Result;
 use crate::hash::{Digests, Hash, hash};
-use crate::wire::{Wire, put, put_bytes};
+use crate::wire::{Wire, append_prefixed_bytes, append_varint};
 
 /// The object that makes a directory an archive.
 pub const MANIFEST: &str = "manifest.fbr";
@@ -34,13 +34,13 @@ pub enum Shape {
 impl Shape {
     /// Mates of a spot.
     #[must_use]
-    pub fn mates(self) -> usize {
+    pub fn mate_count(self) -> usize {
         if self == Shape::Single { 1 } else { 2 }
     }
 
     /// Files that the archive shows.
     #[must_use]
-    pub fn files(self) -> usize {
+    pub fn file_count(self) -> usize {
         if self == Shape::Paired { 2 } else { 1 }
     }
 }
@@ -102,31 +102,31 @@ impl Manifest {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut out = MANIFEST_MAGIC.to_vec();
         out.push(self.shape as u8);
-        put_bytes(&mut out, self.writer.as_bytes());
+        append_prefixed_bytes(&mut out, self.writer.as_bytes());
         for file in &self.files {
-            put_bytes(&mut out, file.name.as_bytes());
-            put_bytes(&mut out, file.source.as_bytes());
-            put(&mut out, file.digests.bytes);
+            append_prefixed_bytes(&mut out, file.name.as_bytes());
+            append_prefixed_bytes(&mut out, file.source.as_bytes());
+            append_varint(&mut out, file.digests.bytes);
             out.extend(file.digests.md5);
             out.extend(file.digests.sha256);
         }
-        put(&mut out, self.as_text_bytes);
-        put(&mut out, self.objects.len() as u64);
+        append_varint(&mut out, self.as_text_bytes);
+        append_varint(&mut out, self.objects.len() as u64);
         for (name, len) in &self.objects {
-            put_bytes(&mut out, name.as_bytes());
-            put(&mut out, *len);
+            append_prefixed_bytes(&mut out, name.as_bytes());
+            append_varint(&mut out, *len);
         }
-        put(&mut out, self.stripes.len() as u64);
+        append_varint(&mut out, self.stripes.len() as u64);
         for stripe in &self.stripes {
-            put(&mut out, stripe.page_len as u64);
+            append_varint(&mut out, stripe.page_len as u64);
             out.extend(stripe.page_hash);
-            put(&mut out, stripe.groups as u64);
-            put(&mut out, stripe.spots);
-            stripe.texts.iter().for_each(|len| put(&mut out, *len));
+            append_varint(&mut out, stripe.groups as u64);
+            append_varint(&mut out, stripe.spots);
+            stripe.texts.iter().for_each(|len| append_varint(&mut out, *len));
             for family in &stripe.families {
-                put(&mut out, family.object as u64);
-                put(&mut out, family.offset);
-                put(&mut out, family.len);
+                append_varint(&mut out, family.object as u64);
+                append_varint(&mut out, family.offset);
+                append_varint(&mut out, family.len);
             }
         }
         let hash = hash(&out);
@@ -134,14 +134,15 @@ impl Manifest {
         out
     }
 
-    pub(crate) fn of_bytes(bytes: &[u8]) -> Result<Manifest> {
-        let parsed = parse::sealed(bytes).and_then(|body| parse::take(&mut Wire::new(body)));
-        parsed.map_err(|error| error.at(MANIFEST))
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Manifest> {
+        let parsed =
+            parse::verify_seal(bytes).and_then(|body| parse::read_manifest(&mut Wire::new(body)));
+        parsed.map_err(|error| error.with_context(MANIFEST))
     }
 
     /// Reads of each mate.
     #[must_use]
-    pub fn spots(&self) -> u64 {
+    pub fn spot_count(&self) -> u64 {
         self.stripes.iter().fold(0, |sum, stripe| sum.saturating_add(stripe.spots))
     }
 }

@@ -22,12 +22,12 @@ pub(crate) const RULES: [Rule; 5] =
     [Rule::Same, Rule::Last, Rule::BehindSpace, Rule::BeforeSpace, Rule::Own];
 
 impl Rule {
-    pub(crate) fn find(id: u8) -> Option<Rule> {
+    pub(crate) fn find_by_id(id: u8) -> Option<Rule> {
         RULES.into_iter().find(|rule| *rule as u8 == id)
     }
 
     /// Where in a name the digit stands.
-    fn place(self, name: &[u8]) -> Option<usize> {
+    fn digit_place(self, name: &[u8]) -> Option<usize> {
         match self {
             Rule::Own | Rule::Same => None,
             Rule::Last => name.len().checked_sub(1),
@@ -37,14 +37,14 @@ impl Rule {
     }
 
     /// Names of the second mate, from those of the first.
-    pub(crate) fn apply(self, first: &[u8]) -> Vec<u8> {
+    pub(crate) fn apply_to_names(self, first: &[u8]) -> Vec<u8> {
         let mut names = first.to_vec();
         if self == Rule::Same {
             return names;
         }
         let mut start = 0;
         for end in memchr_iter(b'\n', first) {
-            if let Some(place) = self.place(&first[start..end]).map(|place| start + place)
+            if let Some(place) = self.digit_place(&first[start..end]).map(|place| start + place)
                 && place < end
                 && names[place] == b'1'
             {
@@ -56,9 +56,10 @@ impl Rule {
     }
 
     /// The rule that makes the second names of the first.
-    pub(crate) fn of(first: &[u8], second: &[u8]) -> Rule {
+    pub(crate) fn for_names(first: &[u8], second: &[u8]) -> Rule {
         let fits = |rule: &Rule| {
-            *rule == Rule::Own || first.len() == second.len() && rule.apply(first) == second
+            *rule == Rule::Own
+                || first.len() == second.len() && rule.apply_to_names(first) == second
         };
         RULES.into_iter().find(fits).unwrap_or(Rule::Own)
     }
@@ -81,9 +82,9 @@ mod tests {
             ("", "", Rule::Same),
         ];
         for (first, second, rule) in cases {
-            let found = Rule::of(first.as_bytes(), second.as_bytes());
+            let found = Rule::for_names(first.as_bytes(), second.as_bytes());
             assert_eq!(found, rule, "{first:?} {second:?}");
-            assert_eq!(Rule::find(found as u8), Some(found));
+            assert_eq!(Rule::find_by_id(found as u8), Some(found));
         }
     }
 }

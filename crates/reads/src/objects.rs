@@ -26,30 +26,30 @@ pub trait Objects: Send + Sync + std::fmt::Debug {
     ///
     /// # Errors
     /// There is none, or it can't be looked at.
-    fn len(&self, name: &str) -> Result<u64>;
+    fn object_size(&self, name: &str) -> Result<u64>;
 
     /// Exactly `len` bytes of an object.
     ///
     /// # Errors
     /// [`Kind::Damaged`] if it is shorter or missing, [`Kind::Io`] if the storage refuses.
-    fn read(&self, name: &str, offset: u64, len: usize) -> Result<Vec<u8>>;
+    fn read_range(&self, name: &str, offset: u64, len: usize) -> Result<Vec<u8>>;
 
     /// Some parts, in their order: what is needed for one group, three of each mate at most. Where
     /// a question takes long, ask for all at a time.
     ///
     /// # Errors
     /// As [`Objects::read`].
-    fn read_many(&self, parts: &[Part<'_>]) -> Result<Vec<Vec<u8>>> {
-        parts.iter().map(|part| self.read(part.name, part.offset, part.len)).collect()
+    fn read_parts(&self, parts: &[Part<'_>]) -> Result<Vec<Vec<u8>>> {
+        parts.iter().map(|part| self.read_range(part.name, part.offset, part.len)).collect()
     }
 
     /// Parts that are most likely asked for soon, those wanted first in front. Where a question
     /// takes long, begin to fetch them.
-    fn soon(&self, _parts: &[Part<'_>]) {}
+    fn prefetch_parts(&self, _parts: &[Part<'_>]) {}
 
     /// These parts are not what was written: whether asking again may help. On their way bytes
     /// change by chance; where they lie they stay wrong.
-    fn look_again(&self, _parts: &[Part<'_>]) -> bool {
+    fn can_retry_damaged(&self, _parts: &[Part<'_>]) -> bool {
         false
     }
 }
@@ -59,19 +59,19 @@ const LOOKS: usize = 4;
 
 /// What `take` makes of parts of objects. Where it finds them damaged they are asked for again, if
 /// that may help.
-pub(crate) fn taken<R>(
+pub(crate) fn read_with_retry<R>(
     objects: &dyn Objects,
     parts: &[Part<'_>],
     take: impl Fn(Vec<Vec<u8>>) -> Result<R>,
 ) -> Result<R> {
     for _ in 1..LOOKS {
-        let taken = take(objects.read_many(parts)?);
+        let taken = take(objects.read_parts(parts)?);
         let is_wrong = taken.as_ref().is_err_and(|error| error.kind == Kind::Damaged);
-        if !is_wrong || !objects.look_again(parts) {
+        if !is_wrong || !objects.can_retry_damaged(parts) {
             return taken;
         }
     }
-    take(objects.read_many(parts)?)
+    take(objects.read_parts(parts)?)
 }
 
 /// Objects in memory.
@@ -82,23 +82,23 @@ pub struct Memory(
 );
 
 impl Objects for Memory {
-    fn len(&self, name: &str) -> Result<u64> {
-        self.0.get(name).map(|bytes| bytes.len() as u64).ok_or_else(|| missing(name))
+    fn object_size(&self, name: &str) -> Result<u64> {
+        self.0.get(name).map(|bytes| bytes.len() as u64).ok_or_else(|| missing_object_error(name))
     }
 
-    fn read(&self, name: &str, offset: u64, len: usize) -> Result<Vec<u8>> {
-        let bytes = self.0.get(name).ok_or_else(|| missing(name))?;
+    fn read_range(&self, name: &str, offset: u64, len: usize) -> Result<Vec<u8>> {
+        let bytes = self.0.get(name).ok_or_else(|| missing_object_error(name))?;
         let start = usize::try_from(offset).unwrap_or(usize::MAX);
         let range = start..start.saturating_add(len);
-        Ok(bytes.get(range).ok_or_else(|| short(name, offset, len))?.to_vec())
+        Ok(bytes.get(range).ok_or_else(|| short_object_error(name, offset, len))?.to_vec())
     }
 }
 
-fn missing(name: &str) -> Error {
+fn missing_object_error(name: &str) -> Error {
     Error::new(Kind::Damaged, format!("{name} is missing"))
 }
 
-fn short(name: &str, offset: u64, len: usize) -> Error {
+fn short_object_error(name: &str, offset: u64, len: usize) -> Error {
     let end = offset.saturating_add(len as u64);
     Error::new(Kind::Damaged, format!("{name} ends before byte {end}"))
 }

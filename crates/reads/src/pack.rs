@@ -9,8 +9,8 @@ use crate::cut::{self, Cut};
 use crate::error::{Error, Kind, Result};
 use crate::group::{self, Lent, Mate};
 use crate::hash::Digests;
-use crate::in_order::in_order;
-use crate::input::{Input, Source, source_of};
+use crate::in_order::run_in_order;
+use crate::input::{Input, Source, join_lanes};
 use crate::layout::Layout;
 use crate::manifest::{Manifest, Shape, Shown};
 use crate::profile::Profile;
@@ -18,7 +18,7 @@ use crate::spots::Spots;
 use crate::unlike::Unlike;
 use crate::window::Window;
 use crate::write::Writer;
-use names::shown_names;
+use names::exported_file_names;
 
 /// What to pack, and how.
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ pub struct Packed {
 }
 
 impl Packing {
-    fn shape(&self) -> Result<Shape> {
+    fn input_shape(&self) -> Result<Shape> {
         match (self.inputs.len(), self.interleaved) {
             (1, false) => Ok(Shape::Single),
             (1, true) => Ok(Shape::Interleaved),
@@ -74,9 +74,9 @@ impl Packing {
 /// # Errors
 /// [`Kind::Input`] with file and line where the input can't be packed as was asked;
 /// [`Kind::Request`] where the directory has something in it; [`Kind::Io`].
-pub fn pack(packing: &Packing, dir: &Path, progress: impl FnMut(u64)) -> Result<Packed> {
-    let shape = packing.shape()?;
-    let inputs = packing.inputs.iter().map(|lanes| Input::open(lanes));
+pub fn pack_files(packing: &Packing, dir: &Path, progress: impl FnMut(u64)) -> Result<Packed> {
+    let shape = packing.input_shape()?;
+    let inputs = packing.inputs.iter().map(|lanes| Input::open_lanes(lanes));
     pack_inputs(packing, shape, inputs.collect::<Result<_>>()?, dir, progress)
 }
 
@@ -90,7 +90,7 @@ pub fn pack_source(
     dir: &Path,
     progress: impl FnMut(u64),
 ) -> Result<Packed> {
-    pack_inputs(packing, packing.shape()?, vec![Input::new(vec![source])], dir, progress)
+    pack_inputs(packing, packing.input_shape()?, vec![Input::new(vec![source])], dir, progress)
 }
 
 /// Packs reads of which mates come one behind the other. `inputs` of the packing says where they
@@ -105,7 +105,7 @@ pub fn pack_spots(
     progress: impl FnMut(u64),
 ) -> Result<Packed> {
     let shape = spots.shape();
-    let (inputs, left_out) = spots.start();
+    let (inputs, left_out) = spots.into_inputs();
     let packed = pack_inputs(packing, shape, inputs, dir, progress)?;
     Ok(Packed { left_out: left_out.load(Relaxed), ..packed })
 }
@@ -118,40 +118,42 @@ fn pack_inputs(
     mut progress: impl FnMut(u64),
 ) -> Result<Packed> {
     let mut windows: Vec<Window> = inputs.into_iter().map(Window::new).collect();
-    let names = shown_names(packing, shape)?;
+    let names = exported_file_names(packing, shape)?;
     let full = packing.profile.group_text;
     let mut writer = Writer::create(dir, shape, packing.layout, full)?;
     let (mut done, mut as_text_bytes, mut unlike) = (0, 0, Unlike::default());
     let mut ended = false;
     let cuts = || {
-        let cut = if ended { Ok(None) } else { cut::next(shape, &mut windows, full) };
+        let cut = if ended { Ok(None) } else { cut::next_group(shape, &mut windows, full) };
         ended = !matches!(cut, Ok(Some(_)));
         cut.transpose()
     };
-    in_order(
+    run_in_order(
         packing.threads,
         cuts,
-        |cut| cut.map(|cut| (Unlike::of(&cut.mates), encode(cut, packing.profile))),
+        |cut| {
+            cut.map(|cut| (Unlike::find_in_group(&cut.mates), encode_group(cut, packing.profile)))
+        },
         |encoded| {
             let (others, (spots, mates)) = encoded?;
-            unlike.add(others, spots);
+            unlike.add_group(others, spots);
             for mate in &mates {
                 done += mate.text_len as u64;
                 let as_text = mate.chunks.iter().any(|chunk| chunk.column == group::Column::Text);
                 as_text_bytes += if as_text { mate.text_len as u64 } else { 0 };
             }
-            writer.group(spots, mates)?;
+            writer.add_group(spots, mates)?;
             progress(done);
             Ok::<(), Error>(())
         },
     )?;
-    let digests = windows.iter().map(|window| window.digests.ok_or_else(unread));
+    let digests = windows.iter().map(|window| window.digests.ok_or_else(unread_input_error));
     let digests = digests.collect::<Result<Vec<Digests>>>()?;
     // Both mates may come from one file.
-    let sources = packing.inputs.iter().cycle().map(|lanes| source_of(lanes));
+    let sources = packing.inputs.iter().cycle().map(|lanes| join_lanes(lanes));
     let files = names.into_iter().zip(sources).zip(digests);
     let files = files.map(|((name, source), digests)| Shown { name, source, digests }).collect();
-    let manifest = writer.end(Manifest {
+    let manifest = writer.finish_archive(Manifest {
         shape,
         writer: packing.writer.clone(),
         files,
@@ -162,16 +164,16 @@ fn pack_inputs(
     Ok(Packed { manifest, left_out: 0, unlike })
 }
 
-fn unread() -> Error {
+fn unread_input_error() -> Error {
     Error::new(Kind::Io, "an input was not read to its end")
 }
 
 /// Encodes all mates of a group.
-pub(crate) fn encode(cut: Cut, profile: Profile) -> (usize, Vec<Mate>) {
+pub(crate) fn encode_group(cut: Cut, profile: Profile) -> (usize, Vec<Mate>) {
     let mut first = Lent::default();
     let mut mates = Vec::new();
     for records in &cut.mates {
-        let (mate, lent) = group::encode(records, &first, profile);
+        let (mate, lent) = group::encode_mate(records, &first, profile);
         first = lent;
         mates.push(mate);
     }

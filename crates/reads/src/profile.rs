@@ -50,7 +50,7 @@ pub const PROFILES: &[Profile] = &[
 impl Profile {
     /// The one of that name.
     #[must_use]
-    pub fn find(name: &str) -> Option<Profile> {
+    pub fn find_by_name(name: &str) -> Option<Profile> {
         PROFILES.iter().find(|profile| profile.name == name).copied()
     }
 }

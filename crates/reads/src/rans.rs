@@ -18,15 +18,15 @@ mod tables;
 mod turn;
 mod way;
 
-pub(crate) use decode::decode;
+pub(crate) use decode::decode_sequence;
 #[cfg(test)]
-pub(crate) use decode::decode_by;
-pub(crate) use encode::{Kind, encode};
+pub(crate) use decode::decode_sequence_by;
+pub(crate) use encode::{Kind, encode_sequence};
 #[cfg(test)]
 pub(crate) use way::Way;
 
 use crate::error::{Error, Result};
-use crate::wire::{Wire, put};
+use crate::wire::{Wire, append_varint};
 
 /// States side by side.
 const LANES: usize = 32;
@@ -63,46 +63,46 @@ struct Contexts {
 }
 
 impl Contexts {
-    fn width(self) -> usize {
+    fn row_width(self) -> usize {
         if self.order == 0 { 1 } else { self.units + 1 }
     }
 
-    fn count(self) -> usize {
-        (self.width() * self.bins) << self.level_bits
+    fn context_count(self) -> usize {
+        (self.row_width() * self.bins) << self.level_bits
     }
 
     /// What a unit adds to a history: four of the highest stay below 1 << HISTORY.
-    fn weight(self) -> u32 {
+    fn unit_weight(self) -> u32 {
         (1 << (HISTORY - 2)) / self.units as u32
     }
 
     /// All bits of a unit if it counts for the next one.
-    fn mask(self) -> u32 {
+    fn unit_mask(self) -> u32 {
         if self.order == 0 { 0 } else { u32::MAX }
     }
 
     /// What stands for the unit before where there is none.
-    fn none(self) -> u32 {
-        self.units as u32 & self.mask()
+    fn absent_unit(self) -> u32 {
+        self.units as u32 & self.unit_mask()
     }
 
     /// The history behind a unit.
     #[inline]
-    fn after(self, history: u32, unit: u32) -> u32 {
-        history - (history >> 2) + unit * self.weight()
+    fn next_history(self, history: u32, unit: u32) -> u32 {
+        history - (history >> 2) + unit * self.unit_weight()
     }
 
     #[inline]
-    fn of(self, position: u32, history: u32, before: u32) -> usize {
+    fn context_of(self, position: u32, history: u32, before: u32) -> usize {
         let bin = (position.wrapping_mul(self.scale) >> SCALE).min(self.bins as u32 - 1);
         let level = history >> (HISTORY - self.level_bits);
-        ((bin << self.level_bits) + level) as usize * self.width() + before as usize
+        ((bin << self.level_bits) + level) as usize * self.row_width() + before as usize
     }
 
     /// All contexts in the order in which their map is written: those of neighbouring places in a
     /// read side by side, as they are most alike.
-    fn walk(self) -> impl Iterator<Item = usize> {
-        let (width, levels) = (self.width(), 1 << self.level_bits);
+    fn in_map_order(self) -> impl Iterator<Item = usize> {
+        let (width, levels) = (self.row_width(), 1 << self.level_bits);
         (0..width).flat_map(move |before| {
             (0..levels).flat_map(move |level| {
                 (0..self.bins).map(move |bin| (bin * levels + level) * width + before)
@@ -110,16 +110,16 @@ impl Contexts {
         })
     }
 
-    fn put(self, out: &mut Vec<u8>) {
+    fn append_to(self, out: &mut Vec<u8>) {
         out.extend([(self.units - 1) as u8, self.order, self.bins as u8, self.level_bits as u8]);
-        put(out, u64::from(self.scale));
+        append_varint(out, u64::from(self.scale));
     }
 
-    fn take(wire: &mut Wire<'_>) -> Result<Contexts> {
-        let [units, order, bins, level_bits] = wire.array()?;
+    fn read_from(wire: &mut Wire<'_>) -> Result<Contexts> {
+        let [units, order, bins, level_bits] = wire.read_array()?;
         let (units, bins) = (usize::from(units) + 1, usize::from(bins));
         let level_bits = u32::from(level_bits);
-        let scale = wire.at_most(u32::MAX as usize)? as u32;
+        let scale = wire.read_bounded_varint(u32::MAX as usize)? as u32;
         match order < 2 && (1..=BINS_MAX).contains(&bins) && level_bits <= LEVEL_BITS_MAX {
             true => Ok(Contexts { units, order, bins, level_bits, scale }),
             false => Err(Error::damaged("contexts that cannot be")),

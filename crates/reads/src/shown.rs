@@ -19,8 +19,8 @@ use crate::error::{Error, Kind, Result};
 pub use cache::Cache;
 pub(crate) use grouped_text::{Place, Texts};
 use lane::Ends;
-pub(crate) use lane::{Lane, elsewhere};
-pub(crate) use names::bare;
+pub(crate) use lane::{Lane, wrong_archive_error};
+pub(crate) use names::strip_packed_suffix;
 pub use reader::Reader;
 
 /// Shards of a file, at most.
@@ -59,7 +59,7 @@ impl Archive {
     /// # Errors
     /// [`Kind::Request`] if two of them would have one name, if more than [`SHARDS_MAX`] shards are
     /// wanted, or shards of text that has no records of four lines, or such text without qualities; for shards also what reading the index gives.
-    pub fn faces(&self, shards: Option<NonZeroU32>) -> Result<Vec<Face>> {
+    pub fn exported_files(&self, shards: Option<NonZeroU32>) -> Result<Vec<Face>> {
         if shards.is_some_and(|shards| shards.get() > SHARDS_MAX) {
             return Err(Error::new(Kind::Request, format!("{SHARDS_MAX} shards are the most")));
         }
@@ -68,19 +68,19 @@ impl Archive {
         }
         let mut faces = Vec::new();
         let texts: Vec<Arc<[u64]>> = match shards {
-            Some(_) => self.group_texts()?,
+            Some(_) => self.group_text_lengths()?,
             None => Vec::new(),
         };
         for (file, shown) in self.manifest().files.iter().enumerate() {
-            let name = bare(&shown.name);
-            faces.extend(both(name.to_owned(), self.whole(file)));
+            let name = strip_packed_suffix(&shown.name);
+            faces.extend(plain_and_bgzf(name.to_owned(), self.whole_lane(file)));
             let shards = shards.map_or(0, |shards| shards.get() as usize);
             for first in 0..shards {
-                let lane = Lane::shard(file, first, shards, &texts[file]);
-                faces.extend(both(names::shard(name, first + 1, shards), lane));
+                let lane = Lane::for_shard(file, first, shards, &texts[file]);
+                faces.extend(plain_and_bgzf(names::shard_name(name, first + 1, shards), lane));
             }
         }
-        distinct(faces.iter().map(|face| face.name.as_str()))?;
+        check_distinct_names(faces.iter().map(|face| face.name.as_str()))?;
         Ok(faces)
     }
 
@@ -88,12 +88,12 @@ impl Archive {
     ///
     /// # Errors
     /// As [`Archive::faces`].
-    pub fn face(&self, name: &str) -> Result<Option<Face>> {
-        let faces = self.faces(names::shards(name))?;
+    pub fn find_exported_file(&self, name: &str) -> Result<Option<Face>> {
+        let faces = self.exported_files(names::shards_in_name(name))?;
         Ok(faces.into_iter().find(|face| face.name == name))
     }
 
-    fn whole(&self, file: usize) -> Lane {
+    fn whole_lane(&self, file: usize) -> Lane {
         let mut end = 0_u64;
         let ends = self.manifest().stripes.iter().map(|stripe| {
             end = end.saturating_add(stripe.texts[file]);
@@ -109,8 +109,8 @@ impl Archive {
             _ => self.manifest().stripes.len(),
         };
         for stripe in 0..stripes {
-            for group in pages::checked(self, stripe)? {
-                if group.spots == 0 && !self.is_blank(&group)? {
+            for group in pages::read_checked_groups(self, stripe)? {
+                if group.spots == 0 && !self.is_blank_group(&group)? {
                     return Err(no_lite(group.number));
                 }
             }
@@ -119,12 +119,12 @@ impl Archive {
     }
 
     /// For each file the bytes of each group.
-    fn group_texts(&self) -> Result<Vec<Arc<[u64]>>> {
+    fn group_text_lengths(&self) -> Result<Vec<Arc<[u64]>>> {
         let shape = self.manifest().shape;
-        let mut texts = vec![Vec::new(); shape.files()];
+        let mut texts = vec![Vec::new(); shape.file_count()];
         for stripe in 0..self.manifest().stripes.len() {
-            for group in pages::checked(self, stripe)? {
-                if group.spots == 0 && !self.is_blank(&group)? {
+            for group in pages::read_checked_groups(self, stripe)? {
+                if group.spots == 0 && !self.is_blank_group(&group)? {
                     let words = "its text has no records of four lines, so it has no shards";
                     let words = format!("group {}: {words}", group.number);
                     return Err(Error::new(Kind::Request, words));
@@ -139,7 +139,7 @@ impl Archive {
 }
 
 /// Files of one folder have a name each.
-pub(crate) fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Result<()> {
+pub(crate) fn check_distinct_names<'a>(names: impl Iterator<Item = &'a str>) -> Result<()> {
     let mut sorted: Vec<&str> = names.collect();
     sorted.sort_unstable();
     match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -152,11 +152,11 @@ pub(crate) fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Result<()> {
 }
 
 /// A text as it is, and as BGZF.
-pub(crate) fn both(name: String, lane: Lane) -> [Face; 2] {
+pub(crate) fn plain_and_bgzf(name: String, lane: Lane) -> [Face; 2] {
     let len = lane.len();
     let gz = format!("{name}.gz");
     let plain = Face { name, len, lane: lane.clone(), wrap: Wrap::Plain };
-    [plain, Face { name: gz, len: bgzf::len(len), lane, wrap: Wrap::Bgzf }]
+    [plain, Face { name: gz, len: bgzf::encoded_len(len), lane, wrap: Wrap::Bgzf }]
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ pub(crate) use bam::{BASES, Bam, REST};
 use bgzf::Bgzf;
 use deal::Deal;
 use fastq::Fastq;
-pub(crate) use read::{PROGRAM, REVERSE, Read, by_place, ours};
+pub(crate) use read::{PROGRAM, REVERSE, Read, is_coordinate_sorted, is_written_by_forebay};
 
 /// Lines of BAM are short: who asked gzip for each field of each would wait for it.
 const BUFFER: usize = 64 << 10;
@@ -41,10 +41,10 @@ enum Reads {
 }
 
 impl Reads {
-    fn next(&mut self) -> Result<Option<Part>> {
+    fn next_read(&mut self) -> Result<Option<Part>> {
         match self {
-            Reads::Bam(bam) => bam.next(),
-            Reads::Fastq(fastq) => fastq.next(),
+            Reads::Bam(bam) => bam.next_read(),
+            Reads::Fastq(fastq) => fastq.next_read(),
         }
     }
 
@@ -55,11 +55,11 @@ impl Reads {
         }
     }
 
-    fn put(&self, out: &mut Vec<u8>) -> Result<()> {
+    fn write_fastq(&self, out: &mut Vec<u8>) -> Result<()> {
         match self {
-            Reads::Bam(bam) => bam.put(out),
+            Reads::Bam(bam) => bam.write_fastq(out),
             Reads::Fastq(fastq) => {
-                fastq.put(out);
+                fastq.write_fastq(out);
                 Ok(())
             }
         }
@@ -85,12 +85,12 @@ impl Spots {
     ///
     /// # Errors
     /// It is no BAM, it is damaged, or reading fails.
-    pub fn of_bam(source: Source) -> Result<Spots> {
+    pub fn from_bam(source: Source) -> Result<Spots> {
         let name = source.name;
-        let at = |error: Error| error.at(&name);
+        let at = |error: Error| error.with_context(&name);
         let mut bam =
             Bam::open(BufReader::with_capacity(BUFFER, Bgzf::new(source.read))).map_err(at)?;
-        let paired = matches!(bam.first().map_err(at)?, Some(Part::Mate(_)));
+        let paired = matches!(bam.peek_first().map_err(at)?, Some(Part::Mate(_)));
         Ok(Spots { name, reads: Reads::Bam(Box::new(bam)), paired, skip: false })
     }
 
@@ -99,27 +99,28 @@ impl Spots {
     ///
     /// # Errors
     /// It is no FASTQ, or reading fails.
-    pub fn of_fastq(source: Source) -> Result<Spots> {
+    pub fn from_fastq(source: Source) -> Result<Spots> {
         let name = source.name;
-        let (fastq, paired) = Fastq::open(source.read).map_err(|error| error.at(&name))?;
+        let (fastq, paired) =
+            Fastq::open(source.read).map_err(|error| error.with_context(&name))?;
         Ok(Spots { name, reads: Reads::Fastq(fastq), paired, skip: false })
     }
 
     /// Whether the first read is one of a pair.
     #[must_use]
-    pub fn paired(&self) -> bool {
+    pub fn is_paired(&self) -> bool {
         self.paired
     }
 
     /// Whether it says of itself that it is in the order of a reference, so mates are far apart.
     #[must_use]
-    pub fn by_place(&self) -> bool {
+    pub fn is_coordinate_sorted(&self) -> bool {
         matches!(&self.reads, Reads::Bam(bam) if bam.by_place)
     }
 
     /// Takes pairs alone: leaves reads out that have no mate beside them.
     #[must_use]
-    pub fn pairs_alone(self) -> Spots {
+    pub fn pairs_only(self) -> Spots {
         Spots { skip: true, paired: true, ..self }
     }
 
@@ -128,41 +129,45 @@ impl Spots {
     }
 
     /// Begins to read: an input for each mate, and how many reads were left out, once they end.
-    pub(crate) fn start(self) -> (Vec<Input>, Arc<AtomicU64>) {
-        let fed = (0..self.shape().files()).map(|_| Input::fed(self.name.clone(), false));
+    pub(crate) fn into_inputs(self) -> (Vec<Input>, Arc<AtomicU64>) {
+        let fed =
+            (0..self.shape().file_count()).map(|_| Input::with_feed(self.name.clone(), false));
         let (feeds, inputs): (Vec<Feed>, Vec<Input>) = fed.unzip();
         let left_out = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&left_out);
-        std::thread::spawn(move || self.run(feeds, &count));
+        std::thread::spawn(move || self.feed_mates(feeds, &count));
         (inputs, left_out)
     }
 
-    fn run(mut self, mut feeds: Vec<Feed>, left_out: &AtomicU64) {
+    fn feed_mates(mut self, mut feeds: Vec<Feed>, left_out: &AtomicU64) {
         let mut deal = Deal::new(feeds.len(), self.skip);
-        let end = self.all(&mut deal, &mut feeds).map_err(|error| error.at(&self.name));
+        let end =
+            self.deal_all(&mut deal, &mut feeds).map_err(|error| error.with_context(&self.name));
         left_out.store(deal.left_out, Relaxed);
         for feed in feeds {
             // Whichever is waited for has to hear of it.
-            feed.end(end.as_ref().copied().map_err(|e| Error::new(e.kind, e.message.clone())));
+            feed.finish_feed(
+                end.as_ref().copied().map_err(|e| Error::new(e.kind, e.message.clone())),
+            );
         }
     }
 
-    fn all(&mut self, deal: &mut Deal, feeds: &mut [Feed]) -> Result<()> {
-        while let Some(part) = self.reads.next()? {
-            deal.push(self.reads.name(), part, |out| self.reads.put(out))?;
+    fn deal_all(&mut self, deal: &mut Deal, feeds: &mut [Feed]) -> Result<()> {
+        while let Some(part) = self.reads.next_read()? {
+            deal.push_read(self.reads.name(), part, |out| self.reads.write_fastq(out))?;
             // Whoever wanted this may be gone.
-            if deal.full() && !deal.send(feeds) {
+            if deal.is_full() && !deal.send_texts(feeds) {
                 return Ok(());
             }
         }
-        deal.end()?;
-        deal.send(feeds);
+        deal.finish_reads()?;
+        deal.send_texts(feeds);
         Ok(())
     }
 }
 
 /// What went wrong below: a system that refuses, or bytes that are not what they should be.
-fn broken(error: std::io::Error) -> Error {
+fn input_error(error: std::io::Error) -> Error {
     use std::io::ErrorKind;
     let words = match error.kind() {
         _ if error.raw_os_error().is_some() => return Error::io("reading", error),
@@ -175,8 +180,8 @@ fn broken(error: std::io::Error) -> Error {
 }
 
 /// So many bytes; memory grows as they come, whatever `len` says.
-fn exactly(from: &mut impl std::io::Read, len: usize, into: &mut Vec<u8>) -> Result<()> {
+fn read_exactly(from: &mut impl std::io::Read, len: usize, into: &mut Vec<u8>) -> Result<()> {
     into.clear();
-    let got = from.take(len as u64).read_to_end(into).map_err(broken)?;
-    if got == len { Ok(()) } else { Err(broken(std::io::ErrorKind::UnexpectedEof.into())) }
+    let got = from.take(len as u64).read_to_end(into).map_err(input_error)?;
+    if got == len { Ok(()) } else { Err(input_error(std::io::ErrorKind::UnexpectedEof.into())) }
 }

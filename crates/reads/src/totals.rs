@@ -25,12 +25,12 @@ impl Archive {
     ///
     /// # Errors
     /// The index is damaged or can't be read.
-    pub fn totals(&self) -> Result<Vec<Total>> {
+    pub fn column_totals(&self) -> Result<Vec<Total>> {
         let mut totals: Vec<Total> = Vec::new();
         for stripe in 0..self.manifest().stripes.len() {
-            let mates = self.groups(stripe)?.into_iter().flat_map(|group| group.mates);
+            let mates = self.read_stripe_groups(stripe)?.into_iter().flat_map(|group| group.mates);
             for chunk in mates.flat_map(|mate| mate.chunks) {
-                let (column, codec) = (chunk.column, codecs::name(chunk.codec));
+                let (column, codec) = (chunk.column, codecs::codec_name(chunk.codec));
                 let known = totals.iter().position(|t| t.column == column && t.codec == codec);
                 let at = known.unwrap_or_else(|| {
                     totals.push(Total { column, codec, chunks: 0, raw_bytes: 0, bytes: 0 });

@@ -18,12 +18,13 @@ pub struct Unlike {
 
 impl Unlike {
     /// Those of a group.
-    pub(crate) fn of(mates: &[Records]) -> Unlike {
+    pub(crate) fn find_in_group(mates: &[Records]) -> Unlike {
         let mut unlike = Unlike::default();
         let [first, second] = mates else { return unlike };
         let mut starts = [0, 0];
         for (nth, ends) in first.ends.iter().zip(&second.ends).enumerate() {
-            let names = [name(&first.text[starts[0]..]), name(&second.text[starts[1]..])];
+            let names =
+                [record_name(&first.text[starts[0]..]), record_name(&second.text[starts[1]..])];
             starts = [*ends.0 as usize, *ends.1 as usize];
             if !are_mates(names) {
                 unlike.pairs += 1;
@@ -37,7 +38,7 @@ impl Unlike {
     }
 
     /// Adds those of the next group, which has so many pairs.
-    pub(crate) fn add(&mut self, next: Unlike, spots: usize) {
+    pub(crate) fn add_group(&mut self, next: Unlike, spots: usize) {
         let before = self.seen;
         self.first = self.first.take().or(next.first.map(|(nth, names)| (before + nth, names)));
         self.pairs += next.pairs;
@@ -46,7 +47,7 @@ impl Unlike {
 }
 
 /// Up to the first space.
-fn name(record: &[u8]) -> &[u8] {
+fn record_name(record: &[u8]) -> &[u8] {
     let line = record.strip_prefix(b"@").unwrap_or(record);
     let end = line.iter().position(u8::is_ascii_whitespace).unwrap_or(line.len());
     &line[..end]
@@ -78,7 +79,7 @@ mod tests {
     }
 
     fn unlike(first: &[&str], second: &[&str]) -> Unlike {
-        Unlike::of(&[records(first), records(second)])
+        Unlike::find_in_group(&[records(first), records(second)])
     }
 
     #[test]
@@ -94,11 +95,11 @@ mod tests {
     #[test]
     fn the_first_pair_is_named_by_its_number() {
         let mut all = Unlike::default();
-        all.add(unlike(&["a", "b"], &["a", "b"]), 2);
-        all.add(unlike(&["c", "d", "e"], &["c", "e x", "d"]), 3);
-        all.add(unlike(&["f"], &["g"]), 1);
+        all.add_group(unlike(&["a", "b"], &["a", "b"]), 2);
+        all.add_group(unlike(&["c", "d", "e"], &["c", "e x", "d"]), 3);
+        all.add_group(unlike(&["f"], &["g"]), 1);
         let names = ["d", "e"].map(str::to_owned);
         assert_eq!((all.pairs, all.first), (3, Some((4, names))));
-        assert_eq!(Unlike::of(&[records(&["a"])]), Unlike::default());
+        assert_eq!(Unlike::find_in_group(&[records(&["a"])]), Unlike::default());
     }
 }

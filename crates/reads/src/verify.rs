@@ -23,17 +23,17 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    fn problem(&mut self, words: String) {
+    fn add_problem(&mut self, words: String) {
         if self.problems.len() < TOLD {
             self.problems.push(words);
         }
     }
 
-    fn error(&mut self, error: &Error) {
+    fn add_error(&mut self, error: &Error) {
         match error.kind {
             Kind::Io if self.unread.len() < TOLD => self.unread.push(error.to_string()),
             Kind::Io => {}
-            _ => self.problem(error.to_string()),
+            _ => self.add_problem(error.to_string()),
         }
     }
 }
@@ -48,33 +48,33 @@ impl Archive {
         let manifest = self.manifest();
         for (name, len) in &manifest.objects {
             let magic = if name == INDEX { INDEX_MAGIC } else { DATA_MAGIC };
-            match self.objects.len(name) {
+            match self.objects.object_size(name) {
                 Ok(found) if found == *len => {}
                 Ok(found) => {
-                    verdict.problem(format!("{name} has {found} bytes, {len} were written"));
+                    verdict.add_problem(format!("{name} has {found} bytes, {len} were written"));
                 }
-                Err(error) => verdict.error(&error),
+                Err(error) => verdict.add_error(&error),
             }
-            if self.objects.read(name, 0, magic.len()).is_ok_and(|head| head != magic) {
-                verdict.problem(format!("{name}, bytes 0 to 8: not those that were written"));
+            if self.objects.read_range(name, 0, magic.len()).is_ok_and(|head| head != magic) {
+                verdict.add_problem(format!("{name}, bytes 0 to 8: not those that were written"));
             }
         }
-        let asked = Asked::all([true, manifest.shape.mates() == 2]);
+        let asked = Asked::all_columns([true, manifest.shape.mate_count() == 2]);
         let mut sums: Vec<Digesting> =
             manifest.files.iter().map(|_| Digesting::default()).collect();
         let work = |group| {
-            let texts = self.texts(&group, asked)?;
+            let texts = self.read_texts(&group, asked)?;
             match manifest.shape {
-                Shape::Interleaved => Ok([Some(self.in_one(&group, texts)?), None]),
+                Shape::Interleaved => Ok([Some(self.interleave_mates(&group, texts)?), None]),
                 _ => Ok(texts),
             }
         };
-        self.each(asked, threads, work, |texts| {
+        self.for_each_group(asked, threads, work, |texts| {
             match texts {
-                Err(error) => verdict.error(&error),
+                Err(error) => verdict.add_error(&error),
                 Ok(texts) => {
                     for (sum, text) in sums.iter_mut().zip(texts.iter().flatten()) {
-                        sum.add(text);
+                        sum.add_bytes(text);
                         verdict.text_bytes += text.len() as u64;
                     }
                     verdict.groups += 1;
@@ -84,12 +84,12 @@ impl Archive {
             Ok(())
         })?;
         for (file, sum) in manifest.files.iter().zip(sums) {
-            let digests = sum.end();
+            let digests = sum.into_digests();
             // Where groups are damaged, that was told, and more precisely.
             let whole = verdict.problems.is_empty() && verdict.unread.is_empty();
             if digests != file.digests && whole {
                 let words = "decodes to other bytes than were packed (MD5, SHA-256)";
-                verdict.problem(format!("{}: {words}", file.name));
+                verdict.add_problem(format!("{}: {words}", file.name));
             }
         }
         Ok(verdict)

@@ -11,13 +11,13 @@ use std::ops::Range;
 
 use crate::archive::{Archive, Asked, Texts};
 use crate::error::{Error, Kind, Result};
-use crate::group::is_blank;
-use crate::in_order::in_order;
+use crate::group::is_blank_text;
+use crate::in_order::run_in_order;
 use crate::index::GroupAt;
 use crate::manifest::Shape;
 pub use bam::BamHeader;
 use groups::{Groups, Wanted};
-use records::{bases, fasta, in_turns, some, tab};
+use records::{interleave_records, select_records, to_base_lines, to_fasta, to_tab_lines};
 
 /// Which reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,15 +49,15 @@ impl Archive {
     ///
     /// # Errors
     /// What was asked for is not in this archive, is damaged, or `out` refuses.
-    pub fn write(
+    pub fn write_view(
         &self,
         view: View,
         form: Form,
         threads: usize,
         out: &mut impl Write,
     ) -> Result<()> {
-        self.check(view)?;
-        let mut groups = Groups::all(self, self.asks(view, form));
+        self.check_view(view)?;
+        let mut groups = Groups::all_groups(self, self.request_for_form(view, form));
         let jobs = || Some(groups.next()?.map(|group| (group, None)));
         self.write_groups(jobs, view, form, threads, out)
     }
@@ -76,13 +76,13 @@ impl Archive {
         threads: usize,
         out: &mut impl Write,
     ) -> Result<()> {
-        self.check(view)?;
-        let all = self.manifest().spots();
+        self.check_view(view)?;
+        let all = self.manifest().spot_count();
         if spots.is_empty() || spots.start >= all {
             let words = format!("reads {} to {}: it has {all}", spots.start + 1, spots.end);
             return Err(Error::new(Kind::Request, words));
         }
-        self.write_groups(groups::with(self, spots), view, form, threads, out)
+        self.write_groups(groups::groups_with_spots(self, spots), view, form, threads, out)
     }
 
     fn write_groups(
@@ -93,56 +93,56 @@ impl Archive {
         threads: usize,
         out: &mut impl Write,
     ) -> Result<()> {
-        let asked = self.asks(view, form);
+        let asked = self.request_for_form(view, form);
         let mates = if asked.mates == [true, true] { 2 } else { 1 };
         let work = |job: Result<Wanted>| {
             let (group, spots) = job?;
-            let mut text = self.view(&group, view, asked)?;
-            if form != Form::Fastq && group.spots == 0 && is_blank(&text) {
+            let mut text = self.render_group(&group, view, asked)?;
+            if form != Form::Fastq && group.spots == 0 && is_blank_text(&text) {
                 return Ok(Vec::new());
             }
             if let Some(spots) = spots {
                 let records = spots.start * mates..spots.end * mates;
-                text = some(text, records).ok_or_else(|| no_records(&group))?;
+                text = select_records(text, records).ok_or_else(|| no_records_error(&group))?;
             }
             match form {
                 Form::Fastq => Some(text),
-                Form::Fasta => fasta(&text),
-                Form::Tab => tab(&text, mates),
-                Form::Bases => bases(&text),
+                Form::Fasta => to_fasta(&text),
+                Form::Tab => to_tab_lines(&text, mates),
+                Form::Bases => to_base_lines(&text),
             }
-            .ok_or_else(|| no_records(&group))
+            .ok_or_else(|| no_records_error(&group))
         };
         let take = |text: Result<Vec<u8>>| {
             out.write_all(&text?).map_err(|error| Error::io("writing", error))
         };
-        in_order(threads, jobs, work, take)
+        run_in_order(threads, jobs, work, take)
     }
 
     /// Does `work` for all groups, of which this is read, in many threads, and `take` in order.
-    pub(crate) fn each<R: Send>(
+    pub(crate) fn for_each_group<R: Send>(
         &self,
         asked: Asked,
         threads: usize,
         work: impl Fn(GroupAt) -> Result<R> + Sync,
         take: impl FnMut(Result<R>) -> Result<()>,
     ) -> Result<()> {
-        let mut groups = Groups::all(self, asked);
-        in_order(threads, || groups.next(), |group| work(group?), take)
+        let mut groups = Groups::all_groups(self, asked);
+        run_in_order(threads, || groups.next(), |group| work(group?), take)
     }
 
-    fn check(&self, view: View) -> Result<()> {
+    fn check_view(&self, view: View) -> Result<()> {
         let shape = self.manifest().shape;
         let words = match view {
-            View::Mate(mate) if mate >= shape.mates() => "its reads have no second mate",
-            View::File(file) if file >= shape.files() => "it shows no such file",
+            View::Mate(mate) if mate >= shape.mate_count() => "its reads have no second mate",
+            View::File(file) if file >= shape.file_count() => "it shows no such file",
             _ => return Ok(()),
         };
         Err(Error::new(Kind::Request, words))
     }
 
     /// Which mates a view has.
-    pub(crate) fn wanted(&self, view: View) -> [bool; 2] {
+    pub(crate) fn mates_of_view(&self, view: View) -> [bool; 2] {
         match (view, self.manifest().shape) {
             (View::Mate(mate), _) => [mate == 0, mate == 1],
             (View::File(file), Shape::Paired) => [file == 0, file == 1],
@@ -152,29 +152,34 @@ impl Archive {
     }
 
     /// What a form needs of a view's mates.
-    fn asks(&self, view: View, form: Form) -> Asked {
+    fn request_for_form(&self, view: View, form: Form) -> Asked {
         let names = form != Form::Bases;
         let qualities = matches!(form, Form::Fastq | Form::Tab);
-        Asked { mates: self.wanted(view), names, qualities }
+        Asked { mates: self.mates_of_view(view), names, qualities }
     }
 
     /// A group as a view shows it, of which `asked` is as it was.
-    pub(crate) fn view(&self, group: &GroupAt, view: View, asked: Asked) -> Result<Vec<u8>> {
-        let texts = self.texts(group, asked)?;
-        if self.wanted(view) == [true, true] {
-            return self.in_one(group, texts);
+    pub(crate) fn render_group(
+        &self,
+        group: &GroupAt,
+        view: View,
+        asked: Asked,
+    ) -> Result<Vec<u8>> {
+        let texts = self.read_texts(group, asked)?;
+        if self.mates_of_view(view) == [true, true] {
+            return self.interleave_mates(group, texts);
         }
-        texts.into_iter().flatten().next().ok_or_else(|| no_records(group))
+        texts.into_iter().flatten().next().ok_or_else(|| no_records_error(group))
     }
 
     /// Both mates of a group in turns.
-    pub(crate) fn in_one(&self, group: &GroupAt, texts: Texts) -> Result<Vec<u8>> {
+    pub(crate) fn interleave_mates(&self, group: &GroupAt, texts: Texts) -> Result<Vec<u8>> {
         let mend = self.manifest().shape == Shape::Paired;
         // What stands around the reads of two files has no place in one.
-        if mend && group.spots == 0 && texts.iter().flatten().all(|text| is_blank(text)) {
+        if mend && group.spots == 0 && texts.iter().flatten().all(|text| is_blank_text(text)) {
             return Ok(Vec::new());
         }
-        in_turns(&texts, mend).ok_or_else(|| no_records(group))
+        interleave_records(&texts, mend).ok_or_else(|| no_records_error(group))
     }
 }
 
@@ -188,7 +193,7 @@ impl GroupAt {
     }
 }
 
-fn no_records(group: &GroupAt) -> Error {
+fn no_records_error(group: &GroupAt) -> Error {
     let words = "its text has no records of four lines; the file as it was can be had";
     Error::new(Kind::Request, format!("group {}: {words}", group.number))
 }

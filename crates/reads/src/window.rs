@@ -44,8 +44,8 @@ impl Window {
     }
 
     /// Looks for a record at a place of the text.
-    pub(crate) fn next(&mut self, at: usize) -> Result<Found> {
-        while at == self.text.len() && self.fill()? {}
+    pub(crate) fn next_record(&mut self, at: usize) -> Result<Found> {
+        while at == self.text.len() && self.read_more()? {}
         match self.text.get(at) {
             None => return Ok(Found::End),
             Some(b'@') => {}
@@ -68,7 +68,7 @@ impl Window {
                 found += 1;
             } else if self.text.len() - at > RECORD_MAX {
                 return Ok(Found::Odd(found as u64, "a record of more than 16 MiB"));
-            } else if !self.fill()? {
+            } else if !self.read_more()? {
                 if found < 3 {
                     return Ok(Found::Odd(found as u64, "the file ends within a record"));
                 }
@@ -95,29 +95,29 @@ impl Window {
     }
 
     /// Takes the text up to the last of `ends`.
-    pub(crate) fn take(&mut self, ends: Vec<u32>) -> Records {
+    pub(crate) fn take_records(&mut self, ends: Vec<u32>) -> Records {
         let end = ends.last().map_or(0, |end| *end as usize);
-        Records { text: self.cut(end), ends }
+        Records { text: self.split_front(end), ends }
     }
 
     /// Takes text that has no records at its front: up to the next record, or the end of a line.
-    pub(crate) fn take_odd(&mut self) -> Result<Records> {
-        while self.text.len() < GROUP_TEXT && self.fill()? {}
+    pub(crate) fn take_unparsed(&mut self) -> Result<Records> {
+        while self.text.len() < GROUP_TEXT && self.read_more()? {}
         let most = self.text.len().min(GROUP_TEXT);
         let mut end = None;
         let mut starts = ODD_LEAST.min(most);
         while let Some(line) = memchr(b'\n', &self.text[starts..most]) {
             starts += line + 1;
             end = Some(starts);
-            if matches!(self.next(starts)?, Found::Record(_)) {
+            if matches!(self.next_record(starts)?, Found::Record(_)) {
                 break;
             }
         }
-        Ok(Records { text: self.cut(end.unwrap_or(most)), ends: Vec::new() })
+        Ok(Records { text: self.split_front(end.unwrap_or(most)), ends: Vec::new() })
     }
 
     /// The file that has a line, and the number of the line in it, counted from 1.
-    fn line(&self, at: usize, further: u64) -> (&str, u64) {
+    fn locate_line(&self, at: usize, further: u64) -> (&str, u64) {
         let before = self.lines + memchr_iter(b'\n', &self.text[..at]).count() as u64 + further;
         let file = self.files.iter().rev().find(|(first, _)| *first <= before);
         let (first, name) = file.map_or((0, &self.input.name), |(first, name)| (*first, name));
@@ -125,12 +125,12 @@ impl Window {
     }
 
     /// An error of this place.
-    pub(crate) fn refuse(&self, at: usize, further: u64, words: &str) -> Error {
-        let (file, line) = self.line(at, further);
+    pub(crate) fn error_at(&self, at: usize, further: u64, words: &str) -> Error {
+        let (file, line) = self.locate_line(at, further);
         Error::new(Kind::Input, format!("{file}, line {line}: {words}"))
     }
 
-    fn cut(&mut self, end: usize) -> Vec<u8> {
+    fn split_front(&mut self, end: usize) -> Vec<u8> {
         let rest = self.text.split_off(end);
         let text = std::mem::replace(&mut self.text, rest);
         self.lines += memchr_iter(b'\n', &text).count() as u64;
@@ -138,16 +138,16 @@ impl Window {
     }
 
     /// Whether something came.
-    fn fill(&mut self) -> Result<bool> {
+    fn read_more(&mut self) -> Result<bool> {
         if self.digests.is_some() {
             return Ok(false);
         }
-        let more = self.input.more(&mut self.text).map_err(|error| {
+        let more = self.input.read_more(&mut self.text).map_err(|error| {
             if !self.input.lined {
                 return error;
             }
-            let (_, line) = self.line(self.text.len(), 0);
-            error.further(format_args!(", in line {line}"))
+            let (_, line) = self.locate_line(self.text.len(), 0);
+            error.with_suffix(format_args!(", in line {line}"))
         })?;
         match more {
             More::Bytes => {}

@@ -5,7 +5,7 @@
 use crate::error::{Error, Result};
 
 /// Appends a number.
-pub(crate) fn put(out: &mut Vec<u8>, mut number: u64) {
+pub(crate) fn append_varint(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
         number >>= 7;
@@ -14,8 +14,8 @@ pub(crate) fn put(out: &mut Vec<u8>, mut number: u64) {
 }
 
 /// Appends bytes with their length.
-pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
-    put(out, bytes.len() as u64);
+pub(crate) fn append_prefixed_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    append_varint(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct Wire<'a> {
     rest: &'a [u8],
 }
 
-fn short() -> Error {
+fn truncated_error() -> Error {
     Error::damaged("it ends too early")
 }
 
@@ -42,16 +42,16 @@ impl<'a> Wire<'a> {
         self.rest.is_empty()
     }
 
-    pub(crate) fn byte(&mut self) -> Result<u8> {
-        let (&first, rest) = self.rest.split_first().ok_or_else(short)?;
+    pub(crate) fn read_byte(&mut self) -> Result<u8> {
+        let (&first, rest) = self.rest.split_first().ok_or_else(truncated_error)?;
         self.rest = rest;
         Ok(first)
     }
 
-    pub(crate) fn number(&mut self) -> Result<u64> {
+    pub(crate) fn read_varint(&mut self) -> Result<u64> {
         let mut number = 0_u64;
         for shift in (0..64).step_by(7) {
-            let byte = self.byte()?;
+            let byte = self.read_byte()?;
             let bits = u64::from(byte & 0x7f);
             if shift == 63 && bits > 1 {
                 break;
@@ -65,36 +65,36 @@ impl<'a> Wire<'a> {
     }
 
     /// A number that may not be above `most`.
-    pub(crate) fn at_most(&mut self, most: usize) -> Result<usize> {
-        let number = usize::try_from(self.number()?).unwrap_or(usize::MAX);
+    pub(crate) fn read_bounded_varint(&mut self, most: usize) -> Result<usize> {
+        let number = usize::try_from(self.read_varint()?).unwrap_or(usize::MAX);
         match number <= most {
             true => Ok(number),
             false => Err(Error::damaged(format!("a number is {number}, at most {most} can be"))),
         }
     }
 
-    pub(crate) fn take(&mut self, len: usize) -> Result<&'a [u8]> {
-        let (head, rest) = self.rest.split_at_checked(len).ok_or_else(short)?;
+    pub(crate) fn read_slice(&mut self, len: usize) -> Result<&'a [u8]> {
+        let (head, rest) = self.rest.split_at_checked(len).ok_or_else(truncated_error)?;
         self.rest = rest;
         Ok(head)
     }
 
-    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
-        let bytes = self.take(N)?;
+    pub(crate) fn read_array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let bytes = self.read_slice(N)?;
         Ok(bytes.try_into().expect("as many as were asked for"))
     }
 
-    pub(crate) fn bytes(&mut self) -> Result<&'a [u8]> {
-        let len = self.at_most(self.rest.len())?;
-        self.take(len)
+    pub(crate) fn read_prefixed_bytes(&mut self) -> Result<&'a [u8]> {
+        let len = self.read_bounded_varint(self.rest.len())?;
+        self.read_slice(len)
     }
 
-    pub(crate) fn text(&mut self) -> Result<String> {
-        let bytes = self.bytes()?.to_vec();
+    pub(crate) fn read_string(&mut self) -> Result<String> {
+        let bytes = self.read_prefixed_bytes()?.to_vec();
         String::from_utf8(bytes).map_err(|_| Error::damaged("a name is not UTF-8"))
     }
 
-    pub(crate) fn end(&self) -> Result<()> {
+    pub(crate) fn expect_end(&self) -> Result<()> {
         match self.rest {
             [] => Ok(()),
             rest => Err(Error::damaged(format!("{} bytes too many", rest.len()))),

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Kind, Result};
 use crate::group::Mate;
 use crate::hash::hash;
-use crate::index::put_group;
+use crate::index::append_group;
 use crate::layout::{Layout, PREFIXES};
 use crate::manifest::{DATA_MAGIC, Family, INDEX, INDEX_MAGIC, MANIFEST, Manifest, Shape, Stripe};
 use left::UNFINISHED;
@@ -56,7 +56,7 @@ impl Writer {
             }
             fs::TryLockError::Error(error) => io(error),
         })?;
-        left::nothing_else(dir)?;
+        left::refuse_other_files(dir)?;
         let mut writer = Writer {
             index: (File::create(dir.join(INDEX)).map_err(io)?, 0),
             dir: dir.to_owned(),
@@ -71,13 +71,13 @@ impl Writer {
             stripe: Stripe::default(),
             stripes: Vec::new(),
         };
-        append(&mut writer.index, &INDEX_MAGIC).map_err(io)?;
+        append_counted(&mut writer.index, &INDEX_MAGIC).map_err(io)?;
         Ok(writer)
     }
 
     /// Adds a group.
-    pub(crate) fn group(&mut self, spots: usize, mates: Vec<Mate>) -> Result<()> {
-        put_group(&mut self.page, spots, &mates);
+    pub(crate) fn add_group(&mut self, spots: usize, mates: Vec<Mate>) -> Result<()> {
+        append_group(&mut self.page, spots, &mates);
         let lens = mates.iter().map(|mate| mate.text_len as u64);
         let texts: Vec<u64> = match self.shape {
             Shape::Interleaved => vec![lens.sum()],
@@ -90,35 +90,36 @@ impl Writer {
         for chunk in mates.into_iter().flat_map(|mate| mate.chunks) {
             self.families[chunk.column.family()].extend(chunk.bytes);
         }
-        if self.stripe.groups == self.groups { self.end_stripe() } else { Ok(()) }
+        if self.stripe.groups == self.groups { self.finish_stripe() } else { Ok(()) }
     }
 
-    fn end_stripe(&mut self) -> Result<()> {
+    fn finish_stripe(&mut self) -> Result<()> {
         let dir = self.dir.clone();
         let io = |error| Error::io(dir.display(), error);
         let mut stripe = std::mem::take(&mut self.stripe);
         for (nth, family) in stripe.families.iter_mut().enumerate() {
             let bytes = std::mem::take(&mut self.families[nth]);
-            let kind = self.layout.kind(nth);
+            let kind = self.layout.prefix_index(nth);
             // A stripe of one object stays together.
             let may_end = nth == 0 || kind > 0 || self.layout.full == 0;
-            let object = self.object(kind, may_end).map_err(io)?;
+            let object = self.growing_object(kind, may_end).map_err(io)?;
             let (at, file) = (&mut self.objects[object].1, &mut self.growing[kind]);
-            let file = file.as_mut().map(|(_, file)| file).ok_or_else(closed).map_err(io)?;
+            let file =
+                file.as_mut().map(|(_, file)| file).ok_or_else(closed_object_error).map_err(io)?;
             file.write_all(&bytes).map_err(io)?;
             *family = Family { object, offset: *at, len: bytes.len() as u64 };
             *at += bytes.len() as u64;
         }
         stripe.page_len = self.page.len();
         stripe.page_hash = hash(&self.page);
-        append(&mut self.index, &self.page).map_err(io)?;
+        append_counted(&mut self.index, &self.page).map_err(io)?;
         self.page.clear();
         self.stripes.push(stripe);
         Ok(())
     }
 
     /// The object that takes bytes of this kind: the one that grows, or a new one.
-    fn object(&mut self, kind: usize, may_end: bool) -> std::io::Result<usize> {
+    fn growing_object(&mut self, kind: usize, may_end: bool) -> std::io::Result<usize> {
         if let Some((nth, file)) = &self.growing[kind] {
             if !may_end || self.objects[*nth].1 < self.layout.full {
                 return Ok(*nth);
@@ -129,7 +130,7 @@ impl Writer {
         let of_kind = |(name, _): &&(String, u64)| name.starts_with(prefix);
         let name = format!("{prefix}-{:05}.fbr", self.objects.iter().filter(of_kind).count());
         let mut object = (File::create(self.dir.join(&name))?, 0);
-        append(&mut object, &DATA_MAGIC)?;
+        append_counted(&mut object, &DATA_MAGIC)?;
         self.objects.push((name, object.1));
         let nth = self.objects.len() - 1;
         self.growing[kind] = Some((nth, object.0));
@@ -137,9 +138,9 @@ impl Writer {
     }
 
     /// Makes it an archive: all objects are on disk, then the manifest gets its name.
-    pub(crate) fn end(mut self, mut manifest: Manifest) -> Result<Manifest> {
+    pub(crate) fn finish_archive(mut self, mut manifest: Manifest) -> Result<Manifest> {
         if self.stripe.groups > 0 {
-            self.end_stripe()?;
+            self.finish_stripe()?;
         }
         let io = |error| Error::io(self.dir.display(), error);
         self.index.0.sync_all().map_err(io)?;
@@ -157,19 +158,19 @@ impl Writer {
         let mut file = File::create(&part).map_err(io)?;
         file.write_all(&manifest.to_bytes()).map_err(io)?;
         file.sync_all().map_err(io)?;
-        left::remove_stale(&self.dir, &manifest).map_err(io)?;
+        left::remove_stale_objects(&self.dir, &manifest).map_err(io)?;
         fs::rename(&part, self.dir.join(MANIFEST)).map_err(io)?;
         File::open(&self.dir).and_then(|dir| dir.sync_all()).map_err(io)?;
         Ok(manifest)
     }
 }
 
-fn append(to: &mut (File, u64), bytes: &[u8]) -> std::io::Result<()> {
+fn append_counted(to: &mut (File, u64), bytes: &[u8]) -> std::io::Result<()> {
     to.0.write_all(bytes)?;
     to.1 += bytes.len() as u64;
     Ok(())
 }
 
-fn closed() -> std::io::Error {
+fn closed_object_error() -> std::io::Error {
     std::io::Error::other("its object is closed")
 }

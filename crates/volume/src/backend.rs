@@ -39,7 +39,7 @@ pub(crate) trait Backend: Debug + Send + Sync {
 
     /// How many threads serve the tree, where `usual` serve a directory of this machine; and how
     /// many at most, when all of these wait.
-    fn threads(&self, usual: usize) -> (usize, usize) {
+    fn thread_counts(&self, usual: usize) -> (usize, usize) {
         (usual, usual)
     }
 
@@ -54,7 +54,7 @@ pub(crate) trait Backend: Debug + Send + Sync {
     ///
     /// # Errors
     /// EIO: it can't be listed.
-    fn list(&self, _folder: u64, _open: OpenFolder<'_>) -> Result<()> {
+    fn list_directory(&self, _folder: u64, _open: OpenFolder<'_>) -> Result<()> {
         Ok(())
     }
 
@@ -64,7 +64,7 @@ pub(crate) trait Backend: Debug + Send + Sync {
     }
 
     /// This name in the folder at that path may lead elsewhere now.
-    fn name_changes(&self, _folder: Vec<u8>, _name: CString) {}
+    fn note_name_change(&self, _folder: Vec<u8>, _name: CString) {}
 
     // Bytes and attributes.
 
@@ -73,7 +73,7 @@ pub(crate) trait Backend: Debug + Send + Sync {
     ///
     /// # Errors
     /// EIO: they can't be had. ESTALE: the file is another one by now.
-    fn open(
+    fn open_source(
         self: Arc<Self>,
         _file: &FileIdentity,
         _descriptor: BorrowedFd<'_>,
@@ -82,23 +82,23 @@ pub(crate) trait Backend: Debug + Send + Sync {
     }
 
     /// Held while a file is opened, so that its bytes stay meanwhile.
-    fn opening(&self) -> Option<RwLockReadGuard<'_, ()>> {
+    fn pin_bytes_for_open(&self) -> Option<RwLockReadGuard<'_, ()>> {
         None
     }
 
     /// The bytes of a file have to come before it is changed by its name.
-    fn is_away(&self, _file: &FileIdentity) -> bool {
+    fn is_evicted(&self, _file: &FileIdentity) -> bool {
         false
     }
 
     /// The bytes of a file may be others now.
-    fn bytes_change(&self, _file: FileIdentity) {}
+    fn note_bytes_change(&self, _file: FileIdentity) {}
 
     /// Gives attributes that were read from the directory the length that is shown.
-    fn give_length(&self, _stat: &mut Statx) {}
+    fn apply_length(&self, _stat: &mut Statx) {}
 
     /// Gives them the time of modification that is shown; `again` reads them once more.
-    fn give_times(
+    fn apply_times(
         &self,
         _file: &FileIdentity,
         _stat: &mut Statx,
@@ -117,12 +117,12 @@ pub(crate) trait Backend: Debug + Send + Sync {
     fn wait_for_room(&self) {}
 
     /// The disk is full: true once others' bytes have given room, and it is worth trying again.
-    fn makes_room(&self) -> bool {
+    fn try_free_space(&self) -> bool {
         false
     }
 
     /// A file is about to be made durable on this machine's disk.
-    fn is_synced(&self, _descriptor: BorrowedFd<'_>) {}
+    fn before_local_sync(&self, _descriptor: BorrowedFd<'_>) {}
 
     /// Begins to make a file, or the names in a directory, durable elsewhere, if that is wanted.
     fn begin_sync(&self, _path: &[u8], _file: FileIdentity) -> Option<SyncTicket> {
@@ -140,18 +140,18 @@ pub(crate) trait Backend: Debug + Send + Sync {
     // Its life.
 
     /// Why it can't do its work just now, where [`Backend::now`] does not say it.
-    fn trouble(&self) -> Option<String> {
+    fn current_error(&self) -> Option<String> {
         None
     }
 
     /// How the copy in a bucket is just now, if it writes one.
-    fn now(&self) -> Option<BucketNow> {
+    fn bucket_status(&self) -> Option<BucketNow> {
         None
     }
 
     /// Nobody uses the tree any more: waits until all of it is where it is kept. Tells how far it is
     /// now and then, and what is in the way. `None`: it keeps nothing elsewhere.
-    fn ship(
+    fn finish_upload(
         &self,
         _tell: &dyn Fn(&WriteBackProgress),
         _waits: &dyn Fn(&BucketWaiting),
@@ -160,17 +160,17 @@ pub(crate) trait Backend: Debug + Send + Sync {
     }
 
     /// What went wrong so far, in sentences, while the tree is still used.
-    fn told(&self) -> Vec<String> {
+    fn warnings_so_far(&self) -> Vec<String> {
         Vec::new()
     }
 
     /// The tree is shown no longer. Gives what went wrong, in sentences.
-    fn finish(&self) -> Vec<String> {
+    fn finish_serving(&self) -> Vec<String> {
         Vec::new()
     }
 
     /// Everybody has heard of the end: what was kept here only for the mount goes.
-    fn let_go(&self) {}
+    fn drop_local_state(&self) {}
 }
 
 /// The directory itself is all there is.
@@ -186,7 +186,7 @@ impl Backend for InPlace {
 /// The bytes of an open file that its descriptor does not have, or not yet.
 pub(crate) trait Source: Debug + Send + Sync {
     /// The descriptor has all bytes by now.
-    fn is_whole(&self) -> bool;
+    fn is_complete(&self) -> bool;
 
     /// The length in bytes, if no descriptor will ever have any of them: such a file is read by
     /// [`Source::read`] alone, and nobody writes it.
@@ -206,27 +206,27 @@ pub(crate) trait Source: Debug + Send + Sync {
     ///
     /// # Errors
     /// EIO: they can't be had. ENOSPC. EXDEV: no descriptor will ever have them.
-    fn bring(&self, offset: u64, length: u64) -> Result<()>;
+    fn fetch_range(&self, offset: u64, length: u64) -> Result<()>;
 
     /// Brings all that is missing.
     ///
     /// # Errors
     /// As [`Source::bring`].
-    fn bring_all(&self) -> Result<()>;
+    fn fetch_all(&self) -> Result<()>;
 
     /// Somebody changes the file: its times are those of the local file from now on.
-    fn is_changed(&self) {}
+    fn note_changed(&self) {}
 
     /// `empty` empties the file, and no bytes need come for that. If it fails, nothing is changed.
     ///
     /// # Errors
     /// What `empty` says.
-    fn give_up(&self, empty: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+    fn empty_without_fetch(&self, empty: &mut dyn FnMut() -> Result<()>) -> Result<()> {
         empty()
     }
 
     /// The file loses a name while it is open: where it is kept, its bytes may go soon.
-    fn loses_a_name(&self) {}
+    fn note_name_lost(&self) {}
 
     /// The last open of the file is over.
     fn close(&self) {}
@@ -244,15 +244,15 @@ pub(crate) struct SyncTicket {
 /// Whoever serves a tree to programs, as far as its backend needs to know.
 pub(crate) trait TreeServer: Debug + Send + Sync {
     /// Whether a file is open to be written.
-    fn is_written(&self, file: &FileIdentity) -> bool;
+    fn is_open_for_writing(&self, file: &FileIdentity) -> bool;
 
     /// Whether anybody has a file open.
     fn is_open(&self, file: &FileIdentity) -> bool;
 
     /// Files that were open to be written when the mount went.
-    fn left_open(&self) -> Vec<FileIdentity>;
+    fn files_open_for_writing(&self) -> Vec<FileIdentity>;
 
     /// Names in folders that lead elsewhere, and files whose attributes are others: the kernel asks
     /// for them again.
-    fn forget(&self, names: &[(FileIdentity, ShortName)], files: &[FileIdentity]);
+    fn invalidate_in_kernel(&self, names: &[(FileIdentity, ShortName)], files: &[FileIdentity]);
 }

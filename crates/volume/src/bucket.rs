@@ -32,12 +32,12 @@ mod sums;
 mod tree;
 mod writer;
 
-pub use check::{Checked, Finding, check};
+pub use check::{Checked, Finding, check_volume};
 pub use follow::Following;
-pub use health::{Ailing, ailing};
+pub use health::{Ailing, find_ailing_bucket};
 pub use opening::{BucketError, Wanted};
-pub(crate) use prefix::{Held, Lent, Prefix, lend};
-pub use prefix::{Ways, folder_of};
+pub(crate) use prefix::{Held, Lent, Prefix, attach_prefix};
+pub use prefix::{Ways, directory_name_for};
 pub(crate) use role::Ready;
 pub use role::Role;
 pub use state::is_followed;

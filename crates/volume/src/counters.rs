@@ -32,7 +32,7 @@ pub(crate) struct Counters {
     errors: Mutex<(BTreeMap<String, u64>, Option<u64>)>,
 }
 
-const fn number(group: OpGroup) -> usize {
+const fn group_index(group: OpGroup) -> usize {
     match group {
         OpGroup::Metadata => 0,
         OpGroup::Data => 1,
@@ -42,13 +42,13 @@ const fn number(group: OpGroup) -> usize {
 
 impl Counters {
     /// Adds operations of one kind.
-    pub(crate) fn count(&self, key: OpKey, count: &OpCount) {
+    pub(crate) fn count_operation(&self, key: OpKey, count: &OpCount) {
         thread_local!(static SHARD: usize = {
             static NEXT: AtomicU32 = AtomicU32::new(0);
             NEXT.fetch_add(1, Relaxed) as usize % SHARDS
         });
         let (shard, op) = (SHARD.with(|shard| &self.shards[*shard]), key.op());
-        let (number, nanos) = &shard.groups[number(op.group())];
+        let (number, nanos) = &shard.groups[group_index(op.group())];
         number.fetch_add(count.count, Relaxed);
         nanos.fetch_add(count.nanos, Relaxed);
         match op {
@@ -63,20 +63,20 @@ impl Counters {
     }
 
     /// A request failed by no fault of who asked; `None`: at a time that nobody needs to know.
-    pub(crate) fn failed(&self, error: &str, at: Option<Micros>) {
+    pub(crate) fn count_failure(&self, error: &str, at: Option<Micros>) {
         let mut errors = self.errors.lock();
         *errors.0.entry(error.to_owned()).or_default() += 1;
         errors.1 = at.map(Micros::get).or(errors.1);
     }
 
     /// A file is closed.
-    pub(crate) fn closed(&self, path: &[u8], flow: &Flow) {
-        self.heat.lock().closed(path, flow);
+    pub(crate) fn record_close(&self, path: &[u8], flow: &Flow) {
+        self.heat.lock().record_close(path, flow);
     }
 
-    pub(crate) fn tell(&self, live: &mut Live) {
+    pub(crate) fn fill_totals(&self, live: &mut Live) {
         let group = |group: OpGroup| {
-            let sums = self.shards.iter().map(|shard| &shard.groups[number(group)]);
+            let sums = self.shards.iter().map(|shard| &shard.groups[group_index(group)]);
             let add = |(count, nanos): (u64, u64), (c, n): &(AtomicU64, AtomicU64)| {
                 (count + c.load(Relaxed), nanos + n.load(Relaxed))
             };
@@ -105,15 +105,19 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..20 {
                 scope.spawn(|| {
-                    counters.count(OpKey::data(Op::Read, 10, Pattern::Random), &of(10));
-                    counters.count(OpKey::data(Op::CopyRange, 5, Pattern::Random), &of(5));
-                    counters.count(OpKey::plain(Op::Lookup), &of(0));
-                    counters.count(OpKey::plain(Op::Fsync), &of(0));
+                    counters
+                        .count_operation(OpKey::with_bytes(Op::Read, 10, Pattern::Random), &of(10));
+                    counters.count_operation(
+                        OpKey::with_bytes(Op::CopyRange, 5, Pattern::Random),
+                        &of(5),
+                    );
+                    counters.count_operation(OpKey::without_bytes(Op::Lookup), &of(0));
+                    counters.count_operation(OpKey::without_bytes(Op::Fsync), &of(0));
                 });
             }
         });
         let mut live = Live::default();
-        counters.tell(&mut live);
+        counters.fill_totals(&mut live);
         assert_eq!(live.names, Group { count: 20, time_us: 40 });
         assert_eq!(live.data, Group { count: 40, time_us: 80 });
         assert_eq!(live.syncs.count, 20);

@@ -30,10 +30,10 @@ use crate::overmount::{Access, Plan};
 use crate::processes::Processes;
 use crate::recorder::Recorder;
 use crate::rescue::Rescue;
-use crate::tiers::{Progress, Tiers, Which, bring_home};
+use crate::tiers::{Progress, Tiers, Which, write_back_files};
 use forebay_os::clock::{Clock, SystemClock};
 use forebay_os::fast_wake::FastWake;
-use forebay_os::whereabouts::moved_along;
+use forebay_os::whereabouts::current_path_below;
 use house::House;
 use record::Keeper;
 
@@ -113,11 +113,11 @@ enum Event {
 
 /// Serves until nobody is left, then ends this process.
 pub(crate) fn main(parts: Parts) -> ! {
-    let stderr = parts.log.to_stderr.then(held_stderr).flatten();
-    detach();
-    forebay_os::heap::keep_little();
-    daemon_log::speak(parts.log.clone(), &about(&parts), stderr);
-    let code = match serve(parts) {
+    let stderr = parts.log.to_stderr.then(duplicate_stderr).flatten();
+    detach_from_caller();
+    forebay_os::heap::limit_heap_retention();
+    daemon_log::start_logging(parts.log.clone(), &describe_daemon(&parts), stderr);
+    let code = match serve_volumes(parts) {
         Ok(()) => 0,
         Err(error) => {
             tracing::error!("{error}");
@@ -130,12 +130,12 @@ pub(crate) fn main(parts: Parts) -> ! {
 }
 
 /// Standard error, for whoever holds this daemon in the foreground.
-fn held_stderr() -> Option<OwnedFd> {
+fn duplicate_stderr() -> Option<OwnedFd> {
     rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stderr(), 3).ok()
 }
 
 /// Whose log it is.
-fn about(parts: &Parts) -> About {
+fn describe_daemon(parts: &Parts) -> About {
     let shown = |path: &PathBuf| path.to_string_lossy().into_owned();
     About {
         format: daemon_log::FORMAT,
@@ -148,7 +148,7 @@ fn about(parts: &Parts) -> About {
 }
 
 /// Leaves the caller's session, terminal and pipes, and takes all descriptors there are.
-fn detach() {
+fn detach_from_caller() {
     // It may lead a session already.
     let _ = rustix::process::setsid();
     if let Ok(null) = std::fs::File::options().read(true).write(true).open("/dev/null") {
@@ -158,13 +158,13 @@ fn detach() {
         let _ = rustix::stdio::dup2_stderr(&null);
     }
     // It ends when its users end; SIGKILL alone comes earlier. All signals are held back already.
-    forebay_os::descriptors::take_all();
+    forebay_os::descriptors::raise_open_file_limit();
     // Not below a covered directory: its own working directory must keep no file system busy.
     let _ = rustix::process::chdir("/");
 }
 
 /// What keeps CPUs awake while many requests come, where that is wanted and may be.
-fn fast_wake(wanted: CpuLatency) -> Option<Arc<FastWake>> {
+fn start_fast_wake(wanted: CpuLatency) -> Option<Arc<FastWake>> {
     if wanted == CpuLatency::System {
         return None;
     }
@@ -172,13 +172,13 @@ fn fast_wake(wanted: CpuLatency) -> Option<Arc<FastWake>> {
     started.inspect_err(|error| tracing::debug!("CPUs sleep as deeply as they do: {error}")).ok()
 }
 
-fn serve(parts: Parts) -> io::Result<()> {
+fn serve_volumes(parts: Parts) -> io::Result<()> {
     let Parts { plan, tiers, every_read, record, role, emulated, bucket, volume, kind, .. } = parts;
     let (mounts, control, foreign) = (parts.mounts, parts.control, parts.foreign);
-    let fast_wake = fast_wake(parts.cpu_latency);
-    let guarded = parts.rescue.guard();
+    let fast_wake = start_fast_wake(parts.cpu_latency);
+    let guarded = parts.rescue.guard_main_thread();
     let give_up = |why: String| {
-        control.say(&ToFront::Failed { why: why.clone() });
+        control.send_message(&ToFront::Failed { why: why.clone() });
         Err(io::Error::other(why))
     };
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
@@ -186,7 +186,7 @@ fn serve(parts: Parts) -> io::Result<()> {
     let start_us = boot.tv_sec as u64 * 1_000_000 + boot.tv_nsec as u64 / 1000;
     let recorder = Arc::new(match record {
         Some(_) => Recorder::new(clock),
-        None => Recorder::silent(clock),
+        None => Recorder::new_silent(clock),
     });
     let (front, command) = match (role, &record) {
         (Role::Run { front }, Some(record)) => (front, record.header.command.clone()),
@@ -194,13 +194,13 @@ fn serve(parts: Parts) -> io::Result<()> {
     };
     let words = command.clone();
     let processes = Arc::new(Processes::new(Arc::clone(&recorder), start_us, front, words));
-    processes.start()?;
+    processes.start_threads()?;
     if matches!(role, Role::Run { .. }) {
-        processes.watch_for_batch(control.duplicate()?);
+        processes.notify_on_batch_submit(control.duplicate()?);
     }
     let points: Vec<PathBuf> = plan.targets.iter().map(|target| target.point.clone()).collect();
     let keeper = record.map(|Record { header, state, output }| {
-        Keeper::start(&state, output, header, Arc::clone(&recorder))
+        Keeper::start_recording(&state, output, header, Arc::clone(&recorder))
     });
     let mut keeper = match keeper.transpose() {
         Ok(keeper) => keeper,
@@ -228,11 +228,11 @@ fn serve(parts: Parts) -> io::Result<()> {
         // From here on nothing of ours is reached by a path: the mounts may be made.
         let _ = rustix::io::write(&mounts, &[0]);
     }
-    let sessions = match house.doors(plan, &mounts, &events) {
+    let sessions = match house.serve_mounts(plan, &mounts, &events) {
         Ok(sessions) => sessions,
         Err(error) => {
             house.volumes.iter().filter_map(|(_, tiers)| tiers.as_ref()).for_each(|t| t.close());
-            keeper.iter_mut().for_each(Keeper::abandon);
+            keeper.iter_mut().for_each(Keeper::abandon_record);
             return give_up(format!("the managed directories can't be served: {error}"));
         }
     };
@@ -251,7 +251,7 @@ fn serve(parts: Parts) -> io::Result<()> {
         sessions: sessions.iter().map(Arc::downgrade).collect(),
         tiers: volumes.iter().filter_map(|(_, tiers)| tiers.as_ref().map(Arc::downgrade)).collect(),
     };
-    let door = live::open(looks).inspect_err(|error| {
+    let door = live::open_live_socket(looks).inspect_err(|error| {
         tracing::warn!("`forebay top` can't look: {error}");
     });
     // The command may start: it finds its own run, if it asks. Where the front is gone, nobody hears.
@@ -262,11 +262,11 @@ fn serve(parts: Parts) -> io::Result<()> {
         let points = points.clone();
         move || {
             if !recorder.is_silent() {
-                crate::sampler::sample(&recorder, &processes, &points, &stopped);
+                crate::sampler::sample_until_stopped(&recorder, &processes, &points, &stopped);
             }
         }
     });
-    listen(&control, events.clone())?;
+    listen_to_launcher(&control, events.clone())?;
     let mut run = Run {
         recorder,
         processes,
@@ -286,10 +286,10 @@ fn serve(parts: Parts) -> io::Result<()> {
         }
     };
     match role {
-        Role::Run { .. } => run.follow(&inbox, stop_sampling),
-        Role::Lasting { .. } => run.last(&inbox, events, points, stop_sampling),
+        Role::Run { .. } => run.follow_run(&inbox, stop_sampling),
+        Role::Lasting { .. } => run.follow_mount(&inbox, events, points, stop_sampling),
     }
-    guarded.all_is_well();
+    guarded.finish_cleanly();
     Ok(())
 }
 
@@ -297,10 +297,10 @@ fn serve(parts: Parts) -> io::Result<()> {
 type Volume = (PathBuf, Option<Arc<Tiers>>);
 
 /// Turns what the front says into events.
-fn listen(control: &Channel, events: Sender<Event>) -> io::Result<()> {
+fn listen_to_launcher(control: &Channel, events: Sender<Event>) -> io::Result<()> {
     let control = control.duplicate()?;
     std::thread::Builder::new().name("forebay-listen".into()).spawn(move || {
-        while let Some(said) = control.hear() {
+        while let Some(said) = control.receive_message() {
             let _ = events.send(Event::Said(said));
         }
         let _ = events.send(Event::FrontGone);
@@ -325,7 +325,7 @@ struct Run {
 
 impl Run {
     /// Follows the run to its end.
-    fn follow(&mut self, inbox: &Receiver<Event>, stop_sampling: impl FnOnce()) {
+    fn follow_run(&mut self, inbox: &Receiver<Event>, stop_sampling: impl FnOnce()) {
         let mut mounts = self.sessions.len();
         let (mut deadline, mut looks) = (None, LOOKS);
         while mounts > 0 {
@@ -335,19 +335,19 @@ impl Run {
             };
             match event {
                 Ok(Event::Said(said)) => {
-                    if self.heard(said) {
+                    if self.handle_message(said) {
                         deadline = Some(GRACE);
                     }
                 }
                 Ok(Event::FrontGone | Event::Waits(_) | Event::Asked) => deadline = None,
                 Ok(Event::MountGone) => mounts -= 1,
                 Err(RecvTimeoutError::Timeout) => {
-                    self.processes.survey(true);
-                    let is_kept = !self.processes.living().is_empty();
+                    self.processes.scan_running(true);
+                    let is_kept = !self.processes.list_living().is_empty();
                     looks = if is_kept { 0 } else { looks.saturating_sub(1) };
                     deadline = (looks > 0).then_some(GRACE);
                     if deadline.is_none() {
-                        self.go_on_alone();
+                        self.continue_without_launcher();
                     }
                 }
                 Err(RecvTimeoutError::Disconnected) => break,
@@ -355,24 +355,24 @@ impl Run {
         }
         while self.ended.is_none() && !self.not_run {
             match inbox.recv_timeout(LAST_WORD) {
-                Ok(Event::Said(said)) => drop(self.heard(said)),
+                Ok(Event::Said(said)) => drop(self.handle_message(said)),
                 Ok(Event::MountGone | Event::Waits(_) | Event::Asked) => {}
                 Ok(Event::FrontGone) | Err(_) => break,
             }
         }
-        let told = self.close(stop_sampling);
+        let told = self.close_run(stop_sampling);
         if let Some(over) = told {
-            self.control.say(&over);
+            self.control.send_message(&over);
         }
     }
 
     /// Nobody is left: ends the record, and brings files home from their tiers. `None` when
     /// nothing was run.
-    fn close(&mut self, stop_sampling: impl FnOnce()) -> Option<ToFront> {
+    fn close_run(&mut self, stop_sampling: impl FnOnce()) -> Option<ToFront> {
         stop_sampling();
         if self.not_run {
             self.volumes.iter().filter_map(|(_, tiers)| tiers.as_ref()).for_each(|t| t.close());
-            self.keeper.iter_mut().for_each(Keeper::abandon);
+            self.keeper.iter_mut().for_each(Keeper::abandon_record);
             daemon_log::close(true);
             return None;
         }
@@ -380,49 +380,51 @@ impl Run {
         // Nobody is left who could see a file between its tier and its home.
         let began = self.recorder.clock().now();
         let tiers = self.volumes.iter().filter_map(|(_, tiers)| tiers.as_ref());
-        let drained = tiers.map(|tiers| tiers.moved()).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
-        let homecomings = self.bring_home();
+        let drained = tiers
+            .map(|tiers| tiers.written_back_counts())
+            .fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+        let homecomings = self.write_back_all();
         let took = self.recorder.clock().now().since(began);
-        let mut notes = homecoming::notes(&homecomings, drained, took);
-        notes.extend(self.recorder.request_note());
-        let shipped = self.ship();
-        let ended = self.end(true);
-        self.follow_directories();
-        let kept = self.keeper.as_mut().map(|keeper| keeper.finish(ended, &notes));
+        let mut notes = homecoming::write_back_notes(&homecomings, drained, took);
+        notes.extend(self.recorder.request_latency_note());
+        let shipped = self.finish_upload();
+        let ended = self.end_of_run(true);
+        self.follow_renamed_output();
+        let kept = self.keeper.as_mut().map(|keeper| keeper.finish_record(ended, &notes));
         let (run, mut warnings) = kept.unwrap_or_default();
-        warnings.extend(self.backends().flat_map(Backend::finish));
-        self.volumes.iter().filter_map(|(_, tiers)| tiers.as_ref()).for_each(|t| t.let_go());
+        warnings.extend(self.backends().flat_map(Backend::finish_serving));
+        self.volumes.iter().filter_map(|(_, tiers)| tiers.as_ref()).for_each(|t| t.unlock_volume());
         let errors = daemon_log::take_errors();
-        homecoming::speak(&homecomings, shipped.as_ref());
+        homecoming::log_left_files(&homecomings, shipped.as_ref());
         warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
         warnings.extend(errors);
         warnings.extend(daemon_log::close(false));
         // Who hears that it is over finds it nowhere.
         self.door.take().into_iter().for_each(live::Door::close);
-        Some(over(run, None, warnings, homecomings, shipped))
+        Some(over_message(run, None, warnings, homecomings, shipped))
     }
 
     /// Directories may have been renamed since: what is written into one goes along.
-    fn follow_directories(&mut self) {
+    fn follow_renamed_output(&mut self) {
         let Some(keeper) = &mut self.keeper else { return };
         for (session, (then, _)) in self.sessions.iter().zip(&self.volumes) {
             if let Ok(root) = session.native().dir_fd(ROOT)
-                && let Some(now) = moved_along(keeper.output(), root.as_fd(), then)
+                && let Some(now) = current_path_below(keeper.output(), root.as_fd(), then)
             {
-                return keeper.put_to(now);
+                return keeper.set_output(now);
             }
         }
     }
 
     /// Takes in what the front says; true when the command has ended.
-    fn heard(&mut self, said: ToDaemon) -> bool {
+    fn handle_message(&mut self, said: ToDaemon) -> bool {
         match said {
             ToDaemon::NotRun => {
                 self.not_run = true;
                 false
             }
             ToDaemon::Began { command } => {
-                self.processes.identify(command);
+                self.processes.identify_thread(command);
                 false
             }
             ToDaemon::Ended { code, signal, user_us, system_us } => {
@@ -439,7 +441,7 @@ impl Run {
         }
     }
 
-    fn end(&self, complete: bool) -> Ended {
+    fn end_of_run(&self, complete: bool) -> Ended {
         let unknown = Ended {
             at: self.recorder.clock().now(),
             exit: None,
@@ -451,39 +453,46 @@ impl Run {
     }
 
     /// Brings files home from their tiers, as the rules say.
-    fn bring_home(&self) -> Vec<WriteBackReport> {
+    fn write_back_all(&self) -> Vec<WriteBackReport> {
         let exit = self.ended.as_ref().and_then(|ended| ended.exit);
         let succeeded = exit == Some(Exit::Code(0));
         let ruled = self.volumes.iter().filter_map(|(directory, tiers)| {
-            Some((directory, tiers.as_ref().filter(|tiers| tiers.is_ruled())?))
+            Some((directory, tiers.as_ref().filter(|tiers| tiers.has_rules())?))
         });
         let tell = |underway: &WriteBackProgress| {
             let word = ToFront::WriteBackProgress(*underway);
-            std::iter::once(&self.control).chain(&self.waiting).for_each(|who| who.mention(&word));
+            std::iter::once(&self.control)
+                .chain(&self.waiting)
+                .for_each(|who| who.try_send_message(&word));
         };
         let progress = Progress::new(self.recorder.clock(), &tell);
         ruled
             .map(|(directory, tiers)| {
-                let home = bring_home(directory, tiers, Which::Ruled { succeeded }, &progress);
-                let mut told = home.told(&tiers.now_at(directory));
-                told.spilled = tiers.spilled();
-                told.cache = tiers.cache_told();
+                let home =
+                    write_back_files(directory, tiers, Which::Ruled { succeeded }, &progress);
+                let mut told = home.to_report(&tiers.current_path(directory));
+                told.spilled = tiers.spilled_files();
+                told.cache = tiers.cache_report();
                 told
             })
             .collect()
     }
 
     /// Waits until a bucket has all of its volume.
-    fn ship(&self) -> Option<UploadReport> {
+    fn finish_upload(&self) -> Option<UploadReport> {
         let tell = |underway: &WriteBackProgress| {
             let word = ToFront::WriteBackProgress(*underway);
-            std::iter::once(&self.control).chain(&self.waiting).for_each(|who| who.mention(&word));
+            std::iter::once(&self.control)
+                .chain(&self.waiting)
+                .for_each(|who| who.try_send_message(&word));
         };
         let waits = |waiting: &BucketWaiting| {
             let word = ToFront::Waits(waiting.clone());
-            std::iter::once(&self.control).chain(&self.waiting).for_each(|who| who.mention(&word));
+            std::iter::once(&self.control)
+                .chain(&self.waiting)
+                .for_each(|who| who.try_send_message(&word));
         };
-        self.backends().find_map(|backend| backend.ship(&tell, &waits))
+        self.backends().find_map(|backend| backend.finish_upload(&tell, &waits))
     }
 
     /// What keeps each tree beyond its directory.
@@ -492,17 +501,17 @@ impl Run {
     }
 
     /// Somebody still works in the covered directories: the front goes, with what is known so far.
-    fn go_on_alone(&mut self) {
-        let lingering = self.processes.living().into_iter().map(|(_, pid)| pid).collect();
-        let ended = self.end(false);
-        let provisional = self.keeper.as_mut().map(|keeper| keeper.provisional(ended));
+    fn continue_without_launcher(&mut self) {
+        let lingering = self.processes.list_living().into_iter().map(|(_, pid)| pid).collect();
+        let ended = self.end_of_run(false);
+        let provisional = self.keeper.as_mut().map(|keeper| keeper.copy_provisional(ended));
         let (run, mut warnings) = provisional.unwrap_or_default();
-        warnings.extend(self.backends().flat_map(Backend::told));
-        self.control.say(&over(run, Some(lingering), warnings, Vec::new(), None));
+        warnings.extend(self.backends().flat_map(Backend::warnings_so_far));
+        self.control.send_message(&over_message(run, Some(lingering), warnings, Vec::new(), None));
     }
 }
 
-fn over(
+fn over_message(
     run: Option<PathBuf>,
     lingering: Option<Vec<u32>>,
     warnings: Vec<String>,

@@ -18,10 +18,10 @@ mod writer;
 use std::path::PathBuf;
 
 pub use levels::{Levels, NotLevels};
-pub use shelf::{About, FORMAT, Kept, Told, is_alive, kept, read_about};
-pub(crate) use speak::{close, path, speak, trouble};
+pub use shelf::{About, FORMAT, Kept, Told, is_alive, list_log_folders, read_about};
+pub(crate) use speak::{close, log_problem, path, start_logging};
 pub use tail::{LOG, OLDER, last_lines};
-pub(crate) use voice::{hand_down, hold, take_errors};
+pub(crate) use voice::{append_held_lines, start_buffering, take_errors};
 
 /// Where a daemon says what it has to say, and how much.
 #[derive(Debug, Clone)]

@@ -24,7 +24,7 @@ mod session;
 mod tellers;
 mod waiters;
 
-pub(crate) use cost::time_the_way;
+pub(crate) use cost::measure_request_cost;
 pub use device::{Device, open_device};
 pub use emulated_latency::Emulated;
 pub use session::{Session, Tree};

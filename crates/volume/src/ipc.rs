@@ -10,7 +10,7 @@ mod messages;
 use std::ffi::CStr;
 
 pub(crate) use channel::Channel;
-pub(crate) use doors::{abstract_sockets, doors_for, doors_of};
+pub(crate) use doors::{abstract_socket_names, candidate_sockets, find_daemon_sockets};
 pub use figures::{BucketNow, FileNow, Group, Kind, Live, SCHEMA, TaskNow, TierNow};
 pub use messages::{BucketWaiting, CacheReport, UploadReport, WriteBackProgress, WriteBackReport};
 pub(crate) use messages::{ToDaemon, ToFront};

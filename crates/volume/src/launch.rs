@@ -33,10 +33,10 @@ use crate::overmount;
 use crate::rescue::Rescue;
 use crate::tiers::{Tiers, Wanted, Warmed};
 use forebay_os::forks::{block_signals, fork};
-pub use lasting::{Lasting, Mount, Unmounting, mount};
+pub use lasting::{Lasting, Mount, Unmounting, mount_volume};
 pub use shared::Failure;
-use shared::{open_tiers, pair, system};
-pub use unmount::{Unmounted, lasting_mounts, place_of, unmount};
+use shared::{make_socket_pair, open_tiers, system_failure};
+pub use unmount::{Unmounted, lasting_mounts, resolve_mount_point, unmount_volume};
 
 /// What to run, and how to record it.
 #[derive(Debug)]
@@ -107,29 +107,33 @@ pub struct Outcome {
 ///
 /// # Errors
 /// When the command was not started; nothing is left behind then.
-pub fn launch(launch: Launch) -> Result<Outcome, Failure> {
+pub fn run_command(launch: Launch) -> Result<Outcome, Failure> {
     let words: Vec<CString> = launch
         .command
         .iter()
         .map(|word| CString::new(std::os::unix::ffi::OsStrExt::as_bytes(word.as_os_str())))
         .collect::<Result<_, _>>()
-        .map_err(|_| system("reading the command")(io::Error::other("a word holds a NUL byte")))?;
-    daemon_log::hold(&launch.log.levels);
+        .map_err(|_| {
+            system_failure("reading the command")(io::Error::other("a word holds a NUL byte"))
+        })?;
+    daemon_log::start_buffering(&launch.log.levels);
     // Before the fork, so that the message comes from the place that failed.
     drop(crate::fuse::open_device().map_err(|e| Failure::Closed("opening /dev/fuse".into(), e))?);
-    forebay_os::credentials::check_rights().map_err(system("acting as other users"))?;
-    let (rescue, rescuer) = Rescue::start().map_err(system("starting the daemon's rescuer"))?;
-    let plan = overmount::plan(&launch.cover, &launch.ways).map_err(Failure::Refused)?;
+    forebay_os::credentials::check_capabilities()
+        .map_err(system_failure("acting as other users"))?;
+    let (rescue, rescuer) =
+        Rescue::start().map_err(system_failure("starting the daemon's rescuer"))?;
+    let plan = overmount::plan_mounts(&launch.cover, &launch.ways).map_err(Failure::Refused)?;
     let tiers =
         open_tiers(&plan, launch.placement.as_ref(), launch.warmed).map_err(Failure::Tier)?;
     let missing: Vec<String> = tiers.iter().flatten().flat_map(|tiers| tiers.warnings()).collect();
-    let (mounts_out, mounts_in) = pair()?;
-    let (front_side, daemon_side) = pair()?;
+    let (mounts_out, mounts_in) = make_socket_pair()?;
+    let (front_side, daemon_side) = make_socket_pair()?;
     let signals = block_signals();
     let front = rustix::process::getpid();
 
     // SAFETY: this process has one thread, so the child may do anything.
-    let daemon = match unsafe { fork() }.map_err(system("starting the daemon"))? {
+    let daemon = match unsafe { fork() }.map_err(system_failure("starting the daemon"))? {
         None => {
             drop((mounts_out, front_side));
             daemon::main(daemon::Parts {
@@ -150,7 +154,7 @@ pub fn launch(launch: Launch) -> Result<Outcome, Failure> {
                 bucket: None,
                 mounts: mounts_in,
                 control: Channel::new(daemon_side),
-                foreign: launcher::files_held(),
+                foreign: launcher::redirected_output_files(),
                 rescue,
             })
         }
@@ -158,13 +162,13 @@ pub fn launch(launch: Launch) -> Result<Outcome, Failure> {
     };
     drop((mounts_in, daemon_side));
     let (news_in, news_out) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
-        .map_err(system("making a pipe"))?;
+        .map_err(system_failure("making a pipe"))?;
     // SAFETY: as above.
-    let command = match unsafe { fork() }.map_err(system("starting the command"))? {
+    let command = match unsafe { fork() }.map_err(system_failure("starting the command"))? {
         None => {
             drop(news_in);
             let daemon = child::Daemon { mounts: mounts_out, rescue, log: launch.log };
-            child::run(&plan, &launch.directory, &words, daemon, news_out, &signals, front)
+            child::exec_command(&plan, &launch.directory, &words, daemon, news_out, &signals, front)
         }
         Some(pid) => pid,
     };
@@ -173,26 +177,26 @@ pub fn launch(launch: Launch) -> Result<Outcome, Failure> {
     drop((mounts_out, news_out, plan, rescue));
     let control = Channel::new(front_side);
     let front = launcher::Launcher { daemon, rescuer, command, control, signals };
-    if let Some(failure) = child::news(news_in, &launch.command) {
-        return Err(front.give_up(failure));
+    if let Some(failure) = child::await_exec(news_in, &launch.command) {
+        return Err(front.abandon_start(failure));
     }
     // A million names take a while to let go, so the command did not wait for it; and they are not
     // ours to keep while it runs.
     if !names.is_empty() {
         drop(names);
-        forebay_os::heap::trim();
+        forebay_os::heap::return_free_memory();
     }
     let bound_here = launch.placement.as_ref().is_some_and(Wanted::binds_to_this_machine);
-    let mut outcome = front.watch(launch.underway, bound_here.then_some(launch.sent_away));
+    let mut outcome = front.watch_command(launch.underway, bound_here.then_some(launch.sent_away));
     outcome.warnings.extend(missing);
     Ok(outcome)
 }
 
 /// Ends this process as the command ended, so that a shell sees no difference.
-pub fn end_like(exit: Exit) -> ! {
+pub fn exit_like(exit: Exit) -> ! {
     if let Exit::Signal(signal) = exit {
         if let Some(signal) = Signal::from_named_raw(signal) {
-            signals::die_of(signal);
+            signals::die_by_signal(signal);
         }
         std::process::exit(128 + signal);
     }

@@ -8,7 +8,7 @@ mod door;
 mod look;
 
 pub use crate::ipc::{BucketNow, FileNow, Group, Kind, Live, SCHEMA, TaskNow, TierNow};
-pub(crate) use door::{Door, open};
-pub use door::{ask, daemons};
+pub(crate) use door::{Door, open_live_socket};
+pub use door::{list_daemons, query_daemon};
 pub(crate) use look::Sources;
-pub(crate) use look::kind_of;
+pub(crate) use look::mount_kind;

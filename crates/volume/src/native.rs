@@ -57,7 +57,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use forebay_os::credentials::{Caller, Credentials, Groups};
-use forebay_os::files::{FileIdentity, reopen, stat_of};
+use forebay_os::files::{FileIdentity, reopen_with_flags, statx_nofollow};
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::fs::{Mode, OFlags, Statx, openat};
@@ -67,13 +67,13 @@ pub use attr::{Change, When};
 pub use create::{Created, Permissions};
 pub(crate) use device_numbers::pack_device;
 pub use dir_reader::DirEntry;
-pub(crate) use early::start as start_early;
+pub(crate) use early::start_eager_write_back as start_early;
 pub use iostate::IoState;
 pub(crate) use kernel::{Backing, Kernel};
 pub use locks::{Lock, LockWait, LockWaiting};
 pub(crate) use node::{DirHandle, Handle, Node, ROOT};
 pub use open::Opened;
-use packed::is_there;
+use packed::leads_to_file;
 pub(crate) use placed::Seen;
 use placed::boot_nanos;
 pub(crate) use relocation_lock::Stays;
@@ -201,7 +201,7 @@ impl Native {
         settings: Settings,
         groups: Box<dyn Fn(u32) -> Groups + Send + Sync>,
     ) -> Result<Native> {
-        let stat = stat_of(root.as_fd(), c"")?;
+        let stat = statx_nofollow(root.as_fd(), c"")?;
         let foreign = settings.foreign.iter().copied().collect();
         let my_groups = rustix::process::getgroups()?.iter().map(|g| g.as_raw()).collect();
         Ok(Native {
@@ -245,11 +245,11 @@ impl Native {
 
     /// Tells the connection, once the kernel and we agreed on it.
     /// `local`: every change of the directory is made on this machine.
-    pub(crate) fn connect(&self, device: Arc<dyn Kernel>, passthrough: bool, local: bool) {
+    pub(crate) fn connect_kernel(&self, device: Arc<dyn Kernel>, passthrough: bool, local: bool) {
         self.passthrough.store(passthrough, Relaxed);
         self.local.store(local, Relaxed);
         let _ = self.device.set(device);
-        self.learn_to_lend_paths();
+        self.probe_path_passthrough();
     }
 
     /// The kernel agreed to collect writes.
@@ -262,7 +262,7 @@ impl Native {
     }
 
     /// Gives the watch that keeps long-lived names honest.
-    pub(crate) fn watch_with(&self, watch: Watch) {
+    pub(crate) fn set_watch(&self, watch: Watch) {
         let _ = self.watch.set(watch);
     }
 
@@ -284,12 +284,12 @@ impl Native {
     ///
     /// # Errors
     /// EPERM when it can't, and the request is to be refused.
-    pub(crate) fn act_as(&self, caller: Caller) -> Result<()> {
+    pub(crate) fn impersonate_caller(&self, caller: Caller) -> Result<()> {
         self.credentials.impersonate(caller, || (self.groups)(caller.pid))
     }
 
     /// Makes this thread the daemon itself: threads that it begins are as it is.
-    pub(crate) fn act_as_itself(&self) {
+    pub(crate) fn revert_credentials(&self) {
         self.credentials.revert();
     }
 
@@ -310,25 +310,25 @@ impl Native {
         if !node.is_dir() {
             return Err(Errno::NOTDIR);
         }
-        let (parent, name) = node.name().ok_or(Errno::STALE)?;
+        let (parent, name) = node.newest_name().ok_or(Errno::STALE)?;
         let up = self.dir_fd(parent)?;
-        let fd = Arc::new(self.open_path(up.as_fd(), &name, node)?);
-        self.table.pin(node, Arc::clone(&fd));
+        let fd = Arc::new(self.open_verified_path(up.as_fd(), &name, node)?);
+        self.table.pin_directory(node, Arc::clone(&fd));
         Ok(fd)
     }
 
     /// Opens `name` without following it and makes sure that it is still `node`.
-    fn open_path(&self, dir: BorrowedFd<'_>, name: &CStr, node: &Node) -> Result<OwnedFd> {
+    fn open_verified_path(&self, dir: BorrowedFd<'_>, name: &CStr, node: &Node) -> Result<OwnedFd> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let fd = self.with_room(|| openat(dir, name, flags, Mode::empty()))?;
-        if FileIdentity::of(&stat_of(fd.as_fd(), c"")?) != node.identity() {
+        let fd = self.with_free_descriptors(|| openat(dir, name, flags, Mode::empty()))?;
+        if FileIdentity::from_statx(&statx_nofollow(fd.as_fd(), c"")?) != node.identity() {
             return Err(Errno::STALE);
         }
         Ok(fd)
     }
 
     /// Any descriptor of the node itself: its pin, an open handle, or a fresh one.
-    pub(crate) fn hold(&self, node: &Arc<Node>) -> Result<Held> {
+    pub(crate) fn node_descriptor(&self, node: &Arc<Node>) -> Result<Held> {
         if let Some(pin) = &node.place.lock().pin {
             return Ok(Held::Pin(Arc::clone(pin)));
         }
@@ -339,19 +339,19 @@ impl Native {
             return Ok(Held::Open(Arc::clone(handle)));
         }
         let held = match node.placed.get() {
-            Some(placed) => self.hold_placed(&placed),
-            None => self.hold_by_name(node),
+            Some(placed) => self.data_file_descriptor(&placed),
+            None => self.open_descriptor_by_name(node),
         };
         match held {
-            Err(Errno::STALE | Errno::NOENT) => self.held_without_name(node),
+            Err(Errno::STALE | Errno::NOENT) => self.pinned_descriptor(node),
             other => other,
         }
     }
 
-    fn hold_by_name(&self, node: &Arc<Node>) -> Result<Held> {
-        let (parent, name) = node.name().ok_or(Errno::STALE)?;
+    fn open_descriptor_by_name(&self, node: &Arc<Node>) -> Result<Held> {
+        let (parent, name) = node.newest_name().ok_or(Errno::STALE)?;
         let dir = self.dir_fd(parent)?;
-        self.open_path(dir.as_fd(), &name, node).map(Held::Fresh)
+        self.open_verified_path(dir.as_fd(), &name, node).map(Held::Fresh)
     }
 
     /// What holds a file whose name has gone to another since it was looked for: the request that
@@ -359,7 +359,7 @@ impl Native {
     ///
     /// # Errors
     /// ESTALE: the kernel looks for the name again.
-    fn held_without_name(&self, node: &Node) -> Result<Held> {
+    fn pinned_descriptor(&self, node: &Node) -> Result<Held> {
         if let Some(pin) = node.place.lock().pin.clone() {
             return Ok(Held::Pin(pin));
         }
@@ -367,52 +367,57 @@ impl Native {
     }
 
     /// Attributes of a node, from the backing file system, now.
-    pub(crate) fn stat(&self, node: &Arc<Node>) -> Result<Statx> {
+    pub(crate) fn stat_node(&self, node: &Arc<Node>) -> Result<Statx> {
         if let Some(packed) = node.packed.get() {
-            return self.stat_packed(packed);
+            return self.stat_packed_file(packed);
         }
         let pin = node.place.lock().pin.clone();
         if let Some(fd) = pin {
             return match node.is_dir() {
                 true => self.stat_dir(node, fd.as_fd()),
-                false => Ok(self.shown(node, stat_of(fd.as_fd(), c"")?)),
+                false => Ok(self.exposed_stat(node, statx_nofollow(fd.as_fd(), c"")?)),
             };
         }
         let handle = node.open.lock().handles.last().cloned();
         if let Some(handle) = handle {
-            return Ok(self.shown(node, stat_of(handle.file.as_fd(), c"")?));
+            return Ok(self.exposed_stat(node, statx_nofollow(handle.file.as_fd(), c"")?));
         }
         let found = match node.placed.get() {
-            Some(placed) => self.stat_placed(node, &placed),
+            Some(placed) => self.stat_tiered_file(node, &placed),
             None => self.stat_by_name(node),
         };
         match found {
             // Moved or replaced from outside: the kernel asks again by name.
             Err(Errno::STALE | Errno::NOENT) => {
-                let held = self.held_without_name(node)?;
-                Ok(self.shown(node, stat_of(held.as_fd(), c"")?))
+                let held = self.pinned_descriptor(node)?;
+                Ok(self.exposed_stat(node, statx_nofollow(held.as_fd(), c"")?))
             }
             other => other,
         }
     }
 
     fn stat_by_name(&self, node: &Arc<Node>) -> Result<Statx> {
-        let (parent, name) = node.name().ok_or(Errno::STALE)?;
+        let (parent, name) = node.newest_name().ok_or(Errno::STALE)?;
         let dir = self.dir_fd(parent)?;
-        match stat_of(dir.as_fd(), &name)? {
-            stat if FileIdentity::of(&stat) == node.identity() => Ok(self.shown(node, stat)),
+        match statx_nofollow(dir.as_fd(), &name)? {
+            stat if FileIdentity::from_statx(&stat) == node.identity() => {
+                Ok(self.exposed_stat(node, stat))
+            }
             _ => Err(Errno::STALE),
         }
     }
 
     /// Runs an opening; when descriptors run out, lets kept ones go and tries again.
-    pub(crate) fn with_room<T>(&self, mut open: impl FnMut() -> Result<T>) -> Result<T> {
+    pub(crate) fn with_free_descriptors<T>(
+        &self,
+        mut open: impl FnMut() -> Result<T>,
+    ) -> Result<T> {
         match open() {
             Err(Errno::MFILE | Errno::NFILE) => {
-                self.let_descriptors_go();
+                self.drop_cached_descriptors();
                 let again = open();
                 if matches!(again, Err(Errno::MFILE)) {
-                    forebay_os::descriptors::name_limit();
+                    forebay_os::descriptors::report_open_file_limit();
                 }
                 again
             }
@@ -422,8 +427,8 @@ impl Native {
 
     /// Lets go of descriptors that can be had again: of directories, and of files without a name that
     /// somebody has open, whose handles hold them as well.
-    fn let_descriptors_go(&self) {
-        self.table.let_go();
+    fn drop_cached_descriptors(&self) {
+        self.table.drop_oldest_pins();
         for handle in self.handles.lock().values() {
             if let Some(mut place) = handle.node.place.try_lock()
                 && place.names.is_empty()
@@ -435,7 +440,7 @@ impl Native {
     }
 
     /// The path below the covered directory by which the record knows a node.
-    pub(crate) fn known(
+    pub(crate) fn known_to_recorder(
         &self,
         node: &Arc<Node>,
         know: impl FnOnce(&[u8], Option<Older>) -> Known,
@@ -456,12 +461,12 @@ impl Native {
     /// Path below the covered directory, empty for the directory itself.
     pub(crate) fn path_of(&self, node: &Node) -> Vec<u8> {
         let mut parts: Vec<CString> = Vec::new();
-        let mut next = node.name();
+        let mut next = node.newest_name();
         // A cycle can't arise from true names; the bound guards against names that moved meanwhile.
         while let (Some((parent, name)), true) = (next.take(), parts.len() < 4096) {
             parts.push(name);
             if parent != ROOT {
-                next = self.table.get(parent).and_then(|p| p.name());
+                next = self.table.get(parent).and_then(|p| p.newest_name());
             }
         }
         let mut path = Vec::with_capacity(parts.iter().map(|p| p.count_bytes() + 1).sum());
@@ -475,7 +480,7 @@ impl Native {
     }
 
     /// Path of a name in a directory, below the covered one.
-    pub(crate) fn path_in(&self, dir: &Node, name: &CStr) -> Vec<u8> {
+    pub(crate) fn child_path(&self, dir: &Node, name: &CStr) -> Vec<u8> {
         let mut path = self.path_of(dir);
         if !path.is_empty() {
             path.push(b'/');
@@ -485,8 +490,10 @@ impl Native {
     }
 
     /// Makes the kernel ask again for everything below a directory, within the current request.
-    pub(crate) fn expel(&self, node: &Node) {
-        let (Some(device), Some((parent, name))) = (self.device.get(), node.name()) else { return };
+    pub(crate) fn invalidate_directory(&self, node: &Node) {
+        let (Some(device), Some((parent, name))) = (self.device.get(), node.newest_name()) else {
+            return;
+        };
         use std::os::unix::ffi::OsStrExt;
         // Never two threads at once: the kernel's directory lock may be held by a caller that
         // waits for an answer, and one of us must be left to give it.
@@ -496,38 +503,39 @@ impl Native {
     }
 
     /// Whether any program has a file or directory open.
-    pub(crate) fn is_used(&self) -> bool {
+    pub(crate) fn has_open_handles(&self) -> bool {
         !self.handles.lock().is_empty() || !self.dirs.lock().is_empty()
     }
 
     /// Shows every open handle.
-    pub(crate) fn each_handle(&self, show: impl FnMut(&Arc<Handle>)) {
+    pub(crate) fn for_each_handle(&self, show: impl FnMut(&Arc<Handle>)) {
         let handles: Vec<_> = self.handles.lock().values().cloned().collect();
         handles.iter().for_each(show);
     }
 
     /// Size in bytes of an open file, now.
-    pub(crate) fn size(&self, handle: &Handle) -> Option<u64> {
-        stat_of(handle.file.as_fd(), c"").ok().map(|stat| stat.stx_size)
+    pub(crate) fn file_size(&self, handle: &Handle) -> Option<u64> {
+        statx_nofollow(handle.file.as_fd(), c"").ok().map(|stat| stat.stx_size)
     }
 
     /// The first bytes of an open file, whatever it was opened for.
-    pub(crate) fn head(&self, handle: &Handle, most: usize) -> Vec<u8> {
+    pub(crate) fn read_head(&self, handle: &Handle, most: usize) -> Vec<u8> {
         use std::io::Read;
         let mut content = Vec::new();
         self.credentials.revert();
-        if let Ok(file) = reopen(handle.file.as_fd(), OFlags::RDONLY | OFlags::NONBLOCK) {
+        if let Ok(file) = reopen_with_flags(handle.file.as_fd(), OFlags::RDONLY | OFlags::NONBLOCK)
+        {
             let _ = std::fs::File::from(file).take(most as u64).read_to_end(&mut content);
         }
         content
     }
 
     /// Ends byte-range locks of processes that are gone.
-    pub(crate) fn sweep_locks(&self) {
-        self.posix_locks.sweep();
+    pub(crate) fn drop_dead_owner_locks(&self) {
+        self.posix_locks.drop_dead_owner_locks();
     }
 
-    fn fresh_handle(&self) -> u64 {
+    fn allocate_handle(&self) -> u64 {
         self.next_handle.fetch_add(1, Relaxed)
     }
 

@@ -10,27 +10,27 @@ mod lasting;
 mod mounts;
 mod namespace;
 
-pub(crate) use abort::{abort, abort_from_within, open_abort};
-pub use attached::{LIST, make_point, read_attached, write_attached};
+pub(crate) use abort::{abort_connection, abort_in_namespace, open_abort};
+pub use attached::{LIST, create_mount_point, read_attached, write_attached};
 pub use lasting::{ALONE, Access, unmount_at};
-pub(crate) use lasting::{KIND, Lasting, take_away};
-pub use mounts::{Mount, mounts};
-pub(crate) use namespace::enter;
-use namespace::receive_one;
+pub(crate) use lasting::{KIND, Lasting, unmount_all};
+pub use mounts::{Mount, current_mounts};
+pub(crate) use namespace::enter_namespace;
+use namespace::receive_message;
 pub use namespace::{Doorway, Handover, receive_mount};
-pub(crate) use namespace::{hand_over, receive_numbered};
+pub(crate) use namespace::{receive_descriptor, send_descriptor};
 
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use forebay_os::file_systems::{FsKind, fs_kind};
+use forebay_os::file_systems::{FsKind, file_system_kind};
 use rustix::fs::StatVfsMountFlags;
 use rustix::mount::MountFlags;
 
 use crate::bucket::{Lent, Ways};
 use crate::reads::Found;
-use forebay_os::real_path::{open_real, resolve};
+use forebay_os::real_path::{open_resolved_directory, resolve_path};
 
 /// The most mounts below covered directories that get a mount of their own.
 const MOST_SUBMOUNTS: usize = 32;
@@ -85,13 +85,13 @@ pub struct Refusal {
 ///
 /// # Errors
 /// The first directory that is missing, no directory, the root, or not readable for this user.
-pub fn plan(directories: &[PathBuf], ways: &Ways) -> Result<Plan, Refusal> {
+pub fn plan_mounts(directories: &[PathBuf], ways: &Ways) -> Result<Plan, Refusal> {
     let mut plan = Plan { targets: Vec::new(), shown: Vec::new() };
-    let all = mounts().unwrap_or_default();
+    let all = current_mounts().unwrap_or_default();
     let mut wanted = Vec::new();
     for path in directories {
         let refuse = |error| Refusal { path: path.clone(), attached: false, error };
-        let real = resolve(path).map_err(refuse)?;
+        let real = resolve_path(path).map_err(refuse)?;
         if real == Path::new("/") {
             return Err(refuse(io::Error::other("the root directory can't be managed")));
         }
@@ -108,25 +108,25 @@ pub fn plan(directories: &[PathBuf], ways: &Ways) -> Result<Plan, Refusal> {
     let mut submounts = 0;
     for root in roots {
         let refuse = |error| Refusal { path: root.clone(), attached: false, error };
-        plan.targets.push(Target { asked: true, ..target(&root, &all).map_err(refuse)? });
+        plan.targets.push(Target { asked: true, ..open_target(&root, &all).map_err(refuse)? });
         let mut below: Vec<&Mount> =
             all.iter().filter(|m| m.point != root && m.point.starts_with(&root)).collect();
         below.sort_by(|a, b| a.point.cmp(&b.point));
         below.dedup_by(|a, b| a.point == b.point);
         for mount in below {
-            if mount.is_systems_own() {
-                if let Ok(fd) = open_real(&mount.point) {
+            if mount.shows_kernel_state() {
+                if let Ok(fd) = open_resolved_directory(&mount.point) {
                     plan.shown.push((mount.point.clone(), fd));
                 }
             } else if mount.point.is_dir() && submounts < MOST_SUBMOUNTS {
                 // One that can't be opened stays visible through the directory that holds it.
-                if let Ok(target) = target(&mount.point, &all) {
+                if let Ok(target) = open_target(&mount.point, &all) {
                     submounts += 1;
                     plan.targets.push(target);
                 }
             }
         }
-        plan.targets.extend(attached::targets(&root, &all, ways)?);
+        plan.targets.extend(attached::attached_targets(&root, &all, ways)?);
     }
     Ok(plan)
 }
@@ -145,9 +145,9 @@ impl Plan {
     }
 }
 
-fn target(path: &Path, all: &[Mount]) -> io::Result<Target> {
-    let root = open_real(path)?;
-    let mut fs = fs_kind(&root)?;
+fn open_target(path: &Path, all: &[Mount]) -> io::Result<Target> {
+    let root = open_resolved_directory(path)?;
+    let mut fs = file_system_kind(&root)?;
     let mount =
         all.iter().filter(|m| path.starts_with(&m.point)).max_by_key(|m| m.point.as_os_str().len());
     if let Some(mount) = mount {
@@ -172,19 +172,19 @@ fn target(path: &Path, all: &[Mount]) -> io::Result<Target> {
 ///
 /// # Errors
 /// The system's; a link, or another directory, has come to be in its place.
-fn mount_point(target: &Target) -> io::Result<OwnedFd> {
+fn open_mount_point(target: &Target) -> io::Result<OwnedFd> {
     if let Some(at) = &target.attached {
-        return attached::point_of(target, at);
+        return attached::open_attached_point(target, at);
     }
-    let point = open_real(&target.point)?;
+    let point = open_resolved_directory(&target.point)?;
     let in_place = target.asked && target.point == target.path;
-    if in_place && identity(&point)? != identity(&target.root)? {
+    if in_place && device_and_inode(&point)? != device_and_inode(&target.root)? {
         return Err(io::Error::other("another directory has come to be in its place"));
     }
     Ok(point)
 }
 
-fn identity(file: &OwnedFd) -> io::Result<(u64, u64)> {
+fn device_and_inode(file: &OwnedFd) -> io::Result<(u64, u64)> {
     let stat = rustix::fs::fstat(file)?;
     Ok((stat.st_dev, stat.st_ino))
 }

@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal, WaitOptions, getegid, geteuid, kill_process, 
 use serde::{Deserialize, Serialize};
 
 use crate::fuse::open_device;
-use crate::overmount::{Doorway, Plan, enter};
+use crate::overmount::{Doorway, Plan, enter_namespace};
 
 /// How long a child may try before it is given up.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -42,59 +42,59 @@ enum Found<T> {
 ///
 /// # Errors
 /// The step that is closed.
-pub fn private_mounts() -> Result<(), Doorway> {
-    in_child(come_in)
+pub fn probe_private_mounts() -> Result<(), Doorway> {
+    run_in_child(enter_private_namespace)
 }
 
 /// Mounts over `directory`, seen by nobody, and hears what the kernel's FUSE driver offers.
 ///
 /// # Errors
 /// The step that is closed.
-pub fn protocol(directory: &Path) -> Result<Protocol, Doorway> {
-    in_child(|| {
-        come_in()?;
-        greet(directory)
+pub fn probe_fuse_protocol(directory: &Path) -> Result<Protocol, Doorway> {
+    run_in_child(|| {
+        enter_private_namespace()?;
+        mount_and_read_init(directory)
     })
 }
 
-fn closed<E: Into<io::Error>>(step: &str) -> impl FnOnce(E) -> Doorway {
+fn step_error<E: Into<io::Error>>(step: &str) -> impl FnOnce(E) -> Doorway {
     let step = step.to_owned();
     move |error| Doorway { step, error: error.into() }
 }
 
-fn come_in() -> Result<(), Doorway> {
+fn enter_private_namespace() -> Result<(), Doorway> {
     let pair = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None);
-    let (ours, _theirs) = pair.map_err(closed("making a socket pair"))?;
+    let (ours, _theirs) = pair.map_err(step_error("making a socket pair"))?;
     let nothing = Plan { targets: Vec::new(), shown: Vec::new() };
-    enter(&nothing, Path::new("/"), ours.as_fd(), &mut |_| ())
+    enter_namespace(&nothing, Path::new("/"), ours.as_fd(), &mut |_| ())
 }
 
-fn greet(directory: &Path) -> Result<Protocol, Doorway> {
-    let device = open_device().map_err(closed("opening /dev/fuse"))?;
+fn mount_and_read_init(directory: &Path) -> Result<Protocol, Doorway> {
+    let device = open_device().map_err(step_error("opening /dev/fuse"))?;
     let (uid, gid) = (geteuid().as_raw(), getegid().as_raw());
     let fd = device.as_raw_fd();
     let options = format!("fd={fd},rootmode=40000,user_id={uid},group_id={gid}");
     let options = CString::new(options).expect("numbers hold no NUL");
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
     mount("forebay", directory, "fuse.forebay", flags, options.as_c_str())
-        .map_err(closed("mounting a FUSE file system"))?;
+        .map_err(step_error("mounting a FUSE file system"))?;
     let mut wait = [PollFd::new(&device, PollFlags::IN)];
     let some = Timespec { tv_sec: 2, tv_nsec: 0 };
-    poll(&mut wait, Some(&some)).map_err(closed("waiting for the kernel's FUSE driver"))?;
+    poll(&mut wait, Some(&some)).map_err(step_error("waiting for the kernel's FUSE driver"))?;
     if wait[0].revents().is_empty() {
         let silent = io::Error::from_raw_os_error(libc::ETIMEDOUT);
-        return Err(closed("waiting for the kernel's FUSE driver")(silent));
+        return Err(step_error("waiting for the kernel's FUSE driver")(silent));
     }
     let mut request = vec![0u8; 256 << 10];
     let size = rustix::io::read(&device, &mut request[..])
-        .map_err(closed("hearing the kernel's FUSE driver"))?;
-    hello(&request[..size]).ok_or_else(|| {
-        closed("hearing the kernel's FUSE driver")(io::Error::from_raw_os_error(libc::EPROTO))
+        .map_err(step_error("hearing the kernel's FUSE driver"))?;
+    parse_init_request(&request[..size]).ok_or_else(|| {
+        step_error("hearing the kernel's FUSE driver")(io::Error::from_raw_os_error(libc::EPROTO))
     })
 }
 
 /// Reads the first request, FUSE_INIT (linux/fuse.h: `fuse_in_header`, `fuse_init_in`).
-fn hello(request: &[u8]) -> Option<Protocol> {
+fn parse_init_request(request: &[u8]) -> Option<Protocol> {
     const OPCODE_AT: usize = 4;
     const BODY_AT: usize = 40;
     const INIT: u32 = 26;
@@ -117,14 +117,14 @@ fn hello(request: &[u8]) -> Option<Protocol> {
 /// Does something in a child process and brings back what came of it.
 ///
 /// The caller must have one thread.
-fn in_child<T: Serialize + for<'a> Deserialize<'a>>(
+fn run_in_child<T: Serialize + for<'a> Deserialize<'a>>(
     what: impl FnOnce() -> Result<T, Doorway>,
 ) -> Result<T, Doorway> {
     let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
-        .map_err(closed("making a pipe"))?;
+        .map_err(step_error("making a pipe"))?;
     // SAFETY: the caller has one thread, so the child may do anything.
     let pid = match unsafe { libc::fork() } {
-        -1 => return Err(closed("starting a child process")(io::Error::last_os_error())),
+        -1 => return Err(step_error("starting a child process")(io::Error::last_os_error())),
         0 => {
             drop(reader);
             let found = match what() {
@@ -143,7 +143,7 @@ fn in_child<T: Serialize + for<'a> Deserialize<'a>>(
         pid => Pid::from_raw(pid).expect("a child has a pid"),
     };
     drop(writer);
-    let found = hear(File::from(reader));
+    let found = read_with_timeout(File::from(reader));
     // It may have ended.
     let _ = kill_process(pid, Signal::KILL);
     while let Err(rustix::io::Errno::INTR) = waitpid(Some(pid), WaitOptions::empty()) {}
@@ -152,7 +152,9 @@ fn in_child<T: Serialize + for<'a> Deserialize<'a>>(
         Ok(Ok(Found::Closed { step, errno })) => {
             Err(Doorway { step, error: io::Error::from_raw_os_error(errno) })
         }
-        Ok(Err(_)) => Err(closed("hearing the child process")(io::Error::other("it was killed"))),
+        Ok(Err(_)) => {
+            Err(step_error("hearing the child process")(io::Error::other("it was killed")))
+        }
         Err(error) => {
             let error = io::Error::from_raw_os_error(error.raw_os_error().unwrap_or(libc::EIO));
             Err(Doorway { step: "hearing the child process".into(), error })
@@ -161,7 +163,7 @@ fn in_child<T: Serialize + for<'a> Deserialize<'a>>(
 }
 
 /// All that is written to a pipe, within the patience that there is.
-fn hear(mut pipe: File) -> io::Result<Vec<u8>> {
+fn read_with_timeout(mut pipe: File) -> io::Result<Vec<u8>> {
     let some = Timespec { tv_sec: PATIENCE.as_secs() as i64, tv_nsec: 0 };
     if poll(&mut [PollFd::new(&pipe, PollFlags::IN)], Some(&some))? == 0 {
         return Err(io::Error::from_raw_os_error(libc::ETIMEDOUT));
@@ -187,15 +189,16 @@ mod tests {
 
     #[test]
     fn reads_the_greeting() {
-        let new = hello(&request(26, 1 << 30, 1 << 5));
+        let new = parse_init_request(&request(26, 1 << 30, 1 << 5));
         assert_eq!(new, Some(Protocol { major: 7, minor: 45, passthrough: true }));
-        let without = hello(&request(26, 1 << 30, 0)).expect("a greeting");
+        let without = parse_init_request(&request(26, 1 << 30, 0)).expect("a greeting");
         assert!(!without.passthrough);
-        let old = hello(&request(26, 0, 1 << 5)).expect("a greeting");
+        let old = parse_init_request(&request(26, 0, 1 << 5)).expect("a greeting");
         assert!(!old.passthrough, "the second word means nothing without the flag");
-        let short = hello(&request(26, 0, 0)[..52]).expect("the greeting of an old kernel");
+        let short =
+            parse_init_request(&request(26, 0, 0)[..52]).expect("the greeting of an old kernel");
         assert_eq!((short.major, short.minor), (7, 45));
-        assert_eq!(hello(&request(1, 0, 0)), None);
-        assert_eq!(hello(&[0; 10]), None);
+        assert_eq!(parse_init_request(&request(1, 0, 0)), None);
+        assert_eq!(parse_init_request(&[0; 10]), None);
     }
 }

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, OnceLock, Weak};
 
-use forebay_model::tasks::hands_over;
+use forebay_model::tasks::find_batch_submit;
 use forebay_model::{
     ByteCount, Fact, Micros, Process, ProcessCounters, ProcessId, ProcessIo, ProcessUsage,
 };
@@ -107,8 +107,8 @@ enum Job {
 }
 
 /// It is this daemon, or the one that rescues its users: no part of the run.
-fn serves(proc: &mut Proc, pid: u32) -> bool {
-    pid == std::process::id() || proc.comm(pid).is_ok_and(|name| name == RESCUER.to_bytes())
+fn is_forebay_process(proc: &mut Proc, pid: u32) -> bool {
+    pid == std::process::id() || proc.read_comm(pid).is_ok_and(|name| name == RESCUER.to_bytes())
 }
 
 thread_local!(static PROC: RefCell<Proc> = RefCell::new(Proc::default()));
@@ -147,27 +147,27 @@ impl Processes {
     ///
     /// # Errors
     /// When no thread can be made.
-    pub fn start(self: &Arc<Self>) -> std::io::Result<()> {
+    pub fn start_threads(self: &Arc<Self>) -> std::io::Result<()> {
         let Some(jobs) = self.jobs.lock().take() else { return Ok(()) };
         let all = Arc::downgrade(self);
         std::thread::Builder::new().name("forebay-who".into()).spawn(move || {
             for job in jobs {
                 let Some(all) = all.upgrade() else { return };
-                all.do_later(job);
+                all.run_job(job);
             }
         })?;
         if self.ends.is_some() {
             let all = Arc::downgrade(self);
             std::thread::Builder::new()
                 .name("forebay-ends".into())
-                .spawn(move || while Processes::await_ends(&all) {})?;
+                .spawn(move || while Processes::wait_for_exits(&all) {})?;
         }
         Ok(())
     }
 
     /// Waits for processes to end, and looks at what they have used before they are waited for.
     /// False when nobody needs to know any more.
-    fn await_ends(all: &Weak<Processes>) -> bool {
+    fn wait_for_exits(all: &Weak<Processes>) -> bool {
         let mut events = Vec::with_capacity(64);
         let Some(this) = all.upgrade() else { return false };
         let Some(ends) = &this.ends else { return false };
@@ -185,13 +185,13 @@ impl Processes {
                     this.read_counters(proc, &known);
                     this.read_usage(proc, &known);
                 });
-                this.end(&known);
+                this.record_exit(&known);
             }
         }
         true
     }
 
-    fn await_end_of(&self, known: &Known) {
+    fn watch_exit(&self, known: &Known) {
         let Some(ends) = &self.ends else { return };
         let Some(pid) = Pid::from_raw(known.pid as i32) else { return };
         if let Ok(pidfd) = pidfd_open(pid, PidfdFlags::empty()) {
@@ -204,14 +204,14 @@ impl Processes {
         }
     }
 
-    fn do_later(&self, job: Job) {
+    fn run_job(&self, job: Job) {
         PROC.with_borrow_mut(|proc| match job {
             Job::Parent(known) => self.find_parent(proc, &known),
             Job::Check(known) => {
-                let stat = proc.stat(known.pid).ok();
+                let stat = proc.read_stat(known.pid).ok();
                 match stat.filter(|stat| stat.started_us == known.started_us) {
-                    Some(stat) => self.look_for_exec(proc, &known, &stat),
-                    None => self.end(&known),
+                    Some(stat) => self.detect_exec(proc, &known, &stat),
+                    None => self.record_exit(&known),
                 }
                 known.checking.store(false, Relaxed);
             }
@@ -224,35 +224,35 @@ impl Processes {
     /// The process of a thread; `None` for the kernel's own requests and for the dead.
     ///
     /// Not for requests that the caller may make with its own locks held (see [`Self::recall`]).
-    pub fn identify(&self, thread: u32) -> Option<ProcessId> {
+    pub fn identify_thread(&self, thread: u32) -> Option<ProcessId> {
         if thread == 0 {
             return None;
         }
-        if let Some(known) = self.recall(thread) {
-            self.look_at_forked(known);
+        if let Some(known) = self.lookup_cached(thread) {
+            self.detect_exec_if_forked(known);
             return Some(known);
         }
         self.credentials.revert();
-        PROC.with_borrow_mut(|proc| self.meet(proc, thread)).map(|known| known.id)
+        PROC.with_borrow_mut(|proc| self.discover_from_proc(proc, thread)).map(|known| known.id)
     }
 
     /// A process that has just forked may be another program by now, and gone soon: look at once.
-    fn look_at_forked(&self, id: ProcessId) {
+    fn detect_exec_if_forked(&self, id: ProcessId) {
         let known = self.by_id.read().get(id.0 as usize).cloned();
         let Some(known) = known.filter(|known| known.forked.load(Relaxed)) else { return };
         self.credentials.revert();
         PROC.with_borrow_mut(|proc| {
-            if let Ok(stat) = proc.stat(known.pid) {
-                self.look_for_exec(proc, &known, &stat);
+            if let Ok(stat) = proc.read_stat(known.pid) {
+                self.detect_exec(proc, &known, &stat);
             }
         });
     }
 
     /// The process of a thread if it was met before; never waits.
-    pub fn recall(&self, thread: u32) -> Option<ProcessId> {
+    pub fn lookup_cached(&self, thread: u32) -> Option<ProcessId> {
         let threads = self.by_thread.read();
         let known = threads.get(&thread)?;
-        let now = self.recorder.clock().nanos();
+        let now = self.recorder.clock().elapsed_nanos();
         let age = now.saturating_sub(known.checked.load(Relaxed));
         let trust = if known.forked.load(Relaxed) { TRUST_FORK_NANOS } else { TRUST_NANOS };
         if age >= trust && !known.checking.swap(true, Relaxed) {
@@ -262,54 +262,54 @@ impl Processes {
         Some(known.id)
     }
 
-    fn look_for_exec(&self, proc: &mut Proc, known: &Known, stat: &Stat) {
+    fn detect_exec(&self, proc: &mut Proc, known: &Known, stat: &Stat) {
         let changed = known.program.lock().comm != stat.comm;
         if changed || known.forked.load(Relaxed) {
-            let argv = proc.words(known.pid).unwrap_or_default();
+            let argv = proc.read_command_line(known.pid).unwrap_or_default();
             let mut program = known.program.lock();
             if !argv.is_empty() && (argv != program.argv || changed) {
                 *program = Program { comm: stat.comm.clone(), argv: argv.clone() };
                 known.forked.store(false, Relaxed);
                 drop(program);
-                self.tell(proc, known, argv);
+                self.record_process(proc, known, argv);
             }
         }
     }
 
     /// Has the front told of the first program that sends work to other machines.
-    pub(crate) fn watch_for_batch(&self, front: Channel) {
+    pub(crate) fn notify_on_batch_submit(&self, front: Channel) {
         *self.watcher.lock() = Some(front);
     }
 
-    fn tell(&self, proc: &mut Proc, known: &Known, argv: Vec<Vec<u8>>) {
-        if let Some(program) = hands_over(&argv)
+    fn record_process(&self, proc: &mut Proc, known: &Known, argv: Vec<Vec<u8>>) {
+        if let Some(program) = find_batch_submit(&argv)
             && let Some(front) = self.watcher.lock().take()
         {
-            front.mention(&ToFront::SentAway { program: program.to_owned() });
+            front.try_send_message(&ToFront::SentAway { program: program.to_owned() });
             // It waits for signals; this one means nothing to whoever else might get it.
             let pid = i32::try_from(self.front).ok().and_then(Pid::from_raw);
             // The front may be gone: then nobody has to be told.
             let _ = pid.map(|pid| kill_process(pid, Signal::URG));
         }
-        self.recorder.tell(Fact::Process(Process {
+        self.recorder.record_fact(Fact::Process(Process {
             id: known.id,
             pid: known.pid,
             parent: known.parent.get().copied().flatten(),
             started: Micros(known.started_us.saturating_sub(self.start_us)),
             argv,
-            exe: proc.exe(known.pid).ok(),
-            cwd: proc.cwd(known.pid).ok(),
+            exe: proc.read_exe_link(known.pid).ok(),
+            cwd: proc.read_cwd_link(known.pid).ok(),
         }));
     }
 
     /// Looks a thread up in /proc.
-    fn meet(&self, proc: &mut Proc, thread: u32) -> Option<Arc<Known>> {
-        let status = proc.status(thread).ok()?;
-        let stat = proc.stat(status.tgid).ok()?;
+    fn discover_from_proc(&self, proc: &mut Proc, thread: u32) -> Option<Arc<Known>> {
+        let status = proc.read_status(thread).ok()?;
+        let stat = proc.read_stat(status.tgid).ok()?;
         let pid = status.tgid;
-        let mut argv = proc.words(pid).unwrap_or_default();
+        let mut argv = proc.read_command_line(pid).unwrap_or_default();
         let _one = self.adding.lock();
-        let is_root = self.is_front(stat.parent) && self.root.get().is_none();
+        let is_root = self.is_launcher(stat.parent) && self.root.get().is_none();
         if is_root {
             argv.clone_from(&self.command);
         }
@@ -318,19 +318,19 @@ impl Processes {
             self.by_thread.write().insert(thread, Arc::clone(&known));
             return Some(known);
         }
-        let parent = self.parent_at_hand(&stat);
+        let parent = self.known_parent(&stat);
         let above = parent.as_ref().map(|parent| parent.program.lock().argv.clone());
         let forked = starting::is_starting(&argv, above.as_deref());
         let parent = parent.map(|parent| parent.id);
         // Below the front there is nobody to look for.
-        let is_known = parent.is_some() || self.is_front(stat.parent);
+        let is_known = parent.is_some() || self.is_launcher(stat.parent);
         let known = Arc::new(Known {
             id: ProcessId(self.next.fetch_add(1, Relaxed)),
             pid,
             started_us: stat.started_us,
             parent: if is_known { OnceLock::from(parent) } else { OnceLock::new() },
             parent_pid: stat.parent,
-            checked: AtomicU64::new(self.recorder.clock().nanos()),
+            checked: AtomicU64::new(self.recorder.clock().elapsed_nanos()),
             accounted: AtomicU64::new(0),
             checking: AtomicBool::new(false),
             forked: AtomicBool::new(forked),
@@ -349,8 +349,8 @@ impl Processes {
             threads.insert(pid, Arc::clone(&known));
             threads.insert(thread, Arc::clone(&known));
         }
-        self.tell(proc, &known, argv);
-        self.await_end_of(&known);
+        self.record_process(proc, &known, argv);
+        self.watch_exit(&known);
         if !is_known {
             let _ = self.later.send(Job::Parent(Arc::clone(&known)));
         }
@@ -358,14 +358,14 @@ impl Processes {
     }
 
     /// Supplementary groups of a thread's process.
-    pub fn groups(&self, thread: u32) -> Groups {
-        let now = self.recorder.clock().nanos();
+    pub fn supplementary_groups(&self, thread: u32) -> Groups {
+        let now = self.recorder.clock().elapsed_nanos();
         if let Some((at, groups)) = self.groups.read().get(&thread)
             && now.saturating_sub(*at) < TRUST_NANOS
         {
             return Arc::clone(groups);
         }
-        let read = PROC.with_borrow_mut(|proc| proc.status(thread));
+        let read = PROC.with_borrow_mut(|proc| proc.read_status(thread));
         let mut groups: Groups = read.map(|status| status.groups).unwrap_or_default().into();
         let mut all = self.groups.write();
         if let Some((_, same)) = all.get(&thread).filter(|(_, old)| *old == groups) {
@@ -379,9 +379,9 @@ impl Processes {
     }
 
     /// Records what a process has used, unless that was done a moment ago.
-    pub fn account(&self, id: ProcessId) {
+    pub fn request_accounting(&self, id: ProcessId) {
         let Some(known) = self.by_id.read().get(id.0 as usize).cloned() else { return };
-        let now = self.recorder.clock().nanos();
+        let now = self.recorder.clock().elapsed_nanos();
         if now.saturating_sub(known.accounted.load(Relaxed)) < ACCOUNT_NANOS {
             return;
         }
@@ -391,18 +391,18 @@ impl Processes {
 
     /// Reads counters; false when the process is gone.
     fn read_counters(&self, proc: &mut Proc, known: &Known) -> bool {
-        let Ok(stat) = proc.stat(known.pid) else { return false };
+        let Ok(stat) = proc.read_stat(known.pid) else { return false };
         if stat.started_us != known.started_us {
             return false;
         }
-        self.look_for_exec(proc, known, &stat);
-        let io = proc.io(known.pid).ok().map(|io| ProcessIo {
+        self.detect_exec(proc, known, &stat);
+        let io = proc.read_io(known.pid).ok().map(|io| ProcessIo {
             rchar: ByteCount(io.rchar),
             wchar: ByteCount(io.wchar),
             read_bytes: ByteCount(io.read_bytes),
             write_bytes: ByteCount(io.write_bytes),
         });
-        self.recorder.tell(Fact::ProcessCounters(ProcessCounters {
+        self.recorder.record_fact(Fact::ProcessCounters(ProcessCounters {
             id: known.id,
             at: self.recorder.clock().now(),
             user: Micros(stat.user_us),
@@ -416,26 +416,26 @@ impl Processes {
 
     /// Reads what takes longer to read.
     fn read_usage(&self, proc: &mut Proc, known: &Known) {
-        let memory = proc.status(known.pid).ok().and_then(|status| status.memory_peak_bytes);
-        self.recorder.tell(Fact::ProcessUsage(ProcessUsage {
+        let memory = proc.read_status(known.pid).ok().and_then(|status| status.memory_peak_bytes);
+        self.recorder.record_fact(Fact::ProcessUsage(ProcessUsage {
             id: known.id,
-            cpu_wait: proc.cpu_wait_us(known.pid).map(Micros),
+            cpu_wait: proc.read_cpu_wait_us(known.pid).map(Micros),
             memory_peak: memory.map(ByteCount),
         }));
     }
 
     /// Looks at all living processes of the run: new children, counters, and who has gone.
     /// `counters` also reads what each has used.
-    pub fn survey(&self, counters: bool) {
+    pub fn scan_running(&self, counters: bool) {
         self.credentials.revert();
         let living: Vec<Arc<Known>> =
             self.by_id.read().iter().filter(|k| !k.ended.load(Relaxed)).cloned().collect();
         PROC.with_borrow_mut(|proc| {
             // Orphans are the front's children now, as are two processes that serve the run.
-            for orphan in proc.children(self.front, self.front).unwrap_or_default() {
+            for orphan in proc.read_children(self.front, self.front).unwrap_or_default() {
                 let known = self.by_thread.read().contains_key(&orphan);
-                if !known && !serves(proc, orphan) {
-                    self.meet(proc, orphan);
+                if !known && !is_forebay_process(proc, orphan) {
+                    self.discover_from_proc(proc, orphan);
                 }
             }
             for known in &living {
@@ -446,16 +446,16 @@ impl Processes {
                     }
                     alive
                 } else {
-                    proc.stat(known.pid).is_ok_and(|stat| stat.started_us == known.started_us)
+                    proc.read_stat(known.pid).is_ok_and(|stat| stat.started_us == known.started_us)
                 };
                 if !alive {
-                    self.end(known);
+                    self.record_exit(known);
                     continue;
                 }
-                for thread in proc.threads(known.pid).unwrap_or_default() {
-                    for child in proc.children(known.pid, thread).unwrap_or_default() {
+                for thread in proc.list_threads(known.pid).unwrap_or_default() {
+                    for child in proc.read_children(known.pid, thread).unwrap_or_default() {
                         if !self.by_thread.read().contains_key(&child) {
-                            self.meet(proc, child);
+                            self.discover_from_proc(proc, child);
                         }
                     }
                 }
@@ -463,19 +463,19 @@ impl Processes {
         });
     }
 
-    fn end(&self, known: &Known) {
+    fn record_exit(&self, known: &Known) {
         // Closing the descriptor takes it out of the set.
         drop(known.pidfd.lock().take());
         if known.ended.swap(true, Relaxed) {
             return;
         }
         let at = self.recorder.clock().now();
-        self.recorder.tell(Fact::ProcessEnded { id: known.id, at });
+        self.recorder.record_fact(Fact::ProcessEnded { id: known.id, at });
         self.by_thread.write().retain(|_, other| other.id != known.id);
     }
 
     /// Process and pid of everybody who was alive when last looked at.
-    pub fn living(&self) -> Vec<(ProcessId, u32)> {
+    pub fn list_living(&self) -> Vec<(ProcessId, u32)> {
         let all = self.by_id.read();
         all.iter().filter(|k| !k.ended.load(Relaxed)).map(|k| (k.id, k.pid)).collect()
     }

@@ -29,12 +29,12 @@ pub use bucket::Holds;
 use bucket::InBucket;
 pub use error::ReadsError;
 use found::What;
-pub(crate) use found::{Found, find};
-pub use found::{can_show, holds, open};
-pub use learned::forget_learned;
+pub(crate) use found::{Found, prepare_archive};
+pub use found::{check_can_show, classify_prefix, open_archive_in_bucket};
+pub use learned::remove_learned_index;
 use place::Place;
-pub(crate) use plain::find_plain;
-pub use plain::learn;
+pub use plain::index_original_files;
+pub(crate) use plain::prepare_plain_files;
 
 /// Bytes of text that are kept decoded, for those who read on; beside what a bucket sends ahead.
 const CACHE: usize = 128 << 20;
@@ -72,35 +72,36 @@ impl Shown {
         let Found { source, what, faces, place, held } = found;
         let faces = faces.into_iter().map(|(number, face)| (number, Arc::new(face))).collect();
         let reader = match (what, &place) {
-            (What::Plain(existing), _) => existing.reader(Cache::new(CACHE, AHEAD)),
+            (What::Plain(existing), _) => existing.into_reader(Cache::new(CACHE, AHEAD)),
             (What::Archive(archive), Place::Bucket(listing)) => {
                 let bucket = InBucket::start(listing.clone());
                 let bucket = bucket.map_err(|failed| io::Error::new(failed.kind, failed.why))?;
                 let cores = std::thread::available_parallelism().map_or(1, usize::from);
-                let archive = archive.over(Box::new(bucket)).at_a_time(cores.min(DECODING));
-                Reader::sharing(Arc::new(archive), Cache::new(CACHE_FAR, AHEAD))
+                let archive =
+                    archive.with_objects(Box::new(bucket)).with_decode_limit(cores.min(DECODING));
+                Reader::with_shared_cache(Arc::new(archive), Cache::new(CACHE_FAR, AHEAD))
             }
             (What::Archive(archive), _) => {
-                Reader::sharing(Arc::new(archive), Cache::new(CACHE, AHEAD))
+                Reader::with_shared_cache(Arc::new(archive), Cache::new(CACHE, AHEAD))
             }
         };
         Ok(Arc::new(Shown { source, reader, faces, lost: Mutex::default(), place, held }))
     }
 
     /// Whether its bytes come from a bucket.
-    fn is_far(&self) -> bool {
+    fn is_in_bucket(&self) -> bool {
         matches!(self.place, Place::Bucket(_))
     }
 
     /// What a file here stands for.
-    fn face(&self, number: u64) -> Option<&Arc<Face>> {
+    fn exported_file(&self, number: u64) -> Option<&Arc<Face>> {
         self.faces.get(&number)
     }
 
     /// Gives an empty file the length that it is shown with, and as much space: of a file that
     /// takes none, tar(1) keeps no bytes.
-    fn dress(&self, stat: &mut Statx) {
-        if let Some(face) = self.face(stat.stx_ino) {
+    fn set_exported_length(&self, stat: &mut Statx) {
+        if let Some(face) = self.exported_file(stat.stx_ino) {
             (stat.stx_size, stat.stx_blocks) = (face.len, face.len.div_ceil(BLOCK));
         }
     }
@@ -109,14 +110,17 @@ impl Shown {
     ///
     /// # Errors
     /// EIO: the archive is damaged there, or can't be read. ESTALE: its bucket has another one.
-    fn decode(&self, face: &Face, offset: u64, buffer: &mut [u8]) -> Result<usize, Errno> {
+    fn read_decoded(&self, face: &Face, offset: u64, buffer: &mut [u8]) -> Result<usize, Errno> {
         self.reader.read_at(face, offset, buffer).map_err(|error| {
-            self.note(face, error::plain(&error, self.place.folder(), &self.source));
+            self.note_read_error(
+                face,
+                error::error_text(&error, self.place.folder(), &self.source),
+            );
             if error.kind == Kind::Changed { Errno::STALE } else { Errno::IO }
         })
     }
 
-    fn note(&self, face: &Face, why: String) {
+    fn note_read_error(&self, face: &Face, why: String) {
         let mut lost = self.lost.lock();
         if lost.len() < MOST {
             lost.entry(face.name.clone()).or_insert(why);
@@ -124,9 +128,9 @@ impl Shown {
     }
 
     /// Nobody looks any more. Tells what went wrong.
-    fn end(&self) -> Vec<String> {
-        if let Err(error) = self.held.clear() {
-            tracing::warn!("empty files stay in {}: {error}", self.held.tree().display());
+    fn finish_and_report(&self) -> Vec<String> {
+        if let Err(error) = self.held.remake_empty() {
+            tracing::warn!("empty files stay in {}: {error}", self.held.tree_directory().display());
         }
         let lost = self.lost.lock();
         let Some((_, why)) = lost.first_key_value() else { return Vec::new() };

@@ -69,23 +69,23 @@ struct Flow {
 }
 
 impl Flow {
-    fn add(&self, bytes: u64) {
+    fn add_call(&self, bytes: u64) {
         self.bytes.fetch_add(bytes, Relaxed);
         self.calls.fetch_add(1, Relaxed);
     }
 
-    fn io(&self) -> Io {
+    fn to_io(&self) -> Io {
         Io { bytes: ByteCount(self.bytes.load(Relaxed)), calls: self.calls.load(Relaxed) }
     }
 }
 
 impl OpenRecord {
-    pub(crate) fn read(&self, bytes: u64) {
-        self.read.add(bytes);
+    pub(crate) fn add_read(&self, bytes: u64) {
+        self.read.add_call(bytes);
     }
 
-    pub(crate) fn wrote(&self, bytes: u64) {
-        self.wrote.add(bytes);
+    pub(crate) fn add_write(&self, bytes: u64) {
+        self.wrote.add_call(bytes);
     }
 }
 
@@ -145,7 +145,7 @@ impl Recorder {
     }
 
     /// A record that nobody wants: it stays empty, however long it is told things.
-    pub fn silent(clock: Arc<dyn Clock>) -> Recorder {
+    pub fn new_silent(clock: Arc<dyn Clock>) -> Recorder {
         Recorder { silent: true, ..Recorder::new(clock) }
     }
 
@@ -155,13 +155,13 @@ impl Recorder {
     }
 
     /// What a request takes on its way here and back: whoever says so first is believed.
-    pub(crate) fn requests_take(&self, nanos: u64) {
+    pub(crate) fn note_request_latency(&self, nanos: u64) {
         // A later one is a program's own word.
         let _ = self.way.compare_exchange(0, nanos, Relaxed, Relaxed);
     }
 
     /// The same, as the record says it.
-    pub(crate) fn request_note(&self) -> Option<(String, String)> {
+    pub(crate) fn request_latency_note(&self) -> Option<(String, String)> {
         let nanos = Some(self.way.load(Relaxed)).filter(|nanos| *nanos > 0)?;
         Some((REQUEST_NS.to_owned(), nanos.to_string()))
     }
@@ -172,19 +172,19 @@ impl Recorder {
     }
 
     /// Sums for who looks on.
-    pub(crate) fn live(&self) -> &Counters {
+    pub(crate) fn live_counters(&self) -> &Counters {
         &self.live
     }
 
     /// Adds a fact.
-    pub fn tell(&self, fact: Fact) {
+    pub fn record_fact(&self, fact: Fact) {
         if !self.silent {
             self.facts.lock().push(fact);
         }
     }
 
     /// Counts one operation that took `nanos` and moved `bytes`.
-    pub(crate) fn count(
+    pub(crate) fn count_operation(
         &self,
         process: Option<ProcessId>,
         tree: TreeId,
@@ -192,7 +192,7 @@ impl Recorder {
         key: OpKey,
         count: OpCount,
     ) {
-        self.live.count(key, &count);
+        self.live.count_operation(key, &count);
         if self.silent {
             return;
         }
@@ -201,56 +201,67 @@ impl Recorder {
             NEXT.fetch_add(1, Relaxed) as usize % SHARDS
         });
         let mut counts = SHARD.with(|shard| self.counts[*shard].lock());
-        counts.entry((process, tree, class, key.index() as u8)).or_default().add(&count);
+        counts.entry((process, tree, class, key.index() as u8)).or_default().add_counts(&count);
     }
 
     /// What the record says of a path below a tree; a file that was opened under another name
     /// keeps its number.
-    pub(crate) fn know(
+    pub(crate) fn describe_path(
         &self,
         tree: TreeId,
         home: Option<TreeId>,
         path: &[u8],
         old: Option<Older>,
     ) -> Known {
-        let (class, file) = (self.class(path), OnceLock::new());
+        let (class, file) = (self.class_of_path(path), OnceLock::new());
         let known = Known { path: path.into(), class, home, file };
         if let Some(Older { file: id, moved }) = old {
             let _ = known.file.set(id);
             if moved {
-                self.tell(Fact::File(File { id, tree, path: path.to_vec(), class, home }));
+                self.record_fact(Fact::File(File { id, tree, path: path.to_vec(), class, home }));
             }
         }
         known
     }
 
     /// The class of a path below a tree.
-    pub(crate) fn class(&self, path: &[u8]) -> ClassId {
+    pub(crate) fn class_of_path(&self, path: &[u8]) -> ClassId {
         let pattern = class_of(path);
         if let Some(id) = self.classes.get(&pattern) {
             return *id;
         }
         *self.classes.entry(pattern.clone()).or_insert_with(|| {
             let id = ClassId(self.next_class.fetch_add(1, Relaxed));
-            self.tell(Fact::Class { id, pattern });
+            self.record_fact(Fact::Class { id, pattern });
             id
         })
     }
 
-    fn file(&self, tree: TreeId, known: &Known) -> FileId {
+    fn file_number(&self, tree: TreeId, known: &Known) -> FileId {
         *known.file.get_or_init(|| {
             let id = FileId(self.next_file.fetch_add(1, Relaxed));
             let path = known.path.to_vec();
-            self.tell(Fact::File(File { id, tree, path, class: known.class, home: known.home }));
+            self.record_fact(Fact::File(File {
+                id,
+                tree,
+                path,
+                class: known.class,
+                home: known.home,
+            }));
             id
         })
     }
 
     /// Starts the record of an open file.
-    pub(crate) fn open(&self, tree: TreeId, known: &Known, opening: &Opening) -> Box<OpenRecord> {
+    pub(crate) fn begin_open_record(
+        &self,
+        tree: TreeId,
+        known: &Known,
+        opening: &Opening,
+    ) -> Box<OpenRecord> {
         Box::new(OpenRecord {
             process: opening.process,
-            file: self.file(tree, known),
+            file: self.file_number(tree, known),
             created: opening.created,
             write: opening.write,
             opened: self.clock.now(),
@@ -265,16 +276,16 @@ impl Recorder {
     }
 
     /// Ends the record of an open file.
-    pub(crate) fn close(&self, record: &OpenRecord, size: Option<u64>) {
-        self.tell(Fact::Open(Open {
+    pub(crate) fn end_open_record(&self, record: &OpenRecord, size: Option<u64>) {
+        self.record_fact(Fact::Open(Open {
             process: record.process,
             file: record.file,
             write: record.write,
             created: record.created,
             opened: record.opened,
             closed: Some(self.clock.now()),
-            read: record.reads_seen.then(|| record.read.io()),
-            wrote: record.writes_seen.then(|| record.wrote.io()),
+            read: record.reads_seen.then(|| record.read.to_io()),
+            wrote: record.writes_seen.then(|| record.wrote.to_io()),
             size_at_open: Some(ByteCount(record.size_at_open)),
             size_at_close: size.map(ByteCount),
             hidden: record.hidden,
@@ -283,13 +294,13 @@ impl Recorder {
     }
 
     /// Keeps what an engine wrote into one of its control files.
-    pub(crate) fn engine_file(&self, tree: TreeId, path: &[u8], content: Vec<u8>) {
+    pub(crate) fn record_engine_file(&self, tree: TreeId, path: &[u8], content: Vec<u8>) {
         let at = self.clock.now();
-        self.tell(Fact::EngineFile(EngineFile { tree, path: path.to_vec(), content, at }));
+        self.record_fact(Fact::EngineFile(EngineFile { tree, path: path.to_vec(), content, at }));
     }
 
     /// Takes what was gathered since the last time; order within one kind is kept.
-    pub fn drain(&self, into: &mut Vec<Fact>) {
+    pub fn drain_facts(&self, into: &mut Vec<Fact>) {
         // Counts first: a class they name is among the facts taken afterwards.
         let mut ops = Vec::new();
         for shard in &self.counts {

@@ -11,7 +11,9 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::process::Pid;
 
 use crate::ipc::RESCUER;
-use crate::overmount::{abort, abort_from_within, hand_over, open_abort, receive_numbered};
+use crate::overmount::{
+    abort_connection, abort_in_namespace, open_abort, receive_descriptor, send_descriptor,
+};
 use forebay_os::forks::{block_signals, fork, socket_pair};
 
 /// A mutex in memory that this process shares with those that it forks from now on.
@@ -40,12 +42,12 @@ impl Alive {
     }
 
     /// Waits until nobody holds it; whether who held it died.
-    fn take(&self) -> bool {
+    fn acquire_lock(&self) -> bool {
         // SAFETY: an initialised mutex.
         unsafe { libc::pthread_mutex_lock(self.0) == libc::EOWNERDEAD }
     }
 
-    fn give_back(&self) {
+    fn release_lock(&self) {
         // SAFETY: as above, held by this thread.
         unsafe { libc::pthread_mutex_unlock(self.0) };
     }
@@ -78,7 +80,7 @@ impl Rescue {
         match forked {
             Ok(None) => {
                 drop(door);
-                wait_and_end(&alive, &inside)
+                run_rescuer(&alive, &inside)
             }
             Ok(Some(rescuer)) => {
                 signals.restore();
@@ -92,24 +94,24 @@ impl Rescue {
     }
 
     /// The daemon's main thread lives from now on, until it says that all ended well, or dies.
-    pub(crate) fn guard(&self) -> Guarded<'_> {
-        self.alive.take();
+    pub(crate) fn guard_main_thread(&self) -> Guarded<'_> {
+        self.alive.acquire_lock();
         Guarded(&self.alive)
     }
 
     /// A mount is to be ended with the daemon.
-    pub(crate) fn knows(&self, device: u64) {
+    pub(crate) fn register_mount(&self, device: u64) {
         let minor = libc::minor(device);
         let control = open_abort(minor).ok();
         let control = control.as_ref().map(AsFd::as_fd);
         // A rescuer that is gone rescues nobody; all else works.
-        let _ = hand_over(self.door.as_fd(), minor, control);
+        let _ = send_descriptor(self.door.as_fd(), minor, control);
     }
 
     /// These are all.
-    pub(crate) fn knows_all(&self) {
+    pub(crate) fn end_registration(&self) {
         // As above.
-        let _ = hand_over(self.door.as_fd(), ALL, None);
+        let _ = send_descriptor(self.door.as_fd(), ALL, None);
     }
 }
 
@@ -118,27 +120,27 @@ pub(crate) struct Guarded<'r>(&'r Alive);
 
 impl Guarded<'_> {
     /// Nobody is to be rescued: what was mounted is gone.
-    pub(crate) fn all_is_well(self) {
-        self.0.give_back();
+    pub(crate) fn finish_cleanly(self) {
+        self.0.release_lock();
     }
 }
 
 /// The rescuer's life.
-fn wait_and_end(alive: &Alive, inside: &OwnedFd) -> ! {
-    leave_the_caller(inside);
+fn run_rescuer(alive: &Alive, inside: &OwnedFd) -> ! {
+    detach_from_caller(inside);
     let mut known: Vec<(u32, Option<OwnedFd>)> = Vec::new();
-    while let Ok((Some(minor), control)) = receive_numbered(inside.as_fd()) {
+    while let Ok((Some(minor), control)) = receive_descriptor(inside.as_fd()) {
         if minor == ALL {
             break;
         }
         known.push((minor, control));
     }
-    if !known.is_empty() && alive.take() {
-        let ended = |control: &OwnedFd| abort(control).is_ok();
+    if !known.is_empty() && alive.acquire_lock() {
+        let ended = |control: &OwnedFd| abort_connection(control).is_ok();
         known.retain(|(_, control)| !control.as_ref().is_some_and(ended));
         let others: Vec<u32> = known.into_iter().map(|(minor, _)| minor).collect();
         if !others.is_empty() {
-            abort_from_within(&others);
+            abort_in_namespace(&others);
         }
     }
     // SAFETY: ends the process without running what belongs to the parent.
@@ -146,15 +148,15 @@ fn wait_and_end(alive: &Alive, inside: &OwnedFd) -> ! {
 }
 
 /// Keeps nothing of the caller's: no directory, no descriptor; who kills its group does not mean us.
-fn leave_the_caller(inside: &OwnedFd) {
+fn detach_from_caller(inside: &OwnedFd) {
     let keep = inside.as_raw_fd();
     let keep = keep as libc::c_uint;
     // SAFETY: plain numbers; what is closed is nobody's here.
     unsafe {
         if keep > 0 {
-            forebay_os::descriptors::close_all(0, keep - 1);
+            forebay_os::descriptors::close_descriptor_range(0, keep - 1);
         }
-        forebay_os::descriptors::close_all(keep + 1, libc::c_uint::MAX);
+        forebay_os::descriptors::close_descriptor_range(keep + 1, libc::c_uint::MAX);
     }
     // Each is a wish: a group of its own, no directory kept busy, a name.
     let _ = rustix::process::setpgid(None, None);

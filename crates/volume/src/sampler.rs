@@ -30,7 +30,7 @@ const EVERYBODYS: [&[u8]; 9] =
     [b"/usr/", b"/lib", b"/etc/", b"/dev/", b"/proc/", b"/sys/", b"/run/", b"/bin/", b"/opt/"];
 
 /// Samples until `stop` is closed.
-pub fn sample(
+pub fn sample_until_stopped(
     recorder: &Arc<Recorder>,
     processes: &Processes,
     trees: &[PathBuf],
@@ -43,31 +43,37 @@ pub fn sample(
     while let Err(RecvTimeoutError::Timeout) = stop.recv_timeout(pause) {
         looks += 1;
         let full = looks % LOOKS_PER_SAMPLE == 0;
-        let began = recorder.clock().nanos();
-        processes.survey(full);
-        let took = Duration::from_nanos(recorder.clock().nanos() - began);
+        let began = recorder.clock().elapsed_nanos();
+        processes.scan_running(full);
+        let took = Duration::from_nanos(recorder.clock().elapsed_nanos() - began);
         pause = LOOK.max(took * SHARE).min(LONGEST);
         if full {
-            if let Some(mut sample) = machine.look() {
+            if let Some(mut sample) = machine.take_sample() {
                 sample.at = recorder.clock().now();
-                recorder.tell(Fact::Sample(sample));
+                recorder.record_fact(Fact::Sample(sample));
             }
-            for (id, pid) in processes.living() {
-                outside(&mut proc, recorder, trees, id, pid);
+            for (id, pid) in processes.list_living() {
+                record_outside_files(&mut proc, recorder, trees, id, pid);
             }
         }
     }
-    processes.survey(true);
-    if let Some(mut sample) = machine.look() {
+    processes.scan_running(true);
+    if let Some(mut sample) = machine.take_sample() {
         sample.at = recorder.clock().now();
-        recorder.tell(Fact::Sample(sample));
+        recorder.record_fact(Fact::Sample(sample));
     }
 }
 
 /// Tells of regular files that a process holds open outside the covered trees.
-fn outside(proc: &mut Proc, recorder: &Recorder, trees: &[PathBuf], process: ProcessId, pid: u32) {
+fn record_outside_files(
+    proc: &mut Proc,
+    recorder: &Recorder,
+    trees: &[PathBuf],
+    process: ProcessId,
+    pid: u32,
+) {
     use std::os::unix::ffi::OsStrExt;
-    for file in proc.open_files(pid).unwrap_or_default() {
+    for file in proc.list_open_files(pid).unwrap_or_default() {
         let target = file.target.as_slice();
         let everybodys = EVERYBODYS.iter().any(|dir| target.starts_with(dir));
         let covered = trees.iter().any(|tree| {
@@ -85,6 +91,6 @@ fn outside(proc: &mut Proc, recorder: &Recorder, trees: &[PathBuf], process: Pro
         };
         let write = file.info.flags & libc::O_ACCMODE as u32 != 0;
         let bytes = ByteCount(position);
-        recorder.tell(Fact::Outside(Outside { process, directory, bytes, write }));
+        recorder.record_fact(Fact::Outside(Outside { process, directory, bytes, write }));
     }
 }

@@ -62,10 +62,12 @@ pub(crate) use staging_path::StagingPath;
 pub(crate) use syncing::{SyncJob, Which as WhichSync};
 pub(crate) use tier_directory::TierDirectory;
 pub(crate) use tier_directory::leaving::Slot as LeavingSlot;
-pub(crate) use tiered_file::{TieredFile, merged, ours};
-pub use wanted::{Purpose, Wanted, check_paths};
-pub(crate) use write_back::times::set as set_times;
-pub use write_back::{Checked, Finding, Homecoming, Strays, Which, bring_home, check, strays};
+pub(crate) use tiered_file::{TieredFile, is_trusted_link, merged_attributes};
+pub use wanted::{Purpose, Wanted, check_tier_paths};
+pub(crate) use write_back::times::set_directory_times as set_times;
+pub use write_back::{
+    Checked, Finding, Homecoming, Strays, Which, check_volume, find_stray_links, write_back_files,
+};
 pub(crate) use write_back::{Unnamed, make_packed};
 
 pub use forebay_os::own_folder::OWN;
@@ -108,12 +110,12 @@ pub struct Tiers {
 
 impl Tiers {
     /// The directories on tiers.
-    pub(crate) fn rooms(&self) -> &[TierDirectory] {
+    pub(crate) fn tier_directories(&self) -> &[TierDirectory] {
         &self.rooms
     }
 
     /// Gives the rooms their numbers in the record, from `first` on; tells how many there are.
-    pub(crate) fn number(&mut self, first: u16) -> u16 {
+    pub(crate) fn number_tier_directories(&mut self, first: u16) -> u16 {
         for (room, number) in self.rooms.iter_mut().zip(first..) {
             room.tree = TreeId(number);
         }
@@ -121,25 +123,25 @@ impl Tiers {
     }
 
     /// How many files stayed in place against their rule, and why the first did.
-    pub(crate) fn spilled(&self) -> (u64, String) {
+    pub(crate) fn spilled_files(&self) -> (u64, String) {
         (self.spilled.load(Relaxed), self.why_spilled.get().cloned().unwrap_or_default())
     }
 
     /// Files are written back when the run ends.
-    pub(crate) fn is_ruled(&self) -> bool {
+    pub(crate) fn has_rules(&self) -> bool {
         self.rules.is_some()
     }
 
-    pub(crate) fn room(&self, placed: &TieredFile) -> &TierDirectory {
+    pub(crate) fn tier_directory(&self, placed: &TieredFile) -> &TierDirectory {
         &self.rooms[placed.room]
     }
 
-    pub(crate) fn numbered(&self, number: usize) -> &TierDirectory {
+    pub(crate) fn tier_directory_at(&self, number: usize) -> &TierDirectory {
         &self.rooms[number]
     }
 
     /// Leaves a file in place, or refuses it, as its rule says.
-    pub(crate) fn spill<T>(
+    pub(crate) fn spill_or_fail<T>(
         &self,
         placement: &Placement,
         why: impl FnOnce() -> String,
@@ -148,16 +150,16 @@ impl Tiers {
             return Err(Errno::NOSPC);
         }
         self.spilled.fetch_add(1, Relaxed);
-        self.note_spill(why);
+        self.note_spill_reason(why);
         Ok(None)
     }
 
     /// A tier had no room for us when the run began.
-    fn note_full(&self, trouble: &TierError) {
-        self.note_spill(|| format!("a tier is full: {trouble}"));
+    fn note_full_tier(&self, trouble: &TierError) {
+        self.note_spill_reason(|| format!("a tier is full: {trouble}"));
     }
 
-    fn note_spill(&self, why: impl FnOnce() -> String) {
+    fn note_spill_reason(&self, why: impl FnOnce() -> String) {
         self.why_spilled.get_or_init(|| {
             let why = why();
             tracing::warn!("files stay in place against their rule: {why}");
@@ -167,88 +169,91 @@ impl Tiers {
 
     /// The placed file that the symbolic link `name` stands for, if it is one of ours. Whether the
     /// body belongs to whom the link belongs is for `ours` to say.
-    pub(crate) fn recognise(&self, dir: BorrowedFd<'_>, name: &CStr) -> Option<TieredFile> {
+    pub(crate) fn recognise_link(&self, dir: BorrowedFd<'_>, name: &CStr) -> Option<TieredFile> {
         let target = readlinkat(dir, name, Vec::with_capacity(256)).ok()?;
-        let (room, key) = self
-            .rooms
-            .iter()
-            .enumerate()
-            .find_map(|(number, room)| Some((number, room.key_of(target.to_bytes())?)))?;
+        let (room, key) =
+            self.rooms.iter().enumerate().find_map(|(number, room)| {
+                Some((number, room.key_from_target(target.to_bytes())?))
+            })?;
         Some(TieredFile::new(room, key))
     }
 
     /// The path of a body.
-    pub(crate) fn path_of(&self, placed: &TieredFile) -> std::path::PathBuf {
+    pub(crate) fn data_file_path(&self, placed: &TieredFile) -> std::path::PathBuf {
         let name = std::ffi::OsStr::from_bytes(placed.key.to_bytes());
-        self.room(placed).path.join(name)
+        self.tier_directory(placed).path.join(name)
     }
 
     /// Attributes of a body.
-    pub(crate) fn stat(&self, placed: &TieredFile) -> Result<Statx, Errno> {
-        self.room(placed).stat(&placed.key)
+    pub(crate) fn stat_data_file(&self, placed: &TieredFile) -> Result<Statx, Errno> {
+        self.tier_directory(placed).stat_data_file(&placed.key)
     }
 
     /// Opens a body.
-    pub(crate) fn reach(
+    pub(crate) fn open_data_file(
         &self,
         placed: &TieredFile,
         flags: rustix::fs::OFlags,
     ) -> Result<OwnedFd, Errno> {
-        self.room(placed).reach(&placed.key, flags)
+        self.tier_directory(placed).open_data_file(&placed.key, flags)
     }
 
     /// Notes how many bytes a body takes.
-    pub(crate) fn charge(&self, placed: &TieredFile, bytes: u64) {
+    pub(crate) fn charge_bytes(&self, placed: &TieredFile, bytes: u64) {
         if !placed.gone.load(Relaxed) {
             let before = placed.charged.swap(bytes, Relaxed);
-            self.room(placed).charge(before, bytes);
+            self.tier_directory(placed).charge_bytes(before, bytes);
         }
     }
 
     /// The last name of a body is about to go. The first time it is for the daemon itself to say so.
-    pub(crate) fn leaves(&self, placed: &TieredFile, credentials: Credentials) -> LeavingSlot {
-        let room = self.room(placed);
-        match room.notes_removals() {
-            true => room.leaves(&placed.key),
-            false => credentials.as_daemon(|| room.leaves(&placed.key)),
+    pub(crate) fn note_removal(
+        &self,
+        placed: &TieredFile,
+        credentials: Credentials,
+    ) -> LeavingSlot {
+        let room = self.tier_directory(placed);
+        match room.has_removal_notes() {
+            true => room.note_removal(&placed.key),
+            false => credentials.run_as_daemon(|| room.note_removal(&placed.key)),
         }
     }
 
     /// It did not go.
-    pub(crate) fn stays(&self, placed: &TieredFile, slot: LeavingSlot) {
-        self.room(placed).stays(slot);
+    pub(crate) fn cancel_removal(&self, placed: &TieredFile, slot: LeavingSlot) {
+        self.tier_directory(placed).cancel_removal(slot);
     }
 
     /// Takes a body away; its last name is gone.
-    pub(crate) fn remove(&self, placed: &TieredFile) {
-        self.forget_maker(placed);
-        let _ = self.room(placed).remove(&placed.key);
+    pub(crate) fn remove_data_file(&self, placed: &TieredFile) {
+        self.forget_creator(placed);
+        let _ = self.tier_directory(placed).remove_data_file(&placed.key);
         if !placed.gone.swap(true, Relaxed) {
-            self.room(placed).charge(placed.charged.load(Relaxed), 0);
+            self.tier_directory(placed).charge_bytes(placed.charged.load(Relaxed), 0);
         }
     }
 
     /// Takes a body out of use that another file has replaced. It is removed later: the tier could
     /// be faster than the directory to make its change last, and a power failure between the two
     /// would leave the old name without bytes.
-    pub(crate) fn retire(&self, placed: &TieredFile, now: u64) {
-        self.forget_maker(placed);
-        match self.room(placed).retire(&placed.key) {
+    pub(crate) fn retire_data_file(&self, placed: &TieredFile, now: u64) {
+        self.forget_creator(placed);
+        match self.tier_directory(placed).retire_data_file(&placed.key) {
             Ok(name) => self.retired.lock().push((now, placed.room, name)),
-            Err(_) => return self.remove(placed),
+            Err(_) => return self.remove_data_file(placed),
         }
         if !placed.gone.swap(true, Relaxed) {
-            self.room(placed).charge(placed.charged.load(Relaxed), 0);
+            self.tier_directory(placed).charge_bytes(placed.charged.load(Relaxed), 0);
         }
     }
 
     /// Removes bodies that were replaced long ago, and looks after the book.
     pub(crate) fn remove_retired(&self, now: u64) {
-        self.book.look_after(true);
+        self.book.rewrite_if_removed(true);
         self.retired.lock().retain(|(then, room, name)| {
             let keep = now.saturating_sub(*then) < RETIRED_NANOS;
             if !keep {
-                let _ = self.rooms[*room].remove(name);
+                let _ = self.rooms[*room].remove_data_file(name);
             }
             keep
         });

@@ -78,7 +78,7 @@ pub(crate) fn run() -> (Header, Vec<Fact>) {
             hidden: false,
             copy: None,
         }));
-        let key = OpKey::data(Op::Write, 1 << number, Pattern::Random);
+        let key = OpKey::with_bytes(Op::Write, 1 << number, Pattern::Random);
         let count = OpCount { count: 3, nanos: 900_000_000, bytes: 1 << number, failed: 1 };
         facts.push(Fact::Ops(Ops { process: Some(id), class, tree: TreeId(0), key, count }));
     }

@@ -41,8 +41,8 @@ fn write(path: &Path, header: Header, facts: &[Fact]) -> Result<()> {
     let mut state = path.as_os_str().to_owned();
     state.push(".part");
     let mut writer = RunWriter::create(Path::new(&state), header)?;
-    facts.chunks(10_000).try_for_each(|facts| writer.write(facts))?;
-    writer.finish()?;
+    facts.chunks(10_000).try_for_each(|facts| writer.write_facts(facts))?;
+    writer.finish_run()?;
     writer.copy_to(path)?;
     writer.remove()
 }

@@ -240,9 +240,9 @@ impl Made {
         let read = Some(Io { bytes: ByteCount(size), calls: size.div_ceil(128 << 10) });
         let whole = if file == FileId(0) { REFERENCE } else { size };
         self.open(Open { read, ..open(id, file, at, Some(whole)) });
-        let key = OpKey::data(Op::Read, 128 << 10, Pattern::Sequential);
+        let key = OpKey::with_bytes(Op::Read, 128 << 10, Pattern::Sequential);
         self.ops(id, class, 0, key, size.div_ceil(128 << 10), waited, size);
-        self.ops(id, class, 0, OpKey::plain(Op::Open), 1, 300, 0);
+        self.ops(id, class, 0, OpKey::without_bytes(Op::Open), 1, 300, 0);
     }
 
     fn write(
@@ -264,11 +264,11 @@ impl Made {
             created: true,
             ..open(id, file, at, Some(size))
         });
-        let key = OpKey::data(Op::Write, size.min(64 << 10), Pattern::Sequential);
+        let key = OpKey::with_bytes(Op::Write, size.min(64 << 10), Pattern::Sequential);
         let class = ClassId(class);
         self.ops(id, class, tree, key, size.div_ceil(64 << 10), waited * 8 / 10, size);
-        self.ops(id, class, tree, OpKey::plain(Op::Create), 1, waited / 10, 0);
-        self.ops(id, class, tree, OpKey::plain(Op::LookupFailed), 4, waited / 10, 0);
+        self.ops(id, class, tree, OpKey::without_bytes(Op::Create), 1, waited / 10, 0);
+        self.ops(id, class, tree, OpKey::without_bytes(Op::LookupFailed), 4, waited / 10, 0);
     }
 
     fn open(&mut self, open: Open) {

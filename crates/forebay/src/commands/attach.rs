@@ -9,10 +9,10 @@ use std::fs;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
-use forebay_model::attached::{ReadsShown, SHARDS_MAX, Shows, is_bucket};
+use forebay_model::attached::{ReadsShown, SHARDS_MAX, Shows, is_bucket_url};
 use forebay_model::{Attached, Attachment};
-use forebay_volume::overmount::{LIST, make_point, read_attached, write_attached};
-use forebay_volume::reads::forget_learned;
+use forebay_volume::overmount::{LIST, create_mount_point, read_attached, write_attached};
+use forebay_volume::reads::remove_learned_index;
 
 use crate::exit::Stop;
 use crate::say;
@@ -50,7 +50,7 @@ pub(crate) struct Args {
     #[arg(long)]
     read_only: bool,
     /// Of an archive of reads, show as well each file in N parts, of mates the same reads
-    #[arg(long, value_name = "N", requires = "path", value_parser = shards)]
+    #[arg(long, value_name = "N", requires = "path", value_parser = parse_shard_count)]
     shards: Option<NonZeroU32>,
     /// Of an archive of reads, show `?` for each quality, and fetch none
     #[arg(long, requires = "path")]
@@ -68,31 +68,32 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    fn shown(&self) -> ReadsShown {
+    fn reads_view(&self) -> ReadsShown {
         ReadsShown { shards: self.shards, lite: self.lite }
     }
 }
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
-    let (volume, mut attached) = open(&args.volume)?;
+    let (volume, mut attached) = load_attachments(&args.volume)?;
     if let Some(sheet) = &args.rewrite {
-        return rewrite::run(&volume, &attached, sheet, args.output.as_deref());
+        return rewrite::rewrite_sheet(&volume, &attached, sheet, args.output.as_deref());
     }
     let (Some(source), Some(path)) = (&args.source, &args.path) else {
         for one in attached.iter() {
-            let how = reads::told(one.shows).or(one.read_only.then(|| "read-only".to_owned()));
+            let how =
+                reads::describe_view(one.shows).or(one.read_only.then(|| "read-only".to_owned()));
             let how = how.map_or(String::new(), |how| format!("  ({how})"));
-            say::text(&format!("{}  {}{how}\n", one.at.display(), one.source.display()));
+            say::write_stderr(&format!("{}  {}{how}\n", one.at.display(), one.source.display()));
         }
         return Ok(0);
     };
-    crate::foreign::refuse(source, 1)?;
+    crate::foreign::refuse_foreign_url(source, 1)?;
     let refuse = |why: String| Stop::new(1, why, "nothing was attached");
-    let at = within(&volume, path);
-    let url = source.to_str().filter(|source| is_bucket(source));
-    let (source, shows) = match url.map(bucket::plain) {
+    let at = path_within_volume(&volume, path);
+    let url = source.to_str().filter(|source| is_bucket_url(source));
+    let (source, shows) = match url.map(bucket::without_trailing_slashes) {
         // What it holds is asked of the bucket, once nothing else is in the way.
-        Some(url) if args.plain => return Err(refuse(plain::in_bucket(url))),
+        Some(url) if args.plain => return Err(refuse(plain::explain_plain_in_bucket(url))),
         Some(url) => (url.into(), Shows::Files),
         None => {
             let real = source.canonicalize().ok().filter(|real| real.is_dir() || real.is_file());
@@ -100,23 +101,23 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
                 refuse(format!("{} is no directory, and no file of reads", source.display()))
             })?;
             let shows = match args.plain || real.is_file() {
-                true => plain::shows(&real, args.shown())?,
-                false => reads::of_directory(&real, args.shown())?,
+                true => plain::plain_view(&real, args.reads_view())?,
+                false => reads::view_of_directory(&real, args.reads_view())?,
             };
             (real, shows)
         }
     };
     let read_only = args.read_only || url.is_some() || shows != Shows::Files;
     let mut attachment = Attachment { source, at: at.clone(), read_only, shows };
-    attached.add(attachment.clone()).map_err(refuse)?;
-    if let Some(url) = attachment.url() {
-        attachment.shows = bucket::shows(url, args.shown())?;
+    attached.add_attachment(attachment.clone()).map_err(refuse)?;
+    if let Some(url) = attachment.bucket_url() {
+        attachment.shows = bucket::view_of_bucket(url, args.reads_view())?;
         attached.remove(&at);
-        attached.add(attachment).map_err(refuse)?;
+        attached.add_attachment(attachment).map_err(refuse)?;
     }
     let point = volume.join(&at);
     let refuse = |error: std::io::Error| refuse(format!("{}: {error}", point.display()));
-    make_point(&volume, &at).map_err(refuse)?;
+    create_mount_point(&volume, &at).map_err(refuse)?;
     if fs::read_dir(&point).map_err(refuse)?.next().is_some() {
         return Err(Stop::new(
             1,
@@ -125,17 +126,17 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         ));
     }
     if shows == Shows::Plain {
-        plain::learn(&volume, &at, &attached)?;
+        plain::learn_plain_reads(&volume, &at, &attached)?;
     }
-    if let Err(stop) = save(&volume, &attached) {
-        forget_learned(&volume, &at);
+    if let Err(stop) = save_attachments(&volume, &attached) {
+        remove_learned_index(&volume, &at);
         return Err(stop);
     }
     say::note(&format!("the next run or mount of {} shows it", volume.display()));
     Ok(0)
 }
 
-pub(super) fn open(volume: &Path) -> Result<(PathBuf, Attached), Stop> {
+pub(super) fn load_attachments(volume: &Path) -> Result<(PathBuf, Attached), Stop> {
     let real = volume.canonicalize().ok().filter(|real| real.is_dir());
     let real = real.ok_or_else(|| {
         let message = format!("{} is no directory", volume.display());
@@ -147,20 +148,20 @@ pub(super) fn open(volume: &Path) -> Result<(PathBuf, Attached), Stop> {
     Ok((real, attached))
 }
 
-pub(super) fn save(volume: &Path, attached: &Attached) -> Result<(), Stop> {
+pub(super) fn save_attachments(volume: &Path, attached: &Attached) -> Result<(), Stop> {
     write_attached(volume, attached).map_err(|error| {
         let message = format!("{} can't be written: {error}", volume.join(LIST).display());
         Stop::new(1, message, "nothing was changed")
     })
 }
 
-fn shards(text: &str) -> Result<NonZeroU32, String> {
+fn parse_shard_count(text: &str) -> Result<NonZeroU32, String> {
     let number = text.parse().ok().filter(|number: &NonZeroU32| number.get() <= SHARDS_MAX);
     number.ok_or_else(|| format!("a number from 1 to {SHARDS_MAX}"))
 }
 
 /// The path relative to the volume, whether it was given so or from the current directory.
-pub(super) fn within(volume: &Path, path: &Path) -> PathBuf {
+pub(super) fn path_within_volume(volume: &Path, path: &Path) -> PathBuf {
     let inside = path.strip_prefix(volume).unwrap_or(path);
     inside.components().filter(|part| *part != std::path::Component::CurDir).collect()
 }

@@ -74,13 +74,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value = "0", value_parser = clap::value_parser!(u32).range(0..=i64::from(keep::ROUNDS_MAX)))]
     up_to: u32,
     /// Go on, with --up-to, until each ratio is known to so many per cent of itself
-    #[arg(long, value_name = "PERCENT", value_parser = percent, requires = "up_to")]
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percent, requires = "up_to")]
     until: Option<f64>,
     /// Instead of --repeat: until so much time has passed, such as 30m or 4d, for rare failures
-    #[arg(long, value_name = "TIME", conflicts_with = "up_to", value_parser = some_time)]
+    #[arg(long, value_name = "TIME", conflicts_with = "up_to", value_parser = parse_positive_time)]
     r#for: Option<Seconds>,
     /// Differences below so many per cent do not matter
-    #[arg(long, value_name = "PERCENT", default_value = "2", value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", default_value = "2", value_parser = parse_percent)]
     within: f64,
     /// Caches before each run: dropped (needs root), warmed by one run that does not count, or left
     #[arg(long, value_enum, default_value = "as-is")]
@@ -131,21 +131,21 @@ enum Record {
     No,
 }
 
-fn percent(text: &str) -> Result<f64, String> {
+fn parse_percent(text: &str) -> Result<f64, String> {
     match text.trim_end_matches(['%', ' ']).parse::<f64>() {
         Ok(number) if (0.0..=100.0).contains(&number) => Ok(number / 100.0),
         _ => Err("per cent, from 0 to 100".to_owned()),
     }
 }
 
-fn some_time(text: &str) -> Result<Seconds, String> {
+fn parse_positive_time(text: &str) -> Result<Seconds, String> {
     let time: Seconds = text.parse().map_err(|error| format!("{error}"))?;
     if time > Seconds::ZERO { Ok(time) } else { Err("in no time nothing is run".to_owned()) }
 }
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
-    let args = &replay::resolved(args)?;
-    let mut places = places::all(&args.on, &args.emulate)?;
+    let args = &replay::resolve_replay_args(args)?;
+    let mut places = places::parse_storages(&args.on, &args.emulate)?;
     places::add_varied(&args.vary, &mut places)?;
     places::add_sizes(&args.scale, &mut places)?;
     let words = args.command.iter().map(|word| word.to_string_lossy().into_owned());
@@ -160,16 +160,16 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         record: args.record == Record::Yes,
         replay: args.replay.clone(),
     };
-    let sheet = priced::load(&args.prices, &mut places)?;
-    places.iter().try_for_each(|place| place.cache(args.cache).check())?;
-    let mut kept = Kept::open(&args.output, &header)?;
-    let held = Held::signals();
+    let sheet = priced::load_price_sheet(&args.prices, &mut places)?;
+    places.iter().try_for_each(|place| place.cache_policy(args.cache).ensure_possible())?;
+    let mut kept = Kept::open_or_create(&args.output, &header)?;
+    let held = Held::block_signals();
     if !kept.runs.is_empty() {
         let (runs, file) = (kept.runs.len(), kept.file.display());
         say::note(&format!("{runs} runs are in {file} already"));
     }
-    bias::tell(&mut places, &held)?;
-    rounds::go(args, &places, &mut kept, &held)?;
-    report::tell(args, &header, &places, sheet.as_ref(), &kept.runs);
+    bias::note_local_limits(&mut places, &held)?;
+    rounds::run_rounds(args, &places, &mut kept, &held)?;
+    report::print_comparison(args, &header, &places, sheet.as_ref(), &kept.runs);
     Ok(i32::from(kept.runs.iter().any(|run| run.failure().is_some())))
 }

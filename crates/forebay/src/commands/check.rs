@@ -5,12 +5,12 @@ mod bucket;
 use std::path::{Path, PathBuf};
 
 use forebay_model::ByteCount;
-use forebay_volume::tiers::{Checked, Purpose, TierError, Tiers, check};
+use forebay_volume::tiers::{Checked, Purpose, TierError, Tiers, check_volume};
 
-use super::mount::bucket::url_of;
-use super::restore::tell_without_book;
+use super::mount::bucket::as_bucket_url;
+use super::restore::report_stray_links;
 use crate::exit::Stop;
-use crate::placement::spares;
+use crate::placement::spare_directories;
 use crate::{foreign, say};
 
 /// Options of `forebay check`.
@@ -32,30 +32,30 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
-    foreign::refuse(&args.directory, 1)?;
-    if let Some(url) = url_of(&args.directory) {
-        return bucket::run(url, args.repair);
+    foreign::refuse_foreign_url(&args.directory, 1)?;
+    if let Some(url) = as_bucket_url(&args.directory) {
+        return bucket::run_bucket_check(url, args.repair);
     }
     let shown = args.directory.display().to_string();
     let directory = args.directory.canonicalize().map_err(|error| {
         Stop::new(1, format!("{shown} can't be found: {error}"), "name a directory that exists")
     })?;
-    let Some(tiers) = open(&directory, args.repair)? else {
-        return Ok(if tell_without_book(&shown, &directory)? { 0 } else { 1 });
+    let Some(tiers) = open_tiers(&directory, args.repair)? else {
+        return Ok(if report_stray_links(&shown, &directory)? { 0 } else { 1 });
     };
-    if let Some((kept, lost)) = tiers.salvaged() {
+    if let Some((kept, lost)) = tiers.salvaged_log() {
         let lost = ByteCount(lost);
         let kept = kept.display();
         say::note(&format!("the log was written anew, without {lost} that are damaged ({kept})"));
     }
-    let checked = check(&tiers).map_err(|error| {
+    let checked = check_volume(&tiers).map_err(|error| {
         Stop::new(1, format!("{shown} can't be read: {error}"), "check as its owner, or as root")
     })?;
-    tell(&shown, &checked);
+    report_findings(&shown, &checked);
     Ok(if checked.findings.is_empty() { 0 } else { 1 })
 }
 
-fn open(directory: &Path, repair: bool) -> Result<Option<Tiers>, Stop> {
+fn open_tiers(directory: &Path, repair: bool) -> Result<Option<Tiers>, Stop> {
     let stop = |trouble: TierError| {
         let next = match trouble.error.to_string().contains("is damaged") {
             true => "`forebay check --repair` saves what is whole; nothing was changed",
@@ -63,12 +63,12 @@ fn open(directory: &Path, repair: bool) -> Result<Option<Tiers>, Stop> {
         };
         Stop::new(1, trouble.to_string(), next)
     };
-    let spares = spares();
+    let spares = spare_directories();
     let purpose = if repair { Purpose::Repair(&spares) } else { Purpose::Restore(&spares) };
     Tiers::open(directory, purpose).map_err(stop)
 }
 
-fn tell(shown: &str, checked: &Checked) {
+fn report_findings(shown: &str, checked: &Checked) {
     let amount = |(files, bytes): (u64, u64)| format!("{files} ({})", ByteCount(bytes));
     say::note(&format!(
         "{shown}: files on tiers: {}, packed: {}",

@@ -28,7 +28,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
-    let kept = list::of(&args.directory)?;
+    let kept = list::list_project_runs(&args.directory)?;
     let old = kept.len().saturating_sub(args.keep as usize);
     for run in &kept[..old] {
         if args.dry_run {

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::PathBuf;
 
-use forebay_volume::reads::forget_learned;
+use forebay_volume::reads::remove_learned_index;
 
-use super::attach::{open, save, within};
+use super::attach::{load_attachments, path_within_volume, save_attachments};
 use crate::exit::Stop;
 
 /// Options of `forebay detach`.
@@ -19,8 +19,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
-    let (volume, mut attached) = open(&args.volume)?;
-    let at = within(&volume, &args.path);
+    let (volume, mut attached) = load_attachments(&args.volume)?;
+    let at = path_within_volume(&volume, &args.path);
     if attached.remove(&at).is_none() {
         let places: Vec<String> = attached.iter().map(|one| one.at.display().to_string()).collect();
         let next = match places.is_empty() {
@@ -29,8 +29,8 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         };
         return Err(Stop::new(1, format!("nothing is attached at {}", at.display()), next));
     }
-    save(&volume, &attached)?;
-    forget_learned(&volume, &at);
+    save_attachments(&volume, &attached)?;
+    remove_learned_index(&volume, &at);
     // Empty, as it was made; a directory that holds something is somebody's.
     let _ = fs::remove_dir(volume.join(at));
     Ok(0)

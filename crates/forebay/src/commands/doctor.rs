@@ -63,91 +63,91 @@ const CHECKS: [Check; 15] = [
         name: "FUSE device",
         asks: "does the kernel have FUSE, and may this user open /dev/fuse?",
         decides: false,
-        look: device::look,
+        look: device::run_check,
     },
     Check {
         name: "kernel",
         asks: "which version is it, and which FUSE protocol does it speak?",
         decides: false,
-        look: kernel::look,
+        look: kernel::run_check,
     },
     Check {
         name: "private mounts",
         asks: "may this user make private mounts (ordinary users: in a user namespace)?",
         decides: false,
-        look: namespaces::look,
+        look: namespaces::run_check,
     },
     Check {
         name: "trial run",
         asks: "does a real `forebay run -- true` work, and how long does it take?",
         decides: true,
-        look: trial_run::look,
+        look: trial_run::run_check,
     },
     Check {
         name: "passthrough",
         asks: "do reads and writes go past the daemon, at the storage's own speed?",
         decides: false,
-        look: passthrough::look,
+        look: passthrough::run_check,
     },
     Check {
         name: "wake-ups",
         asks: "can CPUs be kept awake while programs wait for many operations?",
         decides: false,
-        look: wake_up::look,
+        look: wake_up::run_check,
     },
     Check {
         name: "lasting mounts",
         asks: "may this user mount a volume for other programs (`forebay mount`)?",
         decides: false,
-        look: mounts::look,
+        look: mounts::run_check,
     },
     Check {
         name: "buckets",
         asks: "are the buckets of mounted volumes in reach?",
         decides: false,
-        look: buckets::look,
+        look: buckets::run_check,
     },
     Check {
         name: "inotify watches",
         asks: "how many directories can be watched for changes made outside?",
         decides: false,
-        look: watches::look,
+        look: watches::run_check,
     },
     Check {
         name: "open files",
         asks: "how many files may a process hold open?",
         decides: false,
-        look: descriptors::look,
+        look: descriptors::run_check,
     },
     Check {
         name: "state directory",
         asks: "is there a local place for the record of a run, and are killed runs left in it?",
         decides: false,
-        look: state::look,
+        look: state::run_check,
     },
     Check {
         name: "container",
         asks: "is this the inside of a container?",
         decides: false,
-        look: container::look,
+        look: container::run_check,
     },
     Check {
         name: "container tools",
         asks: "do the container runtimes on PATH start tasks where they are seen?",
         decides: false,
-        look: runtimes::look,
+        look: runtimes::run_check,
     },
     Check {
         name: "Slurm",
         asks: "can tasks leave this machine through Slurm?",
         decides: false,
-        look: slurm::look,
+        look: slurm::run_check,
     },
     Check {
         name: "engines",
         asks: "which workflow engines are on PATH?",
         decides: false,
-        look: engines::look,
+        look: engines::run_check,
     },
 ];
 
@@ -172,20 +172,20 @@ struct Report {
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     if let (Some(state), Some(output)) = (&args.salvage, &args.output) {
-        return salvage::salvage(state, output, args.json);
+        return salvage::salvage_run(state, output, args.json);
     }
-    let report = examine(&Here::look());
+    let report = run_all_checks(&Here::inspect_machine());
     let out = if args.json {
         serde_json::to_string(&report).expect("a report is plain data") + "\n"
     } else {
         let terminal = std::io::stdout().is_terminal();
-        text::render(&report, terminal && std::env::var_os("NO_COLOR").is_none())
+        text::render_report(&report, terminal && std::env::var_os("NO_COLOR").is_none())
     };
     crate::say::print(&out);
     Ok(i32::from(!report.works))
 }
 
-fn examine(here: &Here) -> Report {
+fn run_all_checks(here: &Here) -> Report {
     let mut works = true;
     let mut checks = Vec::new();
     for check in &CHECKS {
@@ -194,7 +194,7 @@ fn examine(here: &Here) -> Report {
         checks.push(Line { name: check.name, asks: check.asks, finding });
     }
     let kernel = here.kernel.clone();
-    Report { forebay: env!("CARGO_PKG_VERSION"), kernel, user: here.user(), works, checks }
+    Report { forebay: env!("CARGO_PKG_VERSION"), kernel, user: here.describe_user(), works, checks }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ mod story;
 
 use std::path::{Path, PathBuf};
 
-use forebay_plan::report::{Plan, SCHEMA, explain};
+use forebay_plan::report::{Plan, SCHEMA, explain_plan};
 use serde_json::json;
 
 use super::plan;
@@ -43,21 +43,21 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
-    let text = match plan_of(&args.file)? {
+    let text = match read_plan_file(&args.file)? {
         Some(plan) if args.json => {
-            serde_json::to_string(&explain(&plan)).expect("texts are plain data") + "\n"
+            serde_json::to_string(&explain_plan(&plan)).expect("texts are plain data") + "\n"
         }
-        Some(plan) => plan::explained(&plan, args.all, say::width()),
-        None => of_run(args)?,
+        Some(plan) => plan::render_explanation(&plan, args.all, say::terminal_width()),
+        None => explain_run(args)?,
     };
     say::print(&text);
     Ok(0)
 }
 
 /// The plan in this file or beside these rules; `None`: it is something else.
-fn plan_of(path: &Path) -> Result<Option<Plan>, Stop> {
+fn read_plan_file(path: &Path) -> Result<Option<Plan>, Stop> {
     let rules = path.extension().is_some_and(|ending| ending == "toml");
-    let path = if rules { plan::beside(path, ".plan.json") } else { path.to_owned() };
+    let path = if rules { plan::path_beside(path, ".plan.json") } else { path.to_owned() };
     if path.extension().is_none_or(|ending| ending != "json") {
         return Ok(None);
     }
@@ -74,8 +74,8 @@ fn plan_of(path: &Path) -> Result<Option<Plan>, Stop> {
 }
 
 /// Where the time of a run went: a chapter for each thing that there is to tell.
-fn of_run(args: &Args) -> Result<String, Stop> {
-    let story = Story::read(&args.file, &args.samples, args.all, &args.options)?;
+fn explain_run(args: &Args) -> Result<String, Stop> {
+    let story = Story::read_run(&args.file, &args.samples, args.all, &args.options)?;
     let told =
         chapters::CHAPTERS.iter().filter_map(|chapter| Some((chapter, (chapter.tell)(&story)?)));
     if args.json {
@@ -93,8 +93,8 @@ fn of_run(args: &Args) -> Result<String, Stop> {
         if !text.is_empty() {
             text.push_str(&format!("\n{}\n", chapter.title));
         }
-        let width = say::width().min(COLUMNS);
-        told.sentences.iter().for_each(|sentence| plan::push(&mut text, sentence, width));
+        let width = say::terminal_width().min(COLUMNS);
+        told.sentences.iter().for_each(|sentence| plan::push_sentence(&mut text, sentence, width));
     }
     Ok(text)
 }

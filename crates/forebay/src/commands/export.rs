@@ -52,6 +52,6 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     Ok(0)
 }
 
-fn place(path: &Path, args: &Args) -> Result<Place, Stop> {
+fn claim_output(path: &Path, args: &Args) -> Result<Place, Stop> {
     Place::claim(path, Made::Text, args.force)
 }

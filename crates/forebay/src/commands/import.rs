@@ -41,18 +41,18 @@ fn after_help() -> String {
 }
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
-    let importer = Importer::named(&args.engine).expect("the parser knows the names");
+    let importer = Importer::find_by_name(&args.engine).expect("the parser knows the names");
     let place = Place::claim(&args.output, Made::Run, args.force)?;
     let mut sources = Vec::new();
     for file in &args.files {
-        gather(importer, file, &mut sources)?;
+        gather_sources(importer, file, &mut sources)?;
     }
-    let bases: Vec<PathBuf> = args.files.iter().map(|file| project(file)).collect();
+    let bases: Vec<PathBuf> = args.files.iter().map(|file| project_directory(file)).collect();
     let size = |path: &str| {
         let found = bases.iter().find_map(|base| fs::metadata(base.join(path)).ok());
         found.filter(fs::Metadata::is_file).map(|found| found.len())
     };
-    let (mut header, facts) = importer.import(&sources, &size).map_err(|flaw| {
+    let (mut header, facts) = importer.import_run(&sources, &size).map_err(|flaw| {
         let next = format!("`forebay import {}` reads {}", importer.name, importer.reads);
         Stop::new(1, flaw.to_string(), next)
     })?;
@@ -62,9 +62,9 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     };
     let notes: Vec<String> = header.more.iter().map(|(_, note)| note.clone()).collect();
     // A half-written run must not have the name: it is written beside, and copied whole.
-    let mut writer = RunWriter::create(&place.workshop(), header).map_err(stop)?;
-    let written = writer.write(&facts).and_then(|()| writer.finish());
-    let copied = written.and_then(|()| place.keep(&writer));
+    let mut writer = RunWriter::create(&place.part_path(), header).map_err(stop)?;
+    let written = writer.write_facts(&facts).and_then(|()| writer.finish_run());
+    let copied = written.and_then(|()| place.commit_run(&writer));
     // It is Forebay's own, whatever came of it.
     let _ = writer.remove();
     copied.map_err(stop)?;
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
 }
 
 /// Reads a file, or those of a directory that the importer wants, in the order of their names.
-fn gather(importer: &Importer, path: &Path, into: &mut Vec<Source>) -> Result<(), Stop> {
+fn gather_sources(importer: &Importer, path: &Path, into: &mut Vec<Source>) -> Result<(), Stop> {
     let stop = |path: &Path, error: std::io::Error| {
         let message = format!("{} can't be read: {error}", path.display());
         Stop::new(
@@ -123,7 +123,7 @@ fn gather(importer: &Importer, path: &Path, into: &mut Vec<Source>) -> Result<()
 }
 
 /// The directory that paths in records count from: the one given, or the one that has `.snakemake`.
-fn project(path: &Path) -> PathBuf {
+fn project_directory(path: &Path) -> PathBuf {
     if path.is_dir() {
         return path.to_owned();
     }

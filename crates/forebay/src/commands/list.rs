@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use forebay_model::{ByteCount, Micros, Run, civil};
+use forebay_model::{ByteCount, Micros, Run, civil_from_days};
 use serde_json::json;
 
 use crate::exit::Stop;
-use crate::named::named;
+use crate::named::escape_name;
 use crate::{runs, say};
 
 /// Options of `forebay list`.
@@ -39,7 +39,7 @@ struct Told {
 }
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
-    let kept = of(&args.directory)?;
+    let kept = list_project_runs(&args.directory)?;
     if args.json {
         let rows: Vec<_> = kept.iter().map(as_json).collect();
         println!("{}", json!({ "schema": 1, "runs": rows }));
@@ -50,28 +50,29 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         say::note(&format!("no run is kept in {}", folder.display()));
         return Ok(0);
     }
-    let width = say::width();
+    let width = say::terminal_width();
     println!("{:<19}  {:>8}  {:>9}  run and command", "started (UTC)", "took", "size");
     for run in &kept {
         let (started, took) = match &run.told {
-            Some(told) => {
-                (when(told.started), told.took.map_or("-".to_owned(), |us| us.to_string()))
-            }
+            Some(told) => (
+                format_utc_time(told.started),
+                told.took.map_or("-".to_owned(), |us| us.to_string()),
+            ),
             None => ("damaged".to_owned(), "-".to_owned()),
         };
-        let file = named(run.path.file_name().unwrap_or_default().as_encoded_bytes());
+        let file = escape_name(run.path.file_name().unwrap_or_default().as_encoded_bytes());
         let command = run.told.as_ref().map(|told| told.command.as_str()).unwrap_or_default();
         let size = ByteCount(run.bytes).to_string();
         let line = format!("{started:<19}  {took:>8}  {size:>9}  {file}  {command}");
-        println!("{}", say::clip(&line, width));
+        println!("{}", say::clip_line(&line, width));
     }
     Ok(0)
 }
 
 /// The runs of a project.
-pub(super) fn of(directory: &Path) -> Result<Vec<Kept>, Stop> {
+pub(super) fn list_project_runs(directory: &Path) -> Result<Vec<Kept>, Stop> {
     let folder = directory.join(runs::FOLDER);
-    let found = match runs::all(&folder) {
+    let found = match runs::list_runs(&folder) {
         // A directory without runs is none that can't be looked into.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && directory.is_dir() => {
             Vec::new()
@@ -81,14 +82,14 @@ pub(super) fn of(directory: &Path) -> Result<Vec<Kept>, Stop> {
             Stop::new(1, message, "name a directory that is there, and that you may look into")
         })?,
     };
-    Ok(found.into_iter().map(read).collect())
+    Ok(found.into_iter().map(read_kept_run).collect())
 }
 
-fn read(path: PathBuf) -> Kept {
+fn read_kept_run(path: PathBuf) -> Kept {
     let bytes = path.metadata().map_or(0, |found| found.len());
     let told = Run::open(&path).and_then(|run| {
         let (header, ended) = (run.header()?, run.ended()?);
-        let words: Vec<String> = header.command.iter().map(|word| named(word)).collect();
+        let words: Vec<String> = header.command.iter().map(|word| escape_name(word)).collect();
         let took = ended.map(|ended| ended.at);
         Ok(Told { started: header.started_unix, took, command: words.join(" ") })
     });
@@ -107,9 +108,9 @@ fn as_json(run: &Kept) -> serde_json::Value {
 }
 
 /// The date and time, in UTC.
-fn when(at: Micros) -> String {
+fn format_utc_time(at: Micros) -> String {
     let seconds = at.get() / 1_000_000;
-    let (year, month, day) = civil((seconds / 86_400) as i64);
+    let (year, month, day) = civil_from_days((seconds / 86_400) as i64);
     let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}")
 }

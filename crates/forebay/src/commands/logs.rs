@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use forebay_volume::daemon_log::{Kept, LOG, Told, is_alive, last_lines, read_about};
-use forebay_volume::live::{ask, daemons};
+use forebay_volume::live::{list_daemons, query_daemon};
 
 use crate::exit::Stop;
 use crate::{daemon_logs, say};
@@ -41,7 +41,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
-    let found = find(args.mount.as_deref())?;
+    let found = find_daemon_log(args.mount.as_deref())?;
     daemon_logs::refuse_newer(&found)?;
     let folder = found.folder;
     let no_log = |error: std::io::Error| {
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         Stop::new(1, why, "`forebay logs` without a directory shows the newest")
     };
     if args.follow {
-        return follow(&folder, args.lines.unwrap_or(BEFORE)).map(|()| 0).map_err(no_log);
+        return follow_log(&folder, args.lines.unwrap_or(BEFORE)).map(|()| 0).map_err(no_log);
     }
     let lines = last_lines(&folder, args.lines.unwrap_or(usize::MAX)).map_err(no_log)?;
     for line in lines {
@@ -62,17 +62,19 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
 }
 
 /// The folder of the daemon that is meant.
-fn find(wanted: Option<&Path>) -> Result<Kept, Stop> {
+fn find_daemon_log(wanted: Option<&Path>) -> Result<Kept, Stop> {
     let known = |folder: PathBuf| Kept { told: read_about(&folder), folder };
     let Some(path) = wanted else {
-        return daemon_logs::all().into_iter().next().ok_or_else(|| {
+        return daemon_logs::list_daemon_logs().into_iter().next().ok_or_else(|| {
             let next = "daemons that ended well leave none: `--log info` keeps it";
             Stop::new(1, "there is no log of a daemon of yours", next)
         });
     };
-    let at = daemon_logs::place(path);
-    let of_live =
-        daemons().unwrap_or_default().into_iter().filter_map(|pid| ask(pid).ok().flatten());
+    let at = daemon_logs::absolute_place(path);
+    let of_live = list_daemons()
+        .unwrap_or_default()
+        .into_iter()
+        .filter_map(|pid| query_daemon(pid).ok().flatten());
     let serves = |points: &[PathBuf]| {
         let above = points.iter().filter(|point| at.starts_with(point));
         above.map(|point| point.as_os_str().len()).max()
@@ -83,7 +85,7 @@ fn find(wanted: Option<&Path>) -> Result<Kept, Stop> {
     if let Some(folder) = nearest.and_then(|(_, log)| log.parent().map(Path::to_owned)) {
         return Ok(known(folder));
     }
-    if let Some(kept) = daemon_logs::of(&at) {
+    if let Some(kept) = daemon_logs::find_log_serving(&at) {
         return Ok(kept);
     }
     let kept = known(at.clone());
@@ -99,7 +101,7 @@ fn find(wanted: Option<&Path>) -> Result<Kept, Stop> {
 }
 
 /// Prints the last lines and what comes after them, until the daemon has ended.
-fn follow(folder: &Path, before: usize) -> std::io::Result<()> {
+fn follow_log(folder: &Path, before: usize) -> std::io::Result<()> {
     let path = folder.join(LOG);
     let mut file = File::open(&path)?;
     let mut text = String::new();

@@ -106,12 +106,12 @@ const PAGES: [Page; 5] = [
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     if let Some(folder) = &args.man {
-        return man_pages(folder);
+        return write_man_pages(folder);
     }
     if let Some(file) = args.schema {
         say::print(&match file {
-            Schema::Rules => forebay_model::rules::schema(),
-            Schema::Site => forebay_model::site::schema(),
+            Schema::Rules => forebay_model::rules::json_schema(),
+            Schema::Site => forebay_model::site::json_schema(),
         });
         return Ok(0);
     }
@@ -134,17 +134,18 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         return Ok(0);
     }
     let words = args.section.join(" ");
-    let found = page.chapters.iter().find_map(|text| section(text, &words)).ok_or_else(|| {
-        let titles = page.chapters.iter().flat_map(|text| headings(text));
-        let titles = titles.filter(|(level, _)| *level < 3).map(|(_, title)| title);
-        let next = format!("sections: {}", titles.collect::<Vec<_>>().join(", "));
-        Stop::new(1, format!("{} has no section {words:?}", page.name), next)
-    })?;
+    let found =
+        page.chapters.iter().find_map(|text| find_section(text, &words)).ok_or_else(|| {
+            let titles = page.chapters.iter().flat_map(|text| list_headings(text));
+            let titles = titles.filter(|(level, _)| *level < 3).map(|(_, title)| title);
+            let next = format!("sections: {}", titles.collect::<Vec<_>>().join(", "));
+            Stop::new(1, format!("{} has no section {words:?}", page.name), next)
+        })?;
     say::print(found);
     Ok(0)
 }
 
-fn man_pages(folder: &Path) -> Result<i32, Stop> {
+fn write_man_pages(folder: &Path) -> Result<i32, Stop> {
     let pages = crate::command_line_definition().disable_help_subcommand(true);
     clap_mangen::generate_to(pages, folder).map_err(|error| {
         let message = format!("man pages can't be written to {}: {error}", folder.display());
@@ -163,24 +164,24 @@ fn commands_page() -> String {
     all.build();
     page.push_str(&format!("\n```text\n{}\n```\n", all.render_help().to_string().trim_end()));
     for command in all.get_subcommands() {
-        of_command(command, "forebay", &mut page);
+        push_command_help(command, "forebay", &mut page);
     }
     page
 }
 
-fn of_command(command: &clap::Command, above: &str, page: &mut String) {
+fn push_command_help(command: &clap::Command, above: &str, page: &mut String) {
     let name = format!("{above} {}", command.get_name());
     let help = command.clone().render_long_help().to_string();
     let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
     let level = if above == "forebay" { "##" } else { "###" };
     page.push_str(&format!("\n{level} {name}\n\n```text\n{}\n```\n", lines.join("\n").trim()));
     for inner in command.get_subcommands() {
-        of_command(inner, &name, page);
+        push_command_help(inner, &name, page);
     }
 }
 
 /// Level and title of each heading; a `#` within a block of code is none.
-fn headings(text: &str) -> impl Iterator<Item = (usize, &str)> {
+fn list_headings(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut in_code = false;
     text.lines().filter_map(move |line| {
         in_code ^= line.starts_with("```");
@@ -196,7 +197,7 @@ fn heading_level(line: &str) -> Option<usize> {
 }
 
 /// From the first heading with these words to the next that is no part of it.
-fn section<'t>(text: &'t str, words: &str) -> Option<&'t str> {
+fn find_section<'t>(text: &'t str, words: &str) -> Option<&'t str> {
     let words = words.to_lowercase();
     let (mut start, mut in_code, mut at) = (None, false, 0);
     for line in text.split_inclusive('\n') {
@@ -223,10 +224,10 @@ mod tests {
         let text =
             "# All\nwords\n## Site file\na\n```\n# no title\n```\n### Keys\nb\n## Rules\nc\n";
         let site = "## Site file\na\n```\n# no title\n```\n### Keys\nb\n";
-        assert_eq!(section(text, "site FILE"), Some(site));
-        assert_eq!(section(text, "rules"), Some("## Rules\nc\n"));
-        assert_eq!(section(text, "no title"), None);
-        assert_eq!(headings(text).filter(|(level, _)| *level == 2).count(), 2);
+        assert_eq!(find_section(text, "site FILE"), Some(site));
+        assert_eq!(find_section(text, "rules"), Some("## Rules\nc\n"));
+        assert_eq!(find_section(text, "no title"), None);
+        assert_eq!(list_headings(text).filter(|(level, _)| *level == 2).count(), 2);
     }
 
     #[test]
@@ -241,7 +242,7 @@ mod tests {
             ("troubleshooting", "exit status"),
         ] {
             let page = PAGES.iter().find(|it| it.name == page).expect(page);
-            let found = page.chapters.iter().find_map(|text| section(text, words));
+            let found = page.chapters.iter().find_map(|text| find_section(text, words));
             assert!(found.is_some(), "{words}");
         }
     }

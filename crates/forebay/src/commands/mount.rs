@@ -10,15 +10,15 @@ use std::path::{Path, PathBuf};
 use forebay_model::{Privacy, Profile};
 use forebay_volume::daemon_log::Levels;
 use forebay_volume::fuse::Emulated;
-use forebay_volume::launch::{self, Failure, Mount, Record, Unmounting, place_of};
+use forebay_volume::launch::{self, Failure, Mount, Record, Unmounting, resolve_mount_point};
 use forebay_volume::overmount::Access;
 use rustix::mount::MountFlags;
 
 use crate::exit::{DAEMON_LOST, FILES_AWAY, NOTHING_RUN, Stop};
 use crate::output::{Force, Place};
-use crate::run_start::{CpuLatency, Trace, claim, header, run_name};
+use crate::run_start::{CpuLatency, Trace, claim_run_file, run_header, run_name};
 use crate::{daemon_logs, foreign, placement, say, state, underway};
-use refused::{explain_mount, hidden, refuse_taken};
+use refused::{explain_mount_failure, first_hidden_name, refuse_mounted_point};
 
 /// Options of `forebay mount`.
 #[derive(Debug, clap::Args)]
@@ -71,7 +71,7 @@ pub(crate) struct Args {
     cpu_latency: CpuLatency,
     /// Be as slow as another storage: a profile's name (ebs-gp3) or FILE.toml; or what each
     /// operation on names takes, and what all reads, and all writes, get, such as 5ms,125MiB/s
-    #[arg(long, value_name = "PROFILE", value_parser = emulate::boxed)]
+    #[arg(long, value_name = "PROFILE", value_parser = emulate::parse_boxed_profile)]
     emulate: Option<Box<Profile>>,
     /// What is emulated is one server for all mounts that name this file: they share what the whole
     /// storage has, as nodes do
@@ -96,28 +96,31 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args) -> Result<i32, Stop> {
-    foreign::refuse(&args.volume, NOTHING_RUN)?;
-    let point = place_of(&args.dir);
+    foreign::refuse_foreign_url(&args.volume, NOTHING_RUN)?;
+    let point = resolve_mount_point(&args.dir);
     let shown = args.volume.canonicalize().unwrap_or_else(|_| args.volume.clone());
-    refuse_taken(&point)?;
-    let hidden = if args.nonempty || shown == point { None } else { hidden(&point)? };
-    let url = bucket::url_of(&args.volume).map(str::to_owned);
+    refuse_mounted_point(&point)?;
+    let hidden = if args.nonempty || shown == point { None } else { first_hidden_name(&point)? };
+    let url = bucket::as_bucket_url(&args.volume).map(str::to_owned);
     let follows = args.bucket.is_read_only();
     let in_bucket = match &url {
         Some(url) => {
             let rules = (args.site.as_deref(), args.rules.as_deref());
-            Some(bucket::role(url, args.bucket, rules)?)
+            Some(bucket::volume_role(url, args.bucket, rules)?)
         }
         None if follows => return Err(bucket::refuse_reading()),
         None => None,
     };
-    let record =
-        args.output.as_deref().map(|output| keep(output, args.force, args.trace)).transpose()?;
+    let record = args
+        .output
+        .as_deref()
+        .map(|output| prepare_record(output, args.force, args.trace))
+        .transpose()?;
     let placement = match url {
-        None => placement::load(args.site.as_deref(), args.rules.as_deref())?,
+        None => placement::load_placement(args.site.as_deref(), args.rules.as_deref())?,
         Some(_) => None,
     };
-    let asks = placement.as_ref().is_some_and(|wanted| wanted.rules.ask_for_tasks());
+    let asks = placement.as_ref().is_some_and(|wanted| wanted.rules.has_task_rules());
     if asks && record.is_none() {
         return Err(Stop::new(
             NOTHING_RUN,
@@ -130,29 +133,29 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
         (_, true) => Access::Root,
         _ => Access::Owner,
     };
-    let emulated = args.emulate.map(|profile| emulated(*profile, args.server.as_deref()));
-    let log = daemon_logs::wanted(args.log.as_ref(), &run_name(), args.foreground)?;
+    let emulated = args.emulate.map(|profile| emulated_storage(*profile, args.server.as_deref()));
+    let log = daemon_logs::wanted_log(args.log.as_ref(), &run_name(), args.foreground)?;
     let log_folder = log.folder.clone();
     let mount = Mount {
         volume: args.volume,
         // As it was named: links in it may be others'.
         point: args.dir,
         access,
-        withheld: withheld(args.suid, args.dev)?,
+        withheld: withheld_flags(args.suid, args.dev)?,
         every_read: args.trace == Trace::EveryRead,
         cpu_latency: args.cpu_latency.into(),
         placement,
-        warmed: placement::warmed,
+        warmed: placement::report_warmed_cache,
         emulated: emulated.transpose()?,
         record,
         bucket: in_bucket,
-        ways: super::attach::bucket::ways()?,
+        ways: super::attach::bucket::attached_bucket_access()?,
         log,
     };
-    let mounted = launch::mount(mount).map_err(|failure| match (failure, &url) {
+    let mounted = launch::mount_volume(mount).map_err(|failure| match (failure, &url) {
         (Failure::Bucket(trouble), Some(url)) if follows => bucket::explain_reading(url, &trouble),
-        (Failure::Bucket(trouble), Some(url)) => bucket::explain(url, &trouble),
-        (failure, _) => explain_mount(failure),
+        (Failure::Bucket(trouble), Some(url)) => bucket::explain_bucket_error(url, &trouble),
+        (failure, _) => explain_mount_failure(failure),
     })?;
     for warning in &mounted.warnings {
         say::note(warning);
@@ -168,11 +171,14 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
     if !args.foreground {
         return Ok(0);
     }
-    finish(mounted.wait(underway::show, bucket::tell_waiting), Some(&log_folder))
+    finish_unmount(
+        mounted.wait_for_unmount(underway::show_progress, bucket::report_bucket_wait),
+        Some(&log_folder),
+    )
 }
 
 /// What counts for nothing on the mount unless it was asked for.
-fn withheld(suid: bool, dev: bool) -> Result<MountFlags, Stop> {
+fn withheld_flags(suid: bool, dev: bool) -> Result<MountFlags, Stop> {
     if (suid || dev) && !rustix::process::geteuid().is_root() {
         return Err(Stop::new(
             NOTHING_RUN,
@@ -188,9 +194,12 @@ fn withheld(suid: bool, dev: bool) -> Result<MountFlags, Stop> {
 }
 
 /// What became of the volume, in words and as an exit code.
-pub(super) fn finish(unmounting: Option<Unmounting>, log: Option<&Path>) -> Result<i32, Stop> {
+pub(super) fn finish_unmount(
+    unmounting: Option<Unmounting>,
+    log: Option<&Path>,
+) -> Result<i32, Stop> {
     let Some(end) = unmounting else {
-        log.into_iter().for_each(daemon_logs::tell_last);
+        log.into_iter().for_each(daemon_logs::print_last_lines);
         return Err(Stop::new(
             DAEMON_LOST,
             "the daemon of the mount is gone: programs got I/O errors",
@@ -203,12 +212,13 @@ pub(super) fn finish(unmounting: Option<Unmounting>, log: Option<&Path>) -> Resu
     if let Some(run) = &end.run {
         say::note(&format!("the run is in {}", run.display()));
     }
-    let at_home = end.homecomings.iter().map(placement::tell).fold(true, |all, one| all & one);
-    let at_home = end.shipped.iter().map(bucket::tell).fold(at_home, |all, one| all & one);
+    let at_home =
+        end.homecomings.iter().map(placement::report_write_back).fold(true, |all, one| all & one);
+    let at_home = end.shipped.iter().map(bucket::report_upload).fold(at_home, |all, one| all & one);
     Ok(if at_home { 0 } else { FILES_AWAY })
 }
 
-fn emulated(profile: Profile, server: Option<&Path>) -> Result<Emulated, Stop> {
+fn emulated_storage(profile: Profile, server: Option<&Path>) -> Result<Emulated, Stop> {
     Emulated::new(profile, server).map_err(|error| {
         let file = server.unwrap_or(Path::new("")).display();
         let next = "name a file that you may write, in memory if possible; nothing was mounted";
@@ -216,14 +226,14 @@ fn emulated(profile: Profile, server: Option<&Path>) -> Result<Emulated, Stop> {
     })
 }
 
-fn keep(output: &Path, force: Force, trace: Trace) -> Result<Record, Stop> {
-    let Place::File(output) = claim(output, force)? else {
+fn prepare_record(output: &Path, force: Force, trace: Trace) -> Result<Record, Stop> {
+    let Place::File(output) = claim_run_file(output, force)? else {
         let why = format!("{}: a mount lasts longer than who reads this", output.display());
         return Err(Stop::new(NOTHING_RUN, why, "name a file after -o; nothing was mounted"));
     };
     let directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
     let command: Vec<OsString> = std::env::args_os().collect();
-    let header = header(&command, &directory, Privacy::default(), trace);
+    let header = run_header(&command, &directory, Privacy::default(), trace);
     let state = state::record_file(&run_name(), &output)?;
     Ok(Record { header, state, output })
 }

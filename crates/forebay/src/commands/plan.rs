@@ -12,19 +12,19 @@ use std::time::{Duration, Instant};
 
 use forebay_model::Seconds;
 use forebay_plan::bound::Bounds;
-use forebay_plan::report::{Story, tell};
-use forebay_plan::search::{Goal, Wanted, search};
+use forebay_plan::report::{Story, build_plan};
+use forebay_plan::search::{Goal, Wanted, find_best_choice};
 use forebay_plan::space::Space;
 use forebay_plan::{Scene, Terms};
 
 use crate::ends::Ends;
 use crate::exit::Stop;
-use crate::keep::keep;
+use crate::keep::write_simulated_run;
 use crate::output::{Force, Made, Place};
 use ground::Ground;
 use judge::Judge;
-pub(super) use text::{explained, push};
-pub(super) use write::beside;
+pub(super) use text::{push_sentence, render_explanation};
+pub(super) use write::path_beside;
 
 /// Somebody ended the search before its time.
 const INTERRUPTED: i32 = 130;
@@ -48,13 +48,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", value_parser = crate::placement::places::site_file())]
     site: PathBuf,
     /// What matters most: fastest, cheapest, or throughput
-    #[arg(long, value_name = "GOAL", default_value = "fastest", value_parser = goal)]
+    #[arg(long, value_name = "GOAL", default_value = "fastest", value_parser = parse_goal)]
     goal: Goal,
     /// How many times the workflow is to be done
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     samples: u32,
     /// Time to look for something better, such as 10s
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = time)]
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_time)]
     budget: Seconds,
     /// For all that is random: the same number gives the same plan if the budget does not end
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
@@ -82,7 +82,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "RUN")]
     predicted: Option<PathBuf>,
     /// Write settings for a workflow engine beside RULES, too: snakemake, nextflow, slurm
-    #[arg(long, value_name = "ENGINE", value_delimiter = ',', requires = "output", value_parser = engine)]
+    #[arg(long, value_name = "ENGINE", value_delimiter = ',', requires = "output", value_parser = parse_engine)]
     emit: Vec<String>,
     /// Tell of all files and choices, not of the most important ones only
     #[arg(long)]
@@ -94,16 +94,16 @@ pub(crate) struct Args {
     force: Force,
 }
 
-fn goal(word: &str) -> Result<Goal, String> {
+fn parse_goal(word: &str) -> Result<Goal, String> {
     let found = Goal::ALL.iter().find(|(name, _)| *name == word).map(|(_, goal)| *goal);
     found.ok_or_else(|| "it is fastest, cheapest or throughput".to_owned())
 }
 
-fn time(word: &str) -> Result<Seconds, String> {
+fn parse_time(word: &str) -> Result<Seconds, String> {
     word.parse().map_err(|error: forebay_model::NotReal| error.to_string())
 }
 
-fn engine(word: &str) -> Result<String, String> {
+fn parse_engine(word: &str) -> Result<String, String> {
     let names: Vec<&str> = forebay_plan::emit::ENGINES.iter().map(|engine| engine.name).collect();
     let found = names.contains(&word).then(|| word.to_owned());
     found.ok_or_else(|| format!("it is one of {}", names.join(", ")))
@@ -111,19 +111,19 @@ fn engine(word: &str) -> Result<String, String> {
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let began = Instant::now();
-    let files = args.output.as_ref().map(|path| write::Files::claim(path, args)).transpose()?;
+    let files = args.output.as_ref().map(|path| write::Files::claim_all(path, args)).transpose()?;
     let predicted = args.predicted.as_deref().map(|path| {
         Place::claim(path, Made::Run, args.force).and_then(|place| place.apart_from(&args.runs))
     });
     let predicted = predicted.transpose()?;
-    let ground = Ground::read(args)?;
+    let ground = Ground::read_inputs(args)?;
     let no = |why: String| {
         Stop::new(NO_PLAN, why, "other machines or tiers in the site file may make it possible")
     };
     let scene = Scene::new(&ground.site, &ground.workload).map_err(|why| no(why.to_string()))?;
-    let scene = scene.by_forebay(ground.own);
+    let scene = scene.with_own_cost(ground.own);
     let terms = Terms { download: args.download };
-    let frames = ground.frames(args)?;
+    let frames = ground.configurations_to_try(args)?;
     let mut judge = Judge::new(&scene, &ground, terms, args.seed)?;
     if args.goal == Goal::Cheapest && !judge.knows_prices() {
         return Err(Stop::new(
@@ -136,26 +136,26 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let mut bounds = Bounds::new(&scene, &space);
     if args.goal == Goal::Fastest {
         // Whoever wants it fastest does not want a task to wait longer than it does now.
-        space.without_longer_waits(|class, option| bounds.waiting(class, option));
+        space.drop_longer_waits(|class, option| bounds.waiting_seconds(class, option));
         bounds = Bounds::new(&scene, &space);
     }
     let wanted =
         Wanted { goal: args.goal, samples: args.samples, seed: args.seed, error: ground.error };
     let budget = args.budget.get();
     // Who has seen enough keeps the best that was found.
-    let (ends, mut ended) = (Ends::hold(), false);
+    let (ends, mut ended) = (Ends::block_signals(), false);
     let mut go_on = |_| {
-        ended |= ends.within(Duration::ZERO);
+        ended |= ends.wait_for_signal(Duration::ZERO);
         !ended && began.elapsed().as_secs_f64() < budget
     };
-    let found = search(&space, &bounds, &mut judge, wanted, &mut go_on).map_err(no)?;
-    let choice = space.choice(&found.chosen);
-    let (outcome, cost) = judge.look(&choice).map_err(no)?;
-    let start = judge.look(&space.choice(&space.as_it_is())).ok();
+    let found = find_best_choice(&space, &bounds, &mut judge, wanted, &mut go_on).map_err(no)?;
+    let choice = space.choice_at(&found.chosen);
+    let (outcome, cost) = judge.evaluate_choice(&choice).map_err(no)?;
+    let start = judge.evaluate_choice(&space.choice_at(&space.all_in_place())).ok();
     let runs: Vec<String> = args.runs.iter().map(|run| run.display().to_string()).collect();
     let sheet = &ground.prices;
     let prices = format!("{} of {}", sheet.sheet, sheet.compiled);
-    let mut plan = tell(&Story {
+    let mut plan = build_plan(&Story {
         runs: &runs,
         site_name: &args.site.display().to_string(),
         site: &ground.site,
@@ -172,18 +172,18 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     });
     plan.doubts.extend(ground.notes.iter().cloned());
     let mut written = match &files {
-        Some(files) => files.write(args, &ground, &choice, &outcome, &plan)?,
+        Some(files) => files.write_all(args, &ground, &choice, &outcome, &plan)?,
         None => Vec::new(),
     };
     if let (Some(place), Some(path)) = (&predicted, &args.predicted) {
         let came = (&outcome, cost.as_ref());
-        keep(place, &scene, &choice, came, (args.seed, "plan"))?;
+        write_simulated_run(place, &scene, &choice, came, (args.seed, "plan"))?;
         written.push(format!("Predicted run: forebay summary {}", path.display()));
     }
     if args.json {
         println!("{}", serde_json::to_string(&plan).expect("a plan is plain data"));
     } else {
-        print!("{}", text::plan(&plan, args.all, crate::say::width()));
+        print!("{}", text::render_plan(&plan, args.all, crate::say::terminal_width()));
         written.iter().for_each(|line| println!("{line}"));
     }
     if ended {

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forebay_model::{ByteCount, Seconds};
-use forebay_plan::calibrate::calibrate;
+use forebay_plan::calibrate::calibrate_profile;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
 use super::bench::held::Held;
@@ -32,7 +32,7 @@ use bounds::{Bounds, Halt};
 use calls::Caller;
 use ground::{Ground, Hidden};
 use objects::Bucket;
-use refused::{gentle, stop};
+use refused::{explain_halt, refuse_excess};
 use report::Probe;
 
 /// Options of `forebay probe`.
@@ -75,58 +75,65 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
-    foreign::refuse(&args.dir, 1)?;
+    foreign::refuse_foreign_url(&args.dir, 1)?;
     let bucket = args.dir.to_str().filter(|dir| dir.starts_with("s3://"));
     let bucket = bucket.map(Bucket::open).transpose()?;
-    let ground = bucket.as_ref().map_or_else(|| Ground::of(&args.dir), |b| Ok(b.ground()))?;
-    gentle(args, &ground)?;
+    let ground =
+        bucket.as_ref().map_or_else(|| Ground::inspect_directory(&args.dir), |b| Ok(b.ground()))?;
+    refuse_excess(args, &ground)?;
     let place = args.output.as_deref();
     let place = place.map(|file| Place::claim(file, Made::Text, args.force)).transpose()?;
-    let held = Held::signals();
+    let held = Held::block_signals();
     let time = Duration::try_from_secs_f64(args.time.get()).unwrap_or(Duration::MAX);
     let bounds = Arc::new(Bounds::new(time, args.bytes, args.operations));
-    bounds.heed(held);
+    bounds.watch_signals(held);
     let found = match &bucket {
-        Some(bucket) => in_bucket(args, bucket, &bounds),
-        None => in_directory(args, &ground, &bounds),
+        Some(bucket) => probe_bucket(args, bucket, &bounds),
+        None => probe_directory(args, &ground, &bounds),
     }?;
-    let probe = Probe::of(&ground, &bounds, found);
+    let probe = Probe::from_measurements(&ground, &bounds, found);
     let batches = probe.batches();
-    let fitted = calibrate(&batches, ground.reach, &probe.source(), 1).map_err(|why| {
-        Stop::new(1, format!("the figures fit no profile: {why}"), "try again, with more --time")
-    })?;
-    let text = tier_file::text(&probe, &fitted);
+    let fitted =
+        calibrate_profile(&batches, ground.reach, &probe.source_line(), 1).map_err(|why| {
+            Stop::new(
+                1,
+                format!("the figures fit no profile: {why}"),
+                "try again, with more --time",
+            )
+        })?;
+    let text = tier_file::tier_file_text(&probe, &fitted);
     match &place {
         Some(place) => place.write(text.as_bytes())?,
         None if args.json => {}
-        None => print(&text),
+        None => print_output(&text),
     }
     if args.json {
-        print(&format!("{}\n", json::of(&probe, &batches, &fitted)));
+        print_output(&format!("{}\n", json::probe_json(&probe, &batches, &fitted)));
     }
-    report::tell(&probe, &batches, &fitted);
+    report::report_probe(&probe, &batches, &fitted);
     Ok(0)
 }
 
-fn in_bucket(args: &Args, bucket: &Bucket, bounds: &Bounds) -> Result<rounds::Found, Stop> {
-    let found = bucket.measured(args, bounds);
-    say::clear();
+fn probe_bucket(args: &Args, bucket: &Bucket, bounds: &Bounds) -> Result<rounds::Found, Stop> {
+    let found = bucket.measure_all(args, bounds);
+    say::clear_passing_line();
     let removed = bucket.remove();
-    let why = |halt| bucket.stopped(halt).unwrap_or_else(|| stop(halt, &args.dir));
+    let why =
+        |halt| bucket.take_bucket_failure(halt).unwrap_or_else(|| explain_halt(halt, &args.dir));
     let found = found.map_err(why)?;
     removed.and(Ok(found))
 }
 
-fn in_directory(args: &Args, ground: &Ground, bounds: &Bounds) -> Result<rounds::Found, Stop> {
-    let hidden = Hidden::make(ground)?;
-    let found = measured(args, ground, bounds, &hidden.path);
-    say::clear();
+fn probe_directory(args: &Args, ground: &Ground, bounds: &Bounds) -> Result<rounds::Found, Stop> {
+    let hidden = Hidden::create_in_directory(ground)?;
+    let found = measure_hidden_directory(args, ground, bounds, &hidden.path);
+    say::clear_passing_line();
     let removed = hidden.remove();
-    let found = found.map_err(|halt| stop(halt, &args.dir))?;
+    let found = found.map_err(|halt| explain_halt(halt, &args.dir))?;
     removed.and(Ok(found))
 }
 
-fn measured(
+fn measure_hidden_directory(
     args: &Args,
     ground: &Ground,
     bounds: &Bounds,
@@ -135,28 +142,30 @@ fn measured(
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let dir =
         openat(CWD, path, flags, Mode::empty()).map_err(|errno| Halt::Failed("open", errno))?;
-    let room = (ground.names_known(), args.bytes);
-    rounds::measure(bounds, Caller { bounds, dir }, room, &told_round(args, bounds))
+    let room = (ground.name_cache_seconds(), args.bytes);
+    rounds::measure_directory(bounds, Caller { bounds, dir }, room, &round_reporter(args, bounds))
 }
 
 /// Tells who watches how far it is.
-fn told_round(args: &Args, bounds: &Bounds) -> impl Fn(u32) {
+fn round_reporter(args: &Args, bounds: &Bounds) -> impl Fn(u32) {
     let shows = std::io::stderr().is_terminal();
     move |round: u32| {
         if shows {
-            let (operations, bytes) = bounds.used();
-            let took = bounds.took().as_secs();
+            let (operations, bytes) = bounds.used_so_far();
+            let took = bounds.elapsed_time().as_secs();
             let line = format!(
                 "forebay: probing, round {}: {operations} operations, {bytes}, {took} s of at \
                  most {}",
                 round + 1,
                 args.time
             );
-            say::passing(&line.chars().take(say::width().saturating_sub(1)).collect::<String>());
+            say::show_passing_line(
+                &line.chars().take(say::terminal_width().saturating_sub(1)).collect::<String>(),
+            );
         }
     }
 }
 
-fn print(text: &str) {
+fn print_output(text: &str) {
     say::print(text);
 }

@@ -15,11 +15,11 @@ mod whole;
 use std::io::IsTerminal;
 use std::path::Path;
 
-use forebay_model::attached::is_bucket;
+use forebay_model::attached::is_bucket_url;
 use forebay_reads::{Archive, Directory, Error, Kind};
 
 use crate::exit::Stop;
-use crate::next_steps::next_of_reads;
+use crate::next_steps::reads_next_step;
 use crate::{placement, say};
 
 /// What the archives of this program say of it.
@@ -83,13 +83,17 @@ fn keep_memory() {
     }
 }
 
-fn open(archive: &Path) -> Result<Archive, Stop> {
-    if let Some(url) = archive.to_str().filter(|url| is_bucket(url)) {
-        let opened = forebay_volume::reads::open(url.trim_end_matches('/'), placement::settings());
-        return opened
-            .map_err(|trouble| Stop::new(1, format!("{url}: {trouble}"), next_of_reads(&trouble)));
+fn open_archive(archive: &Path) -> Result<Archive, Stop> {
+    if let Some(url) = archive.to_str().filter(|url| is_bucket_url(url)) {
+        let opened = forebay_volume::reads::open_archive_in_bucket(
+            url.trim_end_matches('/'),
+            placement::bucket_settings(),
+        );
+        return opened.map_err(|trouble| {
+            Stop::new(1, format!("{url}: {trouble}"), reads_next_step(&trouble))
+        });
     }
-    crate::foreign::refuse(archive, 1)?;
+    crate::foreign::refuse_foreign_url(archive, 1)?;
     if !archive.is_dir() {
         let why = match archive.metadata() {
             Ok(_) => "it is a file, and an archive of reads is a directory".to_owned(),
@@ -103,12 +107,12 @@ fn open(archive: &Path) -> Result<Archive, Stop> {
             let message = format!("{}: it is no archive of reads: {error}", archive.display());
             Stop::new(1, message, "one that was not packed to its end has none: pack it again")
         }
-        _ => stop(archive, &error),
+        _ => archive_error(archive, &error),
     })
 }
 
 /// An error that an archive gave.
-fn stop(archive: &Path, error: &Error) -> Stop {
+fn archive_error(archive: &Path, error: &Error) -> Stop {
     let message = format!("{}: {error}", archive.display());
     let next = match error.kind {
         Kind::Damaged if error.message.contains("qualities-") => {
@@ -126,20 +130,23 @@ fn stop(archive: &Path, error: &Error) -> Stop {
 }
 
 /// As many threads as were asked for, or as the machine has.
-pub(super) fn threads(asked: Option<usize>) -> usize {
+pub(super) fn thread_count(asked: Option<usize>) -> usize {
     let all = || std::thread::available_parallelism().map_or(1, usize::from);
     asked.unwrap_or_else(all).clamp(1, 256)
 }
 
 /// Tells now and then how far it is, if somebody looks.
-pub(super) fn progress(what: &'static str, of: &'static str) -> impl FnMut(u64) {
+pub(super) fn progress_reporter(what: &'static str, of: &'static str) -> impl FnMut(u64) {
     const EVERY: u64 = 32 << 20;
     let shown = std::io::stderr().is_terminal();
     let mut next = EVERY;
     move |bytes| {
         if shown && bytes >= next {
             next = bytes + EVERY;
-            say::passing(&format!("{what} {} MiB {of}", say::grouped(bytes >> 20)));
+            say::show_passing_line(&format!(
+                "{what} {} MiB {of}",
+                say::group_thousands(bytes >> 20)
+            ));
         }
     }
 }

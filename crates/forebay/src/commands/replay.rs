@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use forebay_model::Run;
-use forebay_plan::replay::{Script, script};
+use forebay_plan::replay::{Script, script_from_run};
 
 use crate::exit::{NOTHING_RUN, Stop};
 use act::Doer;
@@ -36,7 +36,7 @@ pub(crate) struct Args {
     #[arg(short = 'C', value_name = "DIR", default_value = ".")]
     directory: PathBuf,
     /// So many times as fast a computer: the time between operations is divided by it
-    #[arg(long, value_name = "N", default_value = "1", value_parser = speed)]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = parse_speed)]
     speed: f64,
     /// No time between operations: what is measured is I/O alone
     #[arg(long, conflicts_with = "speed")]
@@ -55,7 +55,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-fn speed(text: &str) -> Result<f64, String> {
+fn parse_speed(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(speed) if (1e-3..=1e6).contains(&speed) => Ok(speed),
         _ => Err("a number, from 0.001 to 1000000".to_owned()),
@@ -63,35 +63,35 @@ fn speed(text: &str) -> Result<f64, String> {
 }
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
-    let (name, script) = read(&args.run)?;
-    let root = prepare::directory(&args.directory, args.prepared, &args.run)?;
+    let (name, script) = read_script(&args.run)?;
+    let root = prepare::open_empty_directory(&args.directory, args.prepared, &args.run)?;
     crate::say::when_interrupted(
         &format!("what it made is in {}", args.directory.display()),
         "remove that before the next replay, which needs a directory with nothing in it",
     );
     let doer = Doer::new(root, &script, args.seed);
     if !args.prepared {
-        prepare::prepare(&doer, &script, &args.directory)?;
+        prepare::prepare_inputs(&doer, &script, &args.directory)?;
     }
     if args.prepare {
-        return prepare::mark(&doer, &args.run).map(|()| 0);
+        return prepare::write_mark(&doer, &args.run).map(|()| 0);
     }
     let think = if args.no_think { 0.0 } else { 1.0 / args.speed };
     let began = Instant::now();
     let play = Play::new(&script, &doer, think);
-    play.all()?;
-    report::tell(args, &name, &script, &play, began.elapsed().as_secs_f64());
+    play.play_all()?;
+    report::print_replay(args, &name, &script, &play, began.elapsed().as_secs_f64());
     Ok(0)
 }
 
 /// The command of a run, and its script.
-pub(crate) fn read(path: &Path) -> Result<(String, Script), Stop> {
+pub(crate) fn read_script(path: &Path) -> Result<(String, Script), Stop> {
     let next = "`forebay run --trace every-read -o FILE -- COMMAND` records one";
     let stop = |why: String| Stop::new(NOTHING_RUN, why, next);
     let run = Run::open(path).map_err(|error| stop(error.to_string()))?;
     let header = run.header().map_err(|error| stop(error.to_string()))?;
     let words = header.command.iter().map(|word| String::from_utf8_lossy(word));
     let name = words.collect::<Vec<_>>().join(" ");
-    let script = script(&run).map_err(|error| stop(error.to_string()))?;
+    let script = script_from_run(&run).map_err(|error| stop(error.to_string()))?;
     Ok((name, script))
 }

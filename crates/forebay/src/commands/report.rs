@@ -57,14 +57,15 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let inputs = match &args.runs[..] {
-        [] => inputs::all(&[runs::newest()?.into_os_string()])?,
-        runs => inputs::all(runs)?,
+        [] => inputs::find_inputs(&[runs::newest_run()?.into_os_string()])?,
+        runs => inputs::find_inputs(runs)?,
     };
-    let sheet = prices::load(&args.prices)?;
+    let sheet = prices::load_price_sheet(&args.prices)?;
     let output = args.output.as_path();
     let is_file = !args.json && output.as_os_str() != "-";
     let place = is_file.then(|| Place::claim(output, Made::Text, args.force)).transpose()?;
-    let (inputs, samples) = inputs::apart(inputs).map_err(|error| stop(&error))?;
+    let (inputs, samples) =
+        inputs::split_samples(inputs).map_err(|error| unreadable_run(&error))?;
     if inputs.is_empty() {
         let next = "name the run, too, that went on while they were taken";
         return Err(Stop::new(1, "these are samples of machines, and no run", next));
@@ -72,18 +73,18 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let mut runs = Vec::new();
     for input in inputs {
         if std::io::stderr().is_terminal() {
-            say::passing(&format!("forebay: reading {}", input.file.display()));
+            say::show_passing_line(&format!("forebay: reading {}", input.file.display()));
         }
-        runs.push(Seen::read(&input, &samples).map_err(|error| stop(&error))?);
+        runs.push(Seen::read_input(&input, &samples).map_err(|error| unreadable_run(&error))?);
     }
-    say::clear();
-    let data = document::of(&runs, sheet.as_ref());
+    say::clear_passing_line();
+    let data = document::build_document(&runs, sheet.as_ref());
     let data = text::script_safe(&data.to_string());
     if args.json {
         say::print(&(data + "\n"));
         return Ok(0);
     }
-    let page = page::html(&runs, &data);
+    let page = page::render_page(&runs, &data);
     let Some(place) = place else {
         // Whoever reads may have seen enough (`| head`).
         let _ = std::io::stdout().write_all(page.as_bytes());
@@ -96,7 +97,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
 }
 
 /// A run that can't be read, and what to do.
-fn stop(error: &forebay_model::Error) -> Stop {
+fn unreadable_run(error: &forebay_model::Error) -> Stop {
     let next = match error.kind() {
         Kind::NewerSchema => "take the Forebay that wrote it; no page was made",
         Kind::Damaged => "leave it out, and the others can be shown; no page was made",

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use forebay_os::clock::SystemClock;
-use forebay_volume::tiers::{Progress, Purpose, Tiers, Which, bring_home, strays};
+use forebay_volume::tiers::{Progress, Purpose, Tiers, Which, find_stray_links, write_back_files};
 
 use crate::exit::{FILES_AWAY, Stop};
-use crate::placement::spares;
+use crate::placement::spare_directories;
 use crate::{placement, say, underway};
 
 /// Options of `forebay restore`.
@@ -27,27 +27,28 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let directory = args.directory.canonicalize().map_err(|error| {
         Stop::new(1, format!("{shown} can't be found: {error}"), "name a directory that exists")
     })?;
-    let tiers = Tiers::open(&directory, Purpose::Restore(&spares())).map_err(|trouble| {
-        Stop::new(1, trouble.to_string(), "nothing was changed; `forebay check` says more")
-    })?;
+    let tiers =
+        Tiers::open(&directory, Purpose::Restore(&spare_directories())).map_err(|trouble| {
+            Stop::new(1, trouble.to_string(), "nothing was changed; `forebay check` says more")
+        })?;
     let Some(tiers) = tiers else {
-        return Ok(if tell_without_book(&shown, &directory)? { 0 } else { FILES_AWAY });
+        return Ok(if report_stray_links(&shown, &directory)? { 0 } else { FILES_AWAY });
     };
-    if let Some(book) = tiers.lost_book() {
+    if let Some(book) = tiers.removed_manifest() {
         say::note(&format!("{} was removed; its spare tells where files are", book.display()));
     }
-    for missing in tiers.missing() {
+    for missing in tiers.missing_tiers() {
         say::error(&missing, Some("mount what belongs there, then restore again"));
     }
-    for foreign in tiers.foreign() {
-        say::error(&foreign, Some("if .forebay came here from elsewhere, remove it"));
+    for foreign_directories in tiers.foreign_directories() {
+        say::error(&foreign_directories, Some("if .forebay came here from elsewhere, remove it"));
     }
     let clock = SystemClock::start();
-    let progress = Progress::new(&clock, &underway::show);
-    let home = bring_home(&directory, &tiers, Which::All, &progress);
-    say::clear();
-    let told = home.told(&directory);
-    let at_home = placement::tell(&told);
+    let progress = Progress::new(&clock, &underway::show_progress);
+    let home = write_back_files(&directory, &tiers, Which::All, &progress);
+    say::clear_passing_line();
+    let told = home.to_report(&directory);
+    let at_home = placement::report_write_back(&told);
     for path in &home.nameless {
         say::note(&format!("no name leads to {}", path.display()));
     }
@@ -58,8 +59,8 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
 }
 
 /// Nothing says that files of a directory are on tiers: says whether links do. True if none does.
-pub(super) fn tell_without_book(shown: &str, directory: &Path) -> Result<bool, Stop> {
-    let found = strays(directory).map_err(|error| {
+pub(super) fn report_stray_links(shown: &str, directory: &Path) -> Result<bool, Stop> {
+    let found = find_stray_links(directory).map_err(|error| {
         Stop::new(1, format!("{shown} can't be read: {error}"), "do it as its owner, or as root")
     })?;
     let closed = found.closed.first().map(|first| {
@@ -81,7 +82,7 @@ pub(super) fn tell_without_book(shown: &str, directory: &Path) -> Result<bool, S
     let message = format!(
         "{} of {shown} are links to a tier (first: {} -> {}), and .forebay/volume.json, which says \
          that they are its files, is gone, and so is its spare in the state directory",
-        placement::count(found.count),
+        placement::count_files(found.count),
         link.display(),
         target.display()
     );

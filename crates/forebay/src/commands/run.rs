@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use forebay_model::{Commands, Privacy};
-use forebay_os::real_path::open_own;
+use forebay_os::real_path::ensure_own_folder;
 use forebay_volume::daemon_log::Levels;
 use forebay_volume::launch::{self, Exit, Failure, Launch, Outcome};
 use rustix::fs::{AtFlags, renameat, symlinkat, unlinkat};
@@ -14,7 +14,7 @@ use crate::exit::{
     DAEMON_LOST, FILES_AWAY, NOT_EXECUTABLE, NOT_FOUND, NOTHING_RUN, Stop, WRONG_USAGE,
 };
 use crate::output::{Force, Place};
-use crate::run_start::{CpuLatency, Trace, claim, header, run_name, salt};
+use crate::run_start::{CpuLatency, Trace, claim_run_file, random_salt, run_header, run_name};
 use crate::{daemon_logs, placement, say, state, summary_text, underway};
 
 /// Options of `forebay run`.
@@ -77,7 +77,7 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
         Stop::new(NOTHING_RUN, message, "cd to a directory that exists")
     })?;
     let name = run_name();
-    let place = args.output.as_deref().map(|path| claim(path, args.force)).transpose()?;
+    let place = args.output.as_deref().map(|path| claim_run_file(path, args.force)).transpose()?;
     let output = match &place {
         Some(Place::File(path)) => path.clone(),
         _ => directory.join(".forebay/runs").join(&name),
@@ -90,79 +90,89 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
     if cover.is_empty() {
         cover.push(directory.clone());
     }
-    let mut placement = placement::load(args.site.as_deref(), args.rules.as_deref())?;
+    let mut placement = placement::load_placement(args.site.as_deref(), args.rules.as_deref())?;
     if let Some(wanted) = &mut placement {
         placement::check_command(wanted, &args.command)?;
     }
     let privacy = Privacy {
         commands: if args.no_commands { Commands::LeftOut } else { Commands::Masked },
-        anonymise: args.anonymise.then(salt),
+        anonymise: args.anonymise.then(random_salt),
     };
     let rules = placement.as_ref().map(|wanted| wanted.rules.clone());
-    let log = daemon_logs::wanted(args.log.as_ref(), &name, false)?;
+    let log = daemon_logs::wanted_log(args.log.as_ref(), &name, false)?;
     let log_folder = log.folder.clone();
-    let mut header = header(&args.command, &directory, privacy, args.trace);
-    header.more.extend(placement.iter().flat_map(placement::limits));
-    let outcome = launch::launch(Launch {
+    let mut header = run_header(&args.command, &directory, privacy, args.trace);
+    header.more.extend(placement.iter().flat_map(placement::capacity_limits));
+    let outcome = launch::run_command(Launch {
         command: args.command.clone(),
         directory: directory.clone(),
         cover,
-        ways: attach::bucket::ways()?,
+        ways: attach::bucket::attached_bucket_access()?,
         every_read: args.trace == Trace::EveryRead,
         cpu_latency: args.cpu_latency.into(),
         placement,
-        warmed: placement::warmed,
-        sent_away: placement::sent_away,
-        underway: if args.quiet || args.json { underway::hide } else { underway::show },
+        warmed: placement::report_warmed_cache,
+        sent_away: placement::report_sent_away,
+        underway: if args.quiet || args.json {
+            underway::hide_progress
+        } else {
+            underway::show_progress
+        },
         header,
         state,
         output,
         log,
     })
-    .map_err(explain)?;
-    say::clear();
+    .map_err(explain_failure)?;
+    say::clear_passing_line();
     for warning in &outcome.warnings {
         say::note(warning);
     }
     if let Some(run) = &outcome.run {
-        tell(&args, &directory, run, stream.as_ref());
+        print_summary(&args, &directory, run, stream.as_ref());
         if let (false, Some(rules), Some(file)) =
             (args.quiet || args.json || args.anonymise, rules, &args.rules)
         {
-            placement::tell_unused(&rules, file, run);
+            placement::report_unused_rules(&rules, file, run);
         }
     }
     if let (Some(stream), Some(run)) = (&stream, &outcome.run) {
-        hand_over(stream, run, outcome.lingering.is_some());
+        write_to_stream(stream, run, outcome.lingering.is_some());
     }
-    finish(&args, &log_folder, &outcome)
+    finish_run(&args, &log_folder, &outcome)
 }
 
 /// The summary of a run, and where it is.
-fn tell(args: &Args, directory: &Path, run: &Path, stream: Option<&Place>) {
+fn print_summary(args: &Args, directory: &Path, run: &Path, stream: Option<&Place>) {
     if args.output.is_none() {
-        keep_house(directory, run);
+        link_latest_run(directory, run);
     }
     if args.quiet {
         return;
     }
     // A summary that can't be made is no reason to hide the command's status.
-    match summary::read(run, &[]) {
-        Ok((_, summary)) if args.json => say::text(&format!("{}\n", summary::json(&summary))),
+    match summary::summarize_run(run, &[]) {
+        Ok((_, summary)) if args.json => {
+            say::write_stderr(&format!("{}\n", summary::summary_json(&summary)))
+        }
         Ok((_, summary)) => {
-            say::text(&summary_text::render(&summary, say::width(), say::colour()));
+            say::write_stderr(&summary_text::render_summary(
+                &summary,
+                say::terminal_width(),
+                say::wants_colour(),
+            ));
         }
         Err(stop) => say::error(&stop.message, None),
     }
     if !args.json && stream.is_none() {
-        say::note(&format!("the run is in {}", shown(run, directory)));
+        say::note(&format!("the run is in {}", relative_path(run, directory)));
     }
 }
 
 /// Writes the run into a device or a pipe. It stays here as well where that does not take it, or
 /// where more of the run is to come.
-fn hand_over(stream: &Place, run: &Path, lives_on: bool) {
-    match stream.fill(run) {
+fn write_to_stream(stream: &Place, run: &Path, lives_on: bool) {
+    match stream.copy_from(run) {
         Err(error) => {
             let message = format!("{} did not take the run: {error}", stream.path().display());
             say::error(&message, Some(&format!("it is in {}", run.display())));
@@ -175,7 +185,7 @@ fn hand_over(stream: &Place, run: &Path, lives_on: bool) {
     }
 }
 
-fn finish(args: &Args, log: &Path, outcome: &Outcome) -> Result<i32, Stop> {
+fn finish_run(args: &Args, log: &Path, outcome: &Outcome) -> Result<i32, Stop> {
     if let Some(pids) = &outcome.lingering {
         let some: Vec<String> = pids.iter().take(8).map(u32::to_string).collect();
         say::note(&format!(
@@ -190,7 +200,7 @@ fn finish(args: &Args, log: &Path, outcome: &Outcome) -> Result<i32, Stop> {
         ));
     }
     if outcome.daemon_lost {
-        daemon_logs::tell_last(log);
+        daemon_logs::print_last_lines(log);
         return Err(Stop::new(
             DAEMON_LOST,
             "the daemon was gone before the command ended: programs got I/O errors since then, \
@@ -199,25 +209,25 @@ fn finish(args: &Args, log: &Path, outcome: &Outcome) -> Result<i32, Stop> {
         ));
     }
     if let Some((now, daemon)) = &outcome.left {
-        placement::tell_left(now, *daemon);
+        placement::report_left_behind(now, *daemon);
     }
     let at_home = outcome
         .homecomings
         .iter()
-        .map(placement::tell)
+        .map(placement::report_write_back)
         .fold(outcome.left.is_none(), |all, one| all & one);
     match outcome.exit {
         Exit::Code(0) if !at_home => Ok(FILES_AWAY),
         Exit::Code(code) => Ok(code),
-        signal @ Exit::Signal(_) => launch::end_like(signal),
+        signal @ Exit::Signal(_) => launch::exit_like(signal),
     }
 }
 
 /// Forebay's own folder says which run is the latest.
-fn keep_house(directory: &Path, run: &Path) {
+fn link_latest_run(directory: &Path, run: &Path) {
     let own = directory.join(".forebay");
     let Ok(to) = run.strip_prefix(&own) else { return };
-    let Ok(folder) = open_own(directory) else { return };
+    let Ok(folder) = ensure_own_folder(directory) else { return };
     let fresh = format!("latest.run.{}", std::process::id());
     if symlinkat(to, &folder, fresh.as_str()).is_ok()
         && renameat(&folder, fresh.as_str(), &folder, "latest.run").is_err()
@@ -227,12 +237,12 @@ fn keep_house(directory: &Path, run: &Path) {
     }
 }
 
-fn shown(path: &Path, directory: &Path) -> String {
+fn relative_path(path: &Path, directory: &Path) -> String {
     path.strip_prefix(directory).unwrap_or(path).display().to_string()
 }
 
 /// A failure before the command, in words: cause, place, next step.
-pub(super) fn explain(failure: Failure) -> Stop {
+pub(super) fn explain_failure(failure: Failure) -> Stop {
     match failure {
         Failure::NotFound(program) => Stop::new(
             NOT_FOUND,
@@ -244,9 +254,9 @@ pub(super) fn explain(failure: Failure) -> Stop {
             format!("{} can't be executed: {error}", program.to_string_lossy()),
             "check its permissions (chmod +x) and its first line; nothing was run",
         ),
-        Failure::Tier(trouble) => placement::trouble(&trouble),
+        Failure::Tier(trouble) => placement::explain_tier_error(&trouble),
         Failure::Bucket(trouble) => Stop::new(NOTHING_RUN, trouble.to_string(), "nothing was run"),
-        Failure::Refused(refusal) if refusal.attached => attach::bucket::explain(&refusal),
+        Failure::Refused(refusal) if refusal.attached => attach::bucket::explain_refusal(&refusal),
         Failure::Refused(refusal) => Stop::new(
             NOTHING_RUN,
             format!("{} can't be managed: {}", refusal.path.display(), refusal.error),

@@ -9,7 +9,7 @@ use forebay_volume::sampler::Watch;
 use crate::ends::Ends;
 use crate::exit::Stop;
 use crate::output::{Force, Made, Place};
-use crate::run_start::{Trace, header};
+use crate::run_start::{Trace, run_header};
 use crate::say;
 
 /// More samples are not kept in memory while the disk is full.
@@ -29,33 +29,33 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// Between two samples, such as 500ms or 10s
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = pause)]
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_interval)]
     every: Seconds,
     /// When to end, such as 2h; without it, at SIGINT (Ctrl-C), SIGTERM or SIGHUP
-    #[arg(long = "for", value_name = "TIME", value_parser = time)]
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_positive_time)]
     lasts: Option<Seconds>,
     #[command(flatten)]
     force: Force,
 }
 
-fn time(word: &str) -> Result<Seconds, String> {
+fn parse_positive_time(word: &str) -> Result<Seconds, String> {
     let time: Seconds = word.parse().map_err(|why: forebay_model::NotReal| why.to_string())?;
     (time.get() > 0.0).then_some(time).ok_or_else(|| "it must be longer than that".to_owned())
 }
 
-fn pause(word: &str) -> Result<Seconds, String> {
-    let time = time(word)?;
+fn parse_interval(word: &str) -> Result<Seconds, String> {
+    let time = parse_positive_time(word)?;
     let fits = (0.1..=3600.0).contains(&time.get());
     fits.then_some(time).ok_or_else(|| "it is from 100ms to 1h".to_owned())
 }
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
-    let ends = Ends::hold();
+    let ends = Ends::block_signals();
     let start = Instant::now();
     let privacy = Privacy { commands: Commands::Masked, anonymise: None };
     let directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
     let command: Vec<_> = std::env::args_os().collect();
-    let mut header = header(&command, &directory, privacy, Trace::Files);
+    let mut header = run_header(&command, &directory, privacy, Trace::Files);
     header.more = vec![("sampled_every_s".to_owned(), args.every.get().to_string())];
     let host = header.host.clone().unwrap_or_else(|| "this machine".to_owned());
     let stop = |error: forebay_model::Error| {
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let place = Place::claim(&args.output, Made::Run, args.force)?;
     let file = match &place {
         Place::File(path) => path.clone(),
-        Place::Stream(_) => place.workshop(),
+        Place::Stream(_) => place.part_path(),
     };
     // What may be replaced goes when the new one begins: it grows in its place.
     match std::fs::remove_file(&file) {
@@ -92,9 +92,9 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     loop {
         let now = start.elapsed();
         let until = last.map_or(next, |last| next.min(last));
-        let ended = ends.within(until.saturating_sub(now));
+        let ended = ends.wait_for_signal(until.saturating_sub(now));
         let at = start.elapsed();
-        if let Some(mut sample) = watch.look() {
+        if let Some(mut sample) = watch.take_sample() {
             sample.at = Micros::from(at);
             book.facts.push(Fact::Sample(sample));
             book.samples += 1;
@@ -105,13 +105,13 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
             let (at, cpu_user, cpu_system) = (Micros::from(at), None, None);
             book.facts.push(Fact::Ended(Ended { at, exit, cpu_user, cpu_system, complete }));
         }
-        let written = book.write();
+        let written = book.write_pending();
         if over {
             written.map_err(stop)?;
-            let samples = say::grouped(book.samples);
-            book.writer.close().map_err(stop)?;
+            let samples = say::group_thousands(book.samples);
+            book.writer.close_in_place().map_err(stop)?;
             if let Place::Stream(_) = place {
-                let filled = place.fill(&file);
+                let filled = place.copy_from(&file);
                 // Whether it got there or not, it is of no use here.
                 let _ = std::fs::remove_file(&file);
                 let lost = |error| format!("{}: {error}", args.output.display());
@@ -138,8 +138,8 @@ struct Book {
 
 impl Book {
     /// Writes what there is; what can't be written now is kept for the next time.
-    fn write(&mut self) -> Result<(), forebay_model::Error> {
-        let done = self.writer.write(&self.facts);
+    fn write_pending(&mut self) -> Result<(), forebay_model::Error> {
+        let done = self.writer.write_facts(&self.facts);
         match &done {
             Ok(()) => {
                 self.facts.clear();

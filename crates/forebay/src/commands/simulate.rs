@@ -1,7 +1,7 @@
 //! `forebay simulate`: what a run would come to, without running it.
 
 use crate::exit::Stop;
-use crate::keep::keep;
+use crate::keep::write_simulated_run;
 use crate::output::{Force, Made, Place};
 use crate::say;
 use crate::scenario::{Changes, Scenario};
@@ -60,7 +60,7 @@ pub(crate) struct Simulated {
 }
 
 impl Simulated {
-    pub(crate) fn of(scenario: &Scenario, outcome: &Outcome, seed: u64) -> Self {
+    pub(crate) fn from_outcome(scenario: &Scenario, outcome: &Outcome, seed: u64) -> Self {
         let choice = &scenario.choice;
         let hours = outcome.makespan.get() / 3600.0;
         let sum = |of: fn(&forebay_plan::TaskOutcome) -> Seconds| -> f64 {
@@ -75,7 +75,7 @@ impl Simulated {
             samples_per_hour: or_none(f64::from(choice.pipelines), hours),
             utilisation: outcome.utilisation,
             waited_share: or_none(sum(|task| task.waited), busy),
-            cost_usd: cost(scenario, outcome).map(|cost| cost.total.get()),
+            cost_usd: total_cost(scenario, outcome).map(|cost| cost.total.get()),
             tiers: outcome.tiers.iter().map(|(id, tier)| (id.to_string(), *tier)).collect(),
             tasks: outcome.tasks.len(),
             pipelines: choice.pipelines,
@@ -83,12 +83,12 @@ impl Simulated {
             stagger_s: choice.stagger.get(),
             nodes: choice.nodes,
             seed,
-            fitted_parameters: scenario.study.as_ref().map_or(0, Study::parameters),
+            fitted_parameters: scenario.study.as_ref().map_or(0, Study::parameter_count),
             doubts: scenario.workload.doubts.iter().map(|doubt| doubt.what.clone()).collect(),
         }
     }
 
-    fn words(&self) -> String {
+    fn in_words(&self) -> String {
         let mut out = String::new();
         let time = Seconds(self.makespan_s);
         let home = match Seconds(self.homecoming_s) {
@@ -134,50 +134,50 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         place.apart_from(std::slice::from_ref(&args.what))
     });
     let place = place.transpose()?;
-    let scenario = Scenario::read(&args.what, &args.changes)?;
+    let scenario = Scenario::from_path(&args.what, &args.changes)?;
     if let Some(place) = &place {
-        say::remove_when_interrupted(&place.workshop());
+        say::remove_when_interrupted(&place.part_path());
     }
     say::when_interrupted(
         "nothing is left of this simulation",
         "start it again; fewer --pipelines are simulated sooner",
     );
-    let outcome = outcome(&scenario, args.seed)?;
+    let outcome = simulate_scenario(&scenario, args.seed)?;
     if let Some(place) = &place {
-        let scene = scene(&scenario)?;
-        let cost = cost(&scenario, &outcome);
+        let scene = prepare_problem(&scenario)?;
+        let cost = total_cost(&scenario, &outcome);
         let came = (&outcome, cost.as_ref());
-        keep(place, &scene, &scenario.choice, came, (args.seed, "simulate"))?;
+        write_simulated_run(place, &scene, &scenario.choice, came, (args.seed, "simulate"))?;
     }
-    let simulated = Simulated::of(&scenario, &outcome, args.seed);
+    let simulated = Simulated::from_outcome(&scenario, &outcome, args.seed);
     if args.json {
         println!("{}", serde_json::to_string(&simulated).expect("an outcome is plain data"));
     } else {
-        print!("{}", simulated.words());
+        print!("{}", simulated.in_words());
     }
     Ok(0)
 }
 
 /// What it costs in all, by the study's price sheet, else by Forebay's own.
-fn cost(scenario: &Scenario, outcome: &Outcome) -> Option<Cost> {
+fn total_cost(scenario: &Scenario, outcome: &Outcome) -> Option<Cost> {
     let prices = match &scenario.prices {
         Some(prices) => prices,
         None => &crate::storages::own_prices().ok()?,
     };
     let (site, work) = (&scenario.site, &scenario.workload);
     let pricer = Pricer::new(site, work, prices, Terms::default()).ok()??;
-    Some(pricer.cost(&scenario.choice, outcome, None))
+    Some(pricer.cost_of_outcome(&scenario.choice, outcome, None))
 }
 
-fn scene(scenario: &Scenario) -> Result<Scene<'_>, Stop> {
-    Scene::new(&scenario.site, &scenario.workload).map_err(cannot)
+fn prepare_problem(scenario: &Scenario) -> Result<Scene<'_>, Stop> {
+    Scene::new(&scenario.site, &scenario.workload).map_err(impossible_error)
 }
 
 /// Simulates it.
-pub(crate) fn outcome(scenario: &Scenario, seed: u64) -> Result<Outcome, Stop> {
-    simulate(&scene(scenario)?, &scenario.choice, seed).map_err(cannot)
+pub(crate) fn simulate_scenario(scenario: &Scenario, seed: u64) -> Result<Outcome, Stop> {
+    simulate(&prepare_problem(scenario)?, &scenario.choice, seed).map_err(impossible_error)
 }
 
-fn cannot(why: forebay_plan::NotPossible) -> Stop {
+fn impossible_error(why: forebay_plan::NotPossible) -> Stop {
     Stop::new(1, why.to_string(), "change the site, the rules or the options, and try again")
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use crate::exit::Stop;
 use crate::{daemon_logs, say};
-use found::{Health, find};
+use found::{Health, find_daemons};
 
 /// Options of `forebay status`.
 #[derive(Debug, clap::Args)]
@@ -30,15 +30,15 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
-    let at = args.mount.as_deref().map(daemon_logs::place);
-    let found = find(at.as_deref()).map_err(|error| {
+    let at = args.mount.as_deref().map(daemon_logs::absolute_place);
+    let found = find_daemons(at.as_deref()).map_err(|error| {
         Stop::new(
             4,
             format!("looking for daemons: {error}"),
             "is /proc mounted? `forebay doctor` says",
         )
     })?;
-    let health = found.health();
+    let health = found.worst_health();
     let text = match (args.json, &at) {
         (true, _) => report::as_json(&found),
         (false, Some(at)) if health == Health::Nothing => {

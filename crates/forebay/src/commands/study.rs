@@ -3,7 +3,7 @@
 mod figure;
 mod page;
 
-use crate::commands::simulate::outcome;
+use crate::commands::simulate::simulate_scenario;
 use crate::exit::Stop;
 use crate::scenario::{Changes, Scenario};
 use forebay_model::study::{Against, Expected, Role, Setting};
@@ -53,7 +53,7 @@ struct Compared {
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     for folder in &args.studies {
-        let scenario = Scenario::read(folder, &Changes::default())?;
+        let scenario = Scenario::from_path(folder, &Changes::default())?;
         let Some(study) = scenario.study else {
             let why = format!("{} is no folder of a study", folder.display());
             return Err(Stop::new(1, why, "a study has a file study.toml"));
@@ -61,33 +61,39 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         let mut rows: Vec<Row> = Vec::new();
         for row in &study.expected {
             let before = rows.last().and_then(|row| row.reproduced);
-            rows.push(compare(folder, &study, row, before)?);
+            rows.push(compare_row(folder, &study, row, before)?);
         }
         if args.json {
             let (name, source) = (study.name.clone(), study.source.clone());
-            let compared = Compared { name, source, fitted_parameters: study.parameters(), rows };
+            let compared =
+                Compared { name, source, fitted_parameters: study.parameter_count(), rows };
             println!("{}", serde_json::to_string(&compared).expect("a study is plain data"));
         } else {
-            page::print(&study, &rows);
+            page::print_study(&study, &rows);
         }
     }
     Ok(0)
 }
 
-fn compare(folder: &Path, study: &Study, row: &Expected, before: Option<f64>) -> Result<Row, Stop> {
+fn compare_row(
+    folder: &Path,
+    study: &Study,
+    row: &Expected,
+    before: Option<f64>,
+) -> Result<Row, Stop> {
     let (mut figure, mut refused) = (None, None);
-    match figures(folder, row)? {
+    match simulate_figure(folder, row)? {
         Ok(found) => figure = Some(found),
         Err(why) => refused = Some(why),
     }
-    let number = row.against.number();
-    let holds = |figure| row.against.holds(figure, before, row.tolerance);
+    let number = row.against.reference_value();
+    let holds = |figure| row.against.check_figure(figure, before, row.tolerance);
     Ok(Row {
-        setting: setting(study, row),
+        setting: setting_text(study, row),
         what: row.what.clone(),
         published: number.filter(|_| matches!(row.against, Against::Published(_))),
         ours: number.filter(|_| matches!(row.against, Against::Ours(_))),
-        should: should(row.against),
+        should: expected_text(row.against),
         reproduced: figure,
         error: figure.zip(number).map(|(figure, number)| figure / number - 1.0),
         role: match row.role {
@@ -103,21 +109,21 @@ fn compare(folder: &Path, study: &Study, row: &Expected, before: Option<f64>) ->
 
 /// The figure of a row, divided by that of the other setting if there is one; or why a setting is
 /// refused.
-fn figures(folder: &Path, row: &Expected) -> Result<Result<f64, String>, Stop> {
+fn simulate_figure(folder: &Path, row: &Expected) -> Result<Result<f64, String>, Stop> {
     let figure = |setting: &Setting| -> Result<Result<f64, String>, Stop> {
-        let scenario = Scenario::read(folder, &changes(folder, setting))?;
-        match outcome(&scenario, 0) {
-            Ok(outcome) => figure::of(&scenario, &outcome, &row.what).map(Ok),
+        let scenario = Scenario::from_path(folder, &changes_of_setting(folder, setting))?;
+        match simulate_scenario(&scenario, 0) {
+            Ok(outcome) => figure::figure_of_outcome(&scenario, &outcome, &row.what).map(Ok),
             Err(stop) => Ok(Err(stop.message)),
         }
     };
     let first = figure(&row.setting)?;
     let Some(over) = &row.over else { return Ok(first) };
-    let second = figure(&over.or(&row.setting))?;
+    let second = figure(&over.with_defaults(&row.setting))?;
     Ok(first.and_then(|first| second.map(|second| first / second)))
 }
 
-fn changes(folder: &Path, setting: &Setting) -> Changes {
+fn changes_of_setting(folder: &Path, setting: &Setting) -> Changes {
     let file = |name: &Option<String>| name.as_ref().map(|name| folder.join(name));
     Changes {
         site: file(&setting.site),
@@ -133,7 +139,7 @@ fn changes(folder: &Path, setting: &Setting) -> Changes {
 }
 
 /// How a figure should be that nobody published as a number.
-fn should(against: Against) -> Option<String> {
+fn expected_text(against: Against) -> Option<String> {
     match against {
         Against::Nothing | Against::Published(_) | Against::Ours(_) => None,
         Against::Bounds(least, most) if most == f64::INFINITY => Some(format!(">= {least}")),
@@ -143,20 +149,20 @@ fn should(against: Against) -> Option<String> {
     }
 }
 
-fn setting(study: &Study, row: &Expected) -> String {
+fn setting_text(study: &Study, row: &Expected) -> String {
     let mut words = vec![format!("{} x", row.setting.pipelines.unwrap_or(study.pipelines))];
-    words.extend(differs(&row.setting));
+    words.extend(setting_changes(&row.setting));
     let mut text = words.join(", ");
     if let Some(over) = &row.over {
         let mut words: Vec<String> =
             over.pipelines.map(|number| format!("{number} x")).into_iter().collect();
-        words.extend(differs(over));
+        words.extend(setting_changes(over));
         text = format!("{text} / {}", words.join(", "));
     }
     text
 }
 
-fn differs(setting: &Setting) -> Vec<String> {
+fn setting_changes(setting: &Setting) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     words.extend(setting.nodes.map(|number| match number {
         1 => "1 node".to_owned(),

@@ -26,18 +26,18 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
-    let path = args.run.clone().map_or_else(runs::newest, Ok)?;
-    let (_, summary) = read(&path, &args.samples)?;
+    let path = args.run.clone().map_or_else(runs::newest_run, Ok)?;
+    let (_, summary) = summarize_run(&path, &args.samples)?;
     let text = match args.json {
-        true => json(&summary) + "\n",
-        false => summary_text::render(&summary, say::width(), false),
+        true => summary_json(&summary) + "\n",
+        false => summary_text::render_summary(&summary, say::terminal_width(), false),
     };
     say::print(&text);
     Ok(0)
 }
 
 /// Adds a run up, with what was sampled elsewhere meanwhile.
-pub(crate) fn read(path: &Path, samples: &[PathBuf]) -> Result<(Run, Summary), Stop> {
+pub(crate) fn summarize_run(path: &Path, samples: &[PathBuf]) -> Result<(Run, Summary), Stop> {
     let stop = |error: forebay_model::Error| {
         Stop::new(1, error.to_string(), "`forebay run -o FILE -- COMMAND` makes a run file")
     };
@@ -46,11 +46,11 @@ pub(crate) fn read(path: &Path, samples: &[PathBuf]) -> Result<(Run, Summary), S
     let others = others.map_err(|error| {
         Stop::new(1, error.to_string(), "`forebay sample -o FILE` makes a file of samples")
     })?;
-    let summary = Summary::with(&run, &others).map_err(stop)?;
+    let summary = Summary::with_other_machines(&run, &others).map_err(stop)?;
     Ok((run, summary))
 }
 
 /// The summary as one line of JSON.
-pub(crate) fn json(summary: &Summary) -> String {
+pub(crate) fn summary_json(summary: &Summary) -> String {
     serde_json::to_string(summary).expect("a summary is plain data")
 }

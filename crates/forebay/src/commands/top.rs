@@ -14,8 +14,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use forebay_model::Seconds;
-use forebay_volume::launch::place_of;
-use forebay_volume::live::{Live, ask, daemons};
+use forebay_volume::launch::resolve_mount_point;
+use forebay_volume::live::{Live, list_daemons, query_daemon};
 use serde_json::json;
 
 use crate::ends::Ends;
@@ -55,31 +55,31 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     sample: Vec<PathBuf>,
     /// Between two looks, such as 500ms
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = pause)]
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_interval)]
     every: Seconds,
 }
 
-fn pause(word: &str) -> Result<Seconds, String> {
+fn parse_interval(word: &str) -> Result<Seconds, String> {
     let time: Seconds = word.parse().map_err(|why: forebay_model::NotReal| why.to_string())?;
     let fits = (0.1..=60.0).contains(&time.get());
     fits.then_some(time).ok_or_else(|| "it is from 100ms to 1min".to_owned())
 }
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
-    let wanted = args.mount.as_deref().map(place_of);
-    let mut hosts = Hosts::open(&args.sample)?;
+    let wanted = args.mount.as_deref().map(resolve_mount_point);
+    let mut hosts = Hosts::open_samples(&args.sample)?;
     let others = hosts.has_others() && wanted.is_none();
-    let find = || match found(wanted.as_deref()) {
+    let find = || match find_live_daemons(wanted.as_deref()) {
         // There are other machines to look at.
         Err(_) if others => Ok(Vec::new()),
         found => found,
     };
-    let views: Vec<View> = find()?.into_iter().map(View::first).collect();
+    let views: Vec<View> = find()?.into_iter().map(View::from_first_look).collect();
     if args.once {
         std::thread::sleep(ONCE);
         let mut state = State::new(views, false);
-        state.renew(find().unwrap_or_default());
-        state.hosts = hosts.look();
+        state.update_views(find().unwrap_or_default());
+        state.hosts = hosts.sample_all();
         let text = match args.json {
             true => as_json(&state),
             false => as_text(&mut state),
@@ -93,16 +93,18 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     }
     let state = State::new(views, std::env::var_os("NO_COLOR").is_none());
     let every = Duration::from_secs_f64(args.every.get());
-    keys::watch(state, &mut hosts, every, &Ends::hold(), || find().unwrap_or_default())
+    keys::watch_terminal(state, &mut hosts, every, &Ends::block_signals(), || {
+        find().unwrap_or_default()
+    })
 }
 
 /// Daemons of this user; with `at`, the one that shows this directory.
-fn found(at: Option<&std::path::Path>) -> Result<Vec<Live>, Stop> {
+fn find_live_daemons(at: Option<&std::path::Path>) -> Result<Vec<Live>, Stop> {
     let stop = |why: String| Stop::new(1, why, "is /proc mounted? `forebay doctor` says");
-    let pids = daemons().map_err(|error| stop(format!("looking for daemons: {error}")))?;
+    let pids = list_daemons().map_err(|error| stop(format!("looking for daemons: {error}")))?;
     let (mut found, mut silent) = (Vec::new(), None);
     for pid in pids {
-        match ask(pid) {
+        match query_daemon(pid) {
             Ok(live) => found.extend(live),
             Err(why) => silent = Some(why),
         }
@@ -137,7 +139,7 @@ fn found(at: Option<&std::path::Path>) -> Result<Vec<Live>, Stop> {
 fn as_json(state: &State) -> String {
     let one = |view: &View| {
         let mut live = json!(view.now);
-        live["per_s"] = view.per_second();
+        live["per_s"] = view.rates_json();
         live
     };
     let all: Vec<_> = state.views.iter().map(one).collect();
@@ -148,16 +150,16 @@ fn as_json(state: &State) -> String {
 /// All in one table, and one screen for each, without what only a terminal needs.
 fn as_text(state: &mut State) -> String {
     let mut text = String::new();
-    let width = say::width().clamp(60, 200);
+    let width = say::terminal_width().clamp(60, 200);
     if state.views.len() > 1 {
-        text = rows::all(&state.views, None, width).join("\n") + "\n\n";
+        text = rows::daemon_rows(&state.views, None, width).join("\n") + "\n\n";
     }
     for number in 0..state.views.len().max(1) {
         state.shown = number;
         if number > 0 {
             text.push('\n');
         }
-        text.push_str(&screen::text(state, width as u16, ONCE_ROWS));
+        text.push_str(&screen::screen_text(state, width as u16, ONCE_ROWS));
     }
     text
 }

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use forebay_os::mount_users::InTheWay;
-use forebay_volume::launch::{Unmounted, lasting_mounts, place_of, unmount};
+use forebay_volume::launch::{Unmounted, lasting_mounts, resolve_mount_point, unmount_volume};
 
-use super::mount::{bucket, finish};
+use super::mount::{bucket, finish_unmount};
 use crate::exit::{FILES_AWAY, Stop};
 use crate::{daemon_logs, say, underway};
 
@@ -28,7 +28,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
-    let point = place_of(&args.dir);
+    let point = resolve_mount_point(&args.dir);
     let shown = point.display();
     let waiting = || {
         say::note(
@@ -38,14 +38,20 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     };
     // Who does not wait is told of no wait, and nothing is asked that may not answer.
     if !args.lazy {
-        bucket::tell_ailing(&point);
+        bucket::report_ailing_bucket(&point);
     }
-    let ended = unmount(&point, args.lazy, waiting, underway::show, bucket::tell_waiting);
-    if let (Ok(Unmounted::Orphan(_)), Some(log)) = (&ended, daemon_logs::of(&point)) {
-        daemon_logs::tell_last(&log.folder);
+    let ended = unmount_volume(
+        &point,
+        args.lazy,
+        waiting,
+        underway::show_progress,
+        bucket::report_bucket_wait,
+    );
+    if let (Ok(Unmounted::Orphan(_)), Some(log)) = (&ended, daemon_logs::find_log_serving(&point)) {
+        daemon_logs::print_last_lines(&log.folder);
     }
     match ended {
-        Ok(Unmounted::Done(end)) => finish(Some(end), None),
+        Ok(Unmounted::Done(end)) => finish_unmount(Some(end), None),
         Ok(Unmounted::Orphan(volume)) if bucket::is_in_bucket(&volume) => {
             let message = format!("{shown} is unmounted; its daemon was gone");
             let next = "nothing is lost: mounting it again brings the rest to its bucket";
@@ -73,7 +79,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
             Err(Stop::new(FILES_AWAY, message, next))
         }
         Ok(Unmounted::Lingering(users)) => {
-            let users = named(&users);
+            let users = list_users(&users);
             say::note(&format!("{shown} ends, and files are written back, when {users} are done"));
             Ok(0)
         }
@@ -93,13 +99,13 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         }
         Err((_, users)) => Err(Stop::new(
             1,
-            format!("{shown} is in use: {}", named(&users)),
+            format!("{shown} is in use: {}", list_users(&users)),
             "end these or let them leave it, then unmount again; or --lazy",
         )),
     }
 }
 
-fn named(users: &[InTheWay]) -> String {
+fn list_users(users: &[InTheWay]) -> String {
     let one = |user: &InTheWay| format!("{} (pid {})", user.name, user.pid);
     users.iter().map(one).collect::<Vec<_>>().join(", ")
 }

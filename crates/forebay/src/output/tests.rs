@@ -15,7 +15,7 @@ fn claim(path: &Path, made: Made, force: Force) -> Result<Place, String> {
 fn what_nobody_would_miss_is_replaced() {
     let dir = tempfile::tempdir().expect("a directory");
     let at = dir.path().join("rules.toml");
-    let own = sealed(format!("# {UNSEALED}\na = 1\n"));
+    let own = seal_text(format!("# {UNSEALED}\na = 1\n"));
     claim(&at, Made::Text, NO).expect("free").write(own.as_bytes()).expect("written");
     assert!(claim(&at, Made::Text, NO).is_ok(), "its own");
     assert!(claim(&at, Made::Run, NO).is_err(), "a run is no rules file");

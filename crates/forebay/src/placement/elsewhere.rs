@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 
 use forebay_model::Reach;
-use forebay_model::tasks::{elsewhere, engine_of};
+use forebay_model::tasks::{find_engine, find_remote_executor};
 use forebay_volume::tiers::Wanted;
 
 use crate::exit::{NOTHING_RUN, Stop};
@@ -20,9 +20,11 @@ pub(crate) fn check_command(wanted: &mut Wanted, command: &[OsString]) -> Result
         return Ok(());
     }
     let words: Vec<Vec<u8>> = command.iter().map(|word| word.as_bytes().to_vec()).collect();
-    let config = engine_of(&words)
-        .map(|(at, engine)| asked::configuration(engine, &words[at], &words[at + 1..]));
-    let Some(what) = elsewhere(&words, &config.unwrap_or_default()) else { return Ok(()) };
+    let config = find_engine(&words)
+        .map(|(at, engine)| asked::engine_configuration(engine, &words[at], &words[at + 1..]));
+    let Some(what) = find_remote_executor(&words, &config.unwrap_or_default()) else {
+        return Ok(());
+    };
     if let Some(tier) = node_tier(wanted) {
         return Err(Stop::new(
             NOTHING_RUN,
@@ -38,13 +40,13 @@ pub(crate) fn check_command(wanted: &mut Wanted, command: &[OsString]) -> Result
         "{what} sends tasks to other machines, which do not see names of packed files: rules with \
          layout = \"packed\" or \"apart\" make plain files on their tier"
     ));
-    wanted.rules = wanted.rules.clone().unpacked();
+    wanted.rules = wanted.rules.clone().without_packing();
     Ok(())
 }
 
 /// A program that sends tasks away has been started, though nothing told so before: files that
 /// rules have placed already are missed there.
-pub(crate) fn sent_away(program: &str) {
+pub(crate) fn report_sent_away(program: &str) {
     say::note(&format!(
         "{program} was started: tasks on other machines do not find files that rules keep on this \
          node alone, nor names of packed files; use a tier with reach = \"shared\" for them, and no \
@@ -54,6 +56,6 @@ pub(crate) fn sent_away(program: &str) {
 
 /// A tier of this node alone on which files are to live.
 fn node_tier(wanted: &Wanted) -> Option<String> {
-    let mut tiers = wanted.rules.tiers().into_iter().filter_map(|id| wanted.site.tier(id));
+    let mut tiers = wanted.rules.home_tiers().into_iter().filter_map(|id| wanted.site.tier(id));
     tiers.find(|tier| tier.reach == Reach::Node).map(|tier| tier.id.to_string())
 }

@@ -2,10 +2,10 @@
 
 use forebay_model::ByteCount;
 
-pub(crate) fn count(files: u64) -> String {
+pub(crate) fn count_files(files: u64) -> String {
     if files == 1 { "1 file".to_owned() } else { format!("{files} files") }
 }
 
-pub(super) fn amount(files: u64, bytes: u64) -> String {
-    format!("{} ({})", count(files), ByteCount(bytes))
+pub(super) fn files_and_bytes(files: u64, bytes: u64) -> String {
+    format!("{} ({})", count_files(files), ByteCount(bytes))
 }

@@ -9,20 +9,20 @@ const OURS: [&str; 9] = ["0", "1", "2", "4", "31", "32", "33", "36", "39"];
 
 /// Text without control characters, but for lines, tabs and, with `colours`, our own colours. What
 /// is not an ASCII character is told as JSON tells it, so that JSON stays what it was.
-pub(super) fn harmless(text: &str, colours: bool) -> Cow<'_, str> {
+pub(super) fn escape_harmful(text: &str, colours: bool) -> Cow<'_, str> {
     if !text.chars().any(is_harmful) {
         return text.into();
     }
     let mut out = String::with_capacity(text.len() + 16);
     let mut rest = text;
     while let Some(next) = rest.chars().next() {
-        let length = match colour(rest).filter(|_| colours) {
+        let length = match own_colour_length(rest).filter(|_| colours) {
             Some(length) => {
                 out.push_str(&rest[..length]);
                 length
             }
             None => {
-                push(&mut out, next);
+                push_escaped(&mut out, next);
                 next.len_utf8()
             }
         };
@@ -31,7 +31,7 @@ pub(super) fn harmless(text: &str, colours: bool) -> Cow<'_, str> {
     out.into()
 }
 
-fn push(out: &mut String, next: char) {
+fn push_escaped(out: &mut String, next: char) {
     let code = u32::from(next);
     match next {
         _ if !is_harmful(next) => out.push(next),
@@ -41,7 +41,7 @@ fn push(out: &mut String, next: char) {
 }
 
 /// The length of one of our own colours at the beginning.
-fn colour(text: &str) -> Option<usize> {
+fn own_colour_length(text: &str) -> Option<usize> {
     let (code, _) = text.strip_prefix("\x1b[")?.split_once('m')?;
     OURS.contains(&code).then_some(code.len() + 3)
 }
@@ -65,17 +65,20 @@ mod tests {
     fn nothing_but_words_lines_and_our_own_colours_passes() {
         let said = "\x1b[31mforebay:\x1b[0m a\x1b]0;PWN\x07b\r\x1b[8mx\x7f\u{9b}2J\u{202e}t\n\tö";
         let plain = "\\x1b[31mforebay:\\x1b[0m a\\x1b]0;PWN\\x07b\\x0d\\x1b[8mx\\u007f\\u009b2J\\u202et\n\tö";
-        assert_eq!(harmless(said, false), plain);
+        assert_eq!(escape_harmful(said, false), plain);
         let coloured = plain.replace("\\x1b[31m", "\x1b[31m").replace("\\x1b[0m", "\x1b[0m");
-        assert_eq!(harmless(said, true), coloured);
-        assert!(matches!(harmless("größe\n", false), Cow::Borrowed(_)), "words are not copied");
-        assert_eq!(harmless("\x1b[31", true), "\\x1b[31");
+        assert_eq!(escape_harmful(said, true), coloured);
+        assert!(
+            matches!(escape_harmful("größe\n", false), Cow::Borrowed(_)),
+            "words are not copied"
+        );
+        assert_eq!(escape_harmful("\x1b[31", true), "\\x1b[31");
     }
 
     #[test]
     fn json_stays_what_it_was() {
         let value = serde_json::json!({"name": "a\x1b\u{9b}\u{7f}\u{2067}\n\t\\\"ö"});
-        let text = harmless(&value.to_string(), false).into_owned();
+        let text = escape_harmful(&value.to_string(), false).into_owned();
         assert!(!text.chars().any(is_harmful), "{text}");
         let again: serde_json::Value = serde_json::from_str(&text).expect("JSON still");
         assert_eq!(again, value);

@@ -1,6 +1,6 @@
 //! A run that is done again: its workload on the storage that it was on, or on other tiers.
 
-use super::{Changes, Scenario, rules, site, stop};
+use super::{Changes, Scenario, read_rules, read_site, scenario_error};
 use crate::exit::Stop;
 use crate::storages;
 use forebay_model::workload::Doubt;
@@ -10,7 +10,7 @@ use std::io::Read;
 use std::path::Path;
 
 /// Whether this is a run file, by its first bytes.
-pub(super) fn is_run(path: &Path) -> bool {
+pub(super) fn is_run_file(path: &Path) -> bool {
     let mut first = [0; 16];
     let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut first));
     read.is_ok() && first == *b"SQLite format 3\0"
@@ -18,31 +18,31 @@ pub(super) fn is_run(path: &Path) -> bool {
 
 impl Scenario {
     /// What a run did, done again: on the storage that it was on, or on other tiers.
-    pub(super) fn learnt(path: &Path, changes: &Changes) -> Result<Self, Stop> {
-        let (learnt, fs_types) = storages::learnt(path).map_err(stop)?;
+    pub(super) fn from_run(path: &Path, changes: &Changes) -> Result<Self, Stop> {
+        let (learnt, fs_types) = storages::learn_from_run(path).map_err(scenario_error)?;
         let given = match &changes.site {
-            Some(file) => site(file)?,
-            None => learnt.site(),
+            Some(file) => read_site(file)?,
+            None => learnt.fitted_site(),
         };
         let named = changes.project.as_ref().map(|name| TierId(name.clone()));
-        let filled = storages::fill(given, &learnt, &fs_types, named);
+        let filled = storages::fill_site(given, &learnt, &fs_types, named);
         let Some(project) = filled.project else {
-            return Err(stop(
+            return Err(scenario_error(
                 "the run does not say how its storage behaved: name a tier, --project",
             ));
         };
         let rules = match &changes.rules {
             None => Rules::none(),
-            Some(file) => rules(file, &filled.site)?,
+            Some(file) => read_rules(file, &filled.site)?,
         };
         let (site, mut workload) = (filled.site, learnt.workload);
         workload.doubts.extend(filled.notes.into_iter().map(|what| Doubt { what, share: 0.0 }));
-        let Some(mut choice) = Choice::plain(&site, &workload, project) else {
-            return Err(stop("the site file has no table [nodes]"));
+        let Some(mut choice) = Choice::all_in_place(&site, &workload, project) else {
+            return Err(scenario_error("the site file has no table [nodes]"));
         };
-        choice.placements = choice::placements(&rules, &workload);
+        choice.placements = choice::placements_by_rules(&rules, &workload);
         let mut scenario = Self { site, workload, choice, study: None, prices: None };
-        scenario.change(changes)?;
+        scenario.apply_changes(changes)?;
         Ok(scenario)
     }
 }

@@ -6,7 +6,7 @@ use forebay_model::{ByteCount, Micros};
 use crate::say;
 
 /// A time in at most six columns: `12µs`, `350ms`, `2.4s`, `12m05s`, `3h04m`, `123h`.
-pub(super) fn short(time: Micros) -> String {
+pub(super) fn short_time(time: Micros) -> String {
     let us = time.get();
     match us {
         0 => "0".to_owned(),
@@ -27,7 +27,7 @@ pub(super) fn short(time: Micros) -> String {
 }
 
 /// Bytes as far as they were seen: exact, `≥` what is sure, `≤` what `/proc` allows, or `-`.
-pub(super) fn amount(amount: &Amount) -> String {
+pub(super) fn format_amount(amount: &Amount) -> String {
     if let Some(seen) = amount.seen {
         return if seen == ByteCount::ZERO { "0".to_owned() } else { seen.to_string() };
     }
@@ -41,7 +41,7 @@ pub(super) fn amount(amount: &Amount) -> String {
 }
 
 /// Several amounts as one.
-pub(super) fn sum<'a>(amounts: impl Iterator<Item = &'a Amount> + Clone) -> Amount {
+pub(super) fn sum_amounts<'a>(amounts: impl Iterator<Item = &'a Amount> + Clone) -> Amount {
     Amount {
         seen: amounts.clone().map(|a| a.seen).sum(),
         at_least: amounts.clone().map(|a| a.at_least).sum(),
@@ -50,30 +50,30 @@ pub(super) fn sum<'a>(amounts: impl Iterator<Item = &'a Amount> + Clone) -> Amou
 }
 
 /// `1234567` as `1,234,567`; from ten millions on as `12.3M`.
-pub(super) fn grouped(count: u64) -> String {
+pub(super) fn short_count(count: u64) -> String {
     if count >= 10_000_000 {
         return format!("{:.1}M", count as f64 / 1e6);
     }
-    say::grouped(count)
+    say::group_thousands(count)
 }
 
 /// Text without characters that would move the cursor or change colours: names are the user's.
-pub(super) fn clean(text: &str) -> String {
+pub(super) fn replace_control(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
 /// The start of a text that is too long.
-pub(super) fn start_of(text: &str, room: usize) -> String {
-    say::clip(text, room)
+pub(super) fn keep_start(text: &str, room: usize) -> String {
+    say::clip_line(text, room)
 }
 
 /// The end of a text that is too long: of a path the end says more.
-pub(super) fn end_of(text: &str, room: usize) -> String {
-    if say::wide(text) <= room {
+pub(super) fn keep_end(text: &str, room: usize) -> String {
+    if say::display_width(text) <= room {
         return text.to_owned();
     }
     let mut kept = text;
-    while say::wide(kept) >= room.max(1) && !kept.is_empty() {
+    while say::display_width(kept) >= room.max(1) && !kept.is_empty() {
         let first = kept.chars().next().map_or(0, char::len_utf8);
         kept = &kept[first..];
     }

@@ -1,11 +1,11 @@
 //! A row for each machine: shown where there are several, or nothing else.
 
-use forebay_model::summary::{Summary, percent};
+use forebay_model::summary::{Summary, format_percent};
 
-use super::cells::clean;
+use super::cells::replace_control;
 use super::table::{Column, Table};
 
-pub(super) fn table(summary: &Summary) -> Option<Table> {
+pub(super) fn machine_table(summary: &Summary) -> Option<Table> {
     let machines = &summary.machines;
     if machines.is_empty() || machines.len() == 1 && !summary.tasks.is_empty() {
         return None;
@@ -20,13 +20,13 @@ pub(super) fn table(summary: &Summary) -> Option<Table> {
         Column::right("sent", 9),
     ]);
     for machine in machines {
-        let share = |share: Option<f64>| share.map_or("-".to_owned(), percent);
+        let share = |share: Option<f64>| share.map_or("-".to_owned(), format_percent);
         let (disk, network) = (machine.disk.as_ref(), machine.network.as_ref());
         let sampled = machine.samples > 0;
         // Sampled, and nothing was done: 0 is known.
         let bytes = |bytes: Option<String>| bytes.unwrap_or(if sampled { "0" } else { "-" }.into());
-        table.row(vec![
-            clean(if machine.name.is_empty() { "(unnamed)" } else { &machine.name }),
+        table.push_row(vec![
+            replace_control(if machine.name.is_empty() { "(unnamed)" } else { &machine.name }),
             share(machine.cpu_share),
             share(machine.iowait_share),
             machine.memory_used_most.map_or("-".to_owned(), |most| most.to_string()),

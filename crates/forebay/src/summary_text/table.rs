@@ -1,6 +1,6 @@
 //! Rows with one flexible column on the left and numbers on the right.
 
-use super::cells::{end_of, start_of};
+use super::cells::{keep_end, keep_start};
 use crate::say;
 
 /// A column.
@@ -47,14 +47,14 @@ impl Table {
         self
     }
 
-    pub(super) fn row(&mut self, cells: Vec<String>) {
+    pub(super) fn push_row(&mut self, cells: Vec<String>) {
         debug_assert_eq!(cells.len(), self.columns.len(), "a cell for each column");
         self.rows.push(cells);
     }
 
     /// The titles and the rows as lines of at most `width` columns.
-    pub(super) fn lines(&self, width: usize) -> Vec<String> {
-        let length = say::wide;
+    pub(super) fn render_lines(&self, width: usize) -> Vec<String> {
+        let length = say::display_width;
         let widths: Vec<usize> = self
             .columns
             .iter()
@@ -75,9 +75,9 @@ impl Table {
             .chain(&self.rows)
             .map(|cells| {
                 let first = if self.cut_at_start {
-                    end_of(&cells[0], left)
+                    keep_end(&cells[0], left)
                 } else {
-                    start_of(&cells[0], left)
+                    keep_start(&cells[0], left)
                 };
                 let mut line = first.clone() + &" ".repeat(left.saturating_sub(length(&first)));
                 for (cell, width) in cells[1..].iter().zip(&widths) {

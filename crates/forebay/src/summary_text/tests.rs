@@ -129,13 +129,13 @@ Next: `map/#.sam` is written in 3,302 pieces of at most 4 KiB (12.9 MiB in
       16.0 s): a larger output buffer, or a pipe through `dd obs=1M`, saves
       about 7.5 s.
 ";
-    let text = render(&summary(), 80, false);
+    let text = render_summary(&summary(), 80, false);
     assert_eq!(text, expected, "\n{text}");
 }
 
 #[test]
 fn a_hundred_columns_have_room_for_files_and_operations() {
-    let text = render(&summary(), 200, false);
+    let text = render_summary(&summary(), 200, false);
     let rows: Vec<&str> = text.lines().skip(2).take(2).collect();
     assert_eq!(
         rows,
@@ -154,7 +154,7 @@ fn no_line_is_wider_than_the_terminal() {
     s.command = vec!["python".into(), "x".repeat(300)];
     s.tasks[0].name = "a very long name of a task ".repeat(9);
     for width in [60, 72, 80, 91, 92, 100] {
-        let text = render(&s, width, false);
+        let text = render_summary(&s, width, false);
         let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
         // The narrowest keep a little of every name.
         assert!(widest <= width.max(68), "{widest} > {width}\n{text}");
@@ -163,7 +163,8 @@ fn no_line_is_wider_than_the_terminal() {
 
 #[test]
 fn colours_change_no_letter() {
-    let (plain, mut bright) = (render(&summary(), 80, false), render(&summary(), 80, true));
+    let (plain, mut bright) =
+        (render_summary(&summary(), 80, false), render_summary(&summary(), 80, true));
     assert!(!plain.contains('\x1b'));
     for code in ["0", "1", "2", "31", "33", "36"] {
         bright = bright.replace(&format!("\x1b[{code}m"), "");
@@ -177,7 +178,7 @@ fn names_cannot_command_the_terminal() {
     s.files[0].path = "a\x1b[2J\r\nb".into();
     s.command = vec!["\x07x".into()];
     s.tasks[0].name = "\x1b]0;t\x07".into();
-    let text = render(&s, 80, false);
+    let text = render_summary(&s, 80, false);
     assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text}");
 }
 
@@ -196,7 +197,7 @@ fn trouble_is_told_before_advice() {
     };
     (s.cpu_us, s.cpu_unattributed_us) = (Some(Micros::from_secs(100)), Some(Micros::from_secs(20)));
     s.advice = None;
-    let text = render(&s, 80, false);
+    let text = render_summary(&s, 80, false);
     assert!(text.starts_with("snakemake --cores 8"), "{text}");
     assert!(text.contains("ended by signal 9\nThis run is not complete"), "{text}");
     let end = text.split("writes of up to 4 KiB.\n").nth(1).expect("the end");
@@ -213,10 +214,10 @@ fn trouble_is_told_before_advice() {
 fn many_kinds_of_tasks_are_cut_and_an_empty_run_is_short() {
     let mut s = summary();
     s.tasks = (0..40).map(|i| task(&format!("t{i}"), 1, 1.0, exact(1), exact(1))).collect();
-    let text = render(&s, 80, false);
+    let text = render_summary(&s, 80, false);
     assert!(text.contains("\n(29 more kinds) "), "{text}");
     assert_eq!(
-        render(&Summary::default(), 80, false),
+        render_summary(&Summary::default(), 80, false),
         "run                                                            0 s, end not seen\n\
          This run is not complete: what happened after the last record is missing.\n\n"
     );
@@ -225,8 +226,8 @@ fn many_kinds_of_tasks_are_cut_and_an_empty_run_is_short() {
 #[test]
 fn times_fit_six_columns() {
     for us in [0, 1, 999, 1_000, 9_949, 999_499, 59_949_999, 3_599_499_999, 86_400_000_000] {
-        assert!(cells::short(Micros(us)).chars().count() <= 6, "{us}");
+        assert!(cells::short_time(Micros(us)).chars().count() <= 6, "{us}");
     }
-    assert_eq!(cells::short(Micros(3_599_600_000)), "1h00m");
-    assert_eq!(cells::short(Micros(400 * 3_600_000_000)), "400h");
+    assert_eq!(cells::short_time(Micros(3_599_600_000)), "1h00m");
+    assert_eq!(cells::short_time(Micros(400 * 3_600_000_000)), "400h");
 }

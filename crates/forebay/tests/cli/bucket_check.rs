@@ -18,12 +18,12 @@ fn client(volume: &Volume) -> Objects {
 }
 
 fn bytes(objects: &Objects, name: &str) -> Vec<u8> {
-    let size = objects.size(name).expect("asked").expect("it is there");
+    let size = objects.object_size(name).expect("asked").expect("it is there");
     objects.get(name, 0..size).expect("read").to_vec()
 }
 
 fn names(objects: &Objects) -> Vec<String> {
-    objects.list("").expect("listed").into_iter().map(|found| found.name).collect()
+    objects.list_recursive("").expect("listed").into_iter().map(|found| found.name).collect()
 }
 
 fn check(volume: &Volume, words: &[&str]) -> Done {

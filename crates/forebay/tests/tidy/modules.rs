@@ -103,7 +103,7 @@ struct Modules(BTreeMap<Place, Module>);
 
 impl Modules {
     /// The path from the root that `named` means in a module; nothing for what is of other crates.
-    fn from_root(&self, module: &[String], named: &[String]) -> Option<Place> {
+    fn absolute_path(&self, module: &[String], named: &[String]) -> Option<Place> {
         let ups = named.iter().take_while(|part| *part == "super").count();
         let (base, rest) = match named.first()?.as_str() {
             "crate" => (&module[..0], &named[1..]),
@@ -126,7 +126,7 @@ impl Modules {
             .unwrap_or((&[], path));
         let passed_on = rest.first().zip(self.0.get(module));
         let passed_on = passed_on.and_then(|(name, of)| of.exports.get(name));
-        match passed_on.and_then(|to| self.from_root(module, to)).filter(|_| steps > 0) {
+        match passed_on.and_then(|to| self.absolute_path(module, to)).filter(|_| steps > 0) {
             Some(to) => self.home_of(&[to.as_slice(), &rest[1..]].concat(), steps - 1),
             None => module.to_vec(),
         }
@@ -137,7 +137,7 @@ impl Modules {
         let mut folders: BTreeMap<Place, Siblings> = BTreeMap::new();
         for (place, module) in &self.0 {
             for named in &module.named {
-                let Some(path) = self.from_root(place, named) else { continue };
+                let Some(path) = self.absolute_path(place, named) else { continue };
                 let to = self.home_of(&path, 8);
                 let shared = place.iter().zip(&to).take_while(|(a, b)| a == b).count();
                 if let (Some(from), Some(into)) = (place.get(shared), to.get(shared)) {
@@ -187,7 +187,7 @@ fn complaints(crates: &BTreeMap<String, Modules>) -> Vec<String> {
             complaints.extend(found.iter().map(|module| {
                 let to = siblings[*module].iter().map(String::as_str);
                 let to: Vec<&str> = to.filter(|to| found.contains(to)).collect();
-                let place = [&[name.clone()], folder.as_slice()].concat().join("::");
+                let place = [std::slice::from_ref(name), folder.as_slice()].concat().join("::");
                 format!("{place}: `{module}` imports {}, which lead back to it", to.join(", "))
             }));
         }

@@ -29,25 +29,25 @@ pub struct ReadsShown {
 
 impl Shows {
     /// As an entry of the list says.
-    pub(super) fn of(table: Table<'_>) -> Result<Shows, Flaw> {
+    pub(super) fn from_table(table: Table<'_>) -> Result<Shows, Flaw> {
         let shards = match table.get("shards") {
-            Some(entry) => NonZeroU32::new(entry.whole(1, SHARDS_MAX)?),
+            Some(entry) => NonZeroU32::new(entry.as_integer(1, SHARDS_MAX)?),
             None => None,
         };
-        let lite = table.get("lite").map(|entry| entry.truth()).transpose()?.unwrap_or_default();
+        let lite = table.get("lite").map(|entry| entry.as_bool()).transpose()?.unwrap_or_default();
         let reads = Shows::Reads(ReadsShown { shards, lite });
         let words = [("files", Shows::Files), ("reads", reads), ("plain", Shows::Plain)];
         let of_reads = table.get("shards").or_else(|| table.get("lite"));
-        match (table.get("shows").map(|entry| entry.word(&words)).transpose()?, of_reads) {
+        match (table.get("shows").map(|entry| entry.as_one_of(&words)).transpose()?, of_reads) {
             (None | Some(Shows::Files | Shows::Plain), Some(key)) => {
-                Err(key.key_flaw("shards and lite are of reads: shows = \"reads\""))
+                Err(key.key_error("shards and lite are of reads: shows = \"reads\""))
             }
             (shows, _) => Ok(shows.unwrap_or_default()),
         }
     }
 
     /// The lines of an entry that say so.
-    pub(super) fn put(self, text: &mut String) {
+    pub(super) fn push_entry_lines(self, text: &mut String) {
         match self {
             Shows::Files => {}
             Shows::Plain => text.push_str("shows = \"plain\"\n"),

@@ -16,7 +16,7 @@ pub(super) fn is_hash(word: &[u8]) -> bool {
 
 /// Six letters and digits, as `mkstemp` and `mkdtemp` put them in place of `XXXXXX`: `rEVvUe` of
 /// `construction_rEVvUe`. What reads as words, like `DnaSeq`, is taken for words.
-pub(super) fn is_drawn(word: &[u8]) -> bool {
+pub(super) fn is_random_word(word: &[u8]) -> bool {
     let mixed =
         word.iter().any(u8::is_ascii_lowercase) && word.iter().skip(1).any(u8::is_ascii_uppercase);
     let reads = |part: &[u8]| {
@@ -34,7 +34,7 @@ fn has_number_before_letter(word: &[u8]) -> bool {
 
 /// The eight characters that Python's `tempfile` draws for the end of a name: `0rdp3w2_` of
 /// `spades_0rdp3w2_`.
-pub(super) fn drawn_tail(part: &[u8]) -> Option<usize> {
+pub(super) fn random_tail_length(part: &[u8]) -> Option<usize> {
     const DRAWN: usize = 8;
     let (before, tail) = part.split_at_checked(part.len().checked_sub(DRAWN)?)?;
     let fits = tail.iter().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_'));
@@ -52,7 +52,7 @@ pub(super) fn is_uuid(part: &[u8]) -> bool {
 
 /// How much of a random temporary name stays: `tmp` of Python's `tmpa1b2c3d4`, `tmp.` of
 /// `mktemp`'s `tmp.AbC123`.
-pub(super) fn temporary_prefix(part: &[u8]) -> Option<usize> {
+pub(super) fn temporary_prefix_length(part: &[u8]) -> Option<usize> {
     let rest = part.strip_prefix(b"tmp")?;
     if let Some(random) = rest.strip_prefix(b".") {
         let mixed = random.iter().any(u8::is_ascii_uppercase);

@@ -141,7 +141,7 @@ impl SizeClass {
 
     /// The class of an operation that moved `bytes`.
     #[inline]
-    pub const fn of(bytes: u64) -> Self {
+    pub const fn for_bytes(bytes: u64) -> Self {
         match bytes {
             0..=4_096 => Self::Upto4K,
             4_097..=65_536 => Self::Upto64K,
@@ -172,7 +172,7 @@ impl Pattern {
     /// What an operation of so many bytes is that begins at `offset`, where the last one ended at
     /// `end`. The kernel splits at pages of a program's memory, and long reads into pieces that lie
     /// up to a few MiB ahead.
-    pub const fn after(end: u64, offset: u64, bytes: u64) -> Self {
+    pub const fn from_offsets(end: u64, offset: u64, bytes: u64) -> Self {
         let gap = end.abs_diff(offset);
         let near = gap < 4 << 10 || bytes >= 64 << 10 && gap <= 4 << 20;
         if near { Self::Sequential } else { Self::Random }
@@ -181,7 +181,7 @@ impl Pattern {
     /// What a write is of pages that were collected, where it looked like this: long ones are parts
     /// of streams, many of which are on their way at a time.
     #[must_use]
-    pub const fn of_collected(self, bytes: u64) -> Self {
+    pub const fn as_collected_write(self, bytes: u64) -> Self {
         if bytes >= 64 << 10 { Self::Sequential } else { self }
     }
 
@@ -205,7 +205,7 @@ pub struct OpKey {
 }
 
 /// Slots that one kind takes: a data operation has one for each size and pattern.
-const fn slots(op: Op) -> usize {
+const fn slots_per_kind(op: Op) -> usize {
     if matches!(op.group(), OpGroup::Data) { SizeClass::ALL.len() * Pattern::ALL.len() } else { 1 }
 }
 
@@ -215,7 +215,7 @@ const FIRST: [usize; Op::ALL.len()] = {
     let (mut i, mut next) = (0, 0);
     while i < first.len() {
         first[i] = next;
-        next += slots(Op::ALL[i]);
+        next += slots_per_kind(Op::ALL[i]);
         i += 1;
     }
     first
@@ -223,21 +223,21 @@ const FIRST: [usize; Op::ALL.len()] = {
 
 impl OpKey {
     /// How many keys there are.
-    pub const COUNT: usize = FIRST[Op::ALL.len() - 1] + slots(Op::ALL[Op::ALL.len() - 1]);
+    pub const COUNT: usize = FIRST[Op::ALL.len() - 1] + slots_per_kind(Op::ALL[Op::ALL.len() - 1]);
 
     /// The key of an operation that moves no bytes. For a data operation it means 0 bytes,
     /// sequential.
     #[inline]
-    pub const fn plain(op: Op) -> Self {
-        Self::data(op, 0, Pattern::Sequential)
+    pub const fn without_bytes(op: Op) -> Self {
+        Self::with_bytes(op, 0, Pattern::Sequential)
     }
 
     /// The key of a data operation that moved `bytes`. Size and pattern are dropped for kinds that
     /// move no bytes.
     #[inline]
-    pub const fn data(op: Op, bytes: u64, pattern: Pattern) -> Self {
+    pub const fn with_bytes(op: Op, bytes: u64, pattern: Pattern) -> Self {
         let shape = match op.group() {
-            OpGroup::Data => Some((SizeClass::of(bytes), pattern)),
+            OpGroup::Data => Some((SizeClass::for_bytes(bytes), pattern)),
             OpGroup::Metadata | OpGroup::Sync => None,
         };
         Self { op, shape }
@@ -248,7 +248,7 @@ impl OpKey {
     pub fn from_names(op: &str, size: Option<&str>, pattern: Option<&str>) -> Option<Self> {
         let op = Op::from_name(op)?;
         if op.group() != OpGroup::Data {
-            return Some(Self::plain(op));
+            return Some(Self::without_bytes(op));
         }
         let size = SizeClass::ALL.into_iter().find(|class| Some(class.name()) == size)?;
         let pattern = Pattern::ALL.into_iter().find(|p| Some(p.name()) == pattern)?;
@@ -323,12 +323,15 @@ mod tests {
 
     #[test]
     fn sizes_and_patterns_belong_to_data_only() {
-        let write = OpKey::data(Op::Write, 4_097, Pattern::Random);
+        let write = OpKey::with_bytes(Op::Write, 4_097, Pattern::Random);
         assert_eq!(write.size(), Some(SizeClass::Upto64K));
         assert_eq!(write.pattern(), Some(Pattern::Random));
-        assert_eq!(OpKey::data(Op::Fsync, 9, Pattern::Random), OpKey::plain(Op::Fsync));
-        assert_eq!(SizeClass::of(1 << 20), SizeClass::Upto1M);
-        assert_eq!(SizeClass::of((1 << 20) + 1), SizeClass::Over1M);
+        assert_eq!(
+            OpKey::with_bytes(Op::Fsync, 9, Pattern::Random),
+            OpKey::without_bytes(Op::Fsync)
+        );
+        assert_eq!(SizeClass::for_bytes(1 << 20), SizeClass::Upto1M);
+        assert_eq!(SizeClass::for_bytes((1 << 20) + 1), SizeClass::Over1M);
     }
 
     #[test]
@@ -343,7 +346,11 @@ mod tests {
             (1 << 20, 64 << 20, 128 << 10, Random),
             (4096, 0, 4096, Random),
         ] {
-            assert_eq!(Pattern::after(end, offset, bytes), pattern, "{end} {offset} {bytes}");
+            assert_eq!(
+                Pattern::from_offsets(end, offset, bytes),
+                pattern,
+                "{end} {offset} {bytes}"
+            );
         }
     }
 }

@@ -15,55 +15,69 @@ impl Prices {
     pub fn parse(text: &str, source: &str) -> Result<Self, Flaw> {
         let document = Document { source, text };
         let entries = document.parse()?;
-        let root = document.root(&entries);
-        root.only(&["schema", "sheet", "compiled", "hours_per_month", "spot", "price"])?;
-        root.need("schema")?.whole(SCHEMA, SCHEMA)?;
+        let root = document.root_table(&entries);
+        root.refuse_unknown_keys(&[
+            "schema",
+            "sheet",
+            "compiled",
+            "hours_per_month",
+            "spot",
+            "price",
+        ])?;
+        root.get_required("schema")?.as_integer(SCHEMA, SCHEMA)?;
         let mut items = BTreeMap::new();
-        for entry in root.need("price")?.table()?.entries() {
-            items.insert(entry.key.to_owned(), price(entry.table()?)?);
+        for entry in root.get_required("price")?.as_table()?.entries() {
+            items.insert(entry.key.to_owned(), parse_price(entry.as_table()?)?);
         }
         Ok(Self {
-            sheet: root.need("sheet")?.text()?.to_owned(),
-            compiled: root.need("compiled")?.text()?.to_owned(),
-            month: Seconds(root.need("hours_per_month")?.number(672.0, 744.0)? * 3600.0),
-            spot: root.get("spot").map(|entry| spot(entry.table()?)).transpose()?,
+            sheet: root.get_required("sheet")?.as_text()?.to_owned(),
+            compiled: root.get_required("compiled")?.as_text()?.to_owned(),
+            month: Seconds(root.get_required("hours_per_month")?.as_number(672.0, 744.0)? * 3600.0),
+            spot: root.get("spot").map(|entry| parse_spot(entry.as_table()?)).transpose()?,
             items,
         })
     }
 }
 
-fn price(table: Table<'_>) -> Result<Price, Flaw> {
-    table.only(&["usd", "per", "included", "status", "date", "source"])?;
-    let (status, source) = sureness(table)?;
+fn parse_price(table: Table<'_>) -> Result<Price, Flaw> {
+    table.refuse_unknown_keys(&["usd", "per", "included", "status", "date", "source"])?;
+    let (status, source) = parse_status_and_source(table)?;
     Ok(Price {
-        usd: Usd(table.need("usd")?.number(0.0, 1e6)?),
-        per: table.need("per")?.word(Per::ALL)?,
-        included: table.get("included").map_or(Ok(0.0), |entry| entry.number(0.0, 1e9))?,
+        usd: Usd(table.get_required("usd")?.as_number(0.0, 1e6)?),
+        per: table.get_required("per")?.as_one_of(Per::ALL)?,
+        included: table.get("included").map_or(Ok(0.0), |entry| entry.as_number(0.0, 1e9))?,
         status,
         source,
     })
 }
 
-fn spot(table: Table<'_>) -> Result<Spot, Flaw> {
-    table.only(&["discount", "interrupted_per_month", "status", "date", "source"])?;
-    let (status, source) = sureness(table)?;
+fn parse_spot(table: Table<'_>) -> Result<Spot, Flaw> {
+    table.refuse_unknown_keys(&[
+        "discount",
+        "interrupted_per_month",
+        "status",
+        "date",
+        "source",
+    ])?;
+    let (status, source) = parse_status_and_source(table)?;
     Ok(Spot {
-        discount: table.need("discount")?.number(0.0, 1.0)?,
-        interrupted_per_month: table.need("interrupted_per_month")?.number(0.0, 1.0)?,
+        discount: table.get_required("discount")?.as_number(0.0, 1.0)?,
+        interrupted_per_month: table.get_required("interrupted_per_month")?.as_number(0.0, 1.0)?,
         status,
         source,
     })
 }
 
 /// A price that stood somewhere says where and when.
-fn sureness(table: Table<'_>) -> Result<(Status, String), Flaw> {
-    let status = table.need("status")?.word(&STATUSES)?;
+fn parse_status_and_source(table: Table<'_>) -> Result<(Status, String), Flaw> {
+    let status = table.get_required("status")?.as_one_of(&STATUSES)?;
     if status == Status::Unverified {
         if let Some(source) = table.get("source") {
-            return Err(source.key_flaw("a price with a source is \"seen\" or \"seen-2nd\""));
+            return Err(source.key_error("a price with a source is \"seen\" or \"seen-2nd\""));
         }
         return Ok((status, "nowhere".to_owned()));
     }
-    let (source, date) = (table.need("source")?.text()?, table.need("date")?.text()?);
+    let (source, date) =
+        (table.get_required("source")?.as_text()?, table.get_required("date")?.as_text()?);
     Ok((status, format!("{source}, {date}")))
 }

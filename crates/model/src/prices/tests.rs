@@ -14,9 +14,9 @@ fn sheet(prices: &str) -> Result<Prices, String> {
 fn the_sheet_of_the_project_is_read() {
     let prices = Prices::parse(AWS, "aws.toml").expect("the sheet");
     assert_eq!(prices.sheet, "aws-us-east-1-2026-11");
-    let efs: Vec<&str> = prices.of_storage("efs.elastic").map(|(item, _)| item).collect();
+    let efs: Vec<&str> = prices.charges_for_storage("efs.elastic").map(|(item, _)| item).collect();
     assert_eq!(efs, ["efs.elastic.read", "efs.elastic.storage", "efs.elastic.write"]);
-    assert_eq!(prices.of_storage("efs").count(), 0, "half a name is none");
+    assert_eq!(prices.charges_for_storage("efs").count(), 0, "half a name is none");
     assert_eq!(prices.get("ebs.gp3.iops").expect("a price").included, 3000.0);
     for (item, price) in prices.items() {
         assert!(price.usd.get() < 2.0, "{item}: {}", price.usd);
@@ -32,7 +32,7 @@ fn every_unit_has_words_and_is_read_by_them() {
     for (words, per) in Per::ALL {
         let read = sheet(&format!("a = {{ usd = 1, per = \"{words}\", status = \"unverified\" }}"));
         assert_eq!(read.expect(words).get("a").expect("a price").per, *per);
-        assert_eq!(per.words(), *words);
+        assert_eq!(per.in_words(), *words);
     }
 }
 

@@ -42,21 +42,24 @@ impl Names {
     }
 
     /// A name, path or pattern: what separates its words stays, `#` and `*` too.
-    pub(crate) fn path(&self, path: &[u8]) -> Vec<u8> {
+    pub(crate) fn hash_path(&self, path: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(path.len());
         for component in path.split_inclusive(|&b| b == b'/') {
             let name = component.strip_suffix(b"/").unwrap_or(component);
             if self.programs.contains(name) {
                 out.extend_from_slice(component);
             } else {
-                self.words(component, &mut out);
+                self.hash_words(component, &mut out);
             }
         }
         out
     }
 
     /// A command line. Names of options and small numbers stay.
-    pub(crate) fn command<'a>(&self, words: impl IntoIterator<Item = &'a [u8]>) -> Vec<Vec<u8>> {
+    pub(crate) fn hash_command<'a>(
+        &self,
+        words: impl IntoIterator<Item = &'a [u8]>,
+    ) -> Vec<Vec<u8>> {
         let small = |word: &[u8]| word.len() <= 3 && word.iter().all(u8::is_ascii_digit);
         words
             .into_iter()
@@ -75,7 +78,7 @@ impl Names {
                 let kept = kept.min(blank);
                 let mut out = word[..kept].to_vec();
                 if !small(&word[kept..]) {
-                    out.extend(self.path(&word[kept..]));
+                    out.extend(self.hash_path(&word[kept..]));
                 } else {
                     out.extend_from_slice(&word[kept..]);
                 }
@@ -84,13 +87,13 @@ impl Names {
             .collect()
     }
 
-    fn words(&self, text: &[u8], out: &mut Vec<u8>) {
+    fn hash_words(&self, text: &[u8], out: &mut Vec<u8>) {
         // Bytes above 127 belong to words: names are not only English.
         let in_word = |b: &u8| b.is_ascii_alphanumeric() || *b >= 0x80;
         let mut at = 0;
         while at < text.len() {
             let length = text[at..].iter().take_while(|b| in_word(b)).count();
-            self.word(&text[at..at + length], out);
+            self.hash_word(&text[at..at + length], out);
             at += length;
             let between = text[at..].iter().take_while(|b| !in_word(b)).count();
             out.extend_from_slice(&text[at..at + between]);
@@ -98,7 +101,7 @@ impl Names {
         }
     }
 
-    fn word(&self, word: &[u8], out: &mut Vec<u8>) {
+    fn hash_word(&self, word: &[u8], out: &mut Vec<u8>) {
         let lower = word.to_ascii_lowercase();
         let known = std::str::from_utf8(&lower).is_ok_and(|w| KEPT.contains(&w));
         if word.is_empty() || known || self.programs.contains(word) {
@@ -123,7 +126,7 @@ mod tests {
     }
 
     fn path(text: &str) -> String {
-        String::from_utf8(names().path(text.as_bytes())).expect("ASCII in, ASCII out")
+        String::from_utf8(names().hash_path(text.as_bytes())).expect("ASCII in, ASCII out")
     }
 
     #[test]
@@ -144,7 +147,7 @@ mod tests {
         let in_path = path("data/Smith.bam");
         let stranger = in_path.trim_start_matches("data/").trim_end_matches(".bam");
         let words = [b"-o".as_slice(), b"--in=x/Smith_R1.fq", b"12", b"Smith", b"--n=8"];
-        let words = names().command(words);
+        let words = names().hash_command(words);
         let text: Vec<_> = words.iter().map(|w| String::from_utf8_lossy(w)).collect();
         assert_eq!(text[0], "-o");
         assert!(text[1].starts_with("--in=") && text[1].ends_with(&format!("{stranger}_R1.fq")));
@@ -153,7 +156,8 @@ mod tests {
 
     #[test]
     fn a_script_in_one_word_is_no_option() {
-        let words = names().command([b"-x Smith".as_slice(), b"cd /data/Smith && samtools view"]);
+        let words =
+            names().hash_command([b"-x Smith".as_slice(), b"cd /data/Smith && samtools view"]);
         for word in &words {
             assert!(!String::from_utf8_lossy(word).contains("Smith"));
         }
@@ -163,8 +167,8 @@ mod tests {
     #[test]
     fn another_salt_is_another_stranger_and_any_bytes_are_taken() {
         let other = Names::new(Salt([8; 16]), BTreeSet::new());
-        assert_ne!(other.path(b"Smith"), names().path(b"Smith"));
-        assert!(!names().path("M\u{fc}ller\u{ff}".as_bytes()).contains(&0xc3));
-        names().path(b"\xff/\xfe-\xfd");
+        assert_ne!(other.hash_path(b"Smith"), names().hash_path(b"Smith"));
+        assert!(!names().hash_path("M\u{fc}ller\u{ff}".as_bytes()).contains(&0xc3));
+        names().hash_path(b"\xff/\xfe-\xfd");
     }
 }

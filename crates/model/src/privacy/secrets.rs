@@ -21,7 +21,7 @@ struct Shape {
 const SHAPES: &[Shape] = &[
     Shape {
         name: "assignment",
-        find: assignments,
+        find: find_assignments,
         examples: (
             &[
                 "--password=@hunter2@",
@@ -40,7 +40,7 @@ const SHAPES: &[Shape] = &[
     },
     Shape {
         name: "header",
-        find: headers,
+        find: find_headers,
         examples: (
             &[
                 "Authorization: @Bearer abc.def@",
@@ -54,7 +54,7 @@ const SHAPES: &[Shape] = &[
     },
     Shape {
         name: "option and value in one word",
-        find: options,
+        find: find_options,
         examples: (
             &["mysql --password @x@ -h db", "tool --api-key '@a b@' --n 1", "t --token @x@; ls"],
             &["tool --token --next", "tool --key 5", "--token"],
@@ -62,7 +62,7 @@ const SHAPES: &[Shape] = &[
     },
     Shape {
         name: "user in a URL",
-        find: urls,
+        find: find_url_users,
         examples: (
             &["https://me:@pw@@host/x", "git clone https://@ghtoken@@host/x.git", "s3://k:@s@@b/o"],
             &["https://host/a@b", "https://host/x", "user@host:path", "https://host?q=a@b"],
@@ -70,7 +70,7 @@ const SHAPES: &[Shape] = &[
     },
     Shape {
         name: "well-known token",
-        find: tokens,
+        find: find_tokens,
         examples: (
             &[
                 "@AKIAIOSFODNN7EXAMPLE@",
@@ -83,7 +83,7 @@ const SHAPES: &[Shape] = &[
     },
     Shape {
         name: "words of a shell",
-        find: shell_words,
+        find: find_in_shell_text,
         examples: (
             &[
                 "curl -u @me:pw@ https://h/x",
@@ -135,12 +135,12 @@ const DEEPEST: usize = 4;
 
 /// The words of a command line with secrets masked by `***`. Words without secrets are borrowed.
 pub fn mask_words(words: &[Vec<u8>]) -> Vec<Cow<'_, [u8]>> {
-    let told = told_by_neighbours(words.iter().map(Vec::as_slice));
+    let told = secrets_from_context(words.iter().map(Vec::as_slice));
     words.iter().zip(told).map(|(word, told)| mask_word(word, told)).collect()
 }
 
 /// Of each word the part that is secret because of the program and the words before it.
-fn told_by_neighbours<'w>(
+fn secrets_from_context<'w>(
     words: impl Iterator<Item = &'w [u8]>,
 ) -> impl Iterator<Item = Option<Range<usize>>> {
     // Whatever starts the program (sudo, env, timeout, srun) comes before it.
@@ -156,18 +156,18 @@ fn told_by_neighbours<'w>(
             own = options;
         }
         glued |= GLUED_PASSWORD.iter().any(|program| program.as_bytes() == name);
-        let value = own.iter().find_map(|option| value_of(word, option));
+        let value = own.iter().find_map(|option| attached_value(word, option));
         let is_glued = glued && word.len() > 2 && word.starts_with(b"-p");
         let value = value.or_else(|| is_glued.then_some(2..word.len()));
         let is_set = before == b"set" && is_secret_name(word);
-        let asks_for_one = own.iter().any(|option| asks(word, option));
+        let asks_for_one = own.iter().any(|option| takes_next_word(word, option));
         next_is_secret = value.is_none() && (is_secret_option(word) || is_set || asks_for_one);
         value
     })
 }
 
 /// Whether the next word is the value of `option`: it may be the last of several letters (`-sSu`).
-fn asks(word: &[u8], option: &str) -> bool {
+fn takes_next_word(word: &[u8], option: &str) -> bool {
     let option = option.as_bytes();
     let is_letter = option.len() == 2;
     let several = || {
@@ -180,7 +180,7 @@ fn asks(word: &[u8], option: &str) -> bool {
 }
 
 /// The value that is in one word with its option: `-uNAME:PASSWORD`, `--user=NAME:PASSWORD`.
-fn value_of(word: &[u8], option: &str) -> Option<Range<usize>> {
+fn attached_value(word: &[u8], option: &str) -> Option<Range<usize>> {
     let rest = word.strip_prefix(option.as_bytes())?;
     let skip = match (option.len(), rest.first()) {
         (_, None) => return None,
@@ -192,22 +192,22 @@ fn value_of(word: &[u8], option: &str) -> Option<Range<usize>> {
 }
 
 /// Secrets of a text that a shell is given.
-fn shell_words(text: &[u8], ranges: &mut Vec<Range<usize>>) {
-    in_shell(text, 0, DEEPEST, ranges);
+fn find_in_shell_text(text: &[u8], ranges: &mut Vec<Range<usize>>) {
+    find_in_nested_shells(text, 0, DEEPEST, ranges);
 }
 
-fn in_shell(text: &[u8], start: usize, deep: usize, ranges: &mut Vec<Range<usize>>) {
+fn find_in_nested_shells(text: &[u8], start: usize, deep: usize, ranges: &mut Vec<Range<usize>>) {
     if deep == 0 || !text.iter().any(u8::is_ascii_whitespace) {
         return;
     }
-    for words in shell::commands(text) {
-        let told = told_by_neighbours(words.iter().map(|word| &text[word.clone()]));
+    for words in shell::split_commands(text) {
+        let told = secrets_from_context(words.iter().map(|word| &text[word.clone()]));
         for (word, told) in words.iter().zip(told) {
             let at = start + word.start;
             if let Some(part) = told {
-                push(ranges, at + part.start..at + part.end);
+                push_nonempty(ranges, at + part.start..at + part.end);
             } else if word.len() < text.len() {
-                in_shell(&text[word.clone()], at, deep - 1, ranges);
+                find_in_nested_shells(&text[word.clone()], at, deep - 1, ranges);
             }
         }
     }
@@ -245,10 +245,10 @@ fn base_name(path: &[u8]) -> &[u8] {
 fn is_secret_option(word: &[u8]) -> bool {
     let Some(name) = word.strip_prefix(b"-") else { return false };
     let name = name.strip_prefix(b"-").unwrap_or(name);
-    name.iter().all(|&b| is_name(b)) && is_secret_name(name)
+    name.iter().all(|&b| is_name_byte(b)) && is_secret_name(name)
 }
 
-fn is_name(byte: u8) -> bool {
+fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
 }
 
@@ -266,7 +266,7 @@ fn is_secret_name(name: &[u8]) -> bool {
     const KEYS: &[&str] = &["api", "access", "private", "secret", "account", "storage", "license"];
     /// A name that ends so tells of a secret but does not hold it.
     const ABOUT: &[&str] = &["file", "path", "dir", "url", "type", "size", "length", "stdin"];
-    let segments = segments(name);
+    let segments = split_name_segments(name);
     if segments.last().is_some_and(|last| ABOUT.contains(&last.as_str())) {
         return false;
     }
@@ -279,7 +279,7 @@ fn is_secret_name(name: &[u8]) -> bool {
 }
 
 /// `AWSAccessKeyId` -> aws, access, key, id.
-fn segments(name: &[u8]) -> Vec<String> {
+fn split_name_segments(name: &[u8]) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let mut fresh = true;
     for (i, &byte) in name.iter().enumerate() {
@@ -304,7 +304,7 @@ fn segments(name: &[u8]) -> Vec<String> {
 /// The name that ends right before `at`; a closing quote of JSON may stand between.
 fn name_before(word: &[u8], at: usize) -> &[u8] {
     let end = if at > 0 && matches!(word[at - 1], b'"' | b'\'') { at - 1 } else { at };
-    let length = word[..end].iter().rev().take_while(|&&b| is_name(b)).count();
+    let length = word[..end].iter().rev().take_while(|&&b| is_name_byte(b)).count();
     &word[end - length..end]
 }
 
@@ -324,23 +324,23 @@ fn value_at(word: &[u8], at: usize) -> Range<usize> {
     }
 }
 
-fn push(ranges: &mut Vec<Range<usize>>, range: Range<usize>) {
+fn push_nonempty(ranges: &mut Vec<Range<usize>>, range: Range<usize>) {
     if !range.is_empty() {
         ranges.push(range);
     }
 }
 
-fn assignments(word: &[u8], ranges: &mut Vec<Range<usize>>) {
+fn find_assignments(word: &[u8], ranges: &mut Vec<Range<usize>>) {
     for (at, &byte) in word.iter().enumerate() {
         let quoted_name = at > 0 && byte == b':' && matches!(word[at - 1], b'"' | b'\'');
         if (byte == b'=' || quoted_name) && is_secret_name(name_before(word, at)) {
             let blanks = word[at + 1..].iter().take_while(|&&b| b == b' ' && quoted_name).count();
-            push(ranges, value_at(word, at + 1 + blanks));
+            push_nonempty(ranges, value_at(word, at + 1 + blanks));
         }
     }
 }
 
-fn headers(word: &[u8], ranges: &mut Vec<Range<usize>>) {
+fn find_headers(word: &[u8], ranges: &mut Vec<Range<usize>>) {
     for (at, _) in word.iter().enumerate().filter(|&(_, &b)| b == b':') {
         let name = name_before(word, at);
         let starts = at == name.len() || matches!(word[at - name.len() - 1], b'"' | b'\'' | b'\n');
@@ -348,28 +348,28 @@ fn headers(word: &[u8], ranges: &mut Vec<Range<usize>>) {
             let start = at + 1 + word[at + 1..].iter().take_while(|&&b| b == b' ').count();
             let ends = |b: &u8| matches!(b, b'"' | b'\'' | b'\n');
             let length = word[start..].iter().take_while(|b| !ends(b)).count();
-            push(ranges, start..start + length);
+            push_nonempty(ranges, start..start + length);
         }
     }
 }
 
-fn options(word: &[u8], ranges: &mut Vec<Range<usize>>) {
+fn find_options(word: &[u8], ranges: &mut Vec<Range<usize>>) {
     let mut at = 0;
     while let Some(found) = word[at..].windows(2).position(|w| w == b"--") {
         let start = at + found;
-        let name = word[start + 2..].iter().take_while(|&&b| is_name(b)).count();
+        let name = word[start + 2..].iter().take_while(|&&b| is_name_byte(b)).count();
         at = start + 2 + name;
         let blanks = word[at..].iter().take_while(|b| b.is_ascii_whitespace()).count();
         let value = at + blanks;
         let opens = start == 0 || word[start - 1].is_ascii_whitespace();
         let has_value = blanks > 0 && word.get(value).is_some_and(|&b| b != b'-');
         if opens && has_value && is_secret_name(&word[start + 2..at]) {
-            push(ranges, value_at(word, value));
+            push_nonempty(ranges, value_at(word, value));
         }
     }
 }
 
-fn urls(word: &[u8], ranges: &mut Vec<Range<usize>>) {
+fn find_url_users(word: &[u8], ranges: &mut Vec<Range<usize>>) {
     let mut at = 0;
     while let Some(found) = word[at..].windows(3).position(|w| w == b"://") {
         let start = at + found + 3;
@@ -379,11 +379,11 @@ fn urls(word: &[u8], ranges: &mut Vec<Range<usize>>) {
         let authority = &word[start..start + word[start..].iter().take_while(|b| !ends(b)).count()];
         let Some(user) = authority.iter().rposition(|&b| b == b'@') else { continue };
         let colon = authority[..user].iter().position(|&b| b == b':');
-        push(ranges, start + colon.map_or(0, |c| c + 1)..start + user);
+        push_nonempty(ranges, start + colon.map_or(0, |c| c + 1)..start + user);
     }
 }
 
-fn tokens(word: &[u8], ranges: &mut Vec<Range<usize>>) {
+fn find_tokens(word: &[u8], ranges: &mut Vec<Range<usize>>) {
     /// Prefix, and how many bytes must follow.
     #[rustfmt::skip]
     const PREFIXES: &[(&str, usize)] = &[
@@ -397,7 +397,7 @@ fn tokens(word: &[u8], ranges: &mut Vec<Range<usize>>) {
         while let Some(found) = word[at..].windows(prefix.len()).position(|w| w == prefix) {
             let start = at + found;
             at = start + prefix.len();
-            let rest = word[at..].iter().take_while(|&&b| is_name(b)).count();
+            let rest = word[at..].iter().take_while(|&&b| is_name_byte(b)).count();
             let opens = start == 0 || !word[start - 1].is_ascii_alphanumeric();
             if opens && rest >= *least {
                 ranges.push(start..at + rest);

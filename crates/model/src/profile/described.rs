@@ -25,13 +25,13 @@ impl Described {
     pub fn parse(text: &str, source: &str) -> Result<Self, Flaw> {
         let document = Document { source, text };
         let entries = document.parse()?;
-        let root = document.root(&entries);
-        root.only(&["about", "reach", "price", "profile"])?;
+        let root = document.root_table(&entries);
+        root.refuse_unknown_keys(&["about", "reach", "price", "profile"])?;
         Ok(Self {
-            about: root.need("about")?.text()?.to_owned(),
-            reach: root.need("reach")?.word(&REACHES)?,
-            price: root.get("price").map(Entry::text).transpose()?.map(str::to_owned),
-            profile: Profile::read(root.need("profile")?.table()?)?,
+            about: root.get_required("about")?.as_text()?.to_owned(),
+            reach: root.get_required("reach")?.as_one_of(&REACHES)?,
+            price: root.get("price").map(Entry::as_text).transpose()?.map(str::to_owned),
+            profile: Profile::from_table(root.get_required("profile")?.as_table()?)?,
         })
     }
 }

@@ -5,7 +5,7 @@ mod limits;
 use super::Profile;
 use crate::event::{Op, OpGroup, OpKey, Pattern};
 use crate::toml::{Entry, Flaw, Table};
-use limits::{bursts, contention, lane, per_second, stripes};
+use limits::{parse_burst, parse_contention, parse_lane, parse_rate_limit, parse_stripes};
 
 pub(super) const KEYS: [&str; 16] = [
     "source",
@@ -30,27 +30,28 @@ pub(super) const KEYS: [&str; 16] = [
 const GROUPS: [(&str, OpGroup); 2] = [("names", OpGroup::Metadata), ("data", OpGroup::Data)];
 
 impl Profile {
-    pub(crate) fn read(table: Table<'_>) -> Result<Self, Flaw> {
-        table.only(&KEYS)?;
-        let mut profile = Self::free(table.need("source")?.text()?);
+    pub(crate) fn from_table(table: Table<'_>) -> Result<Self, Flaw> {
+        table.refuse_unknown_keys(&KEYS)?;
+        let mut profile = Self::zero_cost(table.get_required("source")?.as_text()?);
         if let Some(latency) = table.get("latency") {
-            prices(&mut profile, latency)?;
+            parse_latencies(&mut profile, latency)?;
         }
-        profile.read = table.get("read").map(lane).transpose()?.unwrap_or_default();
-        profile.write = table.get("write").map(lane).transpose()?.unwrap_or_default();
-        profile.names_per_second = per_second(table, "names_per_second")?;
-        profile.data_per_second = per_second(table, "data_per_second")?;
+        profile.read = table.get("read").map(parse_lane).transpose()?.unwrap_or_default();
+        profile.write = table.get("write").map(parse_lane).transpose()?.unwrap_or_default();
+        profile.names_per_second = parse_rate_limit(table, "names_per_second")?;
+        profile.data_per_second = parse_rate_limit(table, "data_per_second")?;
         let (base, burst) = (table.get("data_per_second"), table.get("data_burst_per_second"));
         profile.data_burst =
-            bursts(table, base, burst, "data_credits", |entry| entry.number(1e-3, 1e12))?;
-        profile.at_once = table.get("at_once").map(|entry| entry.whole(1, 1 << 20)).transpose()?;
-        profile.merges = table.get("merges").map(Entry::bytes).transpose()?;
-        profile.attributes_for = table.get("attributes_for").map(Entry::seconds).transpose()?;
-        profile.stripes = stripes(table)?;
+            parse_burst(table, base, burst, "data_credits", |entry| entry.as_number(1e-3, 1e12))?;
+        profile.at_once =
+            table.get("at_once").map(|entry| entry.as_integer(1, 1 << 20)).transpose()?;
+        profile.merges = table.get("merges").map(Entry::as_byte_count).transpose()?;
+        profile.attributes_for = table.get("attributes_for").map(Entry::as_seconds).transpose()?;
+        profile.stripes = parse_stripes(table)?;
         profile.contention =
-            table.get("contention").map(contention).transpose()?.unwrap_or_default();
+            table.get("contention").map(parse_contention).transpose()?.unwrap_or_default();
         if let Some(entry) = table.get("keeps_written") {
-            profile.keeps_written = entry.truth()?;
+            profile.keeps_written = entry.as_bool()?;
         }
         Ok(profile)
     }
@@ -58,7 +59,7 @@ impl Profile {
 
 /// Is it an operation on names that a server is asked? A close is one operation, however many
 /// processes close; and whether a file is a terminal, a client knows by itself.
-fn asked(op: Op) -> bool {
+fn is_asked_of_server(op: Op) -> bool {
     op.group() == OpGroup::Metadata && !matches!(op, Op::Flush | Op::Ioctl)
 }
 
@@ -78,35 +79,38 @@ pub(super) fn latency_names() -> Vec<String> {
 }
 
 /// One time for everything, or a table of kinds, with `.random` for what is not sequential.
-fn prices(profile: &mut Profile, entry: Entry<'_>) -> Result<(), Flaw> {
-    let Ok(table) = entry.table() else {
-        let price = entry.seconds()?;
-        Op::ALL.iter().filter(|op| asked(**op)).for_each(|&op| profile.set_prices(op, price));
-        profile.set_prices(Op::Fsync, price);
-        profile.set_prices(Op::Fsyncdir, price);
+fn parse_latencies(profile: &mut Profile, entry: Entry<'_>) -> Result<(), Flaw> {
+    let Ok(table) = entry.as_table() else {
+        let price = entry.as_seconds()?;
+        Op::ALL
+            .iter()
+            .filter(|op| is_asked_of_server(**op))
+            .for_each(|&op| profile.set_latencies(op, price));
+        profile.set_latencies(Op::Fsync, price);
+        profile.set_latencies(Op::Fsyncdir, price);
         return Ok(());
     };
     let known = latency_names();
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    table.only(&known)?;
+    table.refuse_unknown_keys(&known)?;
     // Groups first, then kinds, then patterns: the more special word wins wherever it stands.
     for (word, group) in GROUPS {
         if let Some(entry) = table.get(word) {
-            let price = entry.seconds()?;
+            let price = entry.as_seconds()?;
             let ops = Op::ALL.iter().filter(|op| op.group() == group);
-            ops.filter(|op| group != OpGroup::Metadata || asked(**op))
-                .for_each(|&op| profile.set_prices(op, price));
+            ops.filter(|op| group != OpGroup::Metadata || is_asked_of_server(**op))
+                .for_each(|&op| profile.set_latencies(op, price));
         }
     }
     for &op in Op::ALL {
         if let Some(entry) = table.get(op.name()) {
-            profile.set_prices(op, entry.seconds()?);
+            profile.set_latencies(op, entry.as_seconds()?);
         }
         if let Some(entry) = table.get(&format!("{}{RANDOM}", op.name())) {
-            let price = entry.seconds()?;
+            let price = entry.as_seconds()?;
             let keys = (0..OpKey::COUNT).filter_map(OpKey::from_index);
             keys.filter(|key| key.op() == op && key.pattern() == Some(Pattern::Random))
-                .for_each(|key| profile.set_price(key, price));
+                .for_each(|key| profile.set_latency(key, price));
         }
     }
     Ok(())

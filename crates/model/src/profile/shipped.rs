@@ -30,7 +30,7 @@ pub const SHIPPED: &[(&str, &str)] = shipped!(
 
 impl Described {
     /// The one that comes with Forebay under this name.
-    pub fn shipped(name: &str) -> Option<Self> {
+    pub fn find_builtin(name: &str) -> Option<Self> {
         let (name, text) = SHIPPED.iter().find(|(known, _)| *known == name)?;
         Self::parse(text, name).ok()
     }
@@ -49,6 +49,6 @@ mod tests {
             assert!(described.profile.source.len() > 20, "{name}: {}", described.profile.source);
         }
         assert!(SHIPPED.is_sorted(), "people look them up by name");
-        assert_eq!(Described::shipped("floppy"), None);
+        assert_eq!(Described::find_builtin("floppy"), None);
     }
 }

@@ -15,25 +15,25 @@ fn profile(text: &str) -> Result<Profile, String> {
 fn the_more_special_word_about_latency_wins() {
     let p = profile("latency = { stat = \"1 s\" }\n".replace("stat", "fsync").as_str())
         .expect("a profile");
-    assert_eq!(p.price(OpKey::plain(Op::Fsync)), Seconds(1.0));
-    assert_eq!(p.price(OpKey::plain(Op::Open)), Seconds::ZERO);
+    assert_eq!(p.operation_latency(OpKey::without_bytes(Op::Fsync)), Seconds(1.0));
+    assert_eq!(p.operation_latency(OpKey::without_bytes(Op::Open)), Seconds::ZERO);
     let p = profile(
         "latency = { read_random = \"3 ms\", data = \"1 ms\", open = \"7 ms\", names = \"5 ms\" }",
     )
     .expect("a profile");
-    let read = |pattern| p.price(OpKey::data(Op::Read, 9_000, pattern));
+    let read = |pattern| p.operation_latency(OpKey::with_bytes(Op::Read, 9_000, pattern));
     assert_eq!(read(Pattern::Sequential), Seconds(1e-3));
     assert_eq!(read(Pattern::Random), Seconds(3e-3));
-    assert_eq!(p.price(OpKey::plain(Op::Open)), Seconds(7e-3));
-    assert_eq!(p.price(OpKey::plain(Op::Unlink)), Seconds(5e-3));
+    assert_eq!(p.operation_latency(OpKey::without_bytes(Op::Open)), Seconds(7e-3));
+    assert_eq!(p.operation_latency(OpKey::without_bytes(Op::Unlink)), Seconds(5e-3));
 }
 
 #[test]
 fn one_latency_is_of_names_attributes_and_syncs() {
     let p = profile("latency = \"5 ms\"\nread = { stream = \"125 MiB/s\" }").expect("a profile");
-    assert_eq!(p.price(OpKey::plain(Op::Getattr)), Seconds(5e-3));
-    assert_eq!(p.price(OpKey::plain(Op::Fsync)), Seconds(5e-3));
-    assert_eq!(p.price(OpKey::plain(Op::Write)), Seconds::ZERO);
+    assert_eq!(p.operation_latency(OpKey::without_bytes(Op::Getattr)), Seconds(5e-3));
+    assert_eq!(p.operation_latency(OpKey::without_bytes(Op::Fsync)), Seconds(5e-3));
+    assert_eq!(p.operation_latency(OpKey::without_bytes(Op::Write)), Seconds::ZERO);
     assert_eq!(p.read.stream, Some(Rate(131_072_000.0)));
     assert_eq!(p.write, Lane::default());
 }
@@ -77,9 +77,10 @@ fn credits_pay_for_a_burst_above_a_limit() {
 #[test]
 fn a_close_is_one_operation_and_short_ones_merge() {
     let p = profile("latency = { names = \"5 ms\" }\nmerges = \"256 KiB\"").expect("a profile");
-    assert_eq!(p.price(OpKey::plain(Op::Close)), Seconds(5e-3));
-    assert_eq!(p.price(OpKey::plain(Op::Flush)), Seconds::ZERO);
-    let share = |pattern| p.share_of_one(OpKey::data(Op::Write, 65_536, pattern), 65_536.0);
+    assert_eq!(p.operation_latency(OpKey::without_bytes(Op::Close)), Seconds(5e-3));
+    assert_eq!(p.operation_latency(OpKey::without_bytes(Op::Flush)), Seconds::ZERO);
+    let share =
+        |pattern| p.operation_share(OpKey::with_bytes(Op::Write, 65_536, pattern), 65_536.0);
     assert_eq!((share(Pattern::Sequential), share(Pattern::Random)), (0.25, 1.0));
 }
 

@@ -1,7 +1,7 @@
 //! What rules say of files in place that are read from copies on a faster tier: where the copies
 //! lie, and when they are made. A rule that says nothing of it is the way past the cache.
 
-use super::{Home, Rules, choice};
+use super::{Home, Rules, parse_choice};
 use crate::site::{IN_PLACE, Site, TierId};
 use crate::toml::{Flaw, Table};
 use std::collections::BTreeSet;
@@ -32,40 +32,44 @@ pub struct Cache {
 
 impl Rules {
     /// The tiers and pools where some rule has copies.
-    pub fn caches(&self) -> BTreeSet<&TierId> {
+    pub fn cache_tiers(&self) -> BTreeSet<&TierId> {
         let caches = self.placements.iter().filter_map(|placement| placement.cache.as_ref());
         caches.map(|cache| &cache.tier).collect()
     }
 
     /// Whether some rule has copies made at that time.
-    pub fn copies(&self, ahead: Ahead) -> bool {
+    pub fn has_cache_rule(&self, ahead: Ahead) -> bool {
         let mut caches = self.placements.iter().filter_map(|placement| placement.cache.as_ref());
         caches.any(|cache| cache.ahead == ahead)
     }
 }
 
-pub(super) fn cache(table: Table<'_>, home: &Home, site: &Site) -> Result<Option<Cache>, Flaw> {
-    let ahead = choice(table, "ahead", &AHEADS)?;
+pub(super) fn parse_cache(
+    table: Table<'_>,
+    home: &Home,
+    site: &Site,
+) -> Result<Option<Cache>, Flaw> {
+    let ahead = parse_choice(table, "ahead", &AHEADS)?;
     let Some(entry) = table.get("cache") else {
         return match table.get("ahead") {
             Some(entry) => {
-                Err(entry.key_flaw("ahead says when files are copied: it needs a cache"))
+                Err(entry.key_error("ahead says when files are copied: it needs a cache"))
             }
             None => Ok(None),
         };
     };
-    let name = entry.text()?;
+    let name = entry.as_text()?;
     if name == IN_PLACE {
-        return Err(entry.flaw("a cache is on a tier; without one, files are read in place"));
+        return Err(entry.value_error("a cache is on a tier; without one, files are read in place"));
     }
     let tier = TierId(name.to_owned());
     if site.tier(&tier).is_none() {
         let known: Vec<&str> = site.tiers().map(|tier| tier.id.as_str()).collect();
-        return Err(entry.unknown("tier", name, &known));
+        return Err(entry.unknown_name_error("tier", name, &known));
     }
     if let Home::Tier(home) = home {
         let message = format!("cache is for files in place, but home is {:?}", home.as_str());
-        return Err(entry.key_flaw(message));
+        return Err(entry.key_error(message));
     }
     Ok(Some(Cache { tier, ahead }))
 }

@@ -1,7 +1,7 @@
 //! When files on a tier go where they are to be in the end: when the run ends, or as soon as nobody
 //! uses them any more.
 
-use super::{After, Placement, Rules, choice};
+use super::{After, Placement, Rules, parse_choice};
 use crate::toml::{Flaw, Table};
 
 pub(super) const DRAINS: [(&str, Drain); 2] = [("at-end", Drain::End), ("on-close", Drain::Closed)];
@@ -18,28 +18,28 @@ pub enum Drain {
 
 impl Rules {
     /// Whether some rule has files with a name in place come home while the run goes on.
-    pub fn drains(&self) -> bool {
-        self.drain_of(|placement| !placement.layout.is_packed())
+    pub fn writes_back_during_run(&self) -> bool {
+        self.any_written_back_on_close(|placement| !placement.layout.is_packed())
     }
 
     /// Whether some rule has packed files come home while the run goes on.
-    pub fn drains_packed(&self) -> bool {
-        self.drain_of(|placement| placement.layout.is_packed())
+    pub fn writes_back_packed_eagerly(&self) -> bool {
+        self.any_written_back_on_close(|placement| placement.layout.is_packed())
     }
 
-    fn drain_of(&self, which: impl Fn(&Placement) -> bool) -> bool {
+    fn any_written_back_on_close(&self, which: impl Fn(&Placement) -> bool) -> bool {
         self.placements.iter().any(|one| one.drain == Drain::Closed && which(one))
     }
 }
 
-pub(super) fn drain(table: Table<'_>, after: After) -> Result<Drain, Flaw> {
-    let drain = choice(table, "write_back", &DRAINS)?;
+pub(super) fn parse_write_back(table: Table<'_>, after: After) -> Result<Drain, Flaw> {
+    let drain = parse_choice(table, "write_back", &DRAINS)?;
     match table.get("write_back").filter(|_| drain == Drain::Closed && after != After::Restore) {
         None => Ok(drain),
         Some(entry) => {
             let message = "write_back = \"on-close\" makes plain files in place, and after says \
                            that there are to be none";
-            Err(entry.key_flaw(message))
+            Err(entry.key_error(message))
         }
     }
 }

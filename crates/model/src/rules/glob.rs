@@ -4,20 +4,22 @@ use crate::toml::{Entry, Flaw};
 use globset::{Glob, GlobBuilder};
 
 /// The globs under `match`: one text, or a list of them.
-pub(super) fn all(entry: Entry<'_>) -> Result<Vec<Glob>, Flaw> {
-    match entry.items() {
+pub(super) fn parse_globs(entry: Entry<'_>) -> Result<Vec<Glob>, Flaw> {
+    match entry.as_list() {
         Some(items) if items.is_empty() => {
-            Err(entry.flaw("this list is empty, so the rule matches nothing"))
+            Err(entry.value_error("this list is empty, so the rule matches nothing"))
         }
-        Some(items) => items.into_iter().map(one).collect(),
-        None => Ok(vec![one(entry)?]),
+        Some(items) => items.into_iter().map(parse_glob).collect(),
+        None => Ok(vec![parse_glob(entry)?]),
     }
 }
 
-fn one(entry: Entry<'_>) -> Result<Glob, Flaw> {
-    let glob = entry.text().map_err(|_| entry.not("a glob in quotes, or a list of globs"))?;
+fn parse_glob(entry: Entry<'_>) -> Result<Glob, Flaw> {
+    let glob = entry
+        .as_text()
+        .map_err(|_| entry.wrong_type_error("a glob in quotes, or a list of globs"))?;
     if let Some(complaint) = never_matches(glob) {
-        return Err(entry.flaw(complaint));
+        return Err(entry.value_error(complaint));
     }
     // As in .gitignore, a name without a directory is meant wherever it is.
     let anywhere = !glob.contains('/') && glob != "**";
@@ -28,7 +30,7 @@ fn one(entry: Entry<'_>) -> Result<Glob, Flaw> {
         // `*.bam{,.bai}` is an alignment and its index, as in a shell.
         .empty_alternates(true)
         .build()
-        .map_err(|error| entry.flaw(format!("{glob:?} is no glob: {}", error.kind())))
+        .map_err(|error| entry.value_error(format!("{glob:?} is no glob: {}", error.kind())))
 }
 
 /// Paths are relative, and have no empty, `.` or `..` parts: a glob with these is a mistake.

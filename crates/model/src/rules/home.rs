@@ -5,8 +5,8 @@ use crate::site::{IN_PLACE, Site, TierId};
 use crate::toml::{Entry, Flaw};
 
 /// A tier or pool of the site, or in place.
-pub(super) fn home(entry: Entry<'_>, site: &Site) -> Result<Home, Flaw> {
-    let name = entry.text()?;
+pub(super) fn parse_home(entry: Entry<'_>, site: &Site) -> Result<Home, Flaw> {
+    let name = entry.as_text()?;
     let id = TierId(name.to_owned());
     if name == IN_PLACE {
         Ok(Home::Here)
@@ -15,6 +15,6 @@ pub(super) fn home(entry: Entry<'_>, site: &Site) -> Result<Home, Flaw> {
     } else {
         let known: Vec<&str> =
             site.tiers().map(|tier| tier.id.as_str()).chain([IN_PLACE]).collect();
-        Err(entry.unknown("tier", name, &known))
+        Err(entry.unknown_name_error("tier", name, &known))
     }
 }

@@ -1,7 +1,7 @@
 //! What rules say of the files of a volume that a bucket keeps: how their bytes lie there, and what
 //! their fsync waits for. All of them live in the volume itself.
 
-use super::{KEYS, choice, glob, old_names};
+use super::{KEYS, glob, old_names, parse_choice};
 use crate::site::IN_PLACE;
 use crate::toml::{Document, Entry, Flaw, Table};
 use globset::{Candidate, GlobSet};
@@ -45,12 +45,12 @@ impl Kept {
     pub fn parse(text: &str, source: &str) -> Result<Self, Flaw> {
         let document = Document { source, text };
         let mut entries = document.parse()?;
-        let old_names = old_names::rename_old(&mut entries, document)?;
-        let root = document.root(&entries);
-        root.is_none_of("tier", "site file: --site takes it, --rules a file of rules")?;
-        root.only(&["rule", "metadata_cache"])?;
+        let old_names = old_names::rename_old_names(&mut entries, document)?;
+        let root = document.root_table(&entries);
+        root.refuse_file_with_key("tier", "site file: --site takes it, --rules a file of rules")?;
+        root.refuse_unknown_keys(&["rule", "metadata_cache"])?;
         if let Some(trust) = root.get("metadata_cache") {
-            return Err(trust.key_flaw(
+            return Err(trust.key_error(
                 "metadata_cache is for directories on network storage: names of a volume that a \
                  bucket keeps are asked of the local disk",
             ));
@@ -58,15 +58,16 @@ impl Kept {
         let Some(rules) = root.get("rule") else {
             return Ok(Self { old_names, ..Self::none() });
         };
-        let items = rules.items().ok_or_else(|| rules.not("a list of tables, [[rule]]"))?;
+        let items =
+            rules.as_list().ok_or_else(|| rules.wrong_type_error("a list of tables, [[rule]]"))?;
         let (mut globs, mut says) = (Vec::new(), Vec::new());
         for item in items {
-            let table = item.table()?;
-            table.only(&KEYS)?;
-            globs.extend(glob::all(table.need("match")?)?);
-            says.resize(globs.len(), said(table)?);
+            let table = item.as_table()?;
+            table.refuse_unknown_keys(&KEYS)?;
+            globs.extend(glob::parse_globs(table.get_required("match")?)?);
+            says.resize(globs.len(), parse_rule(table)?);
         }
-        let globs = GlobSet::new(globs).map_err(|error| root.flaw(error.to_string()))?;
+        let globs = GlobSet::new(globs).map_err(|error| root.table_error(error.to_string()))?;
         Ok(Self { globs, says, old_names })
     }
 
@@ -82,17 +83,17 @@ impl Kept {
 
     /// Whether the file of this path is an object of its own, however small it is; else large ones
     /// are.
-    pub fn is_plain(&self, path: &[u8]) -> bool {
-        self.says_of(path).is_some_and(|said| said.is_plain)
+    pub fn has_own_object(&self, path: &[u8]) -> bool {
+        self.rule_for_path(path).is_some_and(|said| said.is_plain)
     }
 
     /// What an fsync of the file of this path waits for; `None`: what was said of all.
-    pub fn sync_to(&self, path: &[u8]) -> Option<SyncTo> {
-        self.says_of(path)?.fsync
+    pub fn fsync_target(&self, path: &[u8]) -> Option<SyncTo> {
+        self.rule_for_path(path)?.fsync
     }
 
     /// The first rule that matches.
-    fn says_of(&self, path: &[u8]) -> Option<&Said> {
+    fn rule_for_path(&self, path: &[u8]) -> Option<&Said> {
         // The numbers of the globs come in ascending order.
         let first =
             self.globs.matches_candidate(&Candidate::from_bytes(path)).into_iter().next()?;
@@ -100,7 +101,7 @@ impl Kept {
     }
 }
 
-fn said(table: Table<'_>) -> Result<Said, Flaw> {
+fn parse_rule(table: Table<'_>) -> Result<Said, Flaw> {
     let other = |entry: &Entry<'_>| !OWN.contains(&entry.key);
     if let Some(entry) = table.entries().into_iter().find(other) {
         let message = format!(
@@ -108,23 +109,23 @@ fn said(table: Table<'_>) -> Result<Said, Flaw> {
              and fsync",
             entry.key
         );
-        return Err(entry.key_flaw(message));
+        return Err(entry.key_error(message));
     }
-    let home = table.need("home")?;
-    if home.text()? != IN_PLACE {
+    let home = table.get_required("home")?;
+    if home.as_text()? != IN_PLACE {
         let message = "files of a volume that a bucket keeps live in it: write home = \"in-place\", \
                        or send them elsewhere by rules of a `forebay run` in it";
-        return Err(home.flaw(message));
+        return Err(home.value_error(message));
     }
-    let is_plain = choice(table, "layout", &LAYOUTS)?;
-    Ok(Said { is_plain, fsync: choice(table, "fsync", &FSYNCS)? })
+    let is_plain = parse_choice(table, "layout", &LAYOUTS)?;
+    Ok(Said { is_plain, fsync: parse_choice(table, "fsync", &FSYNCS)? })
 }
 
 /// Refuses what is said of a volume that is a directory, and is for one that a bucket keeps.
-pub(super) fn is_for_directories(table: Table<'_>) -> Result<(), Flaw> {
+pub(super) fn refuse_bucket_fsync(table: Table<'_>) -> Result<(), Flaw> {
     let Some(entry) = table.get("fsync") else { return Ok(()) };
-    match entry.text()? {
-        word if FSYNCS.iter().any(|(known, _)| *known == word) => Err(entry.flaw(format!(
+    match entry.as_text()? {
+        word if FSYNCS.iter().any(|(known, _)| *known == word) => Err(entry.value_error(format!(
             "fsync = {word:?} is for a volume that a bucket keeps (forebay mount s3://...)"
         ))),
         _ => Ok(()),
@@ -148,11 +149,11 @@ mod tests {
             ("work/1f/a.bam.bai", true, None),
             ("work/1f/.command.log", false, None),
         ] {
-            assert_eq!(rules.is_plain(path.as_bytes()), is_plain, "{path}");
-            assert_eq!(rules.sync_to(path.as_bytes()), fsync, "{path}");
+            assert_eq!(rules.has_own_object(path.as_bytes()), is_plain, "{path}");
+            assert_eq!(rules.fsync_target(path.as_bytes()), fsync, "{path}");
         }
         assert!(!rules.is_empty() && Kept::none().is_empty());
-        assert!(!Kept::none().is_plain(b"results/x"));
+        assert!(!Kept::none().has_own_object(b"results/x"));
         assert!(Kept::parse("", "empty.toml").expect("no rules").is_empty());
     }
 

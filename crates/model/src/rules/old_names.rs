@@ -22,7 +22,7 @@ const WORDS: [(&str, &str, &str); 3] = [
 
 /// Gives all that has an old name its new one; what was renamed, with its place, in the order of
 /// the file. A table with both names of a key is refused.
-pub(super) fn rename_old(
+pub(super) fn rename_old_names(
     entries: &mut DeTable<'_>,
     document: Document<'_>,
 ) -> Result<Vec<Flaw>, Flaw> {
@@ -54,9 +54,9 @@ fn rename_keys(
         if table.contains_key(*new) {
             let message =
                 format!("{old} is the old name of {new}, which is here too: leave it out");
-            return Err(document.flaw(place.start, message));
+            return Err(document.error_at(place.start, message));
         }
-        notes.push(document.flaw(place.start, format!("{old} is called {new} now")));
+        notes.push(document.error_at(place.start, format!("{old} is called {new} now")));
         table.insert(Spanned::new(place, Cow::Borrowed(*new)), value);
     }
     Ok(())
@@ -70,7 +70,7 @@ fn rename_values(table: &mut DeTable<'_>, document: Document<'_>, notes: &mut Ve
             && word == old
         {
             *word = Cow::Borrowed(new);
-            notes.push(document.flaw(place.start, format!("{key} = {old:?} is {new:?} now")));
+            notes.push(document.error_at(place.start, format!("{key} = {old:?} is {new:?} now")));
         }
     }
 }
@@ -101,8 +101,8 @@ mod tests {
         let (was, is) = (parse(old).expect("accepted"), parse(new).expect("right"));
         for path in ["a.sam", "a.bam", "x/y", "z"] {
             let path = path.as_bytes();
-            assert_eq!(was.place(path, None), is.place(path, None));
-            assert_eq!(was.trust(path), is.trust(path));
+            assert_eq!(was.placement_for_path(path, None), is.placement_for_path(path, None));
+            assert_eq!(was.metadata_cache_timeout(path), is.metadata_cache_timeout(path));
         }
         let notes: Vec<String> = was.old_names().iter().map(ToString::to_string).collect();
         assert_eq!(

@@ -5,7 +5,7 @@ use crate::site::TierId;
 use crate::toml::{Flaw, Table};
 
 /// The tier of packed files, if any rule packs.
-pub(super) fn of(placements: &[Placement]) -> Option<&TierId> {
+pub(super) fn packed_tier(placements: &[Placement]) -> Option<&TierId> {
     placements.iter().filter(|one| one.layout.is_packed()).find_map(|one| match &one.home {
         Home::Tier(tier) => Some(tier),
         Home::Here => None,
@@ -14,7 +14,7 @@ pub(super) fn of(placements: &[Placement]) -> Option<&TierId> {
 
 impl Rules {
     /// The same with all files as files of their own: names in a log are seen on this machine alone.
-    pub fn unpacked(mut self) -> Self {
+    pub fn without_packing(mut self) -> Self {
         for placement in self.placements.iter_mut().filter(|one| one.layout.is_packed()) {
             placement.layout = Layout::Plain;
         }
@@ -23,15 +23,15 @@ impl Rules {
 }
 
 /// Packed files share one log, which says in which order things happened to all of them.
-pub(super) fn in_one_place(
+pub(super) fn check_one_packed_tier(
     earlier: &[Placement],
     placement: &Placement,
     table: Table<'_>,
 ) -> Result<(), Flaw> {
-    match (of(earlier), of(std::slice::from_ref(placement))) {
+    match (packed_tier(earlier), packed_tier(std::slice::from_ref(placement))) {
         (Some(first), Some(second)) if first != second => {
             let message = format!("packed files share one tier, and an earlier rule says {first}");
-            Err(table.need("home")?.flaw(message))
+            Err(table.get_required("home")?.value_error(message))
         }
         _ => Ok(()),
     }

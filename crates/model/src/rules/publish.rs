@@ -8,37 +8,41 @@ use std::collections::BTreeSet;
 
 impl Rules {
     /// The tiers to which some rule publishes.
-    pub fn publishes(&self) -> BTreeSet<&TierId> {
+    pub fn publish_tiers(&self) -> BTreeSet<&TierId> {
         self.placements.iter().filter_map(|placement| placement.publish.as_ref()).collect()
     }
 }
 
-pub(super) fn publish(table: Table<'_>, home: &Home, site: &Site) -> Result<Option<TierId>, Flaw> {
+pub(super) fn parse_publish(
+    table: Table<'_>,
+    home: &Home,
+    site: &Site,
+) -> Result<Option<TierId>, Flaw> {
     let Some(entry) = table.get("publish") else { return Ok(None) };
-    let name = entry.text()?;
+    let name = entry.as_text()?;
     if name == IN_PLACE {
-        return Err(entry.flaw("files are published to a tier; without the key, to none"));
+        return Err(entry.value_error("files are published to a tier; without the key, to none"));
     }
     let whole = |tier: &&Tier| tier.pool_of.is_none();
     let Some(tier) = site.tier(&TierId(name.to_owned())) else {
         let known: Vec<&str> = site.tiers().filter(whole).map(|tier| tier.id.as_str()).collect();
-        return Err(entry.unknown("tier", name, &known));
+        return Err(entry.unknown_name_error("tier", name, &known));
     };
     if let Some(whole) = &tier.pool_of {
         let message =
             format!("{name} is a pool, and published files count in none: write {:?}", whole.0);
-        return Err(entry.flaw(message));
+        return Err(entry.value_error(message));
     }
     // Pools of a tier have its directory, and two tiers may have one.
     if let Home::Tier(id) = home
         && site.tier(id).is_some_and(|home| {
-            home.whole() == &tier.id
+            home.whole_tier() == &tier.id
                 || home.path.is_some() && home.path == tier.path
                 || home.bucket.is_some() && home.bucket == tier.bucket
         })
     {
         let message = format!("publish is for another tier: the files live on {name} already");
-        return Err(entry.flaw(message));
+        return Err(entry.value_error(message));
     }
     Ok(Some(tier.id.clone()))
 }

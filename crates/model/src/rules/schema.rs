@@ -6,49 +6,70 @@ use super::cache::AHEADS;
 use super::drain::DRAINS;
 use super::kept;
 use super::words::{AFTERS, FSYNCS, FULLS, LAYOUTS};
-use crate::toml::schema::{about, either, file, list, table, text, time, words};
+use crate::toml::schema::{
+    any_of, enum_schema, list_schema, table_schema, text_schema, time_schema, to_schema_file,
+    with_description,
+};
 
 /// The JSON Schema of a rules file. It knows no site: which tiers there are, the reader says.
-pub fn schema() -> String {
-    let root = [("rule", list(rule())), ("metadata_cache", list(metadata_cache()))];
-    file("Forebay: rules", table(root, &[]))
+pub fn json_schema() -> String {
+    let root = [
+        ("rule", list_schema(rule_schema())),
+        ("metadata_cache", list_schema(metadata_cache_schema())),
+    ];
+    to_schema_file("Forebay: rules", table_schema(root, &[]))
 }
 
-fn globs() -> Value {
-    either([text(), json!({ "type": "array", "items": text(), "minItems": 1 })])
+fn globs_schema() -> Value {
+    any_of([text_schema(), json!({ "type": "array", "items": text_schema(), "minItems": 1 })])
 }
 
-fn rule() -> Value {
+fn rule_schema() -> Value {
     let keys = [
-        ("match", about("the paths, relative to the managed directory", globs())),
-        ("task", about("only files that a task of such a name makes", globs())),
-        ("home", about("a tier or pool of the site, or \"in-place\"", text())),
-        ("layout", about("a file of its own, or together with others in a log", words(&LAYOUTS))),
-        ("full", about("when the tier is full: stay in place, or fail", words(&FULLS))),
+        ("match", with_description("the paths, relative to the managed directory", globs_schema())),
+        ("task", with_description("only files that a task of such a name makes", globs_schema())),
+        ("home", with_description("a tier or pool of the site, or \"in-place\"", text_schema())),
         (
-            "fsync",
-            about(
-                "what fsync waits for; \"local\" and \"bucket\" are for volumes in buckets",
-                either([words(&FSYNCS), words(&kept::FSYNCS)]),
+            "layout",
+            with_description(
+                "a file of its own, or together with others in a log",
+                enum_schema(&LAYOUTS),
             ),
         ),
-        ("after", about("what becomes of the file when the run ends", words(&AFTERS))),
-        ("write_back", about("when the file is written back", words(&DRAINS))),
-        ("publish", about("a tier to which the file is copied after a success", text())),
-        ("cache", about("a tier from whose copies the file is read", text())),
-        ("ahead", about("with cache: when the file is copied", words(&AHEADS))),
+        (
+            "full",
+            with_description("when the tier is full: stay in place, or fail", enum_schema(&FULLS)),
+        ),
+        (
+            "fsync",
+            with_description(
+                "what fsync waits for; \"local\" and \"bucket\" are for volumes in buckets",
+                any_of([enum_schema(&FSYNCS), enum_schema(&kept::FSYNCS)]),
+            ),
+        ),
+        (
+            "after",
+            with_description("what becomes of the file when the run ends", enum_schema(&AFTERS)),
+        ),
+        ("write_back", with_description("when the file is written back", enum_schema(&DRAINS))),
+        (
+            "publish",
+            with_description("a tier to which the file is copied after a success", text_schema()),
+        ),
+        ("cache", with_description("a tier from whose copies the file is read", text_schema())),
+        ("ahead", with_description("with cache: when the file is copied", enum_schema(&AHEADS))),
     ];
-    let mut rule = table(keys, &["match", "home"]);
+    let mut rule = table_schema(keys, &["match", "home"]);
     rule["dependencies"] = json!({ "ahead": ["cache"] });
     rule
 }
 
-fn metadata_cache() -> Value {
+fn metadata_cache_schema() -> Value {
     let keys = [
-        ("match", about("the paths, directories as well as files", globs())),
-        ("timeout", about("1 s to 366 days", time())),
+        ("match", with_description("the paths, directories as well as files", globs_schema())),
+        ("timeout", with_description("1 s to 366 days", time_schema())),
     ];
-    table(keys, &["match", "timeout"])
+    table_schema(keys, &["match", "timeout"])
 }
 
 #[cfg(test)]
@@ -61,7 +82,7 @@ mod tests {
 
     #[test]
     fn an_editor_knows_the_keys_that_the_reader_knows() {
-        let rule = rule();
+        let rule = rule_schema();
         let told: BTreeSet<_> = keys_of(&rule).into_iter().collect();
         assert_eq!(told, BTreeSet::from(KEYS));
     }

@@ -59,9 +59,9 @@ fn the_example_says_what_its_comments_say() {
         ("work/1f/a.bam.bai", bam()),
         ("work/1f/a.vcf", here(None)),
     ] {
-        assert_eq!(*rules.place(path.as_bytes(), None), expected, "{path}");
+        assert_eq!(*rules.placement_for_path(path.as_bytes(), None), expected, "{path}");
     }
-    let tiers: Vec<&str> = rules.tiers().into_iter().map(TierId::as_str).collect();
+    let tiers: Vec<&str> = rules.home_tiers().into_iter().map(TierId::as_str).collect();
     assert_eq!(tiers, ["scratch", "scratch.cache", "scratch.temp"]);
 }
 
@@ -79,7 +79,7 @@ fn the_five_devices_are_five_rules() {
         ("input/a.fastq.gz", Home::Here, cached(Ahead::OnOpen)),
         ("results/a.vcf", Home::Here, None),
     ] {
-        let placement = rules.place(path.as_bytes(), None);
+        let placement = rules.placement_for_path(path.as_bytes(), None);
         assert_eq!((&placement.home, &placement.cache), (&home, &cache), "{path}");
         assert!(placement.rule.is_some());
     }
@@ -97,7 +97,7 @@ fn the_example_of_results_says_what_its_comments_say() {
         ("results/a.vcf", Home::Here, Fsync::Durable, After::Restore, true),
         ("work/a.bam", Home::Here, Fsync::Durable, After::Restore, false),
     ] {
-        let placement = rules.place(path.as_bytes(), None);
+        let placement = rules.placement_for_path(path.as_bytes(), None);
         assert_eq!((&placement.home, placement.fsync), (&home, fsync), "{path}");
         assert_eq!((placement.after, placement.publish.is_some()), (after, published), "{path}");
     }
@@ -114,7 +114,7 @@ fn the_example_for_small_files_packs_them() {
         (".snakemake/conda/x", None),
         ("out/read_partitions/Fb_0/CBin_1/c1.reads.fa", Some(3)),
     ] {
-        let placement = rules.place(path.as_bytes(), None);
+        let placement = rules.placement_for_path(path.as_bytes(), None);
         assert_eq!(placement.rule, rule, "{path}");
         assert_eq!(placement.layout == Layout::Packed, rule.is_some(), "{path}");
     }
@@ -126,9 +126,13 @@ fn files_that_come_home_may_do_so_when_they_are_closed() {
     for (layout, packed) in [("plain", false), ("packed", true), ("apart", true)] {
         let rules =
             rule(&format!("layout = '{layout}'\nwrite_back = 'on-close'\n")).expect("right");
-        assert_eq!(rules.place(b"a", None).drain, Drain::Closed);
-        assert_eq!(rules.place(b"b", None).drain, Drain::End);
-        assert_eq!((rules.drains(), rules.drains_packed()), (!packed, packed), "{layout}");
+        assert_eq!(rules.placement_for_path(b"a", None).drain, Drain::Closed);
+        assert_eq!(rules.placement_for_path(b"b", None).drain, Drain::End);
+        assert_eq!(
+            (rules.writes_back_during_run(), rules.writes_back_packed_eagerly()),
+            (!packed, packed),
+            "{layout}"
+        );
     }
 }
 
@@ -136,10 +140,10 @@ fn files_that_come_home_may_do_so_when_they_are_closed() {
 fn packed_files_have_one_tier() {
     let text = "[[rule]]\nmatch = '.command.*'\nhome = 'scratch.temp'\nlayout = 'packed'\n";
     let rules = parse(text).expect("right");
-    assert_eq!(rules.place(b"work/1f/.command.sh", None).layout, Layout::Packed);
-    assert_eq!(rules.place(b"work/1f/a", None).layout, Layout::Plain);
-    assert_eq!(rules.pack().map(TierId::as_str), Some("scratch.temp"));
-    assert_eq!(parse("").expect("none").pack(), None);
+    assert_eq!(rules.placement_for_path(b"work/1f/.command.sh", None).layout, Layout::Packed);
+    assert_eq!(rules.placement_for_path(b"work/1f/a", None).layout, Layout::Plain);
+    assert_eq!(rules.packed_tier().map(TierId::as_str), Some("scratch.temp"));
+    assert_eq!(parse("").expect("none").packed_tier(), None);
 }
 
 #[test]
@@ -152,15 +156,15 @@ fn the_examples_of_caches_say_what_their_comments_say() {
         ("reference/vep/homo_sapiens/1.gz", 2, cached(Ahead::OnOpen)),
         ("panel/normals.vcf.gz", 3, cached(Ahead::Never)),
     ] {
-        let placement = rules.place(path.as_bytes(), None);
+        let placement = rules.placement_for_path(path.as_bytes(), None);
         assert_eq!((placement.rule, &placement.cache), (Some(number), &cache), "{path}");
         assert_eq!(placement.home, Home::Here);
     }
-    assert_eq!(rules.place(b"work/a.bam", None).rule, None);
-    assert!(rules.tiers().is_empty(), "no file has its home there");
-    let caches: Vec<&str> = rules.caches().into_iter().map(TierId::as_str).collect();
+    assert_eq!(rules.placement_for_path(b"work/a.bam", None).rule, None);
+    assert!(rules.home_tiers().is_empty(), "no file has its home there");
+    let caches: Vec<&str> = rules.cache_tiers().into_iter().map(TierId::as_str).collect();
     assert_eq!(caches, ["scratch.cache"]);
-    assert!(rules.copies(Ahead::Never) && !rules.copies(Ahead::AtStart));
+    assert!(rules.has_cache_rule(Ahead::Never) && !rules.has_cache_rule(Ahead::AtStart));
     let rules = parse(BROADCAST).expect("the example is right");
     for (path, cache) in [
         ("reference/hg38.fa", cached(Ahead::AtStart)),
@@ -168,9 +172,9 @@ fn the_examples_of_caches_say_what_their_comments_say() {
         ("reference/old/hg19.fa", None),
         ("work/a.bam", None),
     ] {
-        assert_eq!(rules.place(path.as_bytes(), None).cache, cache, "{path}");
+        assert_eq!(rules.placement_for_path(path.as_bytes(), None).cache, cache, "{path}");
     }
-    assert!(rules.copies(Ahead::AtStart) && !rules.copies(Ahead::OnOpen));
+    assert!(rules.has_cache_rule(Ahead::AtStart) && !rules.has_cache_rule(Ahead::OnOpen));
 }
 
 #[test]
@@ -178,11 +182,11 @@ fn results_are_published_to_the_tier_that_their_rule_names() {
     let rules = parse("[[rule]]\nmatch = 'results/**'\nhome = 'in-place'\npublish = 'scratch'\n");
     let rules = rules.expect("right");
     let published = TierId("scratch".to_owned());
-    assert_eq!(rules.place(b"results/a.vcf", None).publish.as_ref(), Some(&published));
-    assert_eq!(rules.place(b"work/a.vcf", None).publish, None);
-    assert_eq!(rules.publishes().into_iter().collect::<Vec<_>>(), [&published]);
-    assert!(rules.tiers().is_empty(), "nothing lives there");
-    assert!(Rules::none().publishes().is_empty());
+    assert_eq!(rules.placement_for_path(b"results/a.vcf", None).publish.as_ref(), Some(&published));
+    assert_eq!(rules.placement_for_path(b"work/a.vcf", None).publish, None);
+    assert_eq!(rules.publish_tiers().into_iter().collect::<Vec<_>>(), [&published]);
+    assert!(rules.home_tiers().is_empty(), "nothing lives there");
+    assert!(Rules::none().publish_tiers().is_empty());
 }
 
 #[test]
@@ -202,11 +206,11 @@ fn a_rule_with_a_task_is_for_files_of_that_task() {
         ("a.log", Some("samtools sort"), Some(3)),
         ("a.vcf", Some("samtools sort"), None),
     ] {
-        assert_eq!(rules.place(path.as_bytes(), task).rule, rule, "{path} {task:?}");
+        assert_eq!(rules.placement_for_path(path.as_bytes(), task).rule, rule, "{path} {task:?}");
     }
-    assert!(rules.ask_for_tasks() && rules.asks_for_task(b"d/a.bam"));
-    assert!(!rules.asks_for_task(b"a.vcf"), "nobody is looked up for it");
-    assert!(!parse(INTERMEDIATES).expect("right").ask_for_tasks());
+    assert!(rules.has_task_rules() && rules.depends_on_task(b"d/a.bam"));
+    assert!(!rules.depends_on_task(b"a.vcf"), "nobody is looked up for it");
+    assert!(!parse(INTERMEDIATES).expect("right").has_task_rules());
 }
 
 #[test]
@@ -217,7 +221,7 @@ fn the_example_of_a_write_back_says_what_its_comments_say() {
         ("work/a.bam.tmp", tier("scratch.temp"), Drain::End),
         ("work/a.bam", tier("scratch"), Drain::Closed),
     ] {
-        let placement = rules.place(path.as_bytes(), None);
+        let placement = rules.placement_for_path(path.as_bytes(), None);
         assert_eq!((&placement.home, placement.drain), (&home, drain), "{path}");
     }
 }
@@ -227,9 +231,9 @@ fn files_come_home_when_their_rule_says() {
     let text = "[[rule]]\nmatch = '*.bam'\nhome = 'scratch'\nwrite_back = 'on-close'\n\
                 [[rule]]\nmatch = '*.sam'\nhome = 'scratch'\n";
     let rules = parse(text).expect("right");
-    assert_eq!(rules.place(b"a.bam", None).drain, Drain::Closed);
-    assert_eq!(rules.place(b"a.sam", None).drain, Drain::End);
-    assert!(rules.drains() && !Rules::none().drains());
+    assert_eq!(rules.placement_for_path(b"a.bam", None).drain, Drain::Closed);
+    assert_eq!(rules.placement_for_path(b"a.sam", None).drain, Drain::End);
+    assert!(rules.writes_back_during_run() && !Rules::none().writes_back_during_run());
     for rest in ["after = 'keep'", "after = 'discard'"] {
         let text =
             format!("[[rule]]\nmatch = 'a'\nhome = 'scratch'\nwrite_back = 'on-close'\n{rest}\n");
@@ -245,10 +249,10 @@ fn files_come_home_when_their_rule_says() {
 #[test]
 fn without_rules_everything_stays_in_place() {
     for rules in [Rules::none(), parse("").expect("no rules"), parse("rule = []").expect("none")] {
-        let placement = rules.place(b"work/a.sam", None);
+        let placement = rules.placement_for_path(b"work/a.sam", None);
         assert_eq!(placement.home, Home::Here);
         assert_eq!(placement.rule, None);
-        assert!(rules.tiers().is_empty());
+        assert!(rules.home_tiers().is_empty());
     }
 }
 
@@ -261,12 +265,12 @@ fn the_first_rule_that_matches_wins_whatever_its_globs_look_like() {
         let mut turned = kinds;
         turned.rotate_left(first);
         let rules = rules(&turned);
-        assert_eq!(rules.place(b"work/a.sam", None).rule, Some(1), "{turned:?}");
-        assert_eq!(rules.place(b"b", None).rule, None);
+        assert_eq!(rules.placement_for_path(b"work/a.sam", None).rule, Some(1), "{turned:?}");
+        assert_eq!(rules.placement_for_path(b"b", None).rule, None);
     }
     let rules = rules(&["['x', '*.no', 'y']", "['*.bam', '*.sam']", "'**'"]);
     for (path, rule) in [("y", 1), ("a.sam", 2), ("d/e.bam", 2), ("d/z", 3)] {
-        assert_eq!(rules.place(path.as_bytes(), None).rule, Some(rule), "{path}");
+        assert_eq!(rules.placement_for_path(path.as_bytes(), None).rule, Some(rule), "{path}");
     }
 }
 
@@ -297,7 +301,11 @@ fn globs_mean_what_the_document_says() {
         for (path, rule) in
             matching.iter().map(|path| (path, Some(1))).chain(others.iter().map(|p| (p, None)))
         {
-            assert_eq!(rules.place(path.as_bytes(), None).rule, rule, "{glob} on {path:?}");
+            assert_eq!(
+                rules.placement_for_path(path.as_bytes(), None).rule,
+                rule,
+                "{glob} on {path:?}"
+            );
         }
     }
 }
@@ -314,7 +322,7 @@ fn paths_are_bytes() {
         (b"w/\xff\xff", None),
         (b"", None),
     ] {
-        assert_eq!(rules.place(path, None).rule, rule, "{path:?}");
+        assert_eq!(rules.placement_for_path(path, None).rule, rule, "{path:?}");
     }
 }
 
@@ -322,8 +330,8 @@ fn paths_are_bytes() {
 fn packed_files_become_files_of_their_own_where_others_must_see_them() {
     let text = "[[rule]]\nmatch = 'a'\nhome = 'scratch'\nlayout = 'packed'\n\
                 [[rule]]\nmatch = 'b'\nhome = 'scratch'\nlayout = 'apart'\nafter = 'keep'\n";
-    let rules = parse(text).expect("right").unpacked();
-    assert_eq!(rules.pack(), None);
-    let placed = rules.place(b"b", None);
+    let rules = parse(text).expect("right").without_packing();
+    assert_eq!(rules.packed_tier(), None);
+    let placed = rules.placement_for_path(b"b", None);
     assert_eq!((placed.layout, placed.after, placed.rule), (Layout::Plain, After::Keep, Some(2)));
 }

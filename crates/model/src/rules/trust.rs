@@ -21,24 +21,25 @@ pub(super) struct Trust {
 }
 
 impl Trust {
-    pub(super) fn read(root: Table<'_>) -> Result<Trust, Flaw> {
+    pub(super) fn from_table(root: Table<'_>) -> Result<Trust, Flaw> {
         let Some(entry) = root.get("metadata_cache") else { return Ok(Trust::default()) };
-        let items =
-            entry.items().ok_or_else(|| entry.not("a list of tables, [[metadata_cache]]"))?;
+        let items = entry
+            .as_list()
+            .ok_or_else(|| entry.wrong_type_error("a list of tables, [[metadata_cache]]"))?;
         let (mut globs, mut times) = (Vec::new(), Vec::new());
         for item in items {
-            let table = item.table()?;
-            table.only(&["match", "timeout"])?;
-            globs.extend(glob::all(table.need("match")?)?);
-            let value = table.need("timeout")?;
+            let table = item.as_table()?;
+            table.refuse_unknown_keys(&["match", "timeout"])?;
+            globs.extend(glob::parse_globs(table.get_required("match")?)?);
+            let value = table.get_required("timeout")?;
             let time: Micros =
-                value.text()?.parse().map_err(|error| value.flaw(format!("{error}")))?;
+                value.as_text()?.parse().map_err(|error| value.value_error(format!("{error}")))?;
             if !(LEAST..=MOST).contains(&time) {
-                return Err(value.flaw("a timeout is 1 s at least, and 366 days at most"));
+                return Err(value.value_error("a timeout is 1 s at least, and 366 days at most"));
             }
             times.resize(globs.len(), time);
         }
-        let globs = GlobSet::new(globs).map_err(|error| root.flaw(error.to_string()))?;
+        let globs = GlobSet::new(globs).map_err(|error| root.table_error(error.to_string()))?;
         Ok(Trust { globs, times })
     }
 }
@@ -47,13 +48,13 @@ impl Rules {
     /// How long what is known of this path in place may be believed; `None`: no longer than
     /// without rules. It counts for files and directories, for their absence, and for nothing
     /// below them.
-    pub fn trust(&self, path: &[u8]) -> Option<Micros> {
+    pub fn metadata_cache_timeout(&self, path: &[u8]) -> Option<Micros> {
         let globs = self.trust.globs.matches_candidate(&globset::Candidate::from_bytes(path));
         globs.first().map(|glob| self.trust.times[*glob])
     }
 
     /// Whether anything is believed for longer.
-    pub fn trusts(&self) -> bool {
+    pub fn has_metadata_cache(&self) -> bool {
         !self.trust.times.is_empty()
     }
 }
@@ -79,10 +80,10 @@ mod tests {
         for (path, time) in
             [("inbox/a", short), ("inbox/a.sam", short), ("inbox", long), ("a/b", long), ("", long)]
         {
-            assert_eq!(rules.trust(path.as_bytes()), time, "{path:?}");
+            assert_eq!(rules.metadata_cache_timeout(path.as_bytes()), time, "{path:?}");
         }
-        assert!(rules.trusts() && !parse("").expect("right").trusts());
-        assert_eq!(parse("").expect("right").trust(b"a"), None);
+        assert!(rules.has_metadata_cache() && !parse("").expect("right").has_metadata_cache());
+        assert_eq!(parse("").expect("right").metadata_cache_timeout(b"a"), None);
     }
 
     #[test]

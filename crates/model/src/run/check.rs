@@ -1,6 +1,6 @@
 //! Is this file a run, whole, and of a version that we know? For errors that say what is wrong.
 
-use super::sql::error;
+use super::sql::sqlite_error;
 use super::{APPLICATION_ID, SCHEMA_VERSION, trust};
 use crate::{Error, Kind, Result};
 use rusqlite::Connection;
@@ -9,14 +9,14 @@ use std::io::{self, Read};
 use std::path::Path;
 
 /// Looks at the file before SQLite does, for a message that says what is wrong.
-pub(super) fn file(path: &Path) -> Result<()> {
+pub(super) fn check_file_header(path: &Path) -> Result<()> {
     let shown = path.display();
     let mut file = fs::File::open(path).map_err(|e| {
         let (kind, next) = match e.kind() {
             io::ErrorKind::NotFound => (Kind::Missing, "there is no such file"),
             _ => (Kind::Io, "check that you may read it"),
         };
-        Error::new(kind, format!("cannot open run file {shown}: {next}")).because(e)
+        Error::new(kind, format!("cannot open run file {shown}: {next}")).with_source(e)
     })?;
     let not_a_run = |what: &str| {
         let next = "give the file that `forebay run -o FILE` wrote";
@@ -24,7 +24,7 @@ pub(super) fn file(path: &Path) -> Result<()> {
     };
     let mut head = [0; 100];
     let refused = |e| {
-        Error::new(Kind::Io, format!("cannot read run file {shown}: check the disk")).because(e)
+        Error::new(Kind::Io, format!("cannot read run file {shown}: check the disk")).with_source(e)
     };
     let size = file.metadata().map_err(refused)?.len();
     match file.read_exact(&mut head) {
@@ -57,7 +57,7 @@ pub(super) fn file(path: &Path) -> Result<()> {
 }
 
 /// Whether a file begins as a run does, and nobody writes it just now.
-pub(super) fn is_one(path: &Path) -> bool {
+pub(super) fn is_run_file(path: &Path) -> bool {
     let mut head = [0; 100];
     let read = fs::File::open(path).and_then(|mut file| file.read_exact(&mut head));
     // Bytes 68-71 of the SQLite header are the application's.
@@ -74,10 +74,10 @@ fn wal_exists(path: &Path) -> bool {
 }
 
 /// Is it ours, and of a version that we know? Tells the version.
-pub(super) fn schema(conn: &Connection, path: &Path) -> Result<i32> {
+pub(super) fn check_schema_version(conn: &Connection, path: &Path) -> Result<i32> {
     let pragma = |name| {
         conn.pragma_query_value(None, name, |row| row.get::<_, i32>(0))
-            .map_err(|e| error(path, "open", e))
+            .map_err(|e| sqlite_error(path, "open", e))
     };
     let shown = path.display();
     if pragma("application_id")? != APPLICATION_ID {
@@ -87,7 +87,9 @@ pub(super) fn schema(conn: &Connection, path: &Path) -> Result<i32> {
         );
         return Err(Error::new(Kind::NotARun, message));
     }
-    if let Some((name, what)) = trust::odd(conn).map_err(|e| error(path, "open", e))? {
+    if let Some((name, what)) =
+        trust::find_odd_entry(conn).map_err(|e| sqlite_error(path, "open", e))?
+    {
         let message = format!(
             "cannot open run file {shown}: `{name}` in it is a {what}, where a run has a table; give \
              the file that `forebay run -o FILE` wrote"

@@ -1,7 +1,7 @@
 //! The end of a run file: folded into tasks, copied out, or salvaged after a crash.
 
 use super::header::{self, key};
-use super::sql::error;
+use super::sql::sqlite_error;
 use super::{Run, seal, trust};
 use crate::{Error, Kind, Result, Salt};
 use rusqlite::{Connection, OpenFlags};
@@ -11,21 +11,21 @@ use std::path::{Path, PathBuf};
 
 /// Copies a run to a path, which messages show as another: complete and private before it gets its
 /// name.
-pub(super) fn copy(
+pub(super) fn copy_run(
     conn: &Connection,
     from: &Path,
     dest: (&Path, &Path),
     salt: Option<Salt>,
 ) -> Result<()> {
-    let temporary = beside(dest.0);
-    let done = copy_unnamed(conn, from, &temporary, dest, salt);
+    let temporary = temporary_path(dest.0);
+    let done = copy_to_temporary(conn, from, &temporary, dest, salt);
     if done.is_err() {
         let _ = fs::remove_file(&temporary);
     }
     done
 }
 
-fn copy_unnamed(
+fn copy_to_temporary(
     conn: &Connection,
     from: &Path,
     temporary: &Path,
@@ -40,7 +40,8 @@ fn copy_unnamed(
             _ => Kind::Io,
         };
         let next = format!("the run is still at {}; copy it elsewhere", from.display());
-        Error::new(kind, format!("cannot write run file {}: {next}", shown.display())).because(e)
+        Error::new(kind, format!("cannot write run file {}: {next}", shown.display()))
+            .with_source(e)
     };
     // The file is made here, not by SQLite, so that it is never readable by others.
     use std::os::unix::ffi::OsStrExt;
@@ -54,8 +55,8 @@ fn copy_unnamed(
         .open(temporary)
         .map_err(refused)?;
     let name = PathText(temporary.as_os_str().as_bytes());
-    conn.execute("VACUUM INTO ?1", [name]).map_err(|e| error(shown, "write", e))?;
-    seal::seal(temporary, salt).map_err(|e| error(shown, "write", e))?;
+    conn.execute("VACUUM INTO ?1", [name]).map_err(|e| sqlite_error(shown, "write", e))?;
+    seal::seal_copy(temporary, salt).map_err(|e| sqlite_error(shown, "write", e))?;
     file.sync_all().map_err(refused)?;
     fs::rename(temporary, dest).map_err(refused)?;
     let parent = dest.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -72,7 +73,7 @@ impl rusqlite::ToSql for PathText<'_> {
 }
 
 /// The unfinished copy's name: hidden, in the same directory, told from others by the process.
-fn beside(dest: &Path) -> PathBuf {
+fn temporary_path(dest: &Path) -> PathBuf {
     let mut name = std::ffi::OsString::from(".");
     name.push(dest.file_name().unwrap_or_default());
     name.push(format!(".{}.unfinished", std::process::id()));
@@ -86,33 +87,34 @@ impl Run {
     ///
     /// # Errors
     /// As [`open`](Run::open), and [`Kind::Full`]; [`Kind::Busy`] while the writer lives.
-    pub fn salvage(state: &Path, dest: &Path, salt: Salt) -> Result<()> {
-        super::check::file(state)?;
-        let mut conn = trust::open(state, OpenFlags::SQLITE_OPEN_READ_WRITE)
-            .map_err(|e| error(state, "salvage", e))?;
+    pub fn salvage_run(state: &Path, dest: &Path, salt: Salt) -> Result<()> {
+        super::check::check_file_header(state)?;
+        let mut conn = trust::open_untrusted(state, OpenFlags::SQLITE_OPEN_READ_WRITE)
+            .map_err(|e| sqlite_error(state, "salvage", e))?;
         conn.busy_timeout(std::time::Duration::from_millis(100))
-            .map_err(|e| error(state, "salvage", e))?;
+            .map_err(|e| sqlite_error(state, "salvage", e))?;
         // Alone or not at all: folding under a living writer would undo what it still adds.
         conn.pragma_update(None, "locking_mode", "EXCLUSIVE")
-            .map_err(|e| error(state, "salvage", e))?;
-        super::check::schema(&conn, state)?;
-        let folded = header::get_int(&conn, key::FOLDED).map_err(|e| error(state, "salvage", e))?;
+            .map_err(|e| sqlite_error(state, "salvage", e))?;
+        super::check::check_schema_version(&conn, state)?;
+        let folded =
+            header::get_int(&conn, key::FOLDED).map_err(|e| sqlite_error(state, "salvage", e))?;
         if folded != Some(1) {
-            super::fold::fold(&mut conn).map_err(|e| error(state, "salvage", e))?;
+            super::fold::fold_run(&mut conn).map_err(|e| sqlite_error(state, "salvage", e))?;
         }
-        copy(&conn, state, (dest, dest), Some(salt))
+        copy_run(&conn, state, (dest, dest), Some(salt))
     }
 }
 
 /// Removes a run file with its write-ahead log.
-pub(super) fn remove(path: &Path) -> Result<()> {
+pub(super) fn remove_run_file(path: &Path) -> Result<()> {
     for suffix in ["", "-wal", "-shm"] {
         let mut name = path.as_os_str().to_owned();
         name.push(suffix);
         match fs::remove_file(&name) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => {
                 let message = format!("cannot remove run file {}", path.display());
-                return Err(Error::new(Kind::Io, message).because(e));
+                return Err(Error::new(Kind::Io, message).with_source(e));
             }
             _ => {}
         }

@@ -1,19 +1,19 @@
 //! Tasks that are told, not recognised: of a simulated run, or by another tool's records.
 
 use super::header;
-use super::sql::{execute, int};
+use super::sql::{execute, to_sql_int};
 use crate::event::GivenTask;
 use crate::{Micros, Origin};
 use rusqlite::{Connection, params};
 
 /// Are the tasks of this run told? Then there is nothing to recognise, and what was told stays.
-pub(super) fn has_tasks(c: &Connection) -> rusqlite::Result<bool> {
+pub(super) fn has_given_tasks(c: &Connection) -> rusqlite::Result<bool> {
     Ok(header::Header::load(c)?.origin != Origin::Measured)
 }
 
 /// Writes a task, and the process that stands for it. Told again, the latest wins.
 pub(super) fn write_task(c: &Connection, task: &GivenTask) -> rusqlite::Result<()> {
-    let (id, time) = (task.process.0, |at: Option<Micros>| at.map(|at| int(at.0)));
+    let (id, time) = (task.process.0, |at: Option<Micros>| at.map(|at| to_sql_int(at.0)));
     execute(
         c,
         "INSERT INTO processes (process, task, started_us, ended_us) VALUES (?1, ?1, ?2, ?3)
@@ -36,11 +36,11 @@ pub(super) fn write_task(c: &Connection, task: &GivenTask) -> rusqlite::Result<(
             task.exit_status,
             time(task.cpu_user),
             time(task.cpu_system),
-            task.rchar.map(|bytes| int(bytes.0)),
-            task.wchar.map(|bytes| int(bytes.0)),
+            task.rchar.map(|bytes| to_sql_int(bytes.0)),
+            task.wchar.map(|bytes| to_sql_int(bytes.0)),
             time(task.waited),
             task.cores,
-            task.memory.map(|bytes| int(bytes.0)),
+            task.memory.map(|bytes| to_sql_int(bytes.0)),
         ],
     )?;
     execute(c, "DELETE FROM waits WHERE task = ?1", [id])?;

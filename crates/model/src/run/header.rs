@@ -1,6 +1,8 @@
 //! The header of a run: what ran, where, by what.
 
-use super::sql::{Text, bytes, int, text_value, uint, words_from_json, words_to_json};
+use super::sql::{
+    Text, bytes_of_value, from_sql_int, text_value, to_sql_int, words_from_json, words_to_json,
+};
 use crate::{ByteCount, Ended, Exit, Micros, Privacy, Seconds};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -63,7 +65,7 @@ pub struct Header {
 
 impl Header {
     /// What a request took on its way to Forebay and back, beside what it did there.
-    pub fn request_way(&self) -> Option<Seconds> {
+    pub fn request_latency(&self) -> Option<Seconds> {
         let (_, nanos) = self.more.iter().find(|(key, _)| key == REQUEST_NS)?;
         Some(Seconds(nanos.parse::<u64>().ok()? as f64 / 1e9))
     }
@@ -91,7 +93,11 @@ pub(super) mod key {
 }
 
 /// Sets one key.
-pub(super) fn set(c: &Connection, key: &str, value: impl Into<Value>) -> rusqlite::Result<()> {
+pub(super) fn set_value(
+    c: &Connection,
+    key: &str,
+    value: impl Into<Value>,
+) -> rusqlite::Result<()> {
     c.prepare_cached("INSERT OR REPLACE INTO header VALUES (?1, ?2)")?
         .execute(params![key, value.into()])?;
     Ok(())
@@ -100,7 +106,7 @@ pub(super) fn set(c: &Connection, key: &str, value: impl Into<Value>) -> rusqlit
 /// Reads one key as bytes.
 pub(super) fn get_bytes(c: &Connection, key: &str) -> rusqlite::Result<Option<Vec<u8>>> {
     c.prepare_cached("SELECT value FROM header WHERE key = ?1")?
-        .query_row([key], |row| Ok(bytes(row.get_ref(0)?)))
+        .query_row([key], |row| Ok(bytes_of_value(row.get_ref(0)?)))
         .optional()
         .map(Option::flatten)
 }
@@ -120,40 +126,41 @@ fn get_string(c: &Connection, key: &str) -> rusqlite::Result<Option<String>> {
 impl Header {
     /// Writes all keys of a run that starts.
     pub(super) fn store(&self, c: &Connection) -> rusqlite::Result<()> {
-        set(c, "forebay", self.forebay.clone())?;
-        set(c, "origin", self.origin.name().to_owned())?;
-        set(c, "started_unix_us", int(self.started_unix.0))?;
+        set_value(c, "forebay", self.forebay.clone())?;
+        set_value(c, "origin", self.origin.name().to_owned())?;
+        set_value(c, "started_unix_us", to_sql_int(self.started_unix.0))?;
         let words = crate::privacy::mask_words(&self.command);
-        set(c, key::COMMAND, words_to_json(words.iter().map(|word| &**word)))?;
-        set(c, key::DIRECTORY, text_value(self.directory.clone()))?;
-        set(c, key::HOST, self.host.clone())?;
-        set(c, key::USER, self.user.clone())?;
-        set(c, "kernel", self.kernel.clone())?;
-        set(c, "cpus", self.cpus.map(i64::from))?;
-        set(c, "memory_bytes", self.memory.map(|m| int(m.0)))?;
+        set_value(c, key::COMMAND, words_to_json(words.iter().map(|word| &**word)))?;
+        set_value(c, key::DIRECTORY, text_value(self.directory.clone()))?;
+        set_value(c, key::HOST, self.host.clone())?;
+        set_value(c, key::USER, self.user.clone())?;
+        set_value(c, "kernel", self.kernel.clone())?;
+        set_value(c, "cpus", self.cpus.map(i64::from))?;
+        set_value(c, "memory_bytes", self.memory.map(|m| to_sql_int(m.0)))?;
         let commands = match self.privacy.commands {
             crate::Commands::Masked => "masked",
             crate::Commands::LeftOut => "left out",
         };
-        set(c, key::COMMANDS, commands.to_owned())?;
-        set(c, key::ANONYMISED, i64::from(self.privacy.anonymise.is_some()))?;
-        set(c, key::SEALED, 0)?;
-        set(c, key::FOLDED, 0)?;
-        set(c, key::COMPLETE, 0)?;
+        set_value(c, key::COMMANDS, commands.to_owned())?;
+        set_value(c, key::ANONYMISED, i64::from(self.privacy.anonymise.is_some()))?;
+        set_value(c, key::SEALED, 0)?;
+        set_value(c, key::FOLDED, 0)?;
+        set_value(c, key::COMPLETE, 0)?;
         store_notes(c, &self.more)
     }
 
     /// Reads them back. The salt of an anonymised run is gone for good, so `privacy` is not told.
     pub(super) fn load(c: &Connection) -> rusqlite::Result<Self> {
         let origin = get_string(c, "origin")?.unwrap_or_default();
-        let number = |key| -> rusqlite::Result<Option<u64>> { Ok(get_int(c, key)?.map(uint)) };
+        let number =
+            |key| -> rusqlite::Result<Option<u64>> { Ok(get_int(c, key)?.map(from_sql_int)) };
         let command = get_string(c, key::COMMAND)?.unwrap_or_default();
         let mut more = Vec::new();
         let mut rows = c.prepare("SELECT key, value FROM header WHERE key GLOB 'more.*'")?;
         let mut rows = rows.query([])?;
         while let Some(row) = rows.next()? {
             let name: String = row.get(0)?;
-            let value = bytes(row.get_ref(1)?).unwrap_or_default();
+            let value = bytes_of_value(row.get_ref(1)?).unwrap_or_default();
             more.push((name["more.".len()..].to_owned(), String::from_utf8_lossy(&value).into()));
         }
         Ok(Self {
@@ -189,18 +196,19 @@ pub(super) fn store_end(c: &Connection, ended: &Ended) -> rusqlite::Result<()> {
         Some(Exit::Signal(signal)) => (None, Some(i64::from(signal))),
         None => (None, None),
     };
-    set(c, key::ENDED, int(ended.at.0))?;
-    set(c, key::STATUS, status)?;
-    set(c, key::SIGNAL, signal)?;
-    set(c, key::CPU_USER, ended.cpu_user.map(|t| int(t.0)))?;
-    set(c, key::CPU_SYSTEM, ended.cpu_system.map(|t| int(t.0)))?;
-    set(c, key::COMPLETE, i64::from(ended.complete))
+    set_value(c, key::ENDED, to_sql_int(ended.at.0))?;
+    set_value(c, key::STATUS, status)?;
+    set_value(c, key::SIGNAL, signal)?;
+    set_value(c, key::CPU_USER, ended.cpu_user.map(|t| to_sql_int(t.0)))?;
+    set_value(c, key::CPU_SYSTEM, ended.cpu_system.map(|t| to_sql_int(t.0)))?;
+    set_value(c, key::COMPLETE, i64::from(ended.complete))
 }
 
 /// Reads how the command ended; `None` if that was not written.
 pub(super) fn load_end(c: &Connection) -> rusqlite::Result<Option<Ended>> {
     let Some(at) = get_int(c, key::ENDED)? else { return Ok(None) };
-    let micros = |key| -> rusqlite::Result<_> { Ok(get_int(c, key)?.map(|n| Micros(uint(n)))) };
+    let micros =
+        |key| -> rusqlite::Result<_> { Ok(get_int(c, key)?.map(|n| Micros(from_sql_int(n)))) };
     let small =
         |key| -> rusqlite::Result<_> { Ok(get_int(c, key)?.and_then(|n| i32::try_from(n).ok())) };
     let exit = match (small(key::STATUS)?, small(key::SIGNAL)?) {
@@ -209,7 +217,7 @@ pub(super) fn load_end(c: &Connection) -> rusqlite::Result<Option<Ended>> {
         (None, None) => None,
     };
     Ok(Some(Ended {
-        at: Micros(uint(at)),
+        at: Micros(from_sql_int(at)),
         exit,
         cpu_user: micros(key::CPU_USER)?,
         cpu_system: micros(key::CPU_SYSTEM)?,

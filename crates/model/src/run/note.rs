@@ -2,7 +2,7 @@
 
 use super::RunWriter;
 use super::header::{self, Header, key};
-use super::sql::error;
+use super::sql::sqlite_error;
 use crate::Result;
 use std::path::Path;
 
@@ -11,8 +11,8 @@ impl RunWriter {
     ///
     /// # Errors
     /// As [`write`](RunWriter::write).
-    pub fn note(&mut self, notes: &[(String, String)]) -> Result<()> {
-        header::store_notes(&self.conn, notes).map_err(|e| error(&self.path, "write to", e))
+    pub fn add_notes(&mut self, notes: &[(String, String)]) -> Result<()> {
+        header::store_notes(&self.conn, notes).map_err(|e| sqlite_error(&self.path, "write to", e))
     }
 
     /// Makes a run file that stays where it is: nobody copies it out at the end. Each batch of facts
@@ -23,7 +23,7 @@ impl RunWriter {
     pub fn create_in_place(path: &Path, header: Header) -> Result<Self> {
         let writer = Self::create(path, header)?;
         let set = writer.conn.pragma_update(None, "wal_autocheckpoint", 1);
-        set.map_err(|e| error(path, "create", e))?;
+        set.map_err(|e| sqlite_error(path, "create", e))?;
         Ok(writer)
     }
 
@@ -31,12 +31,12 @@ impl RunWriter {
     ///
     /// # Errors
     /// As [`write`](RunWriter::write); what was written is in the file and its log.
-    pub fn close(mut self) -> Result<()> {
-        self.finish()?;
+    pub fn close_in_place(mut self) -> Result<()> {
+        self.finish_run()?;
         let close = || {
-            header::set(&self.conn, key::SEALED, 1)?;
+            header::set_value(&self.conn, key::SEALED, 1)?;
             self.conn.pragma_update(None, "journal_mode", "DELETE")
         };
-        close().map_err(|e| error(&self.path, "finish", e))
+        close().map_err(|e| sqlite_error(&self.path, "finish", e))
     }
 }

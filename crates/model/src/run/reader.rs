@@ -1,7 +1,7 @@
 //! Reads a run file: typed rows, clear errors.
 
 use super::header::{self, Header, key};
-use super::sql::{bytes, error, uint, words_from_json};
+use super::sql::{bytes_of_value, from_sql_int, sqlite_error, words_from_json};
 use super::{check, trust};
 #[cfg(doc)]
 use crate::Kind;
@@ -30,21 +30,21 @@ impl Run {
     /// [`Kind::Missing`], [`Kind::NotARun`], [`Kind::NewerSchema`], [`Kind::Damaged`] (cut short or
     /// corrupt), [`Kind::Io`].
     pub fn open(path: &Path) -> Result<Self> {
-        check::file(path)?;
-        let conn = trust::open(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
-            .map_err(|e| error(path, "open", e))?;
-        let format = check::schema(&conn, path)?;
+        check::check_file_header(path)?;
+        let conn = trust::open_untrusted(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
+            .map_err(|e| sqlite_error(path, "open", e))?;
+        let format = check::check_schema_version(&conn, path)?;
         Ok(Self { conn, path: path.to_owned(), format })
     }
 
     /// Whether a file is a run, by its first bytes, and nobody writes it just now: what may be
     /// replaced by another.
-    pub fn is_one(path: &Path) -> bool {
-        check::is_one(path)
+    pub fn is_run_file(path: &Path) -> bool {
+        check::is_run_file(path)
     }
 
     /// A column that files of an older format lack, where it is NULL.
-    fn since(&self, format: i32, column: &'static str) -> &'static str {
+    fn column_or_null(&self, format: i32, column: &'static str) -> &'static str {
         if self.format < format { "NULL" } else { column }
     }
 
@@ -58,30 +58,31 @@ impl Run {
     /// # Errors
     /// [`Kind::Damaged`], [`Kind::Io`], as for every accessor below.
     pub fn header(&self) -> Result<Header> {
-        Header::load(&self.conn).map_err(|e| self.error(e))
+        Header::load(&self.conn).map_err(|e| self.read_error(e))
     }
 
     /// How the command ended; `None` if the writer was stopped before.
     pub fn ended(&self) -> Result<Option<Ended>> {
-        header::load_end(&self.conn).map_err(|e| self.error(e))
+        header::load_end(&self.conn).map_err(|e| self.read_error(e))
     }
 
     /// Nothing is missing: the end was written and no fact was dropped.
-    pub fn complete(&self) -> Result<bool> {
-        let complete = header::get_int(&self.conn, key::COMPLETE).map_err(|e| self.error(e))?;
+    pub fn is_complete(&self) -> Result<bool> {
+        let complete =
+            header::get_int(&self.conn, key::COMPLETE).map_err(|e| self.read_error(e))?;
         Ok(complete == Some(1))
     }
 
     /// Covered trees.
     pub fn trees(&self) -> Result<Vec<Tree>> {
-        let tier = self.since(2, "tier");
+        let tier = self.column_or_null(2, "tier");
         let query = format!(
             "SELECT tree, path, fs_type, passthrough, device, {tier} FROM trees ORDER BY 1"
         );
-        self.rows(&query, |r| {
+        self.query_rows(&query, |r| {
             Ok(Tree {
                 id: TreeId(r.get(0)?),
-                path: bytes(r.get_ref(1)?).unwrap_or_default(),
+                path: bytes_of_value(r.get_ref(1)?).unwrap_or_default(),
                 fs_type: r.get(2)?,
                 passthrough: r.get(3)?,
                 device: r.get(4)?,
@@ -92,8 +93,8 @@ impl Run {
 
     /// What others on the machine did to the files of the run; `None`: nothing. Their opens and
     /// operations are in no other answer.
-    pub fn others(&self) -> Result<Option<Others>> {
-        let found = self.rows(
+    pub fn use_by_others(&self) -> Result<Option<Others>> {
+        let found = self.query_rows(
             "SELECT processes, IFNULL(waited_us, 0),
                     (SELECT sum(count) FROM ops o WHERE o.task = t.task),
                     (SELECT sum(bytes) FROM ops o WHERE o.task = t.task AND op = 'read'),
@@ -101,11 +102,11 @@ impl Run {
              FROM tasks t WHERE kind = 'others'",
             |r| {
                 Ok(Others {
-                    processes: number(r, 0)?.unwrap_or(0),
-                    waited: micros(r, 1)?.unwrap_or_default(),
-                    operations: number(r, 2)?.unwrap_or(0),
-                    read: count(r, 3)?.unwrap_or_default(),
-                    written: count(r, 4)?.unwrap_or_default(),
+                    processes: number_at(r, 0)?.unwrap_or(0),
+                    waited: micros_at(r, 1)?.unwrap_or_default(),
+                    operations: number_at(r, 2)?.unwrap_or(0),
+                    read: bytes_at(r, 3)?.unwrap_or_default(),
+                    written: bytes_at(r, 4)?.unwrap_or_default(),
                 })
             },
         )?;
@@ -114,8 +115,10 @@ impl Run {
 
     /// Tasks, by number.
     pub fn tasks(&self) -> Result<Vec<TaskRow>> {
-        let (cores, memory) = (self.since(4, "cores"), self.since(4, "memory_bytes"));
-        let usage = self.conn.table_exists(None, "process_usage").map_err(|e| self.error(e))?;
+        let (cores, memory) =
+            (self.column_or_null(4, "cores"), self.column_or_null(4, "memory_bytes"));
+        let usage =
+            self.conn.table_exists(None, "process_usage").map_err(|e| self.read_error(e))?;
         let usage = match usage {
             true => {
                 "SELECT p.task AS of, sum(cpu_wait_us) AS wait, max(memory_peak_bytes) AS peak
@@ -123,7 +126,7 @@ impl Run {
             }
             false => "SELECT NULL AS of, NULL AS wait, NULL AS peak",
         };
-        self.rows(
+        self.query_rows(
             &format!(
                 "SELECT task, name, engine, key, kind, started_us, ended_us, exit_status, processes,
                         cpu_user_us, cpu_system_us, rchar_upper, wchar_upper, waited_us,
@@ -137,65 +140,65 @@ impl Run {
                     engine: r.get(2)?,
                     key: r.get(3)?,
                     driver: r.get::<_, String>(4)? == "driver",
-                    started: micros(r, 5)?,
-                    ended: micros(r, 6)?,
+                    started: micros_at(r, 5)?,
+                    ended: micros_at(r, 6)?,
                     exit_status: r.get(7)?,
-                    processes: number(r, 8)?.unwrap_or(0),
-                    cpu_user: micros(r, 9)?,
-                    cpu_system: micros(r, 10)?,
-                    rchar_upper: count(r, 11)?,
-                    wchar_upper: count(r, 12)?,
-                    waited: micros(r, 13)?,
+                    processes: number_at(r, 8)?.unwrap_or(0),
+                    cpu_user: micros_at(r, 9)?,
+                    cpu_system: micros_at(r, 10)?,
+                    rchar_upper: bytes_at(r, 11)?,
+                    wchar_upper: bytes_at(r, 12)?,
+                    waited: micros_at(r, 13)?,
                     cores: r.get(14)?,
-                    memory: count(r, 15)?,
-                    cpu_wait: micros(r, 16)?,
-                    memory_peak: count(r, 17)?,
+                    memory: bytes_at(r, 15)?,
+                    cpu_wait: micros_at(r, 16)?,
+                    memory_peak: bytes_at(r, 17)?,
                 })
             },
         )
     }
 
     /// What waited for what where it is told: a task, and one that had to be done before.
-    pub fn waits(&self) -> Result<Vec<(u32, u32)>> {
+    pub fn task_dependencies(&self) -> Result<Vec<(u32, u32)>> {
         if self.format < 4 {
             return Ok(Vec::new());
         }
-        self.rows("SELECT task, after FROM waits ORDER BY task, after", |r| {
+        self.query_rows("SELECT task, after FROM waits ORDER BY task, after", |r| {
             Ok((r.get(0)?, r.get(1)?))
         })
     }
 
     /// When the last name of a file was removed, by the file's number.
-    pub fn gone(&self) -> Result<Vec<(FileId, Micros)>> {
-        let gone = self.since(4, "gone_us");
+    pub fn removal_times(&self) -> Result<Vec<(FileId, Micros)>> {
+        let gone = self.column_or_null(4, "gone_us");
         let query = format!("SELECT file, {gone} FROM files WHERE {gone} NOT NULL ORDER BY file");
-        self.rows(&query, |r| Ok((FileId(r.get(0)?), micros(r, 1)?.unwrap_or_default())))
+        self.query_rows(&query, |r| Ok((FileId(r.get(0)?), micros_at(r, 1)?.unwrap_or_default())))
     }
 
     /// Processes, by number.
     pub fn processes(&self) -> Result<Vec<ProcessRow>> {
         let own = format!("WHERE IFNULL(task, 0) {OWN}");
-        let query = processes(&self.conn, &own).map_err(|e| self.error(e))?;
-        self.rows(&query, process_row)
+        let query = processes_query(&self.conn, &own).map_err(|e| self.read_error(e))?;
+        self.query_rows(&query, process_row)
     }
 
     /// Classes of file names, by number.
     pub fn classes(&self) -> Result<Vec<(ClassId, String)>> {
-        self.rows("SELECT class, pattern FROM classes ORDER BY class", |r| {
-            let pattern = bytes(r.get_ref(1)?).unwrap_or_default();
+        self.query_rows("SELECT class, pattern FROM classes ORDER BY class", |r| {
+            let pattern = bytes_of_value(r.get_ref(1)?).unwrap_or_default();
             Ok((ClassId(r.get(0)?), String::from_utf8_lossy(&pattern).into_owned()))
         })
     }
 
     /// Files, by number.
     pub fn files(&self) -> Result<Vec<File>> {
-        let home = self.since(2, "home");
+        let home = self.column_or_null(2, "home");
         let query = format!("SELECT file, tree, path, class, {home} FROM files ORDER BY file");
-        self.rows(&query, |r| {
+        self.query_rows(&query, |r| {
             Ok(File {
                 id: FileId(r.get(0)?),
                 tree: TreeId(r.get(1)?),
-                path: bytes(r.get_ref(2)?).unwrap_or_default(),
+                path: bytes_of_value(r.get_ref(2)?).unwrap_or_default(),
                 class: ClassId(r.get(3)?),
                 home: r.get::<_, Option<u16>>(4)?.map(TreeId),
             })
@@ -203,9 +206,9 @@ impl Run {
     }
 
     /// Calls `each` for every open file in the order of closing, without holding them all.
-    pub fn each_open(&self, mut each: impl FnMut(OpenRow)) -> Result<()> {
+    pub fn for_each_open(&self, mut each: impl FnMut(OpenRow)) -> Result<()> {
         let mut visit = || -> rusqlite::Result<()> {
-            let copy = self.since(3, "o.copy");
+            let copy = self.column_or_null(3, "o.copy");
             let mut statement = self.conn.prepare(&format!(
                 "SELECT p.task, o.process, o.file, o.write, o.created, o.opened_us, o.closed_us,
                         o.read_bytes, o.read_calls, o.written_bytes, o.written_calls,
@@ -213,19 +216,19 @@ impl Run {
                  FROM opens o LEFT JOIN processes p USING (process)
                  WHERE IFNULL(p.task, 0) {OWN} ORDER BY o.rowid"
             ))?;
-            let (mut rows, mut left) = (statement.query([])?, trust::most_rows(&self.path));
+            let (mut rows, mut left) = (statement.query([])?, trust::row_limit(&self.path));
             while let Some(r) = rows.next()? {
-                left = left.checked_sub(1).ok_or_else(Self::endless)?;
+                left = left.checked_sub(1).ok_or_else(Self::endless_rows_error)?;
                 each(open_row(r)?);
             }
             Ok(())
         };
-        visit().map_err(|e| self.error(e))
+        visit().map_err(|e| self.read_error(e))
     }
 
     /// Operations by task and class of files.
-    pub fn ops(&self) -> Result<Vec<OpRow>> {
-        self.rows(
+    pub fn operation_rows(&self) -> Result<Vec<OpRow>> {
+        self.query_rows(
             &format!(
                 "SELECT task, tree, class, op, size_class, pattern, count, failed, time_us, bytes
                  FROM ops WHERE IFNULL(task, 0) {OWN}"
@@ -238,100 +241,102 @@ impl Run {
                     op: r.get(3)?,
                     size_class: r.get(4)?,
                     pattern: r.get(5)?,
-                    count: number(r, 6)?.unwrap_or(0),
-                    failed: number(r, 7)?.unwrap_or(0),
-                    time: micros(r, 8)?.unwrap_or_default(),
-                    bytes: count(r, 9)?.unwrap_or_default(),
+                    count: number_at(r, 6)?.unwrap_or(0),
+                    failed: number_at(r, 7)?.unwrap_or(0),
+                    time: micros_at(r, 8)?.unwrap_or_default(),
+                    bytes: bytes_at(r, 9)?.unwrap_or_default(),
                 })
             },
         )
     }
 
     /// What each process waited for, by process. The kernel tells of a last close, and nobody waits.
-    pub fn waited(&self) -> Result<Vec<(ProcessId, Waited)>> {
+    pub fn io_wait_by_process(&self) -> Result<Vec<(ProcessId, Waited)>> {
         let query = format!(
             "SELECT process, sum(time_ns), sum(count * (op <> 'close'))
              FROM process_ops JOIN op_keys USING (op_key) JOIN processes p USING (process)
              WHERE IFNULL(p.task, 0) {OWN} GROUP BY process"
         );
-        self.rows(&query, |r| {
-            let waited =
-                Waited { nanos: number(r, 1)?.unwrap_or(0), requests: number(r, 2)?.unwrap_or(0) };
+        self.query_rows(&query, |r| {
+            let waited = Waited {
+                nanos: number_at(r, 1)?.unwrap_or(0),
+                requests: number_at(r, 2)?.unwrap_or(0),
+            };
             Ok((ProcessId(r.get(0)?), waited))
         })
     }
 
     /// Files seen open outside the covered trees.
-    pub fn outside(&self) -> Result<Vec<Outside>> {
+    pub fn outside_files(&self) -> Result<Vec<Outside>> {
         let query = format!(
             "SELECT o.process, directory, bytes, write
              FROM outside o LEFT JOIN processes p USING (process) WHERE IFNULL(p.task, 0) {OWN}"
         );
-        self.rows(&query, |r| {
+        self.query_rows(&query, |r| {
             Ok(Outside {
                 process: ProcessId(r.get(0)?),
-                directory: bytes(r.get_ref(1)?).unwrap_or_default(),
-                bytes: count(r, 2)?.unwrap_or_default(),
+                directory: bytes_of_value(r.get_ref(1)?).unwrap_or_default(),
+                bytes: bytes_at(r, 2)?.unwrap_or_default(),
                 write: r.get(3)?,
             })
         })
     }
 
     /// Programs that took work to where Forebay does not look, and how often.
-    pub fn not_seen(&self) -> Result<Vec<(String, u64)>> {
-        self.rows("SELECT program, count FROM not_seen ORDER BY count DESC, program", |r| {
-            Ok((r.get(0)?, number(r, 1)?.unwrap_or(0)))
+    pub fn unseen_programs(&self) -> Result<Vec<(String, u64)>> {
+        self.query_rows("SELECT program, count FROM not_seen ORDER BY count DESC, program", |r| {
+            Ok((r.get(0)?, number_at(r, 1)?.unwrap_or(0)))
         })
     }
 
-    fn rows<T>(
+    fn query_rows<T>(
         &self,
         sql: &str,
         row: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>> {
         let read = || -> rusqlite::Result<Vec<T>> {
-            let (mut all, most) = (Vec::new(), trust::most_rows(&self.path));
+            let (mut all, most) = (Vec::new(), trust::row_limit(&self.path));
             for row in self.conn.prepare_cached(sql)?.query_map([], row)? {
                 all.push(row?);
                 if all.len() as u64 > most {
-                    return Err(Self::endless());
+                    return Err(Self::endless_rows_error());
                 }
             }
             Ok(all)
         };
-        read().map_err(|e| self.error(e))
+        read().map_err(|e| self.read_error(e))
     }
 
     /// A row more than a file of this length has room for: pages in it lead to themselves.
-    fn endless() -> rusqlite::Error {
+    fn endless_rows_error() -> rusqlite::Error {
         let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_INTERRUPT);
         rusqlite::Error::SqliteFailure(code, None)
     }
 
-    pub(super) fn error(&self, e: rusqlite::Error) -> Error {
-        error(&self.path, "read", e)
+    pub(super) fn read_error(&self, e: rusqlite::Error) -> Error {
+        sqlite_error(&self.path, "read", e)
     }
 }
 
-pub(super) fn number(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<u64>> {
-    Ok(row.get::<_, Option<i64>>(column)?.map(uint))
+pub(super) fn number_at(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<u64>> {
+    Ok(row.get::<_, Option<i64>>(column)?.map(from_sql_int))
 }
 
-pub(super) fn micros(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Micros>> {
-    Ok(number(row, column)?.map(Micros))
+pub(super) fn micros_at(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Micros>> {
+    Ok(number_at(row, column)?.map(Micros))
 }
 
-pub(super) fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<ByteCount>> {
-    Ok(number(row, column)?.map(ByteCount))
+pub(super) fn bytes_at(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<ByteCount>> {
+    Ok(number_at(row, column)?.map(ByteCount))
 }
 
 /// All processes; used by the fold too, which has no [`Run`].
 pub(crate) fn read_processes(conn: &Connection) -> rusqlite::Result<Vec<ProcessRow>> {
-    conn.prepare(&processes(conn, "")?)?.query_map([], process_row)?.collect()
+    conn.prepare(&processes_query(conn, "")?)?.query_map([], process_row)?.collect()
 }
 
 /// The query for processes, of older files, too.
-fn processes(conn: &Connection, filter: &str) -> rusqlite::Result<String> {
+fn processes_query(conn: &Connection, filter: &str) -> rusqlite::Result<String> {
     let stranger = match conn.table_exists(None, "strangers")? {
         true => "process IN (SELECT process FROM strangers)",
         false => "0",
@@ -347,23 +352,23 @@ fn processes(conn: &Connection, filter: &str) -> rusqlite::Result<String> {
 fn process_row(r: &Row<'_>) -> rusqlite::Result<ProcessRow> {
     let id = ProcessId(r.get(0)?);
     let argv: Option<String> = r.get(6)?;
-    let io = match (count(r, 14)?, count(r, 15)?) {
+    let io = match (bytes_at(r, 14)?, bytes_at(r, 15)?) {
         (Some(rchar), Some(wchar)) => Some(ProcessIo {
             rchar,
             wchar,
-            read_bytes: count(r, 16)?.unwrap_or_default(),
-            write_bytes: count(r, 17)?.unwrap_or_default(),
+            read_bytes: bytes_at(r, 16)?.unwrap_or_default(),
+            write_bytes: bytes_at(r, 17)?.unwrap_or_default(),
         }),
         _ => None,
     };
-    let counters = match micros(r, 9)? {
+    let counters = match micros_at(r, 9)? {
         Some(at) => Some(ProcessCounters {
             id,
             at,
-            user: micros(r, 10)?.unwrap_or_default(),
-            system: micros(r, 11)?.unwrap_or_default(),
-            children_user: micros(r, 12)?.unwrap_or_default(),
-            children_system: micros(r, 13)?.unwrap_or_default(),
+            user: micros_at(r, 10)?.unwrap_or_default(),
+            system: micros_at(r, 11)?.unwrap_or_default(),
+            children_user: micros_at(r, 12)?.unwrap_or_default(),
+            children_system: micros_at(r, 13)?.unwrap_or_default(),
             io,
         }),
         None => None,
@@ -373,11 +378,11 @@ fn process_row(r: &Row<'_>) -> rusqlite::Result<ProcessRow> {
         pid: r.get(1)?,
         parent: r.get::<_, Option<u32>>(2)?.map(ProcessId),
         task: r.get(3)?,
-        started: micros(r, 4)?,
-        ended: micros(r, 5)?,
+        started: micros_at(r, 4)?,
+        ended: micros_at(r, 5)?,
         argv: argv.map(|json| words_from_json(&json)).unwrap_or_default(),
-        exe: bytes(r.get_ref(7)?),
-        cwd: bytes(r.get_ref(8)?),
+        exe: bytes_of_value(r.get_ref(7)?),
+        cwd: bytes_of_value(r.get_ref(8)?),
         counters,
         stranger: r.get(18)?,
     })
@@ -385,8 +390,8 @@ fn process_row(r: &Row<'_>) -> rusqlite::Result<ProcessRow> {
 
 fn open_row(r: &Row<'_>) -> rusqlite::Result<OpenRow> {
     let io = |at| -> rusqlite::Result<Option<Io>> {
-        Ok(count(r, at)?
-            .map(|bytes| (bytes, number(r, at + 1)))
+        Ok(bytes_at(r, at)?
+            .map(|bytes| (bytes, number_at(r, at + 1)))
             .map(|(bytes, calls)| Io { bytes, calls: calls.ok().flatten().unwrap_or(0) }))
     };
     Ok(OpenRow {
@@ -396,12 +401,12 @@ fn open_row(r: &Row<'_>) -> rusqlite::Result<OpenRow> {
             file: FileId(r.get(2)?),
             write: r.get(3)?,
             created: r.get(4)?,
-            opened: micros(r, 5)?.unwrap_or_default(),
-            closed: micros(r, 6)?,
+            opened: micros_at(r, 5)?.unwrap_or_default(),
+            closed: micros_at(r, 6)?,
             read: io(7)?,
             wrote: io(9)?,
-            size_at_open: count(r, 11)?,
-            size_at_close: count(r, 12)?,
+            size_at_open: bytes_at(r, 11)?,
+            size_at_close: bytes_at(r, 12)?,
             hidden: r.get(13)?,
             copy: r.get::<_, Option<u16>>(14)?.map(TreeId),
         },

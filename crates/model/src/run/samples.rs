@@ -3,8 +3,8 @@
 use rusqlite::Row;
 
 use super::network;
-use super::reader::{Run, count, micros, number};
-use super::sql::int;
+use super::reader::{Run, bytes_at, micros_at, number_at};
+use super::sql::to_sql_int;
 use crate::event::{Cpu, Device, Memory, Pressure, Sample};
 use crate::{ByteCount, Micros, Result};
 
@@ -16,14 +16,14 @@ impl Run {
 
     /// The last sample that is there; also of a file that grows.
     pub fn latest_sample(&self) -> Result<Option<Sample>> {
-        let last = self.conn.query_row("SELECT max(at_us) FROM samples", [], |r| micros(r, 0));
-        let Some(at) = last.map_err(|e| self.error(e))? else { return Ok(None) };
+        let last = self.conn.query_row("SELECT max(at_us) FROM samples", [], |r| micros_at(r, 0));
+        let Some(at) = last.map_err(|e| self.read_error(e))? else { return Ok(None) };
         Ok(self.samples_from(at)?.pop())
     }
 
     fn samples_from(&self, from: Micros) -> Result<Vec<Sample>> {
         let read = || -> rusqlite::Result<Vec<Sample>> {
-            let from = int(from.0);
+            let from = to_sql_int(from.0);
             let mut rows = self.conn.prepare_cached(
                 "SELECT at_us, cpu_user_us, cpu_system_us, cpu_iowait_us, cpu_idle_us,
                         cpu_steal_us, memory_bytes, available_bytes, dirty_bytes, writeback_bytes,
@@ -42,29 +42,29 @@ impl Run {
                     samples[found].devices.push(device);
                 }
             }
-            network::read(&self.conn, from, &mut samples)?;
+            network::read_networks(&self.conn, from, &mut samples)?;
             Ok(samples)
         };
-        read().map_err(|e| self.error(e))
+        read().map_err(|e| self.read_error(e))
     }
 }
 
 fn device_row(r: &Row<'_>) -> rusqlite::Result<(Micros, Device)> {
     let device = Device {
         name: r.get(1)?,
-        read: count(r, 2)?.unwrap_or_default(),
-        written: count(r, 3)?.unwrap_or_default(),
-        reads: number(r, 4)?.unwrap_or(0),
-        writes: number(r, 5)?.unwrap_or(0),
-        busy: micros(r, 6)?.unwrap_or_default(),
+        read: bytes_at(r, 2)?.unwrap_or_default(),
+        written: bytes_at(r, 3)?.unwrap_or_default(),
+        reads: number_at(r, 4)?.unwrap_or(0),
+        writes: number_at(r, 5)?.unwrap_or(0),
+        busy: micros_at(r, 6)?.unwrap_or_default(),
     };
-    Ok((micros(r, 0)?.unwrap_or_default(), device))
+    Ok((micros_at(r, 0)?.unwrap_or_default(), device))
 }
 
 fn sample_row(r: &Row<'_>) -> rusqlite::Result<Sample> {
-    let time = |at| -> rusqlite::Result<Micros> { Ok(micros(r, at)?.unwrap_or_default()) };
-    let size = |at| -> rusqlite::Result<ByteCount> { Ok(count(r, at)?.unwrap_or_default()) };
-    let pressure = match (micros(r, 11)?, micros(r, 12)?) {
+    let time = |at| -> rusqlite::Result<Micros> { Ok(micros_at(r, at)?.unwrap_or_default()) };
+    let size = |at| -> rusqlite::Result<ByteCount> { Ok(bytes_at(r, at)?.unwrap_or_default()) };
+    let pressure = match (micros_at(r, 11)?, micros_at(r, 12)?) {
         (Some(some), Some(full)) => Some(Pressure { some, full }),
         _ => None,
     };

@@ -4,7 +4,7 @@
 //! anonymous run no longer has. Until then the state file (mode 0600) holds them, secrets masked.
 
 use super::header::{self, key};
-use super::sql::{bytes, text_value, words_from_json, words_to_json};
+use super::sql::{bytes_of_value, text_value, words_from_json, words_to_json};
 use crate::Salt;
 use crate::privacy::Names;
 use crate::tasks::base_name;
@@ -14,8 +14,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Seals the copy at `path`, which nobody else knows yet.
-pub(super) fn seal(path: &Path, salt: Option<Salt>) -> rusqlite::Result<()> {
-    let mut conn = super::trust::open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+pub(super) fn seal_copy(path: &Path, salt: Option<Salt>) -> rusqlite::Result<()> {
+    let mut conn = super::trust::open_untrusted(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     if header::get_int(&conn, key::SEALED)? == Some(1) {
         return Ok(());
     }
@@ -29,14 +29,14 @@ pub(super) fn seal(path: &Path, salt: Option<Salt>) -> rusqlite::Result<()> {
     let tx = conn.transaction()?;
     if left_out {
         tx.execute("UPDATE processes SET argv = NULL", [])?;
-        header::set(&tx, key::COMMAND, Value::Null)?;
+        header::set_value(&tx, key::COMMAND, Value::Null)?;
     }
     if anonymous {
         // Without a salt of its own (never in practice) nothing may be told by a guess either.
-        let names = Names::new(salt.unwrap_or(Salt([0; 16])), programs(&tx)?);
-        hide(&tx, &names)?;
+        let names = Names::new(salt.unwrap_or(Salt([0; 16])), program_names(&tx)?);
+        anonymise_tables(&tx, &names)?;
     }
-    header::set(&tx, key::SEALED, 1)?;
+    header::set_value(&tx, key::SEALED, 1)?;
     tx.commit()?;
     if left_out || anonymous {
         conn.execute_batch("VACUUM")?;
@@ -45,12 +45,12 @@ pub(super) fn seal(path: &Path, salt: Option<Salt>) -> rusqlite::Result<()> {
 }
 
 /// Base names of program files in the usual places: tools, not samples.
-fn programs(c: &Connection) -> rusqlite::Result<BTreeSet<Vec<u8>>> {
+fn program_names(c: &Connection) -> rusqlite::Result<BTreeSet<Vec<u8>>> {
     let mut statement = c.prepare("SELECT DISTINCT exe FROM processes WHERE exe NOT NULL")?;
     let mut rows = statement.query([])?;
     let mut names = BTreeSet::new();
     while let Some(row) = rows.next()? {
-        let exe = bytes(row.get_ref(0)?).unwrap_or_default();
+        let exe = bytes_of_value(row.get_ref(0)?).unwrap_or_default();
         let mut parts = exe.rsplit(|&b| b == b'/').skip(1);
         if parts.next().is_some_and(|d| matches!(d, b"bin" | b"sbin" | b"libexec")) {
             names.insert(base_name(&exe).to_vec());
@@ -59,11 +59,11 @@ fn programs(c: &Connection) -> rusqlite::Result<BTreeSet<Vec<u8>>> {
     Ok(names)
 }
 
-fn hide(c: &Connection, names: &Names) -> rusqlite::Result<()> {
-    let path = |text: Vec<u8>| text_value(names.path(&text));
+fn anonymise_tables(c: &Connection, names: &Names) -> rusqlite::Result<()> {
+    let path = |text: Vec<u8>| text_value(names.hash_path(&text));
     let command = |json: Vec<u8>| {
         let words = words_from_json(&String::from_utf8_lossy(&json));
-        let hidden = names.command(words.iter().map(Vec::as_slice));
+        let hidden = names.hash_command(words.iter().map(Vec::as_slice));
         Value::Text(words_to_json(hidden.iter().map(Vec::as_slice)))
     };
     for (table, column) in [
@@ -77,25 +77,25 @@ fn hide(c: &Connection, names: &Names) -> rusqlite::Result<()> {
         ("notes", "subject"),
         ("notes", "value"),
     ] {
-        change(c, table, column, "", &path)?;
+        rewrite_column(c, table, column, "", &path)?;
     }
-    change(c, "processes", "argv", "", &command)?;
+    rewrite_column(c, "processes", "argv", "", &command)?;
     // Names of rules and Nextflow processes are code; names of scripts may be anything.
-    change(c, "tasks", "name", "WHERE engine = 'processes'", &path)?;
-    hide_outside(c, names)?;
+    rewrite_column(c, "tasks", "name", "WHERE engine = 'processes'", &path)?;
+    anonymise_outside(c, names)?;
     for name in [key::DIRECTORY, key::HOST, key::USER] {
         if let Some(text) = header::get_bytes(c, name)? {
-            header::set(c, name, path(text))?;
+            header::set_value(c, name, path(text))?;
         }
     }
     if let Some(json) = header::get_bytes(c, key::COMMAND)? {
-        header::set(c, key::COMMAND, command(json))?;
+        header::set_value(c, key::COMMAND, command(json))?;
     }
     c.execute("DELETE FROM header WHERE key GLOB 'more.*'", []).map(drop)
 }
 
 /// Changes the text of one column, row by row.
-fn change(
+fn rewrite_column(
     c: &Connection,
     table: &str,
     column: &str,
@@ -106,7 +106,7 @@ fn change(
     let mut select = c.prepare(&format!("SELECT rowid, {column} FROM {table} {only}"))?;
     let mut found = select.query([])?;
     while let Some(row) = found.next()? {
-        rows.extend(bytes(row.get_ref(1)?).map(|text| (row.get::<_, i64>(0), text)));
+        rows.extend(bytes_of_value(row.get_ref(1)?).map(|text| (row.get::<_, i64>(0), text)));
     }
     let mut update = c.prepare(&format!("UPDATE {table} SET {column} = ?2 WHERE rowid = ?1"))?;
     for (rowid, text) in rows {
@@ -116,12 +116,12 @@ fn change(
 }
 
 /// The directory is part of the key here: the table is written anew.
-fn hide_outside(c: &Connection, names: &Names) -> rusqlite::Result<()> {
+fn anonymise_outside(c: &Connection, names: &Names) -> rusqlite::Result<()> {
     type Row = (i64, Vec<u8>, i64, i64);
     let rows: Vec<Row> = c
         .prepare("SELECT process, directory, write, bytes FROM outside")?
         .query_map([], |r| {
-            Ok((r.get(0)?, bytes(r.get_ref(1)?).unwrap_or_default(), r.get(2)?, r.get(3)?))
+            Ok((r.get(0)?, bytes_of_value(r.get_ref(1)?).unwrap_or_default(), r.get(2)?, r.get(3)?))
         })?
         .collect::<rusqlite::Result<_>>()?;
     c.execute("DELETE FROM outside", [])?;
@@ -129,7 +129,7 @@ fn hide_outside(c: &Connection, names: &Names) -> rusqlite::Result<()> {
         c.execute(
             "INSERT INTO outside VALUES (?1, ?2, ?3, ?4)
              ON CONFLICT DO UPDATE SET bytes = bytes + excluded.bytes",
-            params![process, text_value(names.path(&directory)), write, count],
+            params![process, text_value(names.hash_path(&directory)), write, count],
         )?;
     }
     Ok(())

@@ -18,7 +18,7 @@ impl rusqlite::ToSql for Text<'_> {
 }
 
 /// The bytes of a TEXT or BLOB column; `None` for NULL and numbers.
-pub(crate) fn bytes(value: ValueRef<'_>) -> Option<Vec<u8>> {
+pub(crate) fn bytes_of_value(value: ValueRef<'_>) -> Option<Vec<u8>> {
     match value {
         ValueRef::Text(b) | ValueRef::Blob(b) => Some(b.to_vec()),
         ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => None,
@@ -26,12 +26,12 @@ pub(crate) fn bytes(value: ValueRef<'_>) -> Option<Vec<u8>> {
 }
 
 /// A number for a column; SQLite's integers end at 2^63 - 1.
-pub(crate) fn int(value: u64) -> i64 {
+pub(crate) fn to_sql_int(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
 /// A number from a column; negative ones (a foreign hand) become 0.
-pub(crate) fn uint(value: i64) -> u64 {
+pub(crate) fn from_sql_int(value: i64) -> u64 {
     u64::try_from(value).unwrap_or(0)
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn words_to_json<'a>(words: impl IntoIterator<Item = &'a [u8]>) -> St
         if out.len() > 1 {
             out.push(',');
         }
-        push_json(&mut out, &readable(&word[..word.len().min(ARGV_BYTES_MAX)]));
+        push_json(&mut out, &readable_text(&word[..word.len().min(ARGV_BYTES_MAX)]));
     }
     if left_out > 0 {
         out.push(',');
@@ -71,7 +71,7 @@ pub(crate) fn words_from_json(json: &str) -> Vec<Vec<u8>> {
 }
 
 /// Bytes as text for people: what is not UTF-8 appears as `\xNN`.
-pub(crate) fn readable(bytes: &[u8]) -> std::borrow::Cow<'_, str> {
+pub(crate) fn readable_text(bytes: &[u8]) -> std::borrow::Cow<'_, str> {
     if let Ok(text) = std::str::from_utf8(bytes) {
         return text.into();
     }
@@ -103,7 +103,7 @@ pub(super) fn execute(
 }
 
 /// Turns an error of SQLite into ours: which file, what happened, what next.
-pub(crate) fn error(path: &Path, doing: &str, e: rusqlite::Error) -> Error {
+pub(crate) fn sqlite_error(path: &Path, doing: &str, e: rusqlite::Error) -> Error {
     let file = path.display();
     let code = e.sqlite_error_code();
     let (kind, next) = match code {
@@ -133,7 +133,7 @@ pub(crate) fn error(path: &Path, doing: &str, e: rusqlite::Error) -> Error {
         }
         _ => (Kind::Internal, "this should not happen; please report it"),
     };
-    Error::new(kind, format!("cannot {doing} run file {file}: {next}")).because(e)
+    Error::new(kind, format!("cannot {doing} run file {file}: {next}")).with_source(e)
 }
 
 #[cfg(test)]

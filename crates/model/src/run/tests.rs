@@ -107,9 +107,9 @@ fn facts() -> Vec<Fact> {
         }),
         Fact::Open(open(2, 1, Some(4096))),
         Fact::Open(open(2, 2, None)),
-        ops(Some(2), OpKey::data(Op::Write, 4096, Pattern::Sequential), 2, 3_000_000, 4096),
-        ops(Some(2), OpKey::data(Op::Write, 4096, Pattern::Sequential), 1, 1_000_400, 10),
-        ops(None, OpKey::plain(Op::Close), 1, 2_000, 0),
+        ops(Some(2), OpKey::with_bytes(Op::Write, 4096, Pattern::Sequential), 2, 3_000_000, 4096),
+        ops(Some(2), OpKey::with_bytes(Op::Write, 4096, Pattern::Sequential), 1, 1_000_400, 10),
+        ops(None, OpKey::without_bytes(Op::Close), 1, 2_000, 0),
         Fact::Sample(Sample {
             at: Micros(50),
             cpu: Cpu { user: Micros(5), ..Cpu::default() },
@@ -146,15 +146,15 @@ fn end() -> Fact {
 fn written(state: &Path, privacy: Privacy) -> RunWriter {
     let mut writer =
         RunWriter::create(state, Header { privacy, ..header() }).expect("a new run file");
-    writer.write(&facts()).expect("facts");
+    writer.write_facts(&facts()).expect("facts");
     writer
 }
 
 fn finished(privacy: Privacy) -> (tempfile::TempDir, Run) {
     let (directory, state, dest) = place();
     let mut writer = written(&state, privacy);
-    writer.write(&[end()]).expect("the end");
-    writer.finish().expect("folded");
+    writer.write_facts(&[end()]).expect("the end");
+    writer.finish_run().expect("folded");
     writer.copy_to(&dest).expect("copied");
     writer.remove().expect("removed");
     assert_eq!(fs::read_dir(directory.path()).expect("listed").count(), 1, "only the copy is left");
@@ -166,18 +166,18 @@ fn finished(privacy: Privacy) -> (tempfile::TempDir, Run) {
 fn what_was_written_is_read_and_what_was_not_seen_is_none() {
     let (_directory, run) = finished(Privacy::default());
     assert_eq!(run.header().expect("header"), header());
-    assert!(run.complete().expect("complete"));
+    assert!(run.is_complete().expect("complete"));
     let ended = run.ended().expect("read").expect("written");
     assert_eq!((ended.exit, ended.cpu_system), (Some(Exit::Code(3)), None));
     assert_eq!(run.files().expect("files")[1].path, b"out/\xff.bam");
     assert_eq!(run.classes().expect("classes"), [(ClassId(1), "out/Smith_#.bam".into())]);
     let mut opens = Vec::new();
-    run.each_open(|row| opens.push(row)).expect("opens");
+    run.for_each_open(|row| opens.push(row)).expect("opens");
     assert_eq!(opens[0].open, open(2, 1, Some(4096)));
     assert_eq!(opens[1].open, open(2, 2, None));
     let samples = run.samples().expect("samples");
     assert_eq!((samples[0].devices[0].reads, samples[0].pressure), (4, None));
-    assert_eq!(run.outside().expect("outside")[0].bytes, ByteCount(6));
+    assert_eq!(run.outside_files().expect("outside")[0].bytes, ByteCount(6));
     let processes = run.processes().expect("processes");
     assert_eq!(processes[1].argv[2], b"--token=***");
     assert_eq!(processes[0].counters, None);
@@ -196,7 +196,7 @@ fn processes_become_tasks_and_operations_theirs() {
         (Some(Micros(7_000)), Some(ByteCount(50)))
     );
     assert_eq!(tasks[1].waited, Some(Micros(4_000)));
-    let ops = run.ops().expect("ops");
+    let ops = run.operation_rows().expect("ops");
     let write = ops.iter().find(|o| o.op == "write").expect("writes");
     assert_eq!((write.task, write.count, write.bytes), (Some(2), 3, ByteCount(4106)));
     assert_eq!(write.size_class.as_deref(), Some("4K"));
@@ -215,9 +215,9 @@ fn a_killed_writer_leaves_a_run_that_can_be_salvaged() {
         .expect("started");
     assert!(!writer.status.success());
     assert!(state.with_extension("db-wal").exists(), "its log is not merged");
-    Run::salvage(&state, &dest, Salt([0; 16])).expect("salvaged");
+    Run::salvage_run(&state, &dest, Salt([0; 16])).expect("salvaged");
     let run = Run::open(&dest).expect("readable");
-    assert!(!run.complete().expect("complete"));
+    assert!(!run.is_complete().expect("complete"));
     assert_eq!(run.ended().expect("read"), None);
     assert_eq!(run.tasks().expect("tasks").len(), 2);
     assert_eq!(run.files().expect("files").len(), 2);
@@ -235,7 +235,7 @@ fn be_a_writer_that_is_killed() {
 fn a_living_writer_is_not_salvaged_from() {
     let (_directory, state, dest) = place();
     let _writer = written(&state, Privacy::default());
-    let error = Run::salvage(&state, &dest, Salt([0; 16])).expect_err("refused");
+    let error = Run::salvage_run(&state, &dest, Salt([0; 16])).expect_err("refused");
     assert_eq!(error.kind(), Kind::Busy, "{error}");
     assert!(!dest.exists());
 }
@@ -246,7 +246,7 @@ fn a_run_can_be_read_while_it_is_written() {
     let mut writer = written(&state, Privacy::default());
     let run = Run::open(&state).expect("readable");
     assert_eq!(run.files().expect("files").len(), 2);
-    writer.write(&facts()[1..2]).expect("written meanwhile");
+    writer.write_facts(&facts()[1..2]).expect("written meanwhile");
 }
 
 #[test]
@@ -367,7 +367,7 @@ fn a_run_of_an_older_format_is_read_and_what_it_lacks_was_not_seen() {
     let copies = |path: &std::path::Path| {
         let mut copies = Vec::new();
         let run = Run::open(path).expect("it is readable");
-        run.each_open(|row| copies.push(row.open.copy)).expect("opens");
+        run.for_each_open(|row| copies.push(row.open.copy)).expect("opens");
         copies
     };
     assert!(copies(&dest).contains(&Some(TreeId(1))));
@@ -378,7 +378,10 @@ fn a_run_of_an_older_format_is_read_and_what_it_lacks_was_not_seen() {
     conn.execute_batch(older).expect("changed");
     drop(conn);
     let run = Run::open(&dest).expect("it is readable");
-    assert_eq!(run.waits().expect("none").len() + run.gone().expect("none").len(), 0);
+    assert_eq!(
+        run.task_dependencies().expect("none").len() + run.removal_times().expect("none").len(),
+        0
+    );
     assert!(run.tasks().is_ok());
     assert!(!copies(&dest).is_empty() && copies(&dest).iter().all(Option::is_none));
 }
@@ -399,11 +402,11 @@ fn told_tasks_stay_as_they_were_told_and_get_their_operations() {
         cores: Some(4),
         ..GivenTask::default()
     };
-    let operation = ops(Some(8), OpKey::plain(Op::Open), 1, 2_000, 0);
+    let operation = ops(Some(8), OpKey::without_bytes(Op::Open), 1, 2_000, 0);
     let facts = [told(7, &[]), told(8, &[7])].map(Fact::Task);
-    writer.write(&[&facts[..], &[operation]].concat()).expect("facts");
-    writer.finish().expect("folded");
-    writer.finish().expect("folded again, as after a kill");
+    writer.write_facts(&[&facts[..], &[operation]].concat()).expect("facts");
+    writer.finish_run().expect("folded");
+    writer.finish_run().expect("folded again, as after a kill");
     writer.copy_to(&dest).expect("copied");
     let run = Run::open(&dest).expect("readable");
     assert_eq!(run.header().expect("header").origin, Origin::Imported);
@@ -411,16 +414,16 @@ fn told_tasks_stay_as_they_were_told_and_get_their_operations() {
     let told: Vec<_> = tasks.iter().map(|t| (t.id, t.cores, t.memory, t.waited)).collect();
     assert_eq!(told, [(7, Some(4), None, None), (8, Some(4), None, Some(Micros(2)))]);
     assert_eq!((tasks[0].started, tasks[0].rchar_upper), (None, Some(ByteCount(5))));
-    assert_eq!(run.waits().expect("waits"), [(8, 7)]);
-    assert_eq!(Summary::of(&run).expect("added up").tasks[0].count, 2);
+    assert_eq!(run.task_dependencies().expect("waits"), [(8, 7)]);
+    assert_eq!(Summary::from_run(&run).expect("added up").tasks[0].count, 2);
 }
 
 #[test]
 fn a_file_that_lost_its_last_name_says_when() {
     let (_directory, state, _) = place();
     let mut writer = written(&state, Privacy::default());
-    writer.write(&[Fact::Gone { id: FileId(2), at: Micros(77) }]).expect("written");
-    let gone = Run::open(&state).and_then(|run| run.gone()).expect("readable");
+    writer.write_facts(&[Fact::Gone { id: FileId(2), at: Micros(77) }]).expect("written");
+    let gone = Run::open(&state).and_then(|run| run.removal_times()).expect("readable");
     assert_eq!(gone, [(FileId(2), Micros(77))]);
 }
 
@@ -512,7 +515,7 @@ fn a_view_or_a_trigger_beside_the_tables_is_never_run() {
     let trees = |path: &Path| Run::open(path).expect("a run").trees().expect("read").len();
     assert_eq!(trees(&path), 1);
     let saved = folder.path().join("saved.run");
-    Run::salvage(&path, &saved, Salt([1; 16])).expect("saved");
+    Run::salvage_run(&path, &saved, Salt([1; 16])).expect("saved");
     assert_eq!(trees(&saved), 1);
 }
 

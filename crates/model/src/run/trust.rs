@@ -19,7 +19,7 @@ const GROWN: u64 = 1 << 20;
 const ROW_BYTES_MIN: u64 = 4;
 
 /// Opens a run file: no program in it is run, and reading it ends.
-pub(super) fn open(path: &Path, how: OpenFlags) -> rusqlite::Result<Connection> {
+pub(super) fn open_untrusted(path: &Path, how: OpenFlags) -> rusqlite::Result<Connection> {
     let mut conn = Connection::open_with_flags(path, how | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     for (setting, value) in [
         (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
@@ -29,7 +29,7 @@ pub(super) fn open(path: &Path, how: OpenFlags) -> rusqlite::Result<Connection> 
     ] {
         conn.set_db_config(setting, value)?;
     }
-    let most = size(path).saturating_add(GROWN).saturating_mul(STEPS_A_BYTE) / STEPS;
+    let most = size_with_wal(path).saturating_add(GROWN).saturating_mul(STEPS_A_BYTE) / STEPS;
     let mut asked = 0;
     let is_too_long = move || {
         asked += 1;
@@ -40,12 +40,12 @@ pub(super) fn open(path: &Path, how: OpenFlags) -> rusqlite::Result<Connection> 
 }
 
 /// What is in the place of a table and is none: its name, and what it is.
-pub(super) fn odd(conn: &Connection) -> rusqlite::Result<Option<(String, String)>> {
+pub(super) fn find_odd_entry(conn: &Connection) -> rusqlite::Result<Option<(String, String)>> {
     let mut statement = conn.prepare("SELECT name, type, rootpage FROM sqlite_schema")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let (name, kind): (String, String) = (row.get(0)?, row.get(1)?);
-        if !is_ours(&name) {
+        if !is_run_table(&name) {
             continue;
         }
         match (kind.as_str(), row.get::<_, Option<i64>>(2)?) {
@@ -55,7 +55,7 @@ pub(super) fn odd(conn: &Connection) -> rusqlite::Result<Option<(String, String)
         }
     }
     // Columns that are computed, when they are read, of anything.
-    for name in tables() {
+    for name in table_names() {
         let mut columns = conn.prepare("SELECT 1 FROM pragma_table_xinfo(?1) WHERE hidden != 0")?;
         if columns.exists([name])? {
             return Ok(Some((name.to_owned(), "table with columns that are computed".to_owned())));
@@ -65,22 +65,22 @@ pub(super) fn odd(conn: &Connection) -> rusqlite::Result<Option<(String, String)
 }
 
 /// Rows that all tables of a file have room for, together.
-pub(super) fn most_rows(path: &Path) -> u64 {
-    size(path).saturating_add(GROWN) / ROW_BYTES_MIN
+pub(super) fn row_limit(path: &Path) -> u64 {
+    size_with_wal(path).saturating_add(GROWN) / ROW_BYTES_MIN
 }
 
-fn is_ours(name: &str) -> bool {
-    tables().any(|table| table.eq_ignore_ascii_case(name))
+fn is_run_table(name: &str) -> bool {
+    table_names().any(|table| table.eq_ignore_ascii_case(name))
 }
 
 /// The tables of a run file.
-fn tables() -> impl Iterator<Item = &'static str> {
+fn table_names() -> impl Iterator<Item = &'static str> {
     let named = SCHEMA.lines().filter_map(|line| line.strip_prefix("CREATE TABLE "));
     named.filter_map(|rest| rest.split(' ').next())
 }
 
 /// Bytes, with those that wait in the log beside it.
-fn size(path: &Path) -> u64 {
+fn size_with_wal(path: &Path) -> u64 {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
     let bytes = |path: &Path| fs::metadata(path).map_or(0, |meta| meta.len());

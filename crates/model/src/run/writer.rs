@@ -1,7 +1,7 @@
 //! Writes a run while it lasts: one transaction for each batch of facts, nothing lost by a kill.
 
 use super::header::{self, Header};
-use super::sql::{Text, error, execute, int, words_to_json};
+use super::sql::{Text, execute, sqlite_error, to_sql_int, words_to_json};
 use super::{APPLICATION_ID, SCHEMA, SCHEMA_VERSION, copy, fold, given, network};
 use crate::event::{
     EngineFile, Fact, File, Op, OpKey, Open, Ops, Outside, Process, ProcessCounters, ProcessUsage,
@@ -36,14 +36,15 @@ impl RunWriter {
             |e| {
                 let next = "choose another name or directory (`-o FILE`)";
                 let message = format!("cannot create run file {}: {next}", path.display());
-                Error::new(Kind::Io, message).because(e)
+                Error::new(Kind::Io, message).with_source(e)
             },
         )?;
-        let conn = Self::open_new(path, &header).map_err(|e| error(path, "create", e))?;
+        let conn =
+            Self::create_database(path, &header).map_err(|e| sqlite_error(path, "create", e))?;
         Ok(Self { conn, path: path.to_owned(), header })
     }
 
-    fn open_new(path: &Path, header: &Header) -> rusqlite::Result<Connection> {
+    fn create_database(path: &Path, header: &Header) -> rusqlite::Result<Connection> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut conn = Connection::open_with_flags(path, flags)?;
         conn.set_prepared_statement_cache_capacity(64);
@@ -70,8 +71,8 @@ impl RunWriter {
     ///
     /// # Errors
     /// [`Kind::Full`], [`Kind::Io`]: nothing of this batch was kept; it may be given again.
-    pub fn write(&mut self, facts: &[Fact]) -> Result<()> {
-        write_all(&mut self.conn, facts).map_err(|e| error(&self.path, "write to", e))
+    pub fn write_facts(&mut self, facts: &[Fact]) -> Result<()> {
+        write_all(&mut self.conn, facts).map_err(|e| sqlite_error(&self.path, "write to", e))
     }
 
     /// Folds what was seen into tasks and marks the run as ended. Later facts are refused by
@@ -79,8 +80,8 @@ impl RunWriter {
     ///
     /// # Errors
     /// As [`write`](RunWriter::write); the facts stay in the file.
-    pub fn finish(&mut self) -> Result<()> {
-        fold::fold(&mut self.conn).map_err(|e| error(&self.path, "finish", e))
+    pub fn finish_run(&mut self) -> Result<()> {
+        fold::fold_run(&mut self.conn).map_err(|e| sqlite_error(&self.path, "finish", e))
     }
 
     /// Copies the run to `dest` (mode 0600, durable, all or nothing), made private as the header
@@ -98,7 +99,7 @@ impl RunWriter {
     /// # Errors
     /// As [`RunWriter::copy_to`].
     pub fn copy_through(&self, dest: &Path, shown: &Path) -> Result<()> {
-        copy::copy(&self.conn, &self.path, (dest, shown), self.header.privacy.anonymise)
+        copy::copy_run(&self.conn, &self.path, (dest, shown), self.header.privacy.anonymise)
     }
 
     /// Removes the file and its log, after it was copied.
@@ -108,7 +109,7 @@ impl RunWriter {
     pub fn remove(self) -> Result<()> {
         let Self { conn, path, .. } = self;
         drop(conn);
-        copy::remove(&path)
+        copy::remove_run_file(&path)
     }
 }
 
@@ -118,7 +119,7 @@ fn store_op_keys(c: &Connection) -> rusqlite::Result<()> {
         let key = OpKey::from_index(index).expect("index is below COUNT");
         let op: Op = key.op();
         insert.execute(params![
-            int(index as u64),
+            to_sql_int(index as u64),
             op.name(),
             op.group().name(),
             key.size().map(|s| s.name()),
@@ -131,12 +132,12 @@ fn store_op_keys(c: &Connection) -> rusqlite::Result<()> {
 fn write_all(conn: &mut Connection, facts: &[Fact]) -> rusqlite::Result<()> {
     let tx = conn.transaction()?;
     for fact in facts {
-        write_one(&tx, fact)?;
+        write_fact(&tx, fact)?;
     }
     tx.commit()
 }
 
-fn write_one(c: &Connection, fact: &Fact) -> rusqlite::Result<()> {
+fn write_fact(c: &Connection, fact: &Fact) -> rusqlite::Result<()> {
     match fact {
         Fact::Tree(tree) => write_tree(c, tree),
         Fact::Process(process) => write_process(c, process),
@@ -150,15 +151,17 @@ fn write_one(c: &Connection, fact: &Fact) -> rusqlite::Result<()> {
             c,
             "INSERT INTO processes (process, ended_us) VALUES (?1, ?2)
              ON CONFLICT (process) DO UPDATE SET ended_us = excluded.ended_us",
-            params![id.0, int(at.0)],
+            params![id.0, to_sql_int(at.0)],
         ),
         Fact::Class { id, pattern } => {
             execute(c, "INSERT OR REPLACE INTO classes VALUES (?1, ?2)", params![id.0, pattern])
         }
         Fact::File(file) => write_file(c, file),
-        Fact::Gone { id, at } => {
-            execute(c, "UPDATE files SET gone_us = ?2 WHERE file = ?1", params![id.0, int(at.0)])
-        }
+        Fact::Gone { id, at } => execute(
+            c,
+            "UPDATE files SET gone_us = ?2 WHERE file = ?1",
+            params![id.0, to_sql_int(at.0)],
+        ),
         Fact::Open(open) => write_open(c, open),
         Fact::Ops(ops) => write_ops(c, ops),
         Fact::Sample(sample) => write_sample(c, sample),
@@ -192,7 +195,7 @@ fn write_process(c: &Connection, p: &Process) -> rusqlite::Result<()> {
             p.id.0,
             p.pid,
             p.parent.map(|id| id.0),
-            int(p.started.0),
+            to_sql_int(p.started.0),
             argv,
             p.exe.as_deref().map(Text),
             p.cwd.as_deref().map(Text),
@@ -215,15 +218,15 @@ fn write_counters(c: &Connection, p: &ProcessCounters) -> rusqlite::Result<()> {
            write_bytes = IFNULL(excluded.write_bytes, write_bytes)",
         params![
             p.id.0,
-            int(p.at.0),
-            int(p.user.0),
-            int(p.system.0),
-            int(p.children_user.0),
-            int(p.children_system.0),
-            p.io.map(|io| int(io.rchar.0)),
-            p.io.map(|io| int(io.wchar.0)),
-            p.io.map(|io| int(io.read_bytes.0)),
-            p.io.map(|io| int(io.write_bytes.0)),
+            to_sql_int(p.at.0),
+            to_sql_int(p.user.0),
+            to_sql_int(p.system.0),
+            to_sql_int(p.children_user.0),
+            to_sql_int(p.children_system.0),
+            p.io.map(|io| to_sql_int(io.rchar.0)),
+            p.io.map(|io| to_sql_int(io.wchar.0)),
+            p.io.map(|io| to_sql_int(io.read_bytes.0)),
+            p.io.map(|io| to_sql_int(io.write_bytes.0)),
         ],
     )
 }
@@ -238,7 +241,11 @@ fn write_usage(c: &Connection, u: &ProcessUsage) -> rusqlite::Result<()> {
                                 IFNULL(excluded.cpu_wait_us, cpu_wait_us)),
            memory_peak_bytes = IFNULL(max(memory_peak_bytes, excluded.memory_peak_bytes),
                                       IFNULL(excluded.memory_peak_bytes, memory_peak_bytes))",
-        params![u.id.0, u.cpu_wait.map(|t| int(t.0)), u.memory_peak.map(|n| int(n.0))],
+        params![
+            u.id.0,
+            u.cpu_wait.map(|t| to_sql_int(t.0)),
+            u.memory_peak.map(|n| to_sql_int(n.0))
+        ],
     )
 }
 
@@ -259,14 +266,14 @@ fn write_open(c: &Connection, o: &Open) -> rusqlite::Result<()> {
             o.file.0,
             o.write,
             o.created,
-            int(o.opened.0),
-            o.closed.map(|t| int(t.0)),
-            o.read.map(|io| int(io.bytes.0)),
-            o.read.map(|io| int(io.calls)),
-            o.wrote.map(|io| int(io.bytes.0)),
-            o.wrote.map(|io| int(io.calls)),
-            o.size_at_open.map(|n| int(n.0)),
-            o.size_at_close.map(|n| int(n.0)),
+            to_sql_int(o.opened.0),
+            o.closed.map(|t| to_sql_int(t.0)),
+            o.read.map(|io| to_sql_int(io.bytes.0)),
+            o.read.map(|io| to_sql_int(io.calls)),
+            o.wrote.map(|io| to_sql_int(io.bytes.0)),
+            o.wrote.map(|io| to_sql_int(io.calls)),
+            o.size_at_open.map(|n| to_sql_int(n.0)),
+            o.size_at_close.map(|n| to_sql_int(n.0)),
             o.hidden,
             o.copy.map(|tree| tree.0),
         ],
@@ -284,11 +291,11 @@ fn write_ops(c: &Connection, o: &Ops) -> rusqlite::Result<()> {
             o.process.map(|id| id.0),
             o.tree.0,
             o.class.0,
-            int(o.key.index() as u64),
-            int(o.count.count),
-            int(o.count.failed),
-            int(o.count.nanos),
-            int(o.count.bytes),
+            to_sql_int(o.key.index() as u64),
+            to_sql_int(o.count.count),
+            to_sql_int(o.count.failed),
+            to_sql_int(o.count.nanos),
+            to_sql_int(o.count.bytes),
         ],
     )
 }
@@ -299,19 +306,19 @@ fn write_sample(c: &Connection, s: &Sample) -> rusqlite::Result<()> {
         "INSERT OR REPLACE INTO samples
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
         params![
-            int(s.at.0),
-            int(s.cpu.user.0),
-            int(s.cpu.system.0),
-            int(s.cpu.iowait.0),
-            int(s.cpu.idle.0),
-            int(s.cpu.steal.0),
-            int(s.memory.total.0),
-            int(s.memory.available.0),
-            int(s.memory.dirty.0),
-            int(s.memory.writeback.0),
-            int(s.memory.cached.0),
-            s.pressure.map(|p| int(p.some.0)),
-            s.pressure.map(|p| int(p.full.0)),
+            to_sql_int(s.at.0),
+            to_sql_int(s.cpu.user.0),
+            to_sql_int(s.cpu.system.0),
+            to_sql_int(s.cpu.iowait.0),
+            to_sql_int(s.cpu.idle.0),
+            to_sql_int(s.cpu.steal.0),
+            to_sql_int(s.memory.total.0),
+            to_sql_int(s.memory.available.0),
+            to_sql_int(s.memory.dirty.0),
+            to_sql_int(s.memory.writeback.0),
+            to_sql_int(s.memory.cached.0),
+            s.pressure.map(|p| to_sql_int(p.some.0)),
+            s.pressure.map(|p| to_sql_int(p.full.0)),
         ],
     )?;
     for d in &s.devices {
@@ -319,17 +326,17 @@ fn write_sample(c: &Connection, s: &Sample) -> rusqlite::Result<()> {
             c,
             "INSERT INTO sample_devices VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             params![
-                int(s.at.0),
+                to_sql_int(s.at.0),
                 d.name,
-                int(d.read.0),
-                int(d.written.0),
-                int(d.reads),
-                int(d.writes),
-                int(d.busy.0),
+                to_sql_int(d.read.0),
+                to_sql_int(d.written.0),
+                to_sql_int(d.reads),
+                to_sql_int(d.writes),
+                to_sql_int(d.busy.0),
             ],
         )?;
     }
-    network::write(c, s)
+    network::write_networks(c, s)
 }
 
 fn write_outside(c: &Connection, o: &Outside) -> rusqlite::Result<()> {
@@ -337,13 +344,13 @@ fn write_outside(c: &Connection, o: &Outside) -> rusqlite::Result<()> {
         c,
         "INSERT INTO outside VALUES (?1, ?2, ?3, ?4)
          ON CONFLICT (process, directory, write) DO UPDATE SET bytes = max(bytes, excluded.bytes)",
-        params![o.process.0, Text(&o.directory), o.write, int(o.bytes.0)],
+        params![o.process.0, Text(&o.directory), o.write, to_sql_int(o.bytes.0)],
     )
 }
 
 /// Keeps what a control file says, not the file: scripts may hold secrets, and they are many.
 fn write_notes(c: &Connection, file: &EngineFile) -> rusqlite::Result<()> {
-    for (engine, note) in tasks::read(&file.path, &file.content) {
+    for (engine, note) in tasks::parse_control_file(&file.path, &file.content) {
         let value = match note.value {
             tasks::Value::There => Value::Null,
             tasks::Value::Number(n) => Value::Integer(n),
@@ -352,7 +359,14 @@ fn write_notes(c: &Connection, file: &EngineFile) -> rusqlite::Result<()> {
         execute(
             c,
             "INSERT INTO notes VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-            params![file.tree.0, engine, Text(&note.subject), note.what, value, int(file.at.0)],
+            params![
+                file.tree.0,
+                engine,
+                Text(&note.subject),
+                note.what,
+                value,
+                to_sql_int(file.at.0)
+            ],
         )?;
     }
     Ok(())

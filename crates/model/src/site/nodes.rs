@@ -26,22 +26,22 @@ pub struct Nodes {
 }
 
 impl Nodes {
-    pub(super) fn read(entry: Entry<'_>) -> Result<Self, Flaw> {
-        let table = entry.table()?;
-        table.only(&KEYS)?;
-        let cores = table.need("cores")?.whole(1, 1 << 16)?;
-        let count = table.get("count").map_or(Ok(1), |entry| entry.whole(1, 1 << 20))?;
-        let slots = table.get("slots").map_or(Ok(cores), |entry| entry.whole(1, 1 << 16))?;
+    pub(super) fn from_entry(entry: Entry<'_>) -> Result<Self, Flaw> {
+        let table = entry.as_table()?;
+        table.refuse_unknown_keys(&KEYS)?;
+        let cores = table.get_required("cores")?.as_integer(1, 1 << 16)?;
+        let count = table.get("count").map_or(Ok(1), |entry| entry.as_integer(1, 1 << 20))?;
+        let slots = table.get("slots").map_or(Ok(cores), |entry| entry.as_integer(1, 1 << 16))?;
         // With one node, one slot must be left for tasks.
         let most = if count == 1 { slots - 1 } else { slots };
-        let instance = table.get("instance").map(|entry| entry.text().map(str::to_owned));
+        let instance = table.get("instance").map(|entry| entry.as_text().map(str::to_owned));
         Ok(Self {
             count,
             slots,
-            reserved: table.get("reserved").map_or(Ok(0), |entry| entry.whole(0, most))?,
-            speed: table.get("speed").map_or(Ok(1.0), |entry| entry.number(1e-3, 1e3))?,
+            reserved: table.get("reserved").map_or(Ok(0), |entry| entry.as_integer(0, most))?,
+            speed: table.get("speed").map_or(Ok(1.0), |entry| entry.as_number(1e-3, 1e3))?,
             cores,
-            memory: table.get("memory").map(Entry::bytes).transpose()?,
+            memory: table.get("memory").map(Entry::as_byte_count).transpose()?,
             instance: instance.transpose()?,
         })
     }

@@ -8,26 +8,27 @@ use std::path::PathBuf;
 const BUCKETS: &str = "s3://";
 
 /// An absolute directory, or a bucket.
-pub(super) fn place(
+pub(super) fn parse_tier_path(
     entry: Entry<'_>,
     variable: Variables<'_>,
 ) -> Result<(Option<PathBuf>, Option<String>), Flaw> {
-    let path = replaced(entry.text()?, variable).map_err(|message| entry.flaw(message))?;
+    let path = expand_variables(entry.as_text()?, variable)
+        .map_err(|message| entry.value_error(message))?;
     if let Some(bucket) = path.strip_prefix(BUCKETS) {
         return match bucket.split('/').next() {
-            None | Some("") => Err(entry.flaw("which bucket? s3://BUCKET/PREFIX")),
+            None | Some("") => Err(entry.value_error("which bucket? s3://BUCKET/PREFIX")),
             Some(_) => Ok((None, Some(path))),
         };
     }
     if !path.starts_with('/') {
         let message = format!("{} must begin with / or {BUCKETS}, but is {path:?}", entry.key);
-        return Err(entry.flaw(message));
+        return Err(entry.value_error(message));
     }
     Ok((Some(PathBuf::from(path)), None))
 }
 
 /// The text with values in place of names; values are taken as they are, whatever they contain.
-fn replaced(text: &str, variable: Variables<'_>) -> Result<String, String> {
+fn expand_variables(text: &str, variable: Variables<'_>) -> Result<String, String> {
     // An empty value is a forgotten one: `/scratch/$PROJECT` must not become all of `/scratch`.
     let value = |name: &str| {
         let value = variable(name).filter(|value| !value.is_empty());
@@ -45,9 +46,11 @@ fn replaced(text: &str, variable: Variables<'_>) -> Result<String, String> {
     while let Some((before, after)) = rest.split_once('$') {
         let (name, behind) = match after.strip_prefix('{') {
             Some(inner) => inner.split_once('}').ok_or("there is a ${ without its }")?,
-            None => after.split_at(after.find(|c: char| !in_name(c)).unwrap_or(after.len())),
+            None => {
+                after.split_at(after.find(|c: char| !is_variable_char(c)).unwrap_or(after.len()))
+            }
         };
-        if name.is_empty() || !name.chars().all(in_name) {
+        if name.is_empty() || !name.chars().all(is_variable_char) {
             return Err("a $ needs the name of a variable, as in $USER or ${USER}".to_owned());
         }
         done.push_str(before);
@@ -58,6 +61,6 @@ fn replaced(text: &str, variable: Variables<'_>) -> Result<String, String> {
     Ok(done)
 }
 
-fn in_name(c: char) -> bool {
+fn is_variable_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }

@@ -4,43 +4,59 @@ use serde_json::Value;
 
 use crate::profile::Profile;
 use crate::reach::REACHES;
-use crate::toml::schema::{about, amount, either, file, named, number, table, text, whole, words};
+use crate::toml::schema::{
+    any_of, bytes_schema, enum_schema, integer_schema, map_schema, number_schema, table_schema,
+    text_schema, to_schema_file, with_description,
+};
 
 /// Names of tiers and pools.
 const NAME: &str = "^[a-z0-9_-]+$";
 
 /// The JSON Schema of a site file.
-pub fn schema() -> String {
-    let mut tiers = about("one table for each tier", named(NAME, tier()));
+pub fn json_schema() -> String {
+    let mut tiers = with_description("one table for each tier", map_schema(NAME, tier_schema()));
     tiers["minProperties"] = 1.into();
-    let root = [("tier", tiers), ("nodes", about("the machines, all alike", nodes()))];
-    file("Forebay: site", table(root, &["tier"]))
+    let root =
+        [("tier", tiers), ("nodes", with_description("the machines, all alike", nodes_schema()))];
+    to_schema_file("Forebay: site", table_schema(root, &["tier"]))
 }
 
-fn tier() -> Value {
-    let profile = either([text(), Profile::schema()]);
+fn tier_schema() -> Value {
+    let profile = any_of([text_schema(), Profile::json_schema()]);
     let keys = [
-        ("path", about("an absolute directory, or s3://BUCKET/PREFIX", text())),
-        ("reach", about("which machines read it directly", words(&REACHES))),
-        ("capacity", about("a hard bound of what Forebay keeps there", amount())),
-        ("pools", about("parts of the capacity that are set apart", named(NAME, amount()))),
-        ("profile", about("what it can do: a name, a file, or a table", profile)),
-        ("price", about("its name in a price sheet", text())),
+        ("path", with_description("an absolute directory, or s3://BUCKET/PREFIX", text_schema())),
+        ("reach", with_description("which machines read it directly", enum_schema(&REACHES))),
+        ("capacity", with_description("a hard bound of what Forebay keeps there", bytes_schema())),
+        (
+            "pools",
+            with_description(
+                "parts of the capacity that are set apart",
+                map_schema(NAME, bytes_schema()),
+            ),
+        ),
+        ("profile", with_description("what it can do: a name, a file, or a table", profile)),
+        ("price", with_description("its name in a price sheet", text_schema())),
     ];
-    table(keys, &[])
+    table_schema(keys, &[])
 }
 
-fn nodes() -> Value {
+fn nodes_schema() -> Value {
     let keys = [
-        ("count", about("machines", whole(1, 1 << 20))),
-        ("slots", about("tasks that one runs at a time", whole(1, 1 << 16))),
-        ("cores", about("of one machine", whole(1, 1 << 16))),
-        ("memory", about("of one machine", amount())),
-        ("instance", about("its name in a price sheet", text())),
-        ("reserved", about("slots of the first one for the engine", whole(0, 1 << 16))),
-        ("speed", about("of a core, against those that were timed", number(1e-3, 1e3))),
+        ("count", with_description("machines", integer_schema(1, 1 << 20))),
+        ("slots", with_description("tasks that one runs at a time", integer_schema(1, 1 << 16))),
+        ("cores", with_description("of one machine", integer_schema(1, 1 << 16))),
+        ("memory", with_description("of one machine", bytes_schema())),
+        ("instance", with_description("its name in a price sheet", text_schema())),
+        (
+            "reserved",
+            with_description("slots of the first one for the engine", integer_schema(0, 1 << 16)),
+        ),
+        (
+            "speed",
+            with_description("of a core, against those that were timed", number_schema(1e-3, 1e3)),
+        ),
     ];
-    table(keys, &["cores"])
+    table_schema(keys, &["cores"])
 }
 
 #[cfg(test)]
@@ -52,9 +68,10 @@ mod tests {
 
     #[test]
     fn an_editor_knows_the_keys_that_the_reader_knows() {
-        for (told, known) in
-            [(tier(), &super::super::KEYS[..]), (nodes(), &super::super::nodes::KEYS[..])]
-        {
+        for (told, known) in [
+            (tier_schema(), &super::super::KEYS[..]),
+            (nodes_schema(), &super::super::nodes::KEYS[..]),
+        ] {
             let told: BTreeSet<_> = keys_of(&told).into_iter().collect();
             assert_eq!(told, known.iter().copied().collect());
         }

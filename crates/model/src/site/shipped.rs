@@ -6,17 +6,23 @@ use crate::toml::{Entry, Flaw};
 
 /// The profile in this file, or that comes with Forebay under this name; `None` where it is written
 /// down.
-pub(super) fn named(entry: Entry<'_>, file: Files<'_>) -> Option<Result<Described, Flaw>> {
-    let name = entry.text().ok()?;
+pub(super) fn load_named_profile(
+    entry: Entry<'_>,
+    file: Files<'_>,
+) -> Option<Result<Described, Flaw>> {
+    let name = entry.as_text().ok()?;
     if name.ends_with(".toml") {
-        let text = file(name).map_err(|why| entry.flaw(format!("{name} can't be read: {why}")));
+        let text =
+            file(name).map_err(|why| entry.value_error(format!("{name} can't be read: {why}")));
         let read = |text: String| {
-            Described::parse(&text, name).map_err(|flaw| entry.flaw(format!("in it, {flaw}")))
+            Described::parse(&text, name)
+                .map_err(|flaw| entry.value_error(format!("in it, {flaw}")))
         };
         return Some(text.and_then(read));
     }
     let known: Vec<(&str, &str)> = SHIPPED.iter().map(|(name, _)| (*name, *name)).collect();
-    Some(entry.word(&known).and_then(|name| {
-        Described::shipped(name).ok_or_else(|| entry.flaw(format!("{name} can't be read")))
+    Some(entry.as_one_of(&known).and_then(|name| {
+        Described::find_builtin(name)
+            .ok_or_else(|| entry.value_error(format!("{name} can't be read")))
     }))
 }

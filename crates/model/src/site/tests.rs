@@ -219,7 +219,7 @@ fn the_sites_for_plans_are_read_and_their_prices_known() {
     let site = site.expect("the site");
     for tier in site.tiers() {
         let price = tier.price.as_deref().expect("a price");
-        assert!(prices.of_storage(price).count() > 0, "{price}");
+        assert!(prices.charges_for_storage(price).count() > 0, "{price}");
         assert!(tier.profile.is_some(), "{}", tier.id);
     }
     assert!(site.nodes().is_some_and(|nodes| nodes.instance.is_some()));

@@ -5,7 +5,7 @@ use super::{Nodes, Site, Tier};
 impl Site {
     /// The site with one more tier, or with another one of that name.
     #[must_use]
-    pub fn with(mut self, tier: Tier) -> Self {
+    pub fn with_tier(mut self, tier: Tier) -> Self {
         self.tiers.insert(tier.id.clone(), tier);
         self
     }

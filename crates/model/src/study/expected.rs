@@ -1,7 +1,7 @@
 //! The rows of a study: a setting, a figure of it, and what the figure should be: a published number,
 //! a number of ours, or, where the source has words or a picture, bounds and an order.
 
-use super::{file, need, words};
+use super::{optional_file_name, optional_text, required_text};
 use crate::toml::{Entry, Flaw, Table};
 use crate::units::Seconds;
 
@@ -73,7 +73,7 @@ pub struct Expected {
 
 impl Against {
     /// The number that an error is a part of.
-    pub fn number(self) -> Option<f64> {
+    pub fn reference_value(self) -> Option<f64> {
         match self {
             Self::Published(number) | Self::Ours(number) => Some(number),
             Self::Nothing | Self::Bounds(..) | Self::More => None,
@@ -82,7 +82,7 @@ impl Against {
 
     /// Whether a figure is as it should be, after the figure of the row before; `None`: nobody
     /// said how it should be.
-    pub fn holds(self, figure: f64, before: Option<f64>, tolerance: f64) -> Option<bool> {
+    pub fn check_figure(self, figure: f64, before: Option<f64>, tolerance: f64) -> Option<bool> {
         match self {
             Self::Nothing => None,
             Self::Published(number) | Self::Ours(number) => {
@@ -98,23 +98,23 @@ impl Setting {
     const KEYS: [&str; 8] =
         ["pipelines", "nodes", "policy", "stagger", "project", "rules", "site", "workload"];
 
-    fn read(table: Table<'_>) -> Result<Self, Flaw> {
-        let whole = |key| table.get(key).map(|entry| entry.whole(1, 1 << 16)).transpose();
+    fn from_table(table: Table<'_>) -> Result<Self, Flaw> {
+        let whole = |key| table.get(key).map(|entry| entry.as_integer(1, 1 << 16)).transpose();
         Ok(Self {
             pipelines: whole("pipelines")?,
             nodes: whole("nodes")?,
-            policy: words(table, "policy")?,
-            stagger: table.get("stagger").map(Entry::seconds).transpose()?,
-            project: words(table, "project")?,
-            rules: file(table, "rules")?,
-            site: file(table, "site")?,
-            workload: file(table, "workload")?,
+            policy: optional_text(table, "policy")?,
+            stagger: table.get("stagger").map(Entry::as_seconds).transpose()?,
+            project: optional_text(table, "project")?,
+            rules: optional_file_name(table, "rules")?,
+            site: optional_file_name(table, "site")?,
+            workload: optional_file_name(table, "workload")?,
         })
     }
 
     /// This setting, and another one where this one says nothing.
     #[must_use]
-    pub fn or(&self, other: &Self) -> Self {
+    pub fn with_defaults(&self, other: &Self) -> Self {
         let (this, other) = (self.clone(), other.clone());
         Self {
             pipelines: this.pipelines.or(other.pipelines),
@@ -132,9 +132,10 @@ impl Setting {
 /// The keys that say what a figure is compared with.
 const AGAINST: [&str; 5] = ["published", "ours", "at_least", "at_most", "more_than_before"];
 
-fn against(table: Table<'_>, role: Entry<'_>, model: bool) -> Result<Against, Flaw> {
-    let number = |key| table.get(key).map(|entry: Entry<'_>| entry.number(0.0, 1e15)).transpose();
-    let more = table.get("more_than_before").map(Entry::truth).transpose()?.unwrap_or(false);
+fn parse_against(table: Table<'_>, role: Entry<'_>, model: bool) -> Result<Against, Flaw> {
+    let number =
+        |key| table.get(key).map(|entry: Entry<'_>| entry.as_number(0.0, 1e15)).transpose();
+    let more = table.get("more_than_before").map(Entry::as_bool).transpose()?.unwrap_or(false);
     let (least, most) = (number("at_least")?, number("at_most")?);
     let bounds = (least.is_some() || most.is_some())
         .then(|| Against::Bounds(least.unwrap_or(0.0), most.unwrap_or(f64::INFINITY)));
@@ -143,34 +144,34 @@ fn against(table: Table<'_>, role: Entry<'_>, model: bool) -> Result<Against, Fl
     let all = [published, ours, bounds, more.then_some(Against::More)];
     let mut given = all.into_iter().flatten();
     match (given.next(), given.next()) {
-        (_, Some(_)) => Err(role.flaw("a figure is compared with one thing only")),
-        (Some(_), None) if model => Err(role.flaw(WHICH)),
-        (None, None) if !model => Err(role.flaw(WHICH)),
+        (_, Some(_)) => Err(role.value_error("a figure is compared with one thing only")),
+        (Some(_), None) if model => Err(role.value_error(WHICH)),
+        (None, None) if !model => Err(role.value_error(WHICH)),
         (given, None) => Ok(given.unwrap_or(Against::Nothing)),
     }
 }
 
 const WHICH: &str = "a figure is published, or it is \"model\"";
 
-pub(super) fn read(entry: Entry<'_>) -> Result<Expected, Flaw> {
-    let table = entry.table()?;
+pub(super) fn parse_expected(entry: Entry<'_>) -> Result<Expected, Flaw> {
+    let table = entry.as_table()?;
     let own = ["what", "role", "tolerance", "over", "note"];
-    table.only(&[&own[..], &AGAINST, &Setting::KEYS].concat())?;
+    table.refuse_unknown_keys(&[&own[..], &AGAINST, &Setting::KEYS].concat())?;
     let roles = [("fitted", Role::Fitted), ("predicted", Role::Predicted), ("model", Role::Model)];
-    let role = table.need("role")?;
-    let of = role.word(&roles)?;
+    let role = table.get_required("role")?;
+    let of = role.as_one_of(&roles)?;
     let over = |entry: Entry<'_>| {
-        let table = entry.table()?;
-        table.only(&Setting::KEYS)?;
-        Setting::read(table)
+        let table = entry.as_table()?;
+        table.refuse_unknown_keys(&Setting::KEYS)?;
+        Setting::from_table(table)
     };
     Ok(Expected {
-        what: need(table, "what")?,
+        what: required_text(table, "what")?,
         role: of,
-        against: against(table, role, of == Role::Model)?,
-        tolerance: table.get("tolerance").map_or(Ok(0.05), |entry| entry.number(0.0, 10.0))?,
-        setting: Setting::read(table)?,
+        against: parse_against(table, role, of == Role::Model)?,
+        tolerance: table.get("tolerance").map_or(Ok(0.05), |entry| entry.as_number(0.0, 10.0))?,
+        setting: Setting::from_table(table)?,
         over: table.get("over").map(over).transpose()?,
-        note: words(table, "note")?,
+        note: optional_text(table, "note")?,
     })
 }

@@ -28,7 +28,7 @@ fn what_a_source_says_in_words_is_compared_as_bounds_and_orders() {
     );
     let study = Study::parse(&text, "study.toml").expect("a study");
     let row = &study.expected[0];
-    let other = row.over.as_ref().expect("a ratio").or(&row.setting);
+    let other = row.over.as_ref().expect("a ratio").with_defaults(&row.setting);
     assert_eq!((other.nodes, other.site.as_deref()), (Some(4), Some("nfs.toml")));
     for (against, figure, before, holds) in [
         (row.against, 1.4, None, Some(true)),
@@ -40,7 +40,7 @@ fn what_a_source_says_in_words_is_compared_as_bounds_and_orders() {
         (Against::Published(100.0), 106.0, None, Some(false)),
         (Against::Nothing, 1.0, None, None),
     ] {
-        assert_eq!(against.holds(figure, before, 0.05), holds, "{against:?} {figure}");
+        assert_eq!(against.check_figure(figure, before, 0.05), holds, "{against:?} {figure}");
     }
 }
 

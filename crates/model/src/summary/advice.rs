@@ -79,7 +79,7 @@ pub(crate) struct Finding {
 
 impl Finding {
     /// A finding that saves time.
-    fn saving(seconds: f64, sentence: String) -> Self {
+    fn time_saving(seconds: f64, sentence: String) -> Self {
         let saves = Some(Micros((seconds.max(0.0) * 1e6) as u64));
         Self { score_s: seconds, saves, sentence }
     }
@@ -91,22 +91,22 @@ struct Rule {
 }
 
 const RULES: &[Rule] = &[
-    Rule { name: "not_seen", judge: not_seen::judge },
-    Rule { name: "outside", judge: outside::judge },
-    Rule { name: "libraries", judge: libraries::judge },
-    Rule { name: "fsyncs", judge: fsyncs::judge },
-    Rule { name: "small_files", judge: small_files::judge },
-    Rule { name: "small_writes", judge: small_writes::judge },
-    Rule { name: "rereads", judge: rereads::judge },
-    Rule { name: "disk", judge: disk::judge },
-    Rule { name: "not_storage", judge: not_storage::judge },
+    Rule { name: "not_seen", judge: not_seen::finding_for },
+    Rule { name: "outside", judge: outside::finding_for },
+    Rule { name: "libraries", judge: libraries::finding_for },
+    Rule { name: "fsyncs", judge: fsyncs::finding_for },
+    Rule { name: "small_files", judge: small_files::finding_for },
+    Rule { name: "small_writes", judge: small_writes::finding_for },
+    Rule { name: "rereads", judge: rereads::finding_for },
+    Rule { name: "disk", judge: disk::finding_for },
+    Rule { name: "not_storage", judge: not_storage::finding_for },
 ];
 
 /// A shorter run is a try-out: nobody waits for it.
 const WALL_MIN: Micros = Micros::from_secs(1);
 
 /// The advice that matters most; of equals the first in the table.
-pub(crate) fn best(evidence: &Evidence<'_>) -> Option<Advice> {
+pub(crate) fn best_advice(evidence: &Evidence<'_>) -> Option<Advice> {
     if evidence.summary.wall_us < WALL_MIN {
         return None;
     }
@@ -120,12 +120,12 @@ pub(crate) fn best(evidence: &Evidence<'_>) -> Option<Advice> {
 
 impl Evidence<'_> {
     /// The wall time behind a time that is summed over parallel tasks, in seconds.
-    fn wall_s(&self, summed: Micros) -> f64 {
+    fn wall_seconds(&self, summed: Micros) -> f64 {
         summed.as_secs() / self.parallel
     }
 
     /// Operations of one kind, added up by class: number, pattern, count, time, bytes.
-    fn by_class(&self, wanted: impl Fn(&OpLine) -> bool) -> Vec<OpLine> {
+    fn operations_by_class(&self, wanted: impl Fn(&OpLine) -> bool) -> Vec<OpLine> {
         let mut sums: Vec<OpLine> = Vec::new();
         for line in self.ops.iter().filter(|line| wanted(line)) {
             // Lines are in the order of their classes.
@@ -143,7 +143,7 @@ impl Evidence<'_> {
 }
 
 /// `1234567` as `1,234,567`.
-fn grouped(count: u64) -> String {
+fn group_thousands(count: u64) -> String {
     let digits = count.to_string();
     let first = digits.len() % 3;
     let mut out = String::from(&digits[..first]);
@@ -157,7 +157,7 @@ fn grouped(count: u64) -> String {
 }
 
 /// A time of an estimate, for a sentence.
-fn about(seconds: f64) -> Micros {
+fn estimated_time(seconds: f64) -> Micros {
     Micros((seconds.max(0.0) * 1e6) as u64)
 }
 

@@ -21,18 +21,18 @@ struct Adding {
 }
 
 impl Adding {
-    fn amount(self) -> Amount {
+    fn to_amount(self) -> Amount {
         let at_least = ByteCount(self.at_least);
         Amount { seen: (!self.hidden).then_some(at_least), at_least, at_most: None }
     }
 
-    fn add(&mut self, seen: Option<u64>, grown: u64) {
+    fn add_bytes(&mut self, seen: Option<u64>, grown: u64) {
         self.at_least += seen.unwrap_or(grown);
         self.hidden |= seen.is_none();
     }
 
     /// Operations moved so much, whatever opens say.
-    fn at_least(mut self, counted: u64) -> Self {
+    fn with_counted_minimum(mut self, counted: u64) -> Self {
         self.at_least = self.at_least.max(if self.hidden { counted } else { 0 });
         self
     }
@@ -46,13 +46,13 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    pub(super) fn of<'o>(ops: impl Iterator<Item = &'o OpRow>) -> Self {
+    pub(super) fn from_operations<'o>(ops: impl Iterator<Item = &'o OpRow>) -> Self {
         let mut counted = Self::default();
-        ops.for_each(|row| counted.add(row));
+        ops.for_each(|row| counted.add_operation(row));
         counted
     }
 
-    fn add(&mut self, row: &OpRow) {
+    fn add_operation(&mut self, row: &OpRow) {
         match Op::from_name(&row.op) {
             Some(Op::Read) => self.read += row.bytes.0,
             Some(Op::Write) => self.written += row.bytes.0,
@@ -100,17 +100,17 @@ pub(crate) struct FileUse {
 }
 
 impl Opened {
-    pub(super) fn of(run: &Run, ops: &[OpRow]) -> Result<Self> {
+    pub(super) fn from_run(run: &Run, ops: &[OpRow]) -> Result<Self> {
         let places = run.files()?.into_iter().map(|file| (file.id, file)).collect();
         let mut all = Self { places, ..Self::default() };
         for row in ops {
-            all.counted.entry(row.class.0).or_default().add(row);
+            all.counted.entry(row.class.0).or_default().add_operation(row);
         }
-        run.each_open(|row| all.add(&row))?;
+        run.for_each_open(|row| all.add_open(&row))?;
         Ok(all)
     }
 
-    fn add(&mut self, row: &OpenRow) {
+    fn add_open(&mut self, row: &OpenRow) {
         let open = &row.open;
         self.hidden |= open.hidden;
         // No count is "not seen", whether the bytes went past Forebay or came from a page cache.
@@ -122,55 +122,59 @@ impl Opened {
             _ => 0,
         };
         let (reads, writes, files) = self.by_task.entry(row.task).or_default();
-        reads.add(read, 0);
-        writes.add(written, grown);
+        reads.add_bytes(read, 0);
+        writes.add_bytes(written, grown);
         files.insert(open.file);
         let file = self.by_file.entry(open.file).or_default();
         file.opens += 1;
         file.tasks.extend(row.task);
         file.size = open.size_at_close.or(open.size_at_open).or(file.size);
-        file.read.add(read, 0);
-        file.sources.entry(open.copy).or_default().add(read, 0);
-        file.written.add(written, grown);
+        file.read.add_bytes(read, 0);
+        file.sources.entry(open.copy).or_default().add_bytes(read, 0);
+        file.written.add_bytes(written, grown);
         file.created |= open.created;
         if read.is_none() {
             file.maybe_read += before.0;
         }
     }
 
-    pub(super) fn of_tasks(&self, tasks: impl Iterator<Item = u32>, counted: Counted) -> Sum {
+    pub(super) fn sum_of_tasks(&self, tasks: impl Iterator<Item = u32>, counted: Counted) -> Sum {
         let (mut read, mut written, mut files) =
             (Adding::default(), Adding::default(), HashSet::<FileId>::new());
         for (r, w, f) in tasks.filter_map(|task| self.by_task.get(&Some(task))) {
-            read.add((!r.hidden).then_some(r.at_least), r.at_least);
-            written.add((!w.hidden).then_some(w.at_least), w.at_least);
+            read.add_bytes((!r.hidden).then_some(r.at_least), r.at_least);
+            written.add_bytes((!w.hidden).then_some(w.at_least), w.at_least);
             files.extend(f);
         }
-        let (read, written) = (read.at_least(counted.read), written.at_least(counted.written));
-        Sum { read: read.amount(), written: written.amount(), files: files.len() as u64 }
+        let (read, written) = (
+            read.with_counted_minimum(counted.read),
+            written.with_counted_minimum(counted.written),
+        );
+        Sum { read: read.to_amount(), written: written.to_amount(), files: files.len() as u64 }
     }
 
-    pub(super) fn of_tree(&self, tree: TreeId, counted: Counted) -> Sum {
+    pub(super) fn sum_of_tree(&self, tree: TreeId, counted: Counted) -> Sum {
         let mut sum = (Adding::default(), Adding::default(), 0);
         for (id, file) in &self.by_file {
             let place = self.places.get(id);
             let lives = place.is_some_and(|place| place.home.unwrap_or(place.tree) == tree);
             let source = file.sources.get(&(!lives).then_some(tree));
             if let Some(read) = source {
-                sum.0.add((!read.hidden).then_some(read.at_least), read.at_least);
+                sum.0.add_bytes((!read.hidden).then_some(read.at_least), read.at_least);
             }
             if lives {
                 let written = file.written;
-                sum.1.add((!written.hidden).then_some(written.at_least), written.at_least);
+                sum.1.add_bytes((!written.hidden).then_some(written.at_least), written.at_least);
             }
             sum.2 += u64::from(lives || source.is_some());
         }
-        let (read, written) = (sum.0.at_least(counted.read), sum.1.at_least(counted.written));
-        Sum { read: read.amount(), written: written.amount(), files: sum.2 }
+        let (read, written) =
+            (sum.0.with_counted_minimum(counted.read), sum.1.with_counted_minimum(counted.written));
+        Sum { read: read.to_amount(), written: written.to_amount(), files: sum.2 }
     }
 
     /// Bytes that are known of all files.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(super) fn known_bytes(&self) -> u64 {
         let by_opens: u64 =
             self.by_file.values().map(|f| f.read.at_least + f.written.at_least).sum();
         by_opens.max(self.counted.values().map(|counted| counted.read + counted.written).sum())
@@ -186,7 +190,7 @@ impl Opened {
     }
 
     /// The files that most bytes were moved for.
-    pub(super) fn costliest(&self, count: usize) -> Vec<FileSummary> {
+    pub(super) fn costliest_files(&self, count: usize) -> Vec<FileSummary> {
         let bytes = |f: &OfFile| f.read.at_least + f.written.at_least + f.maybe_read;
         let mut files: Vec<_> = self.by_file.iter().filter(|(_, file)| bytes(file) > 0).collect();
         files.sort_by_key(|(id, file)| (std::cmp::Reverse(bytes(file)), **id));
@@ -201,25 +205,25 @@ impl Opened {
             .into_iter()
             .take(count)
             .map(|(id, file)| FileSummary {
-                path: self.path(*id),
+                path: self.file_path(*id),
                 opens: file.opens,
                 tasks: file.tasks.len() as u64,
                 size: file.size,
-                read: file.read.at_least(counted(id).read).amount(),
-                written: file.written.at_least(counted(id).written).amount(),
+                read: file.read.with_counted_minimum(counted(id).read).to_amount(),
+                written: file.written.with_counted_minimum(counted(id).written).to_amount(),
             })
             .collect()
     }
 
     /// All files, for advice; in the order of their numbers.
-    pub(super) fn uses(&self) -> Vec<FileUse> {
+    pub(super) fn file_uses(&self) -> Vec<FileUse> {
         let mut ids: Vec<&FileId> = self.by_file.keys().collect();
         ids.sort();
         ids.into_iter()
             .map(|id| {
                 let file = &self.by_file[id];
                 FileUse {
-                    path: self.path(*id),
+                    path: self.file_path(*id),
                     tasks: file.tasks.len() as u64,
                     // Of a simulated file only what was written to it is known.
                     size: file.size.or_else(|| {
@@ -234,7 +238,7 @@ impl Opened {
             .collect()
     }
 
-    fn path(&self, id: FileId) -> String {
+    fn file_path(&self, id: FileId) -> String {
         let path = self.places.get(&id).map(|place| place.path.as_slice()).unwrap_or_default();
         String::from_utf8_lossy(path).into_owned()
     }

@@ -10,20 +10,20 @@ use std::collections::{BTreeMap, HashMap};
 /// Counters of the whole machine say little of a shorter run.
 const SAMPLED_MIN: Micros = Micros::from_secs(5);
 
-pub(super) fn summary(run: &Run) -> Result<Summary> {
+pub(super) fn summarize_run(run: &Run) -> Result<Summary> {
     let header = run.header()?;
-    let (rows, ops, trees) = (run.tasks()?, run.ops()?, run.trees()?);
+    let (rows, ops, trees) = (run.tasks()?, run.operation_rows()?, run.trees()?);
     let (processes, samples) = (run.processes()?, run.samples()?);
     let classes: HashMap<u32, String> =
         run.classes()?.into_iter().map(|(id, pattern)| (id.0, pattern)).collect();
-    let opened = Opened::of(run, &ops)?;
+    let opened = Opened::from_run(run, &ops)?;
     let ended = run.ended()?;
     let signs = rows.iter().flat_map(|t| [t.started, t.ended]).flatten();
     let last = signs.chain(samples.iter().map(|s| s.at)).max().unwrap_or_default();
     let wall = ended.map_or(last, |end| end.at);
-    let tasks = tasks::by_name(&rows, &ops, &opened);
+    let tasks = tasks::tasks_by_name(&rows, &ops, &opened);
     let busy: Micros = tasks.iter().filter(|t| !t.driver).filter_map(|t| t.wall_us).sum();
-    let time = TimeSplit::of(rows.iter().filter(|task| !task.driver));
+    let time = TimeSplit::from_tasks(rows.iter().filter(|task| !task.driver));
     let cpu = ended.and_then(|end| Some(end.cpu_user? + end.cpu_system?));
     let attributed: Micros = tasks.iter().filter_map(|t| t.cpu_us).sum();
     let mut summary = Summary {
@@ -35,21 +35,26 @@ pub(super) fn summary(run: &Run) -> Result<Summary> {
             .collect(),
         wall_us: wall,
         exit: ended.and_then(|end| end.exit),
-        complete: run.complete()?,
-        others: run.others()?.map(Into::into),
-        tiers: tasks::tiers(&trees, &ops, &opened),
+        complete: run.is_complete()?,
+        others: run.use_by_others()?.map(Into::into),
+        tiers: tasks::tier_rows(&trees, &ops, &opened),
         waited_us: ops.iter().map(|row| row.time).sum(),
         time,
         waited_share: time.storage_share(),
         verdict: None,
         hidden: opened.hidden,
-        pressure_share: pressure(&samples, wall),
+        pressure_share: pressure_share(&samples, wall),
         classes: costliest_classes(&ops, &classes, &opened),
-        files: opened.costliest(5),
+        files: opened.costliest_files(5),
         costliest: costliest_op(&ops),
-        outside: outside::fold(&trees, &run.outside()?, &processes, opened.bytes()),
+        outside: outside::summarize_outside(
+            &trees,
+            &run.outside_files()?,
+            &processes,
+            opened.known_bytes(),
+        ),
         not_seen: run
-            .not_seen()?
+            .unseen_programs()?
             .into_iter()
             .map(|(program, count)| NotSeen { program, count })
             .collect(),
@@ -60,43 +65,43 @@ pub(super) fn summary(run: &Run) -> Result<Summary> {
         advice: None,
     };
     let count = summary.tasks.iter().filter(|t| !t.driver).map(|t| t.count).sum();
-    summary.verdict =
-        (count > 0).then(|| Verdict::of(&time, count, summary.hidden, &summary.classes));
+    summary.verdict = (count > 0)
+        .then(|| Verdict::from_time_split(&time, count, summary.hidden, &summary.classes));
     let evidence = Evidence {
         summary: &summary,
-        ops: &lines(&ops, &classes),
-        files: &opened.uses(),
+        ops: &lines_by_class(&ops, &classes),
+        files: &opened.file_uses(),
         classes: &classes,
         disk: busiest_disk(&samples, wall),
-        parallel: ratio_of(busy, wall).max(1.0),
+        parallel: ratio_or_zero(busy, wall).max(1.0),
     };
-    summary.advice = advice::best(&evidence);
+    summary.advice = advice::best_advice(&evidence);
     Ok(summary)
 }
 
 /// A share between 0 and 1.
-fn ratio(part: Micros, whole: Micros) -> f64 {
-    ratio_of(part, whole).min(1.0)
+fn capped_ratio(part: Micros, whole: Micros) -> f64 {
+    ratio_or_zero(part, whole).min(1.0)
 }
 
-fn ratio_of(part: Micros, whole: Micros) -> f64 {
+fn ratio_or_zero(part: Micros, whole: Micros) -> f64 {
     if whole.0 == 0 { 0.0 } else { part.0 as f64 / whole.0 as f64 }
 }
 
 /// The time that samples stand for: they may go on after the command, while its children do.
-fn sampled(samples: &[Sample], wall: Micros) -> Option<Micros> {
+fn sampled_span(samples: &[Sample], wall: Micros) -> Option<Micros> {
     let span = samples.last()?.at.max(wall);
     (span >= SAMPLED_MIN).then_some(span)
 }
 
-fn pressure(samples: &[Sample], wall: Micros) -> Option<f64> {
-    let span = sampled(samples, wall)?;
+fn pressure_share(samples: &[Sample], wall: Micros) -> Option<f64> {
+    let span = sampled_span(samples, wall)?;
     let some = samples.iter().map(|s| s.pressure.map(|p| p.some)).sum::<Option<Micros>>()?;
-    Some(ratio(some, span))
+    Some(capped_ratio(some, span))
 }
 
 fn busiest_disk(samples: &[Sample], wall: Micros) -> Option<Disk> {
-    let span = sampled(samples, wall)?;
+    let span = sampled_span(samples, wall)?;
     let mut disks: BTreeMap<&str, (Micros, u64)> = BTreeMap::new();
     for device in samples.iter().flat_map(|sample| &sample.devices) {
         let (busy, bytes) = disks.entry(&device.name).or_default();
@@ -104,7 +109,7 @@ fn busiest_disk(samples: &[Sample], wall: Micros) -> Option<Disk> {
         *bytes += device.read.0 + device.written.0;
     }
     let (name, (busy, bytes)) = disks.into_iter().max_by_key(|(_, (busy, _))| *busy)?;
-    Some(Disk { name: name.to_owned(), busy_share: ratio(busy, span), bytes: bytes.into() })
+    Some(Disk { name: name.to_owned(), busy_share: capped_ratio(busy, span), bytes: bytes.into() })
 }
 
 fn costliest_classes(
@@ -156,12 +161,12 @@ fn costliest_op(ops: &[OpRow]) -> Option<OpSummary> {
         group: Op::from_name(op).map(Op::group),
         count,
         time_us,
-        share: ratio(time_us, all),
+        share: capped_ratio(time_us, all),
     })
 }
 
 /// Operations by class and kind, without tasks and trees.
-fn lines(ops: &[OpRow], classes: &HashMap<u32, String>) -> Vec<OpLine> {
+fn lines_by_class(ops: &[OpRow], classes: &HashMap<u32, String>) -> Vec<OpLine> {
     let mut sums: BTreeMap<_, (u64, Micros, u64)> = BTreeMap::new();
     for row in ops {
         let key = (row.class.0, &row.op, &row.size_class, &row.pattern);

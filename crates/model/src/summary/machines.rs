@@ -53,7 +53,7 @@ pub struct NetworkSummary {
 
 impl MachineSummary {
     /// Adds the samples of a machine up.
-    pub fn of(machine: &Machine) -> Self {
+    pub fn from_machine(machine: &Machine) -> Self {
         let samples = &machine.samples;
         let sum = |of: fn(&Sample) -> Micros| -> Micros { samples.iter().map(of).sum() };
         let used = sum(|s| s.cpu.user + s.cpu.system);
@@ -68,21 +68,21 @@ impl MachineSummary {
             iowait_share: share(waited),
             memory: machine.memory,
             memory_used_most: samples.iter().map(|s| s.memory.total - s.memory.available).max(),
-            disk: disk(samples),
-            network: network(samples),
+            disk: busiest_disk(samples),
+            network: busiest_network(samples),
         }
     }
 }
 
 /// The time that samples stand for: up to the last, and as long before the first as between two.
-fn span(samples: &[Sample]) -> Option<Micros> {
+fn sampled_span(samples: &[Sample]) -> Option<Micros> {
     let (first, last) = (samples.first()?.at, samples.last()?.at);
     let between = last.since(first).0.checked_div(samples.len() as u64 - 1).unwrap_or(first.0);
     Some(last.since(first) + Micros(between.min(first.0.max(1))))
 }
 
-fn disk(samples: &[Sample]) -> Option<DiskSummary> {
-    let span = span(samples)?;
+fn busiest_disk(samples: &[Sample]) -> Option<DiskSummary> {
+    let span = sampled_span(samples)?;
     let mut disks: BTreeMap<&str, Device> = BTreeMap::new();
     for device in samples.iter().flat_map(|sample| &sample.devices) {
         let sum = disks.entry(&device.name).or_default();
@@ -100,7 +100,7 @@ fn disk(samples: &[Sample]) -> Option<DiskSummary> {
     })
 }
 
-fn network(samples: &[Sample]) -> Option<NetworkSummary> {
+fn busiest_network(samples: &[Sample]) -> Option<NetworkSummary> {
     let mut networks: BTreeMap<&str, Network> = BTreeMap::new();
     for network in samples.iter().flat_map(|sample| &sample.networks) {
         let sum = networks.entry(&network.name).or_default();

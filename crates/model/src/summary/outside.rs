@@ -19,7 +19,7 @@ const NO_FILES: &[&str] = &["/dev", "/proc", "/sys", "/run"];
 /// Less than this, or less than a twentieth of all bytes, is not worth a word.
 const WORTH_BYTES: u64 = 16 << 20;
 
-pub(super) fn fold(
+pub(super) fn summarize_outside(
     trees: &[Tree],
     outside: &[Outside],
     processes: &[ProcessRow],
@@ -37,21 +37,23 @@ pub(super) fn fold(
     let bytes: ByteCount = directories.values().map(|d| d.bytes).sum();
     let all = bytes.0 + inside_bytes;
     let share = (all > 0).then(|| bytes.0 as f64 / all as f64);
-    let at = share.filter(|&s| s >= 0.05 && bytes.0 >= WORTH_BYTES).and_then(|_| at(&directories));
+    let at = share
+        .filter(|&s| s >= 0.05 && bytes.0 >= WORTH_BYTES)
+        .and_then(|_| propose_directory(&directories));
     let mut directories: Vec<OutsideDirectory> = directories.into_values().collect();
     directories.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.path.cmp(&b.path)));
     directories.truncate(5);
-    let (moves, moves_all) = moves(trees, processes).unzip();
+    let (moves, moves_all) = count_moves(trees, processes).unzip();
     OutsideSummary { bytes, share, directories, moves, moves_all, at }
 }
 
-fn below(path: &[u8], directory: &[u8]) -> bool {
+fn is_below(path: &[u8], directory: &[u8]) -> bool {
     path.strip_prefix(directory)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/") || directory.ends_with(b"/"))
 }
 
 fn is_data(seen: &Outside) -> bool {
-    let in_any = |list: &[&str]| list.iter().any(|d| below(&seen.directory, d.as_bytes()));
+    let in_any = |list: &[&str]| list.iter().any(|d| is_below(&seen.directory, d.as_bytes()));
     let of_program = || {
         let mut parts = seen.directory.split(|&b| b == b'/');
         parts.any(|part| PROGRAM_DIRECTORIES.iter().any(|name| name.as_bytes() == part))
@@ -60,7 +62,7 @@ fn is_data(seen: &Outside) -> bool {
 }
 
 /// The directory that covers most: `/tmp` whole, elsewhere two levels (`/data/ref`).
-fn at(directories: &BTreeMap<&[u8], OutsideDirectory>) -> Option<String> {
+fn propose_directory(directories: &BTreeMap<&[u8], OutsideDirectory>) -> Option<String> {
     let mut covers: BTreeMap<String, u64> = BTreeMap::new();
     for directory in directories.values() {
         let levels = if directory.path.starts_with("/tmp/") { 1 } else { 2 };
@@ -74,23 +76,23 @@ fn at(directories: &BTreeMap<&[u8], OutsideDirectory>) -> Option<String> {
 
 /// How many `mv`, `ln` and `cp` crossed the edge, and how many there were; `None` when command
 /// lines were left out.
-fn moves(trees: &[Tree], processes: &[ProcessRow]) -> Option<(u64, u64)> {
+fn count_moves(trees: &[Tree], processes: &[ProcessRow]) -> Option<(u64, u64)> {
     if processes.iter().all(|row| row.argv.is_empty()) {
         return None;
     }
     let movers = processes.iter().filter(|row| matches!(&*program_name(row), "mv" | "ln" | "cp"));
     let mut counts = (0, 0);
     for row in movers {
-        let Some(operands) = operands(row) else { continue };
+        let Some(operands) = file_operands(row) else { continue };
         counts.1 += 1;
-        let is_inside = |path: &Vec<u8>| trees.iter().any(|tree| below(path, &tree.path));
+        let is_inside = |path: &Vec<u8>| trees.iter().any(|tree| is_below(path, &tree.path));
         counts.0 += u64::from(operands.iter().any(|path| !is_inside(path)));
     }
     Some(counts)
 }
 
 /// The absolute source and destination paths of `mv`, `ln`, `cp`; `None` if they cannot be told.
-fn operands(row: &ProcessRow) -> Option<Vec<Vec<u8>>> {
+fn file_operands(row: &ProcessRow) -> Option<Vec<Vec<u8>>> {
     let cwd = row.cwd.as_deref()?;
     let words = row.argv.get(1..)?;
     let mut plain: Vec<&[u8]> = Vec::new();
@@ -114,11 +116,11 @@ fn operands(row: &ProcessRow) -> Option<Vec<Vec<u8>>> {
         let last = plain.pop()?;
         plain = vec![last];
     }
-    (!plain.is_empty()).then(|| plain.into_iter().map(|path| absolute(cwd, path)).collect())
+    (!plain.is_empty()).then(|| plain.into_iter().map(|path| absolute_path(cwd, path)).collect())
 }
 
 /// An absolute path without `.` and `..`.
-fn absolute(cwd: &[u8], path: &[u8]) -> Vec<u8> {
+fn absolute_path(cwd: &[u8], path: &[u8]) -> Vec<u8> {
     let start = if path.starts_with(b"/") { &b""[..] } else { cwd };
     let mut parts: Vec<&[u8]> = Vec::new();
     for part in start.split(|&b| b == b'/').chain(path.split(|&b| b == b'/')) {
@@ -164,13 +166,20 @@ mod tests {
             seen("/home/me/miniconda3/envs/x/lib/python3.11", 900, false),
             seen("/dev/shm", 900, true),
         ];
-        let found = fold(&tree(), &outside, &[], 600 << 20);
+        let found = summarize_outside(&tree(), &outside, &[], 600 << 20);
         assert_eq!(found.at.as_deref(), Some("/data/ref"));
         assert_eq!((found.bytes, found.share), (ByteCount(600 << 20), Some(0.5)));
         assert_eq!(found.directories[0].path, "/data/ref/hg38");
         assert_eq!(found.moves, None);
-        assert_eq!(fold(&tree(), &outside[2..3], &[], 1 << 20).at.as_deref(), Some("/tmp"));
-        assert_eq!(fold(&tree(), &[seen("/data", 1, false)], &[], 0).at, None, "too little");
+        assert_eq!(
+            summarize_outside(&tree(), &outside[2..3], &[], 1 << 20).at.as_deref(),
+            Some("/tmp")
+        );
+        assert_eq!(
+            summarize_outside(&tree(), &[seen("/data", 1, false)], &[], 0).at,
+            None,
+            "too little"
+        );
     }
 
     #[test]
@@ -187,7 +196,7 @@ mod tests {
             let mut row = process(1, None, line);
             row.cwd = Some(b"/p/work".to_vec());
             let all = u64::from(line != "cp --help");
-            assert_eq!(moves(&tree(), &[row]), Some((u64::from(crosses), all)), "{line}");
+            assert_eq!(count_moves(&tree(), &[row]), Some((u64::from(crosses), all)), "{line}");
         }
     }
 }

@@ -101,16 +101,16 @@ fn summary(more: Vec<Fact>) -> Summary {
         cpu_system: Some(Micros::from_secs(1)),
         complete: true,
     }));
-    writer.write(&facts).expect("facts");
-    writer.finish().expect("folded");
-    Summary::of(&Run::open(&path).expect("readable")).expect("added up")
+    writer.write_facts(&facts).expect("facts");
+    writer.finish_run().expect("folded");
+    Summary::from_run(&Run::open(&path).expect("readable")).expect("added up")
 }
 
 #[test]
 fn tasks_of_one_name_are_one_row_and_drivers_come_last() {
     let s = summary(vec![
-        ops(2, OpKey::plain(Op::Open), 5, 200),
-        ops(3, OpKey::data(Op::Write, 1, Pattern::Sequential), 7, 4_000),
+        ops(2, OpKey::without_bytes(Op::Open), 5, 200),
+        ops(3, OpKey::with_bytes(Op::Write, 1, Pattern::Sequential), 7, 4_000),
         open(2, 1, Some(40), Some(500), false),
         open(3, 1, Some(2), Some(0), false),
         open(3, 2, Some(0), Some(1), false),
@@ -183,7 +183,7 @@ fn what_a_page_cache_may_have_served_is_not_seen_but_operations_moved_so_much() 
     let Fact::Open(read) = open(2, 1, None, None, false) else { unreachable!() };
     let moved = |bytes| {
         let count = OpCount { count: 2, nanos: 9, bytes, failed: 0 };
-        let key = OpKey::data(Op::Read, 4096, Pattern::Sequential);
+        let key = OpKey::with_bytes(Op::Read, 4096, Pattern::Sequential);
         let (process, class, tree) = (Some(ProcessId(2)), ClassId(0), TreeId(0));
         Fact::Ops(Ops { process, class, tree, key, count })
     };
@@ -205,7 +205,10 @@ fn others_are_in_no_figure_but_their_own() {
     let mut facts = process(5, None, &["collectd"], 9);
     facts.extend(process(6, Some(5), &["ls"], 9));
     facts.push(Fact::Stranger { id: ProcessId(5) });
-    facts.extend([ops(2, OpKey::plain(Op::Open), 1, 100), ops(6, OpKey::plain(Op::Open), 3, 900)]);
+    facts.extend([
+        ops(2, OpKey::without_bytes(Op::Open), 1, 100),
+        ops(6, OpKey::without_bytes(Op::Open), 3, 900),
+    ]);
     facts.push(open(6, 1, Some(70 << 20), None, false));
     let s = summary(facts);
     let names: Vec<_> = s.tasks.iter().map(|t| t.name.as_str()).collect();
@@ -249,7 +252,7 @@ fn an_empty_run_is_a_summary_too() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("a.run");
     let mut writer = RunWriter::create(&path, Header::default()).expect("a run");
-    writer.finish().expect("folded");
-    let s = Summary::of(&Run::open(&path).expect("readable")).expect("added up");
+    writer.finish_run().expect("folded");
+    let s = Summary::from_run(&Run::open(&path).expect("readable")).expect("added up");
     assert_eq!(s, Summary::default());
 }

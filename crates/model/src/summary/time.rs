@@ -30,13 +30,13 @@ pub struct TimeSplit {
 
 impl TimeSplit {
     /// Of these tasks, which ran beside each other or not.
-    pub fn of<'t>(tasks: impl IntoIterator<Item = &'t TaskRow>) -> Self {
+    pub fn from_tasks<'t>(tasks: impl IntoIterator<Item = &'t TaskRow>) -> Self {
         let mut split = Self::default();
-        tasks.into_iter().for_each(|task| split.add(task));
+        tasks.into_iter().for_each(|task| split.add_task(task));
         split
     }
 
-    fn add(&mut self, task: &TaskRow) {
+    fn add_task(&mut self, task: &TaskRow) {
         let (Some(from), Some(to)) = (task.started, task.ended) else { return };
         let mut left = to.since(from);
         self.tasks_us += left;
@@ -60,18 +60,18 @@ impl TimeSplit {
     }
 
     /// A part as a share of all, 0 to 1; `None` without a task's time.
-    pub fn share(&self, part: Micros) -> Option<f64> {
+    pub fn share_of_time(&self, part: Micros) -> Option<f64> {
         (self.tasks_us > Micros::ZERO).then(|| part.0 as f64 / self.tasks_us.0 as f64)
     }
 
     /// Of the tasks' time, what they waited for storage.
     pub fn storage_share(&self) -> Option<f64> {
-        self.share(self.storage_us?)
+        self.share_of_time(self.storage_us?)
     }
 
     /// Of the tasks' time, what they computed.
     pub fn computing_share(&self) -> Option<f64> {
-        self.share(self.computing_us?)
+        self.share_of_time(self.computing_us?)
     }
 }
 
@@ -91,7 +91,7 @@ pub enum Judgement {
 
 impl Judgement {
     /// By the share of the tasks' time that they waited for storage.
-    pub fn of(share: Option<f64>) -> Self {
+    pub fn from_share(share: Option<f64>) -> Self {
         match share {
             None => Self::NotKnown,
             Some(share) if share >= MUCH => Self::Storage,
@@ -112,14 +112,14 @@ pub struct Verdict {
 
 impl Verdict {
     /// Of so many tasks; `hidden`: bytes went past Forebay, and their waits with them.
-    pub(super) fn of(
+    pub(super) fn from_time_split(
         split: &TimeSplit,
         tasks: u64,
         hidden: bool,
         classes: &[ClassSummary],
     ) -> Self {
         let share = split.storage_share();
-        let judgement = Judgement::of(share);
+        let judgement = Judgement::from_share(share);
         let lead = match judgement {
             Judgement::Storage => "Storage holds this run up",
             Judgement::Part => "Storage takes its part of this run",
@@ -133,14 +133,15 @@ impl Verdict {
         if let Some(share) = share {
             let who = if tasks == 1 { "its task".to_owned() } else { format!("its {tasks} tasks") };
             let whose = if tasks == 1 { "its" } else { "their" };
-            sentence += &format!(": {who} waited for it in {} of {whose} time", percent(share));
+            sentence +=
+                &format!(": {who} waited for it in {} of {whose} time", format_percent(share));
             if let Some(class) = classes.first().filter(|_| judgement != Judgement::NotStorage) {
                 let (kind, pattern) = (class.mostly.replace('_', " "), &class.pattern);
                 sentence += &format!(", most of it for {kind} of files such as {pattern}");
             }
         }
         sentence.push('.');
-        if let Some(rest) = rest(split, hidden) {
+        if let Some(rest) = other_time_sentence(split, hidden) {
             sentence += &rest;
         }
         Self { judgement, sentence }
@@ -148,8 +149,8 @@ impl Verdict {
 }
 
 /// What else the time went to.
-fn rest(split: &TimeSplit, hidden: bool) -> Option<String> {
-    let share = |part| split.share(part).map(percent);
+fn other_time_sentence(split: &TimeSplit, hidden: bool) -> Option<String> {
+    let share = |part| split.share_of_time(part).map(format_percent);
     let computing = share(split.computing_us?)?;
     let mut parts = Vec::new();
     if let Some(wait) = split.cpu_wait_us.filter(|wait| *wait > Micros::ZERO) {
@@ -170,7 +171,7 @@ fn rest(split: &TimeSplit, hidden: bool) -> Option<String> {
 }
 
 /// A share of 1 in percent, in all sentences alike.
-pub fn percent(share: f64) -> String {
+pub fn format_percent(share: f64) -> String {
     match share * 100.0 {
         p if p <= 0.0 => "0 %".to_owned(),
         p if p < 1.0 => "less than 1 %".to_owned(),
@@ -208,7 +209,7 @@ mod tests {
             ),
             (vec![], [None, None, None, Some(0)]),
         ] {
-            let split = TimeSplit::of(&tasks);
+            let split = TimeSplit::from_tasks(&tasks);
             let found = [split.storage_us, split.computing_us, split.cpu_wait_us];
             let seconds = |time: Option<Micros>| time.map(|time| time.0 / 1_000_000);
             assert_eq!(found.map(seconds), parts[..3], "{split:?}");
@@ -220,15 +221,21 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_called_so() {
-        let split = TimeSplit::of(&[task(10, Some(1), None, None), task(10, None, Some(4), None)]);
+        let split =
+            TimeSplit::from_tasks(&[task(10, Some(1), None, None), task(10, None, Some(4), None)]);
         assert_eq!(split.unknown_us, Micros::from_secs(15));
-        let verdict = Verdict::of(&split, 2, false, &[]);
+        let verdict = Verdict::from_time_split(&split, 2, false, &[]);
         assert_eq!(
             verdict.sentence,
             "Storage takes its part of this run: its 2 tasks waited for it in 5 % of their time. \
              Of the same time, computing was 20 %, not known 75 %."
         );
-        let nothing = Verdict::of(&TimeSplit::of(&[task(9, None, None, None)]), 1, false, &[]);
+        let nothing = Verdict::from_time_split(
+            &TimeSplit::from_tasks(&[task(9, None, None, None)]),
+            1,
+            false,
+            &[],
+        );
         assert_eq!(nothing.judgement, Judgement::NotKnown);
         assert_eq!(nothing.sentence, "How long tasks waited for storage is not known of this run.");
     }

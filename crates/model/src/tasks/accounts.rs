@@ -22,21 +22,21 @@ pub(crate) struct Used {
 /// shows only in its parent's counters of waited-for children. That rest is given to the children
 /// that ended, by the time in which they were not looked at, at most one core each; what then
 /// remains (children never seen) stays with the parent.
-pub(crate) fn used(seen: &Seen) -> Vec<Option<Used>> {
+pub(crate) fn usage_by_process(seen: &Seen) -> Vec<Option<Used>> {
     let rows = &seen.processes;
-    let mut used: Vec<Option<Used>> = rows.iter().map(|row| row.counters.map(own)).collect();
+    let mut used: Vec<Option<Used>> = rows.iter().map(|row| row.counters.map(own_usage)).collect();
     let mut ended: Vec<Vec<usize>> = vec![Vec::new(); rows.len()];
     for child in (0..rows.len()).filter(|&child| rows[child].ended.is_some()) {
         if let Some(parent) = seen.parent(child) {
             ended[parent].push(child);
         }
     }
-    let whole = with_children(seen, &ended);
+    let whole = usage_with_children(seen, &ended);
     for (parent, counters) in rows.iter().enumerate().filter_map(|(i, r)| Some((i, r.counters?))) {
         let known = |of: fn(&Used) -> u64| ended[parent].iter().map(|&c| of(&whole[c])).sum();
         let rest_user = counters.children_user.0.saturating_sub(known(|u| u.user_us));
         let rest_system = counters.children_system.0.saturating_sub(known(|u| u.system_us));
-        let left = share_out(seen, &ended[parent], (rest_user, rest_system), &mut used);
+        let left = distribute_rest(seen, &ended[parent], (rest_user, rest_system), &mut used);
         let account = used[parent].get_or_insert_default();
         account.user_us += left.0;
         account.system_us += left.1;
@@ -49,7 +49,7 @@ pub(crate) fn used(seen: &Seen) -> Vec<Option<Used>> {
 }
 
 /// What is known of each process together with its ended children and theirs.
-fn with_children(seen: &Seen, ended: &[Vec<usize>]) -> Vec<Used> {
+fn usage_with_children(seen: &Seen, ended: &[Vec<usize>]) -> Vec<Used> {
     let mut whole = vec![Used::default(); seen.processes.len()];
     for &process in seen.order().iter().rev() {
         let below = |of: fn(&Used) -> u64| -> u64 {
@@ -74,20 +74,20 @@ fn with_children(seen: &Seen, ended: &[Vec<usize>]) -> Vec<Used> {
 }
 
 /// Gives a rest of CPU (in programs, in the kernel) to ended children; what could not be given.
-fn share_out(
+fn distribute_rest(
     seen: &Seen,
     ended: &[usize],
     rest: (u64, u64),
     used: &mut [Option<Used>],
 ) -> (u64, u64) {
     let mut left = rest;
-    let all_us: u64 = ended.iter().map(|&child| not_looked_at(seen, child)).sum();
+    let all_us: u64 = ended.iter().map(|&child| unsampled_time_us(seen, child)).sum();
     let part = |of: u64, by: u64, all: u64| match all {
         0 => 0,
         all => u64::try_from(u128::from(of) * u128::from(by) / u128::from(all)).unwrap_or(of),
     };
     for &child in ended {
-        let us = not_looked_at(seen, child);
+        let us = unsampled_time_us(seen, child);
         let (user, system) = (part(rest.0, us, all_us), part(rest.1, us, all_us));
         let both = user + system;
         if both == 0 {
@@ -102,7 +102,7 @@ fn share_out(
     left
 }
 
-fn own(counters: ProcessCounters) -> Used {
+fn own_usage(counters: ProcessCounters) -> Used {
     Used {
         user_us: counters.user.0,
         system_us: counters.system.0,
@@ -112,7 +112,7 @@ fn own(counters: ProcessCounters) -> Used {
 }
 
 /// How long an ended process ran after its counters were read for the last time.
-fn not_looked_at(seen: &Seen, process: usize) -> u64 {
+fn unsampled_time_us(seen: &Seen, process: usize) -> u64 {
     let row = &seen.processes[process];
     let since = row.counters.map(|c| c.at).or(row.started);
     match (row.ended, since) {
@@ -137,7 +137,7 @@ mod tests {
         let mut tool = counted(process(2, Some(1), "bwa"), 700, 0);
         tool.ended = Some(Micros(5_000_250));
         let seen = Seen::new(vec![shell, tool], vec![], vec![]);
-        let used = used(&seen);
+        let used = usage_by_process(&seen);
         let user: Vec<u64> = used.iter().map(|u| u.expect("counted").user_us).collect();
         // 300 were used after the last look; at most 250 of them by `bwa`, on one core.
         assert_eq!(user, [150, 950]);
@@ -153,7 +153,7 @@ mod tests {
         let mut tool = process(2, Some(1), "true");
         tool.ended = Some(Micros(tool.started.expect("started").0 + 10_000));
         let seen = Seen::new(vec![shell, tool], vec![], vec![]);
-        let used = used(&seen);
+        let used = usage_by_process(&seen);
         assert_eq!(used[1].expect("given").system_us, 400);
         assert_eq!(used[0].expect("counted").system_us, 0);
         assert_eq!(
@@ -173,7 +173,7 @@ mod tests {
         let mut tool = counted(process(3, Some(2), "bwa"), 700, 0);
         tool.ended = Some(Micros::from_secs(5));
         let seen = Seen::new(vec![shell, between, tool], vec![], vec![]);
-        let total: u64 = used(&seen).iter().flatten().map(|u| u.user_us).sum();
+        let total: u64 = usage_by_process(&seen).iter().flatten().map(|u| u.user_us).sum();
         assert_eq!(total, 700);
     }
 }

@@ -2,7 +2,7 @@
 //! this node can read must not be made. Told from the command line and the engine's configuration
 //! before anything runs; what a script does later is told afterwards (`not_seen`).
 
-use super::not_seen::handing_over;
+use super::not_seen::remote_program_name;
 use super::program::base_name;
 
 /// Words after which the executor's name follows, by engine.
@@ -34,14 +34,14 @@ const LOCAL: &[&str] = &["local", "dryrun", "touch"];
 
 /// What of a command, or of its engine's configuration (`config`, the text of nextflow.config or
 /// of a Snakemake profile; empty if there is none), sends tasks to other machines.
-pub fn elsewhere(command: &[Vec<u8>], config: &str) -> Option<String> {
+pub fn find_remote_executor(command: &[Vec<u8>], config: &str) -> Option<String> {
     let words: Vec<&[u8]> = command.iter().map(Vec::as_slice).collect();
     let first = base_name(words.first()?);
-    if let Some(program) = handing_over(first, &words[1..]) {
+    if let Some(program) = remote_program_name(first, &words[1..]) {
         return Some(program.to_owned());
     }
-    let at = words.iter().position(|word| engine(word).is_some())?;
-    let engine = engine(words[at])?;
+    let at = words.iter().position(|word| engine_of_word(word).is_some())?;
+    let engine = engine_of_word(words[at])?;
     let rest: Vec<String> =
         words[at + 1..].iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect();
     let of = |table: &[(&str, &'static [&'static str])]| {
@@ -62,17 +62,17 @@ pub fn elsewhere(command: &[Vec<u8>], config: &str) -> Option<String> {
         }
     }
     let told = rest.iter().any(|word| of(OPTIONS).contains(&word.split('=').next().unwrap_or("")));
-    let (what, value) = configured(engine, config, told)?;
+    let (what, value) = find_configured_executor(engine, config, told)?;
     Some(format!("{engine} with {what} {value} in its configuration"))
 }
 
 /// Which engine a command starts, and at which of its words.
-pub fn engine_of(command: &[Vec<u8>]) -> Option<(usize, &'static str)> {
-    command.iter().enumerate().find_map(|(at, word)| Some((at, engine(word)?)))
+pub fn find_engine(command: &[Vec<u8>]) -> Option<(usize, &'static str)> {
+    command.iter().enumerate().find_map(|(at, word)| Some((at, engine_of_word(word)?)))
 }
 
 /// The engine that a word starts.
-fn engine(word: &[u8]) -> Option<&'static str> {
+fn engine_of_word(word: &[u8]) -> Option<&'static str> {
     let name = base_name(word);
     ["snakemake", "nextflow", "Trinity"].into_iter().find(|engine| engine.as_bytes() == name)
 }
@@ -80,8 +80,12 @@ fn engine(word: &[u8]) -> Option<&'static str> {
 /// What of a configuration sends tasks away, and to which executor: lines as `nextflow config -flat`
 /// prints them, of Nextflow's own files, or of a Snakemake profile. `told`: the command line names
 /// an executor, which wins over all but what is configured for some processes.
-fn configured(engine: &str, config: &str, told: bool) -> Option<(&'static str, String)> {
-    let settings: Vec<(String, String)> = config.lines().filter_map(setting).collect();
+fn find_configured_executor(
+    engine: &str,
+    config: &str,
+    told: bool,
+) -> Option<(&'static str, String)> {
+    let settings: Vec<(String, String)> = config.lines().filter_map(parse_setting).collect();
     let away = |value: &str| !LOCAL.contains(&value);
     if engine == "snakemake" {
         const OFF: [&str; 4] = ["false", "no", "none", "null"];
@@ -108,7 +112,7 @@ fn configured(engine: &str, config: &str, told: bool) -> Option<(&'static str, S
 }
 
 /// One setting: `process.executor = 'slurm'`, `process { executor = "slurm" }`, `executor: slurm`.
-fn setting(line: &str) -> Option<(String, String)> {
+fn parse_setting(line: &str) -> Option<(String, String)> {
     let line = line.trim();
     if line.starts_with("//") || line.starts_with('#') {
         return None;
@@ -147,7 +151,7 @@ mod tests {
 
     fn asked(line: &str, config: &str) -> Option<String> {
         let words: Vec<Vec<u8>> = line.split(' ').map(|word| word.as_bytes().to_vec()).collect();
-        elsewhere(&words, config)
+        find_remote_executor(&words, config)
     }
 
     #[test]

@@ -3,23 +3,23 @@
 //! Snakemake job) is not known here.
 
 use super::nextflow;
-use super::program::{is_driver, name};
+use super::program::{is_driver, process_name};
 use crate::rows::ProcessRow;
 
 /// The name under which a process is in the table of tasks, given the words of its ancestors and
 /// its own, the oldest first; `whole` if they begin with the command of the run.
-pub fn live_name(words: &[Vec<Vec<u8>>], whole: bool) -> Option<String> {
+pub fn live_task_name(words: &[Vec<Vec<u8>>], whole: bool) -> Option<String> {
     let row = |argv: &Vec<Vec<u8>>| ProcessRow { argv: argv.clone(), ..ProcessRow::default() };
     let rows: Vec<ProcessRow> = words.iter().map(row).collect();
     // As `processes` claims: the command drives, and the topmost that does not is the task.
     let first = usize::from(whole);
     let task = rows.iter().skip(first).find(|row| !is_driver(row));
-    task.or(rows.last()).map(name)
+    task.or(rows.last()).map(process_name)
 }
 
 /// The work directory and the name of a task, from a control file that its engine wrote.
-pub fn named_by_engine<'p>(path: &'p [u8], content: &[u8]) -> Option<(&'p [u8], String)> {
-    nextflow::named(path, content)
+pub fn task_from_control_file<'p>(path: &'p [u8], content: &[u8]) -> Option<(&'p [u8], String)> {
+    nextflow::parse_command_run(path, content)
 }
 
 /// The work directory of a task in which a path lies.
@@ -52,9 +52,13 @@ mod tests {
             (&["samtools view a", "gzip"], false, "samtools view"),
             (&["snakemake", "bash -c x"], true, "bash"),
         ] {
-            assert_eq!(live_name(&words(lines), whole).as_deref(), Some(expected), "{lines:?}");
+            assert_eq!(
+                live_task_name(&words(lines), whole).as_deref(),
+                Some(expected),
+                "{lines:?}"
+            );
         }
-        assert_eq!(live_name(&[], true), None);
+        assert_eq!(live_task_name(&[], true), None);
     }
 
     #[test]
@@ -62,9 +66,9 @@ mod tests {
         let directory = b"work/3f/0123456789abcdef0123456789abcd";
         let run = [&directory[..], b"/.command.run"].concat();
         let text = b"#!/bin/bash\n### name: 'NFCORE:ALIGN (s1)'\n";
-        let named = named_by_engine(&run, text);
+        let named = task_from_control_file(&run, text);
         assert_eq!(named, Some((&directory[..], "NFCORE:ALIGN".to_owned())));
-        assert_eq!(named_by_engine(b"a.run", text), None);
+        assert_eq!(task_from_control_file(b"a.run", text), None);
         let out = [&directory[..], b"/out/a.bam"].concat();
         assert_eq!(engine_directory(&out), Some(&directory[..]));
         assert_eq!(engine_directory(b"out/a.bam"), None);

@@ -5,9 +5,14 @@ use super::seen::{Claims, Seen, Task, Value};
 use super::{Engine, Note};
 use std::collections::HashMap;
 
-pub(super) const ENGINE: Engine = Engine { name: "nextflow", wanted, read, claim };
+pub(super) const ENGINE: Engine = Engine {
+    name: "nextflow",
+    wanted: is_control_file,
+    read: parse_control_file,
+    claim: claim_processes,
+};
 
-fn wanted(path: &[u8]) -> bool {
+fn is_control_file(path: &[u8]) -> bool {
     let Some(slash) = path.iter().rposition(|&b| b == b'/') else { return false };
     matches!(&path[slash + 1..], b".command.run" | b".command.begin" | b".exitcode")
         && work_directory(path).is_some_and(|directory| directory.len() == slash)
@@ -26,7 +31,7 @@ pub(super) fn work_directory(path: &[u8]) -> Option<&[u8]> {
     })
 }
 
-fn read(path: &[u8], content: &[u8]) -> Vec<Note> {
+fn parse_control_file(path: &[u8], content: &[u8]) -> Vec<Note> {
     let Some(directory) = work_directory(path) else { return Vec::new() };
     let note = |what, value| vec![Note { subject: directory.to_vec(), what, value }];
     if path.ends_with(b".command.begin") {
@@ -40,8 +45,8 @@ fn read(path: &[u8], content: &[u8]) -> Vec<Note> {
 }
 
 /// The work directory and the process of a task, from its `.command.run`.
-pub(super) fn named<'p>(path: &'p [u8], content: &[u8]) -> Option<(&'p [u8], String)> {
-    let directory = work_directory(path).filter(|_| wanted(path))?;
+pub(super) fn parse_command_run<'p>(path: &'p [u8], content: &[u8]) -> Option<(&'p [u8], String)> {
+    let directory = work_directory(path).filter(|_| is_control_file(path))?;
     let text = String::from_utf8_lossy(content);
     Some((directory, split_tag(task_name(&text)?).0.to_owned()))
 }
@@ -66,10 +71,10 @@ fn split_tag(name: &str) -> (&str, Option<&str>) {
     }
 }
 
-fn claim(seen: &Seen, claims: &mut Claims) {
+fn claim_processes(seen: &Seen, claims: &mut Claims) {
     let mut tasks: HashMap<&[u8], usize> = HashMap::new();
     for note in seen.notes.iter().filter(|note| note.engine == ENGINE.name) {
-        let task = *tasks.entry(&note.subject).or_insert_with(|| add(claims, &note.subject));
+        let task = *tasks.entry(&note.subject).or_insert_with(|| add_task(claims, &note.subject));
         let task = &mut claims.tasks[task];
         match (note.what.as_str(), &note.value) {
             ("name", Value::Text(name)) => {
@@ -96,18 +101,18 @@ fn claim(seen: &Seen, claims: &mut Claims) {
             work_directory(run).filter(|directory| directory.starts_with(b"/"))
         };
         if let Some(directory) = by_cwd.or_else(by_script) {
-            let task = *tasks.entry(directory).or_insert_with(|| add(claims, directory));
+            let task = *tasks.entry(directory).or_insert_with(|| add_task(claims, directory));
             tops.insert(process, task);
         }
     }
-    claims.give_subtrees(seen, &tops);
+    claims.claim_subtrees(seen, &tops);
 }
 
 /// A task of which no more than the directory is known. The key is what Nextflow prints.
-fn add(claims: &mut Claims, directory: &[u8]) -> usize {
+fn add_task(claims: &mut Claims, directory: &[u8]) -> usize {
     let hash = &directory[directory.len() - 33..];
     let key = String::from_utf8_lossy(&hash[..9]).into_owned();
-    claims.add(Task {
+    claims.add_task(Task {
         name: "nextflow task".into(),
         engine: ENGINE.name,
         key: Some(key),
@@ -126,12 +131,12 @@ mod tests {
     #[test]
     fn control_files_are_known_by_their_directory() {
         for name in [".command.run", ".command.begin", ".exitcode"] {
-            assert!(wanted(format!("work/{HASH}/{name}").as_bytes()));
-            assert!(wanted(format!("{HASH}/{name}").as_bytes()));
-            assert!(!wanted(format!("work/{HASH}/sub/{name}").as_bytes()));
-            assert!(!wanted(format!("work/{name}").as_bytes()));
+            assert!(is_control_file(format!("work/{HASH}/{name}").as_bytes()));
+            assert!(is_control_file(format!("{HASH}/{name}").as_bytes()));
+            assert!(!is_control_file(format!("work/{HASH}/sub/{name}").as_bytes()));
+            assert!(!is_control_file(format!("work/{name}").as_bytes()));
         }
-        assert!(!wanted(format!("work/{HASH}/.command.sh").as_bytes()));
+        assert!(!is_control_file(format!("work/{HASH}/.command.sh").as_bytes()));
     }
 
     #[test]
@@ -164,7 +169,7 @@ mod tests {
             kept("/p", &format!("work/{HASH}/{file}"), content, *at)
         });
         let seen = Seen::new(processes, vec![], notes.collect());
-        let claims = super::super::assign(&seen);
+        let claims = super::super::assign_tasks(&seen);
         assert_eq!(task_names(&claims), ["nextflow.cli.Launcher", "INDEX", "INDEX"]);
         let task = &claims.tasks[claims.of[2].expect("claimed")];
         assert_eq!(task.key.as_deref(), Some("3f/012345 (ref)"));

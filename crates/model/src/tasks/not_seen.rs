@@ -1,7 +1,7 @@
 //! Programs that hand work to where Forebay does not look: another machine, or a daemon that was
 //! there before. Their files are not in the run, and the summary says so.
 
-use super::program::{base_name, program, shell_command};
+use super::program::{base_name, program_name, shell_command};
 use super::seen::Seen;
 use std::collections::{BTreeMap, HashSet};
 
@@ -24,21 +24,22 @@ const PROGRAMS: &[(&str, &[&str])] = &[
 const HARMLESS: &[&str] = &["git-upload-pack", "git-receive-pack", "rsync"];
 
 /// How often each such program was started, by name.
-pub(crate) fn not_seen(seen: &Seen) -> BTreeMap<&'static str, u64> {
+pub(crate) fn count_unseen_programs(seen: &Seen) -> BTreeMap<&'static str, u64> {
     let mut counts = BTreeMap::new();
     // A shell whose child is the program is counted once, at the child.
     let mut started: HashSet<(usize, &str)> = HashSet::new();
     let own = || seen.processes.iter().enumerate().filter(|(at, _)| !seen.is_stranger(*at));
     for (process, row) in own() {
         let words: Vec<&[u8]> = row.argv.iter().map(Vec::as_slice).collect();
-        let hands_over = find(program(row).as_bytes(), words.get(1..).unwrap_or_default());
+        let hands_over =
+            find_remote_program(program_name(row).as_bytes(), words.get(1..).unwrap_or_default());
         if let Some(name) = hands_over {
             *counts.entry(name).or_insert(0) += 1;
             started.extend(seen.parent(process).map(|parent| (parent, name)));
         }
     }
     for (process, row) in own() {
-        for name in shell_command(row).map(in_script).unwrap_or_default() {
+        for name in shell_command(row).map(find_in_script).unwrap_or_default() {
             if !started.contains(&(process, name)) {
                 *counts.entry(name).or_insert(0) += 1;
             }
@@ -48,12 +49,12 @@ pub(crate) fn not_seen(seen: &Seen) -> BTreeMap<&'static str, u64> {
 }
 
 /// The name of a program that hands work over when it is started with these words.
-pub(super) fn handing_over(program: &[u8], words: &[&[u8]]) -> Option<&'static str> {
-    find(program, words)
+pub(super) fn remote_program_name(program: &[u8], words: &[&[u8]]) -> Option<&'static str> {
+    find_remote_program(program, words)
 }
 
 /// The batch system's program by which a process of this command line sends work to other machines.
-pub fn hands_over(argv: &[Vec<u8>]) -> Option<&'static str> {
+pub fn find_batch_submit(argv: &[Vec<u8>]) -> Option<&'static str> {
     const INTERPRETERS: [&[u8]; 6] = [b"sh", b"bash", b"dash", b"perl", b"python", b"python3"];
     const BATCH: [&str; 8] =
         ["sbatch", "srun", "salloc", "qsub", "qrsh", "bsub", "pjsub", "condor_submit"];
@@ -61,10 +62,10 @@ pub fn hands_over(argv: &[Vec<u8>]) -> Option<&'static str> {
     // Some are scripts.
     let is_script = INTERPRETERS.contains(&base_name(words.first()?)) && words.len() > 1;
     let (program, rest) = words[usize::from(is_script)..].split_first()?;
-    find(base_name(program), rest).filter(|name| BATCH.contains(name))
+    find_remote_program(base_name(program), rest).filter(|name| BATCH.contains(name))
 }
 
-fn find(program: &[u8], words: &[&[u8]]) -> Option<&'static str> {
+fn find_remote_program(program: &[u8], words: &[&[u8]]) -> Option<&'static str> {
     let (name, needs) = PROGRAMS.iter().find(|(name, _)| name.as_bytes() == program)?;
     let harmless = words.iter().any(|word| {
         HARMLESS.iter().any(|h| word.starts_with(h.as_bytes()) || base_name(word) == h.as_bytes())
@@ -75,7 +76,7 @@ fn find(program: &[u8], words: &[&[u8]]) -> Option<&'static str> {
 }
 
 /// Such programs in the text of a shell script, where a command can stand.
-fn in_script(script: &[u8]) -> Vec<&'static str> {
+fn find_in_script(script: &[u8]) -> Vec<&'static str> {
     /// Words after which another command stands.
     const BEFORE: &[&[u8]] =
         &[b"then", b"do", b"else", b"exec", b"time", b"sudo", b"!", b"{", b"nohup", b"env"];
@@ -86,7 +87,7 @@ fn in_script(script: &[u8]) -> Vec<&'static str> {
         let skipped =
             words.iter().take_while(|word| BEFORE.contains(word) || is_assignment(word)).count();
         if let [program, rest @ ..] = &words[skipped..] {
-            found.extend(find(base_name(program), rest));
+            found.extend(find_remote_program(base_name(program), rest));
         }
     }
     found
@@ -105,7 +106,7 @@ mod tests {
 
     fn counts(lines: &[(u32, Option<u32>, &str)]) -> Vec<(&'static str, u64)> {
         let processes = lines.iter().map(|(id, parent, line)| process(*id, *parent, line));
-        not_seen(&Seen::new(processes.collect(), vec![], vec![])).into_iter().collect()
+        count_unseen_programs(&Seen::new(processes.collect(), vec![], vec![])).into_iter().collect()
     }
 
     #[test]
@@ -127,7 +128,9 @@ mod tests {
     #[test]
     fn batch_systems_are_known_as_programs_and_as_scripts() {
         let of = |line: &str| {
-            hands_over(&line.split(' ').map(|word| word.as_bytes().to_vec()).collect::<Vec<_>>())
+            find_batch_submit(
+                &line.split(' ').map(|word| word.as_bytes().to_vec()).collect::<Vec<_>>(),
+            )
         };
         assert_eq!(of("/usr/bin/sbatch job.sh"), Some("sbatch"));
         assert_eq!(of("/bin/bash /opt/sge/bin/qsub job.sh"), Some("qsub"));

@@ -5,7 +5,7 @@
 //! one row: what they do themselves is small, and rarely of interest one by one. What no part of
 //! the run started is no task, and one row, too, unless an engine claimed it before.
 
-use super::program::{is_driver, name};
+use super::program::{is_driver, process_name};
 use super::seen::{Claims, Seen, Task};
 use super::{Engine, Note};
 use std::collections::BTreeMap;
@@ -15,14 +15,15 @@ pub(super) const NAME: &str = "processes";
 /// What looks into the files of a run from elsewhere.
 pub const OTHERS: &str = "others on this machine";
 
-pub(super) const ENGINE: Engine = Engine { name: NAME, wanted: |_| false, read, claim };
+pub(super) const ENGINE: Engine =
+    Engine { name: NAME, wanted: |_| false, read: no_notes, claim: claim_processes };
 
-fn read(_: &[u8], _: &[u8]) -> Vec<Note> {
+fn no_notes(_: &[u8], _: &[u8]) -> Vec<Note> {
     Vec::new()
 }
 
-fn claim(seen: &Seen, claims: &mut Claims) {
-    let command = seen.command();
+fn claim_processes(seen: &Seen, claims: &mut Claims) {
+    let command = seen.command_process();
     let mut drivers: BTreeMap<String, usize> = BTreeMap::new();
     let mut others = None;
     for &process in seen.order() {
@@ -32,7 +33,7 @@ fn claim(seen: &Seen, claims: &mut Claims) {
         if seen.is_stranger(process) {
             let task = *others.get_or_insert_with(|| {
                 let name = OTHERS.to_owned();
-                claims.add(Task { name, engine: NAME, others: true, ..Task::default() })
+                claims.add_task(Task { name, engine: NAME, others: true, ..Task::default() })
             });
             claims.of[process] = Some(task);
             continue;
@@ -48,7 +49,7 @@ fn claim(seen: &Seen, claims: &mut Claims) {
             claims.of[process] = parents_task;
             continue;
         }
-        let name = name(row);
+        let name = process_name(row);
         let task = if Some(process) == command || is_driver(row) {
             *drivers.entry(name).or_insert_with_key(|name| {
                 claims.tasks.push(Task {
@@ -60,16 +61,17 @@ fn claim(seen: &Seen, claims: &mut Claims) {
                 claims.tasks.len() - 1
             })
         } else {
-            claims.add(Task { name, engine: NAME, ..Task::default() })
+            claims.add_task(Task { name, engine: NAME, ..Task::default() })
         };
         claims.of[process] = Some(task);
     }
-    alone(seen, claims);
+    promote_lone_command(seen, claims);
 }
 
 /// A command that starts no task does the work itself.
-fn alone(seen: &Seen, claims: &mut Claims) {
-    let Some(command) = seen.command().filter(|&command| !is_driver(&seen.processes[command]))
+fn promote_lone_command(seen: &Seen, claims: &mut Claims) {
+    let Some(command) =
+        seen.command_process().filter(|&command| !is_driver(&seen.processes[command]))
     else {
         return;
     };

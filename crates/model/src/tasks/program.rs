@@ -63,12 +63,12 @@ pub(crate) fn base_name(path: &[u8]) -> &[u8] {
     path.rsplit(|&b| b == b'/').next().unwrap_or(path)
 }
 
-fn text(bytes: &[u8]) -> String {
+fn lossy_text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// The bare program: `/usr/bin/python3.11` is `python`, `-bash` is `bash`.
-pub(crate) fn program(process: &ProcessRow) -> String {
+pub(crate) fn program_name(process: &ProcessRow) -> String {
     let first = process.argv.first().map(Vec::as_slice).unwrap_or_default();
     // Some programs write a title over their words: `nginx: worker`.
     let titled = first.is_empty() || first.iter().any(|b| b.is_ascii_whitespace() || *b == b':');
@@ -81,21 +81,21 @@ pub(crate) fn program(process: &ProcessRow) -> String {
     if name.is_empty() {
         return "unknown".into();
     }
-    let name = text(name);
+    let name = lossy_text(name);
     let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     if INTERPRETERS.iter().any(|i| i.name == bare) { bare.to_owned() } else { name }
 }
 
 /// What a process is called: its script or module under an interpreter, program and trade for
 /// tools with several, else the program.
-pub(crate) fn name(process: &ProcessRow) -> String {
-    let program = program(process);
+pub(crate) fn process_name(process: &ProcessRow) -> String {
+    let program = program_name(process);
     let words = process.argv.get(1..).unwrap_or_default();
     if is_shell(&program) {
-        return shell_script(words).map_or(program, |script| text(base_name(script)));
+        return shell_script(words).map_or(program, |script| lossy_text(base_name(script)));
     }
     if let Some(interpreter) = INTERPRETERS.iter().find(|i| i.name == program) {
-        return script(interpreter, words).unwrap_or(program);
+        return interpreter_script(interpreter, words).unwrap_or(program);
     }
     let trade = words.first().filter(|word| {
         TRADES.contains(&program.as_str())
@@ -103,12 +103,13 @@ pub(crate) fn name(process: &ProcessRow) -> String {
             && word.first().is_some_and(u8::is_ascii_alphabetic)
             && word.iter().all(|b| b.is_ascii_alphanumeric() || *b == b'_' || *b == b'-')
     });
-    trade.map_or_else(|| program.clone(), |trade| format!("{program} {}", text(trade)))
+    trade.map_or_else(|| program.clone(), |trade| format!("{program} {}", lossy_text(trade)))
 }
 
 /// Does it only start others?
 pub(crate) fn is_driver(process: &ProcessRow) -> bool {
-    DRIVERS.contains(&program(process).as_str()) || DRIVERS.contains(&name(process).as_str())
+    DRIVERS.contains(&program_name(process).as_str())
+        || DRIVERS.contains(&process_name(process).as_str())
 }
 
 /// Is this the name of a shell?
@@ -118,7 +119,7 @@ pub(crate) fn is_shell(program: &str) -> bool {
 
 /// The command of `sh -c COMMAND`.
 pub(crate) fn shell_command(process: &ProcessRow) -> Option<&[u8]> {
-    if !is_shell(&program(process)) {
+    if !is_shell(&program_name(process)) {
         return None;
     }
     let words = process.argv.get(1..)?;
@@ -147,23 +148,23 @@ fn shell_script(words: &[Vec<u8>]) -> Option<&[u8]> {
     None
 }
 
-fn script(interpreter: &Interpreter, words: &[Vec<u8>]) -> Option<String> {
+fn interpreter_script(interpreter: &Interpreter, words: &[Vec<u8>]) -> Option<String> {
     let is = |list: &[&str], word: &[u8]| list.iter().any(|option| option.as_bytes() == word);
     let mut words = words.iter();
     while let Some(word) = words.next() {
         if is(interpreter.named, word) {
-            return words.next().map(|name| text(base_name(name)));
+            return words.next().map(|name| lossy_text(base_name(name)));
         }
         if is(interpreter.inline, word) {
             return None;
         }
         if let Some(file) = word.strip_prefix(b"--file=") {
-            return Some(text(base_name(file)));
+            return Some(lossy_text(base_name(file)));
         }
         if is(interpreter.valued, word) {
             words.next();
         } else if word.first() != Some(&b'-') {
-            return Some(text(base_name(word)));
+            return Some(lossy_text(base_name(word)));
         }
     }
     None
@@ -197,7 +198,7 @@ mod tests {
             ("/usr/lib/R/bin/exec/R --no-echo --no-restore --file=plot.R", "plot.R"),
             ("", "unknown"),
         ] {
-            assert_eq!(name(&process(1, None, line)), expected, "{line}");
+            assert_eq!(process_name(&process(1, None, line)), expected, "{line}");
         }
     }
 
@@ -206,7 +207,7 @@ mod tests {
         let mut p = process(1, None, "");
         p.argv = vec![b"nginx: worker process".to_vec()];
         p.exe = Some(b"/usr/sbin/nginx".to_vec());
-        assert_eq!(name(&p), "nginx");
+        assert_eq!(process_name(&p), "nginx");
     }
 
     #[test]

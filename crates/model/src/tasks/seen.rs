@@ -91,7 +91,7 @@ impl Seen {
     }
 
     /// The process itself, its parent, and so on to the first.
-    pub(crate) fn line_of(&self, process: usize) -> impl Iterator<Item = usize> {
+    pub(crate) fn self_and_ancestors(&self, process: usize) -> impl Iterator<Item = usize> {
         // No line is longer than all processes: a circle in a strange file ends too.
         std::iter::successors(Some(process), |&p| self.parents[p]).take(self.parents.len())
     }
@@ -102,7 +102,7 @@ impl Seen {
     }
 
     /// The command that was run: the first process without a parent.
-    pub(crate) fn command(&self) -> Option<usize> {
+    pub(crate) fn command_process(&self) -> Option<usize> {
         let roots = self.order.iter().filter(|&&p| self.parents[p].is_none() && !self.strange[p]);
         roots.copied().min_by_key(|&p| (self.processes[p].started, p))
     }
@@ -162,14 +162,14 @@ impl Claims {
     }
 
     /// Adds a task.
-    pub(crate) fn add(&mut self, task: Task) -> usize {
+    pub(crate) fn add_task(&mut self, task: Task) -> usize {
         self.tasks.push(task);
         self.tasks.len() - 1
     }
 
     /// Gives each unclaimed process below a top to that top's task: the nearest top counts.
     /// `tops` maps processes to tasks.
-    pub(crate) fn give_subtrees(&mut self, seen: &Seen, tops: &HashMap<usize, usize>) {
+    pub(crate) fn claim_subtrees(&mut self, seen: &Seen, tops: &HashMap<usize, usize>) {
         let mut inherited: Vec<Option<usize>> = vec![None; self.of.len()];
         for &process in seen.order() {
             let from_parent = seen.parent(process).and_then(|parent| inherited[parent]);

@@ -1,42 +1,49 @@
 //! Snakemake: `.snakemake/metadata/<base64 of an output>` names the rule of each output; the
 //! process below Snakemake that made the output is the job.
 
-use super::program::name;
+use super::program::process_name;
 use super::seen::{Claims, Seen, Task, Value};
 use super::{Engine, Note};
 use std::collections::{BTreeSet, HashMap};
 
-pub(super) const ENGINE: Engine = Engine { name: "snakemake", wanted, read, claim };
+pub(super) const ENGINE: Engine = Engine {
+    name: "snakemake",
+    wanted: is_control_file,
+    read: parse_control_file,
+    claim: claim_processes,
+};
 
 const METADATA: &[u8] = b".snakemake/metadata/";
 
 /// Where the name of a record begins, and the directory in which Snakemake runs.
-fn record(path: &[u8]) -> Option<(&[u8], &[u8])> {
+fn split_record_path(path: &[u8]) -> Option<(&[u8], &[u8])> {
     let at = path.windows(METADATA.len()).position(|w| w == METADATA)?;
     let whole = at == 0 || path[at - 1] == b'/';
     whole.then(|| (&path[..at.saturating_sub(1)], &path[at + METADATA.len()..]))
 }
 
-fn wanted(path: &[u8]) -> bool {
-    record(path).is_some_and(|(_, name)| !name.is_empty())
+fn is_control_file(path: &[u8]) -> bool {
+    split_record_path(path).is_some_and(|(_, name)| !name.is_empty())
 }
 
 /// The output that Snakemake's record with this path is about, as the workflow names it; `None` if
 /// the path is no record's.
 pub fn snakemake_output(path: &[u8]) -> Option<Vec<u8>> {
-    record(path).filter(|(_, name)| !name.is_empty()).and_then(|(_, name)| output(b"", name))
+    split_record_path(path)
+        .filter(|(_, name)| !name.is_empty())
+        .and_then(|(_, name)| decode_output(b"", name))
 }
 
 /// The output that a record is about: base64, in long names spread over directories `@...`.
-fn output(directory: &[u8], name: &[u8]) -> Option<Vec<u8>> {
+fn decode_output(directory: &[u8], name: &[u8]) -> Option<Vec<u8>> {
     let mut code = Vec::with_capacity(name.len());
     for part in name.split(|&b| b == b'/') {
         code.extend_from_slice(part.strip_prefix(b"@").unwrap_or(part));
     }
-    Some(join(directory, &base64(&code)?))
+    Some(join_path(directory, &decode_base64(&code)?))
 }
 
-fn join(directory: &[u8], path: &[u8]) -> Vec<u8> {
+fn join_path(directory: &[u8], path: &[u8]) -> Vec<u8> {
     if path.starts_with(b"/") || directory.is_empty() {
         return path.to_vec();
     }
@@ -44,7 +51,7 @@ fn join(directory: &[u8], path: &[u8]) -> Vec<u8> {
 }
 
 /// Decodes URL-safe base64 with or without padding; the plain alphabet is understood too.
-fn base64(code: &[u8]) -> Option<Vec<u8>> {
+fn decode_base64(code: &[u8]) -> Option<Vec<u8>> {
     let (mut out, mut bits, mut count) = (Vec::with_capacity(code.len() / 4 * 3), 0u32, 0);
     for &byte in code.iter().filter(|&&b| b != b'=') {
         let value = match byte {
@@ -65,14 +72,15 @@ fn base64(code: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-fn read(path: &[u8], content: &[u8]) -> Vec<Note> {
-    let subject = record(path).and_then(|(directory, name)| output(directory, name));
-    let (Some(subject), Some(rule)) = (subject, rule(content)) else { return Vec::new() };
+fn parse_control_file(path: &[u8], content: &[u8]) -> Vec<Note> {
+    let subject =
+        split_record_path(path).and_then(|(directory, name)| decode_output(directory, name));
+    let (Some(subject), Some(rule)) = (subject, parse_rule(content)) else { return Vec::new() };
     vec![Note { subject, what: "rule", value: Value::Text(rule) }]
 }
 
 /// The rule in a record. A record with a long script may be cut: the rule comes first.
-fn rule(content: &[u8]) -> Option<String> {
+fn parse_rule(content: &[u8]) -> Option<String> {
     #[derive(serde::Deserialize)]
     struct Record {
         rule: String,
@@ -87,7 +95,7 @@ fn rule(content: &[u8]) -> Option<String> {
     after.split_once('"').map(|(rule, _)| rule.to_owned())
 }
 
-fn claim(seen: &Seen, claims: &mut Claims) {
+fn claim_processes(seen: &Seen, claims: &mut Claims) {
     let rules: HashMap<&[u8], &str> = seen
         .notes
         .iter()
@@ -97,12 +105,12 @@ fn claim(seen: &Seen, claims: &mut Claims) {
             Value::There | Value::Number(_) => None,
         })
         .collect();
-    let masters = masters(seen);
+    let masters = find_schedulers(seen);
     // A job by what it made; the metadata are written when it succeeded.
     let mut made: HashMap<usize, (&str, BTreeSet<&[u8]>)> = HashMap::new();
     for (process, path) in &seen.wrote {
-        let Some(job) = job_of(seen, &masters, *process) else { continue };
-        if let Some((rule, output)) = rule_of(&rules, path) {
+        let Some(job) = job_of_process(seen, &masters, *process) else { continue };
+        if let Some((rule, output)) = rule_for_file(&rules, path) {
             made.entry(job).or_insert((rule, BTreeSet::new())).1.insert(output);
         }
     }
@@ -113,29 +121,29 @@ fn claim(seen: &Seen, claims: &mut Claims) {
         }
         if let Some((rule, outputs)) = made.get(&process) {
             let key = outputs.first().map(|output| String::from_utf8_lossy(output).into_owned());
-            tops.insert(process, claims.add(task(rule, key, Some(0))));
+            tops.insert(process, claims.add_task(rule_task(rule, key, Some(0))));
         } else if let Some(rule) = target_rule(seen, process)
-            && let Some(job) = job_of(seen, &masters, process)
+            && let Some(job) = job_of_process(seen, &masters, process)
             && !tops.contains_key(&job)
         {
             // It made nothing that we saw, but its command line names the rule.
-            tops.insert(job, claims.add(task(&rule, None, None)));
+            tops.insert(job, claims.add_task(rule_task(&rule, None, None)));
         }
     }
-    claims.give_subtrees(seen, &tops);
+    claims.claim_subtrees(seen, &tops);
 }
 
-fn task(rule: &str, key: Option<String>, exit_status: Option<i64>) -> Task {
+fn rule_task(rule: &str, key: Option<String>, exit_status: Option<i64>) -> Task {
     Task { name: rule.into(), engine: ENGINE.name, key, exit_status, ..Task::default() }
 }
 
 /// Which processes are a Snakemake that gives out jobs. One that runs a single job (`run:` blocks)
 /// is part of it.
-fn masters(seen: &Seen) -> Vec<bool> {
+fn find_schedulers(seen: &Seen) -> Vec<bool> {
     seen.processes
         .iter()
         .enumerate()
-        .map(|(i, row)| name(row) == "snakemake" && target_rule(seen, i).is_none())
+        .map(|(i, row)| process_name(row) == "snakemake" && target_rule(seen, i).is_none())
         .collect()
 }
 
@@ -145,19 +153,22 @@ fn target_rule(seen: &Seen, process: usize) -> Option<String> {
     let at = row.argv.iter().position(|word| word == b"--target-jobs")?;
     let target = String::from_utf8_lossy(row.argv.get(at + 1)?).into_owned();
     let rule = target.split(':').next().unwrap_or_default().trim_matches('\'');
-    (name(row) == "snakemake" && !rule.is_empty()).then(|| rule.to_owned())
+    (process_name(row) == "snakemake" && !rule.is_empty()).then(|| rule.to_owned())
 }
 
 /// The child of Snakemake that `process` comes from; `None` for Snakemake itself and strangers.
-fn job_of(seen: &Seen, masters: &[bool], process: usize) -> Option<usize> {
+fn job_of_process(seen: &Seen, masters: &[bool], process: usize) -> Option<usize> {
     if masters[process] {
         return None;
     }
-    seen.line_of(process).find(|&p| seen.parent(p).is_some_and(|parent| masters[parent]))
+    seen.self_and_ancestors(process).find(|&p| seen.parent(p).is_some_and(|parent| masters[parent]))
 }
 
 /// The rule of a file: its own record, or that of a directory it is in.
-fn rule_of<'a>(rules: &HashMap<&'a [u8], &'a str>, path: &[u8]) -> Option<(&'a str, &'a [u8])> {
+fn rule_for_file<'a>(
+    rules: &HashMap<&'a [u8], &'a str>,
+    path: &[u8],
+) -> Option<(&'a str, &'a [u8])> {
     let mut part = path;
     loop {
         if let Some((output, rule)) = rules.get_key_value(part) {
@@ -180,21 +191,30 @@ mod tests {
 
     #[test]
     fn outputs_are_decoded_even_when_split() {
-        assert_eq!(base64(b"b3V0L3B5LnR4dA==").as_deref(), Some(&b"out/py.txt"[..]));
-        assert_eq!(base64(b"YT8_").as_deref(), Some(&b"a??"[..]));
-        assert_eq!(base64(b"a b"), None);
-        assert_eq!(output(b"p", b"@b3V0L3B5/LnR4dA==").as_deref(), Some(&b"p/out/py.txt"[..]));
-        assert_eq!(output(b"", b"b3V0L3B5LnR4dA==").as_deref(), Some(&b"out/py.txt"[..]));
-        assert!(wanted(b".snakemake/metadata/b3V0") && wanted(b"a/.snakemake/metadata/@x/y"));
-        assert!(!wanted(b".snakemake/metadata/") && !wanted(b"x.snakemake/metadata/b"));
+        assert_eq!(decode_base64(b"b3V0L3B5LnR4dA==").as_deref(), Some(&b"out/py.txt"[..]));
+        assert_eq!(decode_base64(b"YT8_").as_deref(), Some(&b"a??"[..]));
+        assert_eq!(decode_base64(b"a b"), None);
+        assert_eq!(
+            decode_output(b"p", b"@b3V0L3B5/LnR4dA==").as_deref(),
+            Some(&b"p/out/py.txt"[..])
+        );
+        assert_eq!(decode_output(b"", b"b3V0L3B5LnR4dA==").as_deref(), Some(&b"out/py.txt"[..]));
+        assert!(
+            is_control_file(b".snakemake/metadata/b3V0")
+                && is_control_file(b"a/.snakemake/metadata/@x/y")
+        );
+        assert!(
+            !is_control_file(b".snakemake/metadata/")
+                && !is_control_file(b"x.snakemake/metadata/b")
+        );
     }
 
     #[test]
     fn a_cut_record_still_names_its_rule() {
-        assert_eq!(rule(RECORD.as_bytes()).as_deref(), Some("make"));
-        assert_eq!(rule(&RECORD.as_bytes()[..40]).as_deref(), Some("make"));
-        assert_eq!(rule(br#"{"rule": "x", "incomplete": true}"#), None);
-        assert_eq!(rule(b""), None);
+        assert_eq!(parse_rule(RECORD.as_bytes()).as_deref(), Some("make"));
+        assert_eq!(parse_rule(&RECORD.as_bytes()[..40]).as_deref(), Some("make"));
+        assert_eq!(parse_rule(br#"{"rule": "x", "incomplete": true}"#), None);
+        assert_eq!(parse_rule(b""), None);
     }
 
     #[test]
@@ -217,7 +237,7 @@ mod tests {
         let mut notes = kept("/p", ".snakemake/metadata/b3V0L3B5LnR4dA==", RECORD, 9);
         let plot = RECORD.replace("make", "plot");
         notes.extend(kept("/p", ".snakemake/metadata/ZGly", &plot, 9));
-        let claims = super::super::assign(&Seen::new(processes, wrote, notes));
+        let claims = super::super::assign_tasks(&Seen::new(processes, wrote, notes));
         assert_eq!(task_names(&claims), ["snakemake", "make", "make", "py", "py", "py", "plot"]);
         let job = &claims.tasks[claims.of[1].expect("claimed")];
         assert_eq!((job.key.as_deref(), job.exit_status), (Some("/p/out/py.txt"), Some(0)));

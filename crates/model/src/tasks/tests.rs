@@ -51,8 +51,8 @@ pub(super) fn counted(mut row: ProcessRow, user_us: u64, system_us: u64) -> Proc
 
 /// Notes of a control file below the tree `tree`.
 pub(super) fn kept(tree: &str, path: &str, content: &str, at: u64) -> Vec<KeptNote> {
-    assert!(wanted(path.as_bytes()), "{path}");
-    let notes = read(path.as_bytes(), content.as_bytes()).into_iter();
+    assert!(is_control_file(path.as_bytes()), "{path}");
+    let notes = parse_control_file(path.as_bytes(), content.as_bytes()).into_iter();
     notes
         .map(|(engine, note)| KeptNote {
             engine: engine.into(),
@@ -71,7 +71,7 @@ pub(super) fn task_names(claims: &Claims) -> Vec<&str> {
 
 fn assigned(lines: &[(u32, Option<u32>, &str)]) -> Claims {
     let processes = lines.iter().map(|(id, parent, line)| process(*id, *parent, line)).collect();
-    assign(&Seen::new(processes, vec![], vec![]))
+    assign_tasks(&Seen::new(processes, vec![], vec![]))
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn a_process_that_was_gone_too_soon_is_part_of_its_parent() {
     let mut nameless = process(2, Some(1), "");
     nameless.argv.clear();
     let rows = vec![process(1, None, "snakemake"), nameless, process(3, Some(1), "cbc in.mps")];
-    let claims = assign(&Seen::new(rows, vec![], vec![]));
+    let claims = assign_tasks(&Seen::new(rows, vec![], vec![]));
     assert_eq!(claims.of, [Some(0), Some(0), Some(1)]);
     assert!(claims.tasks.iter().all(|task| task.driver), "the solver is the engine's");
 }

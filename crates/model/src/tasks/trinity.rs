@@ -5,22 +5,25 @@ use super::seen::{Claims, Seen, Task};
 use super::{Engine, Note};
 use std::collections::HashMap;
 
-pub(super) const ENGINE: Engine = Engine { name: "trinity", wanted: |_| false, read, claim };
+pub(super) const ENGINE: Engine =
+    Engine { name: "trinity", wanted: |_| false, read: no_notes, claim: claim_processes };
 
-fn read(_: &[u8], _: &[u8]) -> Vec<Note> {
+fn no_notes(_: &[u8], _: &[u8]) -> Vec<Note> {
     Vec::new()
 }
 
 /// `.../Fb_0/CBin_12/c1234.trinity.reads.fa` -> `Fb_0/CBin_12/c1234`.
-fn partition(text: &[u8]) -> Option<&[u8]> {
+fn find_partition(text: &[u8]) -> Option<&[u8]> {
     let mut at = 0;
     while let Some(found) = text[at..].windows(3).position(|w| w == b"Fb_") {
         let start = at + found;
         at = start + 3;
-        let Some(end) = numbered(text, at).and_then(|end| after(text, end, b"/CBin_")) else {
+        let Some(end) =
+            end_of_digits(text, at).and_then(|end| end_of_numbered_part(text, end, b"/CBin_"))
+        else {
             continue;
         };
-        if let Some(end) = after(text, end, b"/c") {
+        if let Some(end) = end_of_numbered_part(text, end, b"/c") {
             return Some(&text[start..end]);
         }
     }
@@ -28,21 +31,21 @@ fn partition(text: &[u8]) -> Option<&[u8]> {
 }
 
 /// The end of the digits at `at`; `None` if there are none.
-fn numbered(text: &[u8], at: usize) -> Option<usize> {
+fn end_of_digits(text: &[u8], at: usize) -> Option<usize> {
     let digits = text.get(at..)?.iter().take_while(|b| b.is_ascii_digit()).count();
     (digits > 0).then_some(at + digits)
 }
 
-fn after(text: &[u8], at: usize, word: &[u8]) -> Option<usize> {
+fn end_of_numbered_part(text: &[u8], at: usize, word: &[u8]) -> Option<usize> {
     text.get(at..)?.strip_prefix(word)?;
-    numbered(text, at + word.len())
+    end_of_digits(text, at + word.len())
 }
 
-fn claim(seen: &Seen, claims: &mut Claims) {
+fn claim_processes(seen: &Seen, claims: &mut Claims) {
     // By what it made, when all of that is in one partition.
     let mut made: HashMap<usize, Option<&[u8]>> = HashMap::new();
     for (process, path) in &seen.wrote {
-        let found = partition(path);
+        let found = find_partition(path);
         made.entry(*process)
             .and_modify(|one| *one = one.filter(|p| Some(*p) == found))
             .or_insert(found);
@@ -54,12 +57,12 @@ fn claim(seen: &Seen, claims: &mut Claims) {
         if seen.is_stranger(process) {
             continue;
         }
-        let by_words = row.argv.iter().find_map(|word| partition(word));
-        let by_cwd = || row.cwd.as_deref().and_then(partition);
+        let by_words = row.argv.iter().find_map(|word| find_partition(word));
+        let by_cwd = || row.cwd.as_deref().and_then(find_partition);
         let by_files = || made.get(&process).copied().flatten().filter(|_| !is_driver(row));
         let Some(key) = by_words.or_else(by_cwd).or_else(by_files) else { continue };
         let task = *tasks.entry(key).or_insert_with(|| {
-            claims.add(Task {
+            claims.add_task(Task {
                 name: "Trinity partition".into(),
                 engine: ENGINE.name,
                 key: Some(String::from_utf8_lossy(key).into_owned()),
@@ -68,7 +71,7 @@ fn claim(seen: &Seen, claims: &mut Claims) {
         });
         tops.insert(process, task);
     }
-    claims.give_subtrees(seen, &tops);
+    claims.claim_subtrees(seen, &tops);
 }
 
 #[cfg(test)]
@@ -80,10 +83,10 @@ mod tests {
     #[test]
     fn partitions() {
         let path = b"/t/read_partitions/Fb_0/CBin_12/c1234.trinity.reads.fa.out/x";
-        assert_eq!(partition(path), Some(&b"Fb_0/CBin_12/c1234"[..]));
-        assert_eq!(partition(b"Fb_/Fb_1/CBin_2/c3"), Some(&b"Fb_1/CBin_2/c3"[..]));
+        assert_eq!(find_partition(path), Some(&b"Fb_0/CBin_12/c1234"[..]));
+        assert_eq!(find_partition(b"Fb_/Fb_1/CBin_2/c3"), Some(&b"Fb_1/CBin_2/c3"[..]));
         for text in [&b""[..], b"Fb_", b"Fb_1/CBin_x/c3", b"Fb_1/CBin_2/d", b"Fb_1/CBin_2/c"] {
-            assert_eq!(partition(text), None);
+            assert_eq!(find_partition(text), None);
         }
     }
 
@@ -103,7 +106,7 @@ mod tests {
             (crate::ProcessId(7), b"/t/Fb_0/CBin_0/c1.trinity.reads.fa".to_vec()),
             (crate::ProcessId(7), b"/t/Fb_0/CBin_0/c2.trinity.reads.fa".to_vec()),
         ];
-        let claims = super::super::assign(&Seen::new(processes, wrote, vec![]));
+        let claims = super::super::assign_tasks(&Seen::new(processes, wrote, vec![]));
         let part = "Trinity partition";
         assert_eq!(
             task_names(&claims),

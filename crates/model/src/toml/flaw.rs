@@ -29,13 +29,13 @@ impl Flaw {
     }
 
     /// The same flaw with the name that was probably meant.
-    pub(super) fn hinting(mut self, hint: Option<&str>) -> Self {
+    pub(super) fn with_hint(mut self, hint: Option<&str>) -> Self {
         self.hint = hint.map(str::to_owned);
         self
     }
 
     /// The name of the file, as it was handed in.
-    pub fn file(&self) -> &str {
+    pub fn file_name(&self) -> &str {
         &self.source
     }
 
@@ -74,7 +74,7 @@ impl std::error::Error for Flaw {}
 
 /// The known name that was probably meant. Two letters may differ, or a third of a long name, but
 /// never more than half: of two short names, neither is a misspelling of the other.
-pub(super) fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
+pub(super) fn nearest_name<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
     let name = name.to_lowercase();
     let near = known.iter().filter_map(|other| {
         let length = name.chars().count().max(other.chars().count());
@@ -85,7 +85,7 @@ pub(super) fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
 }
 
 /// `"a", "b" or "c"`
-pub(super) fn listed(words: &[&str]) -> String {
+pub(super) fn join_quoted(words: &[&str]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
     match quoted.split_last() {
         Some((end, [])) => end.clone(),

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 const NUMBER: &str = r"[0-9]+(\.[0-9]+)?";
 
 /// A table: its keys with what they may be, and those that must be there.
-pub(crate) fn table<'k>(
+pub(crate) fn table_schema<'k>(
     keys: impl IntoIterator<Item = (&'k str, Value)>,
     required: &[&str],
 ) -> Value {
@@ -25,7 +25,7 @@ pub(crate) fn table<'k>(
 }
 
 /// Tables or values that the user names.
-pub(crate) fn named(pattern: &str, value: Value) -> Value {
+pub(crate) fn map_schema(pattern: &str, value: Value) -> Value {
     json!({
         "type": "object",
         "propertyNames": { "pattern": pattern },
@@ -34,65 +34,65 @@ pub(crate) fn named(pattern: &str, value: Value) -> Value {
 }
 
 /// A list of such values.
-pub(crate) fn list(value: Value) -> Value {
+pub(crate) fn list_schema(value: Value) -> Value {
     json!({ "type": "array", "items": value })
 }
 
 /// One of several.
-pub(crate) fn either(values: impl IntoIterator<Item = Value>) -> Value {
+pub(crate) fn any_of(values: impl IntoIterator<Item = Value>) -> Value {
     json!({ "anyOf": values.into_iter().collect::<Vec<_>>() })
 }
 
 /// The same, with a line for whoever writes it.
-pub(crate) fn about(text: &str, value: Value) -> Value {
+pub(crate) fn with_description(text: &str, value: Value) -> Value {
     let mut value = value;
     value["description"] = json!(text);
     value
 }
 
 /// One of a few words.
-pub(crate) fn words<T>(words: &[(&str, T)]) -> Value {
+pub(crate) fn enum_schema<T>(words: &[(&str, T)]) -> Value {
     json!({ "enum": words.iter().map(|(word, _)| *word).collect::<Vec<_>>() })
 }
 
-pub(crate) fn text() -> Value {
+pub(crate) fn text_schema() -> Value {
     json!({ "type": "string", "minLength": 1 })
 }
 
 /// An amount of bytes.
-pub(crate) fn amount() -> Value {
+pub(crate) fn bytes_schema() -> Value {
     let pattern = format!(r"^\s*{NUMBER}\s*([KkMmGgTtPpEe][Ii]?[Bb]|[Bb])?\s*$");
     json!({ "type": "string", "pattern": pattern, "examples": ["200 GiB", "1.5 TB", "4096"] })
 }
 
 /// Bytes a second.
-pub(crate) fn rate() -> Value {
+pub(crate) fn rate_schema() -> Value {
     let pattern = format!(r"^\s*{NUMBER}\s*([KkMmGgTtPpEe][Ii]?[Bb]|[Bb])?\s*/s\s*$");
     json!({ "type": "string", "pattern": pattern, "examples": ["125 MiB/s"] })
 }
 
 /// A time.
-pub(crate) fn time() -> Value {
+pub(crate) fn time_schema() -> Value {
     let pattern = r"^\s*[0-9.]+\s*(ns|us|ms|s|min|m|h|d)\s*$";
     json!({ "type": "string", "pattern": pattern, "examples": ["5 ms", "2.5 h"] })
 }
 
 /// A whole number between two bounds.
-pub(crate) fn whole(least: u32, most: u32) -> Value {
+pub(crate) fn integer_schema(least: u32, most: u32) -> Value {
     json!({ "type": "integer", "minimum": least, "maximum": most })
 }
 
 /// A number between two bounds.
-pub(crate) fn number(least: f64, most: f64) -> Value {
+pub(crate) fn number_schema(least: f64, most: f64) -> Value {
     json!({ "type": "number", "minimum": least, "maximum": most })
 }
 
-pub(crate) fn truth() -> Value {
+pub(crate) fn bool_schema() -> Value {
     json!({ "type": "boolean" })
 }
 
 /// A whole file.
-pub(crate) fn file(title: &str, root: Value) -> String {
+pub(crate) fn to_schema_file(title: &str, root: Value) -> String {
     let mut root = root;
     root["$schema"] = json!("http://json-schema.org/draft-07/schema#");
     root["title"] = json!(title);

@@ -23,16 +23,16 @@ fn a_nearest_name_is_suggested_only_when_it_is_near() {
         ("archive", None),
         ("scream", None),
     ] {
-        assert_eq!(nearest(name, &known), expected, "{name}");
+        assert_eq!(nearest_name(name, &known), expected, "{name}");
     }
-    assert_eq!(nearest("a", &[]), None);
+    assert_eq!(nearest_name("a", &[]), None);
 }
 
 #[test]
 fn names_are_listed_as_in_a_sentence() {
-    assert_eq!(listed(&["a"]), r#""a""#);
-    assert_eq!(listed(&["a", "b"]), r#""a" or "b""#);
-    assert_eq!(listed(&["a", "b", "c"]), r#""a", "b" or "c""#);
+    assert_eq!(join_quoted(&["a"]), r#""a""#);
+    assert_eq!(join_quoted(&["a", "b"]), r#""a" or "b""#);
+    assert_eq!(join_quoted(&["a", "b", "c"]), r#""a", "b" or "c""#);
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn what_is_no_toml_is_told_with_its_place() {
         ("[t]\n[t]\n", 2, 2, "duplicate key"),
     ] {
         let flaw = Document { source: "a.toml", text }.parse().expect_err(text);
-        let told = (flaw.file(), flaw.line(), flaw.column(), flaw.message(), flaw.hint());
+        let told = (flaw.file_name(), flaw.line(), flaw.column(), flaw.message(), flaw.hint());
         assert_eq!(told, ("a.toml", line, column, message, None), "{text:?}");
     }
 }
@@ -61,11 +61,12 @@ fn columns_count_characters_and_lines_end_as_they_like() {
     let text = "# Größe\r\n'µµ' = 1\r\n  \"é\" = 'ü' # x\r\n";
     let document = Document { source: "b.toml", text };
     let entries = document.parse().expect("TOML");
-    let root = document.root(&entries);
-    let (first, second) = (root.need("µµ").expect("is there"), root.need("é").expect("is there"));
-    assert_eq!(first.flaw("m").to_string(), "b.toml:2:8: m");
-    assert_eq!(second.key_flaw("m").to_string(), "b.toml:3:3: m");
-    assert_eq!(second.flaw("m").to_string(), "b.toml:3:9: m");
+    let root = document.root_table(&entries);
+    let (first, second) =
+        (root.get_required("µµ").expect("is there"), root.get_required("é").expect("is there"));
+    assert_eq!(first.value_error("m").to_string(), "b.toml:2:8: m");
+    assert_eq!(second.key_error("m").to_string(), "b.toml:3:3: m");
+    assert_eq!(second.value_error("m").to_string(), "b.toml:3:9: m");
 }
 
 #[test]
@@ -73,7 +74,10 @@ fn of_several_flaws_the_first_in_the_file_is_told() {
     let text = "zebra = 1\napple = 2\n";
     let document = Document { source: "c.toml", text };
     let entries = document.parse().expect("TOML");
-    let flaw = document.root(&entries).only(&["apples", "pear"]).expect_err("two are unknown");
+    let flaw = document
+        .root_table(&entries)
+        .refuse_unknown_keys(&["apples", "pear"])
+        .expect_err("two are unknown");
     assert_eq!(
         flaw.to_string(),
         r#"c.toml:1:1: there is no key "zebra"; it can be "apples" or "pear""#
@@ -86,8 +90,12 @@ fn each_type_is_called_by_its_name() {
     let text = "a = 'x'\nb = 1\nc = 1.5\nd = true\ne = 2026-01-01\nf = []\n[g]\n";
     let document = Document { source: "d.toml", text };
     let entries = document.parse().expect("TOML");
-    let told: Vec<String> =
-        document.root(&entries).entries().iter().map(|e| e.not("w").to_string()).collect();
+    let told: Vec<String> = document
+        .root_table(&entries)
+        .entries()
+        .iter()
+        .map(|e| e.wrong_type_error("w").to_string())
+        .collect();
     let expected = [
         "d.toml:1:5: a must be w, but is a text",
         "d.toml:2:5: b must be w, but is a number",

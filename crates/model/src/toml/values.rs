@@ -1,32 +1,32 @@
 //! Single values: texts and words.
 
-use super::flaw::{listed, nearest};
+use super::flaw::{join_quoted, nearest_name};
 use super::{Entry, Flaw};
 use ::toml::de::DeValue;
 
 impl<'d> Entry<'d> {
-    pub(crate) fn text(self) -> Result<&'d str, Flaw> {
+    pub(crate) fn as_text(self) -> Result<&'d str, Flaw> {
         match self.value {
             DeValue::String(text) => Ok(text),
-            _ => Err(self.not("a text in quotes")),
+            _ => Err(self.wrong_type_error("a text in quotes")),
         }
     }
 
-    pub(crate) fn truth(self) -> Result<bool, Flaw> {
+    pub(crate) fn as_bool(self) -> Result<bool, Flaw> {
         match self.value {
             DeValue::Boolean(truth) => Ok(*truth),
-            _ => Err(self.not("true or false")),
+            _ => Err(self.wrong_type_error("true or false")),
         }
     }
 
     /// One of a few words.
-    pub(crate) fn word<T: Copy>(self, words: &[(&str, T)]) -> Result<T, Flaw> {
-        let given = self.text()?;
+    pub(crate) fn as_one_of<T: Copy>(self, words: &[(&str, T)]) -> Result<T, Flaw> {
+        let given = self.as_text()?;
         if let Some((_, meaning)) = words.iter().find(|(word, _)| *word == given) {
             return Ok(*meaning);
         }
         let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-        let message = format!("{} must be {}, not {given:?}", self.key, listed(&known));
-        Err(self.flaw(message).hinting(nearest(given, &known)))
+        let message = format!("{} must be {}, not {given:?}", self.key, join_quoted(&known));
+        Err(self.value_error(message).with_hint(nearest_name(given, &known)))
     }
 }

@@ -62,7 +62,7 @@ reals! {
 
 impl Rate {
     /// How long so many bytes take.
-    pub fn time(self, bytes: ByteCount) -> Seconds {
+    pub fn time_for_bytes(self, bytes: ByteCount) -> Seconds {
         Seconds(bytes.get() as f64 / self.0)
     }
 }

@@ -18,7 +18,7 @@ impl Workload {
     ///
     /// # Errors
     /// The first flaw, named by task and step.
-    pub fn check(&self) -> Result<(), NotWorkload> {
+    pub fn ensure_valid(&self) -> Result<(), NotWorkload> {
         if self.tasks.is_empty() {
             return Err(NotWorkload(format!("workload {:?} has no task", self.name)));
         }
@@ -38,20 +38,20 @@ impl Workload {
             }
         }
         for number in 0..self.tasks.len() {
-            self.task(number)
-                .map_err(|why| NotWorkload(format!("{}: {why}", self.name_of(number))))?;
+            self.check_task(number)
+                .map_err(|why| NotWorkload(format!("{}: {why}", self.describe_task(number))))?;
         }
         Ok(())
     }
 
-    fn name_of(&self, number: usize) -> String {
+    fn describe_task(&self, number: usize) -> String {
         let task = &self.tasks[number];
         let kind = self.kinds.get(task.kind.index()).map_or("of no kind", |kind| &kind.name);
         let key = task.key.as_deref().unwrap_or_default();
         format!("task {number} ({kind} {key})").replace(" )", ")")
     }
 
-    fn task(&self, number: usize) -> Result<(), String> {
+    fn check_task(&self, number: usize) -> Result<(), String> {
         let task = &self.tasks[number];
         let Some(kind) = self.kinds.get(task.kind.index()) else {
             return Err("its kind is not there".to_owned());
@@ -66,10 +66,10 @@ impl Workload {
         if kind.cores == 0 && !task.steps.is_empty() {
             return Err("it takes no core, so it can't do anything".to_owned());
         }
-        task.steps.iter().try_for_each(|step| self.step(step))
+        task.steps.iter().try_for_each(|step| self.check_step(step))
     }
 
-    fn step(&self, step: &Step) -> Result<(), String> {
+    fn check_step(&self, step: &Step) -> Result<(), String> {
         let time = step.compute.get();
         if !(0.0..=SECONDS_MAX).contains(&time) {
             return Err(format!("step {:?} computes for {time} seconds", step.name));

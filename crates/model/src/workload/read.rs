@@ -25,38 +25,47 @@ impl Workload {
     pub fn parse(text: &str, source: &str) -> Result<Self, Flaw> {
         let document = Document { source, text };
         let entries = document.parse()?;
-        let root = document.root(&entries);
-        root.only(&["name", "source", "stream", "lengths", "files", "stage", "doubt"])?;
-        let stream = root.get("stream").map(Entry::rate).transpose()?;
-        let named = lengths::named(root)?;
-        let mut workload = Self { name: root.need("name")?.text()?.to_owned(), ..Self::default() };
-        let mut families = Families::read(root, &mut workload)?;
-        let stages = root.need("stage")?;
-        let items = stages.items().ok_or_else(|| stages.not("a list of tables, [[stage]]"))?;
+        let root = document.root_table(&entries);
+        root.refuse_unknown_keys(&[
+            "name", "source", "stream", "lengths", "files", "stage", "doubt",
+        ])?;
+        let stream = root.get("stream").map(Entry::as_rate).transpose()?;
+        let named = lengths::parse_named_lists(root)?;
+        let mut workload =
+            Self { name: root.get_required("name")?.as_text()?.to_owned(), ..Self::default() };
+        let mut families = Families::from_table(root, &mut workload)?;
+        let stages = root.get_required("stage")?;
+        let items = stages
+            .as_list()
+            .ok_or_else(|| stages.wrong_type_error("a list of tables, [[stage]]"))?;
         let mut all: Vec<Stage<'_>> = Vec::new();
         for item in items {
-            let stage = Stage::read(item.table()?, &all, &named)?;
+            let stage = Stage::from_table(item.as_table()?, &all, &named)?;
             all.push(stage);
         }
         let jobs: usize = all.iter().map(|stage| stage.lengths.len() + 1).sum();
         if jobs > TASKS_MAX {
-            return Err(stages.flaw(format!("{jobs} jobs are more than the {TASKS_MAX} that fit")));
+            return Err(
+                stages.value_error(format!("{jobs} jobs are more than the {TASKS_MAX} that fit"))
+            );
         }
-        families.split(&all, &mut workload)?;
+        families.split_by_stages(&all, &mut workload)?;
         for (number, stage) in all.iter().enumerate() {
-            workload.add(number, stage, &families, stream)?;
+            workload.add_stage(number, stage, &families, stream)?;
         }
-        families.free(&mut workload)?;
+        families.set_deletion_times(&mut workload)?;
         if let Some(doubts) = root.get("doubt") {
-            let items = doubts.items().ok_or_else(|| doubts.not("a list of tables, [[doubt]]"))?;
-            workload.doubts = items.into_iter().map(doubt).collect::<Result<_, _>>()?;
+            let items = doubts
+                .as_list()
+                .ok_or_else(|| doubts.wrong_type_error("a list of tables, [[doubt]]"))?;
+            workload.doubts = items.into_iter().map(parse_doubt).collect::<Result<_, _>>()?;
         }
-        workload.check().map_err(|why| root.flaw(why.to_string()))?;
+        workload.ensure_valid().map_err(|why| root.table_error(why.to_string()))?;
         Ok(workload)
     }
 
     /// Adds the jobs of a stage, and the task that joins them.
-    fn add(
+    fn add_stage(
         &mut self,
         number: usize,
         stage: &Stage<'_>,
@@ -78,7 +87,7 @@ impl Workload {
                 let scale = length / if step.slowest { longest } else { mean };
                 let mut accesses: Vec<Access> = Vec::new();
                 for used in &step.accesses {
-                    families.touch(
+                    families.add_accesses(
                         used,
                         (number, job),
                         (from / whole, to / whole),
@@ -90,7 +99,7 @@ impl Workload {
                 if let Some(stream) = stream.filter(|_| step.takes) {
                     // Of the time that was measured, storage had its part.
                     let moved = accesses.iter().map(|access| access.read + access.written).sum();
-                    compute = Seconds((compute - stream.time(moved)).get().max(0.0));
+                    compute = Seconds((compute - stream.time_for_bytes(moved)).get().max(0.0));
                 }
                 steps.push(Step { name: step.name.to_owned(), compute, accesses });
             }
@@ -107,17 +116,17 @@ impl Workload {
     }
 }
 
-fn doubt(entry: Entry<'_>) -> Result<Doubt, Flaw> {
-    let table: Table<'_> = entry.table()?;
-    table.only(&["what", "share"])?;
+fn parse_doubt(entry: Entry<'_>) -> Result<Doubt, Flaw> {
+    let table: Table<'_> = entry.as_table()?;
+    table.refuse_unknown_keys(&["what", "share"])?;
     Ok(Doubt {
-        what: table.need("what")?.text()?.to_owned(),
-        share: table.need("share")?.number(0.0, 10.0)?,
+        what: table.get_required("what")?.as_text()?.to_owned(),
+        share: table.get_required("share")?.as_number(0.0, 10.0)?,
     })
 }
 
 /// A set that a job has a part in.
-fn set(number: usize) -> FileSetId {
+fn file_set_id(number: usize) -> FileSetId {
     FileSetId(number as u32)
 }
 

@@ -5,7 +5,7 @@ use crate::event::Op;
 fn pair() -> Workload {
     let access = Access {
         files: FileSetId(0),
-        ops: vec![(OpKey::plain(Op::Open), 1.0)],
+        ops: vec![(OpKey::without_bytes(Op::Open), 1.0)],
         read: ByteCount(7),
         written: ByteCount::ZERO,
     };
@@ -27,7 +27,7 @@ fn pair() -> Workload {
 
 #[test]
 fn a_workload_without_flaws_passes() {
-    assert_eq!(pair().check(), Ok(()));
+    assert_eq!(pair().ensure_valid(), Ok(()));
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn each_flaw_is_named_with_its_place() {
     for (damage, words) in flaws {
         let mut workload = pair();
         damage(&mut workload);
-        let flaw = workload.check().expect_err(words).to_string();
+        let flaw = workload.ensure_valid().expect_err(words).to_string();
         assert!(flaw.contains(words), "{flaw}");
     }
 }

@@ -13,9 +13,9 @@ impl Objects {
     /// With so many requests under way at most; the others wait. Answers of up to `longest` bytes
     /// that are overdue are asked for a second time.
     #[must_use]
-    pub fn at_most(self, requests: usize, longest: u64) -> Objects {
+    pub fn with_request_limit(self, requests: usize, longest: u64) -> Objects {
         let store: Arc<dyn ObjectStore> = Arc::new(LimitStore::new(self.store, requests));
-        Objects { store, hedge: Arc::new(Hedge::up_to(longest)), ..self }
+        Objects { store, hedge: Arc::new(Hedge::with_longest(longest)), ..self }
     }
 
     /// Begins to read a part of an object in the state that is pinned, or that this answer pins.
@@ -23,20 +23,20 @@ impl Objects {
     ///
     /// # Errors
     /// The name is none.
-    pub fn begin(
+    pub fn begin_fetch(
         &self,
         name: &str,
         range: Range<u64>,
         pin: &Arc<Pin>,
         then: impl FnOnce(Result<Bytes, Failed>) + Send + 'static,
     ) -> Result<(), Failed> {
-        let part = self.part(&self.at(name)?, range, pin.0.get());
+        let part = self.part_of_object(&self.object_path(name)?, range, pin.0.get());
         let (pin, path) = (Arc::clone(pin), part.path().clone());
         self.runtime.spawn(async move {
-            let came = part.fetch().await;
-            then(came.and_then(|(bytes, version)| match pin.holds(version) {
+            let came = part.fetch_hedged().await;
+            then(came.and_then(|(bytes, version)| match pin.pins_version(version) {
                 true => Ok(bytes),
-                false => Err(Failed::another(&path)),
+                false => Err(Failed::other_version(&path)),
             }));
         });
         Ok(())
@@ -50,12 +50,12 @@ pub struct Pin(OnceLock<Version>);
 
 impl Pin {
     /// That of a version, where it is known.
-    pub fn of(version: Option<Version>) -> Pin {
+    pub fn for_version(version: Option<Version>) -> Pin {
         Pin(version.map_or_else(OnceLock::new, OnceLock::from))
     }
 
     /// Whether an answer is of this state. One that does not tell its state is not asked for more.
-    fn holds(&self, version: Option<Version>) -> bool {
+    fn pins_version(&self, version: Option<Version>) -> bool {
         version.is_none_or(|version| *self.0.get_or_init(|| version.clone()) == version)
     }
 }

@@ -2,7 +2,7 @@
 
 use object_store::ObjectMeta;
 
-use super::{Failed, Objects, Version, again};
+use super::{Failed, Objects, Version, retry_listing};
 
 /// A folder, as a bucket lists it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -33,10 +33,10 @@ impl Objects {
     ///
     /// # Errors
     /// Those of the network, and what the bucket refuses.
-    pub fn folder(&self, folder: &str) -> Result<Folder, Failed> {
-        let at = self.at(folder)?;
+    pub fn list_folder(&self, folder: &str) -> Result<Folder, Failed> {
+        let at = self.object_path(folder)?;
         let below = (!at.as_ref().is_empty()).then_some(&at);
-        let all = again(|| self.runtime.block_on(self.store.list_with_delimiter(below)))?;
+        let all = retry_listing(|| self.runtime.block_on(self.store.list_with_delimiter(below)))?;
         let inside = |path: &str| match at.as_ref() {
             "" => Some(path.to_owned()),
             above => Some(path.strip_prefix(above)?.strip_prefix('/')?.to_owned()),

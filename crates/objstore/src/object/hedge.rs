@@ -31,7 +31,7 @@ pub(super) struct Hedge {
 
 impl Default for Hedge {
     fn default() -> Hedge {
-        Hedge::up_to(LONGEST)
+        Hedge::with_longest(LONGEST)
     }
 }
 
@@ -45,12 +45,12 @@ struct Seen {
 
 impl Hedge {
     /// Of answers that have so many bytes at most.
-    pub(super) fn up_to(longest: u64) -> Hedge {
+    pub(super) fn with_longest(longest: u64) -> Hedge {
         Hedge { longest, seen: Mutex::default() }
     }
 
     /// The first good answer of one request, or of two.
-    pub(super) async fn first_of<T, F: Future<Output = Result<T, Failed>>>(
+    pub(super) async fn first_answer<T, F: Future<Output = Result<T, Failed>>>(
         &self,
         length: u64,
         ask: impl Fn() -> F,
@@ -60,11 +60,11 @@ impl Hedge {
         }
         let began = Instant::now();
         let mut first = Box::pin(ask());
-        let answer = match self.overdue() {
+        let answer = match self.overdue_after() {
             None => first.await,
             Some(patience) => match timeout(patience, &mut first).await {
                 Ok(answer) => answer,
-                Err(_) if !self.may_ask_twice() => first.await,
+                Err(_) if !self.may_send_twice() => first.await,
                 Err(_) => match select(first, Box::pin(ask())).await {
                     Either::Left((Err(_), other)) => other.await,
                     Either::Right((Err(_), other)) => other.await,
@@ -73,12 +73,12 @@ impl Hedge {
             },
         };
         if answer.is_ok() {
-            self.took(began.elapsed());
+            self.note_duration(began.elapsed());
         }
         answer
     }
 
-    fn overdue(&self) -> Option<Duration> {
+    fn overdue_after(&self) -> Option<Duration> {
         let mut seen = self.seen.lock();
         seen.asked += 1;
         if seen.took.len() < KNOWN {
@@ -90,14 +90,14 @@ impl Hedge {
         Some((*usual * OVERDUE).max(EARLIEST))
     }
 
-    fn may_ask_twice(&self) -> bool {
+    fn may_send_twice(&self) -> bool {
         let mut seen = self.seen.lock();
         let may = seen.twice * ONE_IN < seen.asked;
         seen.twice += u64::from(may);
         may
     }
 
-    fn took(&self, time: Duration) {
+    fn note_duration(&self, time: Duration) {
         let mut seen = self.seen.lock();
         if seen.took.len() < KNOWN {
             seen.took.push(time);
@@ -130,7 +130,7 @@ mod tests {
             }
             let asked = AtomicU32::new(0);
             // The first never comes, the second answers.
-            let answer = hedge.first_of(1, || {
+            let answer = hedge.first_answer(1, || {
                 let turn = asked.fetch_add(1, Relaxed);
                 async move {
                     if turn == 0 {
@@ -142,7 +142,7 @@ mod tests {
             assert_eq!(answer.await.expect("an answer"), 1);
             // The second fails, so the first counts, late as it is.
             let (asked, failed) = (AtomicU32::new(0), tokio::sync::Notify::new());
-            let answer = hedge.first_of(1, || {
+            let answer = hedge.first_answer(1, || {
                 let (turn, failed) = (asked.fetch_add(1, Relaxed), &failed);
                 async move {
                     if turn == 1 {
@@ -163,7 +163,7 @@ mod tests {
     fn no_more_than_one_in_twenty_is_sent_twice() {
         let hedge = Hedge::default();
         hedge.seen.lock().asked = 100;
-        let twice = (0..50).filter(|_| hedge.may_ask_twice()).count();
+        let twice = (0..50).filter(|_| hedge.may_send_twice()).count();
         assert_eq!(twice, 5);
     }
 }

@@ -32,14 +32,15 @@ impl Pages {
     ///
     /// # Errors
     /// In words: it leads nowhere.
-    pub(super) fn turn(&mut self, query: &str, page: &str) -> Result<(), String> {
-        let mut listing = self.take(query).unwrap_or_default();
-        let Some(next) = between(page, "NextContinuationToken").filter(|next| !next.is_empty())
+    pub(super) fn check_page(&mut self, query: &str, page: &str) -> Result<(), String> {
+        let mut listing = self.take_listing(query).unwrap_or_default();
+        let Some(next) =
+            element_text(page, "NextContinuationToken").filter(|next| !next.is_empty())
         else {
             return Ok(());
         };
-        match first(page) {
-            Some(key) if !listing.firsts.insert(hash(key)) => {
+        match first_key(page) {
+            Some(key) if !listing.firsts.insert(hash_key(key)) => {
                 return Err(format!("{ENDLESS}: the page that begins with {key:?} comes again"));
             }
             Some(_) => listing.empty = 0,
@@ -48,7 +49,7 @@ impl Pages {
             }
             None => listing.empty += 1,
         }
-        self.0.push_back((asked(query, next), listing));
+        self.0.push_back((listing_key(query, next), listing));
         if self.0.len() > OPEN_MAX {
             self.0.pop_front();
         }
@@ -56,25 +57,25 @@ impl Pages {
     }
 
     /// What is known of the listing of which this asks for a page; `None`: it asks for the first.
-    fn take(&mut self, query: &str) -> Option<Listing> {
-        let asked = asked(query, &decoded(of_query(query, "continuation-token")?));
+    fn take_listing(&mut self, query: &str) -> Option<Listing> {
+        let asked = listing_key(query, &percent_decode(query_value(query, "continuation-token")?));
         let at = self.0.iter().rposition(|(of, _)| *of == asked)?;
         self.0.remove(at).map(|(_, listing)| listing)
     }
 }
 
 /// What tells a page from those of other listings.
-fn asked(query: &str, token: &str) -> String {
-    let of = |name| of_query(query, name).unwrap_or_default();
+fn listing_key(query: &str, token: &str) -> String {
+    let of = |name| query_value(query, name).unwrap_or_default();
     [of("prefix"), of("delimiter"), token].join("&")
 }
 
-fn of_query<'a>(query: &'a str, name: &str) -> Option<&'a str> {
+fn query_value<'a>(query: &'a str, name: &str) -> Option<&'a str> {
     query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
 }
 
 /// A part of a query as it is meant.
-fn decoded(text: &str) -> String {
+fn percent_decode(text: &str) -> String {
     let mut out = Vec::with_capacity(text.len());
     let mut bytes = text.as_bytes().iter();
     while let Some(&byte) = bytes.next() {
@@ -94,17 +95,17 @@ fn decoded(text: &str) -> String {
 }
 
 /// The first key of a page.
-fn first(page: &str) -> Option<&str> {
-    let entry = |entry: &str, name: &str| between(&page[page.find(entry)?..], name);
+fn first_key(page: &str) -> Option<&str> {
+    let entry = |entry: &str, name: &str| element_text(&page[page.find(entry)?..], name);
     entry("<Contents>", "Key").or_else(|| entry("<CommonPrefixes>", "Prefix"))
 }
 
-fn between<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+fn element_text<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(&format!("<{name}>"))?;
     rest.split_once(&format!("</{name}>")).map(|(text, _)| text)
 }
 
-fn hash(key: &str) -> u64 {
+fn hash_key(key: &str) -> u64 {
     let mut hasher = FxHasher::default();
     key.hash(&mut hasher);
     hasher.finish()
@@ -130,15 +131,15 @@ mod tests {
     #[test]
     fn a_page_that_comes_again_ends_a_listing_whatever_its_token_is() {
         let mut pages = Pages::default();
-        assert_eq!(pages.turn(FIRST, &page(&["p/a"], "1/")), Ok(()));
-        let again = pages.turn(&after("1%2F"), &page(&["p/a"], "2"));
+        assert_eq!(pages.check_page(FIRST, &page(&["p/a"], "1/")), Ok(()));
+        let again = pages.check_page(&after("1%2F"), &page(&["p/a"], "2"));
         assert!(again.is_err_and(|why| why.contains("p/a")), "the token is another");
 
-        assert_eq!(pages.turn(FIRST, &page(&["p/a"], "1")), Ok(()));
+        assert_eq!(pages.check_page(FIRST, &page(&["p/a"], "1")), Ok(()));
         for (asked, key, next) in [("1", "p/b", "2"), ("2", "p/c", "3")] {
-            assert_eq!(pages.turn(&after(asked), &page(&[key], next)), Ok(()));
+            assert_eq!(pages.check_page(&after(asked), &page(&[key], next)), Ok(()));
         }
-        assert!(pages.turn(&after("3"), &page(&["p/b"], "4")).is_err(), "a circle of two");
+        assert!(pages.check_page(&after("3"), &page(&["p/b"], "4")).is_err(), "a circle of two");
     }
 
     #[test]
@@ -146,14 +147,14 @@ mod tests {
         let mut pages = Pages::default();
         for _ in 0..3 {
             // Begun again and again, and at the same time as another with the same tokens.
-            assert_eq!(pages.turn(FIRST, &page(&["p/a"], "1")), Ok(()));
-            assert_eq!(pages.turn("prefix=q&list-type=2", &page(&["p/b"], "1")), Ok(()));
-            assert_eq!(pages.turn(&after("1"), &page(&["p/b"], "2")), Ok(()));
-            assert_eq!(pages.turn(&after("2"), "<R><Key>p/b</Key></R>"), Ok(()));
+            assert_eq!(pages.check_page(FIRST, &page(&["p/a"], "1")), Ok(()));
+            assert_eq!(pages.check_page("prefix=q&list-type=2", &page(&["p/b"], "1")), Ok(()));
+            assert_eq!(pages.check_page(&after("1"), &page(&["p/b"], "2")), Ok(()));
+            assert_eq!(pages.check_page(&after("2"), "<R><Key>p/b</Key></R>"), Ok(()));
         }
         for number in 0..3 * OPEN_MAX {
             let token = format!("t{number}");
-            assert_eq!(pages.turn(FIRST, &page(&["p/a"], &token)), Ok(()));
+            assert_eq!(pages.check_page(FIRST, &page(&["p/a"], &token)), Ok(()));
         }
         assert!(pages.0.len() <= OPEN_MAX, "those that were given up are forgotten");
     }
@@ -162,11 +163,13 @@ mod tests {
     fn pages_without_keys_end_sometime() {
         let mut pages = Pages::default();
         let mut token = String::from("0");
-        assert_eq!(pages.turn(FIRST, &page(&[], &token)), Ok(()));
+        assert_eq!(pages.check_page(FIRST, &page(&[], &token)), Ok(()));
         let more = (1..=EMPTY_MAX + 1).take_while(|number| {
             let next = number.to_string();
-            let turned =
-                pages.turn(&after(&std::mem::replace(&mut token, next.clone())), &page(&[], &next));
+            let turned = pages.check_page(
+                &after(&std::mem::replace(&mut token, next.clone())),
+                &page(&[], &next),
+            );
             turned.is_ok()
         });
         assert_eq!(more.count() as u32, EMPTY_MAX - 1);

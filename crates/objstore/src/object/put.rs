@@ -47,17 +47,20 @@ impl Objects {
                 PutMode::Update(UpdateVersion { e_tag: Some(version.0.clone()), version: None })
             }
         };
-        let options = PutOptions { mode, attributes: tagged(tag), ..PutOptions::default() };
-        let done =
-            self.runtime.block_on(self.store.put_opts(&self.at(name)?, bytes.into(), options));
+        let options = PutOptions { mode, attributes: tag_attributes(tag), ..PutOptions::default() };
+        let done = self.runtime.block_on(self.store.put_opts(
+            &self.object_path(name)?,
+            bytes.into(),
+            options,
+        ));
         match done {
-            Ok(put) => Ok(version_of(put)),
-            Err(error) => self.is_there_after_all(name, tag, error.into()),
+            Ok(put) => Ok(version_from_put(put)),
+            Err(error) => self.confirm_written(name, tag, error.into()),
         }
     }
 
     /// A request can have its effect and lose its answer.
-    pub(super) fn is_there_after_all(
+    pub(super) fn confirm_written(
         &self,
         name: &str,
         tag: &str,
@@ -73,11 +76,11 @@ impl Objects {
     }
 }
 
-pub(super) fn version_of(put: PutResult) -> Option<Version> {
+pub(super) fn version_from_put(put: PutResult) -> Option<Version> {
     put.e_tag.map(Version)
 }
 
-pub(super) fn tagged(tag: &str) -> Attributes {
+pub(super) fn tag_attributes(tag: &str) -> Attributes {
     let mut attributes = Attributes::new();
     if !tag.is_empty() {
         attributes.insert(TAG, tag.to_owned().into());

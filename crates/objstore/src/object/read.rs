@@ -33,7 +33,7 @@ impl Part {
     }
 
     /// Asks; the bytes are on their way.
-    async fn begin(&self) -> Result<GetResult, Failed> {
+    async fn send_request(&self) -> Result<GetResult, Failed> {
         let options = GetOptions {
             range: Some(GetRange::Bounded(self.range.clone())),
             if_match: self.version.clone(),
@@ -42,33 +42,33 @@ impl Part {
         let got = self.store.get_opts(&self.path, options).await?;
         // Not all that speaks S3 looks at the condition.
         if self.version.is_some() && self.version != got.meta.e_tag {
-            return Err(Failed::another(&self.path));
+            return Err(Failed::other_version(&self.path));
         }
         Ok(got)
     }
 
     /// Asks once.
-    pub(super) async fn ask(&self) -> Result<(Bytes, Option<Version>), Failed> {
-        let mut got = self.begin().await?;
+    pub(super) async fn request_once(&self) -> Result<(Bytes, Option<Version>), Failed> {
+        let mut got = self.send_request().await?;
         let version = got.meta.e_tag.take().map(Version);
         let bytes = got.bytes().await?;
         match bytes.len() as u64 == self.range.end - self.range.start {
             true => Ok((bytes, version)),
-            false => Err(self.differs(bytes.len() as u64)),
+            false => Err(self.length_error(bytes.len() as u64)),
         }
     }
 
-    fn differs(&self, came: u64) -> Failed {
+    fn length_error(&self, came: u64) -> Failed {
         let why = format!("{}: {came} bytes came of {:?}", self.path, self.range);
         Failed { kind: io::ErrorKind::InvalidData, why }
     }
 
     /// Asks once, and hands the bytes over as they come.
-    async fn hand_over(
+    async fn stream_once(
         &self,
         take: &mut dyn FnMut(Bytes) -> Result<(), Failed>,
     ) -> Result<(), Failed> {
-        let mut coming = self.begin().await?.into_stream();
+        let mut coming = self.send_request().await?.into_stream();
         let (length, mut came) = (self.range.end - self.range.start, 0);
         while let Some(bytes) = coming.try_next().await? {
             came += bytes.len() as u64;
@@ -77,23 +77,28 @@ impl Part {
             }
             take(bytes)?;
         }
-        if came == length { Ok(()) } else { Err(self.differs(came)) }
+        if came == length { Ok(()) } else { Err(self.length_error(came)) }
     }
 
     /// Asks, and once more where an answer takes far longer than others do. Tells which state of
     /// the object the bytes are of, if the bucket does.
-    pub(super) async fn fetch(self) -> Result<(Bytes, Option<Version>), Failed> {
+    pub(super) async fn fetch_hedged(self) -> Result<(Bytes, Option<Version>), Failed> {
         if self.range.is_empty() {
             return Ok((Bytes::new(), None));
         }
         let hedge = Arc::clone(&self.hedge);
         let length = self.range.end - self.range.start;
-        hedge.first_of(length, || self.ask()).await
+        hedge.first_answer(length, || self.request_once()).await
     }
 }
 
 impl Objects {
-    pub(super) fn part(&self, path: &Path, range: Range<u64>, version: Option<&Version>) -> Part {
+    pub(super) fn part_of_object(
+        &self,
+        path: &Path,
+        range: Range<u64>,
+        version: Option<&Version>,
+    ) -> Part {
         Part {
             store: Arc::clone(&self.store),
             hedge: Arc::clone(&self.hedge),
@@ -109,15 +114,15 @@ impl Objects {
     /// # Errors
     /// As [`Objects::get`], and what `take` says. `StaleNetworkFileHandle`: the object is in
     /// another state.
-    pub fn stream(
+    pub fn stream_part(
         &self,
         name: &str,
         range: Range<u64>,
         version: Option<&Version>,
         take: &mut dyn FnMut(Bytes) -> Result<(), Failed>,
     ) -> Result<(), Failed> {
-        let part = self.part(&self.at(name)?, range, version);
-        self.runtime.block_on(part.hand_over(take))
+        let part = self.part_of_object(&self.object_path(name)?, range, version);
+        self.runtime.block_on(part.stream_once(take))
     }
 
     /// Reads a long part of an object by several requests at a time, and hands the bytes over in
@@ -125,23 +130,24 @@ impl Objects {
     ///
     /// # Errors
     /// As [`Objects::get`], and what `take` says.
-    pub fn read(
+    pub fn read_in_parts(
         &self,
         name: &str,
         range: Range<u64>,
         version: Option<&Version>,
         take: &mut dyn FnMut(Bytes) -> io::Result<()>,
     ) -> Result<(), Failed> {
-        let path = self.at(name)?;
+        let path = self.object_path(name)?;
         let starts = (range.start..range.end).step_by(PART as usize);
         let parts = starts.map(|start| start..range.end.min(start + PART));
-        let parts: Vec<Part> = parts.map(|part| self.part(&path, part, version)).collect();
+        let parts: Vec<Part> =
+            parts.map(|part| self.part_of_object(&path, part, version)).collect();
         let here = self.runtime.handle().clone();
         // On threads of their own, or one would sign, decrypt and copy for all.
         let mut coming = stream::iter(parts)
             .map(|part| {
-                let task = here.spawn(part.fetch());
-                async move { task.await.unwrap_or_else(|lost| Err(Failed::lost(&lost))) }
+                let task = here.spawn(part.fetch_hedged());
+                async move { task.await.unwrap_or_else(|lost| Err(Failed::from_join_error(&lost))) }
             })
             .buffered(AT_ONCE);
         self.runtime.block_on(async {

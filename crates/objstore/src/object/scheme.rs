@@ -26,7 +26,7 @@ struct Scheme {
 }
 
 const SCHEMES: [Scheme; 2] =
-    [Scheme { name: "s3", open: s3 }, Scheme { name: "memory", open: memory }];
+    [Scheme { name: "s3", open: open_s3 }, Scheme { name: "memory", open: open_memory }];
 
 impl Objects {
     /// Opens `s3://BUCKET/PREFIX`, or `memory://ANY/PREFIX`, which is gone with the process.
@@ -39,36 +39,39 @@ impl Objects {
     pub fn open(url: &str, settings: impl Into<Settings>) -> Result<Objects, Failed> {
         let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
         let Some(scheme) = SCHEMES.iter().find(|known| known.name == scheme) else {
-            return Err(wrong(format!("{url} is no s3://")));
+            return Err(invalid_input_error(format!("{url} is no s3://")));
         };
         let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
         if bucket.is_empty() {
-            return Err(wrong(format!("which bucket? {}://BUCKET/PREFIX", scheme.name)));
+            return Err(invalid_input_error(format!(
+                "which bucket? {}://BUCKET/PREFIX",
+                scheme.name
+            )));
         }
-        let pairs = settings.into().pairs().map_err(wrong)?;
+        let pairs = settings.into().into_pairs().map_err(invalid_input_error)?;
         let odd = Odd::default();
-        let objects = Objects::over((scheme.open)(bucket, pairs, &odd)?, prefix)?;
+        let objects = Objects::with_store((scheme.open)(bucket, pairs, &odd)?, prefix)?;
         Ok(Objects { odd, ..objects })
     }
 
     /// The names of all kinds.
-    pub fn schemes() -> impl Iterator<Item = &'static str> {
+    pub fn scheme_names() -> impl Iterator<Item = &'static str> {
         SCHEMES.iter().map(|scheme| scheme.name)
     }
 }
 
-fn wrong(why: String) -> Failed {
+fn invalid_input_error(why: String) -> Failed {
     Failed { kind: io::ErrorKind::InvalidInput, why }
 }
 
-fn memory(_: &str, _: Pairs, _: &Odd) -> Opened {
+fn open_memory(_: &str, _: Pairs, _: &Odd) -> Opened {
     Ok(Arc::new(InMemory::new()))
 }
 
-fn s3(bucket: &str, settings: Pairs, odd: &Odd) -> Opened {
+fn open_s3(bucket: &str, settings: Pairs, odd: &Odd) -> Opened {
     let is_name = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
     if !bucket.chars().all(is_name) {
-        return Err(wrong(format!(
+        return Err(invalid_input_error(format!(
             "{bucket:?} is no name of a bucket: a-z, 0-9, - and . make one"
         )));
     }
@@ -90,7 +93,7 @@ fn s3(bucket: &str, settings: Pairs, odd: &Odd) -> Opened {
         if value.is_empty() {
             continue;
         }
-        sound::check(&name, &value).map_err(wrong)?;
+        sound::check_setting(&name, &value).map_err(invalid_input_error)?;
         region |= matches!(key, AmazonS3ConfigKey::Region | AmazonS3ConfigKey::DefaultRegion);
         // Who writes http:// wants it.
         let endpoint = matches!(key, AmazonS3ConfigKey::Endpoint | AmazonS3ConfigKey::S3Endpoint);

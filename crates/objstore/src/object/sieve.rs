@@ -80,10 +80,10 @@ impl HttpService for Sieve {
             let (head, body) = answer.into_parts();
             let bytes = body.bytes().await?;
             let text = std::str::from_utf8(&bytes).unwrap_or_default();
-            if let Err(why) = self.pages.lock().turn(&asks, text) {
+            if let Err(why) = self.pages.lock().check_page(&asks, text) {
                 return Err(HttpError::new(HttpErrorKind::Decode, io::Error::other(why)));
             }
-            let sifted = sift(text);
+            let sifted = remove_odd_keys(text);
             let Some((rest, keys)) = sifted else {
                 return Ok(HttpResponse::from_parts(head, bytes.into()));
             };
@@ -96,12 +96,12 @@ impl HttpService for Sieve {
 }
 
 /// A listing without odd keys, and those; `None`: it has none.
-fn sift(listing: &str) -> Option<(String, Vec<String>)> {
+fn remove_odd_keys(listing: &str) -> Option<(String, Vec<String>)> {
     let mut odd = Vec::new();
     let mut text = listing.to_owned();
     for (entry, name) in ENTRIES {
         let before = odd.len();
-        let rest = without(&text, entry, name, &mut odd);
+        let rest = remove_odd_entries(&text, entry, name, &mut odd);
         if odd.len() > before {
             text = rest;
         }
@@ -109,7 +109,7 @@ fn sift(listing: &str) -> Option<(String, Vec<String>)> {
     (!odd.is_empty()).then_some((text, odd))
 }
 
-fn without(text: &str, entry: &str, name: &str, odd: &mut Vec<String>) -> String {
+fn remove_odd_entries(text: &str, entry: &str, name: &str, odd: &mut Vec<String>) -> String {
     let (begin, end) = (format!("<{entry}>"), format!("</{entry}>"));
     let mut parts = text.split(&begin);
     let mut rest = parts.next().unwrap_or_default().to_owned();
@@ -117,7 +117,7 @@ fn without(text: &str, entry: &str, name: &str, odd: &mut Vec<String>) -> String
         let (inside, after) = part.split_once(&end).unwrap_or((part, ""));
         let key = inside.split_once(&format!("<{name}>"));
         let key = key.and_then(|(_, key)| key.split_once(&format!("</{name}>")));
-        let key = key.map_or(String::new(), |(key, _)| decoded(key));
+        let key = key.map_or(String::new(), |(key, _)| decode_xml(key));
         if key.starts_with('/') || Path::parse(&key).is_err() {
             odd.push(key);
         } else {
@@ -129,7 +129,7 @@ fn without(text: &str, entry: &str, name: &str, odd: &mut Vec<String>) -> String
 }
 
 /// Text of XML as it is meant.
-fn decoded(text: &str) -> String {
+fn decode_xml(text: &str) -> String {
     let mut parts = text.split('&');
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
@@ -195,6 +195,6 @@ mod tests {
         assert!(sieve.odd.lock().is_empty());
         assert_eq!(ask("http://h/lab?delimiter=%2F&list-type=2&prefix=p%2F"), REST);
         assert_eq!(*sieve.odd.lock(), ["p/../b & c", "p/line\nfeed", "p//"]);
-        assert_eq!(sift(REST), None, "nothing is odd in it");
+        assert_eq!(remove_odd_keys(REST), None, "nothing is odd in it");
     }
 }

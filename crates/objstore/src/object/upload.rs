@@ -7,7 +7,7 @@ use bytes::{Bytes, BytesMut};
 use object_store::{MultipartUpload, ObjectStore, PutMultipartOptions, PutResult};
 use tokio::task::JoinSet;
 
-use super::put::{tagged, version_of};
+use super::put::{tag_attributes, version_from_put};
 use super::sieve::only_if_absent;
 use super::{Failed, Objects, Version, When};
 
@@ -39,52 +39,52 @@ impl Objects {
         let mut left = size;
         let mut piece = || -> Result<Bytes, Failed> {
             let mut bytes = BytesMut::zeroed(part.min(left) as usize);
-            fill(&mut bytes, next)?;
+            fill_buffer(&mut bytes, next)?;
             left -= bytes.len() as u64;
             if left == 0 && next(&mut [0])? > 0 {
-                return Err(differs(name));
+                return Err(length_changed_error(name));
             }
             Ok(bytes.freeze())
         };
         if size <= part {
             return self.put_when(name, piece()?, when, tag);
         }
-        let path = self.at(name)?;
+        let path = self.object_path(name)?;
         let is_new = matches!(when, When::Absent);
         // Rather than after all parts were sent.
         if is_new && self.head(name)?.is_some_and(|found| found.tag.as_deref() != Some(tag)) {
-            return Err(taken(name));
+            return Err(already_exists_error(name));
         }
-        let options = PutMultipartOptions { attributes: tagged(tag), ..Default::default() };
+        let options = PutMultipartOptions { attributes: tag_attributes(tag), ..Default::default() };
         let mut upload = self.runtime.block_on(self.store.put_multipart_opts(&path, options))?;
-        if let Err(failed) = self.parts(&mut *upload, size.div_ceil(part), part, &mut piece) {
+        if let Err(failed) = self.send_parts(&mut *upload, size.div_ceil(part), part, &mut piece) {
             // What is left of it nobody sees; the error is that of the upload.
             let _ = self.runtime.block_on(upload.abort());
             return Err(failed);
         }
-        let finish = finish(&mut *upload);
+        let finish = complete_or_abort(&mut *upload);
         let done = match is_new {
             true => self.runtime.block_on(only_if_absent(finish)),
             false => self.runtime.block_on(finish),
         };
         match done {
-            Ok(put) => Ok(version_of(put)),
+            Ok(put) => Ok(version_from_put(put)),
             Err(object_store::Error::Precondition { .. }) => {
-                self.is_there_after_all(name, tag, taken(name))
+                self.confirm_written(name, tag, already_exists_error(name))
             }
             // The client takes away what it takes for a failure, so the word may be that of the
             // removal: of parts that are an object already.
             Err(error) => {
                 let kind = io::ErrorKind::Other;
                 let failed = Failed { kind, why: Failed::from(error).why };
-                self.is_there_after_all(name, tag, failed)
+                self.confirm_written(name, tag, failed)
             }
         }
     }
 
     /// Sends `count` parts. Each waits for room first, so that however many files are on their way,
     /// memory holds no more than [`ROOM_MIB`] of them.
-    fn parts(
+    fn send_parts(
         &self,
         upload: &mut dyn MultipartUpload,
         count: u64,
@@ -119,7 +119,7 @@ impl Objects {
 }
 
 /// Nobody sees the object before, and nothing is left of it if that fails.
-async fn finish(upload: &mut dyn MultipartUpload) -> object_store::Result<PutResult> {
+async fn complete_or_abort(upload: &mut dyn MultipartUpload) -> object_store::Result<PutResult> {
     let done = upload.complete().await;
     if done.is_err() {
         upload.abort().await?;
@@ -127,14 +127,14 @@ async fn finish(upload: &mut dyn MultipartUpload) -> object_store::Result<PutRes
     done
 }
 
-fn fill(
+fn fill_buffer(
     bytes: &mut [u8],
     next: &mut dyn FnMut(&mut [u8]) -> io::Result<usize>,
 ) -> Result<(), Failed> {
     let mut done = 0;
     while done < bytes.len() {
         match next(&mut bytes[done..]) {
-            Ok(0) => return Err(differs("the source")),
+            Ok(0) => return Err(length_changed_error("the source")),
             Ok(count) => done += count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error.into()),
@@ -143,11 +143,11 @@ fn fill(
     Ok(())
 }
 
-fn taken(name: &str) -> Failed {
+fn already_exists_error(name: &str) -> Failed {
     Failed { kind: io::ErrorKind::AlreadyExists, why: format!("{name} is there already") }
 }
 
-fn differs(what: &str) -> Failed {
+fn length_changed_error(what: &str) -> Failed {
     let why = format!("{what} is not as long as it was a moment ago");
     Failed { kind: io::ErrorKind::InvalidData, why }
 }

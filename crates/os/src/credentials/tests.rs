@@ -9,10 +9,10 @@ const CAP_SETUID: u32 = 7;
 
 /// Takes a right away from this thread, for good.
 fn lose(bit: u32) {
-    let (mut header, mut sets) = capabilities().expect("root may");
+    let (mut header, mut sets) = thread_capabilities().expect("root may");
     (sets[0][0], sets[0][1]) = (sets[0][0] & !(1 << bit), sets[0][1] & !(1 << bit));
     // SAFETY: as in `limit_resource_right`.
-    checked(unsafe { libc::syscall(libc::SYS_capset, header.as_mut_ptr(), sets.as_ptr()) })
+    check_syscall(unsafe { libc::syscall(libc::SYS_capset, header.as_mut_ptr(), sets.as_ptr()) })
         .expect("root may");
 }
 
@@ -35,11 +35,11 @@ fn impersonate(caller: Caller) -> Result<(), Errno> {
 
 #[test]
 fn each_right_that_is_missing_is_named_at_the_start() {
-    as_root(|| check_rights().expect("root may"));
+    as_root(|| check_capabilities().expect("root may"));
     for (bit, name) in NEEDED {
         as_root(|| {
             lose(bit);
-            let refused = check_rights().expect_err("no right");
+            let refused = check_capabilities().expect_err("no right");
             assert_eq!(refused.kind(), io::ErrorKind::PermissionDenied);
             assert!(refused.to_string().contains(&format!("lacks {name} here")), "{refused}");
         });
@@ -51,7 +51,7 @@ fn a_caller_is_who_the_kernel_says_that_this_thread_is() {
     as_root(|| {
         impersonate(SOMEBODY).expect("root may");
         assert_eq!(file_ids(), (SOMEBODY.uid, SOMEBODY.gid));
-        assert_eq!(capabilities().expect("root may").1[0][0] & 1 << CAP_SYS_RESOURCE, 0);
+        assert_eq!(thread_capabilities().expect("root may").1[0][0] & 1 << CAP_SYS_RESOURCE, 0);
         Credentials::new().revert();
         assert_eq!((file_ids(), impersonated_ids()), ((0, 0), (0, 0)));
     });

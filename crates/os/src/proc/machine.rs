@@ -1,6 +1,6 @@
 //! Files of the whole machine: counters since boot.
 
-use super::{TICK_US, fields, lines, number, words_of};
+use super::{TICK_US, parse_number, split_key_values, split_lines, split_words};
 
 /// CPU time of all cores since boot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,9 +18,9 @@ pub struct Cpu {
 }
 
 /// Parses the first line of `/proc/stat`.
-pub fn parse_cpu(text: &[u8]) -> Option<Cpu> {
-    let line = lines(text).find_map(|line| line.strip_prefix(b"cpu "))?;
-    let ticks: Vec<u64> = words_of(line).map(number).collect::<Option<_>>()?;
+pub fn parse_cpu_times(text: &[u8]) -> Option<Cpu> {
+    let line = split_lines(text).find_map(|line| line.strip_prefix(b"cpu "))?;
+    let ticks: Vec<u64> = split_words(line).map(parse_number).collect::<Option<_>>()?;
     // Old kernels write fewer columns; user, nice, system and idle are always there.
     let at = |column: usize| ticks.get(column).copied().unwrap_or(0).saturating_mul(TICK_US);
     (ticks.len() >= 4).then(|| Cpu {
@@ -34,7 +34,7 @@ pub fn parse_cpu(text: &[u8]) -> Option<Cpu> {
 
 /// Parses the line `btime` of `/proc/stat`: the start of the machine in seconds since 1970.
 pub fn parse_boot_time(text: &[u8]) -> Option<u64> {
-    lines(text).find_map(|line| number(line.strip_prefix(b"btime ")?))
+    split_lines(text).find_map(|line| parse_number(line.strip_prefix(b"btime ")?))
 }
 
 /// Memory of the machine, in bytes.
@@ -56,7 +56,7 @@ pub struct Memory {
 pub fn parse_memory(text: &[u8]) -> Option<Memory> {
     let mut memory = Memory::default();
     let mut found = 0;
-    for (key, value) in fields(text) {
+    for (key, value) in split_key_values(text) {
         let field = match key {
             b"MemTotal" => &mut memory.total_bytes,
             b"MemAvailable" => &mut memory.available_bytes,
@@ -66,7 +66,7 @@ pub fn parse_memory(text: &[u8]) -> Option<Memory> {
             _ => continue,
         };
         // Always in kB, which the kernel means as KiB.
-        *field = number::<u64>(value.strip_suffix(b" kB")?)?.saturating_mul(1024);
+        *field = parse_number::<u64>(value.strip_suffix(b" kB")?)?.saturating_mul(1024);
         found += 1;
     }
     (found == 5).then_some(memory)
@@ -104,13 +104,13 @@ impl Disk {
 pub fn parse_disks(text: &[u8]) -> Option<Vec<Disk>> {
     /// The kernel's sector in this file, whatever the device's is.
     const SECTOR: u64 = 512;
-    lines(text)
+    split_lines(text)
         .map(|line| {
-            let words: Vec<&[u8]> = words_of(line).collect();
-            let at = |column: usize| number::<u64>(words.get(column)?);
+            let words: Vec<&[u8]> = split_words(line).collect();
+            let at = |column: usize| parse_number::<u64>(words.get(column)?);
             Some(Disk {
-                major: number(words.first()?)?,
-                minor: number(words.get(1)?)?,
+                major: parse_number(words.first()?)?,
+                minor: parse_number(words.get(1)?)?,
                 name: String::from_utf8_lossy(words.get(2)?).into_owned(),
                 reads: at(3)?,
                 read_bytes: at(5)?.saturating_mul(SECTOR),
@@ -134,8 +134,8 @@ pub struct IoPressure {
 /// Parses `/proc/pressure/io`.
 pub fn parse_io_pressure(text: &[u8]) -> Option<IoPressure> {
     let total = |kind: &[u8]| {
-        let line = lines(text).find_map(|line| line.strip_prefix(kind))?;
-        number(words_of(line).find_map(|word| word.strip_prefix(b"total="))?)
+        let line = split_lines(text).find_map(|line| line.strip_prefix(kind))?;
+        parse_number(split_words(line).find_map(|word| word.strip_prefix(b"total="))?)
     };
     Some(IoPressure { some_us: total(b"some ")?, full_us: total(b"full ")? })
 }
@@ -149,7 +149,7 @@ mod tests {
     fn cpu_of_all_cores_not_of_the_first() {
         let text = b"cpu  100 5 30 1000 20 1 2 7 50 0\ncpu0 1 1 1 1 1 1 1 1 1 1\n\
             intr 5 6\nctxt 9\nbtime 1700000000\nprocesses 5\n";
-        let cpu = parse_cpu(text).expect("a cpu line");
+        let cpu = parse_cpu_times(text).expect("a cpu line");
         let expected = Cpu {
             user_us: 1_050_000,
             system_us: 330_000,
@@ -159,7 +159,7 @@ mod tests {
         };
         assert_eq!(cpu, expected);
         assert_eq!(parse_boot_time(text), Some(1_700_000_000));
-        assert_eq!(parse_cpu(b"cpu0 1 2 3 4\n"), None);
+        assert_eq!(parse_cpu_times(b"cpu0 1 2 3 4\n"), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Network interfaces: counters since boot. What goes past the kernel (RDMA) is not in them.
 
-use super::{lines, number, words_of};
+use super::{parse_number, split_lines, split_words};
 
 /// A network interface since it came up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,16 +15,16 @@ pub struct Network {
 
 /// Parses `/proc/net/dev`: two lines of titles, then `name: received ... sent ...`.
 pub fn parse_networks(text: &[u8]) -> Option<Vec<Network>> {
-    let rows = lines(text).skip(2).filter(|line| !line.is_empty());
+    let rows = split_lines(text).skip(2).filter(|line| !line.is_empty());
     rows.map(|line| {
         // The name may touch its first number, and an alias has a colon in it.
         let colon = line.iter().rposition(|byte| *byte == b':')?;
-        let (name, rest) = (words_of(&line[..colon]).next()?, &line[colon + 1..]);
-        let words: Vec<&[u8]> = words_of(rest).collect();
+        let (name, rest) = (split_words(&line[..colon]).next()?, &line[colon + 1..]);
+        let words: Vec<&[u8]> = split_words(rest).collect();
         Some(Network {
             name: String::from_utf8_lossy(name).into_owned(),
-            received_bytes: number(words.first()?)?,
-            sent_bytes: number(words.get(8)?)?,
+            received_bytes: parse_number(words.first()?)?,
+            sent_bytes: parse_number(words.get(8)?)?,
         })
     })
     .collect()

@@ -1,6 +1,6 @@
 //! Files below `/proc/PID`.
 
-use super::{TICK_US, fields, number, words_of};
+use super::{TICK_US, parse_number, split_key_values, split_words};
 
 /// `/proc/PID/stat`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,19 +36,19 @@ pub fn parse_stat(text: &[u8]) -> Option<Stat> {
     // The name may hold anything: it ends at the last `)`.
     let open = text.iter().position(|&b| b == b'(')?;
     let close = text.iter().rposition(|&b| b == b')')?;
-    let pid = number(&text[..open])?;
+    let pid = parse_number(&text[..open])?;
     let comm = text.get(open + 1..close)?.to_vec();
-    let rest: Vec<&[u8]> = words_of(text[close + 1..].trim_ascii()).collect();
+    let rest: Vec<&[u8]> = split_words(text[close + 1..].trim_ascii()).collect();
     // `rest[0]` is field 3 of proc(5).
     let at = |field: usize| rest.get(field - 3).copied();
-    let ticks = |field| number::<u64>(at(field)?).map(|n| n.saturating_mul(TICK_US));
+    let ticks = |field| parse_number::<u64>(at(field)?).map(|n| n.saturating_mul(TICK_US));
     // Waited-for children's times are signed in the kernel's format.
     let signed = |field| {
-        let ticks = number::<i64>(at(field)?)?;
+        let ticks = parse_number::<i64>(at(field)?)?;
         Some(u64::try_from(ticks).unwrap_or(0).saturating_mul(TICK_US))
     };
     // Group and session may be -1 or 0 when they belong to another namespace.
-    let id = |field| Some(u32::try_from(number::<i64>(at(field)?)?).unwrap_or(0));
+    let id = |field| Some(u32::try_from(parse_number::<i64>(at(field)?)?).unwrap_or(0));
     Some(Stat {
         pid,
         comm,
@@ -92,7 +92,7 @@ pub struct Status {
 
 impl Status {
     /// Signals that wait and would be delivered now.
-    pub fn deliverable(&self) -> u64 {
+    pub fn deliverable_signals(&self) -> u64 {
         (self.pending | self.shared_pending) & !self.blocked
     }
 }
@@ -105,19 +105,21 @@ pub fn parse_status(text: &[u8]) -> Option<Status> {
         u64::from_str_radix(std::str::from_utf8(word).ok()?.trim(), radix).ok()
     };
     let four = |value: &[u8]| {
-        let mut ids = words_of(value).map(number::<u32>);
+        let mut ids = split_words(value).map(parse_number::<u32>);
         Some([ids.next()??, ids.next()??, ids.next()??, ids.next()??])
     };
-    for (key, value) in fields(text) {
+    for (key, value) in split_key_values(text) {
         // Missing fields keep their default; strange values are an error.
         match key {
-            b"Tgid" => (status.tgid, found) = (number(value)?, found + 1),
-            b"PPid" => (status.parent, found) = (number(value)?, found + 1),
+            b"Tgid" => (status.tgid, found) = (parse_number(value)?, found + 1),
+            b"PPid" => (status.parent, found) = (parse_number(value)?, found + 1),
             b"Uid" => (status.uids, found) = (four(value)?, found + 1),
             b"Gid" => (status.gids, found) = (four(value)?, found + 1),
-            b"Groups" => status.groups = words_of(value).map(number).collect::<Option<_>>()?,
+            b"Groups" => {
+                status.groups = split_words(value).map(parse_number).collect::<Option<_>>()?
+            }
             b"VmHWM" => {
-                let kib = value.strip_suffix(b"kB").and_then(number::<u64>)?;
+                let kib = value.strip_suffix(b"kB").and_then(parse_number::<u64>)?;
                 status.memory_peak_bytes = Some(kib.saturating_mul(1024));
             }
             b"Umask" => status.umask = Some(u32::try_from(radix(value, 8)?).ok()?),
@@ -134,7 +136,7 @@ pub fn parse_status(text: &[u8]) -> Option<Status> {
 /// and had no CPU.
 pub fn parse_cpu_wait(text: &[u8]) -> Option<u64> {
     // Nanoseconds on a CPU, nanoseconds in a queue for one, and how often.
-    let nanos: u64 = words_of(text.trim_ascii()).nth(1).and_then(number)?;
+    let nanos: u64 = split_words(text.trim_ascii()).nth(1).and_then(parse_number)?;
     Some(nanos / 1000)
 }
 
@@ -161,7 +163,7 @@ pub struct Io {
 pub fn parse_io(text: &[u8]) -> Option<Io> {
     let mut io = Io::default();
     let mut found = 0;
-    for (key, value) in fields(text) {
+    for (key, value) in split_key_values(text) {
         let field = match key {
             b"rchar" => &mut io.rchar,
             b"wchar" => &mut io.wchar,
@@ -173,14 +175,14 @@ pub fn parse_io(text: &[u8]) -> Option<Io> {
             _ => continue,
         };
         // The last one is signed in old kernels.
-        *field = u64::try_from(number::<i64>(value)?).unwrap_or(0);
+        *field = u64::try_from(parse_number::<i64>(value)?).unwrap_or(0);
         found += 1;
     }
     (found >= 4).then_some(io)
 }
 
 /// Parses `/proc/PID/cmdline`: words that each end in NUL. A process may have overwritten it.
-pub fn parse_words(text: &[u8]) -> Vec<Vec<u8>> {
+pub fn parse_command_line(text: &[u8]) -> Vec<Vec<u8>> {
     // An overwritten title is padded with NULs.
     let end = text.iter().rposition(|&b| b != 0).map_or(0, |last| last + 1);
     // But empty words before the last NUL are words, when others follow.
@@ -189,7 +191,7 @@ pub fn parse_words(text: &[u8]) -> Vec<Vec<u8>> {
 
 /// Parses `/proc/PID/task/TID/children`.
 pub fn parse_children(text: &[u8]) -> Option<Vec<u32>> {
-    words_of(text.trim_ascii()).map(number).collect()
+    split_words(text.trim_ascii()).map(parse_number).collect()
 }
 
 /// `/proc/PID/fdinfo/N`, in part.
@@ -205,7 +207,7 @@ pub struct FdInfo {
 
 impl FdInfo {
     /// It may be written through this descriptor.
-    pub fn write(&self) -> bool {
+    pub fn is_writable(&self) -> bool {
         // O_ACCMODE is 3: 1 is O_WRONLY, 2 is O_RDWR; O_PATH (0o10000000) moves no bytes.
         self.flags & 3 != 0 && self.flags & 0o10_000_000 == 0
     }
@@ -215,11 +217,11 @@ impl FdInfo {
 pub fn parse_fd_info(text: &[u8]) -> Option<FdInfo> {
     let mut info = FdInfo::default();
     let mut found = 0;
-    for (key, value) in fields(text) {
+    for (key, value) in split_key_values(text) {
         match key {
             b"pos" => {
                 // A position beyond 2^63 is how a few devices count; it is of no use here.
-                info.position_bytes = number::<i64>(value).and_then(|n| n.try_into().ok())?;
+                info.position_bytes = parse_number::<i64>(value).and_then(|n| n.try_into().ok())?;
                 found += 1;
             }
             b"flags" => {
@@ -227,7 +229,7 @@ pub fn parse_fd_info(text: &[u8]) -> Option<FdInfo> {
                 info.flags = u32::from_str_radix(octal, 8).ok()?;
                 found += 1;
             }
-            b"mnt_id" => info.mount = number(value),
+            b"mnt_id" => info.mount = parse_number(value),
             _ => {}
         }
     }
@@ -281,7 +283,7 @@ mod tests {
         assert_eq!(status.groups, [4, 24, 100]);
         assert_eq!(status.umask, Some(0o027));
         assert_eq!(status.memory_peak_bytes, Some(6976 << 10));
-        assert_eq!(status.deliverable(), 0x100, "SIGINT waits but is held back");
+        assert_eq!(status.deliverable_signals(), 0x100, "SIGINT waits but is held back");
         assert_eq!(parse_status(b"Tgid:\t41\n"), None);
         assert_eq!(parse_status(b"Tgid:\tx\n"), None);
     }
@@ -311,9 +313,9 @@ mod tests {
 
     #[test]
     fn words_keep_empty_ones_and_any_bytes() {
-        assert_eq!(parse_words(b"a\0\0b\xff\0"), [b"a".to_vec(), vec![], b"b\xff".to_vec()]);
-        assert_eq!(parse_words(b"postgres: writer\0\0\0\0"), [b"postgres: writer".to_vec()]);
-        assert!(parse_words(b"").is_empty());
+        assert_eq!(parse_command_line(b"a\0\0b\xff\0"), [b"a".to_vec(), vec![], b"b\xff".to_vec()]);
+        assert_eq!(parse_command_line(b"postgres: writer\0\0\0\0"), [b"postgres: writer".to_vec()]);
+        assert!(parse_command_line(b"").is_empty());
     }
 
     #[test]
@@ -322,7 +324,7 @@ mod tests {
         assert_eq!(parse_children(b""), Some(vec![]));
         let info = parse_fd_info(b"pos:\t4096\nflags:\t0100001\nmnt_id:\t29\nino:\t5\n");
         let info = info.expect("an fdinfo");
-        assert_eq!((info.position_bytes, info.mount, info.write()), (4096, Some(29), true));
-        assert!(!parse_fd_info(b"pos:\t0\nflags:\t012000000\n").expect("O_PATH").write());
+        assert_eq!((info.position_bytes, info.mount, info.is_writable()), (4096, Some(29), true));
+        assert!(!parse_fd_info(b"pos:\t0\nflags:\t012000000\n").expect("O_PATH").is_writable());
     }
 }

@@ -18,7 +18,7 @@ use super::super::LARGEST;
 use super::disk::{Killed, Last, Place};
 use super::story::{Dice, Model, Moment, shown, story};
 use super::{open, works_of};
-use forebay_os::seeds::{replay, seeds, told};
+use forebay_os::seeds::{replay_instruction, run_reporting_seed, seeds_from_env};
 
 const SEEDS: Range<u64> = 1..41;
 /// Lives of a pack, each with one end.
@@ -94,7 +94,7 @@ impl History<'_> {
 
     /// Opens the pack and works with it until the end; tells whether it came to be open.
     fn life(&mut self, works: &Path, life: usize, cuts_power: bool) -> bool {
-        let told = || format!("{}, life {life}", replay(self.seed));
+        let told = || format!("{}, life {life}", replay_instruction(self.seed));
         let opened = survive(|| open(&self.place, works, self.boot));
         let Ok(opened) = opened else { return false };
         let pack = opened.unwrap_or_else(|damage| panic!("{}: {damage:?}", told()));
@@ -116,7 +116,7 @@ impl History<'_> {
             }
         });
         if let Ok(Err(error)) = end {
-            panic!("{}: {error}", replay(self.seed));
+            panic!("{}: {error}", replay_instruction(self.seed));
         }
         let moments = [Some(&story.is), story.next.as_ref()].into_iter().flatten();
         let killed = |moment: &Moment| May(moment.now.clone(), moment.logged.clone());
@@ -141,7 +141,7 @@ impl History<'_> {
         assert!(
             right,
             "{}, life {life}, after {after} while writing the {}: {} names, {} files",
-            replay(self.seed),
+            replay_instruction(self.seed),
             self.place.doom.fell_on(),
             found.names.len(),
             found.files.len()
@@ -153,7 +153,7 @@ impl History<'_> {
 
 #[allow(clippy::disallowed_macros)] // The long ring shows how many there were.
 fn histories(cuts_power: bool) {
-    let (seeds, mut tally) = (seeds(SEEDS), BTreeMap::new());
+    let (seeds, mut tally) = (seeds_from_env(SEEDS), BTreeMap::new());
     for seed in seeds.clone() {
         let works = tempfile::tempdir().expect("a directory");
         let nothing = || vec![May::exactly(&Model::default())];
@@ -167,7 +167,7 @@ fn histories(cuts_power: bool) {
             boot: 1,
             tally: &mut tally,
         };
-        told(seed, || history.run(works.path(), cuts_power));
+        run_reporting_seed(seed, || history.run(works.path(), cuts_power));
     }
     let how = if cuts_power { "power failures and kills" } else { "kills" };
     println!("{}: {how} at {} writes: {tally:?}", replay_all(&seeds), tally.values().sum::<u64>());
@@ -198,7 +198,7 @@ fn a_power_failure_leaves_a_past_moment() {
 /// no earlier than the last sync.
 #[test]
 fn a_power_failure_leaves_a_prefix() {
-    for seed in seeds(SEEDS) {
+    for seed in seeds_from_env(SEEDS) {
         let works = tempfile::tempdir().expect("a directory");
         let place = Place::default();
         let pack = open(&place, works.path(), 1).expect("opened");
@@ -221,7 +221,12 @@ fn a_power_failure_leaves_a_prefix() {
         for length in lengths.into_iter().filter(|length| *length >= image.safe.len()) {
             let (cut, copy) = (&image.bytes[..length], works_of(works.path()));
             let later = open(&Place::with(cut), copy.path(), 2).expect("opened");
-            assert_eq!(Some(&shown(&later)), at(length), "{}, cut at {length}", replay(seed));
+            assert_eq!(
+                Some(&shown(&later)),
+                at(length),
+                "{}, cut at {length}",
+                replay_instruction(seed)
+            );
         }
         // Pages need not reach the disk in their order.
         for _ in 0..30 {
@@ -236,7 +241,7 @@ fn a_power_failure_leaves_a_prefix() {
             assert!(
                 history[since.saturating_sub(1)..].iter().any(|(_, model)| *model == later),
                 "{}, hole {hole}..{end}",
-                replay(seed)
+                replay_instruction(seed)
             );
         }
     }
@@ -245,7 +250,7 @@ fn a_power_failure_leaves_a_prefix() {
 /// A full disk refuses one operation and harms nothing before or after it.
 #[test]
 fn a_full_disk_harms_nothing() {
-    for seed in seeds(SEEDS) {
+    for seed in seeds_from_env(SEEDS) {
         let works = tempfile::tempdir().expect("a directory");
         let place = Place::default();
         let pack = open(&place, works.path(), 1).expect("opened");
@@ -256,13 +261,13 @@ fn a_full_disk_harms_nothing() {
             match story.step() {
                 Ok(()) => {}
                 Err(Errno::NOSPC) if full => {}
-                Err(other) => panic!("{}, step {step}: {other}", replay(seed)),
+                Err(other) => panic!("{}, step {step}: {other}", replay_instruction(seed)),
             }
             place.set_full(false);
         }
         let expected = story.is.now.clone();
         drop(pack);
         let later = open(&place, works.path(), 1).expect("opened");
-        assert_eq!(shown(&later), expected, "{}", replay(seed));
+        assert_eq!(shown(&later), expected, "{}", replay_instruction(seed));
     }
 }

@@ -87,7 +87,7 @@ impl Doom {
         self.one(to, || ftruncate(&work.file, 0).inspect(|()| holds(0)))?;
         let half = fill.len() / 2;
         for end in [half, fill.len()] {
-            self.one(to, || works::works_write(work, &fill[..end]).inspect(|()| holds(end)))?;
+            self.one(to, || works::write_content(work, &fill[..end]).inspect(|()| holds(end)))?;
         }
         Ok(())
     }
@@ -179,15 +179,15 @@ impl Disk for Memory {
         buffer[..count].copy_from_slice(&from[..count]);
         Ok(count)
     }
-    fn length(&self) -> Result<u64> {
+    fn file_length(&self) -> Result<u64> {
         Ok(self.image.lock().bytes.len() as u64)
     }
-    fn cut(&self, length: u64) -> Result<()> {
+    fn truncate_to(&self, length: u64) -> Result<()> {
         let mut image = self.image.lock();
         self.doom.one(image.to(), || image.bytes.truncate(length as usize));
         Ok(())
     }
-    fn sync(&self) -> Result<()> {
+    fn sync_data(&self) -> Result<()> {
         let mut image = self.image.lock();
         let to = image.to();
         self.doom.one(to, || {
@@ -253,32 +253,32 @@ impl Place {
 }
 
 impl Ground for Place {
-    fn log(&self) -> Result<Arc<dyn Disk>> {
+    fn open_log(&self) -> Result<Arc<dyn Disk>> {
         Ok(Arc::new(self.log.lock().clone()))
     }
-    fn fresh(&self) -> Result<Arc<dyn Disk>> {
+    fn create_new_log(&self) -> Result<Arc<dyn Disk>> {
         let fresh = Memory { doom: self.doom.clone(), ..Memory::default() };
         fresh.image.lock().is_fresh = true;
         self.doom.one("new log", || *self.fresh.lock() = fresh);
         Ok(Arc::new(self.fresh.lock().clone()))
     }
-    fn replace(&self) -> Result<bool> {
+    fn replace_log(&self) -> Result<bool> {
         self.doom.one("new log", || {
             let fresh = self.fresh.lock().clone();
             fresh.image.lock().is_fresh = false;
             *self.old.lock() = Some(std::mem::replace(&mut *self.log.lock(), fresh));
         });
-        self.sync().map(|()| true)
+        self.sync_directory().map(|()| true)
     }
-    fn sync(&self) -> Result<()> {
+    fn sync_directory(&self) -> Result<()> {
         self.doom.one("new log", || *self.old.lock() = None);
         Ok(())
     }
-    fn discard(&self) -> Result<()> {
+    fn discard_new_log(&self) -> Result<()> {
         *self.fresh.lock() = Memory::default();
         Ok(())
     }
-    fn clear(&self) -> Result<()> {
+    fn remove_log(&self) -> Result<()> {
         Ok(())
     }
 }

@@ -4,7 +4,7 @@
 use forebay_model::is_file_name;
 use proptest::prelude::*;
 
-use super::super::record::{FRAME, Head, Record, frame};
+use super::super::record::{FRAME, Head, Record, append_frame};
 use super::*;
 
 #[test]
@@ -23,11 +23,11 @@ fn a_record_that_names_what_no_file_can_be_called_is_neither_written_nor_read() 
             Record::Hide { dir: 0, name, over: to },
             Record::Land { dir: 0, name, to },
         ] {
-            let refused = frame(5, &record, &[], &mut Vec::new());
+            let refused = append_frame(5, &record, &[], &mut Vec::new());
             assert_eq!(refused, Err(Errno::NAMETOOLONG), "{record:?}");
             let bytes = postcard::to_stdvec(&record).expect("it has room");
             let head = Head::over(5, &bytes);
-            assert_eq!(head.record(5, &bytes), None, "{record:?}");
+            assert_eq!(head.decode_record(5, &bytes), None, "{record:?}");
         }
     }
 }
@@ -80,6 +80,6 @@ fn seal(bytes: &mut [u8]) {
         let Some(record) = bytes.get(record) else { return };
         let crc = head.sealed(salt, record);
         bytes[at + 12..at + FRAME].copy_from_slice(&crc.to_le_bytes());
-        at += head.length() as usize;
+        at += head.frame_length() as usize;
     }
 }

@@ -51,23 +51,29 @@ impl Model {
 pub(super) fn shown(pack: &Pack) -> Model {
     let mut model = Model::default();
     for (dir, key) in DIRS.iter().enumerate() {
-        for (name, ino) in pack.names(*key) {
+        for (name, ino) in pack.list_names(*key) {
             let name = NAMES.iter().position(|known| *known == name).expect("a known name");
-            assert_eq!(pack.find(*key, NAMES[name]).map(|found| found.ino), Some(ino));
+            assert_eq!(pack.lookup_name(*key, NAMES[name]).map(|found| found.ino), Some(ino));
             model.names.insert((dir, name), ino);
-            let work = pack.work(ino, false).expect("its bytes").0;
-            let size = pack.attr(ino).expect("it is there").0.size;
+            let work = pack.prepare_working_file(ino, false).expect("its bytes").0;
+            let size = pack.attributes_and_links(ino).expect("it is there").0.size;
             let mut bytes = vec![0; size as usize + 1];
             let count = rustix::io::pread(&work.file, &mut bytes[..], 0).expect("read");
             assert_eq!(count as u64, size, "size of {ino}");
             bytes.truncate(count);
-            model.files.insert(ino, (bytes, pack.attr(ino).expect("it is there").0.mode));
-            pack.done(ino, work);
+            model
+                .files
+                .insert(ino, (bytes, pack.attributes_and_links(ino).expect("it is there").0.mode));
+            pack.release_working_file(ino, work);
         }
     }
     for ino in model.files.keys() {
         let links = model.names.values().filter(|other| *other == ino).count();
-        assert_eq!(pack.attr(*ino).expect("it is there").1 as usize, links, "links of {ino}");
+        assert_eq!(
+            pack.attributes_and_links(*ino).expect("it is there").1 as usize,
+            links,
+            "links of {ino}"
+        );
     }
     model
 }
@@ -132,7 +138,7 @@ impl Story<'_> {
         if let Some(file) = next.now.files.get(&ino) {
             next.logged.files.insert(ino, file.clone());
         }
-        self.comes(next, |pack| pack.settle(ino, work, more))
+        self.comes(next, |pack| pack.commit_content(ino, work, more))
     }
 
     pub(super) fn sync(&mut self) -> Result<()> {
@@ -142,7 +148,7 @@ impl Story<'_> {
     }
 
     pub(super) fn rewrite(&mut self) -> Result<()> {
-        self.pack.rewrite(&mut self.pack.state.lock())
+        self.pack.rewrite_log(&mut self.pack.state.lock())
     }
 
     fn pick(&mut self) -> Option<((usize, usize), u64)> {
@@ -166,14 +172,14 @@ impl Story<'_> {
     fn make(&mut self, at: (usize, usize)) -> Result<()> {
         let (key, name) = of(at);
         let attr = Attr { mode: self.dice.below(0o1000) as u32, ..Attr::default() };
-        let ino = self.pack.state.lock().index.fresh();
+        let ino = self.pack.state.lock().index.next_inode_number();
         let mut made = None;
         let change = |model: &mut Model| {
             model.names.insert(at, ino);
             model.files.insert(ino, (Vec::new(), attr.mode));
         };
         let done = self.changes(change, |pack| {
-            made = Some(pack.make(key, path, name, attr)?);
+            made = Some(pack.create_file(key, path, name, attr)?);
             Ok(())
         });
         if let Some((number, work)) = made {
@@ -192,10 +198,10 @@ impl Story<'_> {
         let Some((_, ino)) = self.pick() else { return Ok(()) };
         let work = match self.open.remove(&ino) {
             Some(work) => work,
-            None => self.pack.work(ino, true)?.0,
+            None => self.pack.prepare_working_file(ino, true)?.0,
         };
-        if let Err(error) = self.pack.begin(ino, &work) {
-            self.pack.done(ino, work);
+        if let Err(error) = self.pack.begin_writing(ino, &work) {
+            self.pack.release_working_file(ino, work);
             return Err(error);
         }
         let sizes = [0, 1, 300, 5000, LARGEST as usize + 1];
@@ -217,7 +223,7 @@ impl Story<'_> {
                 settled?;
             }
             _ => match self.settle(ino, &work, false) {
-                Ok(()) => self.pack.done(ino, work),
+                Ok(()) => self.pack.release_working_file(ino, work),
                 Err(error) => {
                     self.open.insert(ino, work);
                     return Err(error);
@@ -257,9 +263,9 @@ impl Story<'_> {
         let change = |model: &mut Model| {
             model.names.remove(&at);
         };
-        self.changes(change, |pack| pack.remove(key, name, TIME))?;
+        self.changes(change, |pack| pack.remove_name(key, name, TIME))?;
         if !self.open.contains_key(&ino) {
-            self.pack.forget(ino);
+            self.pack.forget_inode(ino);
         }
         Ok(())
     }
@@ -270,7 +276,7 @@ impl Story<'_> {
             model.names.insert(one, b);
             model.names.insert(two, a);
         };
-        self.changes(change, |pack| pack.swap(of(one), of(two), TIME))
+        self.changes(change, |pack| pack.exchange_names(of(one), of(two), TIME))
     }
 }
 

@@ -1,14 +1,14 @@
 //! Programs that wait for the disk again and again.
 
-use super::{Evidence, grouped};
+use super::{Evidence, group_thousands};
 use forebay_model::{Home, Op, Seconds};
 
-pub(super) fn judge(evidence: &Evidence<'_>) -> Option<(Seconds, String)> {
-    let sums = evidence.by_class(Op::Fsync);
+pub(super) fn assess_saving(evidence: &Evidence<'_>) -> Option<(Seconds, String)> {
+    let sums = evidence.operations_by_class(Op::Fsync);
     let most = sums.first()?;
-    let saves = evidence.wall(most.time);
+    let saves = evidence.wall_time(most.time);
     let class = &evidence.workload.classes[most.class].pattern;
-    let count = grouped(most.count);
+    let count = group_thousands(most.count);
     let remedy = match &evidence.choice.placements[most.class].home {
         Home::Tier(_) => "fsync = \"ordered\" in its rule keeps their order and waits for none",
         Home::Here => "a rule that gives it a home on a tier may have fsync = \"ordered\"",

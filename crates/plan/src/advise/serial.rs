@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// Nobody splits a task into more parts than this without new trouble.
 const PARTS: f64 = 8.0;
 
-pub(super) fn judge(evidence: &Evidence<'_>) -> Option<(Seconds, String)> {
+pub(super) fn assess_saving(evidence: &Evidence<'_>) -> Option<(Seconds, String)> {
     let slots = f64::from(evidence.choice.nodes) * f64::from(evidence.choice.slots);
     if slots < 2.0 {
         return None;

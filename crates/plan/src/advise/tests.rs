@@ -16,11 +16,11 @@ fn workload() -> Workload {
     let access = Access {
         files: FileSetId(0),
         ops: vec![
-            (OpKey::plain(Op::LookupFailed), 4500.0),
+            (OpKey::without_bytes(Op::LookupFailed), 4500.0),
             // Each after a look at whether it is there.
-            (OpKey::plain(Op::Create), 500.0),
-            (OpKey::plain(Op::Fsync), 2000.0),
-            (OpKey::plain(Op::Open), 9.0),
+            (OpKey::without_bytes(Op::Create), 500.0),
+            (OpKey::without_bytes(Op::Fsync), 2000.0),
+            (OpKey::without_bytes(Op::Open), 9.0),
         ],
         read: ByteCount(1 << 30),
         written: ByteCount::ZERO,
@@ -45,7 +45,7 @@ fn workload() -> Workload {
 fn advice(ended: f64, utilisation: f64) -> Vec<Advice> {
     let site = Site::parse(SITE, "site.toml", &|_| None).expect("a site");
     let workload = workload();
-    let in_place = crate::choice::in_place();
+    let in_place = crate::choice::in_place_placement();
     let choice = Choice {
         placements: vec![in_place],
         project: TierId("net".to_owned()),
@@ -75,7 +75,12 @@ fn advice(ended: f64, utilisation: f64) -> Vec<Advice> {
         tiers: BTreeMap::new(),
         utilisation,
     };
-    advise(&Evidence { site: &site, workload: &workload, choice: &choice, outcome: &outcome })
+    collect_advice(&Evidence {
+        site: &site,
+        workload: &workload,
+        choice: &choice,
+        outcome: &outcome,
+    })
 }
 
 #[test]

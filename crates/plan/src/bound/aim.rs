@@ -11,11 +11,11 @@ pub struct Aim {
 
 impl Aim {
     /// The time alone.
-    pub fn time(factor: f64) -> Self {
+    pub fn time_only(factor: f64) -> Self {
         Self { time: factor, tolls: Vec::new() }
     }
 
-    pub(super) fn toll(&self, class: usize, option: usize) -> f64 {
+    pub(super) fn placement_toll(&self, class: usize, option: usize) -> f64 {
         self.tolls.get(class).and_then(|tolls| tolls.get(option)).copied().unwrap_or(0.0)
     }
 }

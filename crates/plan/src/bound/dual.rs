@@ -6,7 +6,7 @@
 //! at these prices is a proven bound, rounding aside, and with the right prices it is the program's
 //! value. So a step that goes wrong makes the bound weaker, never false.
 
-use super::{Aim, Bounds, delay};
+use super::{Aim, Bounds, stagger_delay};
 use crate::space::Frame;
 
 /// Steps for all frames together, and for each at least and at most.
@@ -26,41 +26,41 @@ struct Line {
 
 impl Bounds {
     /// What no placement of this frame beats; `frames`: so many are asked for.
-    pub fn relaxed(&self, frame: &Frame, aim: &Aim, frames: usize) -> f64 {
+    pub fn relaxed_bound(&self, frame: &Frame, aim: &Aim, frames: usize) -> f64 {
         let steps = (STEPS / frames.max(1)).clamp(STEPS_MIN, STEPS_MAX);
         let nothing = vec![None; self.work.len()];
-        let mut best = self.partial(frame, &nothing, aim);
+        let mut best = self.partial_bound(frame, &nothing, aim);
         let mut times: Vec<Line> = self
-            .rows(frame)
-            .map(|row| Line { fixed: row.fixed, of: scaled(row.of, row.factor) })
+            .bound_rows(frame)
+            .map(|row| Line { fixed: row.fixed, of: scale_amounts(row.of, row.factor) })
             .collect();
         let mut chains: Vec<Vec<usize>> = Vec::new();
         let rooms: Vec<Line> = self
             .rooms
             .iter()
             .map(|room| {
-                let limit = room.limit(frame).max(1.0);
-                Line { fixed: -1.0, of: scaled(&room.bytes, 1.0 / limit) }
+                let limit = room.per_pipeline_limit(frame).max(1.0);
+                Line { fixed: -1.0, of: scale_amounts(&room.bytes, 1.0 / limit) }
             })
             .collect();
         let scale = best.max(1e-9);
         let mut credit = vec![0.0_f64; times.len()];
         let mut tight = vec![0.0_f64; rooms.len()];
         for step in 0..steps {
-            let weights = weights(&credit);
-            let (value, picks) = self.cheapest(aim, &times, &weights, &rooms, &tight);
+            let weights = softmax_weights(&credit);
+            let (value, picks) = self.cheapest_picks(aim, &times, &weights, &rooms, &tight);
             best = best.max(value);
             let rate = 8.0 / (1.0 + step as f64).sqrt();
             for (credit, line) in credit.iter_mut().zip(&times) {
-                *credit += rate * aim.time * total(line, &picks) / scale;
+                *credit += rate * aim.time * line_total(line, &picks) / scale;
             }
             for (tight, line) in tight.iter_mut().zip(&rooms) {
-                *tight = (*tight + 0.25 * rate * scale * total(line, &picks)).max(0.0);
+                *tight = (*tight + 0.25 * rate * scale * line_total(line, &picks)).max(0.0);
             }
             if step % CHAIN_EVERY == 0 && chains.len() < CHAINS_MAX {
-                let chain = self.chain(&picks);
+                let chain = self.longest_chain(&picks);
                 if !chains.contains(&chain) {
-                    times.push(self.line_of(&chain, frame));
+                    times.push(self.chain_line(&chain, frame));
                     // It is as urgent as the most urgent so far: it was the longest.
                     credit.push(credit.iter().copied().fold(0.0, f64::max));
                     chains.push(chain);
@@ -71,7 +71,7 @@ impl Bounds {
     }
 
     /// Every class where it is cheapest at these prices.
-    fn cheapest(
+    fn cheapest_picks(
         &self,
         aim: &Aim,
         times: &[Line],
@@ -89,7 +89,7 @@ impl Bounds {
             let mut best = (f64::INFINITY, 0);
             for option in 0..options.len() {
                 let prices = priced().map(|(line, price)| line.of[class][option] * price);
-                let cost = aim.toll(class, option) + prices.sum::<f64>();
+                let cost = aim.placement_toll(class, option) + prices.sum::<f64>();
                 if cost < best.0 {
                     best = (cost, option);
                 }
@@ -101,7 +101,7 @@ impl Bounds {
     }
 
     /// The tasks of the longest chain with these placements.
-    fn chain(&self, picks: &[u8]) -> Vec<usize> {
+    fn longest_chain(&self, picks: &[u8]) -> Vec<usize> {
         let mut done: Vec<(f64, Option<usize>)> = Vec::with_capacity(self.compute.len());
         for (task, compute) in self.compute.iter().enumerate() {
             let before = self.after[task].iter().copied();
@@ -117,9 +117,9 @@ impl Bounds {
         chain
     }
 
-    fn line_of(&self, chain: &[usize], frame: &Frame) -> Line {
+    fn chain_line(&self, chain: &[usize], frame: &Frame) -> Line {
         let mut of: Vec<Vec<f64>> = self.work.iter().map(|all| vec![0.0; all.len()]).collect();
-        let mut fixed = delay(frame);
+        let mut fixed = stagger_delay(frame);
         for &task in chain {
             fixed += self.compute[task];
             for part in &self.parts[task] {
@@ -132,17 +132,17 @@ impl Bounds {
     }
 }
 
-fn scaled(of: &[Vec<f64>], factor: f64) -> Vec<Vec<f64>> {
+fn scale_amounts(of: &[Vec<f64>], factor: f64) -> Vec<Vec<f64>> {
     of.iter().map(|class| class.iter().map(|amount| amount * factor).collect()).collect()
 }
 
-fn total(line: &Line, picks: &[u8]) -> f64 {
+fn line_total(line: &Line, picks: &[u8]) -> f64 {
     let sum = picks.iter().zip(&line.of).map(|(pick, of)| of[usize::from(*pick)]);
     line.fixed + sum.sum::<f64>()
 }
 
 /// Shares of 1, more for those with more credit.
-fn weights(credit: &[f64]) -> Vec<f64> {
+fn softmax_weights(credit: &[f64]) -> Vec<f64> {
     let most = credit.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let raw: Vec<f64> = credit.iter().map(|credit| (credit - most).exp()).collect();
     let sum: f64 = raw.iter().sum();

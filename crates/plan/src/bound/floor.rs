@@ -1,6 +1,6 @@
 //! The least time of one access in the simulator: with nobody else there.
 
-use crate::scene::{ClassHome, Cost, LANES, Lanes, Scene, remembered};
+use crate::scene::{ClassHome, Cost, LANES, Lanes, Scene, cached_read_share};
 use forebay_model::workload::Access;
 use forebay_model::{Drain, Fsync, Home, Placement, Reach, TierId};
 
@@ -41,12 +41,18 @@ impl<'s> Floor<'s> {
         for access in &scene.accesses {
             accesses[access.set as usize] += 1;
         }
-        Self { scene, lanes: Lanes::of(scene), project: scene.tier(project), accesses, alone }
+        Self {
+            scene,
+            lanes: Lanes::for_scene(scene),
+            project: scene.find_tier_row(project),
+            accesses,
+            alone,
+        }
     }
 
     /// Which part of its reads memory may answer: all if somebody may have read or written it there
     /// before.
-    fn remembered(&self, access: &Access) -> f64 {
+    fn memory_read_share(&self, access: &Access) -> f64 {
         let set = access.files.index();
         if self.scene.nodes.memory.is_none() || access.read.get() == 0 {
             return 0.0;
@@ -54,31 +60,35 @@ impl<'s> Floor<'s> {
         let first = self.alone && !self.scene.made[set] && self.accesses[set] == 1;
         let bytes = self.scene.workload.files[set].bytes.get();
         let (read, written) = (access.read.get(), access.written.get());
-        if first { remembered(read, written, bytes) } else { 1.0 }
+        if first { cached_read_share(read, written, bytes) } else { 1.0 }
     }
 
     /// This access, with its files placed so.
-    pub(super) fn least(&self, access: &Access, placement: &Placement) -> Least {
+    pub(super) fn least_cost(&self, access: &Access, placement: &Placement) -> Least {
         let made = self.scene.made[access.files.index()];
         let row = match &placement.home {
-            Home::Tier(tier) if made => self.scene.tier(tier),
+            Home::Tier(tier) if made => self.scene.find_tier_row(tier),
             _ => self.project,
         };
-        let Some(home) = row.map(|row| self.on(row, access, placement)) else {
+        let Some(home) = row.map(|row| self.cost_on_tier(row, access, placement)) else {
             return Least::default();
         };
         // Which reads a copy answers depends on when it was made: the faster one counts, and
         // neither storage is sure to be used.
-        let copies = placement.cache.as_ref().and_then(|cache| self.scene.tier(&cache.tier));
+        let copies =
+            placement.cache.as_ref().and_then(|cache| self.scene.find_tier_row(&cache.tier));
         // The same of files that come home while the run goes on: who comes late finds them there.
         let early = made && placement.drain == Drain::Closed;
-        match copies.or(self.project.filter(|_| early)).map(|row| self.on(row, access, placement)) {
+        match copies
+            .or(self.project.filter(|_| early))
+            .map(|row| self.cost_on_tier(row, access, placement))
+        {
             None => home,
             Some(copied) => Least { seconds: home.seconds.min(copied.seconds), uses: Vec::new() },
         }
     }
 
-    fn on(&self, row: usize, access: &Access, placement: &Placement) -> Least {
+    fn cost_on_tier(&self, row: usize, access: &Access, placement: &Placement) -> Least {
         let storage = self.scene.tiers[row].storage;
         let home = ClassHome {
             row,
@@ -90,12 +100,12 @@ impl<'s> Floor<'s> {
             comes: None,
         };
         let mut cost = Cost::new(self.scene);
-        cost.start(0.0);
-        let remembered = self.remembered(access);
-        cost.add((self.scene, &self.lanes), &home, storage, access, 1.0, remembered);
+        cost.reset_to_compute(0.0);
+        let remembered = self.memory_read_share(access);
+        cost.add_access((self.scene, &self.lanes), &home, storage, access, 1.0, remembered);
         let mut uses = Vec::new();
         let behind = &self.scene.storages[storage];
-        for (lane, limit) in behind.limits().into_iter().enumerate() {
+        for (lane, limit) in behind.lane_limits().into_iter().enumerate() {
             let lane = storage * LANES + lane;
             let amount = cost.asks[lane];
             if amount <= 0.0 {

@@ -21,7 +21,7 @@ pub(super) struct Room {
 }
 
 impl Room {
-    pub(super) fn limit(&self, frame: &Frame) -> f64 {
+    pub(super) fn per_pipeline_limit(&self, frame: &Frame) -> f64 {
         let capacity = frame.pools.get(&self.tier).copied().unwrap_or(self.capacity);
         let nodes = if self.everywhere { f64::from(frame.nodes) } else { 1.0 };
         let pipelines = if self.all_pipelines { f64::from(frame.pipelines) } else { 1.0 };
@@ -31,7 +31,7 @@ impl Room {
 
 /// For each tier with a capacity: what is there in the end, and what the largest tasks have around
 /// them when they are done.
-pub(super) fn rooms(site: &Site, workload: &Workload, space: &Space) -> Vec<Room> {
+pub(super) fn room_constraints(site: &Site, workload: &Workload, space: &Space) -> Vec<Room> {
     let written = |task: &forebay_model::workload::Task| {
         let accesses = task.steps.iter().flat_map(|step| &step.accesses);
         let written = accesses.filter(|access| access.written > ByteCount::ZERO);

@@ -12,7 +12,7 @@ pub(super) struct Row<'b> {
 
 impl Bounds {
     /// Work over width, and each storage's volume over its rate.
-    pub(super) fn rows(&self, frame: &Frame) -> impl Iterator<Item = Row<'_>> {
+    pub(super) fn bound_rows(&self, frame: &Frame) -> impl Iterator<Item = Row<'_>> {
         let pipelines = f64::from(frame.pipelines);
         let nodes = f64::from(frame.nodes);
         let width = nodes * f64::from(frame.slots) - self.reserved;

@@ -24,7 +24,7 @@ fn bounds(count: u32, chain: bool) -> (Bounds, Space) {
     let site = Site::parse(SITE, "site.toml", &|_| None).expect("a site");
     let written = ByteCount(1_000_000_000);
     let task = |number: u32| {
-        let ops = vec![(OpKey::plain(Op::Create), 1.0)];
+        let ops = vec![(OpKey::without_bytes(Op::Create), 1.0)];
         let files = FileSetId(number);
         let access = Access { files, ops, read: ByteCount::ZERO, written };
         let step = Step { name: "s".to_owned(), compute: Seconds(1.0), accesses: vec![access] };
@@ -50,7 +50,7 @@ fn bounds(count: u32, chain: bool) -> (Bounds, Space) {
         ordered: false,
         doubts: vec![],
     };
-    workload.check().expect("a workload");
+    workload.ensure_valid().expect("a workload");
     let project = TierId("net".to_owned());
     let frames = Frames {
         nodes: vec![1],
@@ -77,25 +77,25 @@ fn near(left: f64, right: f64) {
 
 #[test]
 fn chains_work_and_volumes_each_bind_where_they_are_longest() {
-    let aim = Aim::time(1.0);
+    let aim = Aim::time_only(1.0);
     // A chain in place: 11 s each. Side by side on two slots: 5.5 s each by work, 6.67 by volume.
     for (chain, seconds) in [(true, 44.0), (false, 4.0 / 0.15)] {
         let (bounds, space) = bounds(4, chain);
-        near(bounds.partial(&space.frames[0], &[Some(0); 4], &aim), seconds);
+        near(bounds.partial_bound(&space.frames[0], &[Some(0); 4], &aim), seconds);
     }
     // On the disk: 2 s each, two at a time.
     let (bounds, space) = bounds(4, false);
-    near(bounds.partial(&space.frames[0], &[Some(1); 4], &aim), 4.0);
-    near(bounds.partial(&space.frames[0], &[None; 4], &aim), 4.0);
+    near(bounds.partial_bound(&space.frames[0], &[Some(1); 4], &aim), 4.0);
+    near(bounds.partial_bound(&space.frames[0], &[None; 4], &aim), 4.0);
 }
 
 /// Only one of the four fits on the disk: the relaxation knows it, the plain bound does not.
 #[test]
 fn the_relaxation_respects_the_room_that_there_is() {
     let (bounds, space) = bounds(4, true);
-    let (frame, aim) = (&space.frames[0], Aim::time(1.0));
-    near(bounds.partial(frame, &[None; 4], &aim), 8.0);
-    let relaxed = bounds.relaxed(frame, &aim, 1);
+    let (frame, aim) = (&space.frames[0], Aim::time_only(1.0));
+    near(bounds.partial_bound(frame, &[None; 4], &aim), 8.0);
+    let relaxed = bounds.relaxed_bound(frame, &aim, 1);
     // The best that fits has one on the disk: 2 + 3 * 11.
     assert!(relaxed <= 35.0 + 1e-9, "{relaxed}");
     assert!(relaxed > 34.0, "the bound is weak: {relaxed}");
@@ -105,6 +105,6 @@ fn the_relaxation_respects_the_room_that_there_is() {
 fn tolls_count_in_a_bound_on_dollars() {
     let (bounds, space) = bounds(2, true);
     let aim = Aim { time: 0.0, tolls: vec![vec![3.0, 1.0], vec![2.0, 5.0]] };
-    near(bounds.partial(&space.frames[0], &[Some(0), None], &aim), 5.0);
-    near(bounds.relaxed(&space.frames[0], &aim, 1), 3.0);
+    near(bounds.partial_bound(&space.frames[0], &[Some(0), None], &aim), 5.0);
+    near(bounds.relaxed_bound(&space.frames[0], &aim, 1), 3.0);
 }

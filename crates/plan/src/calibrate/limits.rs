@@ -2,11 +2,14 @@
 
 mod levels;
 
-use super::{Batch, Limited, Number, Unlimited, simulated};
+use super::{Batch, Limited, Number, Unlimited, simulate_batch};
 use crate::compare::Span;
 use crate::scene::NotPossible;
 use forebay_model::{Profile, Reach};
-use levels::{Level, families, full_from, grows, most, most_alone};
+use levels::{
+    Level, highest_throughput, levels_by_batch_name, most_by_one_thread, still_scales,
+    threads_to_saturate,
+};
 use std::collections::BTreeMap;
 
 /// Guesses over the whole range, then steps around the best of them.
@@ -25,7 +28,7 @@ pub(super) struct Found {
 }
 
 /// Searches for limits, and writes them into the profile.
-pub(super) fn search(
+pub(super) fn find_limits(
     batches: &[Batch],
     medians: &[Option<f64>],
     reach: Reach,
@@ -35,15 +38,15 @@ pub(super) fn search(
     let mut full_at = Vec::new();
     // Bytes first: many small operations are bytes as well, not the other way round.
     for limited in [Limited::Read, Limited::Write, Limited::Names, Limited::Data] {
-        let families = families(batches, medians, limited);
+        let families = levels_by_batch_name(batches, medians, limited);
         if families.is_empty() {
             continue;
         }
-        full_at.extend(families.iter().map(|levels| full_from(levels)));
+        full_at.extend(families.iter().map(|levels| threads_to_saturate(levels)));
         // What one thread alone gets of some operations can't be too much for the storage.
-        let alone = most_alone(batches, medians, limited);
-        let limit = match families.iter().any(|levels| !grows(levels)) {
-            true => best(&families, alone, limited, (reach, profile))?,
+        let alone = most_by_one_thread(batches, medians, limited);
+        let limit = match families.iter().any(|levels| !still_scales(levels)) {
+            true => best_fitting_limit(&families, alone, limited, (reach, profile))?,
             false => Err(Unlimited::Growing),
         };
         let limit = match limit {
@@ -53,8 +56,8 @@ pub(super) fn search(
                 continue;
             }
         };
-        Number::Limit(limited).set(profile, reach, limit);
-        found.spans.insert(Number::Limit(limited), span(&families, limit));
+        Number::Limit(limited).set_in_profile(profile, reach, limit);
+        found.spans.insert(Number::Limit(limited), limit_span(&families, limit));
     }
     // One that still grows leaves open how many the storage serves.
     let all: Option<Vec<u32>> = full_at.into_iter().collect();
@@ -63,7 +66,7 @@ pub(super) fn search(
 }
 
 /// The limit with which the simulator comes nearest, if it is not as near without one.
-fn best(
+fn best_fitting_limit(
     families: &[Vec<Level<'_>>],
     alone: f64,
     limited: Limited,
@@ -72,11 +75,11 @@ fn best(
     let off = |limit: Option<f64>| -> Result<f64, NotPossible> {
         let mut profile = profile.clone();
         if let Some(limit) = limit {
-            Number::Limit(limited).set(&mut profile, reach, limit);
+            Number::Limit(limited).set_in_profile(&mut profile, reach, limit);
         }
         let mut sum = 0.0;
         for level in families.iter().flatten() {
-            let ratio = simulated(&profile, reach, level.batch)?.get() / level.seconds;
+            let ratio = simulate_batch(&profile, reach, level.batch)?.get() / level.seconds;
             sum += ratio.max(1e-9).ln().powi(2);
         }
         Ok(sum)
@@ -107,16 +110,17 @@ fn best(
     if gain > levels * MATTERS * MATTERS {
         return Ok(Ok(near.1.exp()));
     }
-    let uneven = families.iter().all(|levels| most(levels) < alone);
+    let uneven = families.iter().all(|levels| highest_throughput(levels) < alone);
     Ok(Err(if uneven { Unlimited::Uneven } else { Unlimited::Explained }))
 }
 
 /// As far as the batches are known that the limit holds up.
-fn span(families: &[Vec<Level<'_>>], limit: f64) -> Span {
+fn limit_span(families: &[Vec<Level<'_>>], limit: f64) -> Span {
     let mut span = Span { low: limit, high: limit, range: false };
-    for level in families.iter().filter(|levels| !grows(levels)).filter_map(|levels| levels.last())
+    for level in
+        families.iter().filter(|levels| !still_scales(levels)).filter_map(|levels| levels.last())
     {
-        let Some(middle) = level.batch.middle() else { continue };
+        let Some(middle) = level.batch.median_with_interval() else { continue };
         span.low = span.low.min(limit * middle.median / middle.span.high);
         span.high = span.high.max(limit * middle.median / middle.span.low);
         span.range |= middle.span.range;

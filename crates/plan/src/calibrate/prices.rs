@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 const STEPS_MAX: usize = 20_000;
 
 /// What a batch asks of one number, and how often.
-fn row(batch: &Batch) -> Vec<(Number, f64)> {
+fn batch_terms(batch: &Batch) -> Vec<(Number, f64)> {
     let streams = [(Op::Read, batch.read), (Op::Write, batch.written)];
     let bytes = streams.into_iter().filter(|(_, bytes)| bytes.get() > 0);
     let bytes = bytes.map(|(op, bytes)| (Number::Stream(op), bytes.get() as f64));
@@ -22,14 +22,14 @@ fn row(batch: &Batch) -> Vec<(Number, f64)> {
 
 /// The numbers that batches of one thread tell, of these seconds for each: least squares of the
 /// relative differences, so that what takes microseconds counts as much as what takes seconds.
-pub(super) fn solve(batches: &[Batch], seconds: &[Option<f64>]) -> BTreeMap<Number, f64> {
+pub(super) fn solve_prices(batches: &[Batch], seconds: &[Option<f64>]) -> BTreeMap<Number, f64> {
     let mut rows: Vec<BTreeMap<Number, f64>> = Vec::new();
     for (batch, seconds) in batches.iter().zip(seconds) {
         let Some(seconds) = seconds.filter(|seconds| batch.threads == 1 && *seconds > 0.0) else {
             continue;
         };
         let mut asks = BTreeMap::new();
-        for (number, amount) in row(batch) {
+        for (number, amount) in batch_terms(batch) {
             *asks.entry(number).or_insert(0.0) += amount / seconds;
         }
         rows.push(asks);

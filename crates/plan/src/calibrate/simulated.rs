@@ -13,7 +13,11 @@ use forebay_model::{ByteCount, Nodes, Profile, Reach, Seconds, Site, Tier, TierI
 ///
 /// # Errors
 /// The batch is no work: it has no thread.
-pub fn simulated(profile: &Profile, reach: Reach, batch: &Batch) -> Result<Seconds, NotPossible> {
+pub fn simulate_batch(
+    profile: &Profile,
+    reach: Reach,
+    batch: &Batch,
+) -> Result<Seconds, NotPossible> {
     let id = TierId("probed".to_owned());
     let nodes = Nodes {
         count: 1,
@@ -35,13 +39,13 @@ pub fn simulated(profile: &Profile, reach: Reach, batch: &Batch) -> Result<Secon
         profile: Some(profile.clone()),
         price: None,
     };
-    let (site, workload) = (Site::of([tier], Some(nodes)), workload(batch));
-    let choice = Choice::plain(&site, &workload, id)
+    let (site, workload) = (Site::from_tiers([tier], Some(nodes)), batch_workload(batch));
+    let choice = Choice::all_in_place(&site, &workload, id)
         .ok_or_else(|| NotPossible("a batch needs a node".to_owned()))?;
     Ok(simulate(&Scene::new(&site, &workload)?, &choice, 0)?.makespan)
 }
 
-fn workload(batch: &Batch) -> Workload {
+fn batch_workload(batch: &Batch) -> Workload {
     let access = |thread| Access {
         files: FileSetId(thread),
         ops: batch.ops.clone(),

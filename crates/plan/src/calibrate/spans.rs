@@ -1,7 +1,7 @@
 //! How far fitted prices are known: rounds are drawn again, and prices fitted to each draw.
 
 use super::{Batch, Number, prices};
-use crate::compare::{RUNS_FOR_INTERVAL, Span, middle};
+use crate::compare::{RUNS_FOR_INTERVAL, Span, median_with_interval};
 use crate::dice::Dice;
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ const OUTSIDE: usize = 5;
 
 /// For each number the percentiles of its draws (bootstrap). Where a batch that it is in has fewer
 /// than six rounds, its draws have no more than the range of what was seen, and it is called so.
-pub(super) fn of_prices(
+pub(super) fn price_spans(
     batches: &[Batch],
     priced: &BTreeMap<Number, f64>,
     seed: u64,
@@ -21,8 +21,8 @@ pub(super) fn of_prices(
         priced.keys().map(|number| (*number, Vec::new())).collect();
     for _ in 0..DRAWS {
         let medians: Vec<Option<f64>> =
-            batches.iter().map(|batch| drawn(&batch.seconds, &mut dice)).collect();
-        for (number, value) in prices::solve(batches, &medians) {
+            batches.iter().map(|batch| resampled_median(&batch.seconds, &mut dice)).collect();
+        for (number, value) in prices::solve_prices(batches, &medians) {
             all.entry(number).or_default().push(value);
         }
     }
@@ -43,7 +43,7 @@ pub(super) fn of_prices(
     spans
 }
 
-fn drawn(seconds: &[f64], dice: &mut Dice) -> Option<f64> {
-    let draw: Vec<f64> = seconds.iter().map(|_| seconds[dice.below(seconds.len())]).collect();
-    middle(&draw).map(|middle| middle.median).filter(|median| *median > 0.0)
+fn resampled_median(seconds: &[f64], dice: &mut Dice) -> Option<f64> {
+    let draw: Vec<f64> = seconds.iter().map(|_| seconds[dice.next_index(seconds.len())]).collect();
+    median_with_interval(&draw).map(|middle| middle.median).filter(|median| *median > 0.0)
 }

@@ -8,7 +8,7 @@ fn plain(name: &str, ops: &[(Op, f64)]) -> Batch {
     Batch {
         name: name.to_owned(),
         threads: 1,
-        ops: ops.iter().map(|(op, count)| (OpKey::plain(*op), *count)).collect(),
+        ops: ops.iter().map(|(op, count)| (OpKey::without_bytes(*op), *count)).collect(),
         read: ByteCount::ZERO,
         written: ByteCount::ZERO,
         seconds: Vec::new(),
@@ -18,7 +18,10 @@ fn plain(name: &str, ops: &[(Op, f64)]) -> Batch {
 fn data(name: &str, op: Op, (count, size): (u64, u64), pattern: Pattern, syncs: f64) -> Batch {
     let bytes = ByteCount(count * size);
     let read = if op == Op::Read { bytes } else { ByteCount::ZERO };
-    let ops = [(OpKey::data(op, size, pattern), count as f64), (OpKey::plain(Op::Fsync), syncs)];
+    let ops = [
+        (OpKey::with_bytes(op, size, pattern), count as f64),
+        (OpKey::without_bytes(Op::Fsync), syncs),
+    ];
     Batch {
         ops: ops.into_iter().filter(|(_, count)| *count > 0.0).collect(),
         read,
@@ -31,7 +34,9 @@ fn data(name: &str, op: Op, (count, size): (u64, u64), pattern: Pattern, syncs: 
 fn measured(profile: &Profile, reach: Reach) -> Vec<Batch> {
     let (seq, random) = (Pattern::Sequential, Pattern::Random);
     let mut small = data("small files", Op::Write, (1, 4096), seq, 0.0);
-    small.ops.extend([Op::LookupFailed, Op::Create, Op::Flush].map(|op| (OpKey::plain(op), 1.0)));
+    small.ops.extend(
+        [Op::LookupFailed, Op::Create, Op::Flush].map(|op| (OpKey::without_bytes(op), 1.0)),
+    );
     let mut all = vec![
         plain("absent", &[(Op::LookupFailed, 1.0)]),
         plain("present", &[(Op::Lookup, 1.0)]),
@@ -47,7 +52,7 @@ fn measured(profile: &Profile, reach: Reach) -> Vec<Batch> {
         let pieces = 16 / u64::from(threads);
         let churn = [(Op::LookupFailed, 1.0), (Op::Create, 1.0), (Op::Flush, 1.0)];
         let mut names = plain("names", &churn);
-        names.ops.push((OpKey::plain(Op::Unlink), 1.0));
+        names.ops.push((OpKey::without_bytes(Op::Unlink), 1.0));
         let at = [
             names,
             data("read", Op::Read, (pieces, MIB), seq, 0.0),
@@ -58,7 +63,7 @@ fn measured(profile: &Profile, reach: Reach) -> Vec<Batch> {
         all.extend(at.map(|batch| Batch { threads, ..batch }));
     }
     for batch in &mut all {
-        let seconds = simulated(profile, reach, batch).expect("it can be simulated").get();
+        let seconds = simulate_batch(profile, reach, batch).expect("it can be simulated").get();
         batch.seconds = [0.99, 1.0, 1.01, 1.0, 1.0, 0.995, 1.005].map(|by| by * seconds).to_vec();
     }
     all
@@ -66,7 +71,7 @@ fn measured(profile: &Profile, reach: Reach) -> Vec<Batch> {
 
 /// A storage behind a network, with a limit of everything.
 fn served() -> Profile {
-    let mut profile = Profile::free("known");
+    let mut profile = Profile::zero_cost("known");
     for (op, us) in [
         (Op::LookupFailed, 400.0),
         (Op::Lookup, 500.0),
@@ -78,10 +83,10 @@ fn served() -> Profile {
         (Op::Read, 300.0),
         (Op::Write, 100.0),
     ] {
-        profile.set_prices(op, Seconds(us * 1e-6));
+        profile.set_latencies(op, Seconds(us * 1e-6));
     }
     for (op, us) in [(Op::Read, 450.0), (Op::Write, 600.0)] {
-        Number::Price(op, Pattern::Random).set(&mut profile, Reach::Node, us * 1e-6);
+        Number::Price(op, Pattern::Random).set_in_profile(&mut profile, Reach::Node, us * 1e-6);
     }
     profile.read.stream = Some(Rate(400e6));
     profile.write.stream = Some(Rate(250e6));
@@ -98,10 +103,10 @@ fn near(what: &str, found: Option<f64>, known: f64) {
 
 #[test]
 fn a_byte_that_takes_no_time_has_no_rate() {
-    let mut profile = Profile::free("a test");
-    Number::Stream(Op::Write).set(&mut profile, Reach::Shared, 5e-324);
+    let mut profile = Profile::zero_cost("a test");
+    Number::Stream(Op::Write).set_in_profile(&mut profile, Reach::Shared, 5e-324);
     assert_eq!(profile.write.stream, None);
-    Number::Stream(Op::Write).set(&mut profile, Reach::Shared, 0.5);
+    Number::Stream(Op::Write).set_in_profile(&mut profile, Reach::Shared, 0.5);
     assert_eq!(profile.write.stream, Some(Rate(2.0)));
 }
 
@@ -109,20 +114,23 @@ fn a_byte_that_takes_no_time_has_no_rate() {
 fn a_storage_with_known_prices_and_limits_is_found_again() {
     for reach in [Reach::Node, Reach::Shared] {
         let mut known = served();
-        Number::Limit(Limited::Read).set(&mut known, reach, 900e6);
-        Number::Limit(Limited::Write).set(&mut known, reach, 500e6);
+        Number::Limit(Limited::Read).set_in_profile(&mut known, reach, 900e6);
+        Number::Limit(Limited::Write).set_in_profile(&mut known, reach, 500e6);
         let batches = measured(&known, reach);
-        let found = calibrate(&batches, reach, "found", 1).expect("a profile");
-        let (_, off) = found.worst(&batches).expect("batches");
+        let found = calibrate_profile(&batches, reach, "found", 1).expect("a profile");
+        let (_, off) = found.worst_batch_error(&batches).expect("batches");
         assert!(off.abs() < 0.03, "the simulator reproduces each batch: {off}");
         let profile = &found.profile;
         for op in [Op::LookupFailed, Op::Lookup, Op::Create, Op::Flush, Op::Unlink, Op::Fsync] {
-            let price = |profile: &Profile| profile.price(OpKey::plain(op)).get();
+            let price =
+                |profile: &Profile| profile.operation_latency(OpKey::without_bytes(op)).get();
             near(op.name(), Some(price(profile)), price(&known));
         }
         for pattern in Pattern::ALL {
             for op in [Op::Read, Op::Write] {
-                let price = |profile: &Profile| profile.price(OpKey::data(op, 1, pattern)).get();
+                let price = |profile: &Profile| {
+                    profile.operation_latency(OpKey::with_bytes(op, 1, pattern)).get()
+                };
                 near(op.name(), Some(price(profile)), price(&known));
             }
         }
@@ -149,13 +157,13 @@ fn a_storage_that_gets_more_done_with_each_thread_has_no_limit() {
     let mut known = served();
     (known.names_per_second, known.data_per_second) = (None, None);
     let batches = measured(&known, Reach::Node);
-    let found = calibrate(&batches, Reach::Node, "found", 1).expect("a profile");
+    let found = calibrate_profile(&batches, Reach::Node, "found", 1).expect("a profile");
     let profile = &found.profile;
     assert_eq!((profile.names_per_second, profile.data_per_second), (None, None));
     assert_eq!((profile.read.total, profile.write.total, found.at_once), (None, None, None));
     let growing = |(_, why): &(Limited, Unlimited)| *why == Unlimited::Growing;
     assert!(found.unlimited.len() == 4 && found.unlimited.iter().all(growing));
-    assert!(found.worst(&batches).expect("batches").1.abs() < 0.03);
+    assert!(found.worst_batch_error(&batches).expect("batches").1.abs() < 0.03);
 }
 
 #[test]
@@ -163,7 +171,7 @@ fn a_limit_that_one_thread_exceeds_is_none_of_the_storage() {
     let mut batches = measured(&served(), Reach::Node);
     // Attributes come from memory, at a million a second.
     batches.push(Batch { seconds: vec![1e-6; 7], ..plain("stat", &[(Op::Getattr, 1.0)]) });
-    let found = calibrate(&batches, Reach::Node, "found", 1).expect("a profile");
+    let found = calibrate_profile(&batches, Reach::Node, "found", 1).expect("a profile");
     assert!(found.unlimited.contains(&(Limited::Names, Unlimited::Uneven)));
     assert_eq!(found.profile.names_per_second, None);
     near("reads and writes", found.profile.data_per_second, 9_000.0);
@@ -172,13 +180,14 @@ fn a_limit_that_one_thread_exceeds_is_none_of_the_storage() {
 #[test]
 fn a_price_that_is_dropped_or_wrong_shows() {
     let batches = measured(&served(), Reach::Node);
-    let mut found = calibrate(&batches, Reach::Node, "found", 1).expect("a profile");
+    let mut found = calibrate_profile(&batches, Reach::Node, "found", 1).expect("a profile");
     for op in [Op::Create, Op::Fsync, Op::Read] {
         let mut profile = found.profile.clone();
-        profile.set_prices(op, Seconds::ZERO);
-        let again = |batch| simulated(&profile, Reach::Node, batch).expect("it can be simulated");
+        profile.set_latencies(op, Seconds::ZERO);
+        let again =
+            |batch| simulate_batch(&profile, Reach::Node, batch).expect("it can be simulated");
         found.simulated = batches.iter().map(|batch| Some(again(batch))).collect();
-        let (_, off) = found.worst(&batches).expect("batches");
+        let (_, off) = found.worst_batch_error(&batches).expect("batches");
         assert!(off < -0.2, "without the price of {} nothing is off: {off}", op.name());
     }
 }
@@ -189,9 +198,9 @@ fn what_was_not_measured_is_not_guessed() {
     for batch in batches.iter_mut().filter(|batch| batch.read.get() > 0) {
         batch.seconds.clear();
     }
-    let found = calibrate(&batches, Reach::Node, "found", 1).expect("a profile");
+    let found = calibrate_profile(&batches, Reach::Node, "found", 1).expect("a profile");
     assert_eq!(found.profile.read, forebay_model::profile::Lane::default());
     assert!(!found.spans.contains_key(&Number::Stream(Op::Read)));
-    assert_eq!(found.profile.price(OpKey::plain(Op::Read)), Seconds::ZERO);
+    assert_eq!(found.profile.operation_latency(OpKey::without_bytes(Op::Read)), Seconds::ZERO);
     assert!(found.simulated.iter().zip(&batches).all(|(s, b)| s.is_none() == b.seconds.is_empty()));
 }

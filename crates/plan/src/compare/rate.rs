@@ -13,7 +13,7 @@ pub struct Failures {
 
 /// The share with its interval, which is never empty, even where nothing failed (Wilson, 1927).
 /// `None`: nothing was tried.
-pub fn failures(failed: u64, tried: u64) -> Option<Failures> {
+pub fn failure_rate(failed: u64, tried: u64) -> Option<Failures> {
     const Z: f64 = 1.959_964;
     if tried == 0 {
         return None;

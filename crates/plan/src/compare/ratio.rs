@@ -45,30 +45,30 @@ const ROUNDS_FOR_VERDICT: usize = 3;
 /// Compares times round by round; a round without one of them says nothing. With fewer than six
 /// rounds the span is the range of the rounds' ratios; with more it is the bootstrap's, by
 /// percentiles of rounds drawn again (Efron, 1979). `None`: no round has both.
-pub fn ratio(other: &[Option<f64>], base: &[Option<f64>], seed: u64) -> Option<Ratio> {
+pub fn ratio_of_times(other: &[Option<f64>], base: &[Option<f64>], seed: u64) -> Option<Ratio> {
     let pairs: Vec<(f64, f64)> =
         other.iter().zip(base).filter_map(|(other, base)| (*other).zip(*base)).collect();
     let rounds = pairs.len();
     let each: Vec<f64> = pairs.iter().map(|(other, base)| other / base).collect();
     let span = match rounds {
         0 => return None,
-        few if few < RUNS_FOR_INTERVAL => Span::range(&each)?,
-        _ => drawn_again(&pairs, seed),
+        few if few < RUNS_FOR_INTERVAL => Span::from_extremes(&each)?,
+        _ => bootstrap_span(&pairs, seed),
     };
-    Some(Ratio { ratio: sums(pairs.iter()), span, rounds })
+    Some(Ratio { ratio: ratio_of_sums(pairs.iter()), span, rounds })
 }
 
-fn sums<'a>(pairs: impl Iterator<Item = &'a (f64, f64)>) -> f64 {
+fn ratio_of_sums<'a>(pairs: impl Iterator<Item = &'a (f64, f64)>) -> f64 {
     let (other, base) = pairs.fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
     other / base
 }
 
-fn drawn_again(pairs: &[(f64, f64)], seed: u64) -> Span {
+fn bootstrap_span(pairs: &[(f64, f64)], seed: u64) -> Span {
     const DRAWS: usize = 4000;
     let mut dice = Dice::new(seed);
     let mut draw = || {
-        let drawn: Vec<usize> = pairs.iter().map(|_| dice.below(pairs.len())).collect();
-        sums(drawn.iter().map(|at| &pairs[*at]))
+        let drawn: Vec<usize> = pairs.iter().map(|_| dice.next_index(pairs.len())).collect();
+        ratio_of_sums(drawn.iter().map(|at| &pairs[*at]))
     };
     let mut ratios: Vec<f64> = (0..DRAWS).map(|_| draw()).collect();
     ratios.sort_by(f64::total_cmp);

@@ -11,7 +11,7 @@ fn all(values: &[f64]) -> Vec<Option<f64>> {
 }
 
 fn beside(other: &[f64], base: &[f64]) -> Ratio {
-    ratio(&all(other), &all(base), 1).expect("there are rounds")
+    ratio_of_times(&all(other), &all(base), 1).expect("there are rounds")
 }
 
 #[test]
@@ -25,31 +25,31 @@ fn trinity_on_three_storages() {
     let tenths = |x: f64| x * 10.0;
     assert_eq!((tenths(efs.span.low).floor(), tenths(efs.span.high).ceil()), (23.0, 28.0));
     assert!(efs.span.range, "five runs have a range, and no interval");
-    let falling = trend(&EFS_ELASTIC).expect("each took less time than the one before");
+    let falling = detect_trend(&EFS_ELASTIC).expect("each took less time than the one before");
     assert!(!falling.rising && (falling.p - 2.0 / 120.0).abs() < 1e-12, "{falling:?}");
-    assert_eq!((trend(&INSTANCE_STORE), trend(&EBS_GP3)), (None, None));
-    assert_eq!(outliers(&INSTANCE_STORE), [false; 5]);
+    assert_eq!((detect_trend(&INSTANCE_STORE), detect_trend(&EBS_GP3)), (None, None));
+    assert_eq!(flag_outliers(&INSTANCE_STORE), [false; 5]);
 }
 
 #[test]
 fn a_median_has_an_interval_from_six_runs_on() {
-    let few = middle(&[3.0, 1.0, 2.0]).expect("three");
+    let few = median_with_interval(&[3.0, 1.0, 2.0]).expect("three");
     assert_eq!((few.median, few.span), (2.0, Span { low: 1.0, high: 3.0, range: true }));
-    let six = middle(&[6.0, 1.0, 2.0, 5.0, 3.0, 4.0]).expect("six");
+    let six = median_with_interval(&[6.0, 1.0, 2.0, 5.0, 3.0, 4.0]).expect("six");
     assert_eq!((six.median, six.span), (3.5, Span { low: 1.0, high: 6.0, range: false }));
     // Of 20 the sixth from each end (the table of Conover).
     let many: Vec<f64> = (1..=20).map(f64::from).collect();
-    let span = middle(&many).expect("twenty").span;
+    let span = median_with_interval(&many).expect("twenty").span;
     assert_eq!((span.low, span.high), (6.0, 15.0));
-    assert_eq!(middle(&[]), None);
+    assert_eq!(median_with_interval(&[]), None);
 }
 
 #[test]
 fn a_ratio_counts_rounds_that_have_both() {
     let (base, other) = ([Some(1.0), None, Some(2.0)], [Some(2.0), Some(9.0), Some(4.0)]);
-    let found = ratio(&other, &base, 1).expect("two rounds");
+    let found = ratio_of_times(&other, &base, 1).expect("two rounds");
     assert_eq!((found.ratio, found.rounds), (2.0, 2));
-    assert_eq!(ratio(&[None], &[Some(1.0)], 1), None);
+    assert_eq!(ratio_of_times(&[None], &[Some(1.0)], 1), None);
     let once = beside(&[3.0], &[1.0]);
     assert_eq!(once.verdict(0.02), Verdict::Undecided, "it happened once");
     assert_eq!(beside(&[1.0], &[1.0]).verdict(0.02), Verdict::Undecided, "and so did this");
@@ -75,14 +75,14 @@ fn from_six_rounds_on_rounds_are_drawn_again() {
 #[test]
 fn a_trend_over_many_runs_is_told_from_the_curve() {
     let rising: Vec<f64> = (0..12).map(|run| 100.0 + f64::from(run)).collect();
-    assert!(trend(&rising).is_some_and(|found| found.rising && found.p < 1e-4));
+    assert!(detect_trend(&rising).is_some_and(|found| found.rising && found.p < 1e-4));
     // A full house of ties, and one that goes up and down.
-    assert_eq!(trend(&[5.0; 12]), None);
+    assert_eq!(detect_trend(&[5.0; 12]), None);
     let swings: Vec<f64> = (0..12).map(|run| f64::from(run % 2)).collect();
-    assert_eq!(trend(&swings), None);
-    assert_eq!((trend(&[]), trend(&[1.0])), (None, None));
+    assert_eq!(detect_trend(&swings), None);
+    assert_eq!((detect_trend(&[]), detect_trend(&[1.0])), (None, None));
     // Three in a row are no trend: chance does that in one case of three.
-    assert_eq!(trend(&[1.0, 2.0, 3.0]), None);
+    assert_eq!(detect_trend(&[1.0, 2.0, 3.0]), None);
 }
 
 #[test]
@@ -91,35 +91,39 @@ fn what_so_many_runs_can_show() {
     for (cv, runs, percent) in
         [(0.011, 3, 3.3), (0.011, 5, 2.2), (0.011, 20, 1.0), (0.02, 10, 2.7), (0.06, 6, 11.0)]
     {
-        let found = detectable(cv, runs).expect("enough runs") * 100.0;
+        let found = detectable_difference(cv, runs).expect("enough runs") * 100.0;
         assert!((found / percent - 1.0).abs() < 0.04, "{cv} {runs}: {found} for {percent}");
     }
-    assert_eq!((detectable(0.01, 1), detectable(0.01, 0)), (None, None));
+    assert_eq!((detectable_difference(0.01, 1), detectable_difference(0.01, 0)), (None, None));
 }
 
 #[test]
 fn failures_have_an_interval_even_if_there_are_none() {
     // 194 of 117,000 attempts of a study of SRA's access modes.
-    let study = failures(194, 117_000).expect("tried");
+    let study = failure_rate(194, 117_000).expect("tried");
     assert!((study.low - 0.001_441).abs() < 1e-5 && (study.high - 0.001_908).abs() < 1e-5);
-    let never = failures(0, 5).expect("tried");
+    let never = failure_rate(0, 5).expect("tried");
     assert_eq!((never.share, never.low), (0.0, 0.0));
     assert!((never.high - 0.434).abs() < 1e-3, "{never:?}");
-    assert!(failures(5, 5).is_some_and(|all| all.high == 1.0 && all.low > 0.5));
-    assert_eq!(failures(0, 0), None);
+    assert!(failure_rate(5, 5).is_some_and(|all| all.high == 1.0 && all.low > 0.5));
+    assert_eq!(failure_rate(0, 0), None);
 }
 
 #[test]
 fn one_far_run_is_marked() {
-    assert_eq!(outliers(&[10.0, 10.1, 9.9, 30.0, 10.0]), [false, false, false, true, false]);
-    assert_eq!(outliers(&[10.0, 10.0, 10.0, 10.1]), [false; 4], "they agree within one per cent");
-    assert_eq!(outliers(&[]), [false; 0]);
+    assert_eq!(flag_outliers(&[10.0, 10.1, 9.9, 30.0, 10.0]), [false, false, false, true, false]);
+    assert_eq!(
+        flag_outliers(&[10.0, 10.0, 10.0, 10.1]),
+        [false; 4],
+        "they agree within one per cent"
+    );
+    assert_eq!(flag_outliers(&[]), [false; 0]);
 }
 
 #[test]
 fn rounds_are_shuffled_the_same_way_again() {
-    let orders: Vec<Vec<usize>> = (0..60).map(|round| order(3, round, 7)).collect();
-    assert_eq!(orders, (0..60).map(|round| order(3, round, 7)).collect::<Vec<_>>());
+    let orders: Vec<Vec<usize>> = (0..60).map(|round| round_order(3, round, 7)).collect();
+    assert_eq!(orders, (0..60).map(|round| round_order(3, round, 7)).collect::<Vec<_>>());
     for first in 0..3 {
         let times = orders.iter().filter(|order| order[0] == first).count();
         assert!((10..=30).contains(&times), "storage {first} began {times} of 60 rounds");
@@ -129,5 +133,5 @@ fn rounds_are_shuffled_the_same_way_again() {
         sorted.sort_unstable();
         sorted == [0, 1, 2]
     }));
-    assert_eq!((order(0, 1, 1), order(1, 1, 1)), (vec![], vec![0]));
+    assert_eq!((round_order(0, 1, 1), round_order(1, 1, 1)), (vec![], vec![0]));
 }

@@ -68,11 +68,11 @@ impl Cost {
         }
     }
 
-    pub(super) fn add(&mut self, what: String, item: &str, price: &Price, units: f64) {
+    pub(super) fn add_line(&mut self, what: String, item: &str, price: &Price, units: f64) {
         if units <= 0.0 {
             return;
         }
-        self.rest_on(item, price.status);
+        self.note_price_status(item, price.status);
         let usd = price.usd * units;
         // A free item matters where nobody knows that it is free; it needs no line.
         if usd > Usd::ZERO {
@@ -81,8 +81,8 @@ impl Cost {
     }
 
     /// Machines at the price of those that may be taken away.
-    pub(super) fn reduce(&mut self, machine: &str, spot: &Spot, full: Usd) {
-        self.rest_on("spot", spot.status);
+    pub(super) fn add_spot_discount(&mut self, machine: &str, spot: &Spot, full: Usd) {
+        self.note_price_status("spot", spot.status);
         let what = format!("{machine} may be taken away");
         let usd = full * -spot.discount;
         self.push(Line { what, item: "spot".to_owned(), units: spot.discount, usd });
@@ -94,7 +94,7 @@ impl Cost {
         self.lines.push(line);
     }
 
-    fn rest_on(&mut self, item: &str, status: Status) {
+    fn note_price_status(&mut self, item: &str, status: Status) {
         let list = match status {
             Status::Unverified => &mut self.unverified,
             Status::SecondHand => &mut self.second_hand,

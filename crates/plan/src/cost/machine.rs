@@ -4,7 +4,7 @@ use super::NotPriced;
 use forebay_model::prices::{Per, Price, Prices};
 
 /// A machine as the sheet has it: by its name, or by its name and how it is bought.
-pub(super) fn machine<'p>(
+pub(super) fn machine_price<'p>(
     prices: &'p Prices,
     instance: &str,
 ) -> Result<(String, &'p Price), NotPriced> {

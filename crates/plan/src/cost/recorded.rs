@@ -3,7 +3,7 @@
 //! The storage is known by name alone. What is paid by its size is counted for what lay there at
 //! the most, and what is paid by what it can do, beyond what comes with it, is not counted.
 
-use super::machine::machine;
+use super::machine::machine_price;
 use super::requests::Requests;
 use super::used::Used;
 use super::{Cost, NotPriced};
@@ -27,7 +27,7 @@ pub struct Recorded {
 ///
 /// # Errors
 /// The sheet has no such machine or storage.
-pub fn recorded(
+pub fn cost_of_recorded_run(
     prices: &Prices,
     lasted: Seconds,
     instance: Option<&str>,
@@ -35,25 +35,25 @@ pub fn recorded(
 ) -> Result<Cost, NotPriced> {
     let mut cost = Cost::new(prices, 1, Seconds::ZERO);
     if let Some(instance) = instance {
-        let (item, price) = machine(prices, instance)?;
-        cost.add(format!("1 x {item}"), &item, price, lasted.get() / 3600.0);
+        let (item, price) = machine_price(prices, instance)?;
+        cost.add_line(format!("1 x {item}"), &item, price, lasted.get() / 3600.0);
     }
     let Some((name, run)) = storage else { return Ok(cost) };
-    if prices.of_storage(name).next().is_none() {
+    if prices.charges_for_storage(name).next().is_none() {
         let sheet = &prices.sheet;
         return Err(NotPriced(format!("sheet {sheet} has no price for a storage {name:?}")));
     }
     let mut requests = Requests::default();
-    requests.upload(run.written);
+    requests.count_upload(run.written);
     for (op, count) in &run.ops {
-        requests.count(*op, *count as f64);
+        requests.count_operations(*op, *count as f64);
     }
-    let used = Used::recorded(run.read, run.written, run.peak);
+    let used = Used::from_recorded_run(run.read, run.written, run.peak);
     let months = lasted / prices.month;
-    for (item, price) in prices.of_storage(name) {
-        let units = used.units(price.per, None, &requests, months);
+    for (item, price) in prices.charges_for_storage(name) {
+        let units = used.billed_units(price.per, None, &requests, months);
         let units = (units - price.included * months).max(0.0);
-        cost.add(format!("{name}: {}", price.per.words()), item, price, units);
+        cost.add_line(format!("{name}: {}", price.per.in_words()), item, price, units);
     }
     Ok(cost)
 }

@@ -1,6 +1,6 @@
 //! How many requests a class of files makes of its storage, in the kinds that are paid for.
 
-use super::gb;
+use super::to_gigabytes;
 use crate::homecoming::Results;
 use forebay_model::{ByteCount, Home, Op, OpGroup, Per, Placement, TierId, Workload};
 
@@ -26,18 +26,18 @@ pub(super) struct Requests {
 }
 
 impl Requests {
-    pub(super) fn any(&self) -> bool {
+    pub(super) fn has_requests(&self) -> bool {
         self.reads + self.writes + self.deletes > 0.0
     }
 
-    pub(super) fn add(&mut self, other: &Self) {
+    pub(super) fn add_counts(&mut self, other: &Self) {
         self.reads += other.reads;
         self.writes += other.writes;
         self.deletes += other.deletes;
     }
 
     /// Takes in so many operations of a kind.
-    pub(super) fn count(&mut self, op: Op, count: f64) {
+    pub(super) fn count_operations(&mut self, op: Op, count: f64) {
         match op {
             Op::Create
             | Op::Rename
@@ -74,18 +74,18 @@ impl Requests {
     }
 
     /// Takes in bytes that are written: each part of a file is a request.
-    pub(super) fn upload(&mut self, written: ByteCount) {
+    pub(super) fn count_upload(&mut self, written: ByteCount) {
         self.writes += written.get() as f64 / PART_BYTES;
     }
 
     /// How many units of something that is paid for by what is done.
-    pub(super) fn units(&self, per: Per) -> f64 {
+    pub(super) fn billed_units(&self, per: Per) -> f64 {
         match per {
             Per::ThousandReads => self.reads / 1e3,
             Per::ThousandWrites => self.writes / 1e3,
             Per::ThousandDeletes => self.deletes / 1e3,
-            Per::GbRead => gb(self.read),
-            Per::GbWritten => gb(self.written),
+            Per::GbRead => to_gigabytes(self.read),
+            Per::GbWritten => to_gigabytes(self.written),
             _ => 0.0,
         }
     }
@@ -96,7 +96,7 @@ impl Requests {
         Self { reads: (self.reads - reads).max(0.0), read: self.read - read, ..self }
     }
 
-    pub(super) fn times(self, factor: f64) -> Self {
+    pub(super) fn scaled_by(self, factor: f64) -> Self {
         Self {
             reads: self.reads * factor,
             writes: self.writes * factor,
@@ -107,7 +107,7 @@ impl Requests {
 }
 
 /// For each class of the workload.
-pub(super) fn by_class(workload: &Workload) -> Vec<Requests> {
+pub(super) fn requests_by_class(workload: &Workload) -> Vec<Requests> {
     let mut classes = vec![Requests::default(); workload.classes.len()];
     let steps = workload.tasks.iter().flat_map(|task| &task.steps);
     for access in steps.flat_map(|step| &step.accesses) {
@@ -115,7 +115,7 @@ pub(super) fn by_class(workload: &Workload) -> Vec<Requests> {
         let Some(class) = classes.get_mut(set.class.index()) else { continue };
         class.read += access.read;
         class.written += access.written;
-        class.upload(access.written);
+        class.count_upload(access.written);
         let only_reads = access.written.get() == 0 && access.read.get() > 0;
         if only_reads {
             class.spared.1 += access.read;
@@ -124,7 +124,7 @@ pub(super) fn by_class(workload: &Workload) -> Vec<Requests> {
             if only_reads && key.op().group() == OpGroup::Data {
                 class.spared.0 += count;
             }
-            class.count(key.op(), *count);
+            class.count_operations(key.op(), *count);
         }
     }
     for set in &workload.files {
@@ -136,7 +136,7 @@ pub(super) fn by_class(workload: &Workload) -> Vec<Requests> {
 }
 
 /// What it takes to put these files there.
-pub(super) fn uploads(results: Results) -> Requests {
+pub(super) fn upload_requests(results: Results) -> Requests {
     let writes = results.files as f64 + results.bytes.get() as f64 / PART_BYTES;
     Requests { writes, bytes: results.bytes, written: results.bytes, ..Requests::default() }
 }
@@ -145,7 +145,7 @@ pub(super) fn uploads(results: Results) -> Requests {
 type Split<'p> = ((&'p TierId, Requests), Option<(&'p TierId, Requests)>);
 
 /// Which of them go where.
-pub(super) fn split<'p>(
+pub(super) fn split_by_tier<'p>(
     all: &Requests,
     placement: &'p Placement,
     project: &'p TierId,

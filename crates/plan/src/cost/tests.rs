@@ -55,7 +55,10 @@ fn site(text: &str) -> Site {
 fn workload() -> Workload {
     let access = Access {
         files: FileSetId(0),
-        ops: vec![(OpKey::plain(Op::Create), 1000.0), (OpKey::plain(Op::Lookup), 3000.0)],
+        ops: vec![
+            (OpKey::without_bytes(Op::Create), 1000.0),
+            (OpKey::without_bytes(Op::Lookup), 3000.0),
+        ],
         read: ByteCount::ZERO,
         written: ByteCount(10_000_000_000),
     };
@@ -77,7 +80,7 @@ fn workload() -> Workload {
 }
 
 fn choice(home: Home) -> Choice {
-    let placement = Placement { home, rule: Some(1), ..crate::choice::in_place() };
+    let placement = Placement { home, rule: Some(1), ..crate::choice::in_place_placement() };
     Choice {
         placements: vec![placement],
         project: TierId("bucket".to_owned()),
@@ -122,7 +125,7 @@ fn in_place_pays_machines_room_bytes_and_requests() {
     let (prices, site) = (prices(), site(SITE));
     let pricer = Pricer::new(&site, &workload(), &prices, Terms::default());
     let pricer = pricer.expect("prices").expect("a price");
-    let cost = pricer.cost(&choice(Home::Here), &outcome("bucket"), None);
+    let cost = pricer.cost_of_outcome(&choice(Home::Here), &outcome("bucket"), None);
     near(line(&cost, "vm.ondemand"), 2.0 * 2.0);
     near(line(&cost, "bucket.size"), 20.0 * 0.02 / 730.0);
     near(line(&cost, "bucket.read"), 5.0 * 0.01);
@@ -144,7 +147,8 @@ fn results_come_home_from_a_disk_while_machines_and_uploads_are_paid() {
     let pricer = pricer.expect("prices").expect("a price");
     let (makespan, homecoming) = (Seconds(3800.0), Seconds(200.0));
     let outcome = Outcome { makespan, homecoming, ..outcome("disk") };
-    let cost = pricer.cost(&choice(Home::Tier(TierId("disk".to_owned()))), &outcome, None);
+    let cost =
+        pricer.cost_of_outcome(&choice(Home::Tier(TierId("disk".to_owned()))), &outcome, None);
     near(cost.homecoming.get(), 200.0);
     near(line(&cost, "vm.ondemand"), 2.0 * 2.0 * 3800.0 / 3600.0);
     let months = 3800.0 / 3600.0 / 730.0;
@@ -166,10 +170,10 @@ fn tolls_are_never_more_than_what_is_paid_for_bytes_and_requests() {
         let workload = workload();
         let scene = crate::Scene::new(&site, &workload).expect("a scene");
         let outcome = crate::simulate(&scene, &choice, 1).expect("possible");
-        let cost = pricer.cost(&choice, &outcome, None);
+        let cost = pricer.cost_of_outcome(&choice, &outcome, None);
         let by_use = ["bucket.read", "bucket.put", "bucket.get"];
         let paid: f64 = by_use.iter().map(|item| line(&cost, item)).sum();
-        let toll = pricer.toll(0, &choice.placements[0], &choice.project).get();
+        let toll = pricer.placement_toll(0, &choice.placements[0], &choice.project).get();
         assert!(toll > 0.0);
         near(toll * 2.0, paid);
     }
@@ -180,7 +184,7 @@ fn what_memory_answers_costs_nothing() {
     let with_memory = SITE.replace("cores = 8", "cores = 8\nmemory = \"64 GiB\"");
     let prices = prices();
     let mut workload = workload();
-    let reads = OpKey::data(Op::Read, 1 << 20, forebay_model::event::Pattern::Sequential);
+    let reads = OpKey::with_bytes(Op::Read, 1 << 20, forebay_model::event::Pattern::Sequential);
     let step = &mut workload.tasks[0].steps[0].accesses[0];
     (step.ops, step.read) = (vec![(reads, 10_000.0)], std::mem::take(&mut step.written));
     workload.tasks.push(Task { after: vec![TaskId(0)], ..workload.tasks[0].clone() });
@@ -191,8 +195,8 @@ fn what_memory_answers_costs_nothing() {
         let pricer = pricer.expect("prices").expect("a price");
         let scene = crate::Scene::new(&site, &workload).expect("a scene");
         let outcome = crate::simulate(&scene, &choice, 1).expect("possible");
-        let cost = pricer.cost(&choice, &outcome, None);
-        let toll = pricer.toll(0, &choice.placements[0], &choice.project).get();
+        let cost = pricer.cost_of_outcome(&choice, &outcome, None);
+        let toll = pricer.placement_toll(0, &choice.placements[0], &choice.project).get();
         let by_use = line(&cost, "bucket.read") + line(&cost, "bucket.get");
         assert!(toll <= by_use * (1.0 + 1e-9), "a toll of {toll} for {by_use}");
         by_use
@@ -210,8 +214,8 @@ fn spot_costs_less_and_says_how_often_machines_go() {
     let spot = Some(crate::Spot { per_hour: 1e-4, replaced: Seconds(120.0) });
     let often = Choice { spot, ..choice(Home::Here) };
     let again = crate::Again { interruptions: 0.5, time: Seconds(9.0), share: 0.25 };
-    let calm = pricer.cost(&choice(Home::Here), &outcome("bucket"), None);
-    let cost = pricer.cost(&often, &outcome("bucket"), Some(again));
+    let calm = pricer.cost_of_outcome(&choice(Home::Here), &outcome("bucket"), None);
+    let cost = pricer.cost_of_outcome(&often, &outcome("bucket"), Some(again));
     near(line(&cost, "vm.ondemand") + line(&cost, "spot"), 2.0);
     assert_eq!((cost.interruptions, cost.again), (Some(0.5), Seconds(9.0)));
     // A quarter of the requests is made twice.
@@ -246,7 +250,8 @@ fn a_recorded_run_pays_its_machine_its_bytes_and_its_requests() {
         peak: ByteCount(20_000_000_000),
     };
     let hour = Seconds(3600.0);
-    let cost = recorded(&prices, hour, Some("vm"), Some(("bucket", &run))).expect("priced");
+    let cost =
+        cost_of_recorded_run(&prices, hour, Some("vm"), Some(("bucket", &run))).expect("priced");
     near(line(&cost, "vm.ondemand"), 2.0);
     near(line(&cost, "bucket.size"), 20.0 * 0.02 / 730.0);
     near(line(&cost, "bucket.read"), 5.0 * 0.01);
@@ -254,10 +259,11 @@ fn a_recorded_run_pays_its_machine_its_bytes_and_its_requests() {
     // 1000 creates, and a part for each 8 MiB.
     near(line(&cost, "bucket.put"), (1.0 + 1.024) * 0.005);
     assert_eq!(cost.unverified, ["vm.ondemand"]);
-    let disk = recorded(&prices, hour, None, Some(("disk", &run))).expect("priced");
+    let disk = cost_of_recorded_run(&prices, hour, None, Some(("disk", &run))).expect("priced");
     near(disk.total.get(), 20.0 * 0.1 / 730.0);
     for (instance, storage, words) in [(Some("pm"), "disk", "\"pm\""), (None, "dsik", "\"dsik\"")] {
-        let flaw = recorded(&prices, hour, instance, Some((storage, &run))).expect_err(words);
+        let flaw =
+            cost_of_recorded_run(&prices, hour, instance, Some((storage, &run))).expect_err(words);
         assert!(flaw.to_string().contains(words), "{flaw}");
     }
 }

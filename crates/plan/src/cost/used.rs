@@ -1,7 +1,7 @@
 //! How much of a storage is used, in the units that are paid for.
 
-use super::gb;
 use super::requests::Requests;
+use super::to_gigabytes;
 use crate::Outcome;
 use forebay_model::prices::Per;
 use forebay_model::{ByteCount, Profile, Reach, Site, Tier};
@@ -20,7 +20,7 @@ pub(super) struct Used {
 }
 
 impl Used {
-    pub(super) fn of(tier: &Tier, site: &Site, outcome: &Outcome, nodes: u32) -> Self {
+    pub(super) fn from_outcome(tier: &Tier, site: &Site, outcome: &Outcome, nodes: u32) -> Self {
         let mut used = Self {
             touched: false,
             read: ByteCount::ZERO,
@@ -30,7 +30,7 @@ impl Used {
             capacity: None,
             volumes: if tier.reach == Reach::Node { f64::from(nodes) } else { 1.0 },
         };
-        for part in site.tiers().filter(|part| part.whole() == &tier.id) {
+        for part in site.tiers().filter(|part| part.whole_tier() == &tier.id) {
             if let Some(capacity) = part.capacity {
                 used.capacity = Some(used.capacity.unwrap_or_default() + capacity);
             }
@@ -45,13 +45,13 @@ impl Used {
     }
 
     /// One storage that a run was recorded on; how large it is and what it can do is not known.
-    pub(super) fn recorded(read: ByteCount, written: ByteCount, peak: ByteCount) -> Self {
+    pub(super) fn from_recorded_run(read: ByteCount, written: ByteCount, peak: ByteCount) -> Self {
         let (touched, spared, capacity, volumes) = (true, 0.0, None, 1.0);
         Self { touched, read, written, spared, peak, capacity, volumes }
     }
 
     /// How many units of something that is paid for, of a storage that can do so much.
-    pub(super) fn units(
+    pub(super) fn billed_units(
         &self,
         per: Per,
         profile: Option<&Profile>,
@@ -60,15 +60,17 @@ impl Used {
     ) -> f64 {
         match per {
             Per::GbMonthReserved => match self.capacity {
-                Some(capacity) => gb(capacity) * self.volumes * months,
-                None => gb(self.peak) * months,
+                Some(capacity) => to_gigabytes(capacity) * self.volumes * months,
+                None => to_gigabytes(self.peak) * months,
             },
             // The most that lay there at a time, as if it had lain there all the time: never too
             // little.
-            Per::GbMonthUsed => gb(self.peak) * months,
-            Per::GbRead => gb(self.read),
-            Per::GbWritten => gb(self.written),
-            Per::ThousandReads | Per::ThousandWrites | Per::ThousandDeletes => requests.units(per),
+            Per::GbMonthUsed => to_gigabytes(self.peak) * months,
+            Per::GbRead => to_gigabytes(self.read),
+            Per::GbWritten => to_gigabytes(self.written),
+            Per::ThousandReads | Per::ThousandWrites | Per::ThousandDeletes => {
+                requests.billed_units(per)
+            }
             Per::IopsMonth => {
                 profile.and_then(|p| p.data_per_second).unwrap_or(0.0) * self.volumes * months
             }

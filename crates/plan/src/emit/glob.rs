@@ -2,7 +2,7 @@
 
 /// A glob that matches the files of a class, as narrow as globs can be: a run of digits begins
 /// with one, and a name at the top is meant there only. `example` is one of them.
-pub(super) fn of_class(pattern: &str, example: &[u8]) -> String {
+pub(super) fn glob_for_class(pattern: &str, example: &[u8]) -> String {
     // Where names have the sign itself, it may be one.
     let digits = if example.contains(&b'#') { "*" } else { "[0-9]*" };
     let mut glob = String::new();
@@ -12,21 +12,21 @@ pub(super) fn of_class(pattern: &str, example: &[u8]) -> String {
             '*' => glob.push('*'),
             // Bytes that are no text, one or more.
             '\u{fffd}' => glob.push('*'),
-            _ => push(&mut glob, c),
+            _ => push_escaped(&mut glob, c),
         }
     }
     // `**` is special as a whole part only, and stars beside each other are as one.
-    let parts: Vec<String> = glob.split('/').map(single_stars).collect();
-    top(parts.join("/"))
+    let parts: Vec<String> = glob.split('/').map(collapse_stars).collect();
+    anchor_at_top(parts.join("/"))
 }
 
 /// A glob that matches this one path.
-pub(super) fn of_path(path: &str) -> String {
+pub(super) fn glob_for_path(path: &str) -> String {
     let mut glob = String::new();
     for c in path.chars() {
-        if c == '\u{fffd}' { glob.push('*') } else { push(&mut glob, c) }
+        if c == '\u{fffd}' { glob.push('*') } else { push_escaped(&mut glob, c) }
     }
-    top(glob)
+    anchor_at_top(glob)
 }
 
 /// How narrow a glob is, for those that overlap: the narrower ones come first.
@@ -35,14 +35,14 @@ pub(super) fn narrowness(glob: &str) -> (usize, usize) {
     (glob.matches('/').count(), glob.len().saturating_sub(6 * stars))
 }
 
-fn push(glob: &mut String, c: char) {
+fn push_escaped(glob: &mut String, c: char) {
     if matches!(c, '*' | '?' | '[' | ']' | '{' | '}' | '\\' | '!' | ',') {
         glob.push('\\');
     }
     glob.push(c);
 }
 
-fn single_stars(part: &str) -> String {
+fn collapse_stars(part: &str) -> String {
     if part == "**" {
         return part.to_owned();
     }
@@ -57,6 +57,6 @@ fn single_stars(part: &str) -> String {
 
 /// A glob without a slash would match the name in any directory. One choice of two, of which no
 /// path can be the second, has a slash.
-fn top(glob: String) -> String {
+fn anchor_at_top(glob: String) -> String {
     if glob.contains('/') { glob } else { format!("{{{glob},/}}") }
 }

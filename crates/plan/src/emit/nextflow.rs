@@ -6,13 +6,13 @@ pub(super) const ENGINE: Engine = Engine {
     name: "nextflow",
     suffix: ".nextflow.config",
     usage: "nextflow run ... -c FILE",
-    text,
+    text: render_config,
 };
 
-fn text(emission: &Emission<'_>) -> String {
+fn render_config(emission: &Emission<'_>) -> String {
     let choice = emission.choice;
     let width = u64::from(choice.slots) * u64::from(choice.nodes);
-    let mut text = emission.comment("//");
+    let mut text = emission.header_comment("//");
     text.push_str(&format!("executor {{\n    queueSize = {width}\n}}\n"));
     text.push_str(
         "process {\n    // Rules place the files of the work directory: no second copy.\n",
@@ -25,7 +25,7 @@ fn text(emission: &Emission<'_>) -> String {
     }
     let tiers = emission.node_tiers();
     let room = tiers.iter().map(|(_, room)| room.get()).min();
-    for (kind, name) in emission.kinds() {
+    for (kind, name) in emission.working_kinds() {
         let mut keys = String::new();
         let written = emission.most_written(kind, &tiers).get();
         // Only where the disks bind before the slots do.
@@ -40,7 +40,7 @@ fn text(emission: &Emission<'_>) -> String {
             keys.push_str("        clusterOptions = '--nice=100'\n");
         }
         if !keys.is_empty() {
-            text.push_str(&format!("    withName: {} {{\n{keys}    }}\n", quoted(name)));
+            text.push_str(&format!("    withName: {} {{\n{keys}    }}\n", groovy_string(name)));
         }
     }
     text.push_str("}\n");
@@ -48,7 +48,7 @@ fn text(emission: &Emission<'_>) -> String {
 }
 
 /// A text as Groovy has it.
-fn quoted(text: &str) -> String {
+fn groovy_string(text: &str) -> String {
     let escape = |c: char| match c {
         '\'' | '\\' => format!("\\{c}"),
         c if c.is_control() => " ".to_owned(),

@@ -1,8 +1,8 @@
 //! A rules file that says the same as a choice.
 
 use super::Emission;
-use super::glob::{narrowness, of_class, of_path};
-use super::toml::{keys, quoted, words};
+use super::glob::{glob_for_class, glob_for_path, narrowness};
+use super::toml::{rule_keys, single_line_comment, toml_string};
 use forebay_model::workload::FileClass;
 use forebay_model::{Home, Placement, Rules};
 
@@ -29,29 +29,32 @@ struct Line<'e> {
 ///
 /// # Errors
 /// Two classes have one name, and the choice wants them in two places.
-pub fn rules(emission: &Emission<'_>) -> Result<String, NotEmitted> {
-    let classes = classes(emission);
+pub fn render_rules(emission: &Emission<'_>) -> Result<String, NotEmitted> {
+    let classes = classes_with_files(emission);
     let mut lines: Vec<Line<'_>> = Vec::new();
     let mut narrow: Vec<Line<'_>> = Vec::new();
     for (class, placement) in classes.clone().filter(|(_, placement)| !is_in_place(placement)) {
-        let glob = of_class(&class.pattern, &class.example);
+        let glob = glob_for_class(&class.pattern, &class.example);
         lines.push(Line { glob, class: &class.pattern, placement });
     }
     lines.sort_by_key(|line| std::cmp::Reverse(narrowness(&line.glob)));
     // What a glob for another class catches, too, is said before it: by a glob of its own, or where
     // that is the wider one, by its path.
     for by_path in [false, true] {
-        let text = text(emission, &narrow, &lines);
+        let text = render_rule_text(emission, &narrow, &lines);
         let Ok(read) = Rules::parse(&text, "rules", emission.site) else {
-            return told(text, emission);
+            return verify_rules_text(text, emission);
         };
         for (class, placement) in classes.clone() {
-            if same(read.place(&class.example, None), placement) {
+            if same_placement(read.placement_for_path(&class.example, None), placement) {
                 continue;
             }
             let path = String::from_utf8_lossy(&class.example);
-            let glob =
-                if by_path { of_path(&path) } else { of_class(&class.pattern, &class.example) };
+            let glob = if by_path {
+                glob_for_path(&path)
+            } else {
+                glob_for_class(&class.pattern, &class.example)
+            };
             let line = Line { glob, class: &class.pattern, placement };
             if by_path {
                 narrow.insert(0, line);
@@ -61,12 +64,12 @@ pub fn rules(emission: &Emission<'_>) -> Result<String, NotEmitted> {
         }
         narrow.sort_by_key(|line| std::cmp::Reverse(narrowness(&line.glob)));
     }
-    told(text(emission, &narrow, &lines), emission)
+    verify_rules_text(render_rule_text(emission, &narrow, &lines), emission)
 }
 
 /// Classes that have files, each with its placement. Names that are only looked for need no rule,
 /// and none may be in the way of a rule for files.
-fn classes<'e>(
+fn classes_with_files<'e>(
     emission: &Emission<'e>,
 ) -> impl Iterator<Item = (&'e FileClass, &'e Placement)> + Clone {
     let mut files = vec![false; emission.workload.classes.len()];
@@ -79,11 +82,11 @@ fn classes<'e>(
 }
 
 /// The text, if it says what was chosen.
-fn told(text: String, emission: &Emission<'_>) -> Result<String, NotEmitted> {
+fn verify_rules_text(text: String, emission: &Emission<'_>) -> Result<String, NotEmitted> {
     let read = Rules::parse(&text, "the rules", emission.site)
         .map_err(|flaw| NotEmitted(flaw.to_string()))?;
-    for (class, placement) in classes(emission) {
-        if !same(read.place(&class.example, None), placement) {
+    for (class, placement) in classes_with_files(emission) {
+        if !same_placement(read.placement_for_path(&class.example, None), placement) {
             let (class, path) = (&class.pattern, String::from_utf8_lossy(&class.example));
             let message = format!("no rule can tell {path:?} (of {class:?}) from other files");
             return Err(NotEmitted(message));
@@ -97,34 +100,36 @@ fn is_in_place(placement: &Placement) -> bool {
 }
 
 /// Whether both mean the same, whichever rule says it.
-pub(super) fn same(a: &Placement, b: &Placement) -> bool {
+pub(super) fn same_placement(a: &Placement, b: &Placement) -> bool {
     Placement { rule: None, ..a.clone() } == Placement { rule: None, ..b.clone() }
 }
 
-fn text(emission: &Emission<'_>, first: &[Line<'_>], then: &[Line<'_>]) -> String {
-    let mut text = emission.comment("#");
+fn render_rule_text(emission: &Emission<'_>, first: &[Line<'_>], then: &[Line<'_>]) -> String {
+    let mut text = emission.header_comment("#");
     let mut all = first.iter().chain(then).peekable();
     if all.peek().is_none() {
         text.push_str("# There is no rule: everything stays in place.\n");
     }
     while let Some(line) = all.next() {
         let mut group = vec![line];
-        while let Some(next) = all.next_if(|next| same(next.placement, line.placement)) {
+        while let Some(next) = all.next_if(|next| same_placement(next.placement, line.placement)) {
             group.push(next);
         }
         text.push_str("\n[[rule]]\n");
-        let globs: Vec<String> = group.iter().map(|line| quoted(&line.glob)).collect();
+        let globs: Vec<String> = group.iter().map(|line| toml_string(&line.glob)).collect();
         match globs.as_slice() {
-            [one] => text.push_str(&format!("match = {one} # {}\n", words(group[0].class))),
+            [one] => {
+                text.push_str(&format!("match = {one} # {}\n", single_line_comment(group[0].class)))
+            }
             _ => {
                 text.push_str("match = [\n");
                 for (glob, line) in globs.iter().zip(&group) {
-                    text.push_str(&format!("    {glob}, # {}\n", words(line.class)));
+                    text.push_str(&format!("    {glob}, # {}\n", single_line_comment(line.class)));
                 }
                 text.push_str("]\n");
             }
         }
-        text.push_str(&keys(line.placement));
+        text.push_str(&rule_keys(line.placement));
     }
     if first.iter().chain(then).any(|line| line.placement.layout.is_packed()) {
         text.push_str(ASK_ONCE);

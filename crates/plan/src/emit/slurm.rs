@@ -8,7 +8,7 @@ pub(super) const ENGINE: Engine = Engine {
     name: "slurm",
     suffix: ".slurm.sh",
     usage: "the lines that begin with #SBATCH go on top of the job script",
-    text,
+    text: render_job_options,
 };
 
 const MIB: f64 = 1_048_576.0;
@@ -27,16 +27,16 @@ fn room_of_nodes(emission: &Emission<'_>) -> BTreeMap<String, u64> {
         let mib = (used.peak_bytes_per_node / MIB).ceil() as u64;
         if mib > 0 {
             let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
-            let name: String = tier.whole().as_str().chars().map(plain).collect();
+            let name: String = tier.whole_tier().as_str().chars().map(plain).collect();
             *room.entry(format!("forebay_{name}")).or_default() += mib;
         }
     }
     room
 }
 
-fn text(emission: &Emission<'_>) -> String {
+fn render_job_options(emission: &Emission<'_>) -> String {
     let choice = emission.choice;
-    let mut text = format!("#!/bin/bash\n{}", emission.comment("#"));
+    let mut text = format!("#!/bin/bash\n{}", emission.header_comment("#"));
     let mut option = |line: String| text.push_str(&format!("#SBATCH --{line}\n"));
     option(format!("nodes={}", choice.nodes));
     option(format!("ntasks-per-node={}", choice.slots));
@@ -67,7 +67,7 @@ fn text(emission: &Emission<'_>) -> String {
             choice.pipelines
         ));
     }
-    for (_, name) in emission.kinds().filter(|(kind, _)| emission.is_low(*kind)) {
+    for (_, name) in emission.working_kinds().filter(|(kind, _)| emission.is_low(*kind)) {
         let name = name.replace(char::is_control, " ");
         text.push_str(&format!("# Jobs of {name}: sbatch --nice=100, after all others.\n"));
     }

@@ -6,14 +6,14 @@ pub(super) const ENGINE: Engine = Engine {
     name: "snakemake",
     suffix: ".snakemake/config.yaml",
     usage: "snakemake --profile DIR, with DIR the folder of this file",
-    text,
+    text: render_profile,
 };
 
 const MB: u64 = 1_000_000;
 
-fn text(emission: &Emission<'_>) -> String {
+fn render_profile(emission: &Emission<'_>) -> String {
     let choice = emission.choice;
-    let mut text = emission.comment("#");
+    let mut text = emission.header_comment("#");
     text.push_str(&format!("cores: {}\n", u64::from(choice.slots) * u64::from(choice.nodes)));
     if choice.nodes > 1 {
         text.push_str(&format!("jobs: {}\n", u64::from(choice.slots) * u64::from(choice.nodes)));
@@ -26,7 +26,7 @@ fn text(emission: &Emission<'_>) -> String {
     let tiers = emission.node_tiers();
     let room = tiers.iter().map(|(_, room)| room.get()).min();
     let mut rules = String::new();
-    for (kind, name) in emission.kinds() {
+    for (kind, name) in emission.working_kinds() {
         let mut keys = String::new();
         if let Some(memory) = emission.workload.kinds[kind.index()].memory {
             keys.push_str(&format!("    mem_mb: {}\n", memory.get().div_ceil(MB)));
@@ -36,7 +36,7 @@ fn text(emission: &Emission<'_>) -> String {
             keys.push_str(&format!("    forebay_mb: {}\n", written.get().div_ceil(MB)));
         }
         if !keys.is_empty() {
-            rules.push_str(&format!("  {}:\n{keys}", quoted(name)));
+            rules.push_str(&format!("  {}:\n{keys}", yaml_string(name)));
         }
     }
     if let Some(room) = room.filter(|_| rules.contains("forebay_mb")) {
@@ -51,7 +51,7 @@ fn text(emission: &Emission<'_>) -> String {
             "# A profile can't set priorities. In the Snakefile, all rules but these get\n",
         );
         text.push_str("# `priority: 10`:\n");
-        for (_, name) in emission.kinds().filter(|(kind, _)| emission.is_low(*kind)) {
+        for (_, name) in emission.working_kinds().filter(|(kind, _)| emission.is_low(*kind)) {
             text.push_str(&format!("#   {}\n", name.replace(char::is_control, " ")));
         }
     }
@@ -59,7 +59,7 @@ fn text(emission: &Emission<'_>) -> String {
 }
 
 /// A text as YAML has it.
-fn quoted(text: &str) -> String {
+fn yaml_string(text: &str) -> String {
     let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     if plain && text.starts_with(|c: char| c.is_ascii_alphabetic()) {
         return text.to_owned();

@@ -1,5 +1,5 @@
 //! If these fail, a plan is obeyed as something else than was planned.
-use super::rules::same;
+use super::rules::same_placement;
 use super::*;
 use crate::space::{Frames, Space};
 use crate::{PolicyId, TierOutcome};
@@ -71,7 +71,7 @@ fn workload(paths: &[Vec<u8>]) -> Workload {
         });
         accesses.push(Access {
             files: FileSetId(id.0),
-            ops: vec![(OpKey::plain(if made { Op::Create } else { Op::Open }), 1.0)],
+            ops: vec![(OpKey::without_bytes(if made { Op::Create } else { Op::Open }), 1.0)],
             read: ByteCount(if made { 0 } else { 9 }),
             written: ByteCount(if made { 20_000_000_000 } else { 0 }),
         });
@@ -135,11 +135,11 @@ fn what_is_emitted_is_read_back_as_the_same_placements() {
             .collect();
         let workload = workload(&paths);
         let space = space(&site, &workload);
-        let mut point = space.as_it_is();
+        let mut point = space.all_in_place();
         for (class, options) in space.options.iter().enumerate() {
             point.picks[class] = (next(&mut state) % options.len()) as u8;
         }
-        let choice = space.choice(&point);
+        let choice = space.choice_at(&point);
         let emission = Emission {
             site: &site,
             workload: &workload,
@@ -148,15 +148,17 @@ fn what_is_emitted_is_read_back_as_the_same_placements() {
             samples: 4,
             header: &header,
         };
-        let text = rules(&emission).unwrap_or_else(|why| panic!("case {case}: {why}"));
+        let text = render_rules(&emission).unwrap_or_else(|why| panic!("case {case}: {why}"));
         let read = Rules::parse(&text, "rules.toml", &site).expect("rules");
         for (class, placement) in workload.classes.iter().zip(&choice.placements) {
-            let placed = read.place(&class.example, None);
-            assert!(same(placed, placement), "case {case}, {}:\n{text}", class.pattern);
+            let placed = read.placement_for_path(&class.example, None);
+            assert!(same_placement(placed, placement), "case {case}, {}:\n{text}", class.pattern);
         }
         // And the same again for whoever plans from these rules.
-        for (a, b) in crate::choice::placements(&read, &workload).iter().zip(&choice.placements) {
-            assert!(same(a, b));
+        for (a, b) in
+            crate::choice::placements_by_rules(&read, &workload).iter().zip(&choice.placements)
+        {
+            assert!(same_placement(a, b));
         }
     }
 }
@@ -166,7 +168,7 @@ fn what_is_emitted_is_read_back_as_the_same_placements() {
 fn ruled(site: &Site, workload: &Workload, choice: &Choice) -> String {
     let emission =
         Emission { site, workload, choice, outcome: &outcome(), samples: 1, header: &[] };
-    rules(&emission).expect("rules")
+    render_rules(&emission).expect("rules")
 }
 
 #[test]
@@ -176,9 +178,9 @@ fn a_rule_matches_the_other_files_of_its_class_too_and_no_namesake_elsewhere() {
     let workload = workload(&paths);
     let space = space(&site, &workload);
     let point = crate::space::Point { frame: 0, picks: vec![1, 1, 1] };
-    let text = ruled(&site, &workload, &space.choice(&point));
+    let text = ruled(&site, &workload, &space.choice_at(&point));
     let read = Rules::parse(&text, "rules.toml", &site).expect("rules");
-    let moved = |path: &str| read.place(path.as_bytes(), None).rule.is_some();
+    let moved = |path: &str| read.placement_for_path(path.as_bytes(), None).rule.is_some();
     assert!(moved("map/12.bwa.sam") && moved("all.bam"), "{text}");
     assert!(
         !moved("map/x.bwa.sam") && !moved("deep/all.bam") && !moved("map/y/1.bwa.sam"),
@@ -193,12 +195,15 @@ fn a_rule_says_that_files_go_home_when_they_are_closed() {
     let workload = workload(&paths.map(|path| path.as_bytes().to_vec()));
     let space = space(&site, &workload);
     let closed = |p: &forebay_model::Placement| p.drain == forebay_model::Drain::Closed;
-    let mut point = space.as_it_is();
+    let mut point = space.all_in_place();
     point.picks[1] = space.options[1].iter().position(closed).expect("it is offered") as u8;
-    let text = ruled(&site, &workload, &space.choice(&point));
+    let text = ruled(&site, &workload, &space.choice_at(&point));
     assert!(text.contains("write_back = \"on-close\"\n"), "{text}");
     let read = Rules::parse(&text, "rules.toml", &site).expect("rules");
-    assert!(closed(read.place(b"out/7.bam", None)) && !closed(read.place(b"all.bam", None)));
+    assert!(
+        closed(read.placement_for_path(b"out/7.bam", None))
+            && !closed(read.placement_for_path(b"all.bam", None))
+    );
 }
 
 #[test]
@@ -207,13 +212,17 @@ fn rules_that_pack_ask_for_names_once_a_second() {
     let workload = workload(&["in/ref.fa", "x/1.sam"].map(|path| path.as_bytes().to_vec()));
     let space = space(&site, &workload);
     let packed = |p: &forebay_model::Placement| p.layout.is_packed();
-    let mut point = space.as_it_is();
-    let text = ruled(&site, &workload, &space.choice(&point));
+    let mut point = space.all_in_place();
+    let text = ruled(&site, &workload, &space.choice_at(&point));
     assert!(!text.contains("[[metadata_cache]]"), "{text}");
     point.picks[1] = space.options[1].iter().position(packed).expect("it is offered") as u8;
-    let text = ruled(&site, &workload, &space.choice(&point));
+    let text = ruled(&site, &workload, &space.choice_at(&point));
     let read = Rules::parse(&text, "rules.toml", &site).expect("rules");
-    assert_eq!(read.trust(b"x/2.sam"), Some(forebay_model::Micros::from_secs(1)), "{text}");
+    assert_eq!(
+        read.metadata_cache_timeout(b"x/2.sam"),
+        Some(forebay_model::Micros::from_secs(1)),
+        "{text}"
+    );
 }
 
 #[test]
@@ -223,7 +232,7 @@ fn every_engine_is_told_how_much_at_a_time_and_says_how_its_file_is_used() {
     let workload = workload(&paths);
     let space = space(&site, &workload);
     let point = crate::space::Point { frame: 0, picks: vec![0, 1, 1] };
-    let (choice, outcome) = (space.choice(&point), outcome());
+    let (choice, outcome) = (space.choice_at(&point), outcome());
     let header = ["from a.run".to_owned()];
     let emission = Emission {
         site: &site,
@@ -234,7 +243,7 @@ fn every_engine_is_told_how_much_at_a_time_and_says_how_its_file_is_used() {
         header: &header,
     };
     for engine in ENGINES {
-        let text = engine.text(&emission);
+        let text = engine.render_text(&emission);
         assert!(text.contains("from a.run"), "{}: {text}", engine.name);
         assert!(text.contains('8'), "{}: {text}", engine.name);
         assert!(text.contains("MAP:ALIGN 1"), "{} names no task: {text}", engine.name);
@@ -242,7 +251,7 @@ fn every_engine_is_told_how_much_at_a_time_and_says_how_its_file_is_used() {
     }
     let text = |name| {
         let engine = ENGINES.iter().find(|engine| engine.name == name).expect("an engine");
-        engine.text(&emission)
+        engine.render_text(&emission)
     };
     // 40 GB of room, 40 GB for each task.
     assert!(text("nextflow").contains("maxForks = 1\n"), "{}", text("nextflow"));

@@ -3,9 +3,10 @@
 use forebay_model::{After, Ahead, Drain, Fsync, Full, Home, Layout, Placement};
 
 /// What a rule says beside its globs; what is usual is left out.
-pub(super) fn keys(placement: &Placement) -> String {
+pub(super) fn rule_keys(placement: &Placement) -> String {
     let mut keys = String::new();
-    let mut key = |name: &str, word: &str| keys.push_str(&format!("{name} = {}\n", quoted(word)));
+    let mut key =
+        |name: &str, word: &str| keys.push_str(&format!("{name} = {}\n", toml_string(word)));
     match &placement.home {
         Home::Here => key("home", "in-place"),
         Home::Tier(tier) => key("home", tier.as_str()),
@@ -46,7 +47,7 @@ pub(super) fn keys(placement: &Placement) -> String {
 }
 
 /// A text as TOML has it.
-pub(super) fn quoted(text: &str) -> String {
+pub(super) fn toml_string(text: &str) -> String {
     let plain = !text.contains(['\'', '\\', '"']) && !text.contains(char::is_control);
     if plain {
         return format!("\"{text}\"");
@@ -67,6 +68,6 @@ pub(super) fn quoted(text: &str) -> String {
 }
 
 /// A comment stays on its line.
-pub(super) fn words(class: &str) -> String {
+pub(super) fn single_line_comment(class: &str) -> String {
     class.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

@@ -19,7 +19,7 @@ pub(super) struct Fitted {
 /// Points weigh `1 / count`, for the spread of a sum grows with what is summed. For a given cost of
 /// bytes the best prices are plain quotients, so only that one number is searched; the error is
 /// convex in it.
-pub(super) fn fit(groups: &[Vec<Point>]) -> Fitted {
+pub(super) fn fit_least_squares(groups: &[Vec<Point>]) -> Fitted {
     let total = |of: fn(&Point) -> f64| groups.iter().flatten().map(of).sum::<f64>();
     let (secs, bytes) = (total(|point| point.secs), total(|point| point.bytes));
     let mut secs_per_byte = 0.0;
@@ -28,27 +28,31 @@ pub(super) fn fit(groups: &[Vec<Point>]) -> Fitted {
         let (mut low, mut high) = (0.0, secs / bytes);
         for _ in 0..100 {
             let (left, right) = (low + (high - low) / 3.0, high - (high - low) / 3.0);
-            if error(groups, left) <= error(groups, right) { high = right } else { low = left }
+            if squared_error(groups, left) <= squared_error(groups, right) {
+                high = right
+            } else {
+                low = left
+            }
         }
         secs_per_byte = (low + high) / 2.0;
         // Where bytes say nothing, the error is flat and the search ends anywhere.
-        if error(groups, 0.0) <= error(groups, secs_per_byte) * (1.0 + 1e-9) {
+        if squared_error(groups, 0.0) <= squared_error(groups, secs_per_byte) * (1.0 + 1e-9) {
             secs_per_byte = 0.0;
         }
     }
-    let prices = groups.iter().map(|group| price(group, secs_per_byte)).collect();
+    let prices = groups.iter().map(|group| group_price(group, secs_per_byte)).collect();
     Fitted { prices, secs_per_byte }
 }
 
-fn price(group: &[Point], secs_per_byte: f64) -> f64 {
+fn group_price(group: &[Point], secs_per_byte: f64) -> f64 {
     let count: f64 = group.iter().map(|point| point.count).sum();
     let left: f64 = group.iter().map(|point| point.secs - secs_per_byte * point.bytes).sum();
     if count > 0.0 { (left / count).max(0.0) } else { 0.0 }
 }
 
-fn error(groups: &[Vec<Point>], secs_per_byte: f64) -> f64 {
+fn squared_error(groups: &[Vec<Point>], secs_per_byte: f64) -> f64 {
     let of_group = |group: &Vec<Point>| {
-        let price = price(group, secs_per_byte);
+        let price = group_price(group, secs_per_byte);
         let miss = |point: &Point| {
             let miss = point.secs - price * point.count - secs_per_byte * point.bytes;
             miss * miss / point.count

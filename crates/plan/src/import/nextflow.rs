@@ -1,8 +1,11 @@
 //! Nextflow: `trace.txt`, as `-with-trace` and `trace.enabled` write it, with printed or raw
 //! numbers. It names no files, so what waited for what has to be inferred from times.
 
-use super::amounts::{bytes, micros, moment, percent, spelled, whole};
-use super::table::{Line, Table, separator};
+use super::amounts::{
+    parse_bytes, parse_duration_words, parse_integer, parse_percent, parse_scaled_decimal,
+    parse_timestamp,
+};
+use super::table::{Line, Table, detect_separator};
 use super::{Importer, NotRead, Source, Told, ToldTask};
 use forebay_model::Micros;
 use std::collections::BTreeMap;
@@ -11,7 +14,7 @@ pub(super) const IMPORTER: Importer = Importer {
     name: "nextflow",
     reads: "trace.txt, as `nextflow run -with-trace` writes it",
     wanted: |path| path.rsplit(|&b| b == b'/').next().is_some_and(|name| name == b"trace.txt"),
-    read,
+    read: read_trace,
 };
 
 /// Columns that figures come from; one of each line tells the same.
@@ -25,14 +28,22 @@ const FIGURES: [&[&str]; 7] = [
     &["wchar"],
 ];
 
-fn read(sources: &[Source]) -> Result<Told, NotRead> {
+fn read_trace(sources: &[Source]) -> Result<Told, NotRead> {
     let mut told = Told { name: "nextflow".to_owned(), ..Told::default() };
     let mut cached = 0;
     let mut around = Around::default();
     for source in sources {
-        let named = |column| Table::of(source, separator(source)?, column, "a trace of Nextflow");
+        let named = |column| {
+            Table::parse_with_column(
+                source,
+                detect_separator(source)?,
+                column,
+                "a trace of Nextflow",
+            )
+        };
         let table = named("name").or_else(|flaw| named("process").map_err(|_| flaw))?;
-        let missing = FIGURES.iter().filter(|names| !names.iter().any(|name| table.has(name)));
+        let missing =
+            FIGURES.iter().filter(|names| !names.iter().any(|name| table.has_column(name)));
         let missing: Vec<&str> = missing.map(|names| names[0]).collect();
         if !missing.is_empty() {
             told.notes.push(format!(
@@ -47,8 +58,8 @@ fn read(sources: &[Source]) -> Result<Told, NotRead> {
                 Some("CACHED") => cached += 1,
                 Some("NEW" | "SUBMITTED" | "ABORTED") => told.left_out += 1,
                 _ => {
-                    let task = task(&line)?;
-                    around.add(&task);
+                    let task = parse_task(&line)?;
+                    around.add_task(&task);
                     told.tasks.push(task);
                 }
             }
@@ -57,7 +68,7 @@ fn read(sources: &[Source]) -> Result<Told, NotRead> {
     if cached > 0 {
         told.notes.push(format!("{cached} tasks came from Nextflow's cache and did not run"));
     }
-    told.notes.extend(around.note());
+    told.notes.extend(around.overhead_note());
     Ok(told)
 }
 
@@ -66,7 +77,7 @@ fn read(sources: &[Source]) -> Result<Told, NotRead> {
 struct Around(BTreeMap<String, (i64, i64)>);
 
 impl Around {
-    fn add(&mut self, task: &ToldTask) {
+    fn add_task(&mut self, task: &ToldTask) {
         let times = (task.started.zip(task.ended), task.lasted);
         if let (Some((start, end)), Some(script)) = times {
             let sums = self.0.entry(task.name.clone()).or_default();
@@ -76,7 +87,7 @@ impl Around {
     }
 
     /// A tenth of the scripts' time is worth a word.
-    fn note(&self) -> Option<String> {
+    fn overhead_note(&self) -> Option<String> {
         let sum = |of: fn(&(i64, i64)) -> i64| self.0.values().map(of).fold(0, i64::saturating_add);
         let (beside, scripts) = (sum(|sums| sums.0), sum(|sums| sums.1));
         let (name, most) = self.0.iter().max_by_key(|(_, sums)| sums.0)?;
@@ -95,12 +106,18 @@ impl Around {
     }
 }
 
-fn task(line: &Line<'_>) -> Result<ToldTask, NotRead> {
-    let at = |name| line.read(name, "no time", |text| whole(text).map_or_else(|| moment(text), ms));
-    let length = |name| {
-        line.read(name, "no length of time", |text| spelled(text).or_else(|| micros(text, 1_000)))
+fn parse_task(line: &Line<'_>) -> Result<ToldTask, NotRead> {
+    let at = |name| {
+        line.parse_cell(name, "no time", |text| {
+            parse_integer(text).map_or_else(|| parse_timestamp(text), millis_to_micros)
+        })
     };
-    let amount = |name| line.read(name, "no amount of bytes", bytes);
+    let length = |name| {
+        line.parse_cell(name, "no length of time", |text| {
+            parse_duration_words(text).or_else(|| parse_scaled_decimal(text, 1_000))
+        })
+    };
+    let amount = |name| line.parse_cell(name, "no amount of bytes", parse_bytes);
     let (submit, duration, realtime) = (at("submit")?, length("duration")?, length("realtime")?);
     let complete = match (at("complete")?, submit, duration) {
         (Some(complete), ..) => Some(complete),
@@ -112,20 +129,22 @@ fn task(line: &Line<'_>) -> Result<ToldTask, NotRead> {
         (None, Some(complete), Some(realtime)) => complete.checked_sub(realtime),
         _ => None,
     };
-    let share = line.read("%cpu", "no share", percent)?;
+    let share = line.parse_cell("%cpu", "no share", parse_percent)?;
     let cpu = share.zip(realtime).map(|(share, realtime)| (share * realtime as f64) as u64);
     // Nextflow looks now and then: what was over before has no memory, it says.
     let memory = amount("peak_rss")?.filter(|&bytes| bytes > 0);
-    let (name, tag) = name(line);
+    let (name, tag) = process_and_tag(line);
     Ok(ToldTask {
         name,
         key: tag.or_else(|| line.cell("hash").map(str::to_owned)),
         started,
         ended: complete,
         lasted: realtime,
-        exit_status: line.cell("exit").and_then(whole),
+        exit_status: line.cell("exit").and_then(parse_integer),
         cpu,
-        cores: line.read("cpus", "no number", whole)?.and_then(|cores| u32::try_from(cores).ok()),
+        cores: line
+            .parse_cell("cpus", "no number", parse_integer)?
+            .and_then(|cores| u32::try_from(cores).ok()),
         memory,
         rchar: amount("rchar")?,
         wchar: amount("wchar")?,
@@ -134,12 +153,12 @@ fn task(line: &Line<'_>) -> Result<ToldTask, NotRead> {
 }
 
 /// Raw times are milliseconds.
-fn ms(number: i64) -> Option<i64> {
+fn millis_to_micros(number: i64) -> Option<i64> {
     number.checked_mul(1_000)
 }
 
 /// `PROCESS (tag)` where the two have no columns of their own.
-fn name(line: &Line<'_>) -> (String, Option<String>) {
+fn process_and_tag(line: &Line<'_>) -> (String, Option<String>) {
     let whole = line.cell("name").unwrap_or_default();
     let (name, tag) = match whole.strip_suffix(')').and_then(|rest| rest.split_once(" (")) {
         Some((name, tag)) => (name, Some(tag)),

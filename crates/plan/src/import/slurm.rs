@@ -3,42 +3,43 @@
 
 mod completed;
 
-use super::amounts::{bytes, days_and_clock, moment, whole};
+use super::amounts::{parse_bytes, parse_days_and_clock, parse_integer, parse_timestamp};
 use super::table::{Line, Table};
-use super::{Importer, NotRead, Source, Told, ToldTask, text};
+use super::{Importer, NotRead, Source, Told, ToldTask, utf8_text};
 use std::collections::BTreeMap;
 
 pub(super) const IMPORTER: Importer = Importer {
     name: "slurm",
     reads: "what `sacct -P` printed, or the file of JobCompType=jobcomp/filetxt",
     wanted: |_| false,
-    read,
+    read: read_job_records,
 };
 
-fn read(sources: &[Source]) -> Result<Told, NotRead> {
+fn read_job_records(sources: &[Source]) -> Result<Told, NotRead> {
     let mut told = Told { name: "slurm".to_owned(), ..Told::default() };
     for source in sources {
-        let first = text(source)?.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        let first =
+            utf8_text(source)?.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
         if first.starts_with("JobId=") {
-            completed::read(source, &mut told)?;
+            completed::read_jobcomp_file(source, &mut told)?;
         } else {
-            accounted(source, &mut told)?;
+            read_sacct_table(source, &mut told)?;
         }
     }
     Ok(told)
 }
 
 /// Steps (`7.batch`, `7.0`) tell what their job used.
-fn accounted(source: &Source, told: &mut Told) -> Result<(), NotRead> {
-    let table = Table::of(source, "|", "JobID", "a table of `sacct -P`")?;
+fn read_sacct_table(source: &Source, told: &mut Told) -> Result<(), NotRead> {
+    let table = Table::parse_with_column(source, "|", "JobID", "a table of `sacct -P`")?;
     let mut jobs: BTreeMap<String, usize> = BTreeMap::new();
     let mut running = Vec::new();
     for line in table.lines() {
         let line = line?;
-        let id = line.cell("JobID").ok_or_else(|| line.flaw("there is no JobID"))?;
+        let id = line.cell("JobID").ok_or_else(|| line.error_at_line("there is no JobID"))?;
         let (job, step) = id.split_once('.').map_or((id, None), |(job, step)| (job, Some(step)));
-        let clock = |name| line.read(name, "no length of time", days_and_clock);
-        let memory = line.read("MaxRSS", "no amount of bytes", bytes)?;
+        let clock = |name| line.parse_cell(name, "no length of time", parse_days_and_clock);
+        let memory = line.parse_cell("MaxRSS", "no amount of bytes", parse_bytes)?;
         let cpu = clock("TotalCPU")?.and_then(|cpu| u64::try_from(cpu).ok());
         if step.is_some() {
             if let Some(&place) = jobs.get(job) {
@@ -48,22 +49,22 @@ fn accounted(source: &Source, told: &mut Told) -> Result<(), NotRead> {
             }
             continue;
         }
-        let started = time(&line, "Start")?;
+        let started = parse_time_cell(&line, "Start")?;
         let Some(started) = started else {
             told.left_out += 1;
             continue;
         };
-        let lasted = match line.read("ElapsedRaw", "no number", whole)? {
+        let lasted = match line.parse_cell("ElapsedRaw", "no number", parse_integer)? {
             Some(seconds) => seconds.checked_mul(1_000_000),
             None => clock("Elapsed")?,
         };
-        let ended = time(&line, "End")?;
+        let ended = parse_time_cell(&line, "End")?;
         if ended.is_none() {
             running.push(told.tasks.len());
         }
         let ended = ended.or_else(|| started.checked_add(lasted?));
         let cores = match line.cell("AllocCPUS").or_else(|| line.cell("NCPUS")) {
-            Some(cores) => whole(cores).and_then(|cores| u32::try_from(cores).ok()),
+            Some(cores) => parse_integer(cores).and_then(|cores| u32::try_from(cores).ok()),
             None => None,
         };
         let task = ToldTask {
@@ -71,7 +72,7 @@ fn accounted(source: &Source, told: &mut Told) -> Result<(), NotRead> {
             key: Some(job.to_owned()),
             started: Some(started),
             ended,
-            exit_status: line.cell("ExitCode").and_then(status),
+            exit_status: line.cell("ExitCode").and_then(parse_exit_code),
             cpu,
             cores: cores.filter(|&cores| cores > 0),
             memory,
@@ -96,18 +97,18 @@ fn accounted(source: &Source, told: &mut Told) -> Result<(), NotRead> {
     Ok(())
 }
 
-fn time(line: &Line<'_>, name: &str) -> Result<Option<i64>, NotRead> {
+fn parse_time_cell(line: &Line<'_>, name: &str) -> Result<Option<i64>, NotRead> {
     match line.cell(name) {
         None | Some("Unknown" | "None") => Ok(None),
-        Some(_) => line.read(name, "no time", moment),
+        Some(_) => line.parse_cell(name, "no time", parse_timestamp),
     }
 }
 
 /// `STATUS:SIGNAL`, as a shell counts it.
-fn status(code: &str) -> Option<i64> {
+fn parse_exit_code(code: &str) -> Option<i64> {
     let (status, signal) = code.split_once(':')?;
-    match whole(signal)? {
-        0 => whole(status),
+    match parse_integer(signal)? {
+        0 => parse_integer(status),
         signal => signal.checked_add(128),
     }
 }

@@ -3,7 +3,7 @@
 //! A record names rule, inputs and times; a benchmark CPU and memory, but in its short form not
 //! whose: it goes to the job of that length whose rule its path names.
 
-use super::amounts::{clock_micros, micros};
+use super::amounts::{parse_clock, parse_scaled_decimal};
 use super::table::Table;
 use super::{Importer, NotRead, Source, Told, ToldTask, ToldUse};
 use forebay_model::tasks::snakemake_output;
@@ -14,7 +14,7 @@ pub(super) const IMPORTER: Importer = Importer {
     name: "snakemake",
     reads: "the project's directory (or files of .snakemake/metadata), and benchmark files",
     wanted: |path| snakemake_output(path).is_some(),
-    read,
+    read: read_metadata,
 };
 
 /// What is used of a record; versions differ in the rest.
@@ -30,14 +30,14 @@ struct Record {
     job_hash: Option<i64>,
 }
 
-fn read(sources: &[Source]) -> Result<Told, NotRead> {
+fn read_metadata(sources: &[Source]) -> Result<Told, NotRead> {
     let mut told = Told { name: "snakemake".to_owned(), ..Told::default() };
     // Outputs of one job have one hash, or, in older records, one start.
     let mut jobs: BTreeMap<(String, i64), usize> = BTreeMap::new();
     let mut benchmarks = Vec::new();
     for source in sources {
         let Some(output) = snakemake_output(source.path.as_bytes()) else {
-            benchmarks.push((source, benchmark(source)?));
+            benchmarks.push((source, parse_benchmark(source)?));
             continue;
         };
         let record: Record = serde_json::from_slice(&source.content).map_err(|error| {
@@ -47,7 +47,7 @@ fn read(sources: &[Source]) -> Result<Told, NotRead> {
             told.left_out += 1;
             continue;
         }
-        let times = [record.starttime, record.endtime].map(|time| time.map(unix));
+        let times = [record.starttime, record.endtime].map(|time| time.map(seconds_to_micros));
         let bad = || NotRead::new(source, None, "starttime or endtime is no time");
         let [started, ended] = match times {
             [Some(None), _] | [_, Some(None)] => return Err(bad()),
@@ -74,13 +74,13 @@ fn read(sources: &[Source]) -> Result<Told, NotRead> {
         task.files.push(ToldUse { path, write: true, ..ToldUse::default() });
     }
     for (source, found) in benchmarks {
-        join(source, found, &mut told);
+        assign_benchmark(source, found, &mut told);
     }
     Ok(told)
 }
 
 /// Microseconds since 1970.
-fn unix(seconds: f64) -> Option<i64> {
+fn seconds_to_micros(seconds: f64) -> Option<i64> {
     (0.0..1e11).contains(&seconds).then_some((seconds * 1e6).round() as i64)
 }
 
@@ -95,10 +95,12 @@ struct Benchmark {
 }
 
 /// The first repeat; the others tell the same job once more.
-fn benchmark(source: &Source) -> Result<Option<Benchmark>, NotRead> {
-    let table = Table::of(source, "\t", "s", "a record or a benchmark of Snakemake")?;
+fn parse_benchmark(source: &Source) -> Result<Option<Benchmark>, NotRead> {
+    let table =
+        Table::parse_with_column(source, "\t", "s", "a record or a benchmark of Snakemake")?;
     let Some(line) = table.lines().next().transpose()? else { return Ok(None) };
-    let number = |name| line.read(name, "no number", |text| micros(text, 1_000_000));
+    let number =
+        |name| line.parse_cell(name, "no number", |text| parse_scaled_decimal(text, 1_000_000));
     // Of a job that was over too soon, everything but the time is NA, or empty.
     let known = |name| match line.cell(name) {
         None | Some("NA") => Ok(None),
@@ -107,8 +109,8 @@ fn benchmark(source: &Source) -> Result<Option<Benchmark>, NotRead> {
     let lasted = match number("s")? {
         Some(lasted) => lasted,
         None => line
-            .read("h:m:s", "no length of time", clock_micros)?
-            .ok_or_else(|| line.flaw("there is no time in s or h:m:s"))?,
+            .parse_cell("h:m:s", "no length of time", parse_clock)?
+            .ok_or_else(|| line.error_at_line("there is no time in s or h:m:s"))?,
     };
     // Megabytes here are 2^20 bytes.
     let bytes = |mebibytes: i64| ((mebibytes as f64 / 1e6) * 1_048_576.0) as u64;
@@ -122,7 +124,7 @@ fn benchmark(source: &Source) -> Result<Option<Benchmark>, NotRead> {
 }
 
 /// Gives a benchmark to its job; where there is none, it is a job by itself.
-fn join(source: &Source, found: Option<Benchmark>, told: &mut Told) {
+fn assign_benchmark(source: &Source, found: Option<Benchmark>, told: &mut Told) {
     const NEAR_MICROS: i64 = 1_000_000;
     let Some(found) = found else { return };
     let fits = |task: &ToldTask| {

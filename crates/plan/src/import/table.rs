@@ -1,6 +1,6 @@
 //! Tables with a line of names on top, as tools write them: one record a line.
 
-use super::{NotRead, Source, text};
+use super::{NotRead, Source, utf8_text};
 
 /// A table: names of columns, and lines.
 #[derive(Clone, Debug)]
@@ -24,13 +24,13 @@ pub(super) struct Line<'a> {
 impl<'a> Table<'a> {
     /// # Errors
     /// Not a text, empty, or without the column `needed`: it is another tool's file.
-    pub(super) fn of(
+    pub(super) fn parse_with_column(
         source: &'a Source,
         between: &'a str,
         needed: &str,
         whose: &str,
     ) -> Result<Self, NotRead> {
-        let lines = text(source)?.lines().enumerate().map(|(at, line)| (at + 1, line));
+        let lines = utf8_text(source)?.lines().enumerate().map(|(at, line)| (at + 1, line));
         let mut lines = lines.filter(|(_, line)| !line.trim().is_empty());
         let (number, first) =
             lines.next().ok_or_else(|| NotRead::new(source, None, "it is empty"))?;
@@ -43,7 +43,7 @@ impl<'a> Table<'a> {
     }
 
     /// Whether there is a column of this name.
-    pub(super) fn has(&self, name: &str) -> bool {
+    pub(super) fn has_column(&self, name: &str) -> bool {
         self.names.contains(&name)
     }
 
@@ -65,8 +65,8 @@ impl<'a> Table<'a> {
 }
 
 /// What is between the names of the first line, whoever chose it: all that is in no name.
-pub(super) fn separator(source: &Source) -> Result<&str, NotRead> {
-    let first = text(source)?.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+pub(super) fn detect_separator(source: &Source) -> Result<&str, NotRead> {
+    let first = utf8_text(source)?.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let in_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '%');
     let rest = first.trim_start().trim_start_matches(in_name);
     let end = rest.find(in_name).unwrap_or(0);
@@ -84,18 +84,18 @@ impl<'a> Line<'a> {
     ///
     /// # Errors
     /// There is something, and it is not that.
-    pub(super) fn read<T>(
+    pub(super) fn parse_cell<T>(
         &self,
         name: &str,
         what: &str,
         read: impl FnOnce(&str) -> Option<T>,
     ) -> Result<Option<T>, NotRead> {
         let Some(cell) = self.cell(name) else { return Ok(None) };
-        let flaw = || self.flaw(format!("{name} is {cell:?}, which is {what}"));
+        let flaw = || self.error_at_line(format!("{name} is {cell:?}, which is {what}"));
         read(cell).map(Some).ok_or_else(flaw)
     }
 
-    pub(super) fn flaw(&self, why: impl Into<String>) -> NotRead {
+    pub(super) fn error_at_line(&self, why: impl Into<String>) -> NotRead {
         NotRead::new(self.source, self.number, why)
     }
 }

@@ -30,8 +30,8 @@ pub(super) const SAMPLES: &[(&str, &str, &str, usize)] = &[
 ];
 
 fn tasks(importer: &str, path: &str, content: &str) -> Vec<GivenTask> {
-    let importer = Importer::named(importer).expect("an importer");
-    let (_, facts) = importer.import(&[source(path, content)], &|_| None).expect(path);
+    let importer = Importer::find_by_name(importer).expect("an importer");
+    let (_, facts) = importer.import_run(&[source(path, content)], &|_| None).expect(path);
     let of = |fact| match fact {
         Fact::Task(task) => Some(task),
         _ => None,
@@ -48,24 +48,27 @@ fn sample(at: usize) -> Vec<GivenTask> {
 fn every_importer_has_a_sample_that_becomes_a_run_and_a_workload() {
     for importer in IMPORTERS {
         assert!(SAMPLES.iter().any(|(name, ..)| *name == importer.name), "{}", importer.name);
-        assert_eq!(Importer::named(importer.name).map(|found| found.reads), Some(importer.reads));
+        assert_eq!(
+            Importer::find_by_name(importer.name).map(|found| found.reads),
+            Some(importer.reads)
+        );
     }
     for (name, path, content, count) in SAMPLES {
-        let importer = Importer::named(name).expect("an importer");
-        let (header, facts) = importer.import(&[source(path, content)], &|_| None).expect(path);
+        let importer = Importer::find_by_name(name).expect("an importer");
+        let (header, facts) = importer.import_run(&[source(path, content)], &|_| None).expect(path);
         let directory = tempfile::tempdir().expect("a directory");
         let file = directory.path().join("a.run");
         let mut writer = RunWriter::create(&file, header).expect("a run file");
-        writer.write(&facts).expect("written");
-        writer.finish().expect("folded");
+        writer.write_facts(&facts).expect("written");
+        writer.finish_run().expect("folded");
         let run = Run::open(&file).expect("readable");
         let rows = run.tasks().expect("tasks");
         assert_eq!(rows.len(), *count, "{path}");
         // What these records do not tell was not seen.
         assert!(rows.iter().all(|row| row.waited.is_none() && row.cpu_system.is_none()));
-        let learnt = crate::learn(&run).expect(path);
+        let learnt = crate::learn_workload(&run).expect(path);
         assert!(learnt.workload.tasks.len() >= *count && !learnt.workload.doubts.is_empty());
-        let again = learnt.again().expect("it can be simulated").makespan.get();
+        let again = learnt.simulate_rerun().expect("it can be simulated").makespan.get();
         let measured = learnt.measured.makespan.get();
         assert!((0.7..1.4).contains(&(again / measured)), "{path}: {again} s, not {measured}");
     }
@@ -93,17 +96,17 @@ fn a_trace_of_nextflow_tells_the_same_printed_and_raw() {
 #[test]
 fn what_nextflow_took_from_its_cache_did_not_run() {
     let text = SAMPLES[0].2.replacen("COMPLETED", "CACHED", 6);
-    let importer = Importer::named("nextflow").expect("an importer");
-    let told = importer.read(&[source("t", &text)]).expect("a trace");
+    let importer = Importer::find_by_name("nextflow").expect("an importer");
+    let told = importer.read_records(&[source("t", &text)]).expect("a trace");
     assert_eq!((told.tasks.len(), told.notes.len()), (1, 1));
     let text = SAMPLES[0].2.replace("COMPLETED", "CACHED");
-    let flaw = importer.import(&[source("t", &text)], &|_| None).expect_err("nothing ran");
+    let flaw = importer.import_run(&[source("t", &text)], &|_| None).expect_err("nothing ran");
     assert_eq!(flaw.to_string(), "t: it tells of no task that ran");
 }
 
 fn notes(importer: &str, content: &str) -> Vec<String> {
-    let importer = Importer::named(importer).expect("an importer");
-    let (header, _) = importer.import(&[source("t", content)], &|_| None).expect("a run");
+    let importer = Importer::find_by_name(importer).expect("an importer");
+    let (header, _) = importer.import_run(&[source("t", content)], &|_| None).expect("a run");
     header.more.into_iter().map(|(_, note)| note).collect()
 }
 
@@ -163,7 +166,8 @@ fn tasks_that_have_not_ended_are_told_of() {
         source("p/.snakemake/metadata/bWFwL3MxLnNhbQ==", whole),
         source("p/.snakemake/metadata/bWFwL3MxLmxvZw==", &record),
     ];
-    let told = Importer::named("snakemake").expect("one").read(&sources).expect("records");
+    let told =
+        Importer::find_by_name("snakemake").expect("one").read_records(&sources).expect("records");
     assert_eq!(told.left_out, 1);
 }
 
@@ -175,7 +179,8 @@ fn records_of_one_job_are_one_task_and_a_benchmark_joins_it() {
         source("p/.snakemake/metadata/bWFwL3MxLmxvZw==", record),
         source("bench/map.s1.tsv", include_str!("samples/benchmark.tsv")),
     ];
-    let told = Importer::named("snakemake").expect("one").read(&sources).expect("records");
+    let told =
+        Importer::find_by_name("snakemake").expect("one").read_records(&sources).expect("records");
     let [task] = &told.tasks[..] else { panic!("{:?}", told.tasks) };
     let paths: Vec<_> = task.files.iter().map(|used| (used.path.as_str(), used.write)).collect();
     assert_eq!(
@@ -214,7 +219,7 @@ fn trinity_tells_three_phases_in_a_row() {
 #[test]
 fn a_wfformat_tells_files_links_and_lengths() {
     let (_, facts) = wfformat::IMPORTER
-        .import(&[source("a.json", SAMPLES[6].2)], &|_| None)
+        .import_run(&[source("a.json", SAMPLES[6].2)], &|_| None)
         .expect("a workflow");
     let opens: Vec<&Open> = facts
         .iter()
@@ -237,14 +242,15 @@ fn a_workload_goes_out_as_wfformat_and_comes_back() {
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("a.run");
     let (header, facts) = wfformat::IMPORTER
-        .import(&[source("a.json", SAMPLES[6].2)], &|_| None)
+        .import_run(&[source("a.json", SAMPLES[6].2)], &|_| None)
         .expect("a workflow");
     let mut writer = RunWriter::create(&file, header).expect("a run file");
-    writer.write(&facts).expect("written");
-    writer.finish().expect("folded");
-    let work = crate::learn(&Run::open(&file).expect("readable")).expect("learnt").workload;
+    writer.write_facts(&facts).expect("written");
+    writer.finish_run().expect("folded");
+    let work =
+        crate::learn_workload(&Run::open(&file).expect("readable")).expect("learnt").workload;
     let text = write_wfformat(&work, "a test");
-    let told = wfformat::IMPORTER.read(&[source("out.json", &text)]).expect("its own");
+    let told = wfformat::IMPORTER.read_records(&[source("out.json", &text)]).expect("its own");
     let sum = |tasks: &[ToldTask]| tasks.iter().filter_map(|task| task.lasted).sum::<i64>();
     assert_eq!(sum(&told.tasks), 34_500_000);
     assert_eq!(told.tasks.len(), 3);
@@ -288,9 +294,9 @@ fn flaws_name_the_file_and_the_line() {
         ("slurm", "s", SAMPLES[8].2.replace("38:20.500", "x"), "s:3: TotalCPU is \"x\""),
     ];
     for (importer, path, content, words) in cases {
-        let importer = Importer::named(importer).expect("an importer");
+        let importer = Importer::find_by_name(importer).expect("an importer");
         let flaw =
-            importer.import(&[source(path, content)], &|_| None).expect_err(words).to_string();
+            importer.import_run(&[source(path, content)], &|_| None).expect_err(words).to_string();
         assert!(flaw.contains(words), "{flaw}\nis not\n{words}");
     }
 }

@@ -65,7 +65,7 @@ pub struct ToldUse {
 
 impl Told {
     /// A task that ends before it begins met a clock that was set back.
-    fn put_clocks_right(&mut self) {
+    fn fix_reversed_times(&mut self) {
         let mut stepped = 0;
         for task in &mut self.tasks {
             if let (Some(started), Some(ended)) = (task.started, task.ended)
@@ -87,8 +87,8 @@ impl Told {
 
     /// The run that this tells. Tasks for which no times are told begin when those that they wait
     /// for are done.
-    pub(super) fn facts(mut self, engine: &str) -> Result<(Header, Vec<Fact>), String> {
-        self.lay_out()?;
+    pub(super) fn into_facts(mut self, engine: &str) -> Result<(Header, Vec<Fact>), String> {
+        self.lay_out_times()?;
         if self.left_out > 0 {
             let noun = if self.left_out == 1 { "task that" } else { "tasks that" };
             self.notes.push(format!(
@@ -96,7 +96,7 @@ impl Told {
                 self.left_out
             ));
         }
-        self.put_clocks_right();
+        self.fix_reversed_times();
         let known = || self.tasks.iter().flat_map(|task| [task.started, task.ended]).flatten();
         let first = known().min().unwrap_or(0);
         let since = |at: i64| Micros(at.abs_diff(first));
@@ -116,13 +116,13 @@ impl Told {
         let mut files = Files::default();
         let mut facts = Vec::new();
         for (place, task) in self.tasks.iter().enumerate() {
-            let process = number(place);
+            let process = process_id_at(place);
             facts.push(Fact::Task(GivenTask {
                 process,
                 name: task.name.clone(),
                 engine: engine.to_owned(),
                 key: task.key.clone(),
-                after: task.after.iter().map(|&before| number(before)).collect(),
+                after: task.after.iter().map(|&before| process_id_at(before)).collect(),
                 started: task.started.map(since),
                 ended: task.ended.map(since),
                 exit_status: task.exit_status,
@@ -136,7 +136,7 @@ impl Told {
             let opened = task.started.map_or(Micros::ZERO, since);
             let closed = task.ended.map(since);
             for used in &task.files {
-                let file = files.number(&used.path, &mut facts);
+                let file = files.intern_file(&used.path, &mut facts);
                 let size = used.size.map(ByteCount);
                 facts.push(Fact::Open(Open {
                     process,
@@ -160,7 +160,7 @@ impl Told {
     }
 
     /// Gives times to tasks of which only the length is told.
-    fn lay_out(&mut self) -> Result<(), String> {
+    fn lay_out_times(&mut self) -> Result<(), String> {
         let needs = |task: &ToldTask| task.started.is_none() && task.lasted.is_some();
         if !self.tasks.iter().any(needs) {
             return Ok(());
@@ -199,6 +199,6 @@ impl Told {
     }
 }
 
-fn number(place: usize) -> ProcessId {
+fn process_id_at(place: usize) -> ProcessId {
     ProcessId(place as u32 + 1)
 }

@@ -1,20 +1,20 @@
 //! Trinity: `Trinity.timing`, the end of a run in three phases. Newer versions print the names of
 //! the phases beside times that are not theirs, so the names are told with that warning.
 
-use super::amounts::{printed_by_date, whole};
-use super::{Importer, NotRead, Source, Told, ToldTask, text};
+use super::amounts::{parse_date_output, parse_integer};
+use super::{Importer, NotRead, Source, Told, ToldTask, utf8_text};
 
 pub(super) const IMPORTER: Importer = Importer {
     name: "trinity",
     reads: "Trinity.timing",
     wanted: |path| path.ends_with(b"Trinity.timing"),
-    read,
+    read: read_timings,
 };
 
-fn read(sources: &[Source]) -> Result<Told, NotRead> {
+fn read_timings(sources: &[Source]) -> Result<Told, NotRead> {
     let mut told = Told { name: "Trinity".to_owned(), ..Told::default() };
     for source in sources {
-        one(source, &mut told)?;
+        read_timing_file(source, &mut told)?;
     }
     told.notes.push(
         "Trinity.timing names three phases, but in some versions a time is not that of its phase; \
@@ -24,20 +24,20 @@ fn read(sources: &[Source]) -> Result<Told, NotRead> {
     Ok(told)
 }
 
-fn one(source: &Source, told: &mut Told) -> Result<(), NotRead> {
+fn read_timing_file(source: &Source, told: &mut Told) -> Result<(), NotRead> {
     let (mut began, mut cores, mut phases) = (None, None, Vec::new());
-    for (at, line) in text(source)?.lines().enumerate() {
+    for (at, line) in utf8_text(source)?.lines().enumerate() {
         let bad = |what| NotRead::new(source, at + 1, format!("{:?} is {what}", line.trim()));
         if let Some(when) = line.strip_prefix("Start:") {
-            began = Some(printed_by_date(when).ok_or_else(|| bad("no time"))?);
+            began = Some(parse_date_output(when).ok_or_else(|| bad("no time"))?);
         } else if let Some(parameters) = line.strip_prefix("Trinity Parameters:") {
             let mut words = parameters.split_whitespace();
-            cores = words.find(|word| *word == "--CPU").and_then(|_| whole(words.next()?));
+            cores = words.find(|word| *word == "--CPU").and_then(|_| parse_integer(words.next()?));
         } else if let Some((name, rest)) = line.strip_prefix("  ").and_then(|l| l.split_once(" ("))
             && let Some((_, time)) = rest.split_once(')')
         {
             let seconds = time.trim().strip_suffix("seconds").unwrap_or(time);
-            phases.push((name, whole(seconds).ok_or_else(|| bad("no time of a phase"))?));
+            phases.push((name, parse_integer(seconds).ok_or_else(|| bad("no time of a phase"))?));
         }
     }
     let Some(mut at) = began.filter(|_| !phases.is_empty()) else {

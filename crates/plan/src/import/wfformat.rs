@@ -5,9 +5,9 @@ mod old;
 mod schema;
 mod write;
 
-pub use write::write;
+pub use write::to_wfformat_json;
 
-use super::amounts::moment;
+use super::amounts::parse_timestamp;
 use super::{Importer, NotRead, Source, Told, ToldTask, ToldUse};
 use schema::{Document, Executed, Specification, Version};
 use std::collections::BTreeMap;
@@ -16,10 +16,10 @@ pub(super) const IMPORTER: Importer = Importer {
     name: "wfformat",
     reads: "a workflow of WfCommons, WfFormat 1.4 or 1.5",
     wanted: |path| path.ends_with(b".json"),
-    read,
+    read: read_workflows,
 };
 
-fn read(sources: &[Source]) -> Result<Told, NotRead> {
+fn read_workflows(sources: &[Source]) -> Result<Told, NotRead> {
     let mut told = Told::default();
     for source in sources {
         let json = |error: serde_json::Error| {
@@ -29,18 +29,18 @@ fn read(sources: &[Source]) -> Result<Told, NotRead> {
         let version = version.schema.unwrap_or_default();
         let document = match version.as_str() {
             "1.5" => serde_json::from_slice(&source.content).map_err(json)?,
-            "1.4" | "1.3" => old::read(&source.content).map_err(json)?,
+            "1.4" | "1.3" => old::read_old_version(&source.content).map_err(json)?,
             other => {
                 let why = format!("its schemaVersion is {other:?}; 1.3 to 1.5 are known");
                 return Err(NotRead::new(source, None, why));
             }
         };
-        tell(source, document, &mut told)?;
+        add_document(source, document, &mut told)?;
     }
     Ok(told)
 }
 
-fn tell(source: &Source, document: Document, told: &mut Told) -> Result<(), NotRead> {
+fn add_document(source: &Source, document: Document, told: &mut Told) -> Result<(), NotRead> {
     let Specification { tasks, files } = document.workflow.specification;
     let flaw = |why: String| NotRead::new(source, None, why);
     let amount = |of: Option<f64>| of.filter(|n| (0.0..1e19).contains(n)).map(|n| n as u64);
@@ -78,13 +78,13 @@ fn tell(source: &Source, document: Document, told: &mut Told) -> Result<(), NotR
             }
             seconds => seconds.map(|seconds| (seconds * 1e6).round() as i64),
         };
-        let started = ran.and_then(|ran| moment(ran.executed_at.as_deref()?));
+        let started = ran.and_then(|ran| parse_timestamp(ran.executed_at.as_deref()?));
         let cores = ran.and_then(|ran| ran.core_count).filter(|n| (1.0..1e6).contains(n));
         let share = ran.and_then(|ran| ran.avg_cpu).filter(|share| (0.0..1e9).contains(share));
         let cpu = share.zip(lasted).map(|(share, lasted)| (share / 100.0 * lasted as f64) as u64);
         let name = if task.name.is_empty() { &task.id } else { &task.name };
         told.tasks.push(ToldTask {
-            name: kind(name).to_owned(),
+            name: strip_task_number(name).to_owned(),
             key: Some(task.id.clone()),
             started,
             ended: started.zip(lasted).and_then(|(at, lasted)| at.checked_add(lasted)),
@@ -103,7 +103,7 @@ fn tell(source: &Source, document: Document, told: &mut Told) -> Result<(), NotR
 }
 
 /// Names are often numbered (`individuals_ID0000007`): tasks of one kind differ in that only.
-fn kind(name: &str) -> &str {
+fn strip_task_number(name: &str) -> &str {
     let bare = name.trim_end_matches(|c: char| c.is_ascii_digit());
     let bare = bare.strip_suffix("_ID").or_else(|| bare.strip_suffix('_')).unwrap_or(bare);
     if bare.is_empty() { name } else { bare }

@@ -11,7 +11,7 @@ const PROJECT: &str = "here";
 impl Learnt {
     /// The machine as it was during the run: its storages with what was fitted to them, one node.
     /// Without operations in the run, storage costs nothing here: all of it counts as computing.
-    pub fn site(&self) -> Site {
+    pub fn fitted_site(&self) -> Site {
         let tier = |id: &str, profile: Profile| Tier {
             id: TierId(id.to_owned()),
             path: None,
@@ -25,7 +25,7 @@ impl Learnt {
         let places = self.storages.iter().filter(|storage| storage.tier.is_none());
         let project = places.max_by_key(|storage| storage.fitted);
         let profile =
-            project.map_or_else(|| Profile::free("nothing was seen"), |s| s.profile.clone());
+            project.map_or_else(|| Profile::zero_cost("nothing was seen"), |s| s.profile.clone());
         let mut tiers = vec![tier(PROJECT, profile)];
         for storage in &self.storages {
             tiers.extend(storage.tier.as_ref().map(|id| tier(id, storage.profile.clone())));
@@ -40,18 +40,18 @@ impl Learnt {
             reserved: 0,
             speed: 1.0,
         };
-        Site::of(tiers, Some(nodes))
+        Site::from_tiers(tiers, Some(nodes))
     }
 
     /// Simulates the run as it was.
     ///
     /// # Errors
     /// As [`simulate`].
-    pub fn again(&self) -> Result<Outcome, NotPossible> {
-        let site = self.site();
+    pub fn simulate_rerun(&self) -> Result<Outcome, NotPossible> {
+        let site = self.fitted_site();
         let scene = Scene::new(&site, &self.workload)?;
         let project = TierId(PROJECT.to_owned());
-        let choice = Choice::plain(&site, &self.workload, project)
+        let choice = Choice::all_in_place(&site, &self.workload, project)
             .ok_or_else(|| NotPossible("the run had no machine".to_owned()))?;
         simulate(&scene, &choice, 0)
     }

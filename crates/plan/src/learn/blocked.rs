@@ -30,14 +30,14 @@ pub(super) struct Blocked {
 }
 
 /// How each task of the timeline was blocked.
-pub(super) fn blocked(rows: &Rows, line: &Timeline) -> Vec<Blocked> {
+pub(super) fn blocked_time_by_task(rows: &Rows, line: &Timeline) -> Vec<Blocked> {
     let mut lives: BTreeMap<usize, Vec<(Life, f64)>> = BTreeMap::new();
     for process in &rows.processes {
         let Some(&task) = process.task.and_then(|task| line.place.get(&task)) else { continue };
         let ran = &line.ran[task];
         let from = process.started.map_or(ran.start, |at| at.as_secs());
         let to = process.ended.map_or(ran.end, |at| at.as_secs()).max(from);
-        let waited = rows.waited_by(process.id);
+        let waited = rows.io_wait_seconds(process.id);
         let life = Life { id: process.id, parent: process.parent, from, to, waited };
         lives.entry(task).or_default().push((life, rows.requests_of(process.id)));
     }
@@ -48,7 +48,7 @@ pub(super) fn blocked(rows: &Rows, line: &Timeline) -> Vec<Blocked> {
         let seen: f64 = lives.iter().map(|life| life.waited).sum();
         // Without processes there is one sum for the whole task.
         let told = rows.tasks[ran.row].waited.map_or(0.0, |waited| waited.as_secs());
-        let blocked = if seen > 0.0 { most_held_up(pieces(&lives)) } else { told };
+        let blocked = if seen > 0.0 { integrate_maximum(own_life_pieces(&lives)) } else { told };
         Blocked { seconds: blocked.min(wall), part: awaited_part(counted) }
     };
     line.ran.iter().enumerate().map(of).collect()
@@ -62,7 +62,7 @@ fn awaited_part(counted: &[(Life, f64)]) -> Option<f64> {
     let all: f64 = counted.iter().map(|(_, requests)| requests).sum();
     let lives: Vec<Life> =
         counted.iter().map(|(life, requests)| Life { waited: requests * EACH, ..*life }).collect();
-    (all > 0.0).then(|| (most_held_up(pieces(&lives)) / (all * EACH)).min(1.0))
+    (all > 0.0).then(|| (integrate_maximum(own_life_pieces(&lives)) / (all * EACH)).min(1.0))
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -75,7 +75,7 @@ struct Life {
 }
 
 /// Each process's life without the lives of its children, with its waits spread over it.
-fn pieces(lives: &[Life]) -> Vec<Piece> {
+fn own_life_pieces(lives: &[Life]) -> Vec<Piece> {
     let mut children: BTreeMap<ProcessId, Vec<(f64, f64)>> = BTreeMap::new();
     for life in lives {
         if let Some(parent) = life.parent {
@@ -110,7 +110,7 @@ fn pieces(lives: &[Life]) -> Vec<Piece> {
 }
 
 /// The integral of the highest of all pieces.
-fn most_held_up(pieces: Vec<Piece>) -> f64 {
+fn integrate_maximum(pieces: Vec<Piece>) -> f64 {
     // Positive numbers are in the order of their bits, so these can be counted in a map.
     let mut events: Vec<(f64, bool, u64)> = Vec::with_capacity(pieces.len() * 2);
     for piece in pieces {
@@ -147,7 +147,7 @@ mod tests {
     }
 
     fn of(lives: &[Life]) -> f64 {
-        (most_held_up(pieces(lives)) * 1e6).round() / 1e6
+        (integrate_maximum(own_life_pieces(lives)) * 1e6).round() / 1e6
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub(super) struct Found {
     pub(super) order_guessed: Option<f64>,
 }
 
-pub(super) fn doubts(rows: &Rows, line: &Timeline, found: &Found) -> Vec<Doubt> {
+pub(super) fn collect_doubts(rows: &Rows, line: &Timeline, found: &Found) -> Vec<Doubt> {
     let mut all = Vec::new();
     let mut add = |share: f64, what: String| {
         if share > 0.0 {

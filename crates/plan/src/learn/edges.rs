@@ -21,7 +21,7 @@ pub(super) struct Edges {
 impl Edges {
     /// # Errors
     /// Tasks that wait for each other in a circle, by name.
-    pub(super) fn of(rows: &Rows, line: &Timeline, files: &[Used]) -> Result<Self, String> {
+    pub(super) fn from_rows(rows: &Rows, line: &Timeline, files: &[Used]) -> Result<Self, String> {
         let mut after = vec![BTreeSet::new(); line.ran.len()];
         for &(reader, writer) in files.iter().flat_map(|file| &file.waits) {
             after[reader].insert(writer);
@@ -33,25 +33,25 @@ impl Edges {
                 after[task].insert(before);
             }
         }
-        let sequence = order::edges(rows, line);
+        let sequence = order::sibling_edges(rows, line);
         for &(task, before) in &sequence {
             after[task].insert(before);
         }
         // Files or records that say nothing of one task are silent on purpose; of all, by nature.
         let silent = files.is_empty() && rows.waits.is_empty() && sequence.is_empty();
-        let guesses = if silent { inferred::edges(rows, line) } else { Vec::new() };
+        let guesses = if silent { inferred::infer_edges(rows, line) } else { Vec::new() };
         for &(task, before) in &guesses {
             after[task].insert(before);
         }
-        let order = in_order(&after);
+        let order = topological_order(&after);
         if order.len() < after.len() {
-            return Err(circle(rows, line, &after, &order));
+            return Err(describe_cycle(rows, line, &after, &order));
         }
         Ok(Self { after, order, guessed: silent && line.ran.len() > 1 })
     }
 
     /// When each task could have started: when all that it waits for was done.
-    pub(super) fn ready(&self, line: &Timeline) -> Vec<f64> {
+    pub(super) fn ready_times(&self, line: &Timeline) -> Vec<f64> {
         let first = line.first_start();
         let ends =
             |of: &BTreeSet<usize>| of.iter().map(|&at| line.ran[at].end).fold(first, f64::max);
@@ -59,14 +59,14 @@ impl Edges {
     }
 
     /// Tasks that nobody waits for.
-    pub(super) fn last(&self) -> BTreeSet<usize> {
+    pub(super) fn final_tasks(&self) -> BTreeSet<usize> {
         let awaited: BTreeSet<usize> = self.after.iter().flatten().copied().collect();
         (0..self.after.len()).filter(|at| !awaited.contains(at)).collect()
     }
 }
 
 /// Kahn's order, the earliest first; tasks of a circle, and those behind one, are missing in it.
-fn in_order(after: &[BTreeSet<usize>]) -> Vec<usize> {
+fn topological_order(after: &[BTreeSet<usize>]) -> Vec<usize> {
     let mut left: Vec<usize> = after.iter().map(BTreeSet::len).collect();
     let mut behind: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (task, before) in after.iter().enumerate() {
@@ -87,7 +87,12 @@ fn in_order(after: &[BTreeSet<usize>]) -> Vec<usize> {
 }
 
 /// Names a circle: from any task that is left, backwards until one comes again.
-fn circle(rows: &Rows, line: &Timeline, after: &[BTreeSet<usize>], order: &[usize]) -> String {
+fn describe_cycle(
+    rows: &Rows,
+    line: &Timeline,
+    after: &[BTreeSet<usize>],
+    order: &[usize],
+) -> String {
     const SHOWN: usize = 8;
     let done: BTreeSet<usize> = order.iter().copied().collect();
     let left = |tasks: &BTreeSet<usize>| tasks.iter().copied().find(|task| !done.contains(task));

@@ -30,7 +30,7 @@ const WORTH_SECS: f64 = 1e-3;
 const PART_MIN: f64 = 1e-3;
 
 impl Engine {
-    pub(super) fn of(
+    pub(super) fn from_rows(
         rows: &Rows,
         line: &Timeline,
         gaps: &[f64],
@@ -43,13 +43,13 @@ impl Engine {
         let waited = waited + operations.awaited_requests(Who::Driver) * rows.way;
         let walls = [
             line.first_start(),
-            typical(gaps) * gaps.len() as f64,
+            capped_mean(gaps) * gaps.len() as f64,
             line.makespan - line.last_end(),
         ];
-        let shares = shares(rows, line, walls);
+        let shares = phase_shares(rows, line, walls);
         // Whole accesses once: each phase has its part of them.
-        let accesses = operations.accesses(Who::Driver, 1.0, sets, rows);
-        let (made, accesses) = for_tasks(accesses, sets);
+        let accesses = operations.accesses_of(Who::Driver, 1.0, sets, rows);
+        let (made, accesses) = split_made_for_tasks(accesses, sets);
         let mut held_up = 0.0;
         let [start, each, end] = [0, 1, 2].map(|phase| {
             let (wall, waited) = (walls[phase], waited * shares[phase]);
@@ -57,16 +57,17 @@ impl Engine {
             let seen = waited.min(wall);
             let part = if waited > 0.0 { shares[phase] * seen / waited } else { shares[phase] };
             held_up += part;
-            let parts = accesses.iter().map(|access| part_of(access, part)).collect();
+            let parts = accesses.iter().map(|access| scale_access(access, part)).collect();
             Step { name: "engine".to_owned(), compute: Seconds(wall - seen), accesses: parts }
         });
         let worth = |step: Step| {
             (step.compute.get() > WORTH_SECS || !step.accesses.is_empty()).then_some(step)
         };
         let tasks = line.ran.len().max(1);
-        let each = worth(each).map(|step| few(&step, tasks, sets));
+        let each = worth(each).map(|step| share_per_task(&step, tasks, sets));
         let part = held_up.max(PART_MIN);
-        let part_of_all = |all: Vec<Access>| all.iter().map(|one| part_of(one, part)).collect();
+        let part_of_all =
+            |all: Vec<Access>| all.iter().map(|one| scale_access(one, part)).collect();
         let made = made.into_iter().map(|(task, all)| (task, part_of_all(all))).collect();
         let name = longest.map_or_else(|| "engine".to_owned(), |task| task.name.clone());
         Self {
@@ -79,7 +80,7 @@ impl Engine {
     }
 
     /// What it does before a task, by the task's place in the timeline.
-    pub(super) fn before(&self, task: usize) -> Option<Step> {
+    pub(super) fn step_before(&self, task: usize) -> Option<Step> {
         let Some(made) = self.made.get(&task) else { return self.each.clone() };
         let nothing = || Step { name: "engine".to_owned(), ..Step::default() };
         let mut step = self.each.clone().unwrap_or_else(nothing);
@@ -90,11 +91,14 @@ impl Engine {
 
 /// Takes out what makes files that tasks use: the first of these tasks can't do without, however
 /// many sets of files there are. By the place of that task, and what is left.
-fn for_tasks(accesses: Vec<Access>, sets: &Sets) -> (BTreeMap<usize, Vec<Access>>, Vec<Access>) {
+fn split_made_for_tasks(
+    accesses: Vec<Access>,
+    sets: &Sets,
+) -> (BTreeMap<usize, Vec<Access>>, Vec<Access>) {
     let first_users = sets.first_users();
     let (mut made, mut rest) = (BTreeMap::<usize, Vec<Access>>::new(), Vec::new());
     for access in accesses {
-        match first_users.get(&access.files).filter(|_| makes(&access)) {
+        match first_users.get(&access.files).filter(|_| makes_files(&access)) {
             Some(&task) => made.entry(task).or_default().push(access),
             None => rest.push(access),
         }
@@ -102,13 +106,13 @@ fn for_tasks(accesses: Vec<Access>, sets: &Sets) -> (BTreeMap<usize, Vec<Access>
     (made, rest)
 }
 
-fn makes(access: &Access) -> bool {
+fn makes_files(access: &Access) -> bool {
     access.written > ByteCount::ZERO || access.ops.iter().any(|(key, _)| key.op() == Op::Create)
 }
 
 /// The mean, in which no gap counts for more than that of nine tasks in ten: a task that somebody
 /// held back is not what the engine takes.
-fn typical(gaps: &[f64]) -> f64 {
+fn capped_mean(gaps: &[f64]) -> f64 {
     let mut sorted = gaps.to_vec();
     sorted.sort_by(f64::total_cmp);
     let Some(&most) = sorted.get(sorted.len() * 9 / 10) else { return 0.0 };
@@ -117,7 +121,7 @@ fn typical(gaps: &[f64]) -> f64 {
 
 /// Which parts of the engine's operations belong before, between and after the tasks: as its opens
 /// did.
-fn shares(rows: &Rows, line: &Timeline, walls: [f64; 3]) -> [f64; 3] {
+fn phase_shares(rows: &Rows, line: &Timeline, walls: [f64; 3]) -> [f64; 3] {
     let mut opens = [0.0; 3];
     for open in &rows.opens {
         if open.task.is_some_and(|task| !line.place.contains_key(&task)) {
@@ -134,7 +138,7 @@ fn shares(rows: &Rows, line: &Timeline, walls: [f64; 3]) -> [f64; 3] {
     if all > 0.0 { counted.map(|part| part / all) } else { [0.0, 1.0, 0.0] }
 }
 
-fn part_of(access: &Access, part: f64) -> Access {
+fn scale_access(access: &Access, part: f64) -> Access {
     let bytes = |bytes: forebay_model::ByteCount| ((bytes.get() as f64 * part) as u64).into();
     Access {
         files: access.files,
@@ -147,25 +151,25 @@ fn part_of(access: &Access, part: f64) -> Access {
 /// One task's part of what the engine did for all of them. It touches everything a little; of
 /// classes that it touches least, the operations are put down to the one that it touches most, so
 /// that many tasks stay small.
-fn few(step: &Step, tasks: usize, sets: &Sets) -> Step {
+fn share_per_task(step: &Step, tasks: usize, sets: &Sets) -> Step {
     const ACCESSES_MAX: usize = 40_000;
     let kept = (ACCESSES_MAX / tasks).clamp(1, 16);
     // A set that it makes stays apart, or nobody would seem to have made it.
     type Key = (FileClassId, Option<FileSetId>);
     let mut classes: BTreeMap<Key, (f64, Access)> = BTreeMap::new();
     for access in &step.accesses {
-        let part = part_of(access, 1.0 / tasks as f64);
+        let part = scale_access(access, 1.0 / tasks as f64);
         let class = sets.files[access.files.index()].class;
-        let of_class = classes.entry((class, makes(access).then_some(access.files)));
-        let (count, sum) = of_class.or_insert_with(|| (0.0, part_of(&part, 0.0)));
+        let of_class = classes.entry((class, makes_files(access).then_some(access.files)));
+        let (count, sum) = of_class.or_insert_with(|| (0.0, scale_access(&part, 0.0)));
         *count += part.ops.iter().map(|(_, count)| count).sum::<f64>();
-        add(sum, &part);
+        merge_access(sum, &part);
     }
     let mut sorted: Vec<(f64, Access)> = classes.into_values().collect();
     sorted.sort_by(|a, b| b.0.total_cmp(&a.0));
     let rest = sorted.split_off(kept.min(sorted.len()));
     if let Some((_, most)) = sorted.first_mut() {
-        rest.iter().for_each(|(_, access)| add(most, access));
+        rest.iter().for_each(|(_, access)| merge_access(most, access));
     }
     Step {
         name: step.name.clone(),
@@ -174,7 +178,7 @@ fn few(step: &Step, tasks: usize, sets: &Sets) -> Step {
     }
 }
 
-fn add(to: &mut Access, more: &Access) {
+fn merge_access(to: &mut Access, more: &Access) {
     to.read += more.read;
     to.written += more.written;
     let mut counts: BTreeMap<usize, f64> =

@@ -47,11 +47,11 @@ pub(super) struct Bytes {
 }
 
 impl Bytes {
-    pub(super) fn all(self) -> u64 {
+    pub(super) fn total_bytes(self) -> u64 {
         self.seen.saturating_add(self.guessed)
     }
 
-    fn add(&mut self, seen: Option<u64>, guess: u64) {
+    fn add_bytes(&mut self, seen: Option<u64>, guess: u64) {
         match seen {
             Some(bytes) => self.seen = self.seen.saturating_add(bytes),
             None => self.guessed = self.guessed.saturating_add(guess),
@@ -77,7 +77,7 @@ pub(super) struct Used {
 }
 
 /// All files that were opened.
-pub(super) fn used(rows: &Rows, line: &Timeline) -> Vec<Used> {
+pub(super) fn collect_used_files(rows: &Rows, line: &Timeline) -> Vec<Used> {
     let numbers: BTreeMap<FileId, usize> =
         rows.files.iter().enumerate().map(|(at, file)| (file.id, at)).collect();
     let mut newest: BTreeMap<(TreeId, &[u8]), usize> = BTreeMap::new();
@@ -99,14 +99,14 @@ pub(super) fn used(rows: &Rows, line: &Timeline) -> Vec<Used> {
         if let Some(gone) = rows.gone.get(&open.file) {
             all[at].gone = Some(gone.as_secs());
         }
-        all[at].add(open, line);
+        all[at].add_open(open, line);
     }
-    bound(rows, line, &mut all);
+    cap_guessed_bytes(rows, line, &mut all);
     all
 }
 
 /// Reads and writes that nobody saw are at most what `/proc` counted, less what was seen.
-fn bound(rows: &Rows, line: &Timeline, files: &mut [Used]) {
+fn cap_guessed_bytes(rows: &Rows, line: &Timeline, files: &mut [Used]) {
     type Side = (fn(&mut Use) -> &mut Bytes, fn(&TaskRow) -> Option<ByteCount>);
     let sides: [Side; 2] = [
         (|used| &mut used.read, |task| task.rchar_upper),
@@ -149,7 +149,7 @@ impl Used {
         }
     }
 
-    fn add(&mut self, open: &Opened, line: &Timeline) {
+    fn add_open(&mut self, open: &Opened, line: &Timeline) {
         self.touched = true;
         let place = |task: Option<u32>| task.and_then(|task| line.place.get(&task).copied());
         let program = place(open.program);
@@ -171,15 +171,15 @@ impl Used {
         used.reads |= reads;
         used.writes |= writes;
         let grown = after.saturating_sub(before);
-        used.read.add(open.read, if reads { before } else { 0 });
-        used.written.add(open.wrote, if open.write { grown } else { 0 });
+        used.read.add_bytes(open.read, if reads { before } else { 0 });
+        used.written.add_bytes(open.wrote, if open.write { grown } else { 0 });
         let has_written =
             open.wrote.map_or(open.write && open.size_after != Some(0), |bytes| bytes > 0);
         used.wrote += u64::from(has_written);
         let Some(task) = task else { return };
         if reads {
             let writers = self.writers.iter().rev().take(WRITERS_MAX);
-            let waits = writers.filter(|&&writer| line.before(writer, task));
+            let waits = writers.filter(|&&writer| line.ended_before(writer, task));
             self.waits.extend(waits.map(|&writer| (task, writer)));
         }
         if writes && self.writing.insert(task) {

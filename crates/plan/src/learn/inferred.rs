@@ -29,7 +29,7 @@ enum Follows {
 }
 
 /// Pairs of a task and one that it waits for, by places in the timeline.
-pub(super) fn edges(rows: &Rows, line: &Timeline) -> Vec<(usize, usize)> {
+pub(super) fn infer_edges(rows: &Rows, line: &Timeline) -> Vec<(usize, usize)> {
     let mut by_name: BTreeMap<&str, Kind<'_>> = BTreeMap::new();
     for (place, ran) in line.ran.iter().enumerate() {
         let row = &rows.tasks[ran.row];
@@ -43,8 +43,9 @@ pub(super) fn edges(rows: &Rows, line: &Timeline) -> Vec<(usize, usize)> {
     kinds.sort_by(|a, b| a.start.total_cmp(&b.start).then(a.tasks.cmp(&b.tasks)));
     let mut before: Vec<BTreeMap<usize, Follows>> = Vec::new();
     for later in 0..kinds.len() {
-        let known =
-            |earlier: usize| Some((earlier, follows(line, &kinds[earlier], &kinds[later])?));
+        let known = |earlier: usize| {
+            Some((earlier, relation_between(line, &kinds[earlier], &kinds[later])?))
+        };
         before.push((0..later).filter_map(known).collect());
     }
     let mut edges = Vec::new();
@@ -52,13 +53,13 @@ pub(super) fn edges(rows: &Rows, line: &Timeline) -> Vec<(usize, usize)> {
         let implied: BTreeSet<usize> =
             all.keys().flat_map(|&step| before[step].keys()).copied().collect();
         for (&earlier, &how) in all.iter().filter(|(earlier, _)| !implied.contains(earlier)) {
-            add(line, &kinds[earlier], &kinds[later], how, &mut edges);
+            add_edges(line, &kinds[earlier], &kinds[later], how, &mut edges);
         }
     }
     edges
 }
 
-fn follows(line: &Timeline, earlier: &Kind<'_>, later: &Kind<'_>) -> Option<Follows> {
+fn relation_between(line: &Timeline, earlier: &Kind<'_>, later: &Kind<'_>) -> Option<Follows> {
     let own = |(key, tasks): (&Option<&str>, &Vec<usize>)| {
         let first = tasks.iter().map(|&at| line.ran[at].start).fold(f64::INFINITY, f64::min);
         let last = earlier.keys.get(key)?.iter().map(|&at| line.ran[at].end).fold(0.0, f64::max);
@@ -70,7 +71,7 @@ fn follows(line: &Timeline, earlier: &Kind<'_>, later: &Kind<'_>) -> Option<Foll
     (earlier.end <= later.start + SLACK).then_some(Follows::All)
 }
 
-fn add(
+fn add_edges(
     line: &Timeline,
     earlier: &Kind<'_>,
     later: &Kind<'_>,

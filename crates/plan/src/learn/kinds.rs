@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 pub(super) struct Kinds(BTreeMap<String, TaskKindId>);
 
 impl Kinds {
-    pub(super) fn of(
+    pub(super) fn intern_by_name(
         &mut self,
         kinds: &mut Vec<TaskKind>,
         name: &str,
@@ -26,7 +26,7 @@ impl Kinds {
     }
 
     /// A task of the engine itself, alone between others.
-    pub(super) fn join(
+    pub(super) fn engine_task(
         &mut self,
         kinds: &mut Vec<TaskKind>,
         engine: &Engine,
@@ -34,7 +34,7 @@ impl Kinds {
         after: Vec<TaskId>,
         step: &Option<Step>,
     ) -> Task {
-        let kind = self.of(kinds, &format!("({})", engine.name), 1, None);
+        let kind = self.intern_by_name(kinds, &format!("({})", engine.name), 1, None);
         Task { kind, key: Some(key.to_owned()), after, steps: step.iter().cloned().collect() }
     }
 }

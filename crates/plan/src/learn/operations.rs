@@ -20,7 +20,7 @@ pub(super) struct Operations {
 }
 
 impl Operations {
-    pub(super) fn of(rows: &Rows, line: &Timeline) -> Self {
+    pub(super) fn from_rows(rows: &Rows, line: &Timeline) -> Self {
         let mut all = Self::default();
         for row in &rows.ops {
             // Nobody waits for what the kernel does on its own account.
@@ -47,13 +47,13 @@ impl Operations {
     /// Requests for which one of them waited: nobody waits for a last close.
     pub(super) fn awaited_requests(&self, who: Who) -> f64 {
         let classes = self.by.get(&who).into_iter().flat_map(BTreeMap::values);
-        let close = OpKey::plain(Op::Close).index();
+        let close = OpKey::without_bytes(Op::Close).index();
         classes.flatten().filter(|(key, _)| **key != close).map(|(_, count)| count).sum()
     }
 
     /// What one of them did, set by set, with each count multiplied by `factor`: of operations that
     /// run beside each other a task waits for a part.
-    pub(super) fn accesses(
+    pub(super) fn accesses_of(
         &self,
         who: Who,
         factor: f64,
@@ -70,7 +70,9 @@ impl Operations {
         for (&class, counts) in self.by.get(&who).unwrap_or(&none) {
             let shares: Vec<(FileSetId, Share)> = match sets.uses.get(&(who, class)) {
                 Some(shares) => shares.iter().map(|(&set, &share)| (set, share)).collect(),
-                None => vec![(sets.names(rows, class), Share { opens: 1, ..Share::default() })],
+                None => {
+                    vec![(sets.names_only_set(rows, class), Share { opens: 1, ..Share::default() })]
+                }
             };
             // A client asks the storage with a close that has bytes to send, and with no other,
             // however many processes close what they inherited.
@@ -78,14 +80,14 @@ impl Operations {
                 for (set, share) in shares.iter().filter(|(_, share)| share.wrote > 0) {
                     let closes = share.wrote as f64 * factor;
                     let counts = &mut found.entry(*set).or_default().1;
-                    counts.extend(CLOSING.map(|op| (OpKey::plain(op).index(), closes)));
+                    counts.extend(CLOSING.map(|op| (OpKey::without_bytes(op).index(), closes)));
                 }
             }
             for (&key, &count) in counts {
                 if is_closing(key) {
                     continue;
                 }
-                for (set, part) in dealt(key, &shares) {
+                for (set, part) in split_by_weight(key, &shares) {
                     let entry = found.entry(set).or_default();
                     *entry.1.entry(key).or_default() += count * factor * part;
                 }
@@ -103,7 +105,7 @@ impl Operations {
 
 /// Which part of the operations of one kind goes to which set: by bytes if they move bytes, else by
 /// opens.
-fn dealt(key: usize, shares: &[(FileSetId, Share)]) -> Vec<(FileSetId, f64)> {
+fn split_by_weight(key: usize, shares: &[(FileSetId, Share)]) -> Vec<(FileSetId, f64)> {
     let weight = |share: &Share| match OpKey::from_index(key).map(OpKey::op) {
         Some(Op::Read) => share.read as f64,
         Some(Op::Write | Op::CopyRange) => share.written as f64,
@@ -138,17 +140,17 @@ fn with_guesses(mut counts: Counts, share: &Share, unseen: bool) -> Vec<(OpKey, 
         let part = if unseen { 1.0 } else { share.guessed as f64 / whole };
         for (op, bytes) in [(Op::Read, share.read), (Op::Write, share.written)] {
             if bytes > 0 {
-                add(OpKey::data(op, UNSEEN_BYTES, Pattern::Sequential), calls(bytes) * part);
+                add(OpKey::with_bytes(op, UNSEEN_BYTES, Pattern::Sequential), calls(bytes) * part);
             }
         }
     }
     if unseen {
         let opens = share.opens as f64;
         for op in [Op::Lookup, if share.written > 0 { Op::Create } else { Op::Open }] {
-            add(OpKey::plain(op), opens);
+            add(OpKey::without_bytes(op), opens);
         }
         if share.wrote > 0 {
-            CLOSING.into_iter().for_each(|op| add(OpKey::plain(op), share.wrote as f64));
+            CLOSING.into_iter().for_each(|op| add(OpKey::without_bytes(op), share.wrote as f64));
         }
     }
     let key = |index| OpKey::from_index(index).expect("it came from a key");

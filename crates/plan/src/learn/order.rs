@@ -31,7 +31,7 @@ struct Child {
 }
 
 /// Pairs of a task and one that it waits for, by places in the timeline.
-pub(super) fn edges(rows: &Rows, line: &Timeline) -> Vec<(usize, usize)> {
+pub(super) fn sibling_edges(rows: &Rows, line: &Timeline) -> Vec<(usize, usize)> {
     let drivers: BTreeSet<u32> =
         rows.tasks.iter().filter(|task| task.driver).map(|task| task.id).collect();
     let starts_tasks =

@@ -35,7 +35,7 @@ pub(super) fn join_pipes(rows: &mut Rows) {
             let is_new = pipe.iter().all(|task| !leaders.contains_key(task));
             if is_new && names.len() > 1 {
                 leaders.extend(pipe.iter().map(|task| (*task, pipe[0])));
-                joined.insert(pipe[0], one_task(&pipe, &tasks));
+                joined.insert(pipe[0], merge_pipe_tasks(&pipe, &tasks));
             }
         }
     }
@@ -110,7 +110,7 @@ fn group_pipes(members: Vec<Member>) -> Vec<Vec<u32>> {
 }
 
 /// All of them as one, under the number of the first.
-fn one_task(pipe: &[u32], tasks: &BTreeMap<u32, &TaskRow>) -> TaskRow {
+fn merge_pipe_tasks(pipe: &[u32], tasks: &BTreeMap<u32, &TaskRow>) -> TaskRow {
     let rows: Vec<&TaskRow> = pipe.iter().filter_map(|task| tasks.get(task)).copied().collect();
     let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
     // Of what nobody saw of one of them, that of the others is a part.

@@ -33,11 +33,11 @@ struct NamedClass<'r> {
 }
 
 impl NamedClass<'_> {
-    fn directory(&self) -> &str {
+    fn directory_part(&self) -> &str {
         self.pattern.rsplit_once('/').map_or("", |(directory, _)| directory)
     }
 
-    fn name(&self) -> &str {
+    fn file_name(&self) -> &str {
         self.pattern.rsplit_once('/').map_or(self.pattern, |(_, name)| name)
     }
 }
@@ -61,7 +61,8 @@ fn sample_patterns(rows: &Rows) -> BTreeMap<u32, String> {
     let classes = named_classes(rows);
     let all: Vec<&NamedClass<'_>> = classes.values().collect();
     let samples = stems::sample_names(&all);
-    let renamed: Vec<String> = all.iter().map(|class| samples.replaced_in(class.pattern)).collect();
+    let renamed: Vec<String> =
+        all.iter().map(|class| samples.replace_samples(class.pattern)).collect();
     let renamed = varied::with_wildcards(&all, renamed);
     let mut alike: BTreeMap<&str, Vec<&NamedClass<'_>>> = BTreeMap::new();
     for (class, pattern) in all.iter().zip(&renamed).filter(|(class, _)| class.has_files) {

@@ -34,7 +34,12 @@ pub(super) struct Sets {
 
 impl Sets {
     /// `place` gives the final place of a task of the timeline.
-    pub(super) fn of(rows: &Rows, line: &Timeline, files: &[Used], place: &[TaskId]) -> Self {
+    pub(super) fn from_rows(
+        rows: &Rows,
+        line: &Timeline,
+        files: &[Used],
+        place: &[TaskId],
+    ) -> Self {
         let mut sets = Self::default();
         // What else was done with a class by when: the end of an array is when a driver frees it.
         let mut ends: BTreeMap<ClassId, Vec<(f64, usize)>> = BTreeMap::new();
@@ -49,12 +54,12 @@ impl Sets {
         type Key = (ClassId, Option<usize>, Vec<(Who, bool, bool)>);
         let mut known: BTreeMap<Key, FileSetId> = BTreeMap::new();
         for file in files {
-            let class = sets.class(rows, file.class, &rows.files[file.row].path);
+            let class = sets.intern_class(rows, file.class, &rows.files[file.row].path);
             let freed = freed_by(file, line, &ends[&file.class]);
             let users = file.uses.iter().map(|(who, used)| (*who, used.reads, used.writes));
             let key = (file.class, freed, users.collect());
             let until = freed.map_or(Until::End, |at| Until::Task(place[at]));
-            let set = *known.entry(key).or_insert_with(|| sets.add(class, 0, until));
+            let set = *known.entry(key).or_insert_with(|| sets.add_set(class, 0, until));
             let of_set = &mut sets.files[set.index()];
             of_set.count += 1;
             of_set.bytes += ByteCount(file.bytes);
@@ -63,8 +68,8 @@ impl Sets {
                 let share = uses.entry(set).or_default();
                 share.opens += used.opens;
                 share.wrote += used.wrote;
-                share.read = share.read.saturating_add(used.read.all());
-                let written = used.written.all();
+                share.read = share.read.saturating_add(used.read.total_bytes());
+                let written = used.written.total_bytes();
                 share.written = share.written.saturating_add(written);
                 let guessed = used.read.guessed.saturating_add(used.written.guessed);
                 share.guessed = share.guessed.saturating_add(guessed);
@@ -74,7 +79,7 @@ impl Sets {
     }
 
     /// The share of all bytes that nobody saw.
-    pub(super) fn guessed(&self) -> f64 {
+    pub(super) fn guessed_share(&self) -> f64 {
         let shares = || self.uses.values().flat_map(BTreeMap::values);
         let all: f64 = shares().map(|share| share.read as f64 + share.written as f64).sum();
         let guessed: f64 = shares().map(|share| share.guessed as f64).sum();
@@ -94,12 +99,12 @@ impl Sets {
         first
     }
 
-    fn add(&mut self, class: FileClassId, count: u64, until: Until) -> FileSetId {
+    fn add_set(&mut self, class: FileClassId, count: u64, until: Until) -> FileSetId {
         self.files.push(FileSet { class, count, bytes: ByteCount::ZERO, until });
         FileSetId(self.files.len() as u32 - 1)
     }
 
-    fn class(&mut self, rows: &Rows, class: ClassId, example: &[u8]) -> FileClassId {
+    fn intern_class(&mut self, rows: &Rows, class: ClassId, example: &[u8]) -> FileClassId {
         *self.places.entry(class).or_insert_with(|| {
             let pattern = rows.classes.get(&class.0).cloned().unwrap_or_default();
             self.classes.push(FileClass { pattern, example: example.to_vec() });
@@ -109,14 +114,14 @@ impl Sets {
 
     /// The set that stands for names of a class that were only looked for: it has no file. They are
     /// asked for in place, wherever files of the class live.
-    pub(super) fn names(&mut self, rows: &Rows, class: ClassId) -> FileSetId {
+    pub(super) fn names_only_set(&mut self, rows: &Rows, class: ClassId) -> FileSetId {
         if let Some(&set) = self.names.get(&class) {
             return set;
         }
         let pattern = rows.classes.get(&class.0).map_or("", String::as_str);
         let example = pattern.replace("**", "x").replace('*', "x").replace('#', "0");
-        let place = self.class(rows, class, example.as_bytes());
-        let set = self.add(place, 0, Until::End);
+        let place = self.intern_class(rows, class, example.as_bytes());
+        let set = self.add_set(place, 0, Until::End);
         self.names.insert(class, set);
         set
     }

@@ -140,7 +140,7 @@ impl Story {
 
     fn learnt(&mut self) -> Workload {
         self.rows.opens.sort_by_key(|open| (open.at, open.file));
-        from_rows(&self.rows).expect("it can be learnt").workload
+        learn_from_rows(&self.rows).expect("it can be learnt").workload
     }
 }
 
@@ -192,7 +192,7 @@ fn a_close_asks_the_storage_if_it_has_bytes_to_send_and_a_file_is_as_large_as_it
     for (path, op, count) in
         [("out/1", Op::Flush, 7), ("out/1", Op::Close, 1), ("in/2", Op::Flush, 4)]
     {
-        story.ops(1, path, OpKey::plain(op), count, 0.0);
+        story.ops(1, path, OpKey::without_bytes(op), count, 0.0);
     }
     let work = story.learnt();
     let closes: Vec<(String, f64)> = work.tasks[0].steps[0]
@@ -231,7 +231,7 @@ fn what_is_told_counts_too_and_a_circle_is_named() {
     assert_eq!(work.kinds[work.tasks[0].kind.index()].name, "b");
     assert_eq!(after(&work, 1), [0]);
     story.rows.waits.push((2, 1));
-    let flaw = from_rows(&story.rows).expect_err("a circle");
+    let flaw = learn_from_rows(&story.rows).expect_err("a circle");
     assert_eq!(
         flaw,
         "tasks wait for each other in a circle, so none of them can start: task 1 (a), task 2 (b)"
@@ -261,7 +261,7 @@ fn where_nothing_says_it_times_do_with_a_doubt() {
 
 #[test]
 fn waits_for_storage_are_not_computing() {
-    let open = OpKey::plain(Op::Open);
+    let open = OpKey::without_bytes(Op::Open);
     let mut row = task(1, "sort", 0.0, 10.0);
     row.cpu_user = Some(secs(5.0));
     let mut story = Story::new(vec![row]);
@@ -340,8 +340,8 @@ fn a_hundred_thousand_files_of_one_task_are_one_set() {
 fn names_that_nobody_opens_are_no_files() {
     let mut story = Story::new(vec![task(1, "python", 0.0, 5.0), task(2, "cat", 5.0, 9.0)]);
     story.wrote(1, "out/1.txt", 0.5, 10).read(2, "out/1.txt", 5.5, 10);
-    story.ops(1, "lib/os.py", OpKey::plain(Op::LookupFailed), 500, 0.5);
-    story.ops(1, "out/1.txt", OpKey::plain(Op::Create), 1, 0.1);
+    story.ops(1, "lib/os.py", OpKey::without_bytes(Op::LookupFailed), 500, 0.5);
+    story.ops(1, "out/1.txt", OpKey::without_bytes(Op::Create), 1, 0.1);
     let work = story.learnt();
     let files: u64 = work.files.iter().map(|set| set.count).sum();
     assert_eq!(files, 1, "{:?}", work.files);
@@ -351,7 +351,7 @@ fn names_that_nobody_opens_are_no_files() {
         .flat_map(|access| access.ops.iter().map(|(_, count)| count))
         .sum();
     assert!((asked - 500.0).abs() < 1e-6, "they are asked for all the same: {asked}");
-    let facts = crate::space::facts(&work);
+    let facts = crate::space::class_facts(&work);
     let names = work.classes.iter().position(|class| class.pattern.starts_with("lib"));
     assert_eq!(facts[names.expect("a class")].files, 0);
 }
@@ -372,7 +372,7 @@ fn files_that_a_shell_makes_for_several_samples_are_made() {
     story.wrote(9, "report.txt", 6.0, 5);
     samples::join_samples(&mut story.rows);
     let work = story.learnt();
-    let facts = crate::space::facts(&work);
+    let facts = crate::space::class_facts(&work);
     for (class, facts) in work.classes.iter().zip(&facts).filter(|(_, facts)| facts.files > 0) {
         assert!(facts.made, "{}: {facts:?}", class.pattern);
     }
@@ -400,8 +400,8 @@ fn the_time_that_an_engine_takes_is_part_of_the_work() {
     ]);
     story.wrote(1, "x", 2.5, 5).read(2, "x", 6.5, 5).wrote(2, "y", 7.0, 5).read(3, "y", 9.5, 5);
     story.read(9, "Snakefile", 0.5, 5);
-    story.ops(9, "Snakefile", OpKey::plain(Op::Getattr), 1_000, 0.5);
-    let learnt = from_rows(&story.rows).expect("it can be learnt");
+    story.ops(9, "Snakefile", OpKey::without_bytes(Op::Getattr), 1_000, 0.5);
+    let learnt = learn_from_rows(&story.rows).expect("it can be learnt");
     let work = &learnt.workload;
     let total: f64 = work.tasks.iter().flat_map(|t| &t.steps).map(|step| step.compute.get()).sum();
     let kinds: Vec<_> =
@@ -412,7 +412,7 @@ fn the_time_that_an_engine_takes_is_part_of_the_work() {
     assert!((total - 12.5).abs() < 1e-6, "{total}");
     assert_eq!((after(work, 1), after(work, 4)), (vec![0], vec![3]));
     assert_eq!((learnt.measured.makespan, learnt.measured.slots), (Seconds(13.0), 1));
-    let again = learnt.again().expect("it can be simulated").makespan.get();
+    let again = learnt.simulate_rerun().expect("it can be simulated").makespan.get();
     assert!((again - 13.0).abs() < 0.01, "{again}");
 }
 
@@ -432,14 +432,14 @@ fn bytes_that_nobody_saw_are_a_doubt_with_its_share() {
         ..Opened::default()
     };
     story.rows.opens.push(open);
-    story.ops(1, "ref.fa", OpKey::plain(Op::Open), 1, 0.0);
+    story.ops(1, "ref.fa", OpKey::without_bytes(Op::Open), 1, 0.0);
     let work = story.learnt();
     let doubt = &work.doubts[0];
     assert!(doubt.what.contains("100 % of the bytes") && doubt.what.contains("every-read"));
     assert!((doubt.share - 0.4).abs() < 1e-6, "{}", doubt.share);
     let access = &work.tasks[0].steps[0].accesses[0];
     assert_eq!(access.read, ByteCount(1 << 20));
-    let read = OpKey::data(Op::Read, 128 << 10, Pattern::Sequential);
+    let read = OpKey::with_bytes(Op::Read, 128 << 10, Pattern::Sequential);
     assert!(access.ops.contains(&(read, 8.0)), "{:?}", access.ops);
     // `/proc` says that it can't have been all of it.
     story.rows.tasks[0].rchar_upper = Some(ByteCount(1 << 18));
@@ -449,7 +449,7 @@ fn bytes_that_nobody_saw_are_a_doubt_with_its_share() {
 #[test]
 fn a_busy_machine_is_a_doubt() {
     let mut story = Story::new(vec![task(1, "a", 0.0, 10.0)]);
-    story.ops(1, "x", OpKey::plain(Op::Open), 1, 0.0);
+    story.ops(1, "x", OpKey::without_bytes(Op::Open), 1, 0.0);
     assert!(story.learnt().doubts.is_empty());
     story.rows.others_share = Some(0.4);
     let work = story.learnt();
@@ -460,7 +460,7 @@ fn a_busy_machine_is_a_doubt() {
 #[test]
 fn processes_in_a_pipe_hold_up_their_task_once() {
     let mut story = Story::new(vec![task(1, "map", 0.0, 10.0)]);
-    story.read(1, "a", 0.1, 5).ops(1, "a", OpKey::plain(Op::Open), 100, 6.0);
+    story.read(1, "a", 0.1, 5).ops(1, "a", OpKey::without_bytes(Op::Open), 100, 6.0);
     for (id, waited) in [(1u32, 4_000_000_000u64), (2, 2_000_000_000)] {
         let process = ProcessRow {
             id: ProcessId(id),

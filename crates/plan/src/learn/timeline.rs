@@ -38,7 +38,7 @@ pub(super) const ROUNDED: f64 = 0.01;
 const SLOTS_MAX: u32 = 1 << 20;
 
 impl Timeline {
-    pub(super) fn of(rows: &Rows) -> Self {
+    pub(super) fn from_rows(rows: &Rows) -> Self {
         let mut line = Self::default();
         let work = rows.tasks.iter().enumerate().filter(|(_, task)| !task.driver);
         let cores = cores_of_kinds(rows);
@@ -57,13 +57,13 @@ impl Timeline {
         let last = line.ran.iter().map(|ran| ran.end).fold(0.0, f64::max);
         line.makespan = rows.ended.map_or(last, |end| end.at.as_secs().max(last));
         let widest = line.ran.iter().map(|ran| ran.cores).max().unwrap_or(1);
-        line.slots = line.usual_most().max(widest);
+        line.slots = line.usual_peak_cores().max(widest);
         line
     }
 
     /// A start that is told earlier than the end of what it waited for was later: what follows each
     /// other takes no time twice.
-    pub(super) fn start_after(&mut self, after: &[BTreeSet<usize>]) {
+    pub(super) fn delay_starts(&mut self, after: &[BTreeSet<usize>]) {
         for (at, before) in after.iter().enumerate() {
             let ready = before.iter().map(|&before| self.ran[before].end).fold(0.0, f64::max);
             let ran = &mut self.ran[at];
@@ -74,7 +74,7 @@ impl Timeline {
     }
 
     /// Every start and end in order of time, ends first, with the cores in use after it.
-    fn moments(&self) -> Vec<Moment> {
+    fn core_usage_moments(&self) -> Vec<Moment> {
         let mut moments = Vec::with_capacity(2 * self.ran.len());
         for (task, ran) in self.ran.iter().enumerate() {
             // One that took no time would end before it starts, and take its core for ever.
@@ -95,9 +95,9 @@ impl Timeline {
     }
 
     /// The most cores in use, but for moments: an end is noticed after the next task has started.
-    pub(super) fn usual_most(&self) -> u32 {
+    pub(super) fn usual_peak_cores(&self) -> u32 {
         const MOMENTS_SHARE: f64 = 0.02;
-        let moments = self.moments();
+        let moments = self.core_usage_moments();
         let mut times: BTreeMap<u32, f64> = BTreeMap::new();
         for pair in moments.windows(2) {
             *times.entry(pair[0].used).or_default() += pair[1].at - pair[0].at;
@@ -115,7 +115,7 @@ impl Timeline {
 
     /// How long each task waited although all that it needed was done and its cores were free: the
     /// time that the engine took. `ready` is when each could have started.
-    pub(super) fn gaps(&self, ready: &[f64]) -> Vec<f64> {
+    pub(super) fn engine_gaps(&self, ready: &[f64]) -> Vec<f64> {
         let mut gaps = vec![0.0; self.ran.len()];
         if self.slots > SLOTS_MAX {
             return gaps;
@@ -123,7 +123,7 @@ impl Timeline {
         // For each number of cores, since when so many have been free.
         let mut free_since: Vec<Option<f64>> = vec![Some(0.0); self.slots as usize + 1];
         let mut used = 0;
-        for moment in self.moments() {
+        for moment in self.core_usage_moments() {
             if moment.starts {
                 let ran = &self.ran[moment.task];
                 let fits = free_since.get(ran.cores as usize).copied().flatten();
@@ -146,7 +146,7 @@ impl Timeline {
     }
 
     /// Was the one done when the other started? Two that ran at the same time wait for nothing.
-    pub(super) fn before(&self, one: usize, other: usize) -> bool {
+    pub(super) fn ended_before(&self, one: usize, other: usize) -> bool {
         one < other && self.ran[one].end <= self.ran[other].start + SLACK
     }
 

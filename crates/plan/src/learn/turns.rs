@@ -33,9 +33,9 @@ pub(crate) struct Turns {
 
 /// # Errors
 /// Tasks that wait for each other in a circle.
-pub(crate) fn turns(rows: &Rows) -> Result<Turns, String> {
-    let mut line = Timeline::of(rows);
-    let edges = Edges::of(rows, &line, &files::used(rows, &line))?;
+pub(crate) fn collect_turns(rows: &Rows) -> Result<Turns, String> {
+    let mut line = Timeline::from_rows(rows);
+    let edges = Edges::from_rows(rows, &line, &files::collect_used_files(rows, &line))?;
     // Short tasks that follow each other would look like two at once, and what a shell did before a
     // task like something beside it.
     for ran in &mut line.ran {
@@ -56,14 +56,14 @@ pub(crate) fn turns(rows: &Rows) -> Result<Turns, String> {
     };
     let mut all: Vec<Turn> = edges.order.iter().map(turn).collect();
     let widest = all.iter().map(|turn| turn.cores).max().unwrap_or(1);
-    let slots = line.usual_most().max(widest);
-    engine(&mut all, slots);
+    let slots = line.usual_peak_cores().max(widest);
+    measure_engine_gaps(&mut all, slots);
     Ok(Turns { slots, all, makespan: line.makespan })
 }
 
 /// How long each began after it could have: when all that it waited for was done, and the last of
 /// those before it that left room for it had ended.
-fn engine(all: &mut [Turn], slots: u32) {
+fn measure_engine_gaps(all: &mut [Turn], slots: u32) {
     let mut order: Vec<usize> = (0..all.len()).collect();
     order.sort_by(|&a, &b| all[a].start.total_cmp(&all[b].start).then(a.cmp(&b)));
     let first = order.first().map_or(0.0, |&at| all[at].start);

@@ -8,5 +8,5 @@ pub(super) const POLICY: Policy = Policy {
     about: "a task waits until what it writes fits on its tiers",
     admission: Admission::Peak,
     place: Place::Emptiest,
-    pick: backfill::next,
+    pick: backfill::pick_next,
 };

@@ -8,5 +8,5 @@ pub(super) const POLICY: Policy = Policy {
     about: "first come, first served, on the node that has most of what a task reads",
     admission: Admission::Any,
     place: Place::NearInputs,
-    pick: fifo::next,
+    pick: fifo::pick_next,
 };

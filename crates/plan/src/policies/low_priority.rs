@@ -1,17 +1,17 @@
 //! Two queues: tasks of the kinds that a choice calls low run only while no other task waits. With
 //! several pipelines side by side, those that are far advanced finish first and free their files.
 
-use super::{Admission, Head, Place, Policy, first};
+use super::{Admission, Head, Place, Policy, first_ready};
 
 pub(super) const POLICY: Policy = Policy {
     name: "low-priority",
     about: "some kinds run only while no other task waits",
     admission: Admission::Any,
     place: Place::Emptiest,
-    pick: next,
+    pick: pick_next,
 };
 
-pub(super) fn next(heads: &[Head], could: &mut dyn FnMut(&Head) -> bool) -> Option<Head> {
-    let normal = first(heads.iter().filter(|head| !head.low));
-    normal.or_else(|| first(heads.iter())).filter(|head| could(head))
+pub(super) fn pick_next(heads: &[Head], could: &mut dyn FnMut(&Head) -> bool) -> Option<Head> {
+    let normal = first_ready(heads.iter().filter(|head| !head.low));
+    normal.or_else(|| first_ready(heads.iter())).filter(|head| could(head))
 }

@@ -8,5 +8,5 @@ pub(super) const POLICY: Policy = Policy {
     about: "a pipeline waits until all that it will hold at once can be set apart",
     admission: Admission::Pipeline,
     place: Place::Emptiest,
-    pick: low_priority::next,
+    pick: low_priority::pick_next,
 };

@@ -6,18 +6,20 @@ use super::told::{Owner, Told};
 use super::{Act, Before, Script, looks, sessions};
 
 /// Everything, in order.
-pub(super) fn acts(told: &Told<'_>, script: &mut Script) -> Vec<TimedAct> {
+pub(super) fn collect_acts(told: &Told<'_>, script: &mut Script) -> Vec<TimedAct> {
     let mut acts = Vec::new();
-    sessions::add(told, &mut acts);
+    sessions::add_sessions(told, &mut acts);
     for &(file, at, owner) in &told.renamed {
         let name = &told.names[file];
         let (before, _) = name.before.as_ref().expect("it was renamed");
         let act = Act::Rename(before.clone(), name.path.clone());
         acts.push(TimedAct::new(at, Actor::of(owner), act).on(name.number, true));
     }
-    removed(told, &mut acts);
-    looks::add(told, &mut acts, &mut script.notes);
-    acts.sort_by(|a, b| a.at.total_cmp(&b.at).then(rank(&a.act).cmp(&rank(&b.act))));
+    add_removals(told, &mut acts);
+    looks::add_metadata_operations(told, &mut acts, &mut script.notes);
+    acts.sort_by(|a, b| {
+        a.at.total_cmp(&b.at).then(simultaneity_rank(&a.act).cmp(&simultaneity_rank(&b.act)))
+    });
     script.names = told.names.iter().map(|name| name.number + 1).max().unwrap_or(0);
     script.sessions = told.opens.len();
     let (mut changes, mut opens) = (vec![0u32; script.names], vec![0u32; script.names]);
@@ -37,7 +39,7 @@ pub(super) fn acts(told: &Told<'_>, script: &mut Script) -> Vec<TimedAct> {
 }
 
 /// Which is first of what happens at once.
-fn rank(act: &Act) -> u8 {
+fn simultaneity_rank(act: &Act) -> u8 {
     match act {
         Act::Mkdir(_) => 0,
         Act::Look(_) | Act::LookInVain(_) | Act::Access(_) => 1,
@@ -55,14 +57,14 @@ fn rank(act: &Act) -> u8 {
 }
 
 /// Files that were removed, by the task that was seen to remove such files then, else by the engine.
-fn removed(told: &Told<'_>, acts: &mut Vec<TimedAct>) {
+fn add_removals(told: &Told<'_>, acts: &mut Vec<TimedAct>) {
     /// Ends are noticed late.
     const SLACK_SECS: f64 = 0.1;
     let mut left = told.ops.clone();
     let mut last = vec![None; told.names.len()];
     for open in told.opens {
-        if let Some(file) = told.file(open) {
-            last[file] = Some(told.owner(open));
+        if let Some(file) = told.file_of_open(open) {
+            last[file] = Some(told.owner_of_open(open));
         }
     }
     for (file, name) in told.names.iter().enumerate() {
@@ -70,9 +72,9 @@ fn removed(told: &Told<'_>, acts: &mut Vec<TimedAct>) {
         // Who never opened it had no part in making it here.
         let Some(user) = last[file] else { continue };
         let at = gone.as_secs();
-        let class = told.class(file);
+        let class = told.class_of_file(file);
         let mut took = |owner: Owner| {
-            let (start, end) = told.span(owner);
+            let (start, end) = told.owner_span(owner);
             let ops = left.get_mut(&(owner, class));
             let count = ops.and_then(|ops| ops.get_mut(&forebay_model::Op::Unlink));
             let fits = (start..=end + SLACK_SECS).contains(&at);
@@ -80,7 +82,7 @@ fn removed(told: &Told<'_>, acts: &mut Vec<TimedAct>) {
         };
         let others = (0..told.turns.all.len()).map(Some);
         let owner = if took(user) { user } else { others.rev().find(|&o| took(o)).flatten() };
-        let act = Act::Unlink(name.at(at).to_vec());
+        let act = Act::Unlink(name.path_at(at).to_vec());
         acts.push(TimedAct::new(at, Actor::of(owner), act).on(name.number, true));
     }
 }

@@ -1,16 +1,16 @@
 //! What must be there before the first step, and how much room all of it takes.
 
-use super::names::above;
+use super::names::ancestor_directories;
 use super::told::Told;
 use super::{Act, Script};
 use forebay_model::ByteCount;
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(super) fn ahead(told: &Told<'_>, script: &mut Script) {
+pub(super) fn add_initial_state(told: &Told<'_>, script: &mut Script) {
     let mut sizes: BTreeMap<usize, u64> = BTreeMap::new();
     let mut seen = BTreeSet::new();
     for open in told.opens {
-        let Some(file) = told.file(open) else { continue };
+        let Some(file) = told.file_of_open(open) else { continue };
         let name = &told.names[file];
         if !seen.insert(name.number) || open.open.created {
             continue;
@@ -20,21 +20,21 @@ pub(super) fn ahead(told: &Told<'_>, script: &mut Script) {
         let known = open.open.size_at_open.or(open.open.size_at_close.filter(|_| !open.open.write));
         let bytes = known.map_or(read, ByteCount::get);
         sizes.insert(name.number, bytes);
-        script.inputs.push((name.at(0.0).to_vec(), ByteCount(bytes)));
+        script.inputs.push((name.path_at(0.0).to_vec(), ByteCount(bytes)));
     }
-    script.room = ByteCount(most(told, sizes));
-    script.directories = directories(told, script);
-    notes(told, script);
+    script.room = ByteCount(peak_bytes(told, sizes));
+    script.directories = initial_directories(told, script);
+    add_notes(told, script);
 }
 
 /// The most bytes that are there at one moment, in the order of the run.
-fn most(told: &Told<'_>, mut sizes: BTreeMap<usize, u64>) -> u64 {
+fn peak_bytes(told: &Told<'_>, mut sizes: BTreeMap<usize, u64>) -> u64 {
     let mut events: Vec<(f64, usize, u64)> = Vec::new();
     for open in told.opens.iter().filter(|open| open.open.write) {
-        let Some(file) = told.file(open) else { continue };
+        let Some(file) = told.file_of_open(open) else { continue };
         let size = open.open.size_at_close.or(open.open.wrote.map(|io| io.bytes));
         let size = size.map_or(0, ByteCount::get);
-        events.push((told.closed(open), told.names[file].number, size));
+        events.push((told.close_time(open), told.names[file].number, size));
     }
     for (file, row) in told.rows.files.iter().enumerate() {
         if let Some(gone) = told.rows.gone.get(&row.id) {
@@ -53,7 +53,7 @@ fn most(told: &Told<'_>, mut sizes: BTreeMap<usize, u64>) -> u64 {
 }
 
 /// All folders of files, but for those that the run made itself, unless inputs lie in them.
-fn directories(told: &Told<'_>, script: &Script) -> Vec<Vec<u8>> {
+fn initial_directories(told: &Told<'_>, script: &Script) -> Vec<Vec<u8>> {
     let acts = || script.lanes.iter().flat_map(|lane| &lane.steps).map(|step| &step.act);
     let made: BTreeSet<&[u8]> = acts()
         .filter_map(|act| match act {
@@ -61,17 +61,17 @@ fn directories(told: &Told<'_>, script: &Script) -> Vec<Vec<u8>> {
             _ => None,
         })
         .collect();
-    let inputs = script.inputs.iter().flat_map(|(path, _)| above(path));
+    let inputs = script.inputs.iter().flat_map(|(path, _)| ancestor_directories(path));
     let mut needed: BTreeSet<&[u8]> = inputs.collect();
     for name in &told.names {
-        let free = above(&name.path).take_while(|folder| !made.contains(folder));
+        let free = ancestor_directories(&name.path).take_while(|folder| !made.contains(folder));
         needed.extend(free);
     }
     // Shorter ones come before those that begin with them.
     needed.into_iter().map(<[u8]>::to_vec).collect()
 }
 
-fn notes(told: &Told<'_>, script: &mut Script) {
+fn add_notes(told: &Told<'_>, script: &mut Script) {
     let opens = told.opens.len() as f64;
     let unseen = told.opens.iter().filter(|row| {
         let open = &row.open;

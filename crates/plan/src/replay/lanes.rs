@@ -1,14 +1,14 @@
 //! Acts in their order become lanes: a task's processes, each with the time that it had to itself
 //! between its acts. What the engine did goes before the task that it started next.
 
-use super::processes::{Life, lives};
+use super::processes::{Life, process_lives};
 use super::timed_act::{Actor, TimedAct};
 use super::told::Told;
 use super::{Act, Go, Lane, Script, Step};
 use forebay_model::{ProcessId, Seconds};
 use std::collections::BTreeMap;
 
-pub(super) fn lay(told: &Told<'_>, acts: Vec<TimedAct>, script: &mut Script) {
+pub(super) fn lay_out_lanes(told: &Told<'_>, acts: Vec<TimedAct>, script: &mut Script) {
     let all = &told.turns.all;
     let first = all.iter().map(|turn| turn.start).fold(told.turns.makespan, f64::min);
     let last = all.iter().map(|turn| turn.end).fold(0.0, f64::max);
@@ -31,22 +31,22 @@ pub(super) fn lay(told: &Told<'_>, acts: Vec<TimedAct>, script: &mut Script) {
             }
         }
     }
-    let think = share_of_engine(told, first + tail);
+    let think = engine_think_share(told, first + tail);
     let life = Life { from: 0.0, to: first, ..Life::default() };
-    let mut lane = steps(before, &life, &[], think);
+    let mut lane = steps_with_think_time(before, &life, &[], think);
     script.lanes.push(Lane { steps: std::mem::take(&mut lane) });
     script.turns.push(Go { lane: 0, after: Vec::new(), cores: 1 });
     for (turn, (prefix, own)) in engine.into_iter().zip(own).enumerate() {
         let lane = script.lanes.len();
         let told_turn = &all[turn];
-        let mut head = vec![pause(told_turn.start, told_turn.engine * think)];
-        head.extend(prefix.into_iter().map(|act| step(act, 0.0)));
-        task(told, turn, own, head, script);
+        let mut head = vec![pause_step(told_turn.start, told_turn.engine * think)];
+        head.extend(prefix.into_iter().map(|act| to_step(act, 0.0)));
+        add_task_lanes(told, turn, own, head, script);
         let after = told_turn.after.iter().map(|before| before + 1).chain([0]).collect();
         script.turns.push(Go { lane, after, cores: told_turn.cores.clamp(1, script.slots.max(1)) });
     }
-    let mut steps: Vec<Step> = after.into_iter().map(|act| step(act, 0.0)).collect();
-    steps.push(pause(told.turns.makespan, tail * think));
+    let mut steps: Vec<Step> = after.into_iter().map(|act| to_step(act, 0.0)).collect();
+    steps.push(pause_step(told.turns.makespan, tail * think));
     let after = (0..script.turns.len()).collect();
     script.turns.push(Go { lane: script.lanes.len(), after, cores: 1 });
     script.lanes.push(Lane { steps });
@@ -54,7 +54,7 @@ pub(super) fn lay(told: &Told<'_>, acts: Vec<TimedAct>, script: &mut Script) {
 }
 
 /// Of the engine's own time, the part that was no operation.
-fn share_of_engine(told: &Told<'_>, ends: f64) -> f64 {
+fn engine_think_share(told: &Told<'_>, ends: f64) -> f64 {
     let gaps: f64 = told.turns.all.iter().map(|turn| turn.engine).sum();
     let drivers = told.rows.tasks.iter().filter(|task| task.driver);
     let waited: f64 = drivers.filter_map(|task| task.waited).map(|waited| waited.as_secs()).sum();
@@ -63,7 +63,7 @@ fn share_of_engine(told: &Told<'_>, ends: f64) -> f64 {
 }
 
 /// The lanes of a task; the first starts with what the engine did before it.
-fn task(
+fn add_task_lanes(
     told: &Told<'_>,
     turn: usize,
     mut own: BTreeMap<Option<ProcessId>, Vec<TimedAct>>,
@@ -74,12 +74,13 @@ fn task(
         .iter()
         .filter_map(|(id, acts)| Some(((*id)?, (acts.first()?.at, acts.last()?.at))))
         .collect();
-    let (mut lives, places) = lives(told, turn, &acted);
+    let (mut lives, places) = process_lives(told, turn, &acted);
     let unknown = own.remove(&None).unwrap_or_default();
     // Whose it was: the youngest process that was there.
     let (mut unknown, mut guessed) = (unknown, Vec::new());
     if lives.len() > 1 {
-        (guessed, unknown) = unknown.into_iter().partition(|act| whose(&lives, act.at) > 0);
+        (guessed, unknown) =
+            unknown.into_iter().partition(|act| youngest_process_at(&lives, act.at) > 0);
     }
     if let (Some(first), Some(last)) = (unknown.first(), unknown.last()) {
         lives[0].from = lives[0].from.min(first.at);
@@ -92,7 +93,7 @@ fn task(
         lists[id.map_or(0, |id| places[&id])] = acts;
     }
     for act in guessed {
-        lists[whose(&lives, act.at)].push(act);
+        lists[youngest_process_at(&lives, act.at)].push(act);
     }
     let mut head = Some(head);
     for (place, mut acts) in lists.into_iter().enumerate() {
@@ -106,17 +107,17 @@ fn task(
             covers.push((from, to));
         }
         acts.sort_by(|a, b| a.at.total_cmp(&b.at));
-        let covers = merged(covers);
-        let free = own_time(life.from, life.to, &covers);
+        let covers = merge_overlapping(covers);
+        let free = uncovered_time(life.from, life.to, &covers);
         let think = if free > 0.0 { (1.0 - life.waited / free).max(0.0) } else { 0.0 };
         let mut all = head.take().unwrap_or_default();
-        all.extend(steps(acts, life, &covers, think));
+        all.extend(steps_with_think_time(acts, life, &covers, think));
         script.lanes.push(Lane { steps: all });
     }
 }
 
 /// The place of the process that began last of those that were there; 0 is the task itself.
-fn whose(lives: &[Life], at: f64) -> usize {
+fn youngest_process_at(lives: &[Life], at: f64) -> usize {
     let there = |life: &&(usize, &Life)| life.1.from <= at && at <= life.1.to;
     let all = lives.iter().enumerate().skip(1);
     let last = all.filter(|life| there(&life)).max_by(|a, b| a.1.from.total_cmp(&b.1.from));
@@ -124,30 +125,35 @@ fn whose(lives: &[Life], at: f64) -> usize {
 }
 
 /// Acts of one life, with the part `think` of the time between them that nobody else covers.
-fn steps(acts: Vec<TimedAct>, life: &Life, covers: &[(f64, f64)], think: f64) -> Vec<Step> {
+fn steps_with_think_time(
+    acts: Vec<TimedAct>,
+    life: &Life,
+    covers: &[(f64, f64)],
+    think: f64,
+) -> Vec<Step> {
     let mut last = life.from;
     let mut steps: Vec<Step> = Vec::with_capacity(acts.len() + 1);
     for act in acts {
         // What an engine's file is for later is done in its own time, too.
         let at = act.at.min(life.to).max(last);
-        steps.push(step(act, own_time(last, at, covers) * think));
+        steps.push(to_step(act, uncovered_time(last, at, covers) * think));
         last = at;
     }
-    steps.push(pause(life.to, own_time(last, life.to, covers) * think));
+    steps.push(pause_step(life.to, uncovered_time(last, life.to, covers) * think));
     steps
 }
 
-fn step(act: TimedAct, think: f64) -> Step {
+fn to_step(act: TimedAct, think: f64) -> Step {
     let TimedAct { at, act, wait, name, .. } = act;
     Step { at: Seconds(at), think: Seconds(think), wait, act, name }
 }
 
-fn pause(at: f64, think: f64) -> Step {
+fn pause_step(at: f64, think: f64) -> Step {
     Step { at: Seconds(at), think: Seconds(think), wait: None, act: Act::Pause, name: None }
 }
 
 /// Times that overlap become one.
-fn merged(mut covers: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+fn merge_overlapping(mut covers: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     covers.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut all: Vec<(f64, f64)> = Vec::new();
     for (from, to) in covers {
@@ -160,7 +166,7 @@ fn merged(mut covers: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
 }
 
 /// How much of a time is in none of these.
-fn own_time(from: f64, to: f64, covers: &[(f64, f64)]) -> f64 {
+fn uncovered_time(from: f64, to: f64, covers: &[(f64, f64)]) -> f64 {
     let first = covers.partition_point(|(_, end)| *end <= from);
     let within = covers[first..].iter().take_while(|(start, _)| *start < to);
     let covered: f64 = within.map(|(start, end)| (end.min(to) - start.max(from)).max(0.0)).sum();

@@ -23,9 +23,13 @@ const BY_THEMSELVES: [Op; 11] = [
     Op::Rename,
 ];
 
-pub(super) fn add(told: &Told<'_>, acts: &mut Vec<TimedAct>, notes: &mut Vec<String>) {
-    let sights = Sights::of(told);
-    let mut folders = super::folders::Folders::of(told, &sights.folders);
+pub(super) fn add_metadata_operations(
+    told: &Told<'_>,
+    acts: &mut Vec<TimedAct>,
+    notes: &mut Vec<String>,
+) {
+    let sights = Sights::for_run(told);
+    let mut folders = super::folders::Folders::for_run(told, &sights.folders);
     let mut left: BTreeMap<Op, u64> = BTreeMap::new();
     for (&(owner, class), ops) in &told.ops {
         let count = |op: Op| ops.get(&op).copied().unwrap_or(0);
@@ -36,32 +40,32 @@ pub(super) fn add(told: &Told<'_>, acts: &mut Vec<TimedAct>, notes: &mut Vec<Str
             let done = match op {
                 _ if BY_THEMSELVES.contains(&op) => count,
                 Op::LookupFailed => {
-                    let folder = sights.folder_of(class);
+                    let folder = sights.parent_directory_of(class);
                     let act = || Act::LookInVain(folder.clone());
-                    sights.over(owner, count.saturating_sub(made), acts, act);
+                    sights.spread_evenly(owner, count.saturating_sub(made), acts, act);
                     count
                 }
-                Op::Mkdir => folders.make(owner, class, count, acts),
+                Op::Mkdir => folders.make_directories(owner, class, count, acts),
                 // When all that are made are known.
                 Op::Rmdir => continue,
                 Op::Opendir => {
-                    let folder = sights.folder(class);
-                    sights.over(owner, count, acts, || Act::List(folder.clone()));
+                    let folder = sights.directory_of_class(class);
+                    sights.spread_evenly(owner, count, acts, || Act::List(folder.clone()));
                     count
                 }
                 Op::Getattr => {
-                    let asked = count.saturating_sub(sights.changes_in(owner, class));
-                    sights.at(owner, class, op, asked, acts);
+                    let asked = count.saturating_sub(sights.count_changes_in(owner, class));
+                    sights.add_operations_on_class(owner, class, op, asked, acts);
                     count
                 }
-                _ => sights.at(owner, class, op, count, acts),
+                _ => sights.add_operations_on_class(owner, class, op, count, acts),
             };
             *left.entry(op).or_default() += count - done.min(count);
         }
     }
     for (&(owner, class), ops) in &told.ops {
         let count = ops.get(&Op::Rmdir).copied().unwrap_or(0);
-        let done = folders.remove(owner, class, count, acts);
+        let done = folders.remove_directories(owner, class, count, acts);
         *left.entry(Op::Rmdir).or_default() += count - done;
     }
     *left.entry(Op::Rename).or_default() += told.unrenamed;
@@ -78,19 +82,29 @@ pub(super) fn add(told: &Told<'_>, acts: &mut Vec<TimedAct>, notes: &mut Vec<Str
 
 impl Sights<'_> {
     /// So many of one act, evenly over the owner's time.
-    fn over(&self, owner: Owner, count: u64, acts: &mut Vec<TimedAct>, act: impl Fn() -> Act) {
+    fn spread_evenly(
+        &self,
+        owner: Owner,
+        count: u64,
+        acts: &mut Vec<TimedAct>,
+        act: impl Fn() -> Act,
+    ) {
         for number in 0..count {
-            acts.push(TimedAct::new(self.moment(owner, number, count), Actor::of(owner), act()));
+            acts.push(TimedAct::new(
+                self.evenly_spaced_time(owner, number, count),
+                Actor::of(owner),
+                act(),
+            ));
         }
     }
 
-    fn moment(&self, owner: Owner, number: u64, count: u64) -> f64 {
-        let (start, end) = self.told.span(owner);
+    fn evenly_spaced_time(&self, owner: Owner, number: u64, count: u64) -> f64 {
+        let (start, end) = self.told.owner_span(owner);
         start + (end - start) * (number as f64 + 0.5) / count as f64
     }
 
     /// So many of one kind, on files of one class, and how many of them there was a way for.
-    fn at(
+    fn add_operations_on_class(
         &self,
         owner: Owner,
         class: ClassId,
@@ -105,13 +119,16 @@ impl Sights<'_> {
             let nth = |len: usize| (number as usize * len / count as usize).min(len - 1);
             let placed = match (op, sessions) {
                 (Op::Lookup | Op::Getattr | Op::Access | Op::Setattr | Op::Fsync, Some(all)) => {
-                    self.on_session(all[nth(all.len())], op)
+                    self.operation_on_session(all[nth(all.len())], op)
                 }
                 (Op::Lookup | Op::Getattr | Op::Access | Op::Setattr, None) => {
-                    let at = self.moment(owner, number, count);
-                    let file = self.there(class, at, number);
+                    let at = self.evenly_spaced_time(owner, number, count);
+                    let file = self.existing_file(class, at, number);
                     let name = file.map(|file| &self.told.names[file]);
-                    let path = name.map_or_else(|| self.folder(class), |name| name.at(at).to_vec());
+                    let path = name.map_or_else(
+                        || self.directory_of_class(class),
+                        |name| name.path_at(at).to_vec(),
+                    );
                     let act = match op {
                         Op::Lookup => Act::Look(path),
                         Op::Getattr => Act::AttributesOf(path),
@@ -128,14 +145,14 @@ impl Sights<'_> {
         count
     }
 
-    fn on_session(&self, session: usize, op: Op) -> TimedAct {
+    fn operation_on_session(&self, session: usize, op: Op) -> TimedAct {
         let told = self.told;
         let open = &told.opens[session];
-        let file = told.file(open).expect("only such were listed");
-        let owner = told.owner(open);
+        let file = told.file_of_open(open).expect("only such were listed");
+        let owner = told.owner_of_open(open);
         let lane = owner.map_or(Actor::Driver, |turn| Actor::Process(turn, open.open.process));
-        let (at, end) = (open.open.opened.as_secs(), told.closed(open));
-        let path = || told.names[file].at(at).to_vec();
+        let (at, end) = (open.open.opened.as_secs(), told.close_time(open));
+        let path = || told.names[file].path_at(at).to_vec();
         let (at, act) = match op {
             Op::Lookup => (at, Act::Look(path())),
             Op::Access => (at, Act::Access(path())),

@@ -18,12 +18,12 @@ pub(super) struct Name {
 
 impl Name {
     /// All of them, by their place in the run.
-    pub(super) fn all(rows: &Rows) -> Vec<Self> {
+    pub(super) fn all_from_rows(rows: &Rows) -> Vec<Self> {
         let covered = rows.trees.iter().filter(|tree| tree.tier.is_none());
         let first = covered.map(|tree| tree.id).min();
         let mut numbers: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
         let name = |file: &forebay_model::File| {
-            let mut path = plain(&file.path);
+            let mut path = normalize_path(&file.path);
             if first.is_some_and(|first| first != file.tree) {
                 path = [format!("tree-{}/", file.tree.0).as_bytes(), &path].concat();
             }
@@ -35,7 +35,7 @@ impl Name {
     }
 
     /// What it is called at this moment.
-    pub(super) fn at(&self, time: f64) -> &[u8] {
+    pub(super) fn path_at(&self, time: f64) -> &[u8] {
         match &self.before {
             Some((before, renamed)) if time < *renamed => before,
             _ => &self.path,
@@ -43,17 +43,17 @@ impl Name {
     }
 
     /// A name beside the last one.
-    pub(super) fn beside(&self, file: usize) -> Vec<u8> {
+    pub(super) fn earlier_name(&self, file: usize) -> Vec<u8> {
         const NAME_MAX: usize = 200;
-        let (folder, name) = split(&self.path);
+        let (folder, name) = split_path(&self.path);
         let short = &name[..name.len().min(NAME_MAX)];
         let name = [short, format!(".before-{file}").as_bytes()].concat();
-        join(folder, &name)
+        join_path(folder, &name)
     }
 }
 
 /// A path without parts that lead elsewhere.
-pub(super) fn plain(path: &[u8]) -> Vec<u8> {
+pub(super) fn normalize_path(path: &[u8]) -> Vec<u8> {
     let mut parts = Vec::new();
     for part in path.split(|&byte| byte == b'/') {
         match part {
@@ -69,18 +69,18 @@ pub(super) fn plain(path: &[u8]) -> Vec<u8> {
 }
 
 /// The folder (empty: the directory itself) and the name in it.
-pub(super) fn split(path: &[u8]) -> (&[u8], &[u8]) {
+pub(super) fn split_path(path: &[u8]) -> (&[u8], &[u8]) {
     match path.iter().rposition(|&byte| byte == b'/') {
         Some(at) => (&path[..at], &path[at + 1..]),
         None => (b"", path),
     }
 }
 
-pub(super) fn join(folder: &[u8], name: &[u8]) -> Vec<u8> {
+pub(super) fn join_path(folder: &[u8], name: &[u8]) -> Vec<u8> {
     if folder.is_empty() { name.to_vec() } else { [folder, b"/", name].concat() }
 }
 
 /// All folders above a path, the outermost first.
-pub(super) fn above(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(super) fn ancestor_directories(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| &path[..at])
 }

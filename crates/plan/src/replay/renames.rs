@@ -16,8 +16,8 @@ struct Candidate {
 }
 
 /// Gives names before to files, by the counts of renames.
-pub(super) fn find(told: &mut Told<'_>) {
-    let mut candidates = candidates(told);
+pub(super) fn infer_renames(told: &mut Told<'_>) {
+    let mut candidates = rename_candidates(told);
     let asked: Vec<(Owner, ClassId, u64)> = told
         .ops
         .iter()
@@ -25,7 +25,7 @@ pub(super) fn find(told: &mut Told<'_>) {
         .collect();
     // Tasks in their order: who came first renamed what was made first.
     for (owner, class, count) in asked {
-        let (start, end) = told.span(owner);
+        let (start, end) = told.owner_span(owner);
         let files = candidates.get_mut(&class);
         let mut left = count;
         if let Some(files) = files {
@@ -41,7 +41,7 @@ pub(super) fn find(told: &mut Told<'_>) {
                     }
                     left -= 1;
                     let at = one.closed.max(start);
-                    let before = told.names[one.file].beside(one.file);
+                    let before = told.names[one.file].earlier_name(one.file);
                     told.names[one.file].before = Some((before, at));
                     told.renamed.push((one.file, at, owner));
                     false
@@ -53,18 +53,18 @@ pub(super) fn find(told: &mut Told<'_>) {
 }
 
 /// By class, in the order in which they were made.
-fn candidates(told: &Told<'_>) -> BTreeMap<ClassId, Vec<Candidate>> {
+fn rename_candidates(told: &Told<'_>) -> BTreeMap<ClassId, Vec<Candidate>> {
     let mut all: BTreeMap<ClassId, Vec<Candidate>> = BTreeMap::new();
     let mut seen = vec![false; told.names.len()];
     for open in told.opens {
-        let Some(file) = told.file(open) else { continue };
+        let Some(file) = told.file_of_open(open) else { continue };
         if !std::mem::replace(&mut seen[file], true) {
             let created = open.open.created;
-            all.entry(told.class(file)).or_default().push(Candidate {
+            all.entry(told.class_of_file(file)).or_default().push(Candidate {
                 file,
-                owner: told.owner(open),
+                owner: told.owner_of_open(open),
                 made: if created { open.open.opened.as_secs() } else { 0.0 },
-                closed: if created { told.closed(open) } else { 0.0 },
+                closed: if created { told.close_time(open) } else { 0.0 },
                 created,
             });
         }

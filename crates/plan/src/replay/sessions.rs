@@ -12,20 +12,20 @@ const APART_SECS: f64 = 0.1;
 /// What a call moves that nobody saw.
 const UNSEEN_BYTES: u64 = 128 << 10;
 
-pub(super) fn add(told: &Told<'_>, acts: &mut Vec<TimedAct>) {
-    let parts = parts(told);
+pub(super) fn add_sessions(told: &Told<'_>, acts: &mut Vec<TimedAct>) {
+    let parts = unseen_read_shares(told);
     for (session, open) in told.opens.iter().enumerate() {
-        let Some(file) = told.file(open) else { continue };
-        let owner = told.owner(open);
+        let Some(file) = told.file_of_open(open) else { continue };
+        let owner = told.owner_of_open(open);
         let lane = match owner {
             Some(turn) => Actor::Process(turn, open.open.process),
             None => Actor::Driver,
         };
         let name = &told.names[file];
-        let (at, end) = (open.open.opened.as_secs(), told.closed(open));
-        let (how, read, written, size) = moved(told, open, owner, file, &parts);
+        let (at, end) = (open.open.opened.as_secs(), told.close_time(open));
+        let (how, read, written, size) = derive_transfers(told, open, owner, file, &parts);
         let placed = |time, act| TimedAct { since: at, ..TimedAct::new(time, lane, act) };
-        let path = name.at(at).to_vec();
+        let path = name.path_at(at).to_vec();
         let act = Act::Open(session, path, how);
         let changes = how.create || how.truncate;
         acts.push(placed(at, act).on(name.number, changes));
@@ -37,7 +37,7 @@ pub(super) fn add(told: &Told<'_>, acts: &mut Vec<TimedAct>) {
                 (read, Act::Read as fn(usize, Moved) -> Act),
                 (written, Act::Write as fn(usize, Moved) -> Act),
             ] {
-                let part = part(whole, piece, pieces);
+                let part = part_of_transfer(whole, piece, pieces);
                 if part.calls > 0 {
                     acts.push(placed(time, act(session, part)));
                 }
@@ -49,14 +49,14 @@ pub(super) fn add(told: &Told<'_>, acts: &mut Vec<TimedAct>) {
 }
 
 /// The part of reads that nobody saw which can have been, for each task: no more than `/proc` says.
-fn parts(told: &Told<'_>) -> Vec<f64> {
+fn unseen_read_shares(told: &Told<'_>) -> Vec<f64> {
     let mut sums = vec![(0u64, 0u64); told.turns.all.len()];
     for open in told.opens {
-        let Some(turn) = told.owner(open) else { continue };
+        let Some(turn) = told.owner_of_open(open) else { continue };
         let (seen, guessed) = &mut sums[turn];
         match open.open.read {
             Some(io) => *seen = seen.saturating_add(io.bytes.get()),
-            None => *guessed = guessed.saturating_add(unseen_read(open)),
+            None => *guessed = guessed.saturating_add(unseen_read_bytes(open)),
         }
     }
     let most = |task: u32| told.rows.tasks.iter().find(|row| row.id == task)?.rchar_upper;
@@ -69,13 +69,13 @@ fn parts(told: &Told<'_>) -> Vec<f64> {
 }
 
 /// Who opens a file to read it reads it.
-fn unseen_read(open: &OpenRow) -> u64 {
+fn unseen_read_bytes(open: &OpenRow) -> u64 {
     let size = open.open.size_at_open.filter(|_| !open.open.write);
     size.map_or(0, ByteCount::get)
 }
 
 /// How it is opened, what is read and written, and the size that has to be set in the end.
-fn moved(
+fn derive_transfers(
     told: &Told<'_>,
     row: &OpenRow,
     owner: Owner,
@@ -86,11 +86,12 @@ fn moved(
     let before = open.size_at_open.map_or(0, ByteCount::get);
     let after = open.size_at_close.map(ByteCount::get);
     let anywhere = |op: Op| {
-        let counts = told.random.get(&(owner, told.class(file), op));
+        let counts = told.random.get(&(owner, told.class_of_file(file), op));
         counts.is_some_and(|(random, all)| random * 2 > *all)
     };
     let part = owner.map_or(1.0, |turn| parts[turn]);
-    let (bytes, calls) = told_or(open.read, || (unseen_read(row) as f64 * part) as u64);
+    let (bytes, calls) =
+        counted_or_guessed(open.read, || (unseen_read_bytes(row) as f64 * part) as u64);
     let random = anywhere(Op::Read);
     let end = Some(before.max(after.unwrap_or(0))).filter(|end| *end > 0);
     let read = Moved { bytes, calls, from: 0, end, random };
@@ -105,7 +106,7 @@ fn moved(
     how.truncate = !open.created && before > 0 && (shrank || whole);
     let kept = if how.truncate || how.create { 0 } else { before };
     let grown = || after.unwrap_or(0).saturating_sub(kept);
-    let (bytes, calls) = told_or(open.wrote, grown);
+    let (bytes, calls) = counted_or_guessed(open.wrote, grown);
     let after = after.unwrap_or(kept.max(bytes));
     let from = if kept == 0 { 0 } else { after.saturating_sub(bytes) };
     let end = Some(after).filter(|end| *end > 0);
@@ -115,7 +116,7 @@ fn moved(
     (how, read, Moved { bytes, calls, from, end, random }, size)
 }
 
-fn told_or(io: Option<Io>, guess: impl FnOnce() -> u64) -> (u64, u64) {
+fn counted_or_guessed(io: Option<Io>, guess: impl FnOnce() -> u64) -> (u64, u64) {
     match io {
         Some(io) if io.bytes.get() > 0 => (io.bytes.get(), io.calls.max(1)),
         Some(io) => (0, io.calls),
@@ -127,7 +128,7 @@ fn told_or(io: Option<Io>, guess: impl FnOnce() -> u64) -> (u64, u64) {
 }
 
 /// Whole calls, with their bytes.
-fn part(whole: Moved, piece: u64, pieces: u64) -> Moved {
+fn part_of_transfer(whole: Moved, piece: u64, pieces: u64) -> Moved {
     let cut = |all: u64, at: u64, of: u64| {
         (u128::from(all) * u128::from(at) / u128::from(of.max(1))) as u64
     };

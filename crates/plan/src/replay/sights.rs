@@ -1,6 +1,6 @@
 //! What there is to look at: which files and folders of a class there are, when, and who had them open.
 
-use super::names::{above, plain, split};
+use super::names::{ancestor_directories, normalize_path, split_path};
 use super::told::{Owner, Told};
 use forebay_model::classes::class_of;
 use forebay_model::{ClassId, Op};
@@ -18,7 +18,7 @@ pub(super) struct Sights<'a> {
 }
 
 impl<'a> Sights<'a> {
-    pub(super) fn of(told: &'a Told<'a>) -> Self {
+    pub(super) fn for_run(told: &'a Told<'a>) -> Self {
         let mut sights = Self {
             told,
             opens: BTreeMap::new(),
@@ -28,15 +28,15 @@ impl<'a> Sights<'a> {
         };
         let mut seen = vec![false; told.names.len()];
         for (session, open) in told.opens.iter().enumerate() {
-            let Some(file) = told.file(open) else { continue };
+            let Some(file) = told.file_of_open(open) else { continue };
             if !std::mem::replace(&mut seen[file], true) {
-                let from = if open.open.created { told.closed(open) } else { 0.0 };
+                let from = if open.open.created { told.close_time(open) } else { 0.0 };
                 let gone = told.rows.gone.get(&open.open.file);
                 let until = gone.map_or(f64::INFINITY, |at| at.as_secs());
-                sights.files.entry(told.class(file)).or_default().push((from, until, file));
+                sights.files.entry(told.class_of_file(file)).or_default().push((from, until, file));
             }
-            let owner = told.owner(open);
-            sights.opens.entry((owner, told.class(file))).or_default().push(session);
+            let owner = told.owner_of_open(open);
+            sights.opens.entry((owner, told.class_of_file(file))).or_default().push(session);
             if open.open.write {
                 sights.writes.entry(owner).or_default().push(session);
             }
@@ -45,9 +45,9 @@ impl<'a> Sights<'a> {
         let mut folders: BTreeSet<(String, Vec<u8>)> = BTreeSet::new();
         for (file, name) in told.names.iter().enumerate() {
             // Classes are of paths in their own tree.
-            let own = plain(&told.rows.files[file].path);
+            let own = normalize_path(&told.rows.files[file].path);
             let prefix = &name.path[..name.path.len() - own.len()];
-            for folder in above(&own) {
+            for folder in ancestor_directories(&own) {
                 folders.insert((class_of(folder), [prefix, folder].concat()));
             }
         }
@@ -57,29 +57,31 @@ impl<'a> Sights<'a> {
         sights
     }
 
-    pub(super) fn pattern(&self, class: ClassId) -> &str {
+    pub(super) fn class_pattern(&self, class: ClassId) -> &str {
         self.told.rows.classes.get(&class.0).map_or("", String::as_str)
     }
 
     /// A folder of this class; the directory itself if there is none.
-    pub(super) fn folder(&self, class: ClassId) -> Vec<u8> {
-        self.folders.get(self.pattern(class)).map_or_else(|| b".".to_vec(), |all| all[0].clone())
+    pub(super) fn directory_of_class(&self, class: ClassId) -> Vec<u8> {
+        self.folders
+            .get(self.class_pattern(class))
+            .map_or_else(|| b".".to_vec(), |all| all[0].clone())
     }
 
     /// A folder for names of this class.
-    pub(super) fn folder_of(&self, class: ClassId) -> Vec<u8> {
-        let (parent, _) = split(self.pattern(class).as_bytes());
+    pub(super) fn parent_directory_of(&self, class: ClassId) -> Vec<u8> {
+        let (parent, _) = split_path(self.class_pattern(class).as_bytes());
         let parent = String::from_utf8_lossy(parent);
         self.folders.get(&*parent).map_or_else(|| b".".to_vec(), |all| all[0].clone())
     }
 
     /// How many names were made and removed in folders of this class: before the next, the kernel
     /// asks for the folder's attributes by itself.
-    pub(super) fn changes_in(&self, owner: Owner, class: ClassId) -> u64 {
-        let folder = self.pattern(class);
+    pub(super) fn count_changes_in(&self, owner: Owner, class: ClassId) -> u64 {
+        let folder = self.class_pattern(class);
         let of_owner = (owner, ClassId(0))..=(owner, ClassId(u32::MAX));
         let inside = self.told.ops.range(of_owner).filter(|((_, class), _)| {
-            let (parent, name) = split(self.pattern(*class).as_bytes());
+            let (parent, name) = split_path(self.class_pattern(*class).as_bytes());
             parent == folder.as_bytes() && !name.is_empty()
         });
         let changes = [Op::Create, Op::Unlink, Op::Rename, Op::Mkdir, Op::Rmdir];
@@ -89,7 +91,7 @@ impl<'a> Sights<'a> {
     }
 
     /// A file of this class that is there at this moment: one of those that were made last.
-    pub(super) fn there(&self, class: ClassId, at: f64, number: u64) -> Option<usize> {
+    pub(super) fn existing_file(&self, class: ClassId, at: f64, number: u64) -> Option<usize> {
         const LAST: usize = 16;
         let files = self.files.get(&class)?;
         let made = &files[..files.partition_point(|(from, ..)| *from <= at)];

@@ -101,7 +101,7 @@ impl Story {
     }
 
     fn script(&self) -> Script {
-        of(&self.rows, &self.opens).expect("it can be replayed")
+        script_from_rows(&self.rows, &self.opens).expect("it can be replayed")
     }
 }
 
@@ -272,6 +272,6 @@ fn operations_are_as_many_as_were_counted_but_for_those_that_come_by_themselves(
 #[test]
 fn a_run_without_files_is_refused() {
     let story = Story::new(&[(1, 0.0, 10.0)]);
-    let why = of(&story.rows, &story.opens).expect_err("there is nothing");
+    let why = script_from_rows(&story.rows, &story.opens).expect_err("there is nothing");
     assert!(why.contains("nothing to replay"), "{why}");
 }

@@ -1,7 +1,7 @@
 //! What a run tells, looked up once: whose open was whose, and which names files had when.
 
 use super::names::Name;
-use super::{Places, places};
+use super::{Places, turns_by_task};
 use crate::learn::turns::Turns;
 use crate::rows::Rows;
 use forebay_model::run::OpenRow;
@@ -34,13 +34,13 @@ pub(super) struct Told<'a> {
 }
 
 impl<'a> Told<'a> {
-    pub(super) fn of(rows: &'a Rows, opens: &'a [OpenRow], turns: &'a Turns) -> Self {
+    pub(super) fn from_rows(rows: &'a Rows, opens: &'a [OpenRow], turns: &'a Turns) -> Self {
         let mut told = Self {
             rows,
             opens,
             turns,
-            places: places(&turns.all),
-            names: Name::all(rows),
+            places: turns_by_task(&turns.all),
+            names: Name::all_from_rows(rows),
             ops: BTreeMap::new(),
             random: BTreeMap::new(),
             strange: 0,
@@ -48,11 +48,11 @@ impl<'a> Told<'a> {
             unrenamed: 0,
             files: rows.files.iter().enumerate().map(|(at, file)| (file.id, at)).collect(),
         };
-        told.count();
+        told.count_operations();
         told
     }
 
-    fn count(&mut self) {
+    fn count_operations(&mut self) {
         for row in &self.rows.ops {
             let Some(task) = row.task else { continue };
             let owner = self.places.get(&task).copied();
@@ -70,21 +70,21 @@ impl<'a> Told<'a> {
         }
     }
 
-    pub(super) fn owner(&self, open: &OpenRow) -> Owner {
+    pub(super) fn owner_of_open(&self, open: &OpenRow) -> Owner {
         open.task.and_then(|task| self.places.get(&task).copied())
     }
 
     /// The place of an open's file; a file of a run that was cut short may have no name.
-    pub(super) fn file(&self, open: &OpenRow) -> Option<usize> {
+    pub(super) fn file_of_open(&self, open: &OpenRow) -> Option<usize> {
         self.files.get(&open.open.file).copied()
     }
 
-    pub(super) fn class(&self, file: usize) -> ClassId {
+    pub(super) fn class_of_file(&self, file: usize) -> ClassId {
         self.rows.files[file].class
     }
 
     /// From when to when an owner was there, in seconds.
-    pub(super) fn span(&self, owner: Owner) -> (f64, f64) {
+    pub(super) fn owner_span(&self, owner: Owner) -> (f64, f64) {
         match owner {
             Some(turn) => (self.turns.all[turn].start, self.turns.all[turn].end),
             None => (0.0, self.turns.makespan),
@@ -92,9 +92,9 @@ impl<'a> Told<'a> {
     }
 
     /// When an open was closed: at the end of its owner, if nobody saw it.
-    pub(super) fn closed(&self, open: &OpenRow) -> f64 {
+    pub(super) fn close_time(&self, open: &OpenRow) -> f64 {
         let opened = open.open.opened.as_secs();
-        let end = || self.span(self.owner(open)).1;
+        let end = || self.owner_span(self.owner_of_open(open)).1;
         open.open.closed.map_or_else(end, |at| at.as_secs()).max(opened)
     }
 }

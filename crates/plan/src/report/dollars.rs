@@ -6,12 +6,12 @@ use super::Plan;
 const CENT: f64 = 0.01;
 
 /// A number that may be very small.
-fn few(number: f64) -> String {
+fn format_small_number(number: f64) -> String {
     if number < 1e-4 { "less than 0.0001".to_owned() } else { format!("{number:.4}") }
 }
 
 /// Nothing where nobody knows prices.
-pub(super) fn dollars(plan: &Plan) -> Vec<String> {
+pub(super) fn cost_sentences(plan: &Plan) -> Vec<String> {
     let mut told = Vec::new();
     let Some(cost) = &plan.chosen.cost else { return told };
     let seen = cost.lines.iter().filter(|line| line.usd.get().abs() >= CENT / 1000.0);
@@ -33,7 +33,7 @@ pub(super) fn dollars(plan: &Plan) -> Vec<String> {
             "Machines may be taken away: {} in such a run are to be expected, and {} for what is \
              then done again are in time and cost. The engine must start tasks again by itself \
              (--emit says how).",
-            few(interruptions),
+            format_small_number(interruptions),
             cost.again
         ));
     }

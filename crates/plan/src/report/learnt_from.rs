@@ -20,7 +20,7 @@ pub struct LearntFrom {
 
 impl LearntFrom {
     /// Of a run that was learnt from.
-    pub fn of(learnt: &Learnt) -> Self {
+    pub fn from_learnt(learnt: &Learnt) -> Self {
         let measured = &learnt.measured;
         Self {
             run: learnt.run.clone(),

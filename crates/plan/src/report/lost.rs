@@ -1,6 +1,6 @@
 //! Choices that are not the proposal: how they differ, what they lead to, why they lost.
 
-use super::classes::placed;
+use super::classes::describe_placement;
 use super::{Lost, Story};
 use crate::search::{Goal, Rejected, Score};
 use crate::space::{Frame, Point};
@@ -12,13 +12,13 @@ const SAME: f64 = 5e-4;
 const LOST_MAX: usize = 12;
 
 /// What lost, the nearest first.
-pub(super) fn all_lost(story: &Story<'_>) -> Vec<Lost> {
+pub(super) fn list_rejected(story: &Story<'_>) -> Vec<Lost> {
     let frame = story.found.chosen.frame;
     let near = |rejected: &Rejected| {
         let other = if rejected.point.frame == frame { f64::INFINITY } else { 0.0 };
         rejected.ratio.unwrap_or(other)
     };
-    let start = story.space.as_it_is();
+    let start = story.space.all_in_place();
     let same = |rejected: &&Rejected| {
         rejected.ratio.is_none_or(|ratio| (ratio - 1.0).abs() > SAME) || rejected.point == start
     };
@@ -30,10 +30,10 @@ pub(super) fn all_lost(story: &Story<'_>) -> Vec<Lost> {
     let tell = |rejected: &&Rejected| {
         let why = match (&rejected.score, rejected.ratio) {
             (Err(why), _) => why.clone(),
-            (Ok(score), Some(ratio)) => reason(story, score, ratio),
+            (Ok(score), Some(ratio)) => why_rejected(story, score, ratio),
             (Ok(_), None) => String::new(),
         };
-        lost(story, &rejected.point, rejected.score.clone(), why)
+        describe_rejected(story, &rejected.point, rejected.score.clone(), why)
     };
     let mut told: Vec<Lost> = Vec::new();
     for lost in sorted.iter().map(tell) {
@@ -49,7 +49,7 @@ pub(super) fn all_lost(story: &Story<'_>) -> Vec<Lost> {
     told
 }
 
-fn reason(story: &Story<'_>, score: &Score, ratio: f64) -> String {
+fn why_rejected(story: &Story<'_>, score: &Score, ratio: f64) -> String {
     let chosen = &story.found.score;
     let percent = (ratio - 1.0) * 100.0;
     let worse = match story.wanted.goal {
@@ -78,7 +78,7 @@ fn reason(story: &Story<'_>, score: &Score, ratio: f64) -> String {
     }
 }
 
-pub(super) fn lost(
+pub(super) fn describe_rejected(
     story: &Story<'_>,
     point: &Point,
     score: Result<Score, String>,
@@ -86,7 +86,7 @@ pub(super) fn lost(
 ) -> Lost {
     let score = score.ok();
     Lost {
-        what: differs(story, point),
+        what: describe_difference(story, point),
         why,
         makespan_s: score.map(|score| score.makespan),
         per_sample_usd: score.and_then(|score| score.per_sample),
@@ -94,19 +94,19 @@ pub(super) fn lost(
 }
 
 /// How another point differs from the proposal.
-fn differs(story: &Story<'_>, point: &Point) -> String {
+fn describe_difference(story: &Story<'_>, point: &Point) -> String {
     let (space, chosen) = (story.space, &story.found.chosen);
     let mut words = Vec::new();
-    if space.moved(point) == 0 && space.moved(chosen) > 0 {
+    if space.count_moved_classes(point) == 0 && space.count_moved_classes(chosen) > 0 {
         words.push("everything in place".to_owned());
     } else {
         for class in
             (0..point.picks.len()).filter(|class| point.picks[*class] != chosen.picks[*class])
         {
             let pattern = &story.workload.classes[class].pattern;
-            let placement = space.placement(point, class);
+            let placement = space.placement_at(point, class);
             let on = if placement.home == Home::Here { "" } else { "on " };
-            words.push(format!("{pattern} {on}{}", placed(placement)));
+            words.push(format!("{pattern} {on}{}", describe_placement(placement)));
         }
     }
     if words.len() > 3 {
@@ -115,12 +115,16 @@ fn differs(story: &Story<'_>, point: &Point) -> String {
         words.push(format!("{more} more classes elsewhere"));
     }
     if point.frame != chosen.frame {
-        words.push(framed(story, &space.frames[point.frame], &space.frames[chosen.frame]));
+        words.push(describe_frame_change(
+            story,
+            &space.frames[point.frame],
+            &space.frames[chosen.frame],
+        ));
     }
     if words.is_empty() { "as proposed".to_owned() } else { words.join("; ") }
 }
 
-fn framed(story: &Story<'_>, frame: &Frame, chosen: &Frame) -> String {
+fn describe_frame_change(story: &Story<'_>, frame: &Frame, chosen: &Frame) -> String {
     let mut words = Vec::new();
     if frame.nodes != chosen.nodes {
         words.push(format!("{} nodes", frame.nodes));

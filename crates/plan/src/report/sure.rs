@@ -2,10 +2,12 @@
 
 use super::Plan;
 
-pub(super) fn proof(plan: &Plan) -> String {
+pub(super) fn optimality_sentence(plan: &Plan) -> String {
     let (classes, simulated) = (plan.classes, plan.simulated);
-    let chosen =
-        format!("{} of files, {simulated} choices simulated", count(classes as u64, "class"));
+    let chosen = format!(
+        "{} of files, {simulated} choices simulated",
+        count_with_noun(classes as u64, "class")
+    );
     let bound = format!(
         "no placement can be below {:.4} {}, this is {:.4}: a gap of {:.1} %",
         plan.bound,
@@ -22,7 +24,7 @@ pub(super) fn proof(plan: &Plan) -> String {
     }
 }
 
-pub(super) fn sureness(plan: &Plan) -> String {
+pub(super) fn certainty_sentence(plan: &Plan) -> String {
     let error = plan.chosen.error.max(plan.error);
     let mut words = format!("The model may be wrong by {:.0} % either way", error * 100.0);
     if plan.doubts.is_empty() {
@@ -34,7 +36,7 @@ pub(super) fn sureness(plan: &Plan) -> String {
 }
 
 /// `1 file`, `1,234 files`
-pub(super) fn count(number: u64, noun: &str) -> String {
+pub(super) fn count_with_noun(number: u64, noun: &str) -> String {
     let plural = match (number, noun) {
         (1, _) => "",
         (_, noun) if noun.ends_with("class") => "es",

@@ -1,19 +1,19 @@
 //! From what a search found to what is told.
 
-use super::classes::placed;
-use super::lost::{all_lost, lost};
+use super::classes::describe_placement;
+use super::lost::{describe_rejected, list_rejected};
 use super::{Figures, Moved, Plan, SCHEMA, Setting, Story};
-use crate::advise::{Evidence, advise};
+use crate::advise::{Evidence, collect_advice};
 use crate::outcome::TaskOutcome;
 use crate::search::{Goal, Rung};
-use crate::space::{Frame, Point, facts};
+use crate::space::{Frame, Point, class_facts};
 use crate::{Choice, Cost, Outcome};
 use forebay_model::{Seconds, Workload};
 
 /// Tells it.
-pub fn tell(story: &Story<'_>) -> Plan {
+pub fn build_plan(story: &Story<'_>) -> Plan {
     let (found, space) = (story.found, story.space);
-    let choice = space.choice(&found.chosen);
+    let choice = space.choice_at(&found.chosen);
     let frame = &space.frames[found.chosen.frame];
     let evidence = Evidence {
         site: story.site,
@@ -32,16 +32,18 @@ pub fn tell(story: &Story<'_>) -> Plan {
         seed: story.wanted.seed,
         error: story.wanted.error,
         doubts: story.workload.doubts.iter().map(|doubt| doubt.what.clone()).collect(),
-        as_it_is: story.as_it_is.map(|(outcome, cost)| figures(story, first, outcome, cost)),
+        as_it_is: story
+            .as_it_is
+            .map(|(outcome, cost)| figures_of_outcome(story, first, outcome, cost)),
         as_it_is_why: found.as_it_is.as_ref().err().cloned(),
-        chosen: figures(story, frame, story.chosen.0, story.chosen.1),
-        setting: setting(&choice, story.workload),
-        moved: classes(story, &found.chosen, false),
-        stay: classes(story, &found.chosen, true),
+        chosen: figures_of_outcome(story, frame, story.chosen.0, story.chosen.1),
+        setting: setting_of_choice(&choice, story.workload),
+        moved: placed_classes(story, &found.chosen, false),
+        stay: placed_classes(story, &found.chosen, true),
         value: found.value,
         bound: found.bound,
-        gap: found.gap(),
-        unit: unit(story.wanted.goal).to_owned(),
+        gap: found.optimality_gap(),
+        unit: unit_of_goal(story.wanted.goal).to_owned(),
         search: match found.rung {
             Rung::Exhausted => "exhausted",
             Rung::Stopped => "stopped",
@@ -53,22 +55,22 @@ pub fn tell(story: &Story<'_>) -> Plan {
         alike: found.alike.as_ref().map(|(point, score)| {
             let why =
                 "the model can't tell it from the proposal, which costs or moves less".to_owned();
-            lost(story, point, Ok(*score), why)
+            describe_rejected(story, point, Ok(*score), why)
         }),
-        lost: all_lost(story),
+        lost: list_rejected(story),
         front: found
             .front
             .iter()
-            .map(|(point, score)| lost(story, point, Ok(*score), String::new()))
+            .map(|(point, score)| describe_rejected(story, point, Ok(*score), String::new()))
             .collect(),
         prices: story.prices.map(str::to_owned),
         unverified: story.chosen.1.map(|cost| cost.unverified.clone()).unwrap_or_default(),
         left_out: space.left_out.clone(),
-        advice: advise(&evidence),
+        advice: collect_advice(&evidence),
     }
 }
 
-fn unit(goal: Goal) -> &'static str {
+fn unit_of_goal(goal: Goal) -> &'static str {
     match goal {
         Goal::Fastest => "seconds",
         Goal::Cheapest => "dollars for a sample",
@@ -82,7 +84,7 @@ const UNTRIED: f64 = 0.25;
 
 /// By which share this may be wrong: by as much as any prediction, by as much as runs differ, and by
 /// a part of all waits that no run has shown.
-fn error(story: &Story<'_>, outcome: &Outcome) -> f64 {
+fn prediction_error(story: &Story<'_>, outcome: &Outcome) -> f64 {
     let sum = |time: fn(&TaskOutcome) -> f64| outcome.tasks.iter().map(time).sum::<f64>();
     let busy = sum(|task| task.ended.get() - task.started.get());
     let waits = if busy > 0.0 { sum(|task| task.waited.get()) / busy } else { 0.0 };
@@ -95,13 +97,18 @@ fn error(story: &Story<'_>, outcome: &Outcome) -> f64 {
     parts.map(|part| part * part).iter().sum::<f64>().sqrt()
 }
 
-fn figures(story: &Story<'_>, frame: &Frame, outcome: &Outcome, cost: Option<&Cost>) -> Figures {
+fn figures_of_outcome(
+    story: &Story<'_>,
+    frame: &Frame,
+    outcome: &Outcome,
+    cost: Option<&Cost>,
+) -> Figures {
     let hours = outcome.makespan.get() / 3600.0;
     let peaks = outcome.tiers.iter().map(|(id, tier)| (id.0.clone(), tier.peak_bytes));
     Figures {
         makespan_s: outcome.makespan,
         homecoming_s: outcome.homecoming,
-        error: error(story, outcome),
+        error: prediction_error(story, outcome),
         samples_per_hour: if hours > 0.0 { f64::from(frame.pipelines) / hours } else { 0.0 },
         per_sample_usd: cost.map(|cost| cost.per_sample),
         utilisation: outcome.utilisation,
@@ -110,7 +117,7 @@ fn figures(story: &Story<'_>, frame: &Frame, outcome: &Outcome, cost: Option<&Co
     }
 }
 
-fn setting(choice: &Choice, workload: &Workload) -> Setting {
+fn setting_of_choice(choice: &Choice, workload: &Workload) -> Setting {
     let name = |kind: &forebay_model::workload::TaskKindId| {
         workload.kinds.get(kind.index()).map_or(String::new(), |kind| kind.name.clone())
     };
@@ -127,17 +134,17 @@ fn setting(choice: &Choice, workload: &Workload) -> Setting {
 }
 
 /// Classes that stay in place, or those that do not.
-fn classes(story: &Story<'_>, point: &Point, stay: bool) -> Vec<Moved> {
-    let facts = facts(story.workload);
+fn placed_classes(story: &Story<'_>, point: &Point, stay: bool) -> Vec<Moved> {
+    let facts = class_facts(story.workload);
     let one = |class: usize| {
         let pick = usize::from(point.picks[class]);
         ((pick == 0) == stay && facts[class].files > 0).then(|| Moved {
             pattern: story.workload.classes[class].pattern.clone(),
-            to: placed(story.space.placement(point, class)),
+            to: describe_placement(story.space.placement_at(point, class)),
             files: facts[class].files,
             bytes: facts[class].bytes,
-            waits_in_place_s: Seconds(story.bounds.waiting(class, 0)),
-            waits_s: Seconds(story.bounds.waiting(class, pick)),
+            waits_in_place_s: Seconds(story.bounds.waiting_seconds(class, 0)),
+            waits_s: Seconds(story.bounds.waiting_seconds(class, pick)),
         })
     };
     let mut moved: Vec<Moved> = (0..point.picks.len()).filter_map(one).collect();

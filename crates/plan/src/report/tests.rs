@@ -75,7 +75,7 @@ fn plan() -> Plan {
 
 #[test]
 fn everything_that_a_person_must_know_is_in_the_sentences() {
-    let text = explain(&plan()).join("\n");
+    let text = explain_plan(&plan()).join("\n");
     for words in [
         "The fastest way to do 2 samples on aws.toml",
         " for 2 at a time (of them 500 ms after the last task, to write results back)",
@@ -97,10 +97,10 @@ fn everything_that_a_person_must_know_is_in_the_sentences() {
 fn a_difference_below_the_error_is_called_none() {
     let mut plan = plan();
     plan.as_it_is = Some(figures(525.0, 2.5));
-    let text = explain(&plan).join("\n");
+    let text = explain_plan(&plan).join("\n");
     assert!(text.contains("no measurable difference in time"), "{text}");
     plan.search = "exhausted".to_owned();
-    assert!(explain(&plan).join("\n").contains("Optimal in the model"));
+    assert!(explain_plan(&plan).join("\n").contains("Optimal in the model"));
 }
 
 #[test]
@@ -116,16 +116,19 @@ fn of_many_classes_those_that_move_or_matter_are_told() {
     let stay = |number: usize| class(number, "in place", if number < 2 { 9.0 } else { 1e-3 });
     plan.stay = (0..40).map(stay).collect();
     plan.moved = moved;
-    let rows = files(&plan, false);
+    let rows = file_rows(&plan, false);
     let names: Vec<&str> = rows.iter().map(|row| row[0].as_str()).collect();
     assert_eq!(names[7..], ["disk/7", "and 4 more", "in place/0", "in place/1", "and 38 more"]);
     assert_eq!(rows[8][1..], ["on disk", "12", "4.0 MiB", "4.0 s", "2 min 00 s"]);
     assert_eq!((rows[11][1].as_str(), rows[11][5].as_str()), ("in place", ""));
-    assert_eq!(files(&plan, true).len(), 52);
+    assert_eq!(file_rows(&plan, true).len(), 52);
     plan.lost = vec![plan.lost[0].clone(); 12];
-    let told = |all| closing(&plan, all).iter().filter(|told| told.starts_with("Not ")).count();
+    let told =
+        |all| closing_sentences(&plan, all).iter().filter(|told| told.starts_with("Not ")).count();
     assert_eq!((told(false), told(true)), (6, 13), "and one that was not considered");
-    assert!(closing(&plan, false).iter().any(|told| told.starts_with("7 other choices lost")));
+    assert!(
+        closing_sentences(&plan, false).iter().any(|told| told.starts_with("7 other choices lost"))
+    );
 }
 
 #[test]

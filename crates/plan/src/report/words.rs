@@ -1,8 +1,8 @@
 //! A plan in sentences, and its front as a table.
 
-use super::classes::sentences;
-use super::dollars::dollars;
-use super::sure::{count, proof, sureness};
+use super::classes::placement_sentences;
+use super::dollars::cost_sentences;
+use super::sure::{certainty_sentence, count_with_noun, optimality_sentence};
 use super::{Figures, Plan};
 use forebay_model::{Seconds, Usd};
 
@@ -15,10 +15,10 @@ const ADVICE_SHOWN: usize = 3;
 const LEAST_USD: f64 = 5e-6;
 
 /// All of it in sentences.
-pub fn explain(plan: &Plan) -> Vec<String> {
-    let mut told = opening(plan);
-    told.extend(sentences(plan));
-    told.extend(closing(plan, true));
+pub fn explain_plan(plan: &Plan) -> Vec<String> {
+    let mut told = opening_sentences(plan);
+    told.extend(placement_sentences(plan));
+    told.extend(closing_sentences(plan, true));
     told
 }
 
@@ -28,7 +28,7 @@ pub fn gains_nothing(plan: &Plan) -> bool {
 }
 
 /// All that is said where nothing is gained: how it is, that it is to stay so, and who tells more.
-pub fn nothing_gained(plan: &Plan) -> [String; 3] {
+pub fn no_gain_sentences(plan: &Plan) -> [String; 3] {
     let least = match plan.chosen.per_sample_usd {
         Some(usd) => format!("{}, {usd} a sample", plan.chosen.makespan_s),
         None => plan.chosen.makespan_s.to_string(),
@@ -44,9 +44,9 @@ pub fn nothing_gained(plan: &Plan) -> [String; 3] {
 }
 
 /// What is proposed and what it saves: what comes before the files.
-pub fn opening(plan: &Plan) -> Vec<String> {
-    let mut told = vec![first(plan)];
-    told.extend(saving(plan));
+pub fn opening_sentences(plan: &Plan) -> Vec<String> {
+    let mut told = vec![proposal_sentence(plan)];
+    told.extend(saving_sentence(plan));
     if plan.moved.is_empty() {
         told.push(
             "Leave it as it is: everything in place, and no Forebay in between, is best of all \
@@ -59,12 +59,12 @@ pub fn opening(plan: &Plan) -> Vec<String> {
 
 /// How it is run, how sure all that is, what it costs, and why others lost: what comes after the
 /// files. Without `all`, of what lost the first ones.
-pub fn closing(plan: &Plan, all: bool) -> Vec<String> {
+pub fn closing_sentences(plan: &Plan, all: bool) -> Vec<String> {
     let mut told = Vec::new();
-    told.push(setting(plan));
-    told.push(proof(plan));
+    told.push(setting_sentence(plan));
+    told.push(optimality_sentence(plan));
     told.extend(plan.learnt_from.as_ref().and_then(|run| run.sentence()));
-    told.push(sureness(plan));
+    told.push(certainty_sentence(plan));
     if let Some(alike) = &plan.alike {
         let figure = alike.makespan_s.map(|time| format!(" ({time})")).unwrap_or_default();
         told.push(format!(
@@ -73,7 +73,7 @@ pub fn closing(plan: &Plan, all: bool) -> Vec<String> {
             alike.what
         ));
     }
-    told.extend(dollars(plan));
+    told.extend(cost_sentences(plan));
     let shown = if all { usize::MAX } else { LOST_SHOWN };
     for lost in plan.lost.iter().take(shown) {
         let figure = match (lost.makespan_s, lost.per_sample_usd) {
@@ -85,7 +85,10 @@ pub fn closing(plan: &Plan, all: bool) -> Vec<String> {
     }
     let more = plan.lost.len().saturating_sub(shown);
     if more > 0 {
-        told.push(format!("{} lost, too: --all tells them.", count(more as u64, "other choice")));
+        told.push(format!(
+            "{} lost, too: --all tells them.",
+            count_with_noun(more as u64, "other choice")
+        ));
     }
     told.extend(plan.left_out.iter().map(|why| format!("Not considered: {why}.")));
     let advice = plan.advice.iter().take(if all { usize::MAX } else { ADVICE_SHOWN });
@@ -93,8 +96,8 @@ pub fn closing(plan: &Plan, all: bool) -> Vec<String> {
     told
 }
 
-fn first(plan: &Plan) -> String {
-    let samples = count(u64::from(plan.samples), "sample");
+fn proposal_sentence(plan: &Plan) -> String {
+    let samples = count_with_noun(u64::from(plan.samples), "sample");
     format!(
         "The {} way to do {samples} on {}, by the model: {}.",
         match plan.goal.as_str() {
@@ -102,14 +105,14 @@ fn first(plan: &Plan) -> String {
             goal => goal,
         },
         plan.site,
-        in_short(&plan.chosen)
+        figures_in_short(&plan.chosen)
     )
 }
 
-fn in_short(figures: &Figures) -> String {
+fn figures_in_short(figures: &Figures) -> String {
     let usd = figures.per_sample_usd.map(|usd| format!(", {usd} a sample")).unwrap_or_default();
     let (time, rate) = (figures.makespan_s, figures.samples_per_hour);
-    let many = match pipelines(figures) {
+    let many = match pipelines_at_once(figures) {
         1 => String::new(),
         many => format!(" for {many} at a time"),
     };
@@ -122,23 +125,23 @@ fn in_short(figures: &Figures) -> String {
 }
 
 /// Pipelines at a time.
-fn pipelines(figures: &Figures) -> u64 {
+fn pipelines_at_once(figures: &Figures) -> u64 {
     (figures.samples_per_hour * figures.makespan_s.get() / 3600.0).round().max(1.0) as u64
 }
 
 /// Until all samples are done, one wave after the other.
-fn until_all(plan: &Plan, figures: &Figures) -> f64 {
-    figures.makespan_s.get() * u64::from(plan.samples).div_ceil(pipelines(figures)) as f64
+fn time_for_all_samples(plan: &Plan, figures: &Figures) -> f64 {
+    figures.makespan_s.get() * u64::from(plan.samples).div_ceil(pipelines_at_once(figures)) as f64
 }
 
-fn saving(plan: &Plan) -> Option<String> {
+fn saving_sentence(plan: &Plan) -> Option<String> {
     if let Some(why) = &plan.as_it_is_why {
         return Some(format!("Everything in place is not possible: {why}."));
     }
     let before = plan.as_it_is.as_ref()?;
-    let (old, new) = (until_all(plan, before), until_all(plan, &plan.chosen));
+    let (old, new) = (time_for_all_samples(plan, before), time_for_all_samples(plan, &plan.chosen));
     let whole = if plan.samples > 1 { " for all samples" } else { "" };
-    let mut words = format!("Everything in place: {}.", in_short(before));
+    let mut words = format!("Everything in place: {}.", figures_in_short(before));
     let saved = old - new;
     if old > 0.0 && saved.abs() / old <= plan.error {
         words.push_str(
@@ -162,13 +165,13 @@ fn saving(plan: &Plan) -> Option<String> {
     Some(words)
 }
 
-fn setting(plan: &Plan) -> String {
+fn setting_sentence(plan: &Plan) -> String {
     let setting = &plan.setting;
     let mut words = format!(
         "{} with {} each, {} at a time",
-        count(u64::from(setting.nodes), "node"),
-        count(u64::from(setting.slots), "slot"),
-        count(u64::from(setting.pipelines), "pipeline")
+        count_with_noun(u64::from(setting.nodes), "node"),
+        count_with_noun(u64::from(setting.slots), "slot"),
+        count_with_noun(u64::from(setting.pipelines), "pipeline")
     );
     if setting.pipelines > 1 && setting.stagger_s > Seconds::ZERO {
         words.push_str(&format!(", started {} apart", setting.stagger_s));
@@ -189,7 +192,7 @@ fn setting(plan: &Plan) -> String {
 }
 
 /// Time against dollars, a line for each choice that nothing beats in both; empty without prices.
-pub fn front(plan: &Plan) -> Vec<[String; 3]> {
+pub fn pareto_rows(plan: &Plan) -> Vec<[String; 3]> {
     let row = |lost: &super::Lost| {
         let (time, usd) = (lost.makespan_s?, lost.per_sample_usd?);
         Some([time.to_string(), usd.to_string(), lost.what.clone()])

@@ -7,7 +7,7 @@ use forebay_model::workload::TaskKind;
 use forebay_model::{After, Ahead, Drain, Fsync, Full, Nodes, Placement, TierId};
 
 /// Whether one task of a kind fits on an empty node.
-pub(super) fn holds(nodes: &Nodes, kind: &TaskKind) -> Result<(), NotPossible> {
+pub(super) fn check_fits_on_node(nodes: &Nodes, kind: &TaskKind) -> Result<(), NotPossible> {
     if kind.cores > nodes.cores {
         return Err(NotPossible(format!(
             "a task {:?} takes {} cores, but a node of the site has {}",
@@ -54,11 +54,11 @@ impl Scene<'_> {
     ///
     /// # Errors
     /// What is wrong, with the name of the class, tier or policy.
-    pub fn check(&self, choice: &Choice) -> Result<(), NotPossible> {
-        self.homes(choice).map(drop)
+    pub fn check_choice(&self, choice: &Choice) -> Result<(), NotPossible> {
+        self.resolve_class_homes(choice).map(drop)
     }
 
-    pub(crate) fn homes(&self, choice: &Choice) -> Result<Homes, NotPossible> {
+    pub(crate) fn resolve_class_homes(&self, choice: &Choice) -> Result<Homes, NotPossible> {
         let no = |why: String| Err(NotPossible(why));
         let (nodes, slots) = (self.nodes.count, self.nodes.slots);
         for (what, has, most) in
@@ -81,20 +81,24 @@ impl Scene<'_> {
             let (has, needs) = (choice.placements.len(), self.workload.classes.len());
             return no(format!("{has} placements are given for {needs} classes of files"));
         }
-        let project = self.need(&choice.project, "the project's directory")?;
+        let project = self.require_profiled_tier(&choice.project, "the project's directory")?;
         let placed = self.workload.classes.iter().zip(&choice.placements);
         let of_class = placed
-            .map(|(class, placement)| self.home(placement, project, &class.pattern))
+            .map(|(class, placement)| self.resolve_class_home(placement, project, &class.pattern))
             .collect::<Result<Vec<_>, _>>()?;
-        self.reached(choice.nodes, &of_class)?;
+        self.check_within_reach(choice.nodes, &of_class)?;
         if let Some(spot) = choice.spot {
-            self.survives(spot, &of_class)?;
+            self.check_survives_spot(spot, &of_class)?;
         }
-        Ok(Homes { project, of_class, capacity: self.capacities(choice)? })
+        Ok(Homes { project, of_class, capacity: self.resolve_capacities(choice)? })
     }
 
-    pub(super) fn need(&self, id: &TierId, whose: &str) -> Result<usize, NotPossible> {
-        let row = self.tier(id).ok_or_else(|| {
+    pub(super) fn require_profiled_tier(
+        &self,
+        id: &TierId,
+        whose: &str,
+    ) -> Result<usize, NotPossible> {
+        let row = self.find_tier_row(id).ok_or_else(|| {
             NotPossible(format!("the site has no tier {:?}, where {whose} should be", id.as_str()))
         })?;
         if self.storages[self.tiers[row].storage].profile.is_none() {
@@ -106,7 +110,7 @@ impl Scene<'_> {
         Ok(row)
     }
 
-    fn home(
+    fn resolve_class_home(
         &self,
         placement: &Placement,
         project: usize,
@@ -114,11 +118,12 @@ impl Scene<'_> {
     ) -> Result<ClassHome, NotPossible> {
         let row = match &placement.home {
             Home::Here => project,
-            Home::Tier(id) => self.need(id, class)?,
+            Home::Tier(id) => self.require_profiled_tier(id, class)?,
         };
         let cache = placement.cache.as_ref();
-        let cache =
-            cache.map(|cache| Ok((self.need(&cache.tier, class)?, cache.ahead))).transpose()?;
+        let cache = cache
+            .map(|cache| Ok((self.require_profiled_tier(&cache.tier, class)?, cache.ahead)))
+            .transpose()?;
         let comes = (row != project && placement.after == After::Restore).then(|| {
             // Packed names stand before those that came home until the run ends.
             if placement.layout.is_packed() { Drain::End } else { placement.drain }

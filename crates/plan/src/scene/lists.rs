@@ -10,7 +10,7 @@ pub(crate) struct Lists {
 impl Lists {
     /// `count` lists of the items that are given with the number of their list; each keeps their
     /// order.
-    pub(crate) fn of(count: usize, pairs: impl Iterator<Item = (usize, u32)>) -> Self {
+    pub(crate) fn from_pairs(count: usize, pairs: impl Iterator<Item = (usize, u32)>) -> Self {
         let pairs: Vec<(usize, u32)> = pairs.collect();
         let mut first = vec![0_u32; count + 1];
         for (list, _) in &pairs {

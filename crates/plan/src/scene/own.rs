@@ -23,7 +23,7 @@ pub(super) const OF_TIERED: &[(Op, f64)] =
 
 impl Homes {
     /// Whether Forebay is needed for it.
-    pub(crate) fn place_files(&self) -> bool {
+    pub(crate) fn needs_forebay(&self) -> bool {
         self.of_class.iter().any(|home| home.row != self.project || home.cache.is_some())
     }
 }

@@ -31,10 +31,10 @@ pub(crate) struct Lanes {
 }
 
 impl Lanes {
-    pub(crate) fn of(scene: &Scene<'_>) -> Self {
+    pub(crate) fn for_scene(scene: &Scene<'_>) -> Self {
         let (mut byte, mut limited) = (Vec::new(), Vec::new());
         for storage in &scene.storages {
-            for (lane, limit) in storage.limits().into_iter().enumerate() {
+            for (lane, limit) in storage.lane_limits().into_iter().enumerate() {
                 let whole = limit.total.min(limit.node);
                 limited.push(whole.is_finite());
                 byte.push(match (lane, storage.profile) {
@@ -55,7 +55,7 @@ impl Lanes {
     }
 
     /// Seconds for a byte of a copy, of lanes that begin there.
-    pub(crate) fn copy(&self, from: usize, to: usize) -> f64 {
+    pub(crate) fn copy_seconds_per_byte(&self, from: usize, to: usize) -> f64 {
         self.byte[from + READ].max(self.byte[to + WRITE])
     }
 }
@@ -72,7 +72,7 @@ enum Named {
     Both,
 }
 
-fn named(op: Op, packed: bool) -> Named {
+fn operation_target(op: Op, packed: bool) -> Named {
     match op {
         // Directories, links and special files are always in place, and so is the answer to
         // whether anything else has a name.
@@ -89,13 +89,13 @@ fn named(op: Op, packed: bool) -> Named {
 
 /// Which part of so many bytes read of files of so many bytes the memory of a node answers to an
 /// access that finds nothing there: what it read before, and what it wrote itself.
-pub(crate) fn remembered(read: u64, written: u64, bytes: u64) -> f64 {
+pub(crate) fn cached_read_share(read: u64, written: u64, bytes: u64) -> f64 {
     let fetched = bytes.saturating_sub(written).min(read);
     if read == 0 { 0.0 } else { 1.0 - fetched as f64 / read as f64 }
 }
 
 /// As which part of an operation one of these counts, where short ones merge.
-fn merged(scene: &Scene<'_>, storage: usize, access: &Access, key: OpKey) -> f64 {
+fn merged_operation_share(scene: &Scene<'_>, storage: usize, access: &Access, key: OpKey) -> f64 {
     let profile = scene.storages[storage].profile.filter(|profile| profile.merges.is_some());
     let Some(profile) = profile else { return 1.0 };
     // What is copied from file to file is written, too.
@@ -106,7 +106,7 @@ fn merged(scene: &Scene<'_>, storage: usize, access: &Access, key: OpKey) -> f64
     };
     let alike = access.ops.iter().filter(|(other, _)| alike.contains(&other.op()));
     let count: f64 = alike.map(|(_, count)| count).sum();
-    profile.share_of_one(key, bytes.get() as f64 / count)
+    profile.operation_share(key, bytes.get() as f64 / count)
 }
 
 impl Cost {
@@ -116,7 +116,7 @@ impl Cost {
     }
 
     /// Makes it a step that computes so long and does nothing else.
-    pub(crate) fn start(&mut self, compute: f64) {
+    pub(crate) fn reset_to_compute(&mut self, compute: f64) {
         self.alone = compute;
         self.compute = compute;
         self.asks.fill(0.0);
@@ -126,7 +126,7 @@ impl Cost {
     /// on this storage. Of its reads this storage is spared those that memory answers: `remembered`,
     /// 0 to 1.
     #[allow(clippy::too_many_arguments)]
-    pub(crate) fn add(
+    pub(crate) fn add_access(
         &mut self,
         (scene, lanes): (&Scene<'_>, &Lanes),
         home: &ClassHome,
@@ -151,31 +151,45 @@ impl Cost {
             if share <= 0.0 || (!home.durable && matches!(key.op(), Op::Fsync | Op::Fsyncdir)) {
                 continue;
             }
-            let count = count * share * merged(scene, storage, access, *key);
-            let named = if names.is_some() { named(key.op(), home.packed) } else { Named::File };
+            let count = count * share * merged_operation_share(scene, storage, access, *key);
+            let named =
+                if names.is_some() { operation_target(key.op(), home.packed) } else { Named::File };
             // Packed files are names in a log of the volume, not files of the tier.
             let logged = home.packed && group == OpGroup::Metadata;
             if named != Named::Link && !logged {
                 let lane = if group == OpGroup::Data { DATA } else { NAMES };
-                self.operate(scene, storage, lane, *key, count);
+                self.add_operations(scene, storage, lane, *key, count);
             }
             if let Some(place) = names.filter(|_| named != Named::File) {
-                self.operate(scene, place, NAMES, *key, count);
+                self.add_operations(scene, place, NAMES, *key, count);
             }
             let Some(own) = self.own.filter(|_| group == OpGroup::Metadata) else { continue };
             self.alone += count * own.request.get();
             if let (Op::Create, false, Some(place)) = (key.op(), home.packed, names) {
                 for (op, times) in OF_TIERED {
-                    self.operate(scene, place, NAMES, OpKey::plain(*op), count * times);
+                    self.add_operations(
+                        scene,
+                        place,
+                        NAMES,
+                        OpKey::without_bytes(*op),
+                        count * times,
+                    );
                 }
             }
         }
     }
 
     /// Adds operations on a storage.
-    fn operate(&mut self, scene: &Scene<'_>, storage: usize, lane: usize, key: OpKey, count: f64) {
+    fn add_operations(
+        &mut self,
+        scene: &Scene<'_>,
+        storage: usize,
+        lane: usize,
+        key: OpKey,
+        count: f64,
+    ) {
         let Some(profile) = scene.storages[storage].profile else { return };
-        let seconds = count * profile.price(key).get();
+        let seconds = count * profile.operation_latency(key).get();
         self.alone += seconds;
         self.asks[storage * LANES + lane] += count;
         self.asks[storage * LANES + WORK] += seconds;

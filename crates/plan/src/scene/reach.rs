@@ -7,7 +7,11 @@ use forebay_model::Reach;
 
 impl Scene<'_> {
     /// No task may need files that another node has to itself.
-    pub(super) fn reached(&self, nodes: u32, homes: &[ClassHome]) -> Result<(), NotPossible> {
+    pub(super) fn check_within_reach(
+        &self,
+        nodes: u32,
+        homes: &[ClassHome],
+    ) -> Result<(), NotPossible> {
         if nodes == 1 {
             return Ok(());
         }
@@ -27,7 +31,11 @@ impl Scene<'_> {
     }
 
     /// What machines that may be taken away have to themselves is lost with them.
-    pub(super) fn survives(&self, spot: Spot, homes: &[ClassHome]) -> Result<(), NotPossible> {
+    pub(super) fn check_survives_spot(
+        &self,
+        spot: Spot,
+        homes: &[ClassHome],
+    ) -> Result<(), NotPossible> {
         let (often, back) = (spot.per_hour, spot.replaced.get());
         if !(0.0..=3600.0).contains(&often) || !(0.0..1e9).contains(&back) {
             return Err(NotPossible(format!(
@@ -50,10 +58,13 @@ impl Scene<'_> {
     }
 
     /// Capacities, with the pools that the choice sets.
-    pub(super) fn capacities(&self, choice: &Choice) -> Result<Vec<Option<u64>>, NotPossible> {
+    pub(super) fn resolve_capacities(
+        &self,
+        choice: &Choice,
+    ) -> Result<Vec<Option<u64>>, NotPossible> {
         let mut all: Vec<Option<u64>> = self.tiers.iter().map(|row| row.capacity).collect();
         for (pool, bytes) in &choice.pools {
-            let row = self.need(pool, "a pool")?;
+            let row = self.require_profiled_tier(pool, "a pool")?;
             all[row] = Some(bytes.get());
         }
         for (storage, whole) in self.storages.iter().enumerate() {

@@ -58,7 +58,7 @@ pub(crate) struct Limit {
 
 impl Limit {
     /// The same with what credits pay for above it.
-    fn bursting(self, burst: Option<Burst>) -> Limit {
+    fn with_burst_credits(self, burst: Option<Burst>) -> Limit {
         let Some(burst) = burst else { return self };
         let of_node = self.total == f64::INFINITY;
         let base = if of_node { self.node } else { self.total };
@@ -73,7 +73,7 @@ impl Limit {
 
 impl Storage<'_> {
     /// The limits of its lanes; without a profile there are none.
-    pub(crate) fn limits(&self) -> [Limit; LANES] {
+    pub(crate) fn lane_limits(&self) -> [Limit; LANES] {
         let (total, node) = (f64::INFINITY, f64::INFINITY);
         let none = Limit { total, node, servers: 1, spread: 1, credits: None };
         let Some(profile) = self.profile else { return [none; LANES] };
@@ -86,14 +86,14 @@ impl Storage<'_> {
                 spread: profile.stripes.count,
                 credits: None,
             };
-            limit.bursting(lane.burst)
+            limit.with_burst_credits(lane.burst)
         };
         let count = |rate| Limit { total: open(rate), ..none };
         let limits = [
             lane(profile.read),
             lane(profile.write),
             count(profile.names_per_second),
-            count(profile.data_per_second).bursting(profile.data_burst),
+            count(profile.data_per_second).with_burst_credits(profile.data_burst),
             count(profile.at_once.map(f64::from)),
         ];
         // Each node has a storage of its own: what is "all together" there is the node.
@@ -105,18 +105,19 @@ impl Storage<'_> {
     }
 }
 
-pub(super) fn of(site: &Site) -> (Vec<TierRow>, Vec<Storage<'_>>) {
+pub(super) fn rows_and_storages(site: &Site) -> (Vec<TierRow>, Vec<Storage<'_>>) {
     let (mut rows, mut storages, mut names) = (Vec::new(), Vec::new(), Vec::<&TierId>::new());
     for tier in site.tiers() {
-        let storage = names.iter().position(|name| *name == tier.whole()).unwrap_or_else(|| {
-            names.push(tier.whole());
-            storages.push(Storage {
-                reach: tier.reach,
-                profile: tier.profile.as_ref(),
-                capacity: tier.capacity.map(|_| 0),
+        let storage =
+            names.iter().position(|name| *name == tier.whole_tier()).unwrap_or_else(|| {
+                names.push(tier.whole_tier());
+                storages.push(Storage {
+                    reach: tier.reach,
+                    profile: tier.profile.as_ref(),
+                    capacity: tier.capacity.map(|_| 0),
+                });
+                storages.len() - 1
             });
-            storages.len() - 1
-        });
         let whole: &mut Storage<'_> = &mut storages[storage];
         let capacity = tier.capacity.map(|bytes| bytes.get());
         whole.capacity = whole.capacity.zip(capacity).map(|(sum, part)| sum.saturating_add(part));

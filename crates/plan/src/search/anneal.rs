@@ -14,20 +14,23 @@ const COLD: f64 = 0.0005;
 
 /// Several walks from the best so far.
 pub(super) fn from_the_best(seen: &mut Seen<'_>, free: &[usize]) {
-    let Some(best) = seen.best().cloned() else { return };
+    let Some(best) = seen.best_point().cloned() else { return };
     let mut dice: Vec<Dice> =
         (0..WALKS as u64).map(|walk| Dice::new(seen.wanted.seed ^ (walk << 56))).collect();
     let mut at = vec![best; WALKS];
     for step in 0..STEPS {
         let heat = HOT * (COLD / HOT).powf(step as f64 / STEPS as f64);
-        let next: Vec<Point> =
-            at.iter().zip(&mut dice).map(|(at, dice)| change(seen.space, at, free, dice)).collect();
-        if !seen.look(&next) {
+        let next: Vec<Point> = at
+            .iter()
+            .zip(&mut dice)
+            .map(|(at, dice)| random_neighbour(seen.space, at, free, dice))
+            .collect();
+        if !seen.simulate_unknown(&next) {
             return;
         }
         for ((at, next), dice) in at.iter_mut().zip(next).zip(&mut dice) {
-            let worse = seen.value(&next) / seen.value(at) - 1.0;
-            if worse <= 0.0 || dice.share() < (-worse / heat).exp() {
+            let worse = seen.value_at(&next) / seen.value_at(at) - 1.0;
+            if worse <= 0.0 || dice.next_fraction() < (-worse / heat).exp() {
                 *at = next;
             }
         }
@@ -35,18 +38,18 @@ pub(super) fn from_the_best(seen: &mut Seen<'_>, free: &[usize]) {
 }
 
 /// Another placement of one class or of two, or another frame.
-fn change(space: &Space, at: &Point, free: &[usize], dice: &mut Dice) -> Point {
+fn random_neighbour(space: &Space, at: &Point, free: &[usize], dice: &mut Dice) -> Point {
     let mut point = at.clone();
-    if space.frames.len() > 1 && (free.is_empty() || dice.below(10) == 0) {
-        point.frame = dice.below(space.frames.len());
+    if space.frames.len() > 1 && (free.is_empty() || dice.next_index(10) == 0) {
+        point.frame = dice.next_index(space.frames.len());
         return point;
     }
     if free.is_empty() {
         return point;
     }
-    for _ in 0..1 + dice.below(4) / 3 {
-        let class = free[dice.below(free.len())];
-        point.picks[class] = dice.below(space.options[class].len()) as u8;
+    for _ in 0..1 + dice.next_index(4) / 3 {
+        let class = free[dice.next_index(free.len())];
+        point.picks[class] = dice.next_index(space.options[class].len()) as u8;
     }
     point
 }

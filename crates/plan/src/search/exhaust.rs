@@ -17,7 +17,7 @@ struct Walk<'w, 'a> {
 }
 
 /// Whether everything was looked at.
-pub(super) fn all(
+pub(super) fn visit_all_points(
     seen: &mut Seen<'_>,
     bounds: &Bounds,
     aims: &[Aim],
@@ -26,7 +26,7 @@ pub(super) fn all(
 ) -> bool {
     let mut frames: Vec<usize> = (0..floors.len()).collect();
     frames.sort_by(|a, b| floors[*a].total_cmp(&floors[*b]).then(a.cmp(b)));
-    let start = seen.space.as_it_is();
+    let start = seen.space.all_in_place();
     // Machines that may be taken away are never faster: where they are cheaper and as good, the
     // look at what is near the best finds them.
     let all = &seen.space.frames;
@@ -43,7 +43,7 @@ pub(super) fn all(
         for class in free {
             picks[*class] = None;
         }
-        if !walk.below(frame, &mut picks, 0) {
+        if !walk.visit_subtree(frame, &mut picks, 0) {
             return false;
         }
     }
@@ -51,9 +51,9 @@ pub(super) fn all(
 }
 
 impl Walk<'_, '_> {
-    fn below(&mut self, frame: usize, picks: &mut [Option<u8>], depth: usize) -> bool {
+    fn visit_subtree(&mut self, frame: usize, picks: &mut [Option<u8>], depth: usize) -> bool {
         let space = self.seen.space;
-        let bound = self.bounds.partial(&space.frames[frame], picks, &self.aims[frame]);
+        let bound = self.bounds.partial_bound(&space.frames[frame], picks, &self.aims[frame]);
         if bound >= self.seen.best_value() {
             return true;
         }
@@ -64,12 +64,12 @@ impl Walk<'_, '_> {
         };
         let mut options: Vec<usize> = (0..space.options[class].len()).collect();
         options.sort_by(|a, b| {
-            let waits = |option| self.bounds.worth(&self.aims[frame], class, option);
+            let waits = |option| self.bounds.weighted_cost(&self.aims[frame], class, option);
             waits(*a).total_cmp(&waits(*b)).then(a.cmp(b))
         });
         for option in options {
             picks[class] = Some(option as u8);
-            if !self.below(frame, picks, depth + 1) {
+            if !self.visit_subtree(frame, picks, depth + 1) {
                 return false;
             }
         }
@@ -79,6 +79,6 @@ impl Walk<'_, '_> {
 
     fn flush(&mut self) -> bool {
         let points = std::mem::take(&mut self.waiting);
-        self.seen.look(&points)
+        self.seen.simulate_unknown(&points)
     }
 }

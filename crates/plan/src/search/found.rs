@@ -1,8 +1,8 @@
 //! What a search came to: the choice, the bound, and why the others lost.
 
-use super::front::front;
+use super::front::pareto_front;
 use super::seen::{Score, Seen};
-use super::with;
+use super::with_placement;
 use crate::space::{Point, Space};
 
 /// Times that the proposal moves to something alike that costs less.
@@ -65,19 +65,19 @@ pub struct Rejected {
 
 impl Found {
     /// How much better than the proposal something unknown may be at most: 0.1 is 10 %.
-    pub fn gap(&self) -> f64 {
+    pub fn optimality_gap(&self) -> f64 {
         if self.bound > 0.0 { (self.value / self.bound - 1.0).max(0.0) } else { f64::INFINITY }
     }
 }
 
-pub(super) fn found(
+pub(super) fn conclude_search(
     mut seen: Seen<'_>,
     free: &[usize],
     floors: &[f64],
     rung: Rung,
 ) -> Result<Found, String> {
-    let start = seen.space.as_it_is();
-    let Some(best) = seen.best().cloned() else {
+    let start = seen.space.all_in_place();
+    let Some(best) = seen.best_point().cloned() else {
         return Err(match seen.known.remove(&start) {
             Some(Err(why)) => why,
             _ => "nothing was simulated".to_owned(),
@@ -86,16 +86,16 @@ pub(super) fn found(
     let mut chosen = cheapest_alike(&seen, &best);
     let mut near = Vec::new();
     for _ in 0..ROUNDS_MAX {
-        near = changes(&chosen, seen.space, free);
-        seen.look_a_little(&near);
-        let next = cheapest_alike(&seen, seen.best().unwrap_or(&best));
+        near = single_changes(&chosen, seen.space, free);
+        seen.simulate_a_few(&near);
+        let next = cheapest_alike(&seen, seen.best_point().unwrap_or(&best));
         if next == chosen {
             break;
         }
         chosen = next;
     }
-    let best = seen.best().cloned().unwrap_or(best);
-    chosen = without_trifles(&mut seen, chosen, free);
+    let best = seen.best_point().cloned().unwrap_or(best);
+    chosen = drop_trifling_moves(&mut seen, chosen, free);
     if gains_nothing(&seen, &chosen) {
         chosen = start.clone();
     }
@@ -105,10 +105,10 @@ pub(super) fn found(
     let known = |point: &Point| seen.known.get(point).cloned();
     let score = |point: &Point| known(point).and_then(Result::ok);
     let Some(of_chosen) = score(&chosen) else { return Err("nothing was simulated".to_owned()) };
-    let value = seen.worth(&chosen, &of_chosen);
+    let value = seen.value_of_score(&chosen, &of_chosen);
     let reject = |point: &Point| {
         let score = known(point)?;
-        let ratio = score.as_ref().ok().map(|score| seen.worth(point, score) / value);
+        let ratio = score.as_ref().ok().map(|score| seen.value_of_score(point, score) / value);
         Some(Rejected { point: point.clone(), score, ratio })
     };
     let rejected = near.iter().filter(|point| **point != chosen).filter_map(reject).collect();
@@ -118,24 +118,26 @@ pub(super) fn found(
         score: of_chosen,
         value,
         as_it_is: known(&start).unwrap_or_else(|| Err("it was not simulated".to_owned())),
-        as_it_is_value: score(&start).map(|score| seen.worth(&start, &score)),
+        as_it_is_value: score(&start).map(|score| seen.value_of_score(&start, &score)),
         alike: (best != chosen).then(|| score(&best).map(|score| (best, score))).flatten(),
         // Rounding must not make a bound that is reached look like more than what reaches it.
         bound: least.min(best_value),
         rung,
         classes: free.len(),
         simulated: seen.known.len(),
-        front: front(&seen.known),
+        front: pareto_front(&seen.known),
         rejected,
         chosen,
     })
 }
 
 /// Each other placement of one class, and each frame that differs in one thing.
-fn changes(point: &Point, space: &Space, free: &[usize]) -> Vec<Point> {
+fn single_changes(point: &Point, space: &Space, free: &[usize]) -> Vec<Point> {
     let mut all = Vec::new();
     for &class in free {
-        all.extend((0..space.options[class].len()).map(|option| with(point, class, option)));
+        all.extend(
+            (0..space.options[class].len()).map(|option| with_placement(point, class, option)),
+        );
     }
     all.extend(
         space.frames_near(point.frame).into_iter().map(|frame| Point { frame, ..point.clone() }),
@@ -144,8 +146,8 @@ fn changes(point: &Point, space: &Space, free: &[usize]) -> Vec<Point> {
 }
 
 /// The same without moves that serve nothing: each rule that is not needed is one less to explain.
-fn without_trifles(seen: &mut Seen<'_>, chosen: Point, free: &[usize]) -> Point {
-    let limit = seen.value(&chosen) * (1.0 + seen.wanted.error * TRIFLE);
+fn drop_trifling_moves(seen: &mut Seen<'_>, chosen: Point, free: &[usize]) -> Point {
+    let limit = seen.value_at(&chosen) * (1.0 + seen.wanted.error * TRIFLE);
     let usd = |seen: &Seen<'_>, point: &Point| match seen.known.get(point) {
         Some(Ok(score)) => score.per_sample.map_or(0.0, |usd| usd.get()),
         _ => f64::INFINITY,
@@ -154,9 +156,9 @@ fn without_trifles(seen: &mut Seen<'_>, chosen: Point, free: &[usize]) -> Point 
     let mut point = chosen;
     // The least promising ones first.
     for &class in free.iter().rev().filter(|class| point.picks[**class] > 0).collect::<Vec<_>>() {
-        let simpler = with(&point, class, 0);
-        seen.look_a_little(std::slice::from_ref(&simpler));
-        if seen.value(&simpler) <= limit && usd(seen, &simpler) <= dear {
+        let simpler = with_placement(&point, class, 0);
+        seen.simulate_a_few(std::slice::from_ref(&simpler));
+        if seen.value_at(&simpler) <= limit && usd(seen, &simpler) <= dear {
             point = simpler;
         }
     }
@@ -166,23 +168,28 @@ fn without_trifles(seen: &mut Seen<'_>, chosen: Point, free: &[usize]) -> Point 
 /// Whether the model can't tell a proposal from everything as it is, in what is wanted or in
 /// dollars: then nothing is proposed.
 fn gains_nothing(seen: &Seen<'_>, chosen: &Point) -> bool {
-    let start = seen.space.as_it_is();
+    let start = seen.space.all_in_place();
     let error = 1.0 + seen.wanted.error;
     let usd = |point: &Point| match seen.known.get(point) {
         Some(Ok(score)) => score.per_sample.map_or(0.0, |usd| usd.get()),
         _ => f64::INFINITY,
     };
-    let is_as_good = seen.value(&start) <= seen.best_value() * error;
+    let is_as_good = seen.value_at(&start) <= seen.best_value() * error;
     is_as_good && usd(&start) <= usd(chosen) * error
 }
 
 /// Of all that the model can't tell from the best, what costs least, and of these what moves least.
 fn cheapest_alike(seen: &Seen<'_>, best: &Point) -> Point {
-    let limit = seen.value(best) * (1.0 + seen.wanted.error);
+    let limit = seen.value_at(best) * (1.0 + seen.wanted.error);
     let alike = seen.known.iter().filter_map(|(point, score)| {
         let score = score.as_ref().ok()?;
-        (seen.worth(point, score) <= limit).then_some(())?;
-        Some((score.per_sample?.get(), seen.space.moved(point), seen.worth(point, score), point))
+        (seen.value_of_score(point, score) <= limit).then_some(())?;
+        Some((
+            score.per_sample?.get(),
+            seen.space.count_moved_classes(point),
+            seen.value_of_score(point, score),
+            point,
+        ))
     });
     let cheapest = alike.min_by(|a, b| {
         a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)).then(a.2.total_cmp(&b.2)).then_with(|| a.3.cmp(b.3))

@@ -5,7 +5,7 @@ use crate::space::Point;
 use std::collections::BTreeMap;
 
 /// The fastest first, then each that costs less.
-pub(super) fn front(known: &BTreeMap<Point, Result<Score, String>>) -> Vec<(Point, Score)> {
+pub(super) fn pareto_front(known: &BTreeMap<Point, Result<Score, String>>) -> Vec<(Point, Score)> {
     let possible = known.iter().filter_map(|(point, score)| {
         let score = *score.as_ref().ok()?;
         Some((point, score, score.per_sample?.get()))

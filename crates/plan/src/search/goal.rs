@@ -30,9 +30,9 @@ impl Goal {
     }
 
     /// What a score is worth; less is better. Seconds, dollars, seconds for a sample.
-    pub fn value(self, frame: &Frame, samples: u32, score: &Score) -> f64 {
+    pub fn value_of_score(self, frame: &Frame, samples: u32, score: &Score) -> f64 {
         match self {
-            Self::Fastest => score.makespan.get() * waves(frame, samples),
+            Self::Fastest => score.makespan.get() * sequential_waves(frame, samples),
             Self::Cheapest => score.per_sample.map_or(f64::INFINITY, Usd::get),
             Self::Throughput => score.makespan.get() / f64::from(frame.pipelines),
         }
@@ -41,7 +41,7 @@ impl Goal {
     /// By how much a second more makes it worse.
     pub(super) fn price_of_time(self, frame: &Frame, samples: u32, rent: Option<Usd>) -> f64 {
         match self {
-            Self::Fastest => waves(frame, samples),
+            Self::Fastest => sequential_waves(frame, samples),
             Self::Cheapest => rent.map_or(0.0, Usd::get) / f64::from(frame.pipelines),
             Self::Throughput => 1.0 / f64::from(frame.pipelines),
         }
@@ -49,6 +49,6 @@ impl Goal {
 }
 
 /// How many times a frame is run, one after the other, to do all samples.
-fn waves(frame: &Frame, samples: u32) -> f64 {
+fn sequential_waves(frame: &Frame, samples: u32) -> f64 {
     f64::from(samples.max(1).div_ceil(frame.pipelines.max(1)))
 }

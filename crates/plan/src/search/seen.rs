@@ -40,7 +40,7 @@ impl<'a> Seen<'a> {
     }
 
     /// Simulates those that are not known yet. False: time is over, and some may not be known.
-    pub(super) fn look(&mut self, points: &[Point]) -> bool {
+    pub(super) fn simulate_unknown(&mut self, points: &[Point]) -> bool {
         let mut new: Vec<&Point> = Vec::new();
         for point in points {
             if !self.known.contains_key(point) && !new.contains(&point) {
@@ -53,22 +53,22 @@ impl<'a> Seen<'a> {
             return new.is_empty();
         }
         let new: Vec<Point> = new.into_iter().cloned().collect();
-        self.simulate(&new);
+        self.simulate_points(&new);
         true
     }
 
-    fn simulate(&mut self, new: &[Point]) {
+    fn simulate_points(&mut self, new: &[Point]) {
         let (possible, not): (Vec<&Point>, Vec<&Point>) =
             new.iter().partition(|point| self.space.fits_together(point));
         for point in not {
             self.known.insert(point.clone(), Err("packed files share one tier".to_owned()));
         }
-        let choices: Vec<_> = possible.iter().map(|point| self.space.choice(point)).collect();
-        let scores = self.judge.judge(&choices);
+        let choices: Vec<_> = possible.iter().map(|point| self.space.choice_at(point)).collect();
+        let scores = self.judge.score_choices(&choices);
         for (point, score) in possible.into_iter().zip(scores) {
             if let Ok(score) = &score {
-                let value = self.worth(point, score);
-                let new = (value, self.space.moved(point), point.clone());
+                let value = self.value_of_score(point, score);
+                let new = (value, self.space.count_moved_classes(point), point.clone());
                 // Of equals the one that moves least.
                 let better = self.best.as_ref().is_none_or(|best| {
                     new.0.total_cmp(&best.0).then_with(|| (new.1, &new.2).cmp(&(best.1, &best.2)))
@@ -83,20 +83,20 @@ impl<'a> Seen<'a> {
     }
 
     /// What a point is worth; infinite if it can't be, or was not looked at.
-    pub(super) fn value(&self, point: &Point) -> f64 {
+    pub(super) fn value_at(&self, point: &Point) -> f64 {
         match self.known.get(point) {
-            Some(Ok(score)) => self.worth(point, score),
+            Some(Ok(score)) => self.value_of_score(point, score),
             _ => f64::INFINITY,
         }
     }
 
-    pub(super) fn worth(&self, point: &Point, score: &Score) -> f64 {
+    pub(super) fn value_of_score(&self, point: &Point, score: &Score) -> f64 {
         let frame = &self.space.frames[point.frame];
-        self.wanted.goal.value(frame, self.wanted.samples, score)
+        self.wanted.goal.value_of_score(frame, self.wanted.samples, score)
     }
 
     /// The best so far.
-    pub(super) fn best(&self) -> Option<&Point> {
+    pub(super) fn best_point(&self) -> Option<&Point> {
         self.best.as_ref().map(|(_, _, point)| point)
     }
 
@@ -106,12 +106,12 @@ impl<'a> Seen<'a> {
 
     /// Looks at those that explain the choice; when time is over, at a few of them: an eighth more
     /// than there was time for.
-    pub(super) fn look_a_little(&mut self, points: &[Point]) {
-        if self.look(points) {
+    pub(super) fn simulate_a_few(&mut self, points: &[Point]) {
+        if self.simulate_unknown(points) {
             return;
         }
         let unknown = points.iter().filter(|point| !self.known.contains_key(*point));
         let few: Vec<Point> = unknown.take(self.known.len() / 8).cloned().collect();
-        self.simulate(&few);
+        self.simulate_points(&few);
     }
 }

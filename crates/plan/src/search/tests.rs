@@ -16,11 +16,11 @@ fn wanted(goal: Goal) -> Wanted {
 
 /// All points of a space.
 fn all(space: &Space) -> Vec<Point> {
-    let mut points = vec![space.as_it_is()];
-    for class in space.free() {
+    let mut points = vec![space.all_in_place()];
+    for class in space.free_classes() {
         let options = 0..space.options[class].len();
         points = options
-            .flat_map(|option| points.iter().map(move |point| with(point, class, option)))
+            .flat_map(|option| points.iter().map(move |point| with_placement(point, class, option)))
             .collect();
     }
     let frames = 0..space.frames.len();
@@ -34,7 +34,7 @@ struct Case {
 
 fn case(seed: u64, classes: usize, tasks: usize) -> Case {
     let workload = random(&mut Dice::new(seed), classes, tasks);
-    workload.check().expect("a workload");
+    workload.ensure_valid().expect("a workload");
     let nodes = if seed % 3 == 1 { 3 } else { 1 };
     Case { site: site(seed.is_multiple_of(2), nodes), workload }
 }
@@ -56,7 +56,8 @@ impl<'c> Ready<'c> {
 
     fn run(&self, wanted: Wanted) -> Found {
         let mut toy = Toy::new(self.scene);
-        search(&self.space, &self.bounds, &mut toy, wanted, &mut |_| true).expect("a plan")
+        find_best_choice(&self.space, &self.bounds, &mut toy, wanted, &mut |_| true)
+            .expect("a plan")
     }
 }
 
@@ -70,11 +71,11 @@ fn exhaustion_equals_brute_force_and_no_bound_is_above_it() {
             let ready = Ready::new(&scene);
             let found = ready.run(wanted(goal));
             let points = all(&ready.space);
-            let choices: Vec<Choice> = points.iter().map(|p| ready.space.choice(p)).collect();
-            let scores = Toy::new(&scene).judge(&choices);
+            let choices: Vec<Choice> = points.iter().map(|p| ready.space.choice_at(p)).collect();
+            let scores = Toy::new(&scene).score_choices(&choices);
             let values = points.iter().zip(scores).filter_map(|(point, score)| {
                 ready.space.fits_together(point).then_some(())?;
-                Some(goal.value(&ready.space.frames[point.frame], 3, &score.ok()?))
+                Some(goal.value_of_score(&ready.space.frames[point.frame], 3, &score.ok()?))
             });
             let best = values.fold(f64::INFINITY, f64::min);
             assert_eq!(found.rung, Rung::Exhausted);
@@ -93,7 +94,7 @@ fn no_plan_exceeds_a_capacity_or_is_worse_than_leaving_all_in_place() {
             let scene = Scene::new(&case.site, &case.workload).expect("a scene");
             let ready = Ready::new(&scene);
             let found = ready.run(wanted(goal));
-            let choice = ready.space.choice(&found.chosen);
+            let choice = ready.space.choice_at(&found.chosen);
             let outcome = simulate(&scene, &choice, 1).expect("it is possible");
             for (id, tier) in &outcome.tiers {
                 let room = case.site.tier(id).and_then(|tier| tier.capacity);
@@ -138,8 +139,13 @@ fn a_budget_that_ends_leaves_a_plan_that_does_not_call_itself_proven() {
     let scene = Scene::new(&case.site, &case.workload).expect("a scene");
     let ready = Ready::new(&scene);
     let space = &ready.space;
-    let found =
-        search(space, &ready.bounds, &mut Toy::new(&scene), wanted(Goal::Fastest), &mut |n| n < 2);
+    let found = find_best_choice(
+        space,
+        &ready.bounds,
+        &mut Toy::new(&scene),
+        wanted(Goal::Fastest),
+        &mut |n| n < 2,
+    );
     let found = found.expect("a plan");
     assert_eq!(found.rung, Rung::Stopped);
     assert!(found.value <= found.as_it_is_value.expect("in place is possible"));
@@ -205,7 +211,7 @@ fn what_gains_less_than_the_error_is_not_proposed() {
             let ready = Ready::new(&scene);
             let found = ready.run(Wanted { error: 1e6, ..wanted(goal) });
             if found.as_it_is.is_ok() {
-                assert_eq!(found.chosen, ready.space.as_it_is(), "seed {seed}");
+                assert_eq!(found.chosen, ready.space.all_in_place(), "seed {seed}");
             }
         }
     }

@@ -46,7 +46,7 @@ pub(crate) struct Classes {
 
 impl Classes {
     /// An engine for lanes of these storages.
-    pub(super) fn over(limits: Vec<Limit>, storage: Vec<usize>, nodes: u32) -> Self {
+    pub(super) fn with_lane_storages(limits: Vec<Limit>, storage: Vec<usize>, nodes: u32) -> Self {
         let storages = storage.last().map_or(0, |last| last + 1);
         let accounts = limits.iter().enumerate().filter(|(_, limit)| limit.credits.is_some());
         Self {
@@ -63,7 +63,7 @@ impl Classes {
         }
     }
 
-    fn enter(&mut self, now: f64, shape: ShapeId, shapes: &Shapes) {
+    fn activate_class(&mut self, now: f64, shape: ShapeId, shapes: &Shapes) {
         if self.classes.len() <= shape as usize {
             self.classes.resize_with(shapes.count(), Class::default);
         }
@@ -76,20 +76,20 @@ impl Classes {
                 ..Class::default()
             };
             self.active.push(shape);
-            for (lane, amount) in shapes.asks(shape) {
-                self.lanes[*lane as usize].join(shape, *amount);
+            for (lane, amount) in shapes.lane_demands(shape) {
+                self.lanes[*lane as usize].add_member(shape, *amount);
                 class.stretch += amount * self.lanes[*lane as usize].extra;
             }
         }
-        class.pass(now);
+        class.advance_to(now);
     }
 
-    fn count(&mut self, place: Place, more: bool, shapes: &Shapes) {
+    fn adjust_stream_counts(&mut self, place: Place, more: bool, shapes: &Shapes) {
         let mut last = usize::MAX;
-        for (lane, amount) in shapes.asks(place.shape) {
+        for (lane, amount) in shapes.lane_demands(place.shape) {
             let lane = *lane as usize;
             self.changed = true;
-            self.lanes[lane].count(place.node, *amount, more);
+            self.lanes[lane].adjust_flow_count(place.node, *amount, more);
             if self.storage[lane] != last {
                 last = self.storage[lane];
                 self.streams[last] =
@@ -98,11 +98,11 @@ impl Classes {
         }
     }
 
-    fn leave(&mut self, shape: ShapeId, shapes: &Shapes) {
+    fn deactivate_if_empty(&mut self, shape: ShapeId, shapes: &Shapes) {
         if self.classes[shape as usize].queue.is_empty() {
             self.active.retain(|other| *other != shape);
-            for (lane, _) in shapes.asks(shape) {
-                self.lanes[*lane as usize].part(shape);
+            for (lane, _) in shapes.lane_demands(shape) {
+                self.lanes[*lane as usize].remove_member(shape);
             }
         }
     }

@@ -32,7 +32,7 @@ impl Shapes {
     }
 
     /// The same, but shapes are never taken for one another.
-    pub(crate) fn exact() -> Self {
+    pub(crate) fn without_merging() -> Self {
         Self { fine: usize::MAX, ..Self::new() }
     }
 
@@ -41,14 +41,14 @@ impl Shapes {
     }
 
     /// Lanes, and what is asked of each in a second.
-    pub(crate) fn asks(&self, shape: ShapeId) -> &[(u32, f64)] {
+    pub(crate) fn lane_demands(&self, shape: ShapeId) -> &[(u32, f64)] {
         let shape = shape as usize;
         &self.asks[self.first[shape] as usize..self.first[shape + 1] as usize]
     }
 
     /// The shape of a flow that takes so long alone and asks so much of each lane; lanes without
     /// a limit are left out.
-    pub(crate) fn of(&mut self, alone: f64, asks: &[f64], limited: &[bool]) -> ShapeId {
+    pub(crate) fn intern_demands(&mut self, alone: f64, asks: &[f64], limited: &[bool]) -> ShapeId {
         if alone <= 0.0 {
             return 0;
         }

@@ -56,18 +56,18 @@ impl Flows for Whole {
         Self {
             asks: vec![0.0; lanes.len()],
             limited: lanes.iter().map(|limit| limit.total.is_finite()).collect(),
-            inner: Classes::over(lanes, storage, nodes),
-            shapes: Shapes::exact(),
+            inner: Classes::with_lane_storages(lanes, storage, nodes),
+            shapes: Shapes::without_merging(),
             parts,
             turn: 0,
         }
     }
 
-    fn contend(&mut self, storage: usize, fill: f64, streams: f64) {
-        self.inner.contend(storage, fill, streams);
+    fn set_contention(&mut self, storage: usize, fill: f64, streams: f64) {
+        self.inner.set_contention(storage, fill, streams);
     }
 
-    fn start(
+    fn start_flow(
         &mut self,
         now: f64,
         flow: u32,
@@ -77,7 +77,7 @@ impl Flows for Whole {
         shapes: &Shapes,
     ) {
         self.asks.fill(0.0);
-        for (lane, amount) in shapes.asks(shape) {
+        for (lane, amount) in shapes.lane_demands(shape) {
             let parts = self.parts[*lane as usize];
             if let Some(first) = parts.links {
                 self.asks[first + node as usize] += amount;
@@ -91,19 +91,19 @@ impl Flows for Whole {
             }
         }
         self.turn = self.turn.wrapping_add(1) % (1 << 20);
-        let own = self.shapes.of(1.0, &self.asks, &self.limited);
-        self.inner.start(now, flow, node, own, alone, &self.shapes);
+        let own = self.shapes.intern_demands(1.0, &self.asks, &self.limited);
+        self.inner.start_flow(now, flow, node, own, alone, &self.shapes);
     }
 
-    fn stop(&mut self, now: f64, flow: u32, _: &Shapes) {
-        self.inner.stop(now, flow, &self.shapes);
+    fn stop_flow(&mut self, now: f64, flow: u32, _: &Shapes) {
+        self.inner.stop_flow(now, flow, &self.shapes);
     }
 
-    fn next(&mut self, now: f64, _: &Shapes) -> f64 {
-        self.inner.next(now, &self.shapes)
+    fn next_completion(&mut self, now: f64, _: &Shapes) -> f64 {
+        self.inner.next_completion(now, &self.shapes)
     }
 
-    fn done(&mut self, now: f64, flows: &mut Vec<u32>, _: &Shapes) {
-        self.inner.done(now, flows, &self.shapes);
+    fn take_completed(&mut self, now: f64, flows: &mut Vec<u32>, _: &Shapes) {
+        self.inner.take_completed(now, flows, &self.shapes);
     }
 }

@@ -20,61 +20,61 @@ pub(super) use near::Near;
 
 impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
     /// Copies on a shared tier are everybody's.
-    pub(super) fn place(&self, row: usize, node: u32) -> u32 {
+    pub(super) fn place_on_tier(&self, row: usize, node: u32) -> u32 {
         if row == MEMORY || self.scene.tiers[row].reach == Reach::Node { node } else { 0 }
     }
 
     /// Makes a copy if there is room for it, or can be made.
-    fn copy(&mut self, key: Key, node: u32, bytes: u64) {
+    fn create_copy(&mut self, key: Key, node: u32, bytes: u64) {
         let Key { held, row, place } = key;
-        if self.copies.has(&key) || bytes == 0 {
+        if self.copies.contains(&key) || bytes == 0 {
             return;
         }
         // What comes to memory for the first time does not displace what was used again.
-        let again = row != MEMORY || self.copies.met(key);
-        if !self.make_way((row, place), node, bytes, again) {
+        let again = row != MEMORY || self.copies.record_visit(key);
+        if !self.evict_to_fit((row, place), node, bytes, again) {
             return;
         }
         self.copies.add(key, bytes);
         if row == MEMORY {
             return;
         }
-        self.used[row].take(node, bytes);
-        self.filled(self.scene.tiers[row].storage);
+        self.used[row].allocate_bytes(node, bytes);
+        self.update_contention(self.scene.tiers[row].storage);
         let files = FileSetId(held % self.scene.workload.files.len() as u32);
         let tier = &self.scene.tiers[row].id;
         let seen = Seen::Cached { files, tier, node, bytes: ByteCount(bytes) };
-        self.watch.see(Seconds(self.now), &seen);
+        self.watch.on_event(Seconds(self.now), &seen);
     }
 
     /// Makes room for so many bytes, at the cost of copies.
-    pub(super) fn make_way(
+    pub(super) fn evict_to_fit(
         &mut self,
         at: (usize, u32),
         node: u32,
         bytes: u64,
         again: bool,
     ) -> bool {
-        let missing = self.missing(at.0, node, bytes);
+        let missing = self.missing_bytes(at.0, node, bytes);
         // What would not do is not begun; but what goes through memory pushes out what it meets.
-        if missing > self.copies.idle(at) && at.0 != MEMORY {
+        if missing > self.copies.idle_bytes(at) && at.0 != MEMORY {
             return false;
         }
-        while self.missing(at.0, node, bytes) > 0 {
-            let Some(key) = self.copies.oldest(at, again) else { return false };
+        while self.missing_bytes(at.0, node, bytes) > 0 {
+            let Some(key) = self.copies.eviction_candidate(at, again) else { return false };
             self.drop_copy(key);
         }
         true
     }
 
-    fn missing(&self, row: usize, node: u32, bytes: u64) -> u64 {
+    fn missing_bytes(&self, row: usize, node: u32, bytes: u64) -> u64 {
         if row != MEMORY {
-            return self.used[row].missing(node, bytes);
+            return self.used[row].missing_bytes(node, bytes);
         }
         self.copies
-            .bytes((MEMORY, node))
+            .bytes_at((MEMORY, node))
             .saturating_add(bytes)
-            .saturating_sub(self.room.memory(node))
+            .saturating_sub(self.room.free_memory(node))
     }
 
     fn drop_copy(&mut self, key: Key) {
@@ -83,16 +83,17 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         if row == MEMORY {
             return;
         }
-        self.used[row].give(place, bytes);
-        self.filled(self.scene.tiers[row].storage);
+        self.used[row].release_bytes(place, bytes);
+        self.update_contention(self.scene.tiers[row].storage);
         let files = FileSetId(held % self.scene.workload.files.len() as u32);
         let tier = &self.scene.tiers[row].id;
-        self.watch.see(Seconds(self.now), &Seen::Evicted { files, tier, bytes: ByteCount(bytes) });
+        self.watch
+            .on_event(Seconds(self.now), &Seen::Evicted { files, tier, bytes: ByteCount(bytes) });
     }
 
     /// Files are gone, and their copies with them.
     pub(super) fn drop_copies(&mut self, held: u32) {
-        while let Some(key) = self.copies.of(held) {
+        while let Some(key) = self.copies.any_copy_of(held) {
             self.drop_copy(key);
         }
     }

@@ -37,26 +37,26 @@ impl Drains {
         self.carriers.are_idle()
     }
 
-    pub(super) fn due(&self) -> f64 {
-        self.carriers.due()
+    pub(super) fn next_due_time(&self) -> f64 {
+        self.carriers.next_due_time()
     }
 }
 
 impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
     /// A step opens its files: those that were to go home stay.
-    pub(super) fn opened(&mut self, running: Running) {
-        for held in self.of_step(running) {
+    pub(super) fn open_step_files(&mut self, running: Running) {
+        for held in self.open_sets_of_step(running) {
             self.drains.open[held as usize] += 1;
-            self.stay(held);
+            self.cancel_write_back(held);
         }
     }
 
     /// A step closes its files: those that nobody else has open go home.
-    pub(super) fn closed(&mut self, running: Running) -> Result<(), NotPossible> {
-        for held in self.of_step(running) {
+    pub(super) fn close_step_files(&mut self, running: Running) -> Result<(), NotPossible> {
+        for held in self.open_sets_of_step(running) {
             self.drains.open[held as usize] -= 1;
             let open = self.drains.open[held as usize];
-            let (pipeline, set) = self.set_of(held);
+            let (pipeline, set) = self.pipeline_and_set(held);
             let home = self.homes.of_class[self.scene.workload.files[set].class.index()];
             let has = self.held[held as usize];
             if open > 0 || has.home == 0 || home.comes != Some(Drain::Closed) {
@@ -65,51 +65,51 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
             // A tier that is half full is in a hurry.
             let hurry = self.used[home.row].is_half_full(has.node);
             let due = self.now + if hurry { 0.0 } else { SETTLE };
-            self.drains.carriers.add((pipeline, has.node), held, due);
+            self.drains.carriers.enqueue_set((pipeline, has.node), held, due);
         }
-        self.drain_due()
+        self.start_due_write_backs()
     }
 
     /// A pipeline is done: all that it left goes home.
-    pub(super) fn come_home(&mut self, pipeline: u32) -> Result<(), NotPossible> {
-        self.drains.carriers.hurry(pipeline, self.now);
-        for held in self.sets_of(pipeline) {
-            let (_, set) = self.set_of(held);
+    pub(super) fn write_back_pipeline(&mut self, pipeline: u32) -> Result<(), NotPossible> {
+        self.drains.carriers.expedite_pipeline(pipeline, self.now);
+        for held in self.held_sets_of_pipeline(pipeline) {
+            let (_, set) = self.pipeline_and_set(held);
             let home = self.homes.of_class[self.scene.workload.files[set].class.index()];
             let has = self.held[held as usize];
             if has.home > 0 && home.comes.is_some() {
-                self.drains.carriers.add((pipeline, has.node), held, self.now);
+                self.drains.carriers.enqueue_set((pipeline, has.node), held, self.now);
             }
         }
-        self.drain_due()
+        self.start_due_write_backs()
     }
 
     /// Whether files of a pipeline are on their way.
-    pub(super) fn is_draining(&self, pipeline: u32) -> bool {
-        self.drains.carriers.have_any(self.sets_of(pipeline))
+    pub(super) fn is_writing_back(&self, pipeline: u32) -> bool {
+        self.drains.carriers.carries_any_of(self.held_sets_of_pipeline(pipeline))
     }
 
     /// What a running step has open, where that matters.
-    fn of_step(&self, running: Running) -> Vec<u32> {
+    fn open_sets_of_step(&self, running: Running) -> Vec<u32> {
         if self.drains.open.is_empty() {
             return Vec::new();
         }
-        let (pipeline, task) = self.of(running.run);
+        let (pipeline, task) = self.pipeline_and_task(running.run);
         let step = (self.scene.first_step[task as usize] + running.step) as usize;
         let rows =
             self.scene.first_access[step] as usize..self.scene.first_access[step + 1] as usize;
         let sets = self.scene.accesses[rows].iter().map(|row| row.set);
         let made = sets.filter(|set| self.scene.made[*set as usize]);
-        made.map(|set| self.held(pipeline, set) as u32).collect()
+        made.map(|set| self.held_index(pipeline, set) as u32).collect()
     }
 
     /// The pipeline and the set of a place among those that are held.
-    fn set_of(&self, held: u32) -> (u32, usize) {
+    fn pipeline_and_set(&self, held: u32) -> (u32, usize) {
         let sets = self.scene.workload.files.len() as u32;
         (held / sets, (held % sets) as usize)
     }
 
-    fn sets_of(&self, pipeline: u32) -> std::ops::Range<u32> {
+    fn held_sets_of_pipeline(&self, pipeline: u32) -> std::ops::Range<u32> {
         let sets = self.scene.workload.files.len() as u32;
         pipeline * sets..(pipeline + 1) * sets
     }

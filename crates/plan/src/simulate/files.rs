@@ -10,18 +10,18 @@ use forebay_model::{ByteCount, Reach, Seconds};
 
 impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
     /// Inputs are in place from the start.
-    pub(super) fn hold_inputs(&mut self) {
+    pub(super) fn place_inputs(&mut self) {
         let sets = self.scene.workload.files.iter().zip(&self.scene.made);
         let inputs = sets.filter(|(_, made)| !**made).map(|(files, _)| files.bytes.get());
         let bytes = inputs.fold(0, u64::saturating_add);
-        self.used[self.homes.project].take(0, bytes);
+        self.used[self.homes.project].allocate_bytes(0, bytes);
         for storage in 0..self.scene.storages.len() {
-            self.filled(storage);
+            self.update_contention(storage);
         }
     }
 
     /// Tells the flows how full a storage is.
-    pub(super) fn filled(&mut self, storage: usize) {
+    pub(super) fn update_contention(&mut self, storage: usize) {
         let behind = &self.scene.storages[storage];
         let Some(contention) = behind.profile.map(|profile| profile.contention) else { return };
         if contention.is_none() {
@@ -34,22 +34,26 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         let fill =
             behind.capacity.map_or(0.0, |has| bytes as f64 / (has as f64 * f64::from(nodes)));
         let slots = f64::from(self.choice.nodes) * f64::from(self.choice.slots);
-        self.flows.contend(storage, contention.growth(fill), contention.streams / slots);
+        self.flows.set_contention(
+            storage,
+            contention.cost_growth(fill),
+            contention.streams / slots,
+        );
     }
 
-    pub(super) fn held(&self, pipeline: u32, set: u32) -> usize {
+    pub(super) fn held_index(&self, pipeline: u32, set: u32) -> usize {
         pipeline as usize * self.scene.workload.files.len() + set as usize
     }
 
     /// Takes room for files that grow.
-    pub(super) fn grow(
+    pub(super) fn grow_files(
         &mut self,
         running: Running,
         set: u32,
         bytes: u64,
     ) -> Result<(), NotPossible> {
-        let (pipeline, task) = self.of(running.run);
-        let place = self.held(pipeline, set);
+        let (pipeline, task) = self.pipeline_and_task(running.run);
+        let place = self.held_index(pipeline, set);
         let class = self.scene.workload.files[set as usize].class.index();
         let home = self.homes.of_class[class];
         if self.policy.admission == Admission::Peak {
@@ -57,16 +61,16 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         }
         self.held[place].node = running.node;
         // Files that live on a tier come before copies.
-        let at = (home.row, self.place(home.row, running.node));
-        if self.make_way(at, running.node, bytes, true) {
-            self.used[home.row].take(running.node, bytes);
+        let at = (home.row, self.place_on_tier(home.row, running.node));
+        if self.evict_to_fit(at, running.node, bytes, true) {
+            self.used[home.row].allocate_bytes(running.node, bytes);
             self.held[place].home += bytes;
-            self.filled(self.scene.tiers[home.row].storage);
+            self.update_contention(self.scene.tiers[home.row].storage);
             return Ok(());
         }
         let tier = &self.scene.tiers[home.row].id;
         match home.spill {
-            Some(row) if self.used[row].fits(running.node, bytes, false) => {
+            Some(row) if self.used[row].can_hold(running.node, bytes, false) => {
                 let seen = Seen::Spilled {
                     pipeline,
                     task: TaskId(task),
@@ -74,11 +78,11 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
                     tier,
                     bytes: ByteCount(bytes),
                 };
-                self.watch.see(Seconds(self.now), &seen);
-                self.used[row].take(running.node, bytes);
+                self.watch.on_event(Seconds(self.now), &seen);
+                self.used[row].allocate_bytes(running.node, bytes);
                 self.held[place].in_place += bytes;
                 self.spilled = true;
-                self.filled(self.scene.tiers[row].storage);
+                self.update_contention(self.scene.tiers[row].storage);
                 Ok(())
             }
             _ => Err(NotPossible(format!(
@@ -95,23 +99,23 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
     }
 
     /// Gives the room of files back.
-    pub(super) fn free(&mut self, pipeline: u32, set: u32) {
+    pub(super) fn free_files(&mut self, pipeline: u32, set: u32) {
         if !self.scene.made[set as usize] {
             // Inputs are not ours to delete.
             return;
         }
-        let place = self.held(pipeline, set);
-        self.stay(place as u32);
+        let place = self.held_index(pipeline, set);
+        self.cancel_write_back(place as u32);
         let held = std::mem::take(&mut self.held[place]);
         let home = self.homes.of_class[self.scene.workload.files[set as usize].class.index()];
         for (row, bytes) in [(home.row, held.home), (self.homes.project, held.in_place)] {
             if bytes > 0 {
-                self.used[row].give(held.node, bytes);
-                self.filled(self.scene.tiers[row].storage);
+                self.used[row].release_bytes(held.node, bytes);
+                self.update_contention(self.scene.tiers[row].storage);
             }
         }
         self.drop_copies(place as u32);
         let (files, bytes) = (FileSetId(set), ByteCount(held.home + held.in_place));
-        self.watch.see(Seconds(self.now), &Seen::Freed { pipeline, files, bytes });
+        self.watch.on_event(Seconds(self.now), &Seen::Freed { pipeline, files, bytes });
     }
 }

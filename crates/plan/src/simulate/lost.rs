@@ -10,9 +10,9 @@ use forebay_model::Seconds;
 
 impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
     /// Does what happens to nodes by now.
-    pub(super) fn interrupt(&mut self) -> Result<(), NotPossible> {
-        while let Some(Change { node, away, .. }) = self.spot.due(self.now) {
-            self.room.away(node, away);
+    pub(super) fn apply_interruptions(&mut self) -> Result<(), NotPossible> {
+        while let Some(Change { node, away, .. }) = self.spot.take_due_change(self.now) {
+            self.room.set_node_away(node, away);
             if !away {
                 continue;
             }
@@ -23,11 +23,11 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
             };
             let lost: Vec<u32> = flows.filter(here).collect();
             for flow in &lost {
-                self.begin_again(*flow)?;
+                self.restart_task(*flow)?;
             }
             let tasks = lost.len() as u32;
             self.attempts += lost.len();
-            self.watch.see(Seconds(self.now), &Seen::Interrupted { node, tasks });
+            self.watch.on_event(Seconds(self.now), &Seen::Interrupted { node, tasks });
             if self.attempts > 1000 + 100 * self.done.len() {
                 let why = "machines are taken away so often that the work never ends";
                 return Err(NotPossible(why.to_owned()));
@@ -36,28 +36,28 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         Ok(())
     }
 
-    fn begin_again(&mut self, flow: u32) -> Result<(), NotPossible> {
+    fn restart_task(&mut self, flow: u32) -> Result<(), NotPossible> {
         let running = self.running[flow as usize];
-        self.flows.stop(self.now, flow, &self.shapes);
-        self.forget_coming(flow);
-        self.unwrite(running);
-        self.closed(running)?;
-        let (_, task) = self.of(running.run);
+        self.flows.stop_flow(self.now, flow, &self.shapes);
+        self.discard_coming_copies(flow);
+        self.undo_writes(running);
+        self.close_step_files(running)?;
+        let (_, task) = self.pipeline_and_task(running.run);
         let kind = self.scene.workload.tasks[task as usize].kind;
-        self.room.give(running.node, &self.scene.workload.kinds[kind.index()]);
+        self.room.release_slot(running.node, &self.scene.workload.kinds[kind.index()]);
         self.running[flow as usize].live = false;
         self.spare.push(flow);
         let outcome = &mut self.tasks[running.place as usize];
         outcome.ended = Seconds(self.now);
         let computed = running.compute.min(self.now - outcome.started.get());
         outcome.waited = Seconds(self.now - outcome.started.get() - computed);
-        self.waiting.add(kind.0, running.run, self.now);
+        self.waiting.enqueue_task(kind.0, running.run, self.now);
         Ok(())
     }
 
     /// Gives back the room of what a task wrote, and what it was promised for more.
-    fn unwrite(&mut self, running: Running) {
-        let (pipeline, task) = self.of(running.run);
+    fn undo_writes(&mut self, running: Running) {
+        let (pipeline, task) = self.pipeline_and_task(running.run);
         let scene = self.scene;
         let steps = scene.first_step[task as usize]..scene.first_step[task as usize + 1];
         for (number, step) in steps.enumerate() {
@@ -72,16 +72,16 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
                     }
                     continue;
                 }
-                let place = self.held(pipeline, row.set);
-                self.stay(place as u32);
+                let place = self.held_index(pipeline, row.set);
+                self.cancel_write_back(place as u32);
                 let held = &mut self.held[place];
                 let from_home = row.grows.min(held.home);
                 let from_place = (row.grows - from_home).min(held.in_place);
                 held.home -= from_home;
                 held.in_place -= from_place;
-                self.used[home.row].give(running.node, from_home);
-                self.used[self.homes.project].give(running.node, from_place);
-                self.filled(scene.tiers[home.row].storage);
+                self.used[home.row].release_bytes(running.node, from_home);
+                self.used[self.homes.project].release_bytes(running.node, from_place);
+                self.update_contention(scene.tiers[home.row].storage);
             }
         }
     }

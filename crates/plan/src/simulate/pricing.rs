@@ -10,13 +10,13 @@ use forebay_model::{ByteCount, Op};
 
 impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
     /// Prices every step as if nothing spilled: most never find it otherwise.
-    pub(super) fn price_all(&mut self) {
+    pub(super) fn price_all_steps(&mut self) {
         let speed = self.scene.nodes.speed;
         let mut number = 0;
         for task in &self.scene.workload.tasks {
             for step in &task.steps {
                 let first = self.scene.first_access[number] as usize;
-                self.cost.start(step.compute.get() / speed);
+                self.cost.reset_to_compute(step.compute.get() / speed);
                 let mut varies = self.scene.nodes.memory.is_some();
                 for (offset, access) in step.accesses.iter().enumerate() {
                     let set = self.scene.accesses[first + offset].set;
@@ -26,10 +26,21 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
                         if self.scene.made[set as usize] { home.row } else { self.homes.project };
                     varies |= home.cache.is_some();
                     let storage = self.scene.tiers[row].storage;
-                    self.cost.add((self.scene, &self.lanes), home, storage, access, 1.0, 0.0);
+                    self.cost.add_access(
+                        (self.scene, &self.lanes),
+                        home,
+                        storage,
+                        access,
+                        1.0,
+                        0.0,
+                    );
                 }
                 self.works.push(StepWork {
-                    shape: self.shapes.of(self.cost.alone, &self.cost.asks, &self.lanes.limited),
+                    shape: self.shapes.intern_demands(
+                        self.cost.alone,
+                        &self.cost.asks,
+                        &self.lanes.limited,
+                    ),
                     alone: self.cost.alone,
                     compute: self.cost.compute,
                     varies,
@@ -40,46 +51,47 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
     }
 
     /// A step begins: takes room for what it writes, counts its bytes, and says what it costs.
-    pub(super) fn enter(
+    pub(super) fn begin_step(
         &mut self,
         flow: u32,
         running: Running,
         step: u32,
     ) -> Result<StepWork, NotPossible> {
-        let (pipeline, task) = self.of(running.run);
+        let (pipeline, task) = self.pipeline_and_task(running.run);
         let scene = self.scene;
         let accesses = &scene.workload.tasks[task as usize].steps[running.step as usize].accesses;
         let first = scene.first_access[step as usize] as usize;
-        self.opened(running);
+        self.open_step_files(running);
         for offset in 0..accesses.len() {
             let row = scene.accesses[first + offset];
             if row.grows > 0 {
-                self.grow(running, row.set, row.grows)?;
+                self.grow_files(running, row.set, row.grows)?;
             }
         }
         let mut work = self.works[step as usize];
         let varies = work.varies || self.spilled;
         if varies {
-            self.cost.start(work.compute);
+            self.cost.reset_to_compute(work.compute);
         }
         for (offset, access) in accesses.iter().enumerate() {
             let row = scene.accesses[first + offset];
             let near = if work.varies {
-                self.near(flow, running, row.set, access)
+                self.locate_files(flow, running, row.set, access)
             } else {
                 Near::default()
             };
-            self.touch((pipeline, row.set), access, row.operations, varies, near);
+            self.count_access((pipeline, row.set), access, row.operations, varies, near);
         }
         if varies {
             work.alone = self.cost.alone;
-            work.shape = self.shapes.of(self.cost.alone, &self.cost.asks, &self.lanes.limited);
+            work.shape =
+                self.shapes.intern_demands(self.cost.alone, &self.cost.asks, &self.lanes.limited);
         }
         Ok(work)
     }
 
     /// Counts an access where its files are, and prices it if that is not done yet.
-    fn touch(
+    fn count_access(
         &mut self,
         (pipeline, set): (u32, u32),
         access: &Access,
@@ -91,7 +103,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         let class = scene.workload.files[set as usize].class.index();
         let home = self.homes.of_class[class];
         let made = scene.made[set as usize];
-        let held = if made { self.held[self.held(pipeline, set)] } else { Held::default() };
+        let held = if made { self.held[self.held_index(pipeline, set)] } else { Held::default() };
         let row = match near.copy {
             Some(row) => row,
             None if made => home.row,
@@ -125,7 +137,14 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
             tier.operations += operations * share;
             if price {
                 let storage = scene.tiers[row].storage;
-                self.cost.add((scene, &self.lanes), &home, storage, access, share, remembered);
+                self.cost.add_access(
+                    (scene, &self.lanes),
+                    &home,
+                    storage,
+                    access,
+                    share,
+                    remembered,
+                );
             }
         }
         let tier = &mut self.tiers[row];
@@ -134,7 +153,14 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         tier.operations += operations * (1.0 - share);
         if price {
             let storage = scene.tiers[row].storage;
-            self.cost.add((scene, &self.lanes), &home, storage, access, 1.0 - share, remembered);
+            self.cost.add_access(
+                (scene, &self.lanes),
+                &home,
+                storage,
+                access,
+                1.0 - share,
+                remembered,
+            );
         }
     }
 }

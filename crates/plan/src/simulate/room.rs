@@ -33,18 +33,18 @@ impl Room {
             reserved -= taken;
             let slots = slots - taken;
             room.nodes.push(Node { slots, cores: nodes.cores, memory, place: None });
-            room.file(number);
+            room.index_node(number);
         }
         room
     }
 
     /// The node with most free slots that can take a task of this kind.
-    pub(super) fn node_for(&self, kind: &TaskKind) -> Option<u32> {
-        self.nodes_for(kind).next()
+    pub(super) fn emptiest_node_for(&self, kind: &TaskKind) -> Option<u32> {
+        self.nodes_with_room_for(kind).next()
     }
 
     /// The nodes that can take a task of this kind, those with most free slots first.
-    pub(super) fn nodes_for(&self, kind: &TaskKind) -> impl Iterator<Item = u32> {
+    pub(super) fn nodes_with_room_for(&self, kind: &TaskKind) -> impl Iterator<Item = u32> {
         let (cores, memory) = (kind.cores, kind.memory.map_or(0, |bytes| bytes.get()));
         let shelves = if self.free == 0 { &[] } else { &self.by_slots[1..] };
         shelves.iter().rev().flatten().copied().filter(move |node| {
@@ -54,20 +54,20 @@ impl Room {
     }
 
     /// Memory of a node that no task takes.
-    pub(super) fn memory(&self, node: u32) -> u64 {
+    pub(super) fn free_memory(&self, node: u32) -> u64 {
         self.nodes[node as usize].memory
     }
 
-    pub(super) fn take(&mut self, node: u32, kind: &TaskKind) {
-        self.change(node, |node| {
+    pub(super) fn allocate_slot(&mut self, node: u32, kind: &TaskKind) {
+        self.update_node(node, |node| {
             node.slots -= 1;
             node.cores -= kind.cores;
             node.memory -= kind.memory.map_or(0, |bytes| bytes.get());
         });
     }
 
-    pub(super) fn give(&mut self, node: u32, kind: &TaskKind) {
-        self.change(node, |node| {
+    pub(super) fn release_slot(&mut self, node: u32, kind: &TaskKind) {
+        self.update_node(node, |node| {
             node.slots += 1;
             node.cores += kind.cores;
             node.memory += kind.memory.map_or(0, |bytes| bytes.get());
@@ -75,27 +75,27 @@ impl Room {
     }
 
     /// The node is taken away, or back.
-    pub(super) fn away(&mut self, node: u32, away: bool) {
+    pub(super) fn set_node_away(&mut self, node: u32, away: bool) {
         let is_away = self.nodes[node as usize].place.is_none();
         if away && !is_away {
-            self.unfile(node);
+            self.unindex_node(node);
         } else if !away && is_away {
-            self.file(node);
+            self.index_node(node);
         }
     }
 
-    fn change(&mut self, number: u32, change: impl FnOnce(&mut Node)) {
+    fn update_node(&mut self, number: u32, change: impl FnOnce(&mut Node)) {
         let here = self.nodes[number as usize].place.is_some();
         if here {
-            self.unfile(number);
+            self.unindex_node(number);
         }
         change(&mut self.nodes[number as usize]);
         if here {
-            self.file(number);
+            self.index_node(number);
         }
     }
 
-    fn file(&mut self, number: u32) {
+    fn index_node(&mut self, number: u32) {
         let node = &mut self.nodes[number as usize];
         let shelf = &mut self.by_slots[node.slots as usize];
         node.place = Some(shelf.len() as u32);
@@ -103,7 +103,7 @@ impl Room {
         self.free += node.slots;
     }
 
-    fn unfile(&mut self, number: u32) {
+    fn unindex_node(&mut self, number: u32) {
         let node = &mut self.nodes[number as usize];
         let Some(place) = node.place.take() else { return };
         self.free -= node.slots;

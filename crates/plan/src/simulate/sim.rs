@@ -71,16 +71,16 @@ impl<'a, 's, F: Flows, W: Watch> Sim<'a, 's, F, W> {
                 *low = true;
             }
         }
-        let limits = scene.storages.iter().flat_map(|storage| storage.limits()).collect();
+        let limits = scene.storages.iter().flat_map(|storage| storage.lane_limits()).collect();
         let mut sim = Self {
-            lanes: Lanes::of(scene),
+            lanes: Lanes::for_scene(scene),
             flows: F::new(limits, choice.nodes),
             shapes: Shapes::new(),
             works: Vec::new(),
-            cost: Cost { own: scene.own.filter(|_| homes.place_files()), ..Cost::new(scene) },
+            cost: Cost { own: scene.own.filter(|_| homes.needs_forebay()), ..Cost::new(scene) },
             room: Room::new(scene.nodes, choice.nodes, choice.slots),
             waiting: Waiting::new(low, scene.workload),
-            used: Used::all(scene, &homes, choice.nodes),
+            used: Used::for_all_tiers(scene, &homes, choice.nodes),
             held: vec![Held::default(); sets * pipelines],
             spilled: false,
             drains: Drains::new(&homes, sets * pipelines),
@@ -108,14 +108,14 @@ impl<'a, 's, F: Flows, W: Watch> Sim<'a, 's, F, W> {
         for _ in 0..pipelines {
             sim.left.extend_from_slice(&scene.waits);
         }
-        sim.price_all();
-        sim.hold_inputs();
-        sim.copy_ahead();
+        sim.price_all_steps();
+        sim.place_inputs();
+        sim.prefetch_inputs();
         sim
     }
 
     /// What it came to.
-    pub(super) fn outcome(self) -> Outcome {
+    pub(super) fn into_outcome(self) -> Outcome {
         let slots = f64::from(self.choice.nodes) * f64::from(self.choice.slots);
         let busy: f64 = self.tasks.iter().map(|task| task.ended.get() - task.started.get()).sum();
         let end = self.tasks.iter().map(|task| task.ended.get()).fold(0.0, f64::max);

@@ -18,7 +18,7 @@ pub(super) struct Used {
 }
 
 impl Used {
-    pub(super) fn all(scene: &Scene<'_>, homes: &Homes, nodes: u32) -> Vec<Self> {
+    pub(super) fn for_all_tiers(scene: &Scene<'_>, homes: &Homes, nodes: u32) -> Vec<Self> {
         let used = |(row, capacity): (&crate::scene::TierRow, &Option<u64>)| Self {
             bytes: 0,
             peak: 0,
@@ -31,14 +31,14 @@ impl Used {
     }
 
     /// Whether so many bytes more fit; with `kept`, beside what running tasks still write.
-    pub(super) fn fits(&self, node: u32, bytes: u64, kept: bool) -> bool {
+    pub(super) fn can_hold(&self, node: u32, bytes: u64, kept: bool) -> bool {
         let has = self.nodes.get(node as usize).copied().unwrap_or(self.bytes);
         let kept = if kept { self.promised } else { 0 };
         has.saturating_add(bytes).saturating_add(kept) <= self.capacity
     }
 
     /// How much room is missing for so many bytes more.
-    pub(super) fn missing(&self, node: u32, bytes: u64) -> u64 {
+    pub(super) fn missing_bytes(&self, node: u32, bytes: u64) -> u64 {
         let has = self.nodes.get(node as usize).copied().unwrap_or(self.bytes);
         has.saturating_add(bytes).saturating_sub(self.capacity)
     }
@@ -49,7 +49,7 @@ impl Used {
         self.capacity != u64::MAX && has >= self.capacity / 2
     }
 
-    pub(super) fn take(&mut self, node: u32, bytes: u64) {
+    pub(super) fn allocate_bytes(&mut self, node: u32, bytes: u64) {
         self.bytes += bytes;
         self.peak = self.peak.max(self.bytes);
         if let Some(has) = self.nodes.get_mut(node as usize) {
@@ -58,7 +58,7 @@ impl Used {
         }
     }
 
-    pub(super) fn give(&mut self, node: u32, bytes: u64) {
+    pub(super) fn release_bytes(&mut self, node: u32, bytes: u64) {
         self.bytes -= bytes;
         if let Some(has) = self.nodes.get_mut(node as usize) {
             *has -= bytes;

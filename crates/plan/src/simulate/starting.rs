@@ -11,43 +11,44 @@ use forebay_model::workload::{TaskId, TaskKind};
 
 impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
     /// Starts tasks for as long as the policy names one.
-    pub(super) fn start_all(&mut self) -> Result<(), NotPossible> {
+    pub(super) fn start_waiting_tasks(&mut self) -> Result<(), NotPossible> {
         while self.room.free > 0 && !self.waiting.heads().is_empty() {
-            let picked = (self.policy.pick)(self.waiting.heads(), &mut |head| self.could(head));
+            let picked = (self.policy.pick)(self.waiting.heads(), &mut |head| self.can_start(head));
             let Some(head) = picked else { break };
-            self.start(&head)?;
+            self.start_task(&head)?;
         }
         Ok(())
     }
 
-    fn could(&self, head: &Head) -> bool {
+    fn can_start(&self, head: &Head) -> bool {
         let kind = &self.scene.workload.kinds[head.kind as usize];
-        let Some(node) = self.room.node_for(kind) else { return false };
+        let Some(node) = self.room.emptiest_node_for(kind) else { return false };
         match self.policy.admission {
             // A pipeline that is there was admitted.
             Admission::Any | Admission::Pipeline => true,
-            Admission::Peak => {
-                self.waiting.first(head.kind).is_some_and(|waiter| self.has_room(waiter.run, node))
-            }
+            Admission::Peak => self
+                .waiting
+                .peek_first(head.kind)
+                .is_some_and(|waiter| self.has_room_for_task(waiter.run, node)),
         }
     }
 
-    fn start(&mut self, head: &Head) -> Result<(), NotPossible> {
+    fn start_task(&mut self, head: &Head) -> Result<(), NotPossible> {
         let kind = &self.scene.workload.kinds[head.kind as usize];
-        let Some(first) = self.room.node_for(kind) else { return Ok(()) };
-        let Some(waiter) = self.waiting.take(head.kind) else { return Ok(()) };
+        let Some(first) = self.room.emptiest_node_for(kind) else { return Ok(()) };
+        let Some(waiter) = self.waiting.dequeue_first(head.kind) else { return Ok(()) };
         let node = match self.policy.place {
             Place::Emptiest => first,
-            Place::NearInputs => self.nearest(waiter.run, kind).unwrap_or(first),
+            Place::NearInputs => self.nearest_node(waiter.run, kind).unwrap_or(first),
         };
-        self.room.take(node, kind);
-        let (pipeline, task) = self.of(waiter.run);
+        self.room.allocate_slot(node, kind);
+        let (pipeline, task) = self.pipeline_and_task(waiter.run);
         if self.policy.admission == Admission::Peak {
-            self.promise(waiter.run);
+            self.promise_space(waiter.run);
         }
         let queued = Seconds(self.now - waiter.ready);
         let task = TaskId(task);
-        self.watch.see(Seconds(self.now), &Seen::Started { pipeline, task, node, queued });
+        self.watch.on_event(Seconds(self.now), &Seen::Started { pipeline, task, node, queued });
         let place = self.tasks.len() as u32;
         self.tasks.push(TaskOutcome {
             pipeline,
@@ -59,15 +60,15 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
             waited: Seconds::ZERO,
         });
         let running = Running { run: waiter.run, step: 0, node, place, live: true, compute: 0.0 };
-        let flow = self.flow(running);
-        self.go_on(flow)
+        let flow = self.allocate_flow(running);
+        self.advance_task(flow)
     }
 
     /// The node that has most of what a task reads; of equals, the one with most free slots.
-    fn nearest(&self, run: u32, kind: &TaskKind) -> Option<u32> {
+    fn nearest_node(&self, run: u32, kind: &TaskKind) -> Option<u32> {
         let mut best: Option<(u64, u32)> = None;
-        for node in self.room.nodes_for(kind) {
-            let has = self.has_near(run, node);
+        for node in self.room.nodes_with_room_for(kind) {
+            let has = self.bytes_near_node(run, node);
             if best.is_none_or(|(most, _)| has > most) {
                 best = Some((has, node));
             }
@@ -76,7 +77,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
     }
 
     /// A number for a flow that begins.
-    pub(super) fn flow(&mut self, running: Running) -> u32 {
+    pub(super) fn allocate_flow(&mut self, running: Running) -> u32 {
         if let Some(flow) = self.spare.pop() {
             self.running[flow as usize] = running;
             return flow;
@@ -86,7 +87,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
     }
 
     /// Why some tasks never ran.
-    pub(super) fn stuck(&self) -> NotPossible {
+    pub(super) fn explain_stuck_task(&self) -> NotPossible {
         let some = self.admitted.iter().position(|admitted| !admitted);
         if let (Admission::Pipeline, Some(pipeline)) = (self.policy.admission, some) {
             let why = "what it holds at once does not fit on its tiers";
@@ -98,9 +99,10 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         let name = &self.scene.workload.kinds[head.kind as usize].name;
         let why = match self.policy.admission {
             Admission::Any | Admission::Pipeline => "no node can take it".to_owned(),
-            Admission::Peak => {
-                self.waiting.first(head.kind).map_or(String::new(), |waiter| self.lacks(waiter.run))
-            }
+            Admission::Peak => self
+                .waiting
+                .peek_first(head.kind)
+                .map_or(String::new(), |waiter| self.describe_missing_space(waiter.run)),
         };
         NotPossible(format!("task {name:?} of pipeline {} never starts: {why}", head.pipeline + 1))
     }

@@ -33,22 +33,22 @@ impl Waiting {
         Self { queues, low, tasks, ordered, turns: 0, heads: Vec::new() }
     }
 
-    pub(super) fn add(&mut self, kind: u32, run: u32, ready: f64) {
-        let turn = self.turn(run);
+    pub(super) fn enqueue_task(&mut self, kind: u32, run: u32, ready: f64) {
+        let turn = self.next_turn(run);
         let queue = &mut self.queues[kind as usize];
         let place = queue.partition_point(|waiter| waiter.turn < turn);
         queue.insert(place, Waiter { run, ready, turn });
         if place > 0 {
             return;
         }
-        let head = self.head(kind, run, turn);
+        let head = self.queue_head(kind, run, turn);
         match self.heads.iter_mut().find(|head| head.kind == kind) {
             Some(second) => *second = head,
             None => self.heads.push(head),
         }
     }
 
-    fn turn(&mut self, run: u32) -> u64 {
+    fn next_turn(&mut self, run: u32) -> u64 {
         self.turns += 1;
         match self.ordered {
             // Pipelines take turns.
@@ -57,7 +57,7 @@ impl Waiting {
         }
     }
 
-    fn head(&self, kind: u32, run: u32, turn: u64) -> Head {
+    fn queue_head(&self, kind: u32, run: u32, turn: u64) -> Head {
         Head { kind, pipeline: run / self.tasks, turn, low: self.low[kind as usize] }
     }
 
@@ -65,15 +65,15 @@ impl Waiting {
         &self.heads
     }
 
-    pub(super) fn first(&self, kind: u32) -> Option<Waiter> {
+    pub(super) fn peek_first(&self, kind: u32) -> Option<Waiter> {
         self.queues[kind as usize].front().copied()
     }
 
-    pub(super) fn take(&mut self, kind: u32) -> Option<Waiter> {
+    pub(super) fn dequeue_first(&mut self, kind: u32) -> Option<Waiter> {
         let taken = self.queues[kind as usize].pop_front()?;
         let place = self.heads.iter().position(|head| head.kind == kind)?;
-        match self.first(kind) {
-            Some(next) => self.heads[place] = self.head(kind, next.run, next.turn),
+        match self.peek_first(kind) {
+            Some(next) => self.heads[place] = self.queue_head(kind, next.run, next.turn),
             None => {
                 self.heads.swap_remove(place);
             }
@@ -95,11 +95,11 @@ mod tests {
         let workload = Workload { tasks: vec![task; 3], ordered, ..Workload::default() };
         let mut waiting = Waiting::new(vec![false; 2], &workload);
         for (ready, run) in [2, 1, 0].into_iter().enumerate() {
-            waiting.add(u32::from(run == 1), run, ready as f64);
+            waiting.enqueue_task(u32::from(run == 1), run, ready as f64);
         }
         let mut taken = Vec::new();
         while let Some(next) = waiting.heads().iter().min_by_key(|head| head.turn).copied() {
-            taken.push(waiting.take(next.kind).expect("it has a head").run);
+            taken.push(waiting.dequeue_first(next.kind).expect("it has a head").run);
         }
         taken
     }

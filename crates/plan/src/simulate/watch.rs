@@ -126,17 +126,17 @@ pub enum Seen<'a> {
 /// Who is told.
 pub trait Watch {
     /// Something happened.
-    fn see(&mut self, at: Seconds, what: &Seen<'_>);
+    fn on_event(&mut self, at: Seconds, what: &Seen<'_>);
 }
 
 /// Nobody.
 impl Watch for () {
     #[inline(always)]
-    fn see(&mut self, _: Seconds, _: &Seen<'_>) {}
+    fn on_event(&mut self, _: Seconds, _: &Seen<'_>) {}
 }
 
 impl<F: FnMut(Seconds, &Seen<'_>)> Watch for F {
-    fn see(&mut self, at: Seconds, what: &Seen<'_>) {
+    fn on_event(&mut self, at: Seconds, what: &Seen<'_>) {
         self(at, what);
     }
 }

@@ -25,7 +25,7 @@ pub struct ClassFacts {
 }
 
 /// For each class of the workload.
-pub fn facts(workload: &Workload) -> Vec<ClassFacts> {
+pub fn class_facts(workload: &Workload) -> Vec<ClassFacts> {
     let sets = workload.files.len();
     let (mut made, mut read) = (vec![false; sets], vec![false; sets]);
     let mut only: Vec<Option<TaskId>> = vec![None; sets];

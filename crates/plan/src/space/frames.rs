@@ -68,9 +68,9 @@ const SHARES: [f64; 3] = [0.25, 0.5, 0.75];
 
 impl Frames {
     /// Every combination that means something, the plain ones first.
-    pub(super) fn all(&self, site: &Site) -> Vec<Frame> {
+    pub(super) fn all_combinations(&self, site: &Site) -> Vec<Frame> {
         let mut frames = Vec::new();
-        for pools in self.splits(site) {
+        for pools in self.pool_splits(site) {
             for &pipelines in &self.pipelines {
                 // One pipeline has nobody to wait for, and nobody to be less urgent than.
                 let one = pipelines == 1;
@@ -79,7 +79,7 @@ impl Frames {
                 for (&stagger, (policy, low)) in
                     staggers.iter().flat_map(|stagger| policies.iter().map(move |p| (stagger, p)))
                 {
-                    for (nodes, slots, spot) in self.machines() {
+                    for (nodes, slots, spot) in self.machine_options() {
                         let (pools, low) = (pools.clone(), low.clone());
                         let policy = *policy;
                         let frame =
@@ -92,20 +92,20 @@ impl Frames {
         frames
     }
 
-    fn machines(&self) -> impl Iterator<Item = (u32, u32, Option<Spot>)> {
+    fn machine_options(&self) -> impl Iterator<Item = (u32, u32, Option<Spot>)> {
         let with_slots = |nodes| self.slots.iter().map(move |slots| (nodes, *slots));
         let sizes = self.nodes.iter().flat_map(move |nodes| with_slots(*nodes));
         sizes.flat_map(|(nodes, slots)| self.spots.iter().map(move |spot| (nodes, slots, *spot)))
     }
 
     /// As the site has them, then with the pool for copies as a quarter, half, three quarters.
-    fn splits(&self, site: &Site) -> Vec<BTreeMap<TierId, ByteCount>> {
+    fn pool_splits(&self, site: &Site) -> Vec<BTreeMap<TierId, ByteCount>> {
         let mut splits = vec![BTreeMap::new()];
         if !self.split_pools {
             return splits;
         }
         for copies in site.tiers().filter(|tier| is_for_copies(&tier.id)) {
-            let parts = || site.tiers().filter(|part| part.whole() == copies.whole());
+            let parts = || site.tiers().filter(|part| part.whole_tier() == copies.whole_tier());
             let homes = parts().filter(|part| part.pool_of.is_some() && part.id != copies.id);
             let Some(home) = homes.max_by_key(|part| part.capacity) else { continue };
             let room: u64 = [home, copies].iter().filter_map(|t| t.capacity).map(|c| c.get()).sum();

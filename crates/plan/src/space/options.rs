@@ -1,7 +1,7 @@
 //! Which placements a class may have.
 
 use super::facts::ClassFacts;
-use crate::choice::in_place;
+use crate::choice::in_place_placement;
 use forebay_model::{
     Ahead, ByteCount, Cache, Drain, Home, Layout, Placement, Reach, Site, Tier, TierId,
 };
@@ -24,8 +24,12 @@ pub(super) struct Target {
 }
 
 /// The tiers beside the project's.
-pub(super) fn tiers(site: &Site, project: &TierId, left_out: &mut Vec<String>) -> Vec<Target> {
-    let here = site.tier(project).map_or(project, Tier::whole);
+pub(super) fn target_tiers(
+    site: &Site,
+    project: &TierId,
+    left_out: &mut Vec<String>,
+) -> Vec<Target> {
+    let here = site.tier(project).map_or(project, Tier::whole_tier);
     let mut targets = Vec::new();
     for tier in site.tiers().filter(|tier| tier.pool_of.is_none() && &tier.id != here) {
         if tier.bucket.is_some() {
@@ -37,7 +41,7 @@ pub(super) fn tiers(site: &Site, project: &TierId, left_out: &mut Vec<String>) -
             left_out.push(format!("tier {} has no profile: `forebay probe` makes one", tier.id));
             continue;
         }
-        let parts = || site.tiers().filter(|part| part.whole() == &tier.id);
+        let parts = || site.tiers().filter(|part| part.whole_tier() == &tier.id);
         let copies = parts().find(|part| is_for_copies(&part.id)).map_or(&tier.id, |part| &part.id);
         let homes = parts().filter(|part| &part.id != copies || part.pool_of.is_none());
         let home = homes.max_by_key(|part| part.capacity.unwrap_or(ByteCount(u64::MAX)));
@@ -62,13 +66,13 @@ pub(super) fn is_for_copies(pool: &TierId) -> bool {
 
 /// In place first, then all that may work for this class. `made` is all that tasks make, of all
 /// classes and pipelines.
-pub(super) fn of(
+pub(super) fn placements_of_class(
     class: &ClassFacts,
     targets: &[Target],
     nodes: u32,
     made: ByteCount,
 ) -> Vec<Placement> {
-    let mut options = vec![in_place()];
+    let mut options = vec![in_place_placement()];
     for target in targets {
         let fits = target.room.is_none_or(|room| class.largest <= room);
         if !fits || class.files == 0 {
@@ -78,36 +82,36 @@ pub(super) fn of(
         // is on one node's disk is lost to tasks on other nodes.
         let reached = target.reach != Reach::Node || nodes == 1 || class.private;
         if class.made && reached {
-            options.push(home(&target.home, Layout::Plain));
+            options.push(placed_on_tier(&target.home, Layout::Plain));
             // Results that can't all be there until the end may be there until they are closed.
             if class.stays && target.room.is_some_and(|room| made > room) {
                 let drain = Drain::Closed;
-                options.push(Placement { drain, ..home(&target.home, Layout::Plain) });
+                options.push(Placement { drain, ..placed_on_tier(&target.home, Layout::Plain) });
             }
             let small = class.bytes.get() / class.files <= PACKED_BYTES_MAX;
             if small && class.files >= PACKED_FILES_MIN && target.reach == Reach::Node {
-                options.push(home(&target.home, Layout::Packed));
+                options.push(placed_on_tier(&target.home, Layout::Packed));
             }
             // Names in a log of the volume, bytes in files: for storage in place that is slow to
             // make names.
             if class.files >= APART_FILES_MIN && target.reach == Reach::Node {
-                options.push(home(&target.home, Layout::Apart));
+                options.push(placed_on_tier(&target.home, Layout::Apart));
             }
         }
         // Copies are of files that nobody writes; and a copy on storage that no node has at hand
         // is no copy.
         if !class.written && class.read && target.reach != Reach::World {
-            options.push(cached(&target.copies, Ahead::OnOpen));
-            options.push(cached(&target.copies, Ahead::AtStart));
+            options.push(cached_on_tier(&target.copies, Ahead::OnOpen));
+            options.push(cached_on_tier(&target.copies, Ahead::AtStart));
         }
     }
     options
 }
 
-fn home(tier: &TierId, layout: Layout) -> Placement {
-    Placement { home: Home::Tier(tier.clone()), layout, ..in_place() }
+fn placed_on_tier(tier: &TierId, layout: Layout) -> Placement {
+    Placement { home: Home::Tier(tier.clone()), layout, ..in_place_placement() }
 }
 
-fn cached(tier: &TierId, ahead: Ahead) -> Placement {
-    Placement { cache: Some(Cache { tier: tier.clone(), ahead }), ..in_place() }
+fn cached_on_tier(tier: &TierId, ahead: Ahead) -> Placement {
+    Placement { cache: Some(Cache { tier: tier.clone(), ahead }), ..in_place_placement() }
 }

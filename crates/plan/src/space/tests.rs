@@ -34,7 +34,7 @@ fn workload() -> Workload {
     };
     let access = |files, read: u64, written: u64| Access {
         files: FileSetId(files),
-        ops: vec![(OpKey::plain(Op::Open), 1.0)],
+        ops: vec![(OpKey::without_bytes(Op::Open), 1.0)],
         read: ByteCount(read),
         written: ByteCount(written),
     };
@@ -106,9 +106,9 @@ fn names_that_are_only_looked_for_keep_no_class_in_place() {
     let until = Until::End;
     let nothing = FileSet { class: FileClassId(2), count: 1, bytes: ByteCount::ZERO, until };
     workload.files.push(nothing);
-    assert!(facts(&workload)[2].made);
+    assert!(class_facts(&workload)[2].made);
     workload.files.push(FileSet { bytes: ByteCount(1), ..workload.files[3].clone() });
-    assert!(!facts(&workload)[2].made);
+    assert!(!class_facts(&workload)[2].made);
 }
 
 /// A small fast tier for results that do not fit there together.
@@ -173,7 +173,7 @@ fn placements_with_longer_waits_than_in_place_are_left_out() {
     let mut space = space(1);
     let before = space.clone();
     assert!(before.options[1].len() > 2, "{before:?}");
-    space.without_longer_waits(|_, option| if option == 1 { 2.0 } else { 1.0 });
+    space.drop_longer_waits(|_, option| if option == 1 { 2.0 } else { 1.0 });
     for (left, all) in space.options.iter().zip(&before.options) {
         let kept = all.iter().enumerate().filter(|(option, _)| *option != 1);
         assert_eq!(*left, kept.map(|(_, placement)| placement.clone()).collect::<Vec<_>>());

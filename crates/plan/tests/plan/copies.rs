@@ -160,7 +160,7 @@ fn on_two_nodes(policy: &str) -> Outcome {
     let scene = Scene::new(&site, &work).expect("a scene");
     let mut choice = choice(&site, &work, "slow");
     choice.placements = vec![placed(&site, CACHED); 3];
-    choice.policy = Policy::named(policy).expect("a policy").id();
+    choice.policy = Policy::find_by_name(policy).expect("a policy").id();
     simulate(&scene, &choice, 0).expect("an outcome")
 }
 

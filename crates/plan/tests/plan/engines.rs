@@ -3,7 +3,7 @@
 use crate::common::*;
 use forebay_model::workload::TaskId;
 use forebay_model::{Site, Workload};
-use forebay_plan::{Choice, POLICIES, Scene, judge, simulate};
+use forebay_plan::{Choice, POLICIES, Scene, simulate, simulate_in_detail};
 
 const FREE: &str = "[tier.fast.profile]\nsource = \"us\"\nread = { stream = \"300 MiB/s\" }";
 
@@ -16,7 +16,7 @@ fn engines_agree_where_nothing_is_full() {
         let work = layered(seed);
         let scene = Scene::new(&site, &work).expect("a scene");
         let choice = choice(&site, &work, "slow");
-        let (a, b) = (simulate(&scene, &choice, 0), judge(&scene, &choice, 0));
+        let (a, b) = (simulate(&scene, &choice, 0), simulate_in_detail(&scene, &choice, 0));
         assert_eq!(a.expect("an outcome"), b.expect("an outcome"));
     }
 }
@@ -29,7 +29,7 @@ fn engines_agree_where_all_links_are_equally_full() {
     let work = writers(9, 2.0, 500);
     let scene = Scene::new(&site, &work).expect("a scene");
     let choice = choice(&site, &work, "slow");
-    let (a, b) = (simulate(&scene, &choice, 0), judge(&scene, &choice, 0));
+    let (a, b) = (simulate(&scene, &choice, 0), simulate_in_detail(&scene, &choice, 0));
     let (a, b) = (a.expect("an outcome").makespan.get(), b.expect("an outcome").makespan.get());
     assert!((a / b - 1.0).abs() < 1e-6, "{a} {b}");
 }
@@ -51,7 +51,7 @@ fn the_judge_sees_one_link_that_is_full() {
     let ended = |outcome: forebay_plan::Outcome| -> Vec<(u32, f64)> {
         outcome.tasks.iter().map(|task| (task.node, task.ended.get())).collect()
     };
-    let b = ended(judge(&scene, &choice, 0).expect("an outcome"));
+    let b = ended(simulate_in_detail(&scene, &choice, 0).expect("an outcome"));
     assert_eq!(b[0].0, b[2].0, "two writers are on one node");
     assert!(b[0].1 > 19.0 && b[2].1 > 19.0, "they share its link: {b:?}");
 }
@@ -85,7 +85,7 @@ fn engines_agree_on_odd_scenes_of_one_node() {
         let work = layered(seed);
         let scene = Scene::new(&site, &work).expect("a scene");
         let choice = odd(&site, &work, seed);
-        let (a, b) = (simulate(&scene, &choice, 0), judge(&scene, &choice, 0));
+        let (a, b) = (simulate(&scene, &choice, 0), simulate_in_detail(&scene, &choice, 0));
         let (Ok(a), Ok(b)) = (&a, &b) else {
             assert_eq!(a.is_ok(), b.is_ok(), "seed {seed}: {a:?} {b:?}");
             continue;
@@ -112,7 +112,8 @@ fn uneven_links_and_servers_are_seldom_far_from_even_ones() {
         let work = layered(seed);
         let scene = Scene::new(&site, &work).expect("a scene");
         let choice = odd(&site, &work, seed);
-        let (Ok(a), Ok(b)) = (simulate(&scene, &choice, 0), judge(&scene, &choice, 0)) else {
+        let (Ok(a), Ok(b)) = (simulate(&scene, &choice, 0), simulate_in_detail(&scene, &choice, 0))
+        else {
             continue;
         };
         off.push((a.makespan.get() / b.makespan.get() - 1.0).abs());

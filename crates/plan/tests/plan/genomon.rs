@@ -2,7 +2,7 @@
 //! a change of the model has made the study's calibration untrue: calibrate again, and say so.
 
 use forebay_model::{Rules, Seconds, Site, TierId, Workload};
-use forebay_plan::{Choice, Outcome, Policy, Scene, choice, judge, simulate};
+use forebay_plan::{Choice, Outcome, Policy, Scene, choice, simulate, simulate_in_detail};
 
 const SITE: &str = include_str!("../../../../studies/genomon-corun/site.toml");
 const RULES: &str = include_str!("../../../../studies/genomon-corun/rules.toml");
@@ -17,14 +17,14 @@ fn run(pipelines: u32, policy: &str, judged: bool) -> Outcome {
     let low = kinds.filter(|(_, kind)| kind.name == "map_dna_sequence");
     let low = low.map(|(place, _)| forebay_model::workload::TaskKindId(place as u32)).collect();
     let choice = Choice {
-        placements: choice::placements(&rules, &work),
+        placements: choice::placements_by_rules(&rules, &work),
         pipelines,
         stagger: Seconds(300.0),
-        policy: Policy::named(policy).expect("a policy").id(),
+        policy: Policy::find_by_name(policy).expect("a policy").id(),
         low,
-        ..Choice::plain(&site, &work, TierId("fefs".to_owned())).expect("nodes")
+        ..Choice::all_in_place(&site, &work, TierId("fefs".to_owned())).expect("nodes")
     };
-    let engine = if judged { judge } else { simulate };
+    let engine = if judged { simulate_in_detail } else { simulate };
     engine(&scene, &choice, 0).expect("an outcome")
 }
 

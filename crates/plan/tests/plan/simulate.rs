@@ -3,7 +3,7 @@
 use crate::common::*;
 use forebay_model::workload::Until;
 use forebay_model::{Op, OpKey, Seconds, TierId};
-use forebay_plan::{Choice, OwnCost, Scene, expected, simulate};
+use forebay_plan::{Choice, OwnCost, Scene, simulate, simulate_with_rework};
 
 fn near(a: Seconds, b: f64) {
     assert!((a.get() - b).abs() <= 1e-6 * b.max(1.0), "{a:?} is not {b} s");
@@ -63,7 +63,7 @@ fn a_plain_file_that_lives_elsewhere_has_its_name_in_place() {
     let site = two_tiers("cores = 1", &fast, &slow);
     let mut work = writers(1, 0.0, 1);
     let ops = [Op::LookupFailed, Op::Create, Op::Getattr, Op::Rename, Op::Unlink];
-    work.tasks[0].steps[0].accesses[0].ops = ops.map(|op| (OpKey::plain(op), 1.0)).to_vec();
+    work.tasks[0].steps[0].accesses[0].ops = ops.map(|op| (OpKey::without_bytes(op), 1.0)).to_vec();
     let scene = Scene::new(&site, &work).expect("a scene");
     let takes = |rule: &str| {
         let placements = vec![placed(&site, rule)];
@@ -86,9 +86,9 @@ fn forebay_costs_something_where_it_puts_files_and_nothing_where_all_stay() {
     let fast = format!("{FAST}\nlatency = {{ names = \"100ms\" }}");
     let site = two_tiers("cores = 1", &fast, &slow);
     let mut work = writers(1, 0.0, 1);
-    work.tasks[0].steps[0].accesses[0].ops = vec![(OpKey::plain(Op::Create), 1.0)];
+    work.tasks[0].steps[0].accesses[0].ops = vec![(OpKey::without_bytes(Op::Create), 1.0)];
     let scene = Scene::new(&site, &work).expect("a scene");
-    let scene = scene.by_forebay(OwnCost { request: Seconds(0.25) });
+    let scene = scene.with_own_cost(OwnCost { request: Seconds(0.25) });
     let takes = |rule: &str| {
         let placements = vec![placed(&site, rule)];
         let choice = Choice { placements, ..choice(&site, &work, "slow") };
@@ -175,7 +175,8 @@ fn what_cannot_be_is_named() {
     let mut shared = writers(2, 1.0, 1);
     shared.tasks[1].steps[0].accesses.push(reads(0, 1));
     let scene = Scene::new(&site, &shared).expect("a scene");
-    let why = scene.check(&choice(&site, &shared, "a")).expect_err("out of reach").to_string();
+    let why =
+        scene.check_choice(&choice(&site, &shared, "a")).expect_err("out of reach").to_string();
     assert!(why.contains("\"out/#\"") && why.contains("only one node reaches"), "{why}");
 }
 
@@ -207,12 +208,12 @@ fn what_is_done_again_is_counted_as_often_as_machines_go() {
     let work = writers(40, 600.0, 10);
     let scene = Scene::new(&site, &work).expect("a scene");
     let calm = choice(&site, &work, "slow");
-    let (plain, none) = expected(&scene, &calm, 1).expect("an outcome");
+    let (plain, none) = simulate_with_rework(&scene, &calm, 1).expect("an outcome");
     assert!(none.is_none() && plain == simulate(&scene, &calm, 1).expect("the same"));
     let with = |per_hour| {
         let spot = Some(forebay_plan::Spot { per_hour, replaced: Seconds(120.0) });
         let (outcome, again) =
-            expected(&scene, &Choice { spot, ..calm.clone() }, 1).expect("an outcome");
+            simulate_with_rework(&scene, &Choice { spot, ..calm.clone() }, 1).expect("an outcome");
         (outcome, again.expect("something is done again"))
     };
     let ((rare, one), (_, two)) = (with(1e-5), with(2e-5));

@@ -20,11 +20,11 @@ pub(crate) struct Asked {
 
 impl Asked {
     /// All of these mates.
-    pub(crate) fn all(mates: [bool; 2]) -> Asked {
+    pub(crate) fn all_columns(mates: [bool; 2]) -> Asked {
         Asked { mates, names: true, qualities: true }
     }
 
-    fn has(self, column: Column) -> bool {
+    fn has_column(self, column: Column) -> bool {
         match column {
             Column::Names => self.names,
             Column::Qualities => self.qualities,
@@ -34,31 +34,39 @@ impl Asked {
 
     /// Whether the columns of a mate were asked for; of a first mate a second one may need some all
     /// the same.
-    fn own(self, mate: usize, chunk: &ChunkAt) -> bool {
-        self.mates[mate] && self.has(chunk.column)
+    fn wants_chunk(self, mate: usize, chunk: &ChunkAt) -> bool {
+        self.mates[mate] && self.has_column(chunk.column)
     }
 
     /// What a second mate that is wanted leans on, and the chunks that are needed, each with its
     /// mate.
-    pub(super) fn of(self, group: &GroupAt) -> (Vec<Column>, Vec<(usize, &ChunkAt)>) {
+    pub(super) fn required_chunks(self, group: &GroupAt) -> (Vec<Column>, Vec<(usize, &ChunkAt)>) {
         let second = group.mates.get(1).filter(|_| self.mates[1]);
         let mut leans = second
             .map(|second| {
-                crate::group::leans(second.rule, second.chunks.iter().map(|chunk| chunk.codec))
+                crate::group::required_of_first(
+                    second.rule,
+                    second.chunks.iter().map(|chunk| chunk.codec),
+                )
             })
             .unwrap_or_default();
-        leans.retain(|column| self.has(*column));
+        leans.retain(|column| self.has_column(*column));
         let mut asked = Vec::new();
         for (nth, at) in group.mates.iter().enumerate() {
             let lends = |chunk: &ChunkAt| nth == 0 && leans.contains(&chunk.column);
-            let needed = |chunk: &&ChunkAt| self.own(nth, chunk) || lends(chunk);
+            let needed = |chunk: &&ChunkAt| self.wants_chunk(nth, chunk) || lends(chunk);
             asked.extend(at.chunks.iter().filter(needed).map(|chunk| (nth, chunk)));
         }
         (leans, asked)
     }
 
     /// Puts what stands in for columns into a mate that was fetched without them.
-    pub(super) fn fill(self, mate: &mut Mate, group: &GroupAt, nth: usize) -> Result<()> {
+    pub(super) fn fill_missing_columns(
+        self,
+        mate: &mut Mate,
+        group: &GroupAt,
+        nth: usize,
+    ) -> Result<()> {
         let len_of = |nth: usize, column| {
             let mut chunks = group.mates[nth].chunks.iter();
             chunks.find(|chunk| chunk.column == column).map(|chunk| chunk.raw_len)

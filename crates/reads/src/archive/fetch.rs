@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::group::{Chunk, TEXT_MAX};
 use crate::hash::hash;
 use crate::index::{ChunkAt, GroupAt};
-use crate::objects::{Part, taken};
+use crate::objects::{Part, read_with_retry};
 
 /// Encoded bytes of a group, at most: two texts and some framing.
 const BYTES_MAX: usize = 2 * TEXT_MAX + (1 << 20);
@@ -16,7 +16,7 @@ const NEAR: u64 = 16 << 10;
 
 /// Parts to ask for, and for each chunk its part and where in it the chunk begins. What lies side by
 /// side is one part, or nearly so.
-pub(super) fn parts<'a>(
+pub(super) fn merge_adjacent_chunks<'a>(
     archive: &'a Archive,
     wanted: &[(usize, &ChunkAt)],
 ) -> (Vec<Part<'a>>, Vec<(usize, usize)>) {
@@ -42,7 +42,7 @@ pub(super) fn parts<'a>(
 }
 
 /// Chunks, each with the mate that it is of, in their order.
-pub(super) fn fetch(
+pub(super) fn fetch_chunks(
     archive: &Archive,
     group: &GroupAt,
     wanted: &[(usize, &ChunkAt)],
@@ -52,12 +52,12 @@ pub(super) fn fetch(
         return Err(Error::damaged(words));
     }
     let objects = &archive.manifest.objects;
-    let (parts, places) = parts(archive, wanted);
-    taken(&*archive.objects, &parts, |bytes| {
+    let (parts, places) = merge_adjacent_chunks(archive, wanted);
+    read_with_retry(&*archive.objects, &parts, |bytes| {
         let chunks = wanted.iter().zip(&places).map(|((mate, at), (part, start))| {
             let found = bytes.get(*part).and_then(|bytes| bytes.get(*start..start + at.len));
             let found = found.filter(|bytes| hash(bytes) == at.hash);
-            let wrong = || damaged(&objects[at.object].0, group, *mate, at);
+            let wrong = || checksum_error(&objects[at.object].0, group, *mate, at);
             let bytes = found.ok_or_else(wrong)?.to_vec();
             Ok(Chunk { column: at.column, codec: at.codec, raw_len: at.raw_len, bytes })
         });
@@ -65,7 +65,7 @@ pub(super) fn fetch(
     })
 }
 
-fn damaged(name: &str, group: &GroupAt, mate: usize, at: &ChunkAt) -> Error {
+fn checksum_error(name: &str, group: &GroupAt, mate: usize, at: &ChunkAt) -> Error {
     let end = at.offset.saturating_add(at.len as u64);
     Error::damaged(format!(
         "{name}, bytes {} to {end} ({} of mate {}, group {}): {CHECKSUM}",

@@ -3,12 +3,12 @@
 
 use super::asked::QUALITY;
 use crate::error::{Error, Kind};
-use crate::group::{is_blank, split_record};
+use crate::group::{is_blank_text, split_record};
 
 /// Puts what stands in for a quality in place of each; None if it is not known which they are.
-pub(super) fn hide(text: &mut [u8], spots: usize) -> Option<()> {
+pub(super) fn mask_qualities(text: &mut [u8], spots: usize) -> Option<()> {
     if spots == 0 {
-        return is_blank(text).then_some(());
+        return is_blank_text(text).then_some(());
     }
     let mut start = 0;
     while start < text.len() {
@@ -24,7 +24,7 @@ pub(super) fn hide(text: &mut [u8], spots: usize) -> Option<()> {
 }
 
 /// What whoever wants such text without qualities is told.
-pub(crate) fn refusal(group: usize) -> Error {
+pub(crate) fn no_lite_error(group: usize) -> Error {
     let words = "its text has no records of four lines, so nobody knows which are qualities";
     let words = format!("group {group}: {words}; without --lite it can be had as it is");
     Error::new(Kind::Request, words)
@@ -37,7 +37,7 @@ mod tests {
 
     fn hidden(text: &str, spots: usize) -> Option<String> {
         let mut bytes = text.as_bytes().to_vec();
-        hide(&mut bytes, spots)?;
+        mask_qualities(&mut bytes, spots)?;
         String::from_utf8(bytes).ok()
     }
 

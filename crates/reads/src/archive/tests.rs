@@ -4,20 +4,20 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 
 use super::*;
-use crate::fuzz::{archive as sealed, data, pair as group};
-use crate::index::put_group;
+use crate::fuzz::{encode_sample_pair as group, group_data, seal_archive as sealed};
+use crate::index::append_group;
 use crate::manifest::{Shape, Stripe};
 use crate::objects::Memory;
 
 /// An archive of one group, whatever is in it.
 fn archive(spots: usize, mates: &[Mate], page_mask: &[(Index, u8)]) -> Memory {
     let mut page = Vec::new();
-    put_group(&mut page, spots, mates);
+    append_group(&mut page, spots, mates);
     for (at, mask) in page_mask {
         let at = at.index(page.len());
         page[at] ^= mask;
     }
-    let (data, families) = data(mates);
+    let (data, families) = group_data(mates);
     let texts = mates.iter().map(|mate| mate.text_len as u64).collect();
     let stripe = Stripe { groups: 1, spots: spots as u64, texts, families, ..Stripe::default() };
     sealed(Shape::Paired, stripe, &page, &data)

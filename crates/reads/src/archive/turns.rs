@@ -15,17 +15,17 @@ pub(super) struct Turn<'a>(&'a Turns);
 impl Default for Turns {
     /// As many as anybody wants.
     fn default() -> Turns {
-        Turns::of(usize::MAX)
+        Turns::with_limit(usize::MAX)
     }
 }
 
 impl Turns {
-    pub(super) fn of(many: usize) -> Turns {
+    pub(super) fn with_limit(many: usize) -> Turns {
         Turns { left: Mutex::new(many.max(1)), given_back: Condvar::new() }
     }
 
     /// Waits for one.
-    pub(super) fn take(&self) -> Turn<'_> {
+    pub(super) fn acquire_turn(&self) -> Turn<'_> {
         let left = self.left.lock().expect("nobody panics with it");
         let mut left =
             self.given_back.wait_while(left, |left| *left == 0).expect("nobody panics with it");

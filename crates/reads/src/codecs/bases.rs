@@ -12,20 +12,24 @@ mod place;
 use super::{Codec, Shape, zstandard};
 use crate::error::{Error, Result};
 use crate::rans;
-use crate::wire::{Wire, put_bytes};
+use crate::wire::{Wire, append_prefixed_bytes};
 use place::{Place, Seen};
 
-pub(super) const CODEC: Codec =
-    Codec { id: 3, name: "bases", encode: |raw, shape| encode(raw, shape, &[], true), decode };
+pub(super) const CODEC: Codec = Codec {
+    id: 3,
+    name: "bases",
+    encode: |raw, shape| encode_bases(raw, shape, &[], true),
+    decode: decode_bases,
+};
 /// Reads at bytes as they come, and those of a second mate by themselves: larger, and sooner done.
 pub(super) const QUICK: Codec =
-    Codec { encode: |raw, shape| encode(raw, shape, &[], false), ..CODEC };
+    Codec { encode: |raw, shape| encode_bases(raw, shape, &[], false), ..CODEC };
 /// Of a second mate, behind those of the first.
 pub(super) const BEHIND: Codec = Codec {
     id: 6,
     name: "bases behind",
-    encode: |raw, shape| encode(raw, shape, shape.first?, true),
-    decode,
+    encode: |raw, shape| encode_bases(raw, shape, shape.first?, true),
+    decode: decode_bases,
 };
 
 /// Stands in [`LETTER`] for bytes that are no base.
@@ -70,18 +74,18 @@ const TURNED: [[u8; 4]; 256] = {
     table
 };
 
-fn encode(raw: &[u8], shape: &Shape<'_>, first: &[u8], placed: bool) -> Option<Vec<u8>> {
+fn encode_bases(raw: &[u8], shape: &Shape<'_>, first: &[u8], placed: bool) -> Option<Vec<u8>> {
     let mut seen = Seen::new(first);
     let mut packed = Vec::with_capacity(raw.len() / 4 + 2 * shape.lengths.len());
     let mut places = Vec::with_capacity(shape.lengths.len());
     let mut rest = raw;
     for len in shape.lengths {
         let (read, after) = rest.split_at_checked(*len as usize)?;
-        let number = if placed { seen.place(read) } else { 0 };
+        let number = if placed { seen.choose_place(read) } else { 0 };
         let from = packed.len();
-        push(&mut packed, read, Place::of(number));
+        push_packed_read(&mut packed, read, Place::from_number(number));
         if placed {
-            seen.learn(&packed[from..]);
+            seen.learn_windows(&packed[from..]);
         }
         places.push(number);
         rest = after;
@@ -90,14 +94,14 @@ fn encode(raw: &[u8], shape: &Shape<'_>, first: &[u8], placed: bool) -> Option<V
     if places.iter().all(|number| *number == 0) {
         places.clear();
     } else {
-        places = rans::encode(&places, &[places.len() as u32], 8, rans::Kind::Bytes);
+        places = rans::encode_sequence(&places, &[places.len() as u32], 8, rans::Kind::Bytes);
     }
-    put_bytes(&mut out, &places);
-    out.extend(zstandard::compress_behind(&packed, first));
+    append_prefixed_bytes(&mut out, &places);
+    out.extend(zstandard::compress_with_prefix(&packed, first));
     Some(out)
 }
 
-fn push(packed: &mut Vec<u8>, read: &[u8], place: Place) {
+fn push_packed_read(packed: &mut Vec<u8>, read: &[u8], place: Place) {
     let letter = |at: usize| match place.turned {
         false => LETTER[usize::from(read[at])] & 3,
         true => 3 - (LETTER[usize::from(read[read.len() - 1 - at])] & 3),
@@ -114,19 +118,19 @@ fn push(packed: &mut Vec<u8>, read: &[u8], place: Place) {
 }
 
 /// The bits of a column of at most `letters`, of so many reads: what a second mate is behind of.
-pub(crate) fn packed(bytes: &[u8], letters: usize, reads: usize) -> Result<Vec<u8>> {
+pub(crate) fn expand_packed_bits(bytes: &[u8], letters: usize, reads: usize) -> Result<Vec<u8>> {
     let mut wire = Wire::new(bytes);
-    wire.bytes()?;
-    zstandard::expand(wire.rest(), letters / 4 + 2 * reads)
+    wire.read_prefixed_bytes()?;
+    zstandard::decompress(wire.rest(), letters / 4 + 2 * reads)
 }
 
-fn decode(bytes: &[u8], shape: &Shape<'_>) -> Result<Vec<u8>> {
+fn decode_bases(bytes: &[u8], shape: &Shape<'_>) -> Result<Vec<u8>> {
     let mut wire = Wire::new(bytes);
-    let places = match wire.bytes()? {
+    let places = match wire.read_prefixed_bytes()? {
         [] => vec![0; shape.lengths.len()],
         places => {
             let count = shape.lengths.len();
-            let (places, units) = rans::decode(places, &[count as u32], count)?;
+            let (places, units) = rans::decode_sequence(places, &[count as u32], count)?;
             if units != 8 {
                 return Err(Error::damaged("places that there are not"));
             }
@@ -134,8 +138,9 @@ fn decode(bytes: &[u8], shape: &Shape<'_>) -> Result<Vec<u8>> {
         }
     };
     let reads = || shape.lengths.iter().map(|len| *len as usize).zip(&places);
-    let len = reads().map(|(len, number)| Place::of(*number).bytes(len)).sum();
-    let packed = zstandard::expand_behind(wire.rest(), len, shape.first.unwrap_or_default())?;
+    let len = reads().map(|(len, number)| Place::from_number(*number).byte_len(len)).sum();
+    let packed =
+        zstandard::decompress_with_prefix(wire.rest(), len, shape.first.unwrap_or_default())?;
     if packed.len() != len {
         return Err(Error::damaged(format!("{} bytes of bits, not {len}", packed.len())));
     }
@@ -143,8 +148,8 @@ fn decode(bytes: &[u8], shape: &Shape<'_>) -> Result<Vec<u8>> {
     let mut raw = vec![0; shape.raw_len + 4];
     let (mut rest, mut to, mut apart) = (&packed[..], 0, Vec::new());
     for (len, number) in reads() {
-        let place = Place::of(*number);
-        let (bits, after) = rest.split_at(place.bytes(len));
+        let place = Place::from_number(*number);
+        let (bits, after) = rest.split_at(place.byte_len(len));
         rest = after;
         let long = || Error::damaged("reads are longer than their column");
         if *number == 0 {

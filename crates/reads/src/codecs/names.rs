@@ -14,9 +14,10 @@ use memchr::memchr_iter;
 use super::{Codec, Shape};
 use crate::error::{Error, Result};
 use streams::{Reader, Writer};
-use tokens::{Token, tokens};
+use tokens::{Token, split_tokens};
 
-pub(super) const CODEC: Codec = Codec { id: 5, name: "names", encode, decode };
+pub(super) const CODEC: Codec =
+    Codec { id: 5, name: "names", encode: encode_names, decode: decode_names };
 
 /// What a stream holds.
 const KIND: usize = 0;
@@ -35,41 +36,41 @@ const MORE: u8 = 2;
 const DIGITS: u8 = 3;
 const WORD: u8 = 4;
 
-fn encode(raw: &[u8], shape: &Shape<'_>) -> Option<Vec<u8>> {
+fn encode_names(raw: &[u8], shape: &Shape<'_>) -> Option<Vec<u8>> {
     let mut writer = Writer::default();
     let (mut before, mut now): (Vec<Token<'_>>, Vec<Token<'_>>) = Default::default();
     let (mut start, mut count) = (0, 0);
     for end in memchr_iter(b'\n', raw) {
-        tokens(&raw[start..end], &mut now);
+        split_tokens(&raw[start..end], &mut now);
         let same = now.iter().zip(&before).take_while(|(a, b)| a.text == b.text).count();
-        writer.put(0, LEAD, &[same as u8]);
+        writer.append_to_stream(0, LEAD, &[same as u8]);
         for (place, token) in now.iter().enumerate().skip(same) {
-            put(&mut writer, place, *token, before.get(place).copied());
+            write_token(&mut writer, place, *token, before.get(place).copied());
         }
-        writer.put(now.len(), KIND, &[END]);
+        writer.append_to_stream(now.len(), KIND, &[END]);
         std::mem::swap(&mut before, &mut now);
         (start, count) = (end + 1, count + 1);
     }
-    (count == shape.lengths.len() && start == raw.len()).then(|| writer.end())
+    (count == shape.lengths.len() && start == raw.len()).then(|| writer.into_bytes())
 }
 
-fn put(writer: &mut Writer, place: usize, token: Token<'_>, before: Option<Token<'_>>) {
+fn write_token(writer: &mut Writer, place: usize, token: Token<'_>, before: Option<Token<'_>>) {
     if before.is_some_and(|before| before.text == token.text) {
-        return writer.put(place, KIND, &[SAME]);
+        return writer.append_to_stream(place, KIND, &[SAME]);
     }
     let Some(number) = token.number else {
-        writer.put(place, KIND, &[WORD]);
-        writer.put(place, TEXT, token.text);
-        return writer.put(place, TEXT, b"\n");
+        writer.append_to_stream(place, KIND, &[WORD]);
+        writer.append_to_stream(place, TEXT, token.text);
+        return writer.append_to_stream(place, TEXT, b"\n");
     };
     let step = before.and_then(|before| number.checked_sub(before.number?));
     if let Some(step @ 1..=255) = step {
-        writer.put(place, KIND, &[MORE]);
-        return writer.put(place, STEP, &[step as u8]);
+        writer.append_to_stream(place, KIND, &[MORE]);
+        return writer.append_to_stream(place, STEP, &[step as u8]);
     }
-    writer.put(place, KIND, &[DIGITS]);
+    writer.append_to_stream(place, KIND, &[DIGITS]);
     for (at, byte) in number.to_le_bytes().into_iter().enumerate() {
-        writer.put(place, NUMBER + at, &[byte]);
+        writer.append_to_stream(place, NUMBER + at, &[byte]);
     }
 }
 
@@ -81,14 +82,14 @@ struct Place {
     number: Option<u32>,
 }
 
-fn decode(bytes: &[u8], shape: &Shape<'_>) -> Result<Vec<u8>> {
+fn decode_names(bytes: &[u8], shape: &Shape<'_>) -> Result<Vec<u8>> {
     let mut streams = Reader::new(bytes, shape)?;
     let mut raw = Vec::with_capacity(shape.raw_len);
     let mut places: Vec<Place> = Vec::new();
     let mut before = 0;
     for _ in shape.lengths {
         let start = raw.len();
-        let lead = usize::from(streams.byte(0, LEAD)?);
+        let lead = usize::from(streams.read_byte(0, LEAD)?);
         if lead > places.len() {
             return Err(Error::damaged("a name has more in common than there is"));
         }
@@ -99,7 +100,7 @@ fn decode(bytes: &[u8], shape: &Shape<'_>) -> Result<Vec<u8>> {
         loop {
             let old = places.get(place).copied();
             let from = raw.len() - start;
-            let number = match streams.byte(place, KIND)? {
+            let number = match streams.read_byte(place, KIND)? {
                 END => break,
                 SAME => {
                     let old = old.ok_or_else(|| Error::damaged("nothing to be the same as"))?;
@@ -108,17 +109,17 @@ fn decode(bytes: &[u8], shape: &Shape<'_>) -> Result<Vec<u8>> {
                 }
                 MORE => {
                     let old = old.and_then(|old| old.number).unwrap_or(0);
-                    Some(old.wrapping_add(u32::from(streams.byte(place, STEP)?)))
+                    Some(old.wrapping_add(u32::from(streams.read_byte(place, STEP)?)))
                 }
                 DIGITS => {
                     let mut bytes = [0; 4];
                     for (at, byte) in bytes.iter_mut().enumerate() {
-                        *byte = streams.byte(place, NUMBER + at)?;
+                        *byte = streams.read_byte(place, NUMBER + at)?;
                     }
                     Some(u32::from_le_bytes(bytes))
                 }
                 WORD => {
-                    raw.extend_from_slice(streams.line(place, TEXT)?);
+                    raw.extend_from_slice(streams.read_line(place, TEXT)?);
                     None
                 }
                 _ => return Err(Error::damaged("a kind of place that there is not")),
@@ -126,7 +127,7 @@ fn decode(bytes: &[u8], shape: &Shape<'_>) -> Result<Vec<u8>> {
             if raw.len() - start == from
                 && let Some(number) = number
             {
-                tokens::digits(number, &mut raw);
+                tokens::push_digits(number, &mut raw);
             }
             let new = Place { start: from, end: raw.len() - start, number };
             match places.get_mut(place) {

@@ -13,12 +13,12 @@ use crate::wire::Wire;
 pub(super) const CODEC: Codec = Codec {
     id: 4,
     name: "qualities",
-    encode: |raw, shape| encode(raw, shape, Kind::Qualities),
-    decode,
+    encode: |raw, shape| encode_qualities(raw, shape, Kind::Qualities),
+    decode: decode_qualities,
 };
 /// The unit before is all that they know: larger, and sooner done both ways.
 pub(super) const QUICK: Codec =
-    Codec { encode: |raw, shape| encode(raw, shape, Kind::Quick), ..CODEC };
+    Codec { encode: |raw, shape| encode_qualities(raw, shape, Kind::Quick), ..CODEC };
 
 /// Units that tables are worth for. Two of 8 symbols fit, and four of 2.
 const UNITS_MAX: usize = 64;
@@ -26,7 +26,7 @@ const TOGETHER_MAX: u32 = 4;
 /// Below this many qualities the tables cost more than they save.
 const LEAST: usize = 2048;
 
-fn encode(raw: &[u8], shape: &Shape<'_>, kind: Kind) -> Option<Vec<u8>> {
+fn encode_qualities(raw: &[u8], shape: &Shape<'_>, kind: Kind) -> Option<Vec<u8>> {
     if raw.len() < LEAST {
         return None;
     }
@@ -59,25 +59,25 @@ fn encode(raw: &[u8], shape: &Shape<'_>, kind: Kind) -> Option<Vec<u8>> {
     let mut out = vec![symbols.len() as u8];
     out.extend_from_slice(&symbols);
     out.push(together as u8);
-    out.extend(rans::encode(&sequence, &spans(shape, together), units, kind));
+    out.extend(rans::encode_sequence(&sequence, &unit_spans(shape, together), units, kind));
     (out.len() < raw.len()).then_some(out)
 }
 
-fn spans(shape: &Shape<'_>, together: u32) -> Vec<u32> {
+fn unit_spans(shape: &Shape<'_>, together: u32) -> Vec<u32> {
     shape.lengths.iter().map(|len| len.div_ceil(together)).collect()
 }
 
-fn decode(bytes: &[u8], shape: &Shape<'_>) -> Result<Vec<u8>> {
+fn decode_qualities(bytes: &[u8], shape: &Shape<'_>) -> Result<Vec<u8>> {
     let mut wire = Wire::new(bytes);
-    let symbols = wire.byte()?;
-    let symbols = wire.take(usize::from(symbols))?;
-    let together = u32::from(wire.byte()?);
+    let symbols = wire.read_byte()?;
+    let symbols = wire.read_slice(usize::from(symbols))?;
+    let together = u32::from(wire.read_byte()?);
     if symbols.is_empty() || !(1..=TOGETHER_MAX).contains(&together) {
         return Err(Error::damaged("no symbols, or too many together"));
     }
-    let spans = spans(shape, together);
+    let spans = unit_spans(shape, together);
     let count = spans.iter().map(|span| *span as usize).sum();
-    let (sequence, units) = rans::decode(wire.rest(), &spans, count)?;
+    let (sequence, units) = rans::decode_sequence(wire.rest(), &spans, count)?;
     if units != symbols.len().pow(together) {
         return Err(Error::damaged("symbols and units differ"));
     }

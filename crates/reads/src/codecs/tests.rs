@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::rans::{Kind, Way, decode_by};
+use crate::rans::{Kind, Way, decode_sequence_by};
 
 /// Lengths of reads, and a column that has as many bytes, of few or many symbols.
 fn columns() -> impl Strategy<Value = (Vec<u32>, Vec<u8>)> {
@@ -41,8 +41,8 @@ fn columns() -> impl Strategy<Value = (Vec<u32>, Vec<u8>)> {
 /// What a second mate is told of the first.
 fn packed_of(lengths: &[u32], column: &[u8]) -> Vec<u8> {
     let shape = Shape { lengths, raw_len: column.len(), first: None };
-    let bytes = (find(BASES).expect("bases").encode)(column, &shape).expect("any bytes");
-    packed(&bytes, column.len(), lengths.len()).expect("what was packed")
+    let bytes = (find_codec(BASES).expect("bases").encode)(column, &shape).expect("any bytes");
+    expand_packed_bits(&bytes, column.len(), lengths.len()).expect("what was packed")
 }
 
 fn names() -> impl Strategy<Value = Vec<u8>> {
@@ -91,10 +91,10 @@ fn names_of_mgi_and_nanopores_are_smaller_than_by_zstd() {
     };
     for names in [made_names(of_mgi), made_names(of_a_pore)] {
         let shape = Shape { lengths: &[0; 5000], raw_len: names.len(), first: None };
-        let (id, bytes) = encode(&names, &shape, FOR_NAMES);
-        assert_eq!(decode(id, &bytes, &shape).expect("names"), names);
+        let (id, bytes) = encode_column(&names, &shape, FOR_NAMES);
+        assert_eq!(decode_column(id, &bytes, &shape).expect("names"), names);
         let zstd = zstd::bulk::compress(&names, 19).expect("memory to memory").len();
-        assert!(bytes.len() < zstd, "{} bytes by {}, zstd -19 {zstd}", bytes.len(), name(id));
+        assert!(bytes.len() < zstd, "{} bytes by {}, zstd -19 {zstd}", bytes.len(), codec_name(id));
     }
 }
 
@@ -114,7 +114,7 @@ proptest! {
                 continue;
             }
             if let Some(bytes) = (codec.encode)(&column, &shape) {
-                let again = decode(codec.id, &bytes, &shape);
+                let again = decode_column(codec.id, &bytes, &shape);
                 prop_assert_eq!(again.expect(codec.name), &column[..], "{}", codec.name);
             }
         }
@@ -124,19 +124,19 @@ proptest! {
     fn names_come_back(names in names()) {
         let lengths = vec![0; names.iter().filter(|byte| **byte == b'\n').count()];
         let shape = Shape { lengths: &lengths, raw_len: names.len(), first: None };
-        let (id, bytes) = encode(&names, &shape, FOR_NAMES);
-        prop_assert_eq!(decode(id, &bytes, &shape).expect("names"), &names[..]);
-        let codec = find(5).expect("names");
+        let (id, bytes) = encode_column(&names, &shape, FOR_NAMES);
+        prop_assert_eq!(decode_column(id, &bytes, &shape).expect("names"), &names[..]);
+        let codec = find_codec(5).expect("names");
         let bytes = (codec.encode)(&names, &shape).expect("any names");
-        prop_assert_eq!(decode(5, &bytes, &shape).expect("names"), names);
+        prop_assert_eq!(decode_column(5, &bytes, &shape).expect("names"), names);
     }
 
     #[test]
     fn vectors_and_plain_arithmetic_agree((lengths, column) in columns(), bytes: bool) {
         let kind = if bytes { Kind::Bytes } else { Kind::Qualities };
-        let bytes = crate::rans::encode(&column, &lengths, 128, kind);
-        for way in Way::all() {
-            let again = decode_by(way, &bytes, &lengths, column.len()).expect("what was encoded");
+        let bytes = crate::rans::encode_sequence(&column, &lengths, 128, kind);
+        for way in Way::all_supported() {
+            let again = decode_sequence_by(way, &bytes, &lengths, column.len()).expect("what was encoded");
             prop_assert_eq!(&again.0, &column, "{:?}", way);
         }
     }
@@ -160,20 +160,20 @@ proptest! {
             }
             // Whatever comes of it: no panic, no more bytes than were promised.
             for bytes in [&bytes[..], &whole[..cut.index(whole.len() + 1)]] {
-                if let Ok(raw) = decode(codec.id, bytes, &shape) {
+                if let Ok(raw) = decode_column(codec.id, bytes, &shape) {
                     prop_assert_eq!(raw.len(), column.len());
                 }
             }
         }
         // Damage is the same to all ways, too.
-        let mut bytes = crate::rans::encode(&column, &lengths, 128, Kind::Qualities);
+        let mut bytes = crate::rans::encode_sequence(&column, &lengths, 128, Kind::Qualities);
         for (at, with) in &flips {
             let at = at.index(bytes.len());
             bytes[at] ^= with;
         }
-        let scalar = decode_by(Way::Scalar, &bytes, &lengths, column.len()).ok();
-        for way in Way::all() {
-            let other = decode_by(way, &bytes, &lengths, column.len()).ok();
+        let scalar = decode_sequence_by(Way::Scalar, &bytes, &lengths, column.len()).ok();
+        for way in Way::all_supported() {
+            let other = decode_sequence_by(way, &bytes, &lengths, column.len()).ok();
             prop_assert_eq!(&other, &scalar, "{:?}", way);
         }
     }
@@ -187,8 +187,8 @@ proptest! {
         for codec in CODECS {
             let first = Some(&bytes[..]).filter(|_| raw_len % 2 == 0);
             let shape = Shape { lengths: &lengths, raw_len, first };
-            let _ = decode(codec.id, &bytes, &shape);
-            let _ = packed(&bytes, raw_len, lengths.len());
+            let _ = decode_column(codec.id, &bytes, &shape);
+            let _ = expand_packed_bits(&bytes, raw_len, lengths.len());
         }
     }
 }
@@ -198,5 +198,5 @@ fn numbers_of_codecs_are_theirs_alone() {
     let ids: Vec<u8> = CODECS.iter().map(|codec| codec.id).collect();
     assert_eq!(ids, (0..CODECS.len() as u8).collect::<Vec<u8>>());
     let shape = Shape { lengths: &[], raw_len: 0, first: None };
-    assert!(decode(200, b"", &shape).expect_err("no codec").to_string().contains("200"));
+    assert!(decode_column(200, b"", &shape).expect_err("no codec").to_string().contains("200"));
 }

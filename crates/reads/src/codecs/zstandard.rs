@@ -7,7 +7,8 @@ use zstd::zstd_safe::DCtx;
 use super::{Codec, Shape};
 use crate::error::{Error, Result};
 
-pub(super) const CODEC: Codec = Codec { id: 1, name: "zstd", encode, decode };
+pub(super) const CODEC: Codec =
+    Codec { id: 1, name: "zstd", encode: encode_frame, decode: decode_frame };
 const LEVEL: i32 = 9;
 
 thread_local! {
@@ -15,13 +16,13 @@ thread_local! {
     static CONTEXT: RefCell<DCtx<'static>> = RefCell::new(DCtx::create());
 }
 
-fn encode(raw: &[u8], _: &Shape<'_>) -> Option<Vec<u8>> {
+fn encode_frame(raw: &[u8], _: &Shape<'_>) -> Option<Vec<u8>> {
     let bytes = compress(raw);
     (bytes.len() < raw.len()).then_some(bytes)
 }
 
-fn decode(bytes: &[u8], shape: &Shape<'_>) -> Result<Vec<u8>> {
-    expand(bytes, shape.raw_len)
+fn decode_frame(bytes: &[u8], shape: &Shape<'_>) -> Result<Vec<u8>> {
+    decompress(bytes, shape.raw_len)
 }
 
 /// One frame.
@@ -30,7 +31,7 @@ pub(crate) fn compress(raw: &[u8]) -> Vec<u8> {
 }
 
 /// One frame that can be read only by who has `first`, as if that stood before it.
-pub(super) fn compress_behind(raw: &[u8], first: &[u8]) -> Vec<u8> {
+pub(super) fn compress_with_prefix(raw: &[u8], first: &[u8]) -> Vec<u8> {
     let mut context = zstd::bulk::Compressor::new(LEVEL).expect("memory");
     if !first.is_empty() {
         context.context_mut().ref_prefix(first).expect("a context that does nothing yet");
@@ -39,11 +40,11 @@ pub(super) fn compress_behind(raw: &[u8], first: &[u8]) -> Vec<u8> {
 }
 
 /// At most `most` bytes come out, whatever the frame says of itself.
-pub(crate) fn expand(bytes: &[u8], most: usize) -> Result<Vec<u8>> {
-    expand_behind(bytes, most, &[])
+pub(crate) fn decompress(bytes: &[u8], most: usize) -> Result<Vec<u8>> {
+    decompress_with_prefix(bytes, most, &[])
 }
 
-pub(super) fn expand_behind(bytes: &[u8], most: usize, first: &[u8]) -> Result<Vec<u8>> {
+pub(super) fn decompress_with_prefix(bytes: &[u8], most: usize, first: &[u8]) -> Result<Vec<u8>> {
     let mut raw = Vec::with_capacity(most);
     let expanded = match first {
         [] => CONTEXT.with_borrow_mut(|context| context.decompress(&mut raw, bytes)),

@@ -23,8 +23,8 @@ pub(super) struct Bytes {
 }
 
 impl Bytes {
-    pub(super) fn of(objects: &Arc<dyn Objects>, name: &str) -> Result<Bytes> {
-        let size = objects.len(name)?;
+    pub(super) fn open_object(objects: &Arc<dyn Objects>, name: &str) -> Result<Bytes> {
+        let size = objects.object_size(name)?;
         Ok(Bytes { objects: Arc::clone(objects), name: name.into(), size, at: 0 })
     }
 
@@ -36,24 +36,24 @@ impl Bytes {
         self.size
     }
 
-    pub(super) fn head(&self) -> Result<Vec<u8>> {
-        self.objects.read(&self.name, 0, self.size.min(HEAD) as usize)
+    pub(super) fn read_head(&self) -> Result<Vec<u8>> {
+        self.objects.read_range(&self.name, 0, self.size.min(HEAD) as usize)
     }
 
-    pub(super) fn range(&self, offset: u64, len: usize) -> Result<Vec<u8>> {
-        self.objects.read(&self.name, offset, len)
+    pub(super) fn read_range(&self, offset: u64, len: usize) -> Result<Vec<u8>> {
+        self.objects.read_range(&self.name, offset, len)
     }
 
     /// The first part of it, up to where nothing but zeros follows; None if something else does, or
     /// nothing.
-    pub(super) fn unpadded(&self, end: u64) -> Result<Option<Bytes>> {
+    pub(super) fn without_padding(&self, end: u64) -> Result<Option<Bytes>> {
         if end >= self.size {
             return Ok(None);
         }
         let mut at = end;
         while at < self.size {
             let len = (self.size - at).min(LOOK) as usize;
-            if self.range(at, len)?.iter().any(|byte| *byte != 0) {
+            if self.read_range(at, len)?.iter().any(|byte| *byte != 0) {
                 return Ok(None);
             }
             at += len as u64;
@@ -61,10 +61,10 @@ impl Bytes {
         Ok(Some(Bytes { size: end, ..self.clone() }))
     }
 
-    fn copy(&self, offset: u64, out: &mut [u8]) -> IoResult<usize> {
+    fn read_into(&self, offset: u64, out: &mut [u8]) -> IoResult<usize> {
         let len = self.size.saturating_sub(offset).min(out.len() as u64) as usize;
         if len > 0 {
-            let bytes = self.objects.read(&self.name, offset, len).map_err(IoError::other)?;
+            let bytes = self.objects.read_range(&self.name, offset, len).map_err(IoError::other)?;
             out[..len].copy_from_slice(&bytes);
         }
         Ok(len)
@@ -77,13 +77,13 @@ impl rapidgzip_core::ReadAt for Bytes {
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> IoResult<usize> {
-        self.copy(offset, buffer)
+        self.read_into(offset, buffer)
     }
 }
 
 impl Read for Bytes {
     fn read(&mut self, out: &mut [u8]) -> IoResult<usize> {
-        let got = self.copy(self.at, out)?;
+        let got = self.read_into(self.at, out)?;
         self.at += got as u64;
         Ok(got)
     }
@@ -102,8 +102,8 @@ impl Seek for Bytes {
 }
 
 /// What another's reader says of a file: an error of the objects as they gave it, else `kind`.
-pub(super) fn told(kind: Kind, error: IoError) -> Error {
-    if let Some(ours) = ours(&error) {
+pub(super) fn to_reads_error(kind: Kind, error: IoError) -> Error {
+    if let Some(ours) = objects_error_in(&error) {
         return ours;
     }
     match error.kind() {
@@ -114,12 +114,12 @@ pub(super) fn told(kind: Kind, error: IoError) -> Error {
 
 /// The error of the objects that another's has in it: they were not read, so nobody knows whether
 /// they are damaged.
-pub(super) fn ours(error: &(dyn StdError + 'static)) -> Option<Error> {
-    within(error).map(|ours: &Error| Error::new(ours.kind, ours.message.clone()))
+pub(super) fn objects_error_in(error: &(dyn StdError + 'static)) -> Option<Error> {
+    find_error_in(error).map(|ours: &Error| Error::new(ours.kind, ours.message.clone()))
 }
 
 /// An error of some type in another, however deep.
-pub(super) fn within<'a, T: StdError + 'static>(
+pub(super) fn find_error_in<'a, T: StdError + 'static>(
     error: &'a (dyn StdError + 'static),
 ) -> Option<&'a T> {
     if let Some(found) = error.downcast_ref::<T>() {
@@ -127,8 +127,8 @@ pub(super) fn within<'a, T: StdError + 'static>(
     }
     // What an error of io is made of is no source of it.
     match error.downcast_ref::<IoError>().and_then(IoError::get_ref) {
-        Some(inner) => within(inner),
-        None => error.source().and_then(within),
+        Some(inner) => find_error_in(inner),
+        None => error.source().and_then(find_error_in),
     }
 }
 
@@ -141,10 +141,14 @@ mod tests {
     fn what_objects_say_is_told_as_they_said_it() {
         let refused = || Error::io("x", ErrorKind::PermissionDenied.into());
         let deep = IoError::other(IoError::other(refused()));
-        let found = told(Kind::Damaged, deep);
+        let found = to_reads_error(Kind::Damaged, deep);
         assert_eq!((found.kind, &found.message[..2]), (Kind::Io, "x:"));
-        let theirs = told(Kind::Damaged, IoError::other("bits"));
+        let theirs = to_reads_error(Kind::Damaged, IoError::other("bits"));
         assert_eq!(theirs.kind, Kind::Damaged);
-        assert!(told(Kind::Input, ErrorKind::UnexpectedEof.into()).message.contains("cut off"));
+        assert!(
+            to_reads_error(Kind::Input, ErrorKind::UnexpectedEof.into())
+                .message
+                .contains("cut off")
+        );
     }
 }

@@ -33,7 +33,7 @@ pub(super) struct KindOf {
 /// All there are.
 const KINDS: &[&KindOf] = &[&gzip::KIND, &cram::KIND];
 
-const fn kind(
+const fn define_kind(
     (id, magic, endings): (u8, &'static [u8], &'static [&'static str]),
     index: Index,
     decode: Decode,
@@ -41,13 +41,13 @@ const fn kind(
     KindOf { id, magic, endings, index, decode }
 }
 
-pub(super) fn find(id: u8) -> Result<&'static KindOf> {
+pub(super) fn find_kind(id: u8) -> Result<&'static KindOf> {
     let found = KINDS.iter().find(|kind| kind.id == id).copied();
     found.ok_or_else(|| Error::new(Kind::Unknown, format!("there is no kind of file {id}")))
 }
 
 /// By what a file begins with.
-pub(super) fn of_head(head: &[u8]) -> Result<&'static KindOf> {
+pub(super) fn kind_from_head(head: &[u8]) -> Result<&'static KindOf> {
     let found = KINDS.iter().find(|kind| head.starts_with(kind.magic)).copied();
     found.ok_or_else(|| Error::new(Kind::Request, "it is neither gzip nor CRAM"))
 }

@@ -26,7 +26,7 @@ impl<'a> Pieces<'a> {
     }
 
     /// How long the text was, and its hashes.
-    pub(super) fn end(mut self) -> (u64, Vec<Hash>) {
+    pub(super) fn into_hashes(mut self) -> (u64, Vec<Hash>) {
         let len = self.len();
         if !self.rest.is_empty() {
             self.hashes.push(hash(&self.rest));
@@ -61,7 +61,7 @@ impl Write for Pieces<'_> {
 }
 
 /// Whether a text that begins where a piece does is the one whose hashes these are.
-pub(super) fn compare(text: &[u8], start: u64, hashes: &[u8]) -> Result<()> {
+pub(super) fn check_pieces(text: &[u8], start: u64, hashes: &[u8]) -> Result<()> {
     let pieces = text.chunks(PIECE);
     let same = pieces.len() * size_of::<Hash>() == hashes.len();
     let other = pieces.zip(hashes.chunks(size_of::<Hash>()));
@@ -89,15 +89,15 @@ mod tests {
             let mut progress = |bytes| told = bytes;
             let mut pieces = Pieces::new(&mut progress);
             text.chunks(step).for_each(|part| pieces.write_all(part).expect("memory"));
-            let (len, hashes) = pieces.end();
+            let (len, hashes) = pieces.into_hashes();
             assert_eq!((len, told), (text.len() as u64, len));
             let hashes = hashes.concat();
-            compare(&text[PIECE..], PIECE as u64, &hashes[16..]).expect("the same");
+            check_pieces(&text[PIECE..], PIECE as u64, &hashes[16..]).expect("the same");
             let mut other = text.clone();
             other[2 * PIECE + 5] ^= 1;
-            let error = compare(&other, 0, &hashes).expect_err("another");
+            let error = check_pieces(&other, 0, &hashes).expect_err("another");
             assert!(error.message.contains(&format!("byte {} ", 2 * PIECE)), "{error}");
-            assert!(compare(&text[..PIECE], 0, &hashes).is_err());
+            assert!(check_pieces(&text[..PIECE], 0, &hashes).is_err());
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::{Indexed, Original};
 use crate::error::{Error, Result};
 use crate::hash::Hash;
-use crate::wire::{Wire, put, put_bytes};
+use crate::wire::{Wire, append_prefixed_bytes, append_varint};
 
 /// Texts of a file, at most: those of mates.
 pub(super) const TEXTS: usize = 2;
@@ -57,69 +57,73 @@ impl Part {
     }
 
     /// Names and bytes of its texts.
-    pub(super) fn texts(&self) -> impl Iterator<Item = (&str, u64)> {
+    pub(super) fn named_texts(&self) -> impl Iterator<Item = (&str, u64)> {
         self.names.iter().map(String::as_str).zip(self.lens)
     }
 
-    pub(super) fn start(&self, group: usize) -> u64 {
+    pub(super) fn group_start(&self, group: usize) -> u64 {
         self.starts.get(group).map_or(0, |starts| starts[0])
     }
 
-    pub(super) fn indexed(&self) -> Indexed {
-        let texts = self.texts().map(|(name, len)| (name.to_owned(), len)).collect();
+    pub(super) fn to_indexed(&self) -> Indexed {
+        let texts = self.named_texts().map(|(name, len)| (name.to_owned(), len)).collect();
         Indexed { original: self.original.clone(), size: self.size, texts }
     }
 
-    pub(super) fn put(&self, out: &mut Vec<u8>) {
-        put_bytes(out, self.original.name.as_bytes());
+    pub(super) fn append_to(&self, out: &mut Vec<u8>) {
+        append_prefixed_bytes(out, self.original.name.as_bytes());
         let (seconds, nanos) = self.original.changed;
         out.extend_from_slice(&seconds.to_le_bytes());
-        put(out, nanos.into());
+        append_varint(out, nanos.into());
         out.push(self.kind);
-        put(out, self.size);
+        append_varint(out, self.size);
         out.push(self.names.len() as u8);
-        self.names.iter().for_each(|name| put_bytes(out, name.as_bytes()));
-        put(out, self.groups.len() as u64);
+        self.names.iter().for_each(|name| append_prefixed_bytes(out, name.as_bytes()));
+        append_varint(out, self.groups.len() as u64);
         for group in &self.groups {
-            group.place.iter().for_each(|number| put(out, *number));
-            group.lens.iter().take(self.names.len()).for_each(|len| put(out, (*len).into()));
-            put(out, group.blob);
-            put(out, group.blob_len.into());
+            group.place.iter().for_each(|number| append_varint(out, *number));
+            group
+                .lens
+                .iter()
+                .take(self.names.len())
+                .for_each(|len| append_varint(out, (*len).into()));
+            append_varint(out, group.blob);
+            append_varint(out, group.blob_len.into());
             out.extend_from_slice(&group.hash);
         }
     }
 
-    fn take(wire: &mut Wire<'_>) -> Result<Part> {
-        let name = wire.text()?;
-        let seconds = i64::from_le_bytes(wire.array()?);
-        let nanos = wire.at_most(999_999_999)? as u32;
-        let (kind, size) = (wire.byte()?, wire.number()?);
-        let count = usize::from(wire.byte()?);
+    fn read_from(wire: &mut Wire<'_>) -> Result<Part> {
+        let name = wire.read_string()?;
+        let seconds = i64::from_le_bytes(wire.read_array()?);
+        let nanos = wire.read_bounded_varint(999_999_999)? as u32;
+        let (kind, size) = (wire.read_byte()?, wire.read_varint()?);
+        let count = usize::from(wire.read_byte()?);
         if !(1..=TEXTS).contains(&count) {
             return Err(Error::damaged(format!("{count} texts")));
         }
-        let names = (0..count).map(|_| wire.text()).collect::<Result<Vec<_>>>()?;
+        let names = (0..count).map(|_| wire.read_string()).collect::<Result<Vec<_>>>()?;
         // Each has some bytes at least.
-        let groups = wire.at_most(wire.rest().len())?;
+        let groups = wire.read_bounded_varint(wire.rest().len())?;
         let groups = (0..groups).map(|_| {
-            let place = [wire.number()?, wire.number()?, wire.number()?];
+            let place = [wire.read_varint()?, wire.read_varint()?, wire.read_varint()?];
             let mut lens = [0; TEXTS];
             for len in &mut lens[..count] {
-                *len = wire.at_most(TEXT_MAX as usize)? as u32;
+                *len = wire.read_bounded_varint(TEXT_MAX as usize)? as u32;
             }
-            let blob = wire.number()?;
-            let blob_len = wire.at_most(TEXT_MAX as usize)? as u32;
-            Ok(Group { place, lens, blob, blob_len, hash: wire.array()? })
+            let blob = wire.read_varint()?;
+            let blob_len = wire.read_bounded_varint(TEXT_MAX as usize)? as u32;
+            Ok(Group { place, lens, blob, blob_len, hash: wire.read_array()? })
         });
         let groups = groups.collect::<Result<Vec<_>>>()?;
         Ok(Part::new(Original { name, changed: (seconds, nanos) }, kind, size, names, groups))
     }
 
     /// All of a table.
-    pub(super) fn all(wire: &mut Wire<'_>) -> Result<Vec<Part>> {
-        let parts = wire.at_most(wire.rest().len())?;
-        let parts = (0..parts).map(|_| Part::take(wire)).collect::<Result<Vec<_>>>()?;
-        wire.end()?;
+    pub(super) fn read_all(wire: &mut Wire<'_>) -> Result<Vec<Part>> {
+        let parts = wire.read_bounded_varint(wire.rest().len())?;
+        let parts = (0..parts).map(|_| Part::read_from(wire)).collect::<Result<Vec<_>>>()?;
+        wire.expect_end()?;
         Ok(parts)
     }
 }

@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 
 use super::Existing;
 use super::bytes::Bytes;
-use super::kinds::find;
+use super::kinds::find_kind;
 use super::table::{Group, Part};
 use crate::error::{Error, Result};
 use crate::hash::hash;
-use crate::shown::{Place, Texts, elsewhere};
+use crate::shown::{Place, Texts, wrong_archive_error};
 
 /// Texts of mates that were decoded with others', at most: who reads both side by side is a little
 /// ahead with one of them.
@@ -18,31 +18,31 @@ const BESIDE: usize = 6;
 pub(super) type Beside = VecDeque<((usize, usize, usize), Vec<u8>)>;
 
 impl Existing {
-    fn part(&self, file: usize) -> Result<(&Part, usize, usize)> {
-        let (nth, text) = *self.files.get(file).ok_or_else(elsewhere)?;
-        Ok((self.parts.get(nth).ok_or_else(elsewhere)?, nth, text))
+    fn part_of_file(&self, file: usize) -> Result<(&Part, usize, usize)> {
+        let (nth, text) = *self.files.get(file).ok_or_else(wrong_archive_error)?;
+        Ok((self.parts.get(nth).ok_or_else(wrong_archive_error)?, nth, text))
     }
 
-    fn group(&self, file: usize, group: usize) -> Result<(&Part, &Group)> {
-        let (part, _, _) = self.part(file)?;
-        Ok((part, part.groups.get(group).ok_or_else(elsewhere)?))
+    fn group_of_file(&self, file: usize, group: usize) -> Result<(&Part, &Group)> {
+        let (part, _, _) = self.part_of_file(file)?;
+        Ok((part, part.groups.get(group).ok_or_else(wrong_archive_error)?))
     }
 
-    fn blob(&self, group: &Group) -> Result<Vec<u8>> {
-        let blob = self.objects.read(&self.index, group.blob, group.blob_len as usize)?;
+    fn read_blob(&self, group: &Group) -> Result<Vec<u8>> {
+        let blob = self.objects.read_range(&self.index, group.blob, group.blob_len as usize)?;
         match hash(&blob) == group.hash {
             true => Ok(blob),
             false => Err(Error::damaged(format!("{}: byte {}", self.index, group.blob))),
         }
     }
 
-    fn take_beside(&self, key: (usize, usize, usize)) -> Option<Vec<u8>> {
+    fn take_cached_text(&self, key: (usize, usize, usize)) -> Option<Vec<u8>> {
         let mut beside = self.beside.lock().expect("nobody panics with it");
         let nth = beside.iter().position(|(of, _)| *of == key)?;
         beside.remove(nth).map(|(_, text)| text)
     }
 
-    fn keep_beside(&self, key: (usize, usize, usize), text: Vec<u8>) {
+    fn cache_text(&self, key: (usize, usize, usize), text: Vec<u8>) {
         let mut beside = self.beside.lock().expect("nobody panics with it");
         beside.retain(|(of, _)| *of != key);
         while beside.len() >= BESIDE {
@@ -53,48 +53,48 @@ impl Existing {
 }
 
 impl Texts for Existing {
-    fn files(&self) -> usize {
+    fn file_count(&self) -> usize {
         self.files.len()
     }
 
-    fn groups(&self, file: usize) -> usize {
-        self.part(file).map_or(0, |(part, _, _)| part.groups.len())
+    fn group_count(&self, file: usize) -> usize {
+        self.part_of_file(file).map_or(0, |(part, _, _)| part.groups.len())
     }
 
-    fn within(&self, _: usize, _: usize, _: u64, _: u64) -> Result<Place> {
+    fn locate_in_stripe(&self, _: usize, _: usize, _: u64, _: u64) -> Result<Place> {
         // There are no stripes.
-        Err(elsewhere())
+        Err(wrong_archive_error())
     }
 
-    fn len(&self, file: usize, group: usize) -> Result<usize> {
-        let (_, _, text) = self.part(file)?;
-        Ok(self.group(file, group)?.1.lens[text] as usize)
+    fn group_len(&self, file: usize, group: usize) -> Result<usize> {
+        let (_, _, text) = self.part_of_file(file)?;
+        Ok(self.group_of_file(file, group)?.1.lens[text] as usize)
     }
 
-    fn mean(&self, file: usize, group: usize) -> usize {
-        self.len(file, group).unwrap_or_default()
+    fn estimated_group_len(&self, file: usize, group: usize) -> usize {
+        self.group_len(file, group).unwrap_or_default()
     }
 
-    fn soon(&self, _: usize, _: &[usize]) {}
+    fn prefetch_groups(&self, _: usize, _: &[usize]) {}
 
-    fn decode(&self, file: usize, group: usize) -> Result<Vec<u8>> {
-        let (part, nth, text) = self.part(file)?;
-        if let Some(text) = self.take_beside((nth, text, group)) {
+    fn decode_group(&self, file: usize, group: usize) -> Result<Vec<u8>> {
+        let (part, nth, text) = self.part_of_file(file)?;
+        if let Some(text) = self.take_cached_text((nth, text, group)) {
             return Ok(text);
         }
-        let (_, at) = self.group(file, group)?;
-        let blob = self.blob(at)?;
-        let bytes = Bytes::of(&self.objects, &part.original.name)?;
-        let decode = find(part.kind)?.decode;
-        let texts = decode(&bytes, at, part.start(group), &blob);
-        let texts = texts.map_err(|error| error.at(&part.original.name))?;
+        let (_, at) = self.group_of_file(file, group)?;
+        let blob = self.read_blob(at)?;
+        let bytes = Bytes::open_object(&self.objects, &part.original.name)?;
+        let decode = find_kind(part.kind)?.decode;
+        let texts = decode(&bytes, at, part.group_start(group), &blob);
+        let texts = texts.map_err(|error| error.with_context(&part.original.name))?;
         let mut wanted = None;
         for (of, bytes) in texts.into_iter().enumerate() {
             match of == text {
                 true => wanted = Some(bytes),
-                false => self.keep_beside((nth, of, group), bytes),
+                false => self.cache_text((nth, of, group), bytes),
             }
         }
-        wanted.ok_or_else(elsewhere)
+        wanted.ok_or_else(wrong_archive_error)
     }
 }

@@ -8,9 +8,9 @@ pub(super) const TARGET: Target = Target { name: "bam", feed, seeds };
 fn feed(bytes: &[u8]) {
     let Ok(mut bam) = Bam::open(bytes) else { return };
     let mut out = Vec::new();
-    while let Ok(Some(_)) = bam.next() {
+    while let Ok(Some(_)) = bam.next_read() {
         out.clear();
-        if bam.put(&mut out).is_ok() {
+        if bam.write_fastq(&mut out).is_ok() {
             assert!(out.starts_with(b"@") && out.ends_with(b"\n"));
         }
     }

@@ -1,8 +1,8 @@
 //! One codec: its number, lengths of reads, length of the column, then what is decoded.
 
 use super::{Target, sample};
-use crate::codecs::{CODECS, Shape, decode};
-use crate::wire::{Wire, put};
+use crate::codecs::{CODECS, Shape, decode_column};
+use crate::wire::{Wire, append_varint};
 
 pub(super) const TARGET: Target = Target { name: "codecs", feed, seeds };
 /// Longer columns than this only take time.
@@ -10,25 +10,25 @@ const LONG: usize = 1 << 20;
 
 fn feed(bytes: &[u8]) {
     let mut wire = Wire::new(bytes);
-    let Ok([codec, count]) = wire.array() else { return };
-    let lengths = (0..count).map(|_| Ok(wire.at_most(LONG)? as u32));
+    let Ok([codec, count]) = wire.read_array() else { return };
+    let lengths = (0..count).map(|_| Ok(wire.read_bounded_varint(LONG)? as u32));
     let Ok(lengths) = lengths.collect::<crate::Result<Vec<u32>>>() else { return };
-    let Ok(raw_len) = wire.at_most(LONG) else { return };
+    let Ok(raw_len) = wire.read_bounded_varint(LONG) else { return };
     let shape = Shape { lengths: &lengths, raw_len, first: Some(&[27; 300]) };
-    if let Ok(raw) = decode(codec % 8, wire.rest(), &shape) {
+    if let Ok(raw) = decode_column(codec % 8, wire.rest(), &shape) {
         assert_eq!(raw.len(), raw_len);
     }
 }
 
 fn seeds() -> Vec<Vec<u8>> {
     let lengths: Vec<u32> = (0..60).map(|nth| nth * 31 % 90).collect();
-    let (_, mates) = sample::pair();
+    let (_, mates) = sample::encode_sample_pair();
     let chunks = mates.iter().flat_map(|mate| &mate.chunks);
     let mut seeds: Vec<Vec<u8>> = chunks
         .map(|chunk| {
             let mut bytes = vec![chunk.codec, lengths.len() as u8];
-            lengths.iter().for_each(|len| put(&mut bytes, u64::from(*len)));
-            put(&mut bytes, chunk.raw_len as u64);
+            lengths.iter().for_each(|len| append_varint(&mut bytes, u64::from(*len)));
+            append_varint(&mut bytes, chunk.raw_len as u64);
             bytes.extend(&chunk.bytes);
             bytes
         })

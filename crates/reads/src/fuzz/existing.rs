@@ -7,7 +7,7 @@ use std::sync::Arc;
 use flate2::{Compression, read::MultiGzDecoder, write::GzEncoder};
 
 use super::Target;
-use crate::existing::{Existing, Original, index};
+use crate::existing::{Existing, Original, build_index};
 use crate::objects::{Memory, Objects};
 use crate::shown::Cache;
 
@@ -25,14 +25,14 @@ fn feed(bytes: &[u8]) {
     let objects: Arc<dyn Objects> = Arc::new(Memory(files.clone()));
     let original = Original { name: FILE.to_owned(), changed: (0, 0) };
     let mut out = Vec::new();
-    if index(&objects, &[original], 1, &mut out, |_| ()).is_err() {
+    if build_index(&objects, &[original], 1, &mut out, |_| ()).is_err() {
         return;
     }
     files.insert(INDEX.to_owned(), out);
     let existing = Existing::open(Arc::new(Memory(files)), INDEX).expect("what was written");
-    let (_, face) = existing.faces().expect("names").swap_remove(0);
+    let (_, face) = existing.exported_files().expect("names").swap_remove(0);
     let mut shown = vec![0; face.len as usize];
-    let reader = existing.reader(Cache::new(8 << 20, 0));
+    let reader = existing.into_reader(Cache::new(8 << 20, 0));
     let mut at = 0;
     while at < shown.len() {
         at += reader.read_at(&face, at as u64, &mut shown[at..]).expect("what was there");

@@ -3,7 +3,7 @@
 use super::{Target, sample};
 use crate::error::Result;
 use crate::group::{self, COLUMNS, Chunk, Column, Lent, Mate};
-use crate::wire::{Wire, put, put_bytes};
+use crate::wire::{Wire, append_prefixed_bytes, append_varint};
 
 pub(super) const TARGET: Target = Target { name: "group", feed, seeds };
 /// Longer texts than this only take time.
@@ -11,11 +11,11 @@ const LONG: usize = 1 << 20;
 
 fn feed(bytes: &[u8]) {
     let mut wire = Wire::new(bytes);
-    let Ok(spots) = wire.number() else { return };
+    let Ok(spots) = wire.read_varint() else { return };
     let (mut first, leans) = (Lent::default(), [Column::Names, Column::Bases]);
-    while let Ok(mate) = mate(&mut wire) {
-        let lent = group::lend(&mate, spots as usize, &leans);
-        let decoded = group::decode(&mate, spots as usize, &first, &leans);
+    while let Ok(mate) = read_mate(&mut wire) {
+        let lent = group::lend_columns(&mate, spots as usize, &leans);
+        let decoded = group::decode_mate(&mate, spots as usize, &first, &leans);
         first = match decoded {
             Ok((text, lent)) => {
                 assert_eq!(text.len(), mate.text_len);
@@ -26,30 +26,30 @@ fn feed(bytes: &[u8]) {
     }
 }
 
-fn mate(wire: &mut Wire<'_>) -> Result<Mate> {
-    let text_len = wire.at_most(LONG)?;
-    let [style, rule, count] = wire.array()?;
+fn read_mate(wire: &mut Wire<'_>) -> Result<Mate> {
+    let text_len = wire.read_bounded_varint(LONG)?;
+    let [style, rule, count] = wire.read_array()?;
     let mut chunks = Vec::new();
     for _ in 0..count {
-        let [column, codec] = wire.array()?;
+        let [column, codec] = wire.read_array()?;
         let column = COLUMNS[usize::from(column) % COLUMNS.len()];
-        let raw_len = wire.at_most(LONG)?;
-        chunks.push(Chunk { column, codec, raw_len, bytes: wire.bytes()?.to_vec() });
+        let raw_len = wire.read_bounded_varint(LONG)?;
+        chunks.push(Chunk { column, codec, raw_len, bytes: wire.read_prefixed_bytes()?.to_vec() });
     }
     Ok(Mate { text_len, style, rule, chunks })
 }
 
 fn seeds() -> Vec<Vec<u8>> {
-    let (spots, mates) = sample::pair();
+    let (spots, mates) = sample::encode_sample_pair();
     let mut bytes = Vec::new();
-    put(&mut bytes, spots as u64);
+    append_varint(&mut bytes, spots as u64);
     for mate in &mates {
-        put(&mut bytes, mate.text_len as u64);
+        append_varint(&mut bytes, mate.text_len as u64);
         bytes.extend([mate.style, mate.rule, mate.chunks.len() as u8]);
         for chunk in &mate.chunks {
             bytes.extend([chunk.column as u8, chunk.codec]);
-            put(&mut bytes, chunk.raw_len as u64);
-            put_bytes(&mut bytes, &chunk.bytes);
+            append_varint(&mut bytes, chunk.raw_len as u64);
+            append_prefixed_bytes(&mut bytes, &chunk.bytes);
         }
     }
     vec![bytes]

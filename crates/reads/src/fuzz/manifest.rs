@@ -2,7 +2,7 @@
 
 use super::{Target, sample};
 use crate::hash::hash;
-use crate::index::put_group;
+use crate::index::append_group;
 use crate::manifest::{MANIFEST, MANIFEST_MAGIC, Manifest, Shape, Stripe};
 
 pub(super) const TARGET: Target = Target { name: "manifest", feed, seeds };
@@ -11,22 +11,22 @@ fn feed(bytes: &[u8]) {
     let mut sealed = [&MANIFEST_MAGIC[..], bytes].concat();
     let seal = hash(&sealed);
     sealed.extend(seal);
-    if let Ok(manifest) = Manifest::of_bytes(&sealed) {
-        let again = Manifest::of_bytes(&manifest.to_bytes()).expect("what was written is read");
+    if let Ok(manifest) = Manifest::from_bytes(&sealed) {
+        let again = Manifest::from_bytes(&manifest.to_bytes()).expect("what was written is read");
         assert_eq!(manifest, again);
     }
-    let _ = Manifest::of_bytes(bytes);
+    let _ = Manifest::from_bytes(bytes);
 }
 
 fn seeds() -> Vec<Vec<u8>> {
-    let (spots, mates) = sample::pair();
+    let (spots, mates) = sample::encode_sample_pair();
     let mut page = Vec::new();
-    put_group(&mut page, spots, &mates);
-    let (data, families) = sample::data(&mates);
+    append_group(&mut page, spots, &mates);
+    let (data, families) = sample::group_data(&mates);
     let seed = |shape: Shape| {
-        let texts = vec![9_000; shape.files()];
+        let texts = vec![9_000; shape.file_count()];
         let stripe = Stripe { groups: 1, texts, families, ..Stripe::default() };
-        let manifest = sample::archive(shape, stripe, &page, &data).0.remove(MANIFEST);
+        let manifest = sample::seal_archive(shape, stripe, &page, &data).0.remove(MANIFEST);
         let manifest = manifest.expect("it");
         manifest[MANIFEST_MAGIC.len()..manifest.len() - 16].to_vec()
     };

@@ -9,11 +9,11 @@ use crate::manifest::{
     DATA_MAGIC, Family, INDEX, INDEX_MAGIC, MANIFEST, Manifest, Shape, Shown, Stripe,
 };
 use crate::objects::Memory;
-use crate::pack::encode;
+use crate::pack::encode_group;
 use crate::profile::Profile;
 
 /// A group of pairs, encoded.
-pub(crate) fn pair() -> (usize, Vec<Mate>) {
+pub(crate) fn encode_sample_pair() -> (usize, Vec<Mate>) {
     let mate = |mate: u8| {
         let mut records = Records::default();
         for nth in 0..60_u32 {
@@ -27,11 +27,11 @@ pub(crate) fn pair() -> (usize, Vec<Mate>) {
         }
         records
     };
-    encode(Cut { mates: vec![mate(1), mate(2)], spots: 60 }, Profile::default())
+    encode_group(Cut { mates: vec![mate(1), mate(2)], spots: 60 }, Profile::default())
 }
 
 /// An archive of one stripe, with checksums that fit whatever is in it.
-pub(crate) fn archive(shape: Shape, stripe: Stripe, page: &[u8], data: &[u8]) -> Memory {
+pub(crate) fn seal_archive(shape: Shape, stripe: Stripe, page: &[u8], data: &[u8]) -> Memory {
     let shown = |(nth, bytes): (usize, &u64)| Shown {
         name: format!("R{nth}.fq"),
         source: String::new(),
@@ -57,7 +57,7 @@ pub(crate) fn archive(shape: Shape, stripe: Stripe, page: &[u8], data: &[u8]) ->
 }
 
 /// The data of a group, and where its families lie.
-pub(crate) fn data(mates: &[Mate]) -> (Vec<u8>, [Family; 3]) {
+pub(crate) fn group_data(mates: &[Mate]) -> (Vec<u8>, [Family; 3]) {
     let mut data = Vec::new();
     let mut families = [Family::default(); 3];
     for (nth, family) in families.iter_mut().enumerate() {

@@ -7,27 +7,27 @@ use std::sync::Arc;
 use super::{Target, sample};
 use crate::archive::Archive;
 use crate::error::Result;
-use crate::index::put_group;
+use crate::index::append_group;
 use crate::manifest::{Family, Shape, Stripe};
 use crate::shown::{Cache, Reader};
 use crate::view::{Form, View};
-use crate::wire::{Wire, put, put_bytes};
+use crate::wire::{Wire, append_prefixed_bytes, append_varint};
 
 pub(super) const TARGET: Target = Target { name: "whole", feed, seeds };
 const SHAPES: [Shape; 3] = [Shape::Single, Shape::Paired, Shape::Interleaved];
 
 fn feed(bytes: &[u8]) {
-    let Ok(objects) = archive(&mut Wire::new(bytes)) else { return };
+    let Ok(objects) = read_archive(&mut Wire::new(bytes)) else { return };
     let Ok(archive) = Archive::open(Box::new(objects)) else { return };
-    let _ = archive.totals();
+    let _ = archive.column_totals();
     let _ = archive.verify(1, |_| ());
     for form in [Form::Fastq, Form::Fasta, Form::Tab] {
         let _ = archive.write_spots(3..70, View::Both, form, 1, &mut Vec::new());
     }
     let archive = Arc::new(archive);
     for shards in [None, NonZeroU32::new(2)] {
-        let Ok(faces) = archive.faces(shards) else { continue };
-        let reader = Reader::sharing(Arc::clone(&archive), Cache::new(1 << 20, 0));
+        let Ok(faces) = archive.exported_files(shards) else { continue };
+        let reader = Reader::with_shared_cache(Arc::clone(&archive), Cache::new(1 << 20, 0));
         for face in faces {
             let mut out = vec![0; 5000];
             for offset in [0, 7, face.len / 2, face.len.saturating_sub(9), face.len, u64::MAX] {
@@ -40,39 +40,42 @@ fn feed(bytes: &[u8]) {
     }
 }
 
-fn archive(wire: &mut Wire<'_>) -> Result<crate::objects::Memory> {
-    let shape = SHAPES[usize::from(wire.byte()?) % SHAPES.len()];
-    let mut stripe =
-        Stripe { groups: wire.at_most(1 << 20)?, spots: wire.number()?, ..Stripe::default() };
-    for _ in 0..shape.files() {
-        stripe.texts.push(wire.number()?);
+fn read_archive(wire: &mut Wire<'_>) -> Result<crate::objects::Memory> {
+    let shape = SHAPES[usize::from(wire.read_byte()?) % SHAPES.len()];
+    let mut stripe = Stripe {
+        groups: wire.read_bounded_varint(1 << 20)?,
+        spots: wire.read_varint()?,
+        ..Stripe::default()
+    };
+    for _ in 0..shape.file_count() {
+        stripe.texts.push(wire.read_varint()?);
     }
     for family in &mut stripe.families {
-        *family = Family { object: 1, offset: wire.number()?, len: wire.number()? };
+        *family = Family { object: 1, offset: wire.read_varint()?, len: wire.read_varint()? };
     }
-    let mut page = wire.bytes()?.to_vec();
+    let mut page = wire.read_prefixed_bytes()?.to_vec();
     // Chunks have the checksums that they have; those of a seed fit.
     let data = wire.rest();
     page.truncate(1 << 20);
-    Ok(sample::archive(shape, stripe, &page, data))
+    Ok(sample::seal_archive(shape, stripe, &page, data))
 }
 
 fn seeds() -> Vec<Vec<u8>> {
-    let (spots, mates) = sample::pair();
+    let (spots, mates) = sample::encode_sample_pair();
     let mut page = Vec::new();
-    put_group(&mut page, spots, &mates);
-    let (data, families) = sample::data(&mates);
+    append_group(&mut page, spots, &mates);
+    let (data, families) = sample::group_data(&mates);
     let lens: Vec<u64> = mates.iter().map(|mate| mate.text_len as u64).collect();
     let seed = |shape: u8, texts: &[u64]| {
         let mut bytes = vec![shape];
-        put(&mut bytes, 1);
-        put(&mut bytes, spots as u64);
-        texts.iter().for_each(|len| put(&mut bytes, *len));
+        append_varint(&mut bytes, 1);
+        append_varint(&mut bytes, spots as u64);
+        texts.iter().for_each(|len| append_varint(&mut bytes, *len));
         for family in &families {
-            put(&mut bytes, family.offset);
-            put(&mut bytes, family.len);
+            append_varint(&mut bytes, family.offset);
+            append_varint(&mut bytes, family.len);
         }
-        put_bytes(&mut bytes, &page);
+        append_prefixed_bytes(&mut bytes, &page);
         bytes.extend(&data);
         bytes
     };

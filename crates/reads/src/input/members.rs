@@ -12,18 +12,18 @@ pub(crate) trait Member<R>: Read + Sized {
     /// What it is called, and the first bytes that it may have.
     const CALLED: (&'static str, &'static [u8]);
 
-    fn begin(source: R) -> Result<Self>;
-    fn back(self) -> R;
+    fn from_source(source: R) -> Result<Self>;
+    fn into_source(self) -> R;
 }
 
 impl<R: BufRead> Member<R> for GzDecoder<R> {
     const CALLED: (&'static str, &'static [u8]) = ("gzip", b"\x1f");
 
-    fn begin(source: R) -> Result<Self> {
+    fn from_source(source: R) -> Result<Self> {
         Ok(GzDecoder::new(source))
     }
 
-    fn back(self) -> R {
+    fn into_source(self) -> R {
         self.into_inner()
     }
 }
@@ -31,11 +31,11 @@ impl<R: BufRead> Member<R> for GzDecoder<R> {
 impl<R: BufRead> Member<R> for BzDecoder<R> {
     const CALLED: (&'static str, &'static [u8]) = ("bzip2", b"B");
 
-    fn begin(source: R) -> Result<Self> {
+    fn from_source(source: R) -> Result<Self> {
         Ok(BzDecoder::new(source))
     }
 
-    fn back(self) -> R {
+    fn into_source(self) -> R {
         self.into_inner()
     }
 }
@@ -44,11 +44,11 @@ impl<R: BufRead> Member<R> for Decoder<'static, R> {
     // Frames, and those that are skipped.
     const CALLED: (&'static str, &'static [u8]) = ("zstd", b"\x28PQRSTUVWXYZ[\\]^_");
 
-    fn begin(source: R) -> Result<Self> {
+    fn from_source(source: R) -> Result<Self> {
         Ok(Decoder::with_buffer(source)?.single_frame())
     }
 
-    fn back(self) -> R {
+    fn into_source(self) -> R {
         self.finish()
     }
 }
@@ -72,15 +72,15 @@ impl<R: BufRead, M: Member<R>> Members<R, M> {
     }
 
     /// Opens the next one: whether there is one.
-    fn next(&mut self) -> Result<bool> {
+    fn open_next(&mut self) -> Result<bool> {
         let Some(source) = &mut self.source else { return Ok(false) };
         // The first one may be anything: its decoder says what is wrong with it.
         let ended = match std::mem::replace(&mut self.begun, true) {
-            true => is_end(source, M::CALLED)?,
+            true => is_at_end(source, M::CALLED)?,
             false => source.fill_buf()?.is_empty(),
         };
         if !ended && let Some(source) = self.source.take() {
-            self.open = Some(M::begin(source)?);
+            self.open = Some(M::from_source(source)?);
         }
         Ok(!ended)
     }
@@ -88,20 +88,20 @@ impl<R: BufRead, M: Member<R>> Members<R, M> {
 
 impl<R: BufRead, M: Member<R>> Read for Members<R, M> {
     fn read(&mut self, out: &mut [u8]) -> Result<usize> {
-        while self.open.is_some() || self.next()? {
+        while self.open.is_some() || self.open_next()? {
             let Some(open) = &mut self.open else { break };
             let got = open.read(out)?;
             if got > 0 || out.is_empty() {
                 return Ok(got);
             }
-            self.source = self.open.take().map(M::back);
+            self.source = self.open.take().map(M::into_source);
         }
         Ok(0)
     }
 }
 
 /// Whether nothing follows but zeros.
-fn is_end(source: &mut impl BufRead, (name, first): (&str, &[u8])) -> Result<bool> {
+fn is_at_end(source: &mut impl BufRead, (name, first): (&str, &[u8])) -> Result<bool> {
     let mut zeros = 0_u64;
     loop {
         let bytes = match source.fill_buf() {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Cursor, Read};
 use std::path::Path;
 
-use super::unpack::filled;
+use super::unpack::read_up_to;
 use crate::error::{Error, Kind, Result};
 
 /// What has to be read to tell one sort from another: the longest block that BGZF may have.
@@ -61,9 +61,9 @@ impl Source {
     ///
     /// # Errors
     /// Reading fails.
-    pub fn look(self) -> Result<(Looks, Source)> {
+    pub fn detect_format(self) -> Result<(Looks, Source)> {
         let Source { name, mut read } = self;
-        let head = filled(&mut read, LOOK).map_err(|error| Error::io(&name, error))?;
+        let head = read_up_to(&mut read, LOOK).map_err(|error| Error::io(&name, error))?;
         let mut first = [0; 4];
         let mut gzip = flate2::read::MultiGzDecoder::new(&head[..]);
         let looks = match &head[..] {

@@ -22,9 +22,9 @@ type Unpack = fn(Packed) -> Whole;
 
 /// What packed files begin with, and what unpacks them.
 const PACKED: &[(&[u8], Unpack)] = &[
-    (b"\x1f\x8b", members::<GzDecoder<Packed>>),
-    (b"BZh", members::<BzDecoder<Packed>>),
-    (b"\x28\xb5\x2f\xfd", members::<Decoder<'static, Packed>>),
+    (b"\x1f\x8b", unpack_members::<GzDecoder<Packed>>),
+    (b"BZh", unpack_members::<BzDecoder<Packed>>),
+    (b"\x28\xb5\x2f\xfd", unpack_members::<Decoder<'static, Packed>>),
 ];
 /// Frames of zstd that hold none of the text, as pzstd puts one in front, begin with one of 16
 /// numbers (RFC 8878, section 3.1.2): this, and the byte before it.
@@ -46,42 +46,42 @@ const STRANGERS: &[(&[u8], &str)] = &[
 const TWICE: &str = "it is packed twice; `zcat FILE | forebay reads pack -`, or what else unpacks \
     it once, packs it";
 
-fn members<M: Member<Packed> + 'static>(whole: Packed) -> Whole {
+fn unpack_members<M: Member<Packed> + 'static>(whole: Packed) -> Whole {
     Box::new(Members::<_, M>::new(whole))
 }
 
 /// What unpacks a file that begins so.
-fn packed(head: &[u8]) -> Option<Unpack> {
+fn find_unpacker(head: &[u8]) -> Option<Unpack> {
     let (numbers, behind) = SKIPPED;
     let skipped = head
         .split_first()
         .is_some_and(|(first, rest)| numbers.contains(first) && rest.starts_with(behind));
     if skipped {
-        return Some(members::<Decoder<'static, Packed>>);
+        return Some(unpack_members::<Decoder<'static, Packed>>);
     }
     PACKED.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, open)| *open)
 }
 
 /// Gives all of the text to `to`, until that wants no more: whether it wanted all.
-pub(super) fn unpack(
+pub(super) fn unpack_to(
     mut source: Box<dyn Read + Send>,
     mut to: impl FnMut(Vec<u8>) -> bool,
 ) -> Result<bool> {
-    let head = filled(&mut source, 8).map_err(|error| Error::io("reading", error))?;
-    known(&head)?;
+    let head = read_up_to(&mut source, 8).map_err(|error| Error::io("reading", error))?;
+    refuse_known_format(&head)?;
     let whole: Whole = Box::new(Cursor::new(head.clone()).chain(source));
-    let open = packed(&head);
+    let open = find_unpacker(&head);
     let mut text = match open {
         Some(open) => open(BufReader::with_capacity(BUFFER, whole)),
         None => whole,
     };
     let mut bytes = 0_u64;
     loop {
-        let broken = |error| broken(bytes, open.is_some(), error);
-        let piece = filled(&mut text, PIECE).map_err(broken)?;
+        let broken = |error| unpack_error(bytes, open.is_some(), error);
+        let piece = read_up_to(&mut text, PIECE).map_err(broken)?;
         if bytes == 0 {
-            known(&piece)?;
-            if open.is_some() && packed(&piece).is_some() {
+            refuse_known_format(&piece)?;
+            if open.is_some() && find_unpacker(&piece).is_some() {
                 return Err(Error::new(Kind::Input, TWICE));
             }
         }
@@ -97,14 +97,14 @@ pub(super) fn unpack(
 }
 
 /// Refuses what is known to be something else.
-fn known(head: &[u8]) -> Result<()> {
+fn refuse_known_format(head: &[u8]) -> Result<()> {
     match STRANGERS.iter().find(|(magic, _)| head.starts_with(magic)) {
         Some((_, words)) => Err(Error::new(Kind::Input, *words)),
         None => Ok(()),
     }
 }
 
-fn broken(bytes: u64, packed: bool, error: std::io::Error) -> Error {
+fn unpack_error(bytes: u64, packed: bool, error: std::io::Error) -> Error {
     if !packed || error.raw_os_error().is_some() {
         return Error::io(format!("after {bytes} bytes of text"), error);
     }
@@ -116,7 +116,7 @@ fn broken(bytes: u64, packed: bool, error: std::io::Error) -> Error {
 }
 
 /// As many bytes as there are, up to `most`.
-pub(super) fn filled(source: &mut impl Read, most: usize) -> IoResult<Vec<u8>> {
+pub(super) fn read_up_to(source: &mut impl Read, most: usize) -> IoResult<Vec<u8>> {
     let mut bytes = Vec::with_capacity(most);
     source.take(most as u64).read_to_end(&mut bytes)?;
     Ok(bytes)

@@ -6,7 +6,7 @@ use crate::hash::{Digests, hash};
 use crate::wire::Wire;
 
 /// What stands between the first bytes and the checksum.
-pub(super) fn sealed(bytes: &[u8]) -> Result<&[u8]> {
+pub(super) fn verify_seal(bytes: &[u8]) -> Result<&[u8]> {
     if bytes.starts_with(&MANIFEST_MAGIC[..4]) && bytes.get(4).is_some_and(|version| *version > 1) {
         let version = bytes[4];
         let words =
@@ -26,7 +26,7 @@ pub(super) fn sealed(bytes: &[u8]) -> Result<&[u8]> {
 const NAME_MAX: usize = 255;
 
 /// A name that stays in its directory.
-fn plain(name: String) -> Result<String> {
+fn check_file_name(name: String) -> Result<String> {
     let bad = name.is_empty()
         || name.len() > NAME_MAX
         || name.starts_with('.')
@@ -38,27 +38,32 @@ fn plain(name: String) -> Result<String> {
     }
 }
 
-pub(super) fn take(wire: &mut Wire<'_>) -> Result<Manifest> {
+pub(super) fn read_manifest(wire: &mut Wire<'_>) -> Result<Manifest> {
     let shapes = [Shape::Single, Shape::Paired, Shape::Interleaved];
-    let shape = *shapes.get(usize::from(wire.byte()?)).ok_or_else(|| Error::damaged("no shape"))?;
-    let writer = wire.text()?;
+    let shape =
+        *shapes.get(usize::from(wire.read_byte()?)).ok_or_else(|| Error::damaged("no shape"))?;
+    let writer = wire.read_string()?;
     let mut files = Vec::new();
-    for _ in 0..shape.files() {
-        let (name, source) = (plain(wire.text()?)?, wire.text()?);
-        let digests = Digests { bytes: wire.number()?, md5: wire.array()?, sha256: wire.array()? };
+    for _ in 0..shape.file_count() {
+        let (name, source) = (check_file_name(wire.read_string()?)?, wire.read_string()?);
+        let digests = Digests {
+            bytes: wire.read_varint()?,
+            md5: wire.read_array()?,
+            sha256: wire.read_array()?,
+        };
         files.push(Shown { name, source, digests });
     }
-    let as_text_bytes = wire.number()?;
+    let as_text_bytes = wire.read_varint()?;
     // Counts are not trusted with memory: each entry is read before room for the next is made.
     let mut objects = Vec::new();
-    for _ in 0..wire.at_most(wire.rest().len())? {
-        objects.push((plain(wire.text()?)?, wire.number()?));
+    for _ in 0..wire.read_bounded_varint(wire.rest().len())? {
+        objects.push((check_file_name(wire.read_string()?)?, wire.read_varint()?));
     }
     let mut stripes = Vec::new();
-    for _ in 0..wire.at_most(wire.rest().len())? {
-        stripes.push(take_stripe(wire, shape, objects.len())?);
+    for _ in 0..wire.read_bounded_varint(wire.rest().len())? {
+        stripes.push(read_stripe(wire, shape, objects.len())?);
     }
-    wire.end()?;
+    wire.expect_end()?;
     let mut shown = vec![0_u64; files.len()];
     for stripe in &stripes {
         shown.iter_mut().zip(&stripe.texts).for_each(|(sum, len)| *sum = sum.saturating_add(*len));
@@ -69,20 +74,20 @@ pub(super) fn take(wire: &mut Wire<'_>) -> Result<Manifest> {
     Ok(Manifest { shape, writer, files, as_text_bytes, objects, stripes })
 }
 
-fn take_stripe(wire: &mut Wire<'_>, shape: Shape, objects: usize) -> Result<Stripe> {
+fn read_stripe(wire: &mut Wire<'_>, shape: Shape, objects: usize) -> Result<Stripe> {
     let mut stripe = Stripe {
-        page_len: wire.at_most(PAGE_MAX)?,
-        page_hash: wire.array()?,
-        groups: wire.at_most(PAGE_MAX)?,
-        spots: wire.number()?,
+        page_len: wire.read_bounded_varint(PAGE_MAX)?,
+        page_hash: wire.read_array()?,
+        groups: wire.read_bounded_varint(PAGE_MAX)?,
+        spots: wire.read_varint()?,
         ..Stripe::default()
     };
-    for _ in 0..shape.files() {
-        stripe.texts.push(wire.number()?);
+    for _ in 0..shape.file_count() {
+        stripe.texts.push(wire.read_varint()?);
     }
     for family in &mut stripe.families {
-        let object = wire.at_most(objects.saturating_sub(1))?;
-        *family = Family { object, offset: wire.number()?, len: wire.number()? };
+        let object = wire.read_bounded_varint(objects.saturating_sub(1))?;
+        *family = Family { object, offset: wire.read_varint()?, len: wire.read_varint()? };
     }
     Ok(stripe)
 }

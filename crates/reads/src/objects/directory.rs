@@ -9,7 +9,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use super::{Objects, missing, short};
+use super::{Objects, missing_object_error, short_object_error};
 use crate::error::{Error, Kind, Result};
 
 /// Files that are open at a time.
@@ -49,7 +49,7 @@ impl Directory {
 
     /// The same, with a file that is open already under a name of its own.
     #[must_use]
-    pub fn with(mut self, name: &str, file: File) -> Directory {
+    pub fn with_open_file(mut self, name: &str, file: File) -> Directory {
         self.kept.insert(name.to_owned(), Arc::new(file));
         self
     }
@@ -57,11 +57,11 @@ impl Directory {
     /// The same, where a file is found again through the directory in which it was first, whatever
     /// is mounted over its path meanwhile. Needs /proc.
     #[must_use]
-    pub fn holding(self) -> Directory {
+    pub fn holding_directories(self) -> Directory {
         Directory { holding: true, ..self }
     }
 
-    fn file(&self, name: &str) -> Result<Arc<File>> {
+    fn open_file(&self, name: &str) -> Result<Arc<File>> {
         if let Some(file) = self.kept.get(name) {
             return Ok(Arc::clone(file));
         }
@@ -74,12 +74,12 @@ impl Directory {
         }
         let path = self.path.join(name);
         let at = |error: std::io::Error| match error.kind() {
-            std::io::ErrorKind::NotFound => missing(&path.display().to_string()),
+            std::io::ErrorKind::NotFound => missing_object_error(&path.display().to_string()),
             _ => Error::io(path.display(), error),
         };
-        let way = if self.holding { files.way_to(&path) } else { path.clone() };
+        let way = if self.holding { files.held_folder_path(&path) } else { path.clone() };
         let file = File::open(way).map_err(at)?;
-        let found = identity(&file.metadata().map_err(at)?);
+        let found = file_identity(&file.metadata().map_err(at)?);
         if *files.known.entry(name.to_owned()).or_insert(found) != found {
             let words = format!("{}: another file is there than before", path.display());
             return Err(Error::new(Kind::Changed, words));
@@ -94,7 +94,7 @@ impl Directory {
 }
 
 impl Files {
-    fn way_to(&mut self, path: &Path) -> PathBuf {
+    fn held_folder_path(&mut self, path: &Path) -> PathBuf {
         let Some((folder, name)) = path.parent().zip(path.file_name()) else {
             return path.to_owned();
         };
@@ -110,21 +110,23 @@ impl Files {
     }
 }
 
-fn identity(found: &Metadata) -> Identity {
+fn file_identity(found: &Metadata) -> Identity {
     (found.dev(), found.ino(), found.size(), found.mtime(), found.mtime_nsec())
 }
 
 impl Objects for Directory {
-    fn len(&self, name: &str) -> Result<u64> {
-        let metadata = self.file(name)?.metadata();
+    fn object_size(&self, name: &str) -> Result<u64> {
+        let metadata = self.open_file(name)?.metadata();
         Ok(metadata.map_err(|error| Error::io(self.path.join(name).display(), error))?.len())
     }
 
-    fn read(&self, name: &str, offset: u64, len: usize) -> Result<Vec<u8>> {
+    fn read_range(&self, name: &str, offset: u64, len: usize) -> Result<Vec<u8>> {
         let mut bytes = vec![0; len];
-        self.file(name)?.read_exact_at(&mut bytes, offset).map_err(|error| match error.kind() {
-            std::io::ErrorKind::UnexpectedEof => short(name, offset, len),
-            _ => Error::io(self.path.join(name).display(), error),
+        self.open_file(name)?.read_exact_at(&mut bytes, offset).map_err(|error| {
+            match error.kind() {
+                std::io::ErrorKind::UnexpectedEof => short_object_error(name, offset, len),
+                _ => Error::io(self.path.join(name).display(), error),
+            }
         })?;
         Ok(bytes)
     }
@@ -147,19 +149,19 @@ mod tests {
         let objects = Directory::new(dir.path());
         for nth in (0..3 * OPEN).chain(0..3 * OPEN) {
             let text = nth.to_string();
-            assert_eq!(objects.len(&name(nth)).expect("it"), text.len() as u64);
-            assert_eq!(objects.read(&name(nth), 0, text.len()).expect("it"), text.as_bytes());
+            assert_eq!(objects.object_size(&name(nth)).expect("it"), text.len() as u64);
+            assert_eq!(objects.read_range(&name(nth), 0, text.len()).expect("it"), text.as_bytes());
             assert!(objects.files.lock().expect("it").open.len() <= OPEN);
         }
         // The first one is not open any more.
         fs::write(dir.path().join("new"), "7").expect("written");
         fs::rename(dir.path().join("new"), dir.path().join(name(0))).expect("renamed");
-        let error = objects.read(&name(0), 0, 1).expect_err("another file");
+        let error = objects.read_range(&name(0), 0, 1).expect_err("another file");
         assert_eq!(error.kind, Kind::Changed, "{error}");
         // The last one is, and has its bytes, whatever lies there now.
         let last = name(3 * OPEN - 1);
         fs::remove_file(dir.path().join(&last)).expect("removed");
-        assert_eq!(objects.read(&last, 0, 1).expect("open"), b"1");
+        assert_eq!(objects.read_range(&last, 0, 1).expect("open"), b"1");
     }
 
     #[test]
@@ -169,11 +171,11 @@ mod tests {
         fs::create_dir(&folder).expect("made");
         fs::write(folder.join("x"), "x").expect("written");
         fs::write(folder.join("y"), "y").expect("written");
-        let objects = Directory::new(Path::new("/")).holding();
+        let objects = Directory::new(Path::new("/")).holding_directories();
         let y = folder.join("y").display().to_string();
-        assert_eq!(objects.read(&y, 0, 1).expect("there"), b"y");
+        assert_eq!(objects.read_range(&y, 0, 1).expect("there"), b"y");
         fs::rename(&folder, dir.path().join("b")).expect("renamed");
         let name = folder.join("x").display().to_string();
-        assert_eq!(objects.read(&name, 0, 1).expect("held"), b"x");
+        assert_eq!(objects.read_range(&name, 0, 1).expect("held"), b"x");
     }
 }

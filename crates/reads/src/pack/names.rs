@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use super::Packing;
 use crate::error::{Error, Kind, Result};
 use crate::manifest::Shape;
-use crate::shown::bare;
+use crate::shown::strip_packed_suffix;
 
 /// `dir/x_R1.fastq.gz` shows as `x_R1.fastq`.
-pub(super) fn shown_names(packing: &Packing, shape: Shape) -> Result<Vec<String>> {
+pub(super) fn exported_file_names(packing: &Packing, shape: Shape) -> Result<Vec<String>> {
     let shown = |lanes: &Vec<PathBuf>| {
         let first = lanes.first().map_or(Path::new(""), PathBuf::as_path);
         let name = first.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-        let bare = bare(&name);
+        let bare = strip_packed_suffix(&name);
         if bare == "-" { "reads.fastq".to_owned() } else { bare.to_owned() }
     };
     let mut names = packing.names.clone();
@@ -22,12 +22,14 @@ pub(super) fn shown_names(packing: &Packing, shape: Shape) -> Result<Vec<String>
     let plain = |name: &String| {
         !(name.is_empty() || name.starts_with('.') || name.contains(['/', '\0', '\n']))
     };
-    if names.len() != shape.files() || !names.iter().all(plain) {
-        let words = format!("{} plain names of files are needed, not {names:?}", shape.files());
+    if names.len() != shape.file_count() || !names.iter().all(plain) {
+        let words =
+            format!("{} plain names of files are needed, not {names:?}", shape.file_count());
         return Err(Error::new(Kind::Request, words));
     }
-    if names.len() == 2 && bare(&names[0]) == bare(&names[1]) {
-        let words = format!("both files are called {}; give them names", bare(&names[0]));
+    if names.len() == 2 && strip_packed_suffix(&names[0]) == strip_packed_suffix(&names[1]) {
+        let words =
+            format!("both files are called {}; give them names", strip_packed_suffix(&names[0]));
         return Err(Error::new(Kind::Request, words));
     }
     Ok(names)

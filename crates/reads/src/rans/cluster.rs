@@ -4,7 +4,7 @@
 
 use std::sync::LazyLock;
 
-use super::map::{NEW, neighbours};
+use super::map::{NEW, neighbour_tables};
 use super::{Contexts, TABLES_MAX};
 
 /// Rounds of moving contexts to better tables, and how many contexts, those that occur most, move
@@ -32,62 +32,67 @@ pub(super) struct Clusters {
 }
 
 /// `counts` has a row of units for each context.
-pub(super) fn cluster(counts: &[u32], contexts: Contexts) -> Clusters {
+pub(super) fn cluster_contexts(counts: &[u32], contexts: Contexts) -> Clusters {
     let units = contexts.units;
     let rows: Vec<&[u32]> = counts.chunks(units).collect();
     let weights: Vec<u32> = rows.iter().map(|row| row.iter().sum()).collect();
     let mut used: Vec<usize> = (0..rows.len()).filter(|row| weights[*row] > 0).collect();
     used.sort_by_key(|row| std::cmp::Reverse(weights[*row]));
-    let most = if rows.len() == contexts.width() { FEW } else { TABLES_MAX };
+    let most = if rows.len() == contexts.row_width() { FEW } else { TABLES_MAX };
     let mut tables: Vec<Vec<u32>> = used.iter().take(most).map(|row| rows[*row].to_vec()).collect();
     let mut paid = vec![0.0; tables.len()];
     for _ in 0..if used.len() > tables.len() { ROUNDS } else { 0 } {
-        let prices = prices(&tables, units);
+        let prices = unit_prices(&tables, units);
         let mut next = vec![vec![0; units]; tables.len()];
         for row in used.iter().take(MOVING) {
-            bits(rows[*row], &prices, &mut paid);
-            add(&mut next[cheapest(&paid)], rows[*row]);
+            price_context(rows[*row], &prices, &mut paid);
+            add_counts(&mut next[cheapest_table(&paid)], rows[*row]);
         }
         tables = next;
     }
-    merge(&mut tables);
-    settle(&rows, &weights, contexts, &tables)
+    merge_tables(&mut tables);
+    assign_tables(&rows, &weights, contexts, &tables)
 }
 
 /// Says for each context, in the order of the map, which table it has: the cheapest, but for what
 /// the map costs.
-fn settle(rows: &[&[u32]], weights: &[u32], contexts: Contexts, tables: &[Vec<u32>]) -> Clusters {
-    let prices = prices(tables, contexts.units);
+fn assign_tables(
+    rows: &[&[u32]],
+    weights: &[u32],
+    contexts: Contexts,
+    tables: &[Vec<u32>],
+) -> Clusters {
+    let prices = unit_prices(tables, contexts.units);
     let mut walked: Vec<u8> = Vec::with_capacity(rows.len());
     let mut counts = vec![vec![0; contexts.units]; tables.len()];
     let (mut news, mut paid) = (0.0, vec![0.0; tables.len()]);
-    for (at, row) in contexts.walk().enumerate() {
-        let near = neighbours(&walked, at, contexts.bins);
+    for (at, row) in contexts.in_map_order().enumerate() {
+        let near = neighbour_tables(&walked, at, contexts.bins);
         let mut chosen = near[0];
         if weights[row] > 0 {
-            bits(rows[row], &prices, &mut paid);
+            price_context(rows[row], &prices, &mut paid);
             paid[usize::from(near[1])] -= NEW - 2.0;
             if near[0] != near[1] {
                 paid[usize::from(near[0])] -= NEW - 1.0;
             }
-            chosen = cheapest(&paid) as u8;
-            add(&mut counts[usize::from(chosen)], rows[row]);
+            chosen = cheapest_table(&paid) as u8;
+            add_counts(&mut counts[usize::from(chosen)], rows[row]);
         }
         news += if near.contains(&chosen) { 1.0 } else { f64::from(NEW) };
         walked.push(chosen);
     }
     let mut map = vec![0; rows.len()];
-    contexts.walk().zip(&walked).for_each(|(context, table)| map[context] = *table);
-    let bits = counts.iter().map(|row| cost(row.iter().copied())).sum::<f64>() + news;
+    contexts.in_map_order().zip(&walked).for_each(|(context, table)| map[context] = *table);
+    let bits = counts.iter().map(|row| table_bits(row.iter().copied())).sum::<f64>() + news;
     Clusters { contexts, map, counts: counts.concat(), bits }
 }
 
-fn add(to: &mut [u32], row: &[u32]) {
+fn add_counts(to: &mut [u32], row: &[u32]) {
     to.iter_mut().zip(row).for_each(|(to, count)| *to += count);
 }
 
 /// For each unit what it costs by each table.
-fn prices(tables: &[Vec<u32>], units: usize) -> Vec<f32> {
+fn unit_prices(tables: &[Vec<u32>], units: usize) -> Vec<f32> {
     let mut prices = vec![0.0; units * tables.len()];
     for (nth, table) in tables.iter().enumerate() {
         let total = table.iter().sum::<u32>() as f32 + UNSEEN * units as f32;
@@ -100,7 +105,7 @@ fn prices(tables: &[Vec<u32>], units: usize) -> Vec<f32> {
 }
 
 /// What a context takes by each table.
-fn bits(row: &[u32], prices: &[f32], paid: &mut [f32]) {
+fn price_context(row: &[u32], prices: &[f32], paid: &mut [f32]) {
     paid.fill(0.0);
     let prices = prices.chunks_exact(paid.len());
     for (count, prices) in row.iter().zip(prices).filter(|(count, _)| **count > 0) {
@@ -109,7 +114,7 @@ fn bits(row: &[u32], prices: &[f32], paid: &mut [f32]) {
     }
 }
 
-fn cheapest(bits: &[f32]) -> usize {
+fn cheapest_table(bits: &[f32]) -> usize {
     let least = bits.iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1));
     least.map_or(0, |(nth, _)| nth)
 }
@@ -129,7 +134,7 @@ fn log2(count: u32) -> f64 {
 }
 
 /// Bits of the units of a table, and of the table.
-fn cost(row: impl Iterator<Item = u32>) -> f64 {
+fn table_bits(row: impl Iterator<Item = u32>) -> f64 {
     let (mut bits, mut total) = (0.0, 0);
     for count in row.filter(|count| *count > 0) {
         bits += ENTRY_BITS - f64::from(count) * log2(count);
@@ -139,12 +144,13 @@ fn cost(row: impl Iterator<Item = u32>) -> f64 {
 }
 
 /// Puts tables together, those first that lose least, as long as it pays.
-fn merge(tables: &mut Vec<Vec<u32>>) {
+fn merge_tables(tables: &mut Vec<Vec<u32>>) {
     tables.retain(|table| table.iter().any(|count| *count > 0));
-    let mut costs: Vec<f64> = tables.iter().map(|table| cost(table.iter().copied())).collect();
+    let mut costs: Vec<f64> =
+        tables.iter().map(|table| table_bits(table.iter().copied())).collect();
     // What is saved by each pair (first below second).
     let saved = |tables: &[Vec<u32>], costs: &[f64], a: usize, b: usize| {
-        costs[a] + costs[b] - cost(tables[a].iter().zip(&tables[b]).map(|(a, b)| a + b))
+        costs[a] + costs[b] - table_bits(tables[a].iter().zip(&tables[b]).map(|(a, b)| a + b))
     };
     let row = |tables: &[Vec<u32>], costs: &[f64], a: usize| -> Vec<f64> {
         (0..a).map(|b| saved(tables, costs, a, b)).collect()
@@ -157,8 +163,8 @@ fn merge(tables: &mut Vec<Vec<u32>>) {
         let Some((_, a, b)) = best.filter(|best| best.0 > 0.0) else { return };
         // The last one takes the place of `a`, which is the later one of the two.
         let gone = tables.swap_remove(a);
-        add(&mut tables[b], &gone);
-        costs[b] = cost(tables[b].iter().copied());
+        add_counts(&mut tables[b], &gone);
+        costs[b] = table_bits(tables[b].iter().copied());
         costs.swap_remove(a);
         savings.pop();
         for changed in [a, b].into_iter().filter(|changed| *changed < tables.len()) {

@@ -5,8 +5,8 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 
-use super::tables::{Tables, take_tables};
-use super::turn::turn;
+use super::tables::{Tables, read_tables};
+use super::turn::transpose_lanes;
 use super::way::Way;
 use super::{BITS, Contexts, LANES, LOW};
 use crate::error::{Error, Result};
@@ -41,42 +41,46 @@ struct Model<'a> {
 
 /// Decodes what [`super::encode`] made of `count` units in reads of `spans` units each; `spans`
 /// add up to `count`. All units are below the number that comes with them.
-pub(crate) fn decode(bytes: &[u8], spans: &[u32], count: usize) -> Result<(Vec<u8>, usize)> {
-    decode_by(*Way::all().last().unwrap_or(&Way::Scalar), bytes, spans, count)
+pub(crate) fn decode_sequence(
+    bytes: &[u8],
+    spans: &[u32],
+    count: usize,
+) -> Result<(Vec<u8>, usize)> {
+    decode_sequence_by(*Way::all_supported().last().unwrap_or(&Way::Scalar), bytes, spans, count)
 }
 
-pub(crate) fn decode_by(
+pub(crate) fn decode_sequence_by(
     way: Way,
     bytes: &[u8],
     spans: &[u32],
     count: usize,
 ) -> Result<(Vec<u8>, usize)> {
     let mut wire = Wire::new(bytes);
-    let contexts = Contexts::take(&mut wire)?;
+    let contexts = Contexts::read_from(&mut wire)?;
     let below = |tail: &[u8]| match tail.iter().all(|unit| usize::from(*unit) < contexts.units) {
         true => Ok(tail.to_vec()),
         false => Err(Error::damaged("a unit that cannot be")),
     };
     if count < LANES {
-        let units = below(wire.take(count)?)?;
-        wire.end()?;
+        let units = below(wire.read_slice(count)?)?;
+        wire.expect_end()?;
         return Ok((units, contexts.units));
     }
-    let tables = take_tables(&mut wire, contexts)?;
+    let tables = read_tables(&mut wire, contexts)?;
     let steps = count / LANES;
     let mut spans: Vec<u32> = spans.iter().copied().filter(|span| *span > 0).collect();
     if spans.iter().map(|span| *span as usize).sum::<usize>() != count {
         return Err(Error::damaged("reads and units differ"));
     }
     spans.push(u32::MAX);
-    let mut lanes = Lanes::at_start(&spans, steps, contexts.none());
+    let mut lanes = Lanes::at_start(&spans, steps, contexts.absent_unit());
     for state in &mut lanes.state {
-        *state = u32::from_le_bytes(wire.array()?);
+        *state = u32::from_le_bytes(wire.read_array()?);
     }
-    let tail = below(wire.take(count % LANES)?)?;
+    let tail = below(wire.read_slice(count % LANES)?)?;
     let (words, odd) = wire.rest().as_chunks::<2>();
     let model = Model { contexts, tables, spans, words };
-    let (mut units, read) = run(way, &model, &mut lanes, steps)?;
+    let (mut units, read) = decode_blocks(way, &model, &mut lanes, steps)?;
     if read != words.len() || !odd.is_empty() || lanes.state != [LOW; LANES] {
         return Err(Error::damaged("words are left, or states are wrong"));
     }
@@ -106,7 +110,12 @@ impl Lanes {
 }
 
 /// All steps; the units in order, and how many words were read.
-fn run(way: Way, model: &Model<'_>, lanes: &mut Lanes, steps: usize) -> Result<(Vec<u8>, usize)> {
+fn decode_blocks(
+    way: Way,
+    model: &Model<'_>,
+    lanes: &mut Lanes,
+    steps: usize,
+) -> Result<(Vec<u8>, usize)> {
     let mut units = vec![0; steps * LANES];
     let mut block = [[0_u8; LANES]; BLOCK];
     let mut word = 0;
@@ -115,19 +124,19 @@ fn run(way: Way, model: &Model<'_>, lanes: &mut Lanes, steps: usize) -> Result<(
         let done = match way {
             Way::Scalar => 0,
             #[cfg(target_arch = "x86_64")]
-            Way::Avx2 => avx2::steps(model, lanes, &mut word, rows),
+            Way::Avx2 => avx2::decode_steps(model, lanes, &mut word, rows),
             #[cfg(target_arch = "x86_64")]
-            Way::Avx512 => avx512::steps(model, lanes, &mut word, rows),
+            Way::Avx512 => avx512::decode_steps(model, lanes, &mut word, rows),
         };
         for row in &mut rows[done..] {
-            step(model, lanes, &mut word, row)?;
+            decode_step(model, lanes, &mut word, row)?;
         }
-        turn(rows, &mut units, steps, first);
+        transpose_lanes(rows, &mut units, steps, first);
     }
     Ok((units, word))
 }
 
-fn step(
+fn decode_step(
     model: &Model<'_>,
     lanes: &mut Lanes,
     word: &mut usize,
@@ -136,7 +145,8 @@ fn step(
     let Model { contexts, tables, spans, words } = model;
     for (lane, unit) in row.iter_mut().enumerate() {
         let mut state = lanes.state[lane];
-        let context = contexts.of(lanes.position[lane], lanes.history[lane], lanes.before[lane]);
+        let context =
+            contexts.context_of(lanes.position[lane], lanes.history[lane], lanes.before[lane]);
         let slot = state & ((1 << BITS) - 1);
         let entry = tables.entries[(tables.base[context] + slot) as usize];
         let share = entry >> 8 & 0xfff;
@@ -148,14 +158,14 @@ fn step(
         }
         lanes.state[lane] = state;
         *unit = entry as u8;
-        lanes.before[lane] = (entry & 0xff) & contexts.mask();
-        lanes.history[lane] = contexts.after(lanes.history[lane], entry & 0xff);
+        lanes.before[lane] = (entry & 0xff) & contexts.unit_mask();
+        lanes.history[lane] = contexts.next_history(lanes.history[lane], entry & 0xff);
         lanes.position[lane] += 1;
         if lanes.position[lane] == lanes.span[lane] {
             lanes.read[lane] += 1;
             lanes.span[lane] = spans[lanes.read[lane] as usize];
             lanes.position[lane] = 0;
-            lanes.before[lane] = contexts.none();
+            lanes.before[lane] = contexts.absent_unit();
             lanes.history[lane] = 0;
         }
     }

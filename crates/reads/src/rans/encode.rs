@@ -1,7 +1,7 @@
 //! Encoding: count, choose contexts, and code backwards.
 
-use super::cluster::{Clusters, cluster};
-use super::tables::put_tables;
+use super::cluster::{Clusters, cluster_contexts};
+use super::tables::append_tables;
 use super::{BINS_MAX, BITS, Contexts, LANES, LEVEL_BITS_MAX, LOW, SCALE};
 
 /// Units that pay for the finest contexts without asking.
@@ -19,22 +19,27 @@ pub(crate) enum Kind {
 }
 
 /// Encodes a sequence of units below `units`, which stands in reads of `spans` units each.
-pub(crate) fn encode(sequence: &[u8], spans: &[u32], units: usize, kind: Kind) -> Vec<u8> {
+pub(crate) fn encode_sequence(sequence: &[u8], spans: &[u32], units: usize, kind: Kind) -> Vec<u8> {
     let mut out = Vec::with_capacity(sequence.len() / 2);
     if sequence.len() < LANES {
-        Contexts { units, order: 0, bins: 1, level_bits: 0, scale: 0 }.put(&mut out);
+        Contexts { units, order: 0, bins: 1, level_bits: 0, scale: 0 }.append_to(&mut out);
         out.extend_from_slice(sequence);
         return out;
     }
-    let (clusters, of_each) = plan(sequence, spans, units, kind);
-    clusters.contexts.put(&mut out);
-    let (map, tables) = put_tables(&mut out, &clusters);
-    code(&mut out, sequence, &of_each, &map, &tables);
+    let (clusters, of_each) = choose_contexts(sequence, spans, units, kind);
+    clusters.contexts.append_to(&mut out);
+    let (map, tables) = append_tables(&mut out, &clusters);
+    encode_backwards(&mut out, sequence, &of_each, &map, &tables);
     out
 }
 
 /// The best contexts and tables, and the context of each unit.
-fn plan(sequence: &[u8], spans: &[u32], units: usize, kind: Kind) -> (Clusters, Vec<u16>) {
+fn choose_contexts(
+    sequence: &[u8],
+    spans: &[u32],
+    units: usize,
+    kind: Kind,
+) -> (Clusters, Vec<u16>) {
     let mean = sequence.len() / spans.len().max(1) + 1;
     let longest = spans.iter().copied().max().unwrap_or(1) as usize;
     // A few reads that are much longer than the others must not take all bins.
@@ -52,12 +57,12 @@ fn plan(sequence: &[u8], spans: &[u32], units: usize, kind: Kind) -> (Clusters, 
     };
     let mut best: Option<(Clusters, Vec<u16>)> = None;
     for contexts in tried {
-        let of_each = contexts_of(sequence, spans, contexts);
-        let mut counts = vec![0_u32; contexts.count() * units];
+        let of_each = unit_contexts(sequence, spans, contexts);
+        let mut counts = vec![0_u32; contexts.context_count() * units];
         for (context, unit) in of_each.iter().zip(sequence) {
             counts[usize::from(*context) * units + usize::from(*unit)] += 1;
         }
-        let clusters = cluster(&counts, contexts);
+        let clusters = cluster_contexts(&counts, contexts);
         if best.as_ref().is_some_and(|best| best.0.bits <= clusters.bits) {
             break;
         }
@@ -71,24 +76,24 @@ fn plan(sequence: &[u8], spans: &[u32], units: usize, kind: Kind) -> (Clusters, 
 }
 
 /// The context of each unit that is in a lane.
-fn contexts_of(sequence: &[u8], spans: &[u32], contexts: Contexts) -> Vec<u16> {
+fn unit_contexts(sequence: &[u8], spans: &[u32], contexts: Contexts) -> Vec<u16> {
     let steps = sequence.len() / LANES;
     let mut of_each = vec![0; steps * LANES];
     let (mut at, mut next_lane) = (0, steps);
     for span in spans {
-        let (mut position, mut before, mut history) = (0, contexts.none(), 0);
+        let (mut position, mut before, mut history) = (0, contexts.absent_unit(), 0);
         while position < *span && at < of_each.len() {
             let run = ((*span - position) as usize).min(next_lane - at);
             let units = &sequence[at..at + run];
             for (context, unit) in of_each[at..at + run].iter_mut().zip(units) {
-                *context = contexts.of(position, history, before) as u16;
-                before = u32::from(*unit) & contexts.mask();
-                history = contexts.after(history, u32::from(*unit));
+                *context = contexts.context_of(position, history, before) as u16;
+                before = u32::from(*unit) & contexts.unit_mask();
+                history = contexts.next_history(history, u32::from(*unit));
                 position += 1;
             }
             at += run;
             if at == next_lane {
-                (before, history) = (contexts.none(), 0);
+                (before, history) = (contexts.absent_unit(), 0);
                 next_lane += steps;
             }
         }
@@ -96,7 +101,13 @@ fn contexts_of(sequence: &[u8], spans: &[u32], contexts: Contexts) -> Vec<u16> {
     of_each
 }
 
-fn code(out: &mut Vec<u8>, sequence: &[u8], of_each: &[u16], map: &[u8], tables: &[Vec<u32>]) {
+fn encode_backwards(
+    out: &mut Vec<u8>,
+    sequence: &[u8],
+    of_each: &[u16],
+    map: &[u8],
+    tables: &[Vec<u32>],
+) {
     // Frequency and first slot of each unit in each table.
     let slots = tables.iter().flat_map(|table| {
         table.iter().scan(0, |next, share| {

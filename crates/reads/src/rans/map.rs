@@ -9,10 +9,10 @@ use crate::wire::Wire;
 /// What a number in the map costs more than 0 or 1, in bits, more or less; measured.
 pub(super) const NEW: f32 = 7.0;
 
-pub(super) fn put_map(map: &[u8], contexts: Contexts) -> Vec<u8> {
-    let walked: Vec<u8> = contexts.walk().map(|context| map[context]).collect();
+pub(super) fn encode_map(map: &[u8], contexts: Contexts) -> Vec<u8> {
+    let walked: Vec<u8> = contexts.in_map_order().map(|context| map[context]).collect();
     let said = |at: usize| {
-        let [left, below] = neighbours(&walked, at, contexts.bins);
+        let [left, below] = neighbour_tables(&walked, at, contexts.bins);
         match walked[at] {
             table if table == left => 0,
             table if table == below => 1,
@@ -22,12 +22,12 @@ pub(super) fn put_map(map: &[u8], contexts: Contexts) -> Vec<u8> {
     (0..walked.len()).map(said).collect()
 }
 
-pub(super) fn take_map(raw: &[u8], contexts: Contexts, tables: usize) -> Result<Vec<u8>> {
-    let (mut map, mut walked) = (vec![0; contexts.count()], Vec::with_capacity(raw.len()));
+pub(super) fn decode_map(raw: &[u8], contexts: Contexts, tables: usize) -> Result<Vec<u8>> {
+    let (mut map, mut walked) = (vec![0; contexts.context_count()], Vec::with_capacity(raw.len()));
     let mut wire = Wire::new(raw);
-    for (at, context) in contexts.walk().enumerate() {
-        let [left, below] = neighbours(&walked, at, contexts.bins);
-        let table = match wire.byte()? {
+    for (at, context) in contexts.in_map_order().enumerate() {
+        let [left, below] = neighbour_tables(&walked, at, contexts.bins);
+        let table = match wire.read_byte()? {
             0 => left,
             1 => below,
             number => number - 2,
@@ -38,11 +38,11 @@ pub(super) fn take_map(raw: &[u8], contexts: Contexts, tables: usize) -> Result<
         walked.push(table);
         map[context] = table;
     }
-    wire.end()?;
+    wire.expect_end()?;
     Ok(map)
 }
 
 /// Tables of the contexts that are near; 0 where there are none.
-pub(super) fn neighbours(walked: &[u8], at: usize, bins: usize) -> [u8; 2] {
+pub(super) fn neighbour_tables(walked: &[u8], at: usize, bins: usize) -> [u8; 2] {
     [1, bins].map(|back| at.checked_sub(back).map_or(0, |at| walked[at]))
 }

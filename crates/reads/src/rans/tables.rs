@@ -1,15 +1,15 @@
 //! Counts of units become frequencies, and frequencies bytes.
 
 use super::cluster::Clusters;
-use super::map::{put_map, take_map};
+use super::map::{decode_map, encode_map};
 use super::{BITS, Contexts, TABLES_MAX};
 use crate::error::{Error, Result};
-use crate::wire::{Wire, put_bytes};
+use crate::wire::{Wire, append_prefixed_bytes};
 
 const ONE: u32 = 1 << BITS;
 
 /// Frequencies that add up to [`ONE`]; what occurs keeps at least 1. None for what never occurs.
-pub(super) fn frequencies(counts: &[u32]) -> Option<Vec<u32>> {
+pub(super) fn normalize_counts(counts: &[u32]) -> Option<Vec<u32>> {
     let total: u64 = counts.iter().map(|count| u64::from(*count)).sum();
     if total == 0 {
         return None;
@@ -37,7 +37,7 @@ pub(super) fn frequencies(counts: &[u32]) -> Option<Vec<u32>> {
 const REST: u8 = 72;
 
 /// The frequency that a byte means: below 16 itself, above that four bits and some zeros.
-fn meaning(byte: u8) -> u32 {
+fn decode_frequency(byte: u8) -> u32 {
     match byte {
         0..16 => u32::from(byte),
         _ => (u32::from(byte & 7) + 8) << ((byte >> 3) - 1),
@@ -46,7 +46,7 @@ fn meaning(byte: u8) -> u32 {
 
 /// Frequencies with few digits, as bytes, and what they are then. All but the largest have a byte
 /// of their own.
-fn rounded(shares: &mut [u32]) -> Vec<u8> {
+fn round_frequencies(shares: &mut [u32]) -> Vec<u8> {
     let largest = (0..shares.len()).max_by_key(|unit| shares[*unit]).expect("units");
     // To the nearest, unless that leaves too little for the largest; then down.
     for half in [1, 0] {
@@ -59,10 +59,13 @@ fn rounded(shares: &mut [u32]) -> Vec<u8> {
         };
         let mut bytes: Vec<u8> = shares.iter().map(byte).collect();
         bytes[largest] = 0;
-        let sum: u32 = bytes.iter().map(|byte| meaning(*byte)).sum();
+        let sum: u32 = bytes.iter().map(|byte| decode_frequency(*byte)).sum();
         if sum + shares[largest] / 2 < ONE {
             bytes[largest] = REST;
-            shares.iter_mut().zip(&bytes).for_each(|(share, byte)| *share = meaning(*byte));
+            shares
+                .iter_mut()
+                .zip(&bytes)
+                .for_each(|(share, byte)| *share = decode_frequency(*byte));
             shares[largest] = ONE - sum;
             return bytes;
         }
@@ -71,10 +74,10 @@ fn rounded(shares: &mut [u32]) -> Vec<u8> {
 }
 
 /// The map, and tables of those counts; what both became.
-pub(super) fn put_tables(out: &mut Vec<u8>, clusters: &Clusters) -> (Vec<u8>, Vec<Vec<u32>>) {
+pub(super) fn append_tables(out: &mut Vec<u8>, clusters: &Clusters) -> (Vec<u8>, Vec<Vec<u32>>) {
     let units = clusters.contexts.units;
     // Tables that nobody uses are left out.
-    let rows: Vec<_> = clusters.counts.chunks(units).map(frequencies).collect();
+    let rows: Vec<_> = clusters.counts.chunks(units).map(normalize_counts).collect();
     let mut number = 0;
     let numbers: Vec<u8> = rows
         .iter()
@@ -86,10 +89,10 @@ pub(super) fn put_tables(out: &mut Vec<u8>, clusters: &Clusters) -> (Vec<u8>, Ve
         .collect();
     let map: Vec<u8> = clusters.map.iter().map(|table| numbers[usize::from(*table)]).collect();
     let mut tables: Vec<Vec<u32>> = rows.into_iter().flatten().collect();
-    let bytes: Vec<u8> = tables.iter_mut().flat_map(|shares| rounded(shares)).collect();
+    let bytes: Vec<u8> = tables.iter_mut().flat_map(|shares| round_frequencies(shares)).collect();
     out.push(tables.len() as u8);
-    for raw in [put_map(&map, clusters.contexts), bytes] {
-        put_bytes(out, &zstd::bulk::compress(&raw, 19).expect("memory to memory"));
+    for raw in [encode_map(&map, clusters.contexts), bytes] {
+        append_prefixed_bytes(out, &zstd::bulk::compress(&raw, 19).expect("memory to memory"));
     }
     (map, tables)
 }
@@ -103,16 +106,16 @@ pub(super) struct Tables {
     pub(super) base: Vec<u32>,
 }
 
-pub(super) fn take_tables(wire: &mut Wire<'_>, contexts: Contexts) -> Result<Tables> {
-    let count = usize::from(wire.byte()?);
+pub(super) fn read_tables(wire: &mut Wire<'_>, contexts: Contexts) -> Result<Tables> {
+    let count = usize::from(wire.read_byte()?);
     if !(1..=TABLES_MAX).contains(&count) {
         return Err(Error::damaged(format!("{count} tables")));
     }
     let mut frame = |most| {
-        let raw = zstd::bulk::decompress(wire.bytes()?, most);
+        let raw = zstd::bulk::decompress(wire.read_prefixed_bytes()?, most);
         raw.map_err(|error| Error::damaged(format!("tables: {error}")))
     };
-    let map = take_map(&frame(contexts.count())?, contexts, count)?;
+    let map = decode_map(&frame(contexts.context_count())?, contexts, count)?;
     let bytes = frame(count * contexts.units)?;
     if bytes.len() != count * contexts.units {
         return Err(Error::damaged("frequencies are missing"));
@@ -120,7 +123,8 @@ pub(super) fn take_tables(wire: &mut Wire<'_>, contexts: Contexts) -> Result<Tab
     let mut entries = Vec::with_capacity(count << BITS);
     for bytes in bytes.chunks(contexts.units) {
         let wrong = || Error::damaged("frequencies do not add up");
-        let sum: u32 = bytes.iter().filter(|byte| **byte < REST).map(|byte| meaning(*byte)).sum();
+        let sum: u32 =
+            bytes.iter().filter(|byte| **byte < REST).map(|byte| decode_frequency(*byte)).sum();
         let rest = ONE.checked_sub(sum).filter(|rest| *rest > 0).ok_or_else(wrong)?;
         if bytes.iter().any(|byte| *byte > REST)
             || bytes.iter().filter(|byte| **byte == REST).count() != 1
@@ -128,7 +132,7 @@ pub(super) fn take_tables(wire: &mut Wire<'_>, contexts: Contexts) -> Result<Tab
             return Err(wrong());
         }
         for (unit, byte) in (0..).zip(bytes) {
-            let share: u32 = if *byte == REST { rest } else { meaning(*byte) };
+            let share: u32 = if *byte == REST { rest } else { decode_frequency(*byte) };
             entries.extend((0..share).map(|bias| unit | share << 8 | bias << 20));
         }
     }

@@ -3,12 +3,12 @@
 use super::LANES;
 
 /// Puts what `rows` say of each lane at `first` of its part of `units`, which has `steps` each.
-pub(super) fn turn(rows: &[[u8; LANES]], units: &mut [u8], steps: usize, first: usize) {
+pub(super) fn transpose_lanes(rows: &[[u8; LANES]], units: &mut [u8], steps: usize, first: usize) {
     let (eights, rest) = rows.as_chunks::<8>();
     for (nth, eight) in eights.iter().enumerate() {
         for lanes in (0..LANES).step_by(8) {
             let turned =
-                eight_by_eight(eight.each_ref().map(|row| {
+                transpose_bytes(eight.each_ref().map(|row| {
                     u64::from_le_bytes(row[lanes..lanes + 8].try_into().expect("eight"))
                 }));
             for (lane, bytes) in turned.iter().enumerate() {
@@ -24,7 +24,7 @@ pub(super) fn turn(rows: &[[u8; LANES]], units: &mut [u8], steps: usize, first: 
 }
 
 /// Byte `i` of row `j` becomes byte `j` of row `i`: squares of four, two and one change places.
-fn eight_by_eight(mut rows: [u64; 8]) -> [u64; 8] {
+fn transpose_bytes(mut rows: [u64; 8]) -> [u64; 8] {
     for (size, mask) in
         [(4, 0x0000_0000_ffff_ffff_u64), (2, 0x0000_ffff_0000_ffff), (1, 0x00ff_00ff_00ff_00ff)]
     {

@@ -12,7 +12,7 @@ pub(crate) enum Way {
 
 impl Way {
     /// All that this machine can, the fastest last.
-    pub(crate) fn all() -> Vec<Way> {
+    pub(crate) fn all_supported() -> Vec<Way> {
         let mut ways = vec![Way::Scalar];
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("popcnt") {

@@ -42,42 +42,43 @@ impl Cache {
     }
 
     /// Threads that decode ahead.
-    pub(super) fn threads(&self) -> usize {
+    pub(super) fn thread_count(&self) -> usize {
         self.most
     }
 
     /// A number for a new reader.
-    pub(super) fn reader(&self) -> u64 {
-        self.shared.lock().open()
+    pub(super) fn register_reader(&self) -> u64 {
+        self.shared.lock_state().register_reader()
     }
 
     /// The text of a group, of some `len` bytes. Who wants one that is under way waits for it.
-    pub(super) fn get(
+    pub(super) fn get_or_decode(
         &self,
         key: Key,
         len: usize,
         decode: impl FnOnce() -> Result<Vec<u8>>,
     ) -> Result<Arc<Vec<u8>>> {
-        let mut state = self.shared.lock();
-        while state.knows(key) {
-            if let Some(text) = state.take(key) {
+        let mut state = self.shared.lock_state();
+        while state.has_slot(key) {
+            if let Some(text) = state.touch_text(key) {
                 return Ok(text);
             }
             state = self.shared.changed.wait(state).expect("nobody panics with it");
         }
-        state.forget_jobs(|job| job.key == key);
-        state.begin(key, len, self.shared.bytes_max);
+        state.drop_jobs(|job| job.key == key);
+        state.begin_decoding(key, len, self.shared.bytes_max);
         drop(state);
         let begun = Begun { shared: &self.shared, key, len, ahead: false, ended: false };
         let text = Arc::new(decode()?);
-        begun.end(&text);
+        begun.finish_text(&text);
         Ok(text)
     }
 
     /// Has a group of some `len` bytes decoded in another thread, if there is room for it.
-    pub(super) fn ahead(&self, key: Key, len: usize, decode: Decode) {
-        let mut state = self.shared.lock();
-        if self.most == 0 || !state.wait(Job { key, len, decode }, self.shared.bytes_max / 2) {
+    pub(super) fn decode_ahead(&self, key: Key, len: usize, decode: Decode) {
+        let mut state = self.shared.lock_state();
+        if self.most == 0 || !state.enqueue_job(Job { key, len, decode }, self.shared.bytes_max / 2)
+        {
             return;
         }
         drop(state);
@@ -86,21 +87,21 @@ impl Cache {
         if threads.len() < self.most {
             let shared = Arc::clone(&self.shared);
             // Where no thread can be had, whoever wants a group decodes it.
-            threads.extend(std::thread::Builder::new().spawn(move || shared.work()));
+            threads.extend(std::thread::Builder::new().spawn(move || shared.run_worker()));
         }
     }
 
     /// Lets go of all that a reader had.
-    pub(super) fn forget(&self, reader: u64) {
-        self.shared.lock().close(reader);
+    pub(super) fn forget_reader(&self, reader: u64) {
+        self.shared.lock_state().forget_reader(reader);
     }
 }
 
 impl Drop for Cache {
     fn drop(&mut self) {
-        let mut state = self.shared.lock();
+        let mut state = self.shared.lock_state();
         state.closed = true;
-        state.forget_jobs(|_| true);
+        state.drop_jobs(|_| true);
         drop(state);
         self.shared.changed.notify_all();
         for thread in self.threads.lock().expect("nobody panics with it").drain(..) {
@@ -111,28 +112,28 @@ impl Drop for Cache {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock_state(&self) -> MutexGuard<'_, State> {
         self.state.lock().expect("nobody panics with it")
     }
 
     /// What a thread that decodes ahead does.
-    fn work(&self) {
-        let mut state = self.lock();
+    fn run_worker(&self) {
+        let mut state = self.lock_state();
         while !state.closed {
             let Some(job) = state.waiting.pop_front() else {
                 state = self.changed.wait(state).expect("nobody panics with it");
                 continue;
             };
-            state.begin(job.key, job.len, self.bytes_max);
+            state.begin_decoding(job.key, job.len, self.bytes_max);
             drop(state);
             let begun =
                 Begun { shared: self, key: job.key, len: job.len, ahead: true, ended: false };
             match (job.decode)() {
-                Ok(text) => begun.end(&Arc::new(text)),
+                Ok(text) => begun.finish_text(&Arc::new(text)),
                 // Whoever wants it will meet the error. Let go of before the cache is held again.
                 Err(_) => drop(begun),
             }
-            state = self.lock();
+            state = self.lock_state();
         }
     }
 }
@@ -147,8 +148,8 @@ struct Begun<'a> {
 }
 
 impl Begun<'_> {
-    fn end(mut self, text: &Arc<Vec<u8>>) {
-        self.shared.lock().put(self.key, text, self.len, self.ahead);
+    fn finish_text(mut self, text: &Arc<Vec<u8>>) {
+        self.shared.lock_state().insert_decoded(self.key, text, self.len, self.ahead);
         self.ended = true;
     }
 }
@@ -156,7 +157,7 @@ impl Begun<'_> {
 impl Drop for Begun<'_> {
     fn drop(&mut self) {
         if !self.ended {
-            self.shared.lock().give_up(self.key, self.len, self.ahead);
+            self.shared.lock_state().abandon_decoding(self.key, self.len, self.ahead);
         }
         self.shared.changed.notify_all();
     }
@@ -166,12 +167,12 @@ impl Drop for Begun<'_> {
 impl Cache {
     /// Bytes that it holds.
     pub(super) fn bytes(&self) -> usize {
-        self.shared.lock().settled().0
+        self.shared.lock_state().settled().0
     }
 
     /// The same, once nothing is under way.
     pub(super) fn settled(&self) -> usize {
-        let mut state = self.shared.lock();
+        let mut state = self.shared.lock_state();
         while !state.settled().1 {
             state = self.shared.changed.wait(state).expect("nobody panics with it");
         }

@@ -16,24 +16,30 @@ pub(crate) struct Place {
 /// Files whose text comes in groups, each of which is decoded alone. Both count from 0.
 pub(crate) trait Texts: Send + Sync + Debug {
     /// How many files.
-    fn files(&self) -> usize;
+    fn file_count(&self) -> usize;
 
     /// How many groups a file has.
-    fn groups(&self, file: usize) -> usize;
+    fn group_count(&self, file: usize) -> usize;
 
     /// The group of a stripe that has the byte `offset` of a file; `start` is where the stripe's
     /// text begins in it.
-    fn within(&self, file: usize, stripe: usize, start: u64, offset: u64) -> Result<Place>;
+    fn locate_in_stripe(
+        &self,
+        file: usize,
+        stripe: usize,
+        start: u64,
+        offset: u64,
+    ) -> Result<Place>;
 
     /// Bytes of a group.
-    fn len(&self, file: usize, group: usize) -> Result<usize>;
+    fn group_len(&self, file: usize, group: usize) -> Result<usize>;
 
     /// About as many, known without asking anybody.
-    fn mean(&self, file: usize, group: usize) -> usize;
+    fn estimated_group_len(&self, file: usize, group: usize) -> usize;
 
     /// Says that some groups will be wanted. What can't be had is met by who reads it.
-    fn soon(&self, file: usize, groups: &[usize]);
+    fn prefetch_groups(&self, file: usize, groups: &[usize]);
 
     /// Text of a file in a group.
-    fn decode(&self, file: usize, group: usize) -> Result<Vec<u8>>;
+    fn decode_group(&self, file: usize, group: usize) -> Result<Vec<u8>>;
 }

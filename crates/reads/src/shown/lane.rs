@@ -27,12 +27,12 @@ pub(super) enum Ends {
 
 impl Lane {
     /// All groups of a file, which have `texts` bytes.
-    pub(crate) fn whole(file: usize, texts: &[u64]) -> Lane {
-        Lane::shard(file, 0, 1, texts)
+    pub(crate) fn for_whole_file(file: usize, texts: &[u64]) -> Lane {
+        Lane::for_shard(file, 0, 1, texts)
     }
 
     /// Each `step`-th group from `first` on, of a file whose groups have `texts` bytes.
-    pub(super) fn shard(file: usize, first: usize, step: usize, texts: &[u64]) -> Lane {
+    pub(super) fn for_shard(file: usize, first: usize, step: usize, texts: &[u64]) -> Lane {
         let mut end = 0_u64;
         let ends = texts.iter().skip(first).step_by(step).map(|len| {
             end = end.saturating_add(*len);
@@ -53,18 +53,18 @@ impl Lane {
     }
 
     /// The group that has a byte of the text; `offset` is less than [`Lane::len`].
-    pub(super) fn find(&self, texts: &dyn Texts, offset: u64) -> Result<Place> {
+    pub(super) fn find_group(&self, texts: &dyn Texts, offset: u64) -> Result<Place> {
         let (Ends::OfStripes(ends) | Ends::OfGroups(ends)) = &self.ends;
         let nth = ends.partition_point(|end| *end <= offset);
         let start = if nth == 0 { 0 } else { ends[nth - 1] };
         match self.ends {
             Ends::OfGroups(_) => Ok(Place { group: self.first + nth * self.step, start }),
-            Ends::OfStripes(_) => texts.within(self.file, nth, start, offset),
+            Ends::OfStripes(_) => texts.locate_in_stripe(self.file, nth, start, offset),
         }
     }
 }
 
 /// A face was not of the archive that was asked for it.
-pub(crate) fn elsewhere() -> Error {
+pub(crate) fn wrong_archive_error() -> Error {
     Error::new(Kind::Request, "this file is of another archive")
 }

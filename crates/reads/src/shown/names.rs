@@ -8,20 +8,20 @@ const PACKED: [&str; 5] = [".gz", ".bgz", ".bgzf", ".bz2", ".zst"];
 const TEXTS: [&str; 4] = [".fastq", ".fq", ".fasta", ".fa"];
 
 /// `x_R1.fastq` of `x_R1.fastq.gz`.
-pub(crate) fn bare(name: &str) -> &str {
+pub(crate) fn strip_packed_suffix(name: &str) -> &str {
     let stem = PACKED.iter().find_map(|end| name.strip_suffix(end));
     stem.filter(|stem| !stem.is_empty()).unwrap_or(name)
 }
 
 /// `x_R1.0007-of-0064.fastq`, the seventh of 64.
-pub(super) fn shard(name: &str, number: usize, of: usize) -> String {
+pub(super) fn shard_name(name: &str, number: usize, of: usize) -> String {
     let end = TEXTS.iter().find(|end| name.len() > end.len() && name.ends_with(**end));
     let (stem, end) = name.split_at(name.len() - end.map_or(0, |end| end.len()));
     format!("{stem}.{number:04}-of-{of:04}{end}")
 }
 
 /// How many shards a name speaks of.
-pub(super) fn shards(name: &str) -> Option<NonZeroU32> {
+pub(super) fn shards_in_name(name: &str) -> Option<NonZeroU32> {
     let mut parts = name.split('.').filter_map(|part| part.split_once("-of-"));
     let digits = |text: &&str| text.len() >= 4 && text.bytes().all(|byte| byte.is_ascii_digit());
     let (_, of) = parts.rfind(|(number, of)| digits(number) && digits(of))?;
@@ -44,13 +44,13 @@ mod tests {
             (".fq", ".fq", ".fq.0007-of-0064"),
         ];
         for (name, plain, seventh) in cases {
-            assert_eq!(bare(name), plain);
-            assert_eq!(shard(bare(name), 7, 64), seventh);
-            assert_eq!(shards(seventh), NonZeroU32::new(64), "{seventh}");
-            assert_eq!(shards(plain), None, "{plain}");
+            assert_eq!(strip_packed_suffix(name), plain);
+            assert_eq!(shard_name(strip_packed_suffix(name), 7, 64), seventh);
+            assert_eq!(shards_in_name(seventh), NonZeroU32::new(64), "{seventh}");
+            assert_eq!(shards_in_name(plain), None, "{plain}");
         }
-        assert_eq!(shard("x.fastq", 12_345, 70_000), "x.12345-of-70000.fastq");
-        assert_eq!(shards("x.0001-of-0000.fastq"), None);
-        assert_eq!(shards("best-of-all.fastq"), None);
+        assert_eq!(shard_name("x.fastq", 12_345, 70_000), "x.12345-of-70000.fastq");
+        assert_eq!(shards_in_name("x.0001-of-0000.fastq"), None);
+        assert_eq!(shards_in_name("best-of-all.fastq"), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use super::lane::elsewhere;
+use super::lane::wrong_archive_error;
 use crate::archive::Archive;
 use crate::error::{Error, Result};
 use crate::index::GroupAt;
@@ -18,20 +18,20 @@ impl Pages {
 
     /// The groups of a stripe. Who wants a page that is under way waits for it.
     pub(super) fn get(&self, archive: &Archive, stripe: usize) -> Result<Arc<[GroupAt]>> {
-        let page = self.0.get(stripe).ok_or_else(elsewhere)?;
+        let page = self.0.get(stripe).ok_or_else(wrong_archive_error)?;
         let mut page = page.lock().expect("nobody panics with it");
         if let Some(groups) = &*page {
             return Ok(Arc::clone(groups));
         }
-        let groups: Arc<[GroupAt]> = checked(archive, stripe)?.into();
+        let groups: Arc<[GroupAt]> = read_checked_groups(archive, stripe)?.into();
         Ok(Arc::clone(page.insert(groups)))
     }
 }
 
 /// The groups of a stripe, whose texts add up to what the manifest says: places are computed of
 /// both.
-pub(super) fn checked(archive: &Archive, stripe: usize) -> Result<Vec<GroupAt>> {
-    let groups = archive.groups(stripe)?;
+pub(super) fn read_checked_groups(archive: &Archive, stripe: usize) -> Result<Vec<GroupAt>> {
+    let groups = archive.read_stripe_groups(stripe)?;
     let shape = archive.manifest().shape;
     for (file, told) in archive.manifest().stripes[stripe].texts.iter().enumerate() {
         if groups.iter().map(|group| group.text_len(shape, file)).sum::<u64>() != *told {

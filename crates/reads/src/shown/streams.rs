@@ -37,7 +37,7 @@ pub(super) struct Streams(Mutex<(Vec<Stream>, u64)>);
 
 impl Streams {
     /// Takes note of a read.
-    pub(super) fn note(&self, lane: [usize; 3], offset: u64, len: u64) -> Way {
+    pub(super) fn note_read(&self, lane: [usize; 3], offset: u64, len: u64) -> Way {
         let mut state = self.0.lock().expect("nobody panics with it");
         let (streams, clock) = &mut *state;
         *clock += 1;
@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn reads_in_a_row_are_told_from_reads_at_random() {
         let streams = Streams::default();
-        let note = |lane, offset, len| streams.note(lane, offset, len).run;
+        let note = |lane, offset, len| streams.note_read(lane, offset, len).run;
         let lane = [0, 0, 1];
         // Two at a time, and one a little out of order.
         for nth in 0..10 {

@@ -10,7 +10,7 @@ use super::*;
 use crate::error::Result;
 use crate::layout::Layout;
 use crate::objects::{Directory, Objects};
-use crate::pack::{Packing, pack};
+use crate::pack::{Packing, pack_files};
 use crate::profile::Profile;
 
 mod far;
@@ -24,17 +24,17 @@ struct Counted {
 }
 
 impl Objects for Counted {
-    fn len(&self, name: &str) -> Result<u64> {
-        self.own.len(name)
+    fn object_size(&self, name: &str) -> Result<u64> {
+        self.own.object_size(name)
     }
 
-    fn read(&self, name: &str, offset: u64, len: usize) -> Result<Vec<u8>> {
+    fn read_range(&self, name: &str, offset: u64, len: usize) -> Result<Vec<u8>> {
         if self.fail.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1)).is_ok()
         {
             return Err(Error::new(Kind::Io, "as the test wants"));
         }
         self.reads.lock().expect("it").push((name.to_owned(), offset));
-        self.own.read(name, offset, len)
+        self.own.read_range(name, offset, len)
     }
 }
 
@@ -75,7 +75,7 @@ fn packed(texts: &[&[u8]], interleaved: bool) -> Packed {
     let profile = Profile::default();
     let (names, layout) = (Vec::new(), Layout::default());
     let packing = Packing { inputs, interleaved, names, threads: 2, profile, layout, writer };
-    pack(&packing, &dir.path().join("a"), |_| ()).expect("packed");
+    pack_files(&packing, &dir.path().join("a"), |_| ()).expect("packed");
     let (reads, fail) = (Arc::default(), Arc::default());
     let own = Directory::new(Path::new(&dir.path().join("a")));
     let counted = Counted { own, reads: Arc::clone(&reads), fail: Arc::clone(&fail) };
@@ -128,7 +128,7 @@ fn a_pair_is_shown_plain_packed_and_in_shards() {
     let texts = [cut(&first), cut(&second)];
     let packed = packed(&[&texts[0], &texts[1]], false);
     let shards = NonZeroU32::new(5);
-    let faces = packed.archive.faces(shards).expect("faces");
+    let faces = packed.archive.exported_files(shards).expect("faces");
     let reader = Reader::new(Arc::clone(&packed.archive), 64 << 20);
     let face = |name: &str| {
         let face = faces.iter().find(|face| face.name == name);
@@ -155,9 +155,9 @@ fn a_pair_is_shown_plain_packed_and_in_shards() {
             .collect();
         assert!(swapped == names(&other), "mates of shard {nth} were parted");
     }
-    let found = packed.archive.face("x_R2.0003-of-0007.fastq.gz").expect("faces");
+    let found = packed.archive.find_exported_file("x_R2.0003-of-0007.fastq.gz").expect("faces");
     assert!(found.is_some_and(|face| face.len > 0));
-    assert!(packed.archive.face("x_R3.fastq").expect("faces").is_none());
+    assert!(packed.archive.find_exported_file("x_R3.fastq").expect("faces").is_none());
 }
 
 #[test]
@@ -168,22 +168,22 @@ fn mates_in_turns_and_text_without_records_are_shown() {
         turns.split_inclusive(|byte| *byte == b'\n').take(4 * even).flatten().copied().collect();
     let own = packed(&[&turns], true);
     let reader = Reader::new(Arc::clone(&own.archive), 1 << 20);
-    let faces = own.archive.faces(NonZeroU32::new(2)).expect("faces");
+    let faces = own.archive.exported_files(NonZeroU32::new(2)).expect("faces");
     assert!(whole(&reader, &faces[0], 1 << 20) == turns);
     assert!(names(&whole(&reader, &faces[2], 1 << 20)).len().is_multiple_of(2));
 
     let odd = vec![0_u8; 5 << 20];
     let own = packed(&[&odd], false);
     let reader = Reader::new(Arc::clone(&own.archive), 64 << 20);
-    let faces = own.archive.faces(None).expect("faces");
+    let faces = own.archive.exported_files(None).expect("faces");
     assert!(whole(&reader, &faces[0], 70_000) == odd);
     assert!(gunzip(&whole(&reader, &faces[1], 70_000)) == odd);
-    let error = own.archive.faces(NonZeroU32::new(2)).expect_err("no shards");
+    let error = own.archive.exported_files(NonZeroU32::new(2)).expect_err("no shards");
     assert!(error.kind == Kind::Request && error.message.contains("no shards"), "{error}");
 
     let empty = packed(&[b""], false);
     let reader = Reader::new(Arc::clone(&empty.archive), 64 << 20);
-    for face in empty.archive.faces(NonZeroU32::new(2)).expect("faces") {
+    for face in empty.archive.exported_files(NonZeroU32::new(2)).expect("faces") {
         let bytes = whole(&reader, &face, 100);
         assert_eq!(bytes.len(), if face.name.ends_with(".gz") { 28 } else { 0 }, "{}", face.name);
     }
@@ -193,7 +193,7 @@ fn mates_in_turns_and_text_without_records_are_shown() {
 fn many_threads_get_their_bytes_and_each_group_is_decoded_once() {
     let text = reads(17 << 20, '1', 100);
     let own = packed(&[&text], false);
-    let faces = own.archive.faces(None).expect("faces");
+    let faces = own.archive.exported_files(None).expect("faces");
     let reader = Reader::new(Arc::clone(&own.archive), 256 << 20);
     std::thread::scope(|scope| {
         for thread in 0..6_u64 {
@@ -223,11 +223,11 @@ fn many_threads_get_their_bytes_and_each_group_is_decoded_once() {
 fn memory_stays_within_the_bound() {
     let text = reads(17 << 20, '1', 100);
     let own = packed(&[&text], false);
-    let faces = own.archive.faces(None).expect("faces");
+    let faces = own.archive.exported_files(None).expect("faces");
     for bytes_max in [1 << 20, 10 << 20] {
         let cache = Cache::new(bytes_max, 3);
-        let reader = Reader::sharing(Arc::clone(&own.archive), Arc::clone(&cache));
-        let other = Reader::sharing(Arc::clone(&own.archive), Arc::clone(&cache));
+        let reader = Reader::with_shared_cache(Arc::clone(&own.archive), Arc::clone(&cache));
+        let other = Reader::with_shared_cache(Arc::clone(&own.archive), Arc::clone(&cache));
         let mut out = vec![0; 256 << 10];
         for offset in (0..faces[1].len).step_by(out.len()) {
             reader.read_at(&faces[1], offset, &mut out).expect("read");
@@ -245,7 +245,7 @@ fn memory_stays_within_the_bound() {
 fn an_error_is_told_and_the_next_reads_again() {
     let text = reads(13 << 20, '1', 100);
     let own = packed(&[&text], false);
-    let faces = own.archive.faces(None).expect("faces");
+    let faces = own.archive.exported_files(None).expect("faces");
     let reader = Reader::new(Arc::clone(&own.archive), 64 << 20);
     let mut out = vec![0; 4096];
     for _ in 0..3 {
@@ -285,7 +285,7 @@ fn an_error_is_told_and_the_next_reads_again() {
 fn a_face_of_another_archive_is_refused() {
     let (large, small) =
         (packed(&[&reads(9 << 20, '1', 100)], false), packed(&[b"@a\nA\n+\nF\n"], false));
-    let faces = large.archive.faces(None).expect("faces");
+    let faces = large.archive.exported_files(None).expect("faces");
     let reader = Reader::new(Arc::clone(&small.archive), 1 << 20);
     let error = reader.read_at(&faces[0], 5 << 20, &mut [0; 10]).expect_err("refused");
     assert_eq!(error.kind, Kind::Request);
@@ -307,8 +307,8 @@ fn names_that_would_be_one_are_refused() {
         layout: Layout::default(),
         writer: String::new(),
     };
-    let error = pack(&packing, &dir.path().join("x"), |_| ()).expect_err("one name");
+    let error = pack_files(&packing, &dir.path().join("x"), |_| ()).expect_err("one name");
     assert!(error.message.contains("both files are called a.fq"), "{error}");
     packing.names = vec!["a.fq".into(), "b.fq".into()];
-    pack(&packing, &dir.path().join("x"), |_| ()).expect("packed");
+    pack_files(&packing, &dir.path().join("x"), |_| ()).expect("packed");
 }

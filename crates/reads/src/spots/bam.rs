@@ -5,8 +5,8 @@ mod tags;
 use std::io::Read as _;
 use std::ops::Range;
 
-use super::read::{REVERSE, Read, by_place, ours};
-use super::{Part, broken, exactly};
+use super::read::{REVERSE, Read, is_coordinate_sorted, is_written_by_forebay};
+use super::{Part, input_error, read_exactly};
 use crate::error::{Error, Kind, Result};
 pub(crate) use tags::REST;
 use tags::rest_of_name;
@@ -39,18 +39,18 @@ impl<R: std::io::Read> Bam<R> {
     /// Reads the header.
     pub(crate) fn open(mut from: R) -> Result<Bam<R>> {
         let mut text = Vec::new();
-        exactly(&mut from, 4, &mut text)?;
+        read_exactly(&mut from, 4, &mut text)?;
         if text != b"BAM\x01" {
             return Err(Error::new(Kind::Input, "it is no BAM"));
         }
-        let len = number(&mut from, HEADER_MAX)?;
-        exactly(&mut from, len, &mut text)?;
+        let len = read_count(&mut from, HEADER_MAX)?;
+        read_exactly(&mut from, len, &mut text)?;
         let header = String::from_utf8_lossy(&text).into_owned();
-        let (by_place, ours) = (by_place(&header), ours(&header));
-        for _ in 0..number(&mut from, i32::MAX as usize)? {
-            let len = number(&mut from, HEADER_MAX)?;
-            exactly(&mut from, len, &mut text)?;
-            number(&mut from, usize::MAX)?;
+        let (by_place, ours) = (is_coordinate_sorted(&header), is_written_by_forebay(&header));
+        for _ in 0..read_count(&mut from, i32::MAX as usize)? {
+            let len = read_count(&mut from, HEADER_MAX)?;
+            read_exactly(&mut from, len, &mut text)?;
+            read_count(&mut from, usize::MAX)?;
         }
         let (line, nothing) = (Vec::new(), 0..0);
         let (name, bases) = (nothing.clone(), nothing.clone());
@@ -59,37 +59,37 @@ impl<R: std::io::Read> Bam<R> {
     }
 
     /// Looks at the first read.
-    pub(super) fn first(&mut self) -> Result<Option<Part>> {
-        self.ahead = self.next()?;
+    pub(super) fn peek_first(&mut self) -> Result<Option<Part>> {
+        self.ahead = self.next_read()?;
         Ok(self.ahead)
     }
 
     /// Goes to the next read: its primary line.
-    pub(crate) fn next(&mut self) -> Result<Option<Part>> {
+    pub(crate) fn next_read(&mut self) -> Result<Option<Part>> {
         if let Some(part) = self.ahead.take() {
             return Ok(Some(part));
         }
         loop {
             self.line.clear();
-            (&mut self.from).take(4).read_to_end(&mut self.line).map_err(broken)?;
+            (&mut self.from).take(4).read_to_end(&mut self.line).map_err(input_error)?;
             let len = match *self.line {
                 [] => return Ok(None),
                 [a, b, c, d] => u32::from_le_bytes([a, b, c, d]) as usize,
-                _ => return Err(broken(std::io::ErrorKind::UnexpectedEof.into())),
+                _ => return Err(input_error(std::io::ErrorKind::UnexpectedEof.into())),
             };
             if !(FIXED..=LINE_MAX).contains(&len) {
-                return Err(damaged(&format!("a line of {len} bytes")));
+                return Err(damaged_error(&format!("a line of {len} bytes")));
             }
-            exactly(&mut self.from, len, &mut self.line)?;
-            self.part_line()?;
-            if let Some(part) = Part::of(self.flag) {
+            read_exactly(&mut self.from, len, &mut self.line)?;
+            self.split_line()?;
+            if let Some(part) = Part::from_flags(self.flag) {
                 return Ok(Some(part));
             }
         }
     }
 
     /// Finds the fields of a line.
-    fn part_line(&mut self) -> Result<()> {
+    fn split_line(&mut self) -> Result<()> {
         let two = |at: usize| u16::from_le_bytes([self.line[at], self.line[at + 1]]);
         let name = usize::from(self.line[8]);
         let cigar = 4 * usize::from(two(12));
@@ -100,7 +100,7 @@ impl<R: std::io::Read> Bam<R> {
         self.bases = start..start + bases.div_ceil(2);
         self.qualities = self.bases.end..self.bases.end + bases;
         if name == 0 || self.qualities.end > self.line.len() {
-            return Err(damaged("a line that is shorter than its fields"));
+            return Err(damaged_error("a line that is shorter than its fields"));
         }
         Ok(())
     }
@@ -110,7 +110,7 @@ impl<R: std::io::Read> Bam<R> {
     }
 
     /// Writes the read as it was sequenced.
-    pub(crate) fn put(&self, out: &mut Vec<u8>) -> Result<()> {
+    pub(crate) fn write_fastq(&self, out: &mut Vec<u8>) -> Result<()> {
         let tags = &self.line[self.qualities.end..];
         let read = Read {
             name: self.name(),
@@ -125,21 +125,21 @@ impl<R: std::io::Read> Bam<R> {
                 out.extend_from_slice(&pair);
             }
         };
-        read.put(bases, qualities, out)
+        read.write_fastq(bases, qualities, out)
     }
 }
 
 /// A number that says how many of something there are.
-fn number(from: &mut impl std::io::Read, most: usize) -> Result<usize> {
+fn read_count(from: &mut impl std::io::Read, most: usize) -> Result<usize> {
     let mut bytes = [0; 4];
-    from.read_exact(&mut bytes).map_err(broken)?;
+    from.read_exact(&mut bytes).map_err(input_error)?;
     let number = u32::from_le_bytes(bytes) as usize;
     if number > most {
-        return Err(damaged(&format!("a header of {number}")));
+        return Err(damaged_error(&format!("a header of {number}")));
     }
     Ok(number)
 }
 
-fn damaged(words: &str) -> Error {
+fn damaged_error(words: &str) -> Error {
     Error::new(Kind::Input, format!("it is damaged: {words}"))
 }

@@ -43,7 +43,7 @@ struct Tail {
 }
 
 impl Tail {
-    fn note(&mut self, bytes: &[u8]) {
+    fn note_tail(&mut self, bytes: &[u8]) {
         let zeros = |bytes: &[u8]| bytes.iter().rev().take_while(|byte| **byte == 0).count();
         let more = zeros(bytes);
         let (other, _) = bytes.split_at(bytes.len() - more);
@@ -58,7 +58,7 @@ impl Tail {
 impl Read for Tail {
     fn read(&mut self, out: &mut [u8]) -> Result<usize> {
         let got = self.source.read(out)?;
-        self.note(&out[..got]);
+        self.note_tail(&out[..got]);
         Ok(got)
     }
 }

@@ -35,7 +35,7 @@ impl Deal {
     }
 
     /// Takes a read, which `put` writes.
-    pub(super) fn push(
+    pub(super) fn push_read(
         &mut self,
         name: &[u8],
         part: Part,
@@ -44,7 +44,7 @@ impl Deal {
         if self.texts.len() == 1 {
             let again = part == Part::InTurn && self.before == name;
             if again || matches!(part, Part::Mate(_)) {
-                return Err(refusal(name, "is one of a pair, reads before it are not"));
+                return Err(read_error(name, "is one of a pair, reads before it are not"));
             }
             self.before.clear();
             self.before.extend_from_slice(name);
@@ -58,53 +58,54 @@ impl Deal {
                 self.left_out += 1;
                 return Ok(());
             }
-            (Part::Alone, _) => return Err(refusal(name, "is none of a pair, others are")),
+            (Part::Alone, _) => return Err(read_error(name, "is none of a pair, others are")),
         };
         let fits = beside.is_some_and(|(_, waits, _)| *waits != mate);
         if fits {
             self.waiting = None;
         } else {
-            self.drop_waiting()?;
+            self.drop_unpaired()?;
             self.waiting = Some((name.to_vec(), mate, self.texts[mate].len()));
         }
         put(&mut self.texts[mate])
     }
 
     /// Nothing more comes.
-    pub(super) fn end(&mut self) -> Result<()> {
-        self.drop_waiting()
+    pub(super) fn finish_reads(&mut self) -> Result<()> {
+        self.drop_unpaired()
     }
 
     /// Its mate does not come.
-    fn drop_waiting(&mut self) -> Result<()> {
+    fn drop_unpaired(&mut self) -> Result<()> {
         let Some((name, mate, start)) = self.waiting.take() else { return Ok(()) };
         if !self.skip {
-            return Err(refusal(&name, "has no mate beside it"));
+            return Err(read_error(&name, "has no mate beside it"));
         }
         self.texts[mate].truncate(start);
         self.left_out += 1;
-        match self.lost.has_other(&name, mate) {
+        match self.lost.note_left_out(&name, mate) {
             false => Ok(()),
-            true => {
-                Err(refusal(&name, "has a mate, but not beside it: the file is in another order"))
-            }
+            true => Err(read_error(
+                &name,
+                "has a mate, but not beside it: the file is in another order",
+            )),
         }
     }
 
     /// Whether it is time to hand over.
-    pub(super) fn full(&self) -> bool {
+    pub(super) fn is_full(&self) -> bool {
         self.waiting.is_none() && self.texts.iter().any(|text| text.len() >= PIECE)
     }
 
     /// Hands over what there is of all mates together, so that nobody waits for a text whose mate
     /// waits for room. Whether more is wanted.
-    pub(super) fn send(&mut self, feeds: &mut [Feed]) -> bool {
+    pub(super) fn send_texts(&mut self, feeds: &mut [Feed]) -> bool {
         let mut pairs = feeds.iter_mut().zip(&mut self.texts);
-        pairs.all(|(feed, text)| text.is_empty() || feed.bytes(std::mem::take(text)))
+        pairs.all(|(feed, text)| text.is_empty() || feed.send_bytes(std::mem::take(text)))
     }
 }
 
-fn refusal(name: &[u8], words: &str) -> Error {
+fn read_error(name: &[u8], words: &str) -> Error {
     Error::new(Kind::Input, format!("read {} {words}", name.escape_ascii()))
 }
 
@@ -121,9 +122,9 @@ mod tests {
                 out.extend_from_slice(name.as_bytes());
                 Ok(())
             };
-            end = end.and_then(|()| deal.push(name.as_bytes(), *part, put));
+            end = end.and_then(|()| deal.push_read(name.as_bytes(), *part, put));
         }
-        (end.and_then(|()| deal.end()), deal)
+        (end.and_then(|()| deal.finish_reads()), deal)
     }
 
     #[test]
@@ -164,6 +165,6 @@ mod tests {
         // Three of a name are no pair.
         let three = ["a", "a", "a"].map(|name| (name, Part::InTurn));
         assert!(deal(false, &three).0.is_err());
-        assert!(!deal(true, &torn).1.full());
+        assert!(!deal(true, &torn).1.is_full());
     }
 }

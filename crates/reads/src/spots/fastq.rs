@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 
-use super::{Part, broken};
+use super::{Part, input_error};
 use crate::error::{Error, Kind, Result};
 use crate::window::RECORD_MAX;
 
@@ -21,16 +21,16 @@ impl Fastq {
         let from = BufReader::with_capacity(256 << 10, source);
         let mut fastq = Fastq { from, record: Vec::new(), ahead: Vec::new(), lines: 0 };
         let mut ahead = Vec::new();
-        while ahead.len() < 2 && fastq.next()?.is_some() {
+        while ahead.len() < 2 && fastq.next_read()?.is_some() {
             ahead.push(std::mem::take(&mut fastq.record));
         }
-        let paired = ahead.len() == 2 && name(&ahead[0]) == name(&ahead[1]);
+        let paired = ahead.len() == 2 && record_name(&ahead[0]) == record_name(&ahead[1]);
         ahead.reverse();
         fastq.ahead = ahead;
         Ok((fastq, paired))
     }
 
-    pub(super) fn next(&mut self) -> Result<Option<Part>> {
+    pub(super) fn next_read(&mut self) -> Result<Option<Part>> {
         if let Some(record) = self.ahead.pop() {
             self.record = record;
             return Ok(Some(Part::InTurn));
@@ -39,7 +39,7 @@ impl Fastq {
         for line in 0..4 {
             let start = self.record.len();
             let room = (RECORD_MAX + 1 - start.min(RECORD_MAX)) as u64;
-            (&mut self.from).take(room).read_until(b'\n', &mut self.record).map_err(broken)?;
+            (&mut self.from).take(room).read_until(b'\n', &mut self.record).map_err(input_error)?;
             let text = &self.record[start..];
             if text.is_empty() && line == 0 {
                 return Ok(None);
@@ -55,16 +55,16 @@ impl Fastq {
     }
 
     pub(super) fn name(&self) -> &[u8] {
-        name(&self.record)
+        record_name(&self.record)
     }
 
-    pub(super) fn put(&self, out: &mut Vec<u8>) {
+    pub(super) fn write_fastq(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.record);
     }
 }
 
 /// Up to the first space.
-fn name(record: &[u8]) -> &[u8] {
+fn record_name(record: &[u8]) -> &[u8] {
     let end = record.iter().position(|byte| byte.is_ascii_whitespace()).unwrap_or(record.len());
     record.get(1..end).unwrap_or_default()
 }

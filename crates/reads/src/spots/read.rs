@@ -17,7 +17,7 @@ const QUALITY_MAX: u8 = 93;
 
 impl Part {
     /// Which read of its spot a line has, by its flags; None if it repeats one.
-    pub(crate) fn of(flag: u16) -> Option<Part> {
+    pub(crate) fn from_flags(flag: u16) -> Option<Part> {
         match (flag & REPEATS, flag & FIRST != 0, flag & SECOND != 0) {
             (0, true, false) => Some(Part::Mate(0)),
             (0, false, true) => Some(Part::Mate(1)),
@@ -28,13 +28,13 @@ impl Part {
 }
 
 /// Whether a header says that lines are in the order of a reference.
-pub(crate) fn by_place(header: &str) -> bool {
+pub(crate) fn is_coordinate_sorted(header: &str) -> bool {
     let first = header.lines().next().unwrap_or_default();
     first.starts_with("@HD\t") && first.contains("\tSO:coordinate")
 }
 
 /// Whether a header says that we wrote the lines.
-pub(crate) fn ours(header: &str) -> bool {
+pub(crate) fn is_written_by_forebay(header: &str) -> bool {
     header.lines().any(|line| line.starts_with("@PG\t") && line.contains(PROGRAM))
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Read<'a> {
 
 impl Read<'_> {
     /// Writes it as it was sequenced. `bases` appends its letters, at least as many as it has.
-    pub(crate) fn put(
+    pub(crate) fn write_fastq(
         &self,
         bases: impl FnOnce(&mut Vec<u8>),
         mut qualities: impl Iterator<Item = u8>,

@@ -5,7 +5,7 @@ mod parts;
 use crate::error::{Error, Kind, Result};
 use crate::group::split_record;
 use crate::spots::{BASES, PROGRAM, REST};
-use parts::{Parts, parts, share_name};
+use parts::{Parts, parse_record, unify_mate_names};
 
 /// Bytes of a name at most.
 const NAME_MAX: usize = 254;
@@ -49,7 +49,7 @@ impl BamHeader {
         Ok(header)
     }
 
-    pub(super) fn bytes(&self) -> Vec<u8> {
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
         let mut out = b"BAM\x01".to_vec();
         out.extend_from_slice(&(self.text.len() as u32).to_le_bytes());
         out.extend_from_slice(self.text.as_bytes());
@@ -61,7 +61,7 @@ impl BamHeader {
 
 /// Lines of BAM for all records of a text, and how many of those it can't hold as they are. None
 /// if the text is no records of four lines.
-pub(super) fn lines(
+pub(super) fn encode_lines(
     text: &[u8],
     mates: usize,
     header: &BamHeader,
@@ -72,28 +72,36 @@ pub(super) fn lines(
         let mut spot = Vec::with_capacity(2);
         for _ in 0..mates {
             let Some((record, after)) = split_record(rest) else { return Ok(None) };
-            let Some(parts) = parts(record) else { return Ok(None) };
+            let Some(parts) = parse_record(record) else { return Ok(None) };
             spot.push(parts);
             rest = after;
         }
         if let [first, second] = &mut spot[..] {
-            share_name(first, second)?;
+            unify_mate_names(first, second)?;
         }
         for (nth, parts) in spot.iter().enumerate() {
             let flag = if mates == 2 { MATES[nth] } else { SINGLE };
-            changed += u64::from(!put(&mut out, parts, flag, header)?);
+            changed += u64::from(!append_line(&mut out, parts, flag, header)?);
         }
     }
     Ok(Some((out, changed)))
 }
 
 /// Appends a line: whether it holds all that the record has.
-fn put(out: &mut Vec<u8>, parts: &Parts<'_>, flag: u16, header: &BamHeader) -> Result<bool> {
+fn append_line(
+    out: &mut Vec<u8>,
+    parts: &Parts<'_>,
+    flag: u16,
+    header: &BamHeader,
+) -> Result<bool> {
     let (name, rest) = parts.line.split_at(parts.end);
     // What SAM writes where there is none.
     let shown = if name.is_empty() { b"*" } else { name };
     if shown.len() > NAME_MAX || !shown.iter().all(u8::is_ascii_graphic) {
-        return Err(no_bam(name, "has a name that BAM can't hold: 254 plain characters at most"));
+        return Err(bam_limit_error(
+            name,
+            "has a name that BAM can't hold: 254 plain characters at most",
+        ));
     }
     let start = out.len();
     // Its length, which is not known yet; no reference, no place in it.
@@ -118,15 +126,15 @@ fn put(out: &mut Vec<u8>, parts: &Parts<'_>, flag: u16, header: &BamHeader) -> R
         out.push(byte);
     }
     if !parts.qualities.iter().all(u8::is_ascii_graphic) {
-        return Err(no_bam(name, "has a quality that BAM can't hold"));
+        return Err(bam_limit_error(name, "has a quality that BAM can't hold"));
     }
     out.extend(parts.qualities.iter().map(|quality| quality - b'!'));
     if let Some(group) = &header.read_group {
-        tag(out, b"RGZ", group.as_bytes());
+        append_tag(out, b"RGZ", group.as_bytes());
     }
     if rest.iter().all(|byte| (b' '..=b'~').contains(byte)) {
         if !rest.is_empty() {
-            tag(out, REST, rest);
+            append_tag(out, REST, rest);
         }
     } else {
         kept = false;
@@ -136,13 +144,13 @@ fn put(out: &mut Vec<u8>, parts: &Parts<'_>, flag: u16, header: &BamHeader) -> R
     Ok(kept)
 }
 
-fn tag(out: &mut Vec<u8>, head: &[u8; 3], text: &[u8]) {
+fn append_tag(out: &mut Vec<u8>, head: &[u8; 3], text: &[u8]) {
     out.extend_from_slice(head);
     out.extend_from_slice(text);
     out.push(0);
 }
 
-fn no_bam(name: &[u8], words: &str) -> Error {
+fn bam_limit_error(name: &[u8], words: &str) -> Error {
     Error::new(Kind::Request, format!("read {} {words}", name.escape_ascii()))
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::no_records;
+use super::no_records_error;
 use crate::archive::{Archive, Asked};
 use crate::error::Result;
 use crate::index::GroupAt;
@@ -25,14 +25,14 @@ impl Groups<'_> {
 
     /// All groups, of which this is going to be read: while one stripe is, the next is
     /// fetched.
-    pub(super) fn all(archive: &Archive, asked: Asked) -> Groups<'_> {
+    pub(super) fn all_groups(archive: &Archive, asked: Asked) -> Groups<'_> {
         Groups { all: Some(asked), ..Groups::new(archive, 0) }
     }
 
-    fn page(&mut self) -> Option<Result<Vec<GroupAt>>> {
-        let groups = self.archive.groups(self.stripes.next()?);
+    fn next_page(&mut self) -> Option<Result<Vec<GroupAt>>> {
+        let groups = self.archive.read_stripe_groups(self.stripes.next()?);
         if let (Ok(groups), Some(asked)) = (&groups, self.all) {
-            self.archive.soon(groups, asked);
+            self.archive.prefetch_groups(groups, asked);
         }
         Some(groups)
     }
@@ -48,10 +48,10 @@ impl Iterator for Groups<'_> {
             }
             let page = match self.later.take() {
                 Some(page) => page,
-                None => self.page()?,
+                None => self.next_page()?,
             };
             if self.all.is_some() {
-                self.later = self.page();
+                self.later = self.next_page();
             }
             match page {
                 Ok(groups) => self.ready = groups.into_iter(),
@@ -65,7 +65,10 @@ impl Iterator for Groups<'_> {
 pub(super) type Wanted = (GroupAt, Option<Range<u64>>);
 
 /// Groups that have some of `spots`.
-pub(super) fn with(archive: &Archive, spots: Range<u64>) -> impl FnMut() -> Option<Result<Wanted>> {
+pub(super) fn groups_with_spots(
+    archive: &Archive,
+    spots: Range<u64>,
+) -> impl FnMut() -> Option<Result<Wanted>> {
     let manifest = archive.manifest();
     let (mut at, mut first) = (0_u64, 0);
     // Where text was kept as it is, reads of each group have to be looked at.
@@ -81,9 +84,9 @@ pub(super) fn with(archive: &Archive, spots: Range<u64>) -> impl FnMut() -> Opti
     move || {
         while at < spots.end {
             let group = match groups.next()? {
-                Ok(group) if group.spots == 0 => match archive.is_blank(&group) {
+                Ok(group) if group.spots == 0 => match archive.is_blank_group(&group) {
                     Ok(true) => continue,
-                    Ok(false) => return Some(Err(no_records(&group))),
+                    Ok(false) => return Some(Err(no_records_error(&group))),
                     Err(error) => return Some(Err(error)),
                 },
                 Ok(group) => group,

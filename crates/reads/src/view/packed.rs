@@ -6,11 +6,11 @@ use std::io::Write;
 use flate2::{Compress, Compression, FlushCompress, Status};
 
 use super::bam::{self, BamHeader};
-use super::{View, no_records};
+use super::{View, no_records_error};
 use crate::archive::{Archive, Asked};
 use crate::bgzf::{END as BGZF_END, TEXT as BGZF_TEXT};
 use crate::error::{Error, Result};
-use crate::group::is_blank;
+use crate::group::is_blank_text;
 use crate::index::GroupAt;
 
 /// Bytes of a block at most; and what stands around what is compressed.
@@ -31,11 +31,12 @@ impl Archive {
         out: &mut impl Write,
     ) -> Result<()> {
         let view = View::File(file);
-        self.check(view)?;
-        let asked = Asked::all(self.wanted(view));
-        let work = |group: GroupAt| Ok(bgzf(&self.view(&group, view, asked)?, level));
-        self.each(asked, threads, work, |blocks| put(out, &blocks?))?;
-        put(out, &BGZF_END)
+        self.check_view(view)?;
+        let asked = Asked::all_columns(self.mates_of_view(view));
+        let work =
+            |group: GroupAt| Ok(compress_bgzf(&self.render_group(&group, view, asked)?, level));
+        self.for_each_group(asked, threads, work, |blocks| write_bytes(out, &blocks?))?;
+        write_bytes(out, &BGZF_END)
     }
 
     /// Writes all reads as unaligned BAM, mates one behind the other. How many of them it can't
@@ -51,38 +52,38 @@ impl Archive {
         threads: usize,
         out: &mut impl Write,
     ) -> Result<u64> {
-        let mates = self.manifest().shape.mates();
-        let asked = Asked::all(self.wanted(View::Both));
+        let mates = self.manifest().shape.mate_count();
+        let asked = Asked::all_columns(self.mates_of_view(View::Both));
         let work = |group: GroupAt| {
-            let text = self.view(&group, View::Both, asked)?;
-            if group.spots == 0 && is_blank(&text) {
+            let text = self.render_group(&group, View::Both, asked)?;
+            if group.spots == 0 && is_blank_text(&text) {
                 return Ok((Vec::new(), 0));
             }
             let (lines, changed) =
-                bam::lines(&text, mates, header)?.ok_or_else(|| no_records(&group))?;
-            Ok((bgzf(&lines, level), changed))
+                bam::encode_lines(&text, mates, header)?.ok_or_else(|| no_records_error(&group))?;
+            Ok((compress_bgzf(&lines, level), changed))
         };
-        put(out, &bgzf(&header.bytes(), level))?;
+        write_bytes(out, &compress_bgzf(&header.to_bytes(), level))?;
         let mut sum = 0;
-        self.each(asked, threads, work, |blocks| {
+        self.for_each_group(asked, threads, work, |blocks| {
             let (blocks, changed) = blocks?;
             sum += changed;
-            put(out, &blocks)
+            write_bytes(out, &blocks)
         })?;
-        put(out, &BGZF_END)?;
+        write_bytes(out, &BGZF_END)?;
         Ok(sum)
     }
 }
 
-fn put(out: &mut impl Write, bytes: &[u8]) -> Result<()> {
+fn write_bytes(out: &mut impl Write, bytes: &[u8]) -> Result<()> {
     out.write_all(bytes).map_err(|error| Error::io("writing", error))
 }
 
 /// Blocks of a text.
-fn bgzf(text: &[u8], level: u32) -> Vec<u8> {
+fn compress_bgzf(text: &[u8], level: u32) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len() / 2 + BLOCK);
     for piece in text.chunks(BGZF_TEXT) {
-        let packed = [level, 0].into_iter().find_map(|level| deflate(piece, level));
+        let packed = [level, 0].into_iter().find_map(|level| deflate_block(piece, level));
         let packed = packed.expect("stored, a block has room for it");
         out.extend_from_slice(&BGZF_END[..HEAD - 2]);
         out.extend_from_slice(&((HEAD + packed.len() + TAIL - 1) as u16).to_le_bytes());
@@ -94,7 +95,7 @@ fn bgzf(text: &[u8], level: u32) -> Vec<u8> {
 }
 
 /// None if that does not fit into a block.
-fn deflate(text: &[u8], level: u32) -> Option<Vec<u8>> {
+fn deflate_block(text: &[u8], level: u32) -> Option<Vec<u8>> {
     let mut packed = Vec::with_capacity(BLOCK - HEAD - TAIL);
     let mut packer = Compress::new(Compression::new(level.min(9)), false);
     let end = packer.compress_vec(text, &mut packed, FlushCompress::Finish);
@@ -119,7 +120,7 @@ mod tests {
         let even = vec![b'A'; BGZF_TEXT];
         for text in [&noise[..], &noise[..1], &even, b""] {
             for level in [0, 1, 6, 9, 77] {
-                let blocks = [&bgzf(text, level)[..], &BGZF_END].concat();
+                let blocks = [&compress_bgzf(text, level)[..], &BGZF_END].concat();
                 let mut again = Vec::new();
                 let mut gzip = flate2::read::MultiGzDecoder::new(&blocks[..]);
                 gzip.read_to_end(&mut again).expect("gzip");

@@ -8,7 +8,7 @@ use crate::archive::Texts;
 use crate::group::split_record;
 
 /// Reads of both mates in turns. `mend`: a last line without end gets one.
-pub(super) fn in_turns(texts: &Texts, mend: bool) -> Option<Vec<u8>> {
+pub(super) fn interleave_records(texts: &Texts, mend: bool) -> Option<Vec<u8>> {
     let [Some(first), Some(second)] = texts else { return None };
     let mut out = Vec::with_capacity(first.len() + second.len() + 2);
     let (mut rest, mut others) = (&first[..], &second[..]);
@@ -26,7 +26,7 @@ pub(super) fn in_turns(texts: &Texts, mend: bool) -> Option<Vec<u8>> {
 }
 
 /// Names and bases of a text.
-pub(super) fn fasta(text: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn to_fasta(text: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len() / 2 + 2);
     let mut rest = text;
     while !rest.is_empty() {
@@ -42,7 +42,7 @@ pub(super) fn fasta(text: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Bases of a text, a line for each read.
-pub(super) fn bases(text: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn to_base_lines(text: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len() / 2);
     let mut rest = text;
     while !rest.is_empty() {
@@ -56,7 +56,7 @@ pub(super) fn bases(text: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Some records of a text, which has at least as many.
-pub(super) fn some(mut text: Vec<u8>, records: Range<u64>) -> Option<Vec<u8>> {
+pub(super) fn select_records(mut text: Vec<u8>, records: Range<u64>) -> Option<Vec<u8>> {
     let mut ends = [0; 2];
     let mut rest = &text[..];
     for nth in 0..records.end {
@@ -72,7 +72,7 @@ pub(super) fn some(mut text: Vec<u8>, records: Range<u64>) -> Option<Vec<u8>> {
 }
 
 /// Name, bases and qualities, tabs between; `mates` records in a line.
-pub(super) fn tab(text: &[u8], mates: u64) -> Option<Vec<u8>> {
+pub(super) fn to_tab_lines(text: &[u8], mates: u64) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len());
     let (mut rest, mut nth) = (text, 0);
     while !rest.is_empty() {

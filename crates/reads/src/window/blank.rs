@@ -10,8 +10,8 @@ use crate::profile::GROUP_TEXT;
 impl Window {
     /// Bytes at a place that are of no read, and no text either: a byte order mark at the front of a
     /// file, or blank lines up to the end of one.
-    pub(crate) fn blank(&mut self, at: usize) -> Result<usize> {
-        while self.text.len() < at + BOM.len() && self.fill()? {}
+    pub(crate) fn blank_len(&mut self, at: usize) -> Result<usize> {
+        while self.text.len() < at + BOM.len() && self.read_more()? {}
         let mut lines = self.lines + memchr_iter(b'\n', &self.text[..at]).count() as u64;
         let begins = |files: &[(u64, String)], line| files.iter().any(|(first, _)| *first == line);
         if self.text[at..].starts_with(BOM) && begins(&self.files, lines) {
@@ -28,7 +28,7 @@ impl Window {
             };
             if blank == 0 {
                 let open = !rest.is_empty();
-                match self.fill()? {
+                match self.read_more()? {
                     true => continue,
                     false if open => return Ok(0),
                     false => break,
@@ -44,6 +44,6 @@ impl Window {
 
     /// Takes so many bytes that have no records.
     pub(crate) fn take_blank(&mut self, len: usize) -> Records {
-        Records { text: self.cut(len), ends: Vec::new() }
+        Records { text: self.split_front(len), ends: Vec::new() }
     }
 }

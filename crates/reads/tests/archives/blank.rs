@@ -30,7 +30,11 @@ fn one_file_has_its_reads_whatever_stands_around_them() {
     for (text, blank) in cases {
         let packed = try_pack(&[text.as_bytes()], false).expect("packed");
         let (archive, what) = (packed.open(), format!("{text:?}"));
-        assert_eq!((packed.manifest.spots(), packed.manifest.as_text_bytes), (20, blank), "{what}");
+        assert_eq!(
+            (packed.manifest.spot_count(), packed.manifest.as_text_bytes),
+            (20, blank),
+            "{what}"
+        );
         for view in [View::File(0), View::Mate(0), View::Both] {
             assert!(cat(&archive, view, Form::Fastq).expect(&what) == text.as_bytes(), "{what}");
         }
@@ -48,7 +52,7 @@ fn one_file_has_its_reads_whatever_stands_around_them() {
         assert_eq!(some.iter().filter(|byte| **byte == b'\n').count(), 2, "{what}");
         let header = BamHeader::new("1", None).expect("a header");
         archive.write_bam(&header, 1, 1, &mut Vec::new()).expect(&what);
-        archive.faces(NonZeroU32::new(2)).expect("shards");
+        archive.exported_files(NonZeroU32::new(2)).expect("shards");
         assert!(archive.verify(1, |_| ()).expect("looked at").problems.is_empty(), "{what}");
         let own = shown(archive, Some(1));
         assert!(own.iter().all(|(_, shown)| shown == text.as_bytes()), "{what}");
@@ -87,7 +91,7 @@ fn pairs_have_each_their_own_and_both_in_turns_have_none() {
         assert!(archive.verify(1, |_| ()).expect("looked at").problems.is_empty());
         let header = BamHeader::new("1", None).expect("a header");
         archive.write_bam(&header, 1, 1, &mut Vec::new()).expect("BAM");
-        archive.faces(NonZeroU32::new(2)).expect("shards");
+        archive.exported_files(NonZeroU32::new(2)).expect("shards");
     }
 }
 
@@ -137,7 +141,7 @@ fn reads_that_are_kept_as_text_have_no_qualities_without_them() {
         lines.map(|(nth, line)| if nth % 4 == 3 { hide(line) } else { line.to_owned() }).collect()
     };
     for (mate, text) in [&mixed, &plain].into_iter().enumerate() {
-        let lite = packed.open().lite();
+        let lite = packed.open().into_lite();
         assert!(cat(&lite, View::Mate(mate), Form::Fastq).expect("it") == hidden(text).as_bytes());
         let faces = shown(lite, Some(1));
         let own = faces.iter().filter(|(name, _)| name.starts_with(&format!("R{}", mate + 1)));
@@ -149,11 +153,11 @@ fn reads_that_are_kept_as_text_have_no_qualities_without_them() {
     // Of text without records nobody knows which are qualities.
     for text in ["@a\nAC\nGT\n+\nIII\nI\n", ">a\nACGT\n"] {
         let packed = try_pack(&[text.as_bytes()], false).expect("packed");
-        let lite = packed.open().lite();
+        let lite = packed.open().into_lite();
         let told = cat(&lite, View::File(0), Form::Fastq).expect_err("nobody knows");
         assert_eq!(told.kind, Kind::Request, "{told}");
         assert!(told.message.contains("without --lite"), "{told}");
-        assert_eq!(lite.faces(None).expect_err("nor here").kind, Kind::Request);
+        assert_eq!(lite.exported_files(None).expect_err("nor here").kind, Kind::Request);
         assert!(
             cat(&packed.open(), View::File(0), Form::Fastq).expect("as it is") == text.as_bytes()
         );

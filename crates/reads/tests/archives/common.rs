@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use forebay_reads::{
-    Archive, Directory, Error, Form, Layout, Manifest, Packing, Profile, Reader, View, pack,
+    Archive, Directory, Error, Form, Layout, Manifest, Packing, Profile, Reader, View, pack_files,
 };
 
 pub(crate) struct Packed {
@@ -35,7 +35,7 @@ pub(crate) fn try_pack_as(
     let writer = "test".to_owned();
     let packing =
         Packing { inputs, interleaved, names: Vec::new(), threads: 2, profile, layout, writer };
-    let manifest = pack(&packing, &dir.path().join("a"), |_| ())?.manifest;
+    let manifest = pack_files(&packing, &dir.path().join("a"), |_| ())?.manifest;
     Ok(Packed { dir, manifest })
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn open(dir: &Path) -> Result<Archive, Error> {
 
 pub(crate) fn cat(archive: &Archive, view: View, form: Form) -> Result<Vec<u8>, Error> {
     let mut out = Vec::new();
-    archive.write(view, form, 2, &mut out)?;
+    archive.write_view(view, form, 2, &mut out)?;
     Ok(out)
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn cat(archive: &Archive, view: View, form: Form) -> Result<Vec<u8>, 
 pub(crate) fn part(archive: &Arc<Archive>, from: u64, len: usize) -> Vec<u8> {
     let reader = Reader::new(Arc::clone(archive), 16 << 20);
     let mut out = vec![0; len];
-    let face = archive.faces(None).expect("faces").swap_remove(0);
+    let face = archive.exported_files(None).expect("faces").swap_remove(0);
     let got = reader.read_at(&face, from, &mut out).expect("part");
     out.truncate(got);
     out
@@ -72,10 +72,10 @@ pub(crate) fn part(archive: &Arc<Archive>, from: u64, len: usize) -> Vec<u8> {
 /// All that an archive shows, by name; `.gz` as text, after a look at its length.
 pub(crate) fn shown(archive: Archive, shards: Option<u32>) -> Vec<(String, Vec<u8>)> {
     let archive = Arc::new(archive);
-    let faces = archive.faces(shards.and_then(NonZeroU32::new)).expect("faces");
+    let faces = archive.exported_files(shards.and_then(NonZeroU32::new)).expect("faces");
     let text = |face: forebay_reads::Face| {
         let mut bytes = Vec::new();
-        Reader::copy(Arc::clone(&archive), &face, 1, &mut bytes).expect("all of it");
+        Reader::copy_to_writer(Arc::clone(&archive), &face, 1, &mut bytes).expect("all of it");
         assert_eq!(bytes.len() as u64, face.len, "{}", face.name);
         if face.name.ends_with(".gz") {
             let packed = std::mem::take(&mut bytes);

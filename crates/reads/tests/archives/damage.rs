@@ -110,13 +110,13 @@ fn without_its_manifest_it_is_no_archive_and_is_packed_again() {
         layout: forebay_reads::Layout::default(),
         writer: "test".into(),
     };
-    forebay_reads::pack(&packing, &dir, |_| ()).expect("packed over what was left");
+    forebay_reads::pack_files(&packing, &dir, |_| ()).expect("packed over what was left");
     let archive = open(&dir).expect("an archive");
     assert_eq!(cat(&archive, View::File(0), Form::Fastq).expect("whole"), text);
     let objects = std::fs::read_dir(&dir).expect("the archive").count();
     assert_eq!(objects, 3, "what an earlier try left is gone");
     // A whole archive is never written over.
-    let error = forebay_reads::pack(&packing, &dir, |_| ()).expect_err("not empty");
+    let error = forebay_reads::pack_files(&packing, &dir, |_| ()).expect_err("not empty");
     assert_eq!(error.kind, Kind::Request, "{error}");
     assert!(error.message.contains("not empty"), "{error}");
 }

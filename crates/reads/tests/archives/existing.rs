@@ -6,7 +6,9 @@ use std::io::Write;
 use std::sync::Arc;
 
 use flate2::{Compression, write::GzEncoder};
-use forebay_reads::{Cache, Error, Existing, Kind, Memory, Objects, Original, index, is_original};
+use forebay_reads::{
+    Cache, Error, Existing, Kind, Memory, Objects, Original, build_index, is_original,
+};
 
 const INDEX: &str = "index";
 
@@ -59,7 +61,7 @@ fn indexed(files: BTreeMap<String, Vec<u8>>) -> Result<Memory, Error> {
     let mut objects = Memory(files);
     let (mut out, mut told) = (Vec::new(), 0);
     let shared: Arc<dyn Objects> = Arc::new(objects.clone());
-    let found = index(&shared, &originals, 2, &mut out, |bytes| told = bytes)?;
+    let found = build_index(&shared, &originals, 2, &mut out, |bytes| told = bytes)?;
     let texts: u64 = found.iter().flat_map(|one| &one.texts).map(|(_, len)| len).sum();
     assert_eq!(told, texts);
     objects.0.insert(INDEX.to_owned(), out);
@@ -73,8 +75,8 @@ fn one(name: &str, bytes: Vec<u8>) -> BTreeMap<String, Vec<u8>> {
 /// All that is shown, by name.
 fn shown(objects: &Memory) -> Result<Vec<(String, Vec<u8>)>, Error> {
     let existing = Existing::open(Arc::new(objects.clone()), INDEX)?;
-    let faces = existing.faces()?;
-    let reader = existing.reader(Cache::new(32 << 20, 2));
+    let faces = existing.exported_files()?;
+    let reader = existing.into_reader(Cache::new(32 << 20, 2));
     let all = faces.into_iter().map(|(_, face)| {
         let mut text = vec![0; face.len as usize];
         let mut at = 0;
@@ -116,8 +118,8 @@ fn any_gzip_is_shown_as_its_text_at_any_place() {
         assert!(back == text, "{form}: other text in BGZF");
 
         let existing = Existing::open(Arc::new(objects), INDEX).expect("it");
-        let (_, face) = existing.faces().expect("names").swap_remove(0);
-        let reader = existing.reader(Cache::new(8 << 20, 0));
+        let (_, face) = existing.exported_files().expect("names").swap_remove(0);
+        let reader = existing.into_reader(Cache::new(8 << 20, 0));
         for nth in 0..40 {
             let at = nth * 7_654_321 % text.len();
             let mut out = vec![0; 4096];

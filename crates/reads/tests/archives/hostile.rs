@@ -58,10 +58,11 @@ fn odd_files_come_back_byte_for_byte() {
         let again = cat(&archive, View::File(0), Form::Fastq).expect(what);
         assert!(again == text, "{what}: {} bytes, {} went in", again.len(), text.len());
         assert_eq!(archive.verify(1, |_| ()).expect(what).problems, Vec::<String>::new(), "{what}");
-        assert_eq!(packed.manifest.spots(), spots, "{what}");
+        assert_eq!(packed.manifest.spot_count(), spots, "{what}");
         let faces = shown(packed.open(), None);
         assert!(faces.len() == 2 && faces.iter().all(|(_, again)| *again == text), "{what}");
-        let columns = archive.totals().expect(what).iter().any(|t| t.column.name() == "bases");
+        let columns =
+            archive.column_totals().expect(what).iter().any(|t| t.column.name() == "bases");
         let as_text = packed.manifest.as_text_bytes;
         assert_eq!(as_text == text.len() as u64, !columns, "{what}: {as_text} bytes as text");
     }
@@ -73,7 +74,7 @@ fn shards_have_each_read_of_an_odd_file_once_or_there_are_none() {
         let packed = try_pack(&[&text], false).expect(what);
         let archive = packed.open();
         // All text that has records is cut between them, also where it is kept as it is.
-        match archive.faces(std::num::NonZeroU32::new(3)) {
+        match archive.exported_files(std::num::NonZeroU32::new(3)) {
             Ok(_) => {
                 let faces = shown(archive, Some(3));
                 let part = |nth: usize| &faces[2 * nth].1[..];

@@ -4,7 +4,8 @@
 use std::io::Write;
 
 use forebay_reads::{
-    Error, Form, Kind, Layout, Manifest, Packing, Profile, View, lanes, pack, source_of,
+    Error, Form, Kind, Layout, Manifest, Packing, Profile, View, join_lanes, pack_files,
+    split_lanes,
 };
 
 use crate::common::{cat, open};
@@ -49,7 +50,8 @@ fn packed(
         layout: Layout::default(),
         writer: "test".into(),
     };
-    let manifest = pack(&packing, &dir.path().join("x"), |_| ()).map(|packed| packed.manifest);
+    let manifest =
+        pack_files(&packing, &dir.path().join("x"), |_| ()).map(|packed| packed.manifest);
     (dir, manifest)
 }
 
@@ -67,7 +69,7 @@ fn packed_inputs_are_told_by_their_bytes() {
         ("zstd of pzstd", [SKIPPED, &zstd(A), SKIPPED, &zstd(&long[A.len()..])].concat()),
     ] {
         let (dir, manifest) = packed(&[("reads", bytes.clone())], &["reads"]);
-        assert_eq!(manifest.expect(what).spots(), 80_000, "{what}");
+        assert_eq!(manifest.expect(what).spot_count(), 80_000, "{what}");
         let archive = open(&dir.path().join("x")).expect(what);
         assert!(cat(&archive, View::File(0), Form::Fastq).expect(what) == long, "{what}");
         if what != "plain" {
@@ -87,7 +89,7 @@ fn what_is_behind_a_packed_text_is_zeros_or_refused() {
         for zeros in [1, 7, 10_240] {
             let padded = [bytes.clone(), vec![0; zeros]].concat();
             let (dir, manifest) = packed(&[("reads", padded)], &["reads"]);
-            assert_eq!(manifest.expect(what).spots(), 2, "{what}, {zeros} zeros");
+            assert_eq!(manifest.expect(what).spot_count(), 2, "{what}, {zeros} zeros");
             let archive = open(&dir.path().join("x")).expect(what);
             assert!(cat(&archive, View::File(0), Form::Fastq).expect(what) == A, "{what}");
         }
@@ -99,7 +101,10 @@ fn what_is_behind_a_packed_text_is_zeros_or_refused() {
         }
     }
     let ends = [SKIPPED, &zstd(A), SKIPPED].concat();
-    assert_eq!(packed(&[("reads", ends)], &["reads"]).1.expect("a table behind it").spots(), 2);
+    assert_eq!(
+        packed(&[("reads", ends)], &["reads"]).1.expect("a table behind it").spot_count(),
+        2
+    );
 }
 
 #[test]
@@ -127,7 +132,7 @@ fn what_stands_around_lanes_is_of_no_read() {
     let files = [("a", first.clone()), ("b", second.clone()), ("r", [A, B].concat())];
     for inputs in [&["a,b"][..], &["a,b", "r"], &["r", "a,b"]] {
         let (dir, manifest) = packed(&files, inputs);
-        assert_eq!(manifest.expect("packed").spots(), 3, "{inputs:?}");
+        assert_eq!(manifest.expect("packed").spot_count(), 3, "{inputs:?}");
         let archive = open(&dir.path().join("x")).expect("an archive");
         let nth = inputs.iter().position(|input| *input == "a,b").expect("it");
         let text = cat(&archive, View::Mate(nth), Form::Fastq).expect("it");
@@ -153,9 +158,9 @@ fn a_file_with_a_comma_in_its_name_is_a_lane() {
         layout: Layout::default(),
         writer: "test".into(),
     };
-    let manifest = pack(&packing, &path("x"), |_| ()).expect("packed").manifest;
+    let manifest = pack_files(&packing, &path("x"), |_| ()).expect("packed").manifest;
     let file = &manifest.files[0];
-    assert_eq!((&file.name[..], &file.source), ("a,1.fq", &source_of(&lanes)));
+    assert_eq!((&file.name[..], &file.source), ("a,1.fq", &join_lanes(&lanes)));
     let archive = open(&path("x")).expect("an archive");
     assert!(cat(&archive, View::File(0), Form::Fastq).expect("both") == [A, B].concat());
 }
@@ -180,7 +185,7 @@ fn mates_with_other_names_are_counted_and_the_first_is_named() {
             layout: Layout::default(),
             writer: "test".into(),
         };
-        pack(&packing, &dir.path().join("x"), |_| ()).expect("packed").unlike
+        pack_files(&packing, &dir.path().join("x"), |_| ()).expect("packed").unlike
     };
     let fits = unlike(&["a 1:N", "b/1", "c.1"], &["a 2:N", "b/2", "c.2"]);
     assert_eq!((fits.pairs, fits.first), (0, None));
@@ -194,7 +199,7 @@ fn lanes_follow_each_other() {
     let files = [("a_1.fq.gz", gzip(A)), ("b_1.fq.bz2", bzip2(B)), ("r_2.fq", [A, B].concat())];
     let (dir, manifest) = packed(&files, &["a_1.fq.gz,b_1.fq.bz2", "r_2.fq"]);
     let manifest = manifest.expect("packed");
-    assert_eq!((manifest.spots(), &manifest.files[0].name[..]), (3, "a_1.fq"));
+    assert_eq!((manifest.spot_count(), &manifest.files[0].name[..]), (3, "a_1.fq"));
     let archive = open(&dir.path().join("x")).expect("an archive");
     let first = cat(&archive, View::Mate(0), Form::Fastq).expect("first");
     assert_eq!(first, [A, B].concat());
@@ -202,7 +207,7 @@ fn lanes_follow_each_other() {
     // A name with a comma is one where there is such a file.
     let path = dir.path().join("a,b.fq");
     std::fs::write(&path, B).expect("an input");
-    let (inputs, writer) = (vec![lanes(&path)], "test".to_owned());
+    let (inputs, writer) = (vec![split_lanes(&path)], "test".to_owned());
     assert_eq!(inputs, [[path]]);
     let profile = Profile::default();
     let packing = Packing {
@@ -214,7 +219,7 @@ fn lanes_follow_each_other() {
         layout: Layout::default(),
         writer,
     };
-    let manifest = pack(&packing, &dir.path().join("y"), |_| ()).expect("packed").manifest;
+    let manifest = pack_files(&packing, &dir.path().join("y"), |_| ()).expect("packed").manifest;
     assert_eq!(manifest.files[0].name, "a,b.fq");
 }
 

@@ -79,7 +79,7 @@ proptest! {
         prop_assert_eq!(part, &whole[start..whole.len().min(start + len)]);
         prop_assert_eq!(archive.verify(1, |_| ()).expect("looked").problems, Vec::<String>::new());
         if !records.is_empty() {
-            prop_assert_eq!(packed.manifest.spots(), records.len() as u64);
+            prop_assert_eq!(packed.manifest.spot_count(), records.len() as u64);
         }
     }
 
@@ -107,7 +107,7 @@ proptest! {
                 prop_assert_eq!(fasta, lines(&records, both));
                 let alike = records.iter().map(|(name, bases, _)| (name.clone(), bases.clone(), 0));
                 let alike = self::text(&alike.collect::<Vec<_>>(), ['1', '2'][mate], style);
-                let lite = cat(&packed.open().lite(), View::Mate(mate), Form::Fastq).expect("lite");
+                let lite = cat(&packed.open().into_lite(), View::Mate(mate), Form::Fastq).expect("lite");
                 prop_assert_eq!(lite.len(), text.len());
                 prop_assert_eq!(lite, with_qualities(alike, &records, style));
             }
@@ -191,7 +191,7 @@ fn reads_by_number_are_those_and_no_others() {
         archive.write_spots(spots, view, form, 2, &mut out).expect("written");
         String::from_utf8(out).expect("text")
     };
-    let groups = archive.totals().expect("an index")[0].chunks / 2;
+    let groups = archive.column_totals().expect("an index")[0].chunks / 2;
     assert!(groups >= 3, "{groups} groups");
     for (from, to) in [(0, 1), (0, count), (9_900, 10_300), (20_001, 20_002), (24_999, 99_999)] {
         let own = from..to.min(count);
@@ -245,7 +245,8 @@ fn every_profile_gives_back_its_pairs() {
             let again = cat(&archive, View::Mate(mate), Form::Fastq).expect("whole");
             assert!(again == text.as_bytes(), "mate {mate} with {profile:?}");
         }
-        let codecs: Vec<_> = archive.totals().expect("index").iter().map(|t| t.codec).collect();
+        let codecs: Vec<_> =
+            archive.column_totals().expect("index").iter().map(|t| t.codec).collect();
         let leans = codecs.contains(&"bases behind");
         assert_eq!(leans, profile.name != "fast", "{profile:?} has {codecs:?}");
         assert!(codecs.contains(&"qualities"), "{profile:?} has {codecs:?}");
@@ -293,7 +294,7 @@ fn every_layout_gives_back_its_pairs_and_those_with_qualities_apart_need_none_fo
         assert!(cat(&archive, View::Mate(1), Form::Fasta).expect("no qualities") == fasta);
         let whole = cat(&archive, View::Mate(1), Form::Fastq);
         assert_eq!(whole.is_err(), apart > 0, "{layout:?}");
-        let lite = cat(&archive.lite(), View::Mate(1), Form::Fastq).expect("no qualities");
+        let lite = cat(&archive.into_lite(), View::Mate(1), Form::Fastq).expect("no qualities");
         assert_eq!(lite.len(), texts[1].len());
     }
 }

@@ -66,7 +66,7 @@ type Texts = (Manifest, u64, Vec<Vec<u8>>);
 /// Packs, and reads again what is shown.
 fn pack(spots: Result<Spots, Error>) -> Result<Texts, Error> {
     let (spots, dir) = (spots?, tempfile::tempdir().expect("a directory"));
-    let names = if spots.paired() { vec!["R1".to_owned(), "R2".to_owned()] } else { Vec::new() };
+    let names = if spots.is_paired() { vec!["R1".to_owned(), "R2".to_owned()] } else { Vec::new() };
     let (inputs, writer) = (vec![vec![PathBuf::from("x.bam")]], "test".to_owned());
     let profile = Profile::default();
     let packing = Packing {
@@ -99,8 +99,8 @@ fn aligned_reads_are_as_they_were_sequenced() {
         line(77, "r3", "", Some(""), b""),
         line(141, "r3", "G", Some("I"), b""),
     ];
-    let (manifest, left_out, texts) = pack(Spots::of_bam(source(&bam(&lines)))).expect("packed");
-    assert_eq!((manifest.spots(), left_out), (3, 0));
+    let (manifest, left_out, texts) = pack(Spots::from_bam(source(&bam(&lines)))).expect("packed");
+    assert_eq!((manifest.spot_count(), left_out), (3, 0));
     assert_eq!(manifest.files[1].source, "x.bam");
     let first = "@r1\nACGN\n+\nIIH#\n@r2\n=MRSVWYHKDBN\n+\n!~!~!~!~!~!~\n@r3\n\n+\n\n";
     let second = "@r1\nRYACGT\n+\nFEDCBA\n@r2\nGTT\n+\nBBB\n@r3\nG\n+\nI\n";
@@ -108,33 +108,33 @@ fn aligned_reads_are_as_they_were_sequenced() {
     assert_eq!(String::from_utf8_lossy(&texts[1]), second);
 
     let lines = [line(16, "a", "ACGN", Some("IIH#"), b""), line(4, "b", "ACM", Some("ABC"), b"")];
-    let (_, _, texts) = pack(Spots::of_bam(source(&bam(&lines)))).expect("packed");
+    let (_, _, texts) = pack(Spots::from_bam(source(&bam(&lines)))).expect("packed");
     assert_eq!(String::from_utf8_lossy(&texts[0]), "@a\nNCGT\n+\n#HII\n@b\nACM\n+\nABC\n");
-    let (manifest, _, texts) = pack(Spots::of_bam(source(&bam(&[])))).expect("packed");
-    assert_eq!((manifest.spots(), &texts[..]), (0, &[Vec::new()][..]));
+    let (manifest, _, texts) = pack(Spots::from_bam(source(&bam(&[])))).expect("packed");
+    assert_eq!((manifest.spot_count(), &texts[..]), (0, &[Vec::new()][..]));
 }
 
 #[test]
 fn reads_without_mates_are_refused_or_left_out() {
     let one = |flag, name| line(flag, name, "ACGT", Some("IIII"), b"");
     let lines = [one(77, "a"), one(141, "a"), one(77, "b"), one(77, "c"), one(141, "c")];
-    let error = pack(Spots::of_bam(source(&bam(&lines)))).expect_err("b");
+    let error = pack(Spots::from_bam(source(&bam(&lines)))).expect_err("b");
     assert_eq!(error.kind, Kind::Input);
     assert_eq!(error.message, "x.bam: read b has no mate beside it");
-    let spots = Spots::of_bam(source(&bam(&lines))).expect("a BAM").pairs_alone();
+    let spots = Spots::from_bam(source(&bam(&lines))).expect("a BAM").pairs_only();
     let (manifest, left_out, texts) = pack(Ok(spots)).expect("packed");
-    assert_eq!((manifest.spots(), left_out), (2, 1));
+    assert_eq!((manifest.spot_count(), left_out), (2, 1));
     assert!(texts[0] == texts[1] && texts[0] == b"@a\nACGT\n+\nIIII\n@c\nACGT\n+\nIIII\n");
     let mixed = [one(4, "a"), one(77, "b"), one(141, "b")];
-    let spots = Spots::of_bam(source(&bam(&mixed))).expect("a BAM").pairs_alone();
+    let spots = Spots::from_bam(source(&bam(&mixed))).expect("a BAM").pairs_only();
     let (manifest, left_out, _) = pack(Ok(spots)).expect("packed");
-    assert_eq!((manifest.spots(), left_out, manifest.files.len()), (1, 1, 2));
-    let error = pack(Spots::of_bam(source(&bam(&mixed)))).expect_err("mixed");
+    assert_eq!((manifest.spot_count(), left_out, manifest.files.len()), (1, 1, 2));
+    let error = pack(Spots::from_bam(source(&bam(&mixed)))).expect_err("mixed");
     assert!(error.message.contains("read b is one of a pair"), "{error}");
 
     let by_place = packed(&header("@HD\tVN:1.6\tSO:coordinate\n@CO\tx\n"));
-    assert!(Spots::of_bam(source(&by_place)).expect("a BAM").by_place());
-    assert!(!Spots::of_bam(source(&bam(&lines))).expect("a BAM").by_place());
+    assert!(Spots::from_bam(source(&by_place)).expect("a BAM").is_coordinate_sorted());
+    assert!(!Spots::from_bam(source(&bam(&lines))).expect("a BAM").is_coordinate_sorted());
 }
 
 #[test]
@@ -145,17 +145,17 @@ fn mates_that_lie_apart_are_no_reads_without_mates() {
     let mut apart = vec![one(77, "orphan")];
     apart.extend(names.iter().map(|name| one(77, name)));
     apart.extend(names.iter().rev().map(|name| one(141, name)));
-    let spots = || Spots::of_bam(source(&bam(&apart)));
+    let spots = || Spots::from_bam(source(&bam(&apart)));
     let error = pack(spots()).expect_err("far");
     assert!(error.message.contains("has no mate beside it"), "{error}");
-    let error = pack(spots().map(Spots::pairs_alone)).expect_err("they have mates");
+    let error = pack(spots().map(Spots::pairs_only)).expect_err("they have mates");
     assert_eq!(error.kind, Kind::Input);
     assert!(error.message.contains("has a mate, but not beside it"), "{error}");
     // Those that have none are left out, though the same mate comes twice.
     let lone = [one(77, "x"), one(77, "a"), one(141, "a"), one(77, "x"), one(141, "y")];
     let (manifest, left_out, _) =
-        pack(Spots::of_bam(source(&bam(&lone))).map(Spots::pairs_alone)).expect("packed");
-    assert_eq!((manifest.spots(), left_out), (1, 3));
+        pack(Spots::from_bam(source(&bam(&lone))).map(Spots::pairs_only)).expect("packed");
+    assert_eq!((manifest.spot_count(), left_out), (1, 3));
 }
 
 #[test]
@@ -164,11 +164,11 @@ fn a_bam_may_be_filled_up_with_zeros() {
     let whole = bam(&lines);
     for zeros in [1, 20, 100_000] {
         let padded = [&whole[..], &vec![0; zeros]].concat();
-        let (manifest, _, texts) = pack(Spots::of_bam(source(&padded))).expect("packed");
-        assert_eq!((manifest.spots(), &texts[0][..]), (1, &b"@a\nACGT\n+\nIIII\n"[..]));
+        let (manifest, _, texts) = pack(Spots::from_bam(source(&padded))).expect("packed");
+        assert_eq!((manifest.spot_count(), &texts[0][..]), (1, &b"@a\nACGT\n+\nIIII\n"[..]));
         // What is missing is not made good by zeros.
         let cut = [&whole[..whole.len() - END.len()], &vec![0; zeros]].concat();
-        let error = pack(Spots::of_bam(source(&cut))).expect_err("its last block is not there");
+        let error = pack(Spots::from_bam(source(&cut))).expect_err("its last block is not there");
         assert!(error.message.contains("cut off"), "{error}");
     }
 }
@@ -183,10 +183,10 @@ fn a_bam_that_is_cut_or_damaged_is_never_packed_in_part() {
         }
     }
     let whole = bam(&lines);
-    assert_eq!(pack(Spots::of_bam(source(&whole))).expect("packed").0.spots(), 300);
+    assert_eq!(pack(Spots::from_bam(source(&whole))).expect("packed").0.spot_count(), 300);
     let cuts = (0..whole.len()).step_by(whole.len() / 40).chain(whole.len() - 29..whole.len());
     for end in cuts {
-        let error = pack(Spots::of_bam(source(&whole[..end]))).expect_err("cut off");
+        let error = pack(Spots::from_bam(source(&whole[..end]))).expect_err("cut off");
         assert_eq!(error.kind, Kind::Input, "{end}: {error}");
         assert!(error.message.starts_with("x.bam: it is "), "{end}: {error}");
     }
@@ -202,10 +202,10 @@ fn a_bam_that_is_cut_or_damaged_is_never_packed_in_part() {
         (high, "a quality of 94 in read q"),
         (vec![1, 0, 0, 0], "a line of 1 bytes"),
     ] {
-        let error = pack(Spots::of_bam(source(&bam(&[bad])))).expect_err(words);
+        let error = pack(Spots::from_bam(source(&bam(&[bad])))).expect_err(words);
         assert!(error.kind == Kind::Input && error.message.contains(words), "{error}");
     }
-    assert!(Spots::of_bam(source(&packed(b"@r\nA\n+\nI\n"))).is_err());
+    assert!(Spots::from_bam(source(&packed(b"@r\nA\n+\nI\n"))).is_err());
 }
 
 /// Archive to BAM: its bytes, unpacked, and how many reads it can't hold as they are.
@@ -248,12 +248,12 @@ fn what_went_out_as_bam_comes_in_again() {
         let count = |words: &[u8]| bytes.windows(words.len()).filter(|at| *at == words).count();
         let groups = (count(b"@RG\tID:lane1\tSM:x\n"), count(b"RGZlane1\0"));
         assert_eq!(groups, if level == 0 { (0, 0) } else { (1, 10) });
-        let (_, _, texts) = pack(Spots::of_bam(source(&file))).expect("packed");
+        let (_, _, texts) = pack(Spots::from_bam(source(&file))).expect("packed");
         assert!(texts[0] == first.as_bytes() && texts[1] == second.as_bytes());
     }
     let single = text(1, "ACGTAC");
     let (file, _, _) = to_bam(&[single.as_bytes()], &plain, 1).expect("a BAM");
-    assert_eq!(pack(Spots::of_bam(source(&file))).expect("packed").2[0], single.as_bytes());
+    assert_eq!(pack(Spots::from_bam(source(&file))).expect("packed").2[0], single.as_bytes());
 }
 
 #[test]
@@ -271,7 +271,7 @@ fn what_bam_can_not_hold_is_counted_or_refused() {
     for (what, text, again) in changed {
         let (file, _, changed) = to_bam(&[text.as_bytes()], &header, 6).expect(what);
         assert_eq!(changed, 1, "{what}");
-        let (_, _, texts) = pack(Spots::of_bam(source(&file))).expect(what);
+        let (_, _, texts) = pack(Spots::from_bam(source(&file))).expect(what);
         assert_eq!(String::from_utf8_lossy(&texts[0]), again, "{what}");
     }
     let long = format!("@{}\nA\n+\nI\n", "n".repeat(255));
@@ -299,7 +299,7 @@ fn a_tag_of_others_is_no_part_of_a_name() {
     let ours = "@HD\tVN:1.6\n@PG\tID:forebay\tPN:forebay\tVN:1\n";
     for (text, name) in [("@HD\tVN:1.6\n", "@a\n"), (ours, "@a 1:N:0\n")] {
         let file = packed(&[header(text), lines.clone()].concat());
-        let (_, _, texts) = pack(Spots::of_bam(source(&file))).expect("packed");
+        let (_, _, texts) = pack(Spots::from_bam(source(&file))).expect("packed");
         assert!(texts[0].starts_with(name.as_bytes()), "{}", String::from_utf8_lossy(&texts[0]));
     }
 }
@@ -323,17 +323,17 @@ fn gzip_goes_out_as_it_came_in() {
 #[test]
 fn reads_of_a_program_are_paired_by_their_names() {
     let fastq = |text: &str| {
-        Spots::of_fastq(Source::new("x.sra", Box::new(Cursor::new(text.as_bytes().to_vec()))))
+        Spots::from_fastq(Source::new("x.sra", Box::new(Cursor::new(text.as_bytes().to_vec()))))
     };
     let read = |name: &str| format!("@{name}\nAC\n+{name}\nII\n");
     let text = ["s.1 1 length=2", "s.1 1 length=2", "s.2 2 length=2", "s.2 2 length=2"].map(read);
     let (manifest, _, texts) = pack(fastq(&text.concat())).expect("packed");
-    assert_eq!((manifest.spots(), manifest.files.len()), (2, 2));
+    assert_eq!((manifest.spot_count(), manifest.files.len()), (2, 2));
     assert_eq!(texts[0], [&text[0][..], &text[2]].concat().as_bytes());
     let single = [read("s.1 x"), read("s.2 x"), read("s.3 x")].concat();
     assert_eq!(pack(fastq(&single)).expect("packed").2[0], single.as_bytes());
-    assert_eq!(pack(fastq(&read("s.1"))).expect("packed").0.spots(), 1);
-    assert_eq!(pack(fastq("")).expect("packed").0.spots(), 0);
+    assert_eq!(pack(fastq(&read("s.1"))).expect("packed").0.spot_count(), 1);
+    assert_eq!(pack(fastq("")).expect("packed").0.spot_count(), 0);
     let torn = [&text[0][..], &text[1], &text[2]].concat();
     let error = pack(fastq(&torn)).expect_err("torn");
     assert_eq!(error.message, "x.sra: read s.2 has no mate beside it");
@@ -359,7 +359,7 @@ fn sources_are_told_by_their_first_bytes() {
         (b"", Looks::Text),
     ];
     for (bytes, looks) in cases {
-        assert_eq!(source(bytes).look().expect("looked").0, *looks, "{bytes:?}");
+        assert_eq!(source(bytes).detect_format().expect("looked").0, *looks, "{bytes:?}");
     }
     // Nothing is lost by looking.
     let dir = tempfile::tempdir().expect("a directory");
@@ -374,7 +374,7 @@ fn sources_are_told_by_their_first_bytes() {
         layout: Layout::default(),
         writer,
     };
-    let (_, source) = source(&plain_gzip).look().expect("looked");
+    let (_, source) = source(&plain_gzip).detect_format().expect("looked");
     pack_source(&packing, source, dir.path(), |_| ()).expect("packed");
     let archive = open(dir.path()).expect("an archive");
     assert_eq!(cat(&archive, View::File(0), Form::Fastq).expect("a file"), text);

@@ -29,19 +29,19 @@ impl Drop for Inside<'_> {
 
 impl Gate {
     /// Something is about to be changed.
-    pub(crate) fn enter(&self) -> Inside<'_> {
+    pub(crate) fn enter_change(&self) -> Inside<'_> {
         let is_first = INSIDE.replace(INSIDE.get() + 1) == 0;
         Inside { _gate: is_first.then(|| self.0.read()) }
     }
 
     /// Whether this thread is changing a name: if it waited for a quiet moment, it would wait for
     /// itself.
-    pub(crate) fn is_inside() -> bool {
+    pub(crate) fn is_changing() -> bool {
         INSIDE.get() > 0
     }
 
     /// Nobody changes a name as long as this lives.
-    pub(crate) fn quiet(&self) -> RwLockWriteGuard<'_, ()> {
+    pub(crate) fn block_changes(&self) -> RwLockWriteGuard<'_, ()> {
         self.0.write()
     }
 }
@@ -53,14 +53,14 @@ mod tests {
     #[test]
     fn a_quiet_moment_waits_for_changes_and_changes_for_it() {
         let gate = Gate::default();
-        let (outer, inner) = (gate.enter(), gate.enter());
+        let (outer, inner) = (gate.enter_change(), gate.enter_change());
         assert!(gate.0.try_write().is_none());
         drop(inner);
         assert!(gate.0.try_write().is_none(), "one of two is over");
         drop(outer);
-        let quiet = gate.quiet();
+        let quiet = gate.block_changes();
         assert!(gate.0.try_read().is_none());
         drop(quiet);
-        drop(gate.enter());
+        drop(gate.enter_change());
     }
 }

@@ -13,7 +13,7 @@ use forebay_objstore::{Failed, Found, Objects, Version};
 ///
 /// # Errors
 /// Those of the bucket.
-pub(super) fn newer(
+pub(super) fn find_newer_objects(
     objects: &Objects,
     tree: &mut Tree,
     last: &str,
@@ -25,13 +25,13 @@ pub(super) fn newer(
         }
     }
     let mut draft = Draft::default();
-    for found in objects.list("")? {
+    for found in objects.list_recursive("")? {
         let Some((ino, version, size)) = known.remove(&found.name) else { continue };
-        if is_same(&found, version.as_deref(), size) {
+        if is_same_object(&found, version.as_deref(), size) {
             continue;
         }
         let tag = objects.head(&found.name)?.and_then(|found| found.tag);
-        let Some(mtime) = tag.and_then(|tag| of(&tag, last)) else { continue };
+        let Some(mtime) = tag.and_then(|tag| mtime_from_tag(&tag, last)) else { continue };
         let Some(file) = tree.file(ino) else { continue };
         // A copy of the bucket, of which all objects have other versions.
         if found.size == size && mtime == file.attr.mtime {
@@ -42,25 +42,25 @@ pub(super) fn newer(
         let version = found.version.map(|version| version.0);
         let place = Place::Own { key: found.name, version, size: found.size };
         for record in [Record::File { ino, kind, attr }, Record::Bytes { ino, place }] {
-            tree.apply(&record);
-            draft.add(&record);
+            tree.apply_record(&record);
+            draft.append_record(&record);
         }
     }
     if draft.is_empty() {
         return Ok(None);
     }
-    draft.add(&Record::Cut);
+    draft.append_record(&Record::Cut);
     Ok(Some(draft))
 }
 
 /// Of copies the log knows no version.
-fn is_same(found: &Found, version: Option<&str>, size: u64) -> bool {
+fn is_same_object(found: &Found, version: Option<&str>, size: u64) -> bool {
     let of = |known| found.version.as_ref().is_none_or(|Version(now)| now.as_str() == known);
     found.size == size && version.is_none_or(of)
 }
 
 /// The time of modification in a tag of that writer's (`ship::store`).
-fn of(tag: &str, writer: &str) -> Option<Time> {
+fn mtime_from_tag(tag: &str, writer: &str) -> Option<Time> {
     let mut parts = tag.split(' ');
     if parts.next()? != writer {
         return None;
@@ -84,7 +84,7 @@ mod tests {
             Record::Name { folder: 1, name: b"x", ino: 5 },
             Record::Cut,
         ] {
-            tree.apply(&record);
+            tree.apply_record(&record);
         }
         tree
     }
@@ -95,18 +95,28 @@ mod tests {
         let put = |tag: &str| objects.put_when("x", "longer".into(), When::Always, tag);
         put("me 5 17.000000004 18.000000000").expect("put");
         let mut known = tree("x", "an old one");
-        assert!(newer(&objects, &mut known, "me").expect("asked").is_some());
+        assert!(find_newer_objects(&objects, &mut known, "me").expect("asked").is_some());
         let file = known.file(5).expect("there");
         assert_eq!((file.place.size(), file.attr.mtime), (6, Time { sec: 17, nsec: 4 }));
-        assert!(newer(&objects, &mut known, "me").expect("asked").is_none(), "it is known now");
+        assert!(
+            find_newer_objects(&objects, &mut known, "me").expect("asked").is_none(),
+            "it is known now"
+        );
         let mut copied = tree("x", "an old one");
         let attr = Attr { mtime: Time { sec: 17, nsec: 4 }, ..Attr::default() };
-        copied.apply(&Record::File { ino: 5, kind: Kind::Plain, attr });
+        copied.apply_record(&Record::File { ino: 5, kind: Kind::Plain, attr });
         let place =
             Place::Own { key: "x".to_owned(), version: Some("its own".to_owned()), size: 6 };
-        copied.apply(&Record::Bytes { ino: 5, place });
-        assert!(newer(&objects, &mut copied, "me").expect("asked").is_none(), "the same, copied");
+        copied.apply_record(&Record::Bytes { ino: 5, place });
+        assert!(
+            find_newer_objects(&objects, &mut copied, "me").expect("asked").is_none(),
+            "the same, copied"
+        );
         put("another 5 17.000000004 18.000000000").expect("put");
-        assert!(newer(&objects, &mut tree("x", "an old one"), "me").expect("asked").is_none());
+        assert!(
+            find_newer_objects(&objects, &mut tree("x", "an old one"), "me")
+                .expect("asked")
+                .is_none()
+        );
     }
 }

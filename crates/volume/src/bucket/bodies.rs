@@ -22,12 +22,12 @@ use rustix::io::Errno;
 use super::body::{BLOCK, Body};
 use super::fetch::Fetch;
 use super::health::Health;
-use super::placeholder::unmark;
+use super::placeholder::clear_evicted_mark;
 use super::record::{Place, Time};
 use super::request::Bucket;
 use forebay_objstore::Patience;
 use forebay_os::files::FileIdentity;
-use known::{Known, writable};
+use known::{Known, reopen_writable};
 pub(super) use losses::Losses;
 
 pub(super) type Result<T> = std::result::Result<T, Errno>;
@@ -98,7 +98,7 @@ impl Bodies {
     }
 
     /// The bucket answers.
-    pub(super) fn is_back(&self) {
+    pub(super) fn mark_reachable(&self) {
         self.gone.store(false, Relaxed);
     }
 
@@ -107,7 +107,7 @@ impl Bodies {
     ///
     /// # Errors
     /// EIO: the bytes can't be had.
-    pub(crate) fn open(
+    pub(crate) fn open_evicted_file(
         self: &Arc<Self>,
         identity: &FileIdentity,
         file: BorrowedFd<'_>,
@@ -122,7 +122,8 @@ impl Bodies {
             let body = match old {
                 Some(body) => body,
                 None => {
-                    let body = Body::new(ino, writable(file)?, away.place.size(), away.mtime);
+                    let body =
+                        Body::new(ino, reopen_writable(file)?, away.place.size(), away.mtime);
                     let body = Arc::new(body);
                     known.bodies.insert(*identity, Arc::clone(&body));
                     self.count.fetch_add(1, Relaxed);
@@ -133,24 +134,24 @@ impl Bodies {
         };
         if !small {
             if is_new && self.keeps_parts.load(Relaxed) {
-                self.recall(&body);
+                self.restore_present_ranges(&body);
             }
             return Ok(Some(body));
         }
-        self.ensure(&body, 0..body.size, u64::MAX)?;
-        self.close(identity, &body);
+        self.ensure_present(&body, 0..body.size, u64::MAX)?;
+        self.close_evicted_file(identity, &body);
         Ok(None)
     }
 
     /// A body that all bytes are here of need not be known any more.
-    pub(crate) fn close(&self, identity: &FileIdentity, body: &Body) {
+    pub(crate) fn close_evicted_file(&self, identity: &FileIdentity, body: &Body) {
         if !body.is_whole() {
             return;
         }
         let mut known = self.known.lock();
         if known.bodies.remove(identity).is_some() {
             self.count.fetch_sub(1, Relaxed);
-            self.has_settled(&mut known, *identity);
+            self.note_settled(&mut known, *identity);
         }
     }
 
@@ -158,24 +159,28 @@ impl Bodies {
     ///
     /// # Errors
     /// EIO: they can't be had.
-    pub(crate) fn read(self: &Arc<Self>, body: &Arc<Body>, range: Range<u64>) -> Result<()> {
+    pub(crate) fn fetch_for_read(
+        self: &Arc<Self>,
+        body: &Arc<Body>,
+        range: Range<u64>,
+    ) -> Result<()> {
         if body.is_whole() || range.start >= body.size {
             return Ok(());
         }
-        if body.reads(&range) >= STREAM {
+        if body.note_read(&range) >= STREAM {
             self.begin_filling(body);
         }
-        self.ensure(body, range, BLOCK)
+        self.ensure_present(body, range, BLOCK)
     }
 
     /// Brings all that is missing.
     ///
     /// # Errors
     /// EIO: it can't be had.
-    pub(crate) fn fill(self: &Arc<Self>, body: &Arc<Body>) -> Result<()> {
+    pub(crate) fn fetch_all(self: &Arc<Self>, body: &Arc<Body>) -> Result<()> {
         if !body.is_whole() {
             self.begin_filling(body);
-            self.ensure(body, 0..body.size, PART)?;
+            self.ensure_present(body, 0..body.size, PART)?;
         }
         Ok(())
     }
@@ -184,11 +189,15 @@ impl Bodies {
     ///
     /// # Errors
     /// What `empty` says.
-    pub(crate) fn give_up(&self, body: &Body, empty: impl FnOnce() -> Result<()>) -> Result<()> {
-        body.give_up(|| {
+    pub(crate) fn discard_missing(
+        &self,
+        body: &Body,
+        empty: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        body.discard_missing(|| {
             empty()?;
             // Empty before, or a kill would leave a hole that is taken for the file.
-            unmark(&body.file)?;
+            clear_evicted_mark(&body.file)?;
             self.known.lock().away.remove(&body.ino);
             Ok(())
         })

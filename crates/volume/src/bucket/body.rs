@@ -55,7 +55,7 @@ impl Body {
             size,
             mtime,
             sums: OnceLock::new(),
-            parts: Mutex::new(Parts::missing(size)),
+            parts: Mutex::new(Parts::all_missing(size)),
             came: Condvar::new(),
             whole: AtomicBool::new(size == 0),
             given_up: RwLock::new(false),
@@ -69,7 +69,7 @@ impl Body {
     }
 
     /// Somebody changes it: its times are those of the local file.
-    pub(crate) fn changes(&self) {
+    pub(crate) fn mark_changed(&self) {
         self.changed.store(true, Relaxed);
     }
 
@@ -77,7 +77,7 @@ impl Body {
     ///
     /// # Errors
     /// Those of the file system.
-    pub(super) fn put(&self, bytes: &[u8], at: u64) -> Result<(), Errno> {
+    pub(super) fn write_arrived(&self, bytes: &[u8], at: u64) -> Result<(), Errno> {
         let given_up = self.given_up.read();
         let mut done = 0;
         while done < bytes.len() && !*given_up {
@@ -90,13 +90,16 @@ impl Body {
     ///
     /// # Errors
     /// What `empty` says.
-    pub(super) fn give_up<E>(&self, empty: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
+    pub(super) fn discard_missing<E>(
+        &self,
+        empty: impl FnOnce() -> Result<(), E>,
+    ) -> Result<(), E> {
         let mut given_up = self.given_up.write();
         empty()?;
         *given_up = true;
         drop(given_up);
         let mut parts = self.parts.lock();
-        parts.are_here();
+        parts.mark_all_present();
         self.changed.store(true, Relaxed);
         self.whole.store(true, Relaxed);
         self.came.notify_all();
@@ -104,8 +107,8 @@ impl Body {
     }
 
     /// Notes a read; tells how many bytes were read by several, one after the other.
-    pub(super) fn reads(&self, range: &Range<u64>) -> u64 {
-        self.parts.lock().reads(range)
+    pub(super) fn note_read(&self, range: &Range<u64>) -> u64 {
+        self.parts.lock().note_read(range)
     }
 
     /// Whether nobody has begun to bring all of it; now somebody has.
@@ -119,7 +122,7 @@ impl Body {
 
     /// Waits for bytes that others bring, until all of a range are here or some are to be brought:
     /// at most `most` at once.
-    pub(super) fn claim(&self, range: &Range<u64>, most: u64) -> Task {
+    pub(super) fn claim_missing(&self, range: &Range<u64>, most: u64) -> Task {
         let end = range.end.min(self.size);
         let blocks = range.start / BLOCK..end.div_ceil(BLOCK);
         let mut parts = self.parts.lock();
@@ -131,32 +134,32 @@ impl Body {
             if let Some(first) =
                 blocks.clone().find(|block| parts.state[*block as usize] == State::Missing)
             {
-                return Task::Bring(parts.take(first, blocks.end, most, self.size));
+                return Task::Bring(parts.claim_blocks(first, blocks.end, most, self.size));
             }
             self.came.wait(&mut parts);
         }
     }
 
     /// The next bytes that nobody brings, from where it is read.
-    pub(super) fn claim_any(&self, most: u64) -> Option<Range<u64>> {
+    pub(super) fn claim_next_missing(&self, most: u64) -> Option<Range<u64>> {
         let mut parts = self.parts.lock();
         let blocks = parts.state.len() as u64;
         let from = (parts.next / BLOCK).min(blocks);
         let mut all = (from..blocks).chain(0..from);
         let first = all.find(|block| parts.state[*block as usize] == State::Missing)?;
-        Some(parts.take(first, blocks, most, self.size))
+        Some(parts.claim_blocks(first, blocks, most, self.size))
     }
 
     /// These bytes are here, or not after all. With the last ones it is whole, and `finish` is
     /// called before anybody else goes on.
-    pub(super) fn settle<E>(
+    pub(super) fn settle_range<E>(
         &self,
         range: &Range<u64>,
         is_here: bool,
         finish: impl FnOnce() -> Result<(), E>,
     ) -> Result<(), E> {
         let mut parts = self.parts.lock();
-        parts.settle(range, is_here);
+        parts.settle_range(range, is_here);
         let mut done = Ok(());
         if parts.missing == 0 && !self.is_whole() {
             done = finish();
@@ -181,23 +184,26 @@ mod tests {
     #[test]
     fn each_block_is_claimed_once_and_the_last_one_makes_it_whole() {
         let body = body(3 * BLOCK + 5);
-        assert_eq!(body.claim(&(BLOCK..BLOCK + 4096), BLOCK), Task::Bring(BLOCK..2 * BLOCK));
-        assert_eq!(body.claim_any(8 * BLOCK), Some(0..BLOCK));
-        assert_eq!(body.claim_any(8 * BLOCK), Some(2 * BLOCK..3 * BLOCK + 5));
-        assert_eq!(body.claim_any(BLOCK), None);
+        assert_eq!(
+            body.claim_missing(&(BLOCK..BLOCK + 4096), BLOCK),
+            Task::Bring(BLOCK..2 * BLOCK)
+        );
+        assert_eq!(body.claim_next_missing(8 * BLOCK), Some(0..BLOCK));
+        assert_eq!(body.claim_next_missing(8 * BLOCK), Some(2 * BLOCK..3 * BLOCK + 5));
+        assert_eq!(body.claim_next_missing(BLOCK), None);
         let settle = |range, is_here| {
             let mut whole = false;
             let finish = || {
                 whole = true;
                 Ok::<_, ()>(())
             };
-            body.settle(&range, is_here, finish).map(|()| whole).expect("it can't fail")
+            body.settle_range(&range, is_here, finish).map(|()| whole).expect("it can't fail")
         };
         assert!(!settle(BLOCK..2 * BLOCK, true));
-        assert_eq!(body.claim(&(BLOCK..BLOCK + 1), BLOCK), Task::Read);
+        assert_eq!(body.claim_missing(&(BLOCK..BLOCK + 1), BLOCK), Task::Read);
         assert!(!settle(0..BLOCK, false), "it failed");
         assert!(!settle(2 * BLOCK..3 * BLOCK + 5, true));
-        assert_eq!(body.claim(&(0..9 * BLOCK), 8 * BLOCK), Task::Bring(0..BLOCK));
+        assert_eq!(body.claim_missing(&(0..9 * BLOCK), 8 * BLOCK), Task::Bring(0..BLOCK));
         assert!(settle(0..BLOCK, true) && body.is_whole());
     }
 
@@ -210,34 +216,34 @@ mod tests {
             rustix::io::pread(&body.file, &mut bytes, 0).expect("read");
             bytes
         };
-        assert!(matches!(body.claim(&(0..10), BLOCK), Task::Bring(_)));
-        assert!(body.give_up(|| Err(Errno::ACCESS)).is_err());
-        body.put(b"old", 0).expect("put");
+        assert!(matches!(body.claim_missing(&(0..10), BLOCK), Task::Bring(_)));
+        assert!(body.discard_missing(|| Err(Errno::ACCESS)).is_err());
+        body.write_arrived(b"old", 0).expect("put");
         assert_eq!((content().as_slice(), body.is_whole()), (&b"old"[..], false), "it was refused");
-        body.give_up(|| rustix::fs::ftruncate(&body.file, 0)).expect("emptied");
-        body.put(b"late", BLOCK).expect("nothing to do");
-        let _ = body.settle(&(0..BLOCK), true, || Ok::<_, ()>(()));
+        body.discard_missing(|| rustix::fs::ftruncate(&body.file, 0)).expect("emptied");
+        body.write_arrived(b"late", BLOCK).expect("nothing to do");
+        let _ = body.settle_range(&(0..BLOCK), true, || Ok::<_, ()>(()));
         assert!(content().is_empty() && body.is_whole());
     }
 
     #[test]
     fn a_reader_waits_for_what_another_brings() {
         let body = Arc::new(body(BLOCK));
-        assert_eq!(body.claim(&(0..10), BLOCK), Task::Bring(0..BLOCK));
+        assert_eq!(body.claim_missing(&(0..10), BLOCK), Task::Bring(0..BLOCK));
         let waiting = std::thread::spawn({
             let body = Arc::clone(&body);
-            move || body.claim(&(5..6), BLOCK)
+            move || body.claim_missing(&(5..6), BLOCK)
         });
-        let _ = body.settle(&(0..BLOCK), true, || Ok::<_, ()>(()));
+        let _ = body.settle_range(&(0..BLOCK), true, || Ok::<_, ()>(()));
         assert_eq!(waiting.join().expect("it ended"), Task::Read);
     }
 
     #[test]
     fn reads_one_after_the_other_are_told_from_others() {
         let body = body(100 * BLOCK);
-        assert_eq!(body.reads(&(0..2 * BLOCK)), 0, "one read may be any");
-        assert_eq!(body.reads(&(3 * BLOCK..4 * BLOCK)), 3 * BLOCK);
-        assert_eq!(body.reads(&(2 * BLOCK..3 * BLOCK)), 4 * BLOCK);
-        assert_eq!(body.reads(&(90 * BLOCK..91 * BLOCK)), 0, "elsewhere");
+        assert_eq!(body.note_read(&(0..2 * BLOCK)), 0, "one read may be any");
+        assert_eq!(body.note_read(&(3 * BLOCK..4 * BLOCK)), 3 * BLOCK);
+        assert_eq!(body.note_read(&(2 * BLOCK..3 * BLOCK)), 4 * BLOCK);
+        assert_eq!(body.note_read(&(90 * BLOCK..91 * BLOCK)), 0, "elsewhere");
     }
 }

@@ -63,67 +63,73 @@ struct Bad {
 ///
 /// # Errors
 /// Why it can't be looked at. `Taken`, with `repair`: somebody has it mounted.
-pub fn check(wanted: &Wanted, repair: bool) -> Result<Checked, BucketError> {
+pub fn check_volume(wanted: &Wanted, repair: bool) -> Result<Checked, BucketError> {
     let objects = Objects::open(&wanted.url, wanted.settings.clone())?;
-    look(&objects, wanted, repair)
+    check_bucket(&objects, wanted, repair)
 }
 
-fn look(bucket: &dyn Bucket, wanted: &Wanted, repair: bool) -> Result<Checked, BucketError> {
+fn check_bucket(
+    bucket: &dyn Bucket,
+    wanted: &Wanted,
+    repair: bool,
+) -> Result<Checked, BucketError> {
     if !repair {
-        return Ok(see(bucket)?.0);
+        return Ok(inspect_volume(bucket)?.0);
     }
     // Nothing is written where no volume is.
-    if bucket.names(".forebay")?.is_empty() {
-        return Err(nothing());
+    if bucket.list_objects(".forebay")?.is_empty() {
+        return Err(no_volume_error());
     }
-    let held = Held::take(bucket, wanted)?;
-    let done = see(bucket).and_then(|(checked, orphans)| {
-        held.sweep(&orphans, &checked.unneeded)?;
+    let held = Held::claim_volume(bucket, wanted)?;
+    let done = inspect_volume(bucket).and_then(|(checked, orphans)| {
+        held.remove_unneeded(&orphans, &checked.unneeded)?;
         Ok(Checked { mounted: None, ..checked })
     });
-    let ended = held.end();
+    let ended = held.release_claim();
     let checked = done?;
     ended?;
     Ok(checked)
 }
 
-fn nothing() -> BucketError {
+fn no_volume_error() -> BucketError {
     let why = "no volume is there".to_owned();
     BucketError::Bucket(Failed { kind: ErrorKind::NotFound, why })
 }
 
 /// Looks at everything; tells the orphans as they are.
-fn see(bucket: &dyn Bucket) -> Result<(Checked, Vec<Found>), BucketError> {
-    let mounted = Writer::of(bucket)?;
-    let all = bucket.names("")?;
-    let history = History::read(bucket, &all)?;
-    if !history.is_there() {
-        return Err(nothing());
+fn inspect_volume(bucket: &dyn Bucket) -> Result<(Checked, Vec<Found>), BucketError> {
+    let mounted = Writer::read_from_bucket(bucket)?;
+    let all = bucket.list_objects("")?;
+    let history = History::read_from_bucket(bucket, &all)?;
+    if !history.has_objects() {
+        return Err(no_volume_error());
     }
-    let (own, packed) = amounts(&history.tree);
+    let (own, packed) = count_files_and_bytes(&history.tree);
     let mut checked = Checked { own, packed, mounted, ..Checked::default() };
-    checked.findings.extend(history.damage.iter().map(|damage| of_log(&history, damage)));
+    checked
+        .findings
+        .extend(history.damage.iter().map(|damage| log_damage_finding(&history, damage)));
     let listed: BTreeMap<&str, &Found> =
         all.iter().map(|found| (found.name.as_str(), found)).collect();
-    let mut bad = objects::own(bucket, &history, &listed)?;
-    let (damaged, live) = packed::packed(bucket, &history)?;
+    let mut bad = objects::find_bad_objects(bucket, &history, &listed)?;
+    let (damaged, live) = packed::find_bad_packed_files(bucket, &history)?;
     bad.extend(damaged);
-    checked.findings.extend(names::told(&history.tree, bad));
-    let (mut orphans, foreign) = objects::others(bucket, &history.tree, &all)?;
-    checked.foreign = brief(&foreign);
+    checked.findings.extend(names::findings_by_name(&history.tree, bad));
+    let (mut orphans, foreign) = objects::find_unowned_objects(bucket, &history.tree, &all)?;
+    checked.foreign = names_and_sizes(&foreign);
     if !history.is_whole {
-        checked.findings.extend(orphans.drain(..).map(objects::nameless));
+        checked.findings.extend(orphans.drain(..).map(objects::unnamed_object_finding));
     }
-    checked.orphans = brief(&orphans);
-    checked.unneeded = history.unneeded(bucket, |number| live.contains(&number))?;
+    checked.orphans = names_and_sizes(&orphans);
+    checked.unneeded = history.find_unneeded(bucket, |number| live.contains(&number))?;
     Ok((checked, orphans))
 }
 
-fn brief(objects: &[Found]) -> Vec<(String, u64)> {
+fn names_and_sizes(objects: &[Found]) -> Vec<(String, u64)> {
     objects.iter().map(|found| (found.name.clone(), found.size)).collect()
 }
 
-fn amounts(tree: &Tree) -> ((u64, u64), (u64, u64)) {
+fn count_files_and_bytes(tree: &Tree) -> ((u64, u64), (u64, u64)) {
     let (mut own, mut packed) = ((0, 0), (0, 0));
     for (_, file) in tree.files() {
         let sum = match file.place {
@@ -136,7 +142,7 @@ fn amounts(tree: &Tree) -> ((u64, u64), (u64, u64)) {
     (own, packed)
 }
 
-fn of_log(history: &History, (name, why): &(String, String)) -> Finding {
+fn log_damage_finding(history: &History, (name, why): &(String, String)) -> Finding {
     let next = history.next;
     let (what, next) = match history.is_whole {
         // What it says is known without it.

@@ -19,17 +19,17 @@ type Extended = BTreeMap<Vec<u8>, Vec<u8>>;
 ///
 /// # Errors
 /// Those of the file system; one without attributes has none.
-pub(super) fn of(folder: BorrowedFd<'_>, name: &CStr) -> Result<Extended> {
+pub(super) fn read_xattrs(folder: BorrowedFd<'_>, name: &CStr) -> Result<Extended> {
     let folder = format!("/proc/self/fd/{}/", folder.as_raw_fd());
     let path = [folder.as_bytes(), name.to_bytes()].concat();
     let path = CString::new(path).map_err(|_| Errno::INVAL)?;
-    let names = match whole(|buffer| llistxattr(&path, buffer)) {
+    let names = match read_with_growing_buffer(|buffer| llistxattr(&path, buffer)) {
         Err(Errno::OPNOTSUPP | Errno::NOENT) => return Ok(Extended::new()),
         names => names?,
     };
     let mut found = Extended::new();
-    for name in names.split(|byte| *byte == 0).filter(|name| is_kept(name)) {
-        match whole(|buffer| lgetxattr(&path, name, buffer)) {
+    for name in names.split(|byte| *byte == 0).filter(|name| is_persisted_xattr(name)) {
+        match read_with_growing_buffer(|buffer| lgetxattr(&path, name, buffer)) {
             // Gone meanwhile, or not for this user.
             Err(Errno::NODATA | Errno::ACCESS) => {}
             value => drop(found.insert(name.to_vec(), value?)),
@@ -39,12 +39,12 @@ pub(super) fn of(folder: BorrowedFd<'_>, name: &CStr) -> Result<Extended> {
 }
 
 /// Whether a volume has attributes of this name: others a log may not give a file.
-pub(super) fn is_kept(name: &[u8]) -> bool {
+pub(super) fn is_persisted_xattr(name: &[u8]) -> bool {
     KEPT.iter().any(|kind| name.starts_with(kind)) && !name.starts_with(OURS)
 }
 
 /// Asks with more room until there is enough.
-fn whole(ask: impl Fn(&mut [u8]) -> Result<usize>) -> Result<Vec<u8>> {
+fn read_with_growing_buffer(ask: impl Fn(&mut [u8]) -> Result<usize>) -> Result<Vec<u8>> {
     let mut buffer = vec![0; 256];
     loop {
         match ask(&mut buffer) {

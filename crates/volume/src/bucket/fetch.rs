@@ -9,7 +9,7 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
-use super::log::segment;
+use super::log::segment_key;
 use super::record::Place;
 use super::request::Bucket;
 use super::segment::{HEADER, Head};
@@ -34,7 +34,7 @@ pub(crate) struct Fetch {
 struct Windows(Vec<(u64, Range<u64>, Bytes)>);
 
 impl Windows {
-    fn find(&mut self, segment: u64, part: &Range<u64>) -> Option<Bytes> {
+    fn lookup_cached(&mut self, segment: u64, part: &Range<u64>) -> Option<Bytes> {
         let holds = |(number, range, _): &(u64, Range<u64>, Bytes)| {
             *number == segment && range.start <= part.start && part.end <= range.end
         };
@@ -46,7 +46,7 @@ impl Windows {
         Some(bytes)
     }
 
-    fn keep(&mut self, segment: u64, range: Range<u64>, bytes: Bytes) {
+    fn cache_window(&mut self, segment: u64, range: Range<u64>, bytes: Bytes) {
         self.0.push((segment, range, bytes));
         let mut all: u64 = self.0.iter().map(|(_, range, _)| range.end - range.start).sum();
         while all > KEPT && self.0.len() > 1 {
@@ -65,32 +65,32 @@ impl Fetch {
     ///
     /// # Errors
     /// Those of the bucket. `InvalidData`: they are not what was written.
-    pub(crate) fn packed(&self, place: &Place) -> Result<Bytes, Failed> {
+    pub(crate) fn read_packed(&self, place: &Place) -> Result<Bytes, Failed> {
         let Place::Packed { segment: number, at, length, crc } = *place else {
             return Ok(Bytes::new());
         };
         let part = at..at + u64::from(length);
         let is_right = |bytes: &[u8]| crc32fast::hash(bytes) == crc;
-        if let Some(bytes) = self.windows.lock().find(number, &part)
+        if let Some(bytes) = self.windows.lock().lookup_cached(number, &part)
             && is_right(&bytes)
         {
             return Ok(bytes);
         }
-        let head = self.head(number)?;
+        let head = self.segment_head(number)?;
         let start = at / WINDOW * WINDOW;
         let window = start..part.end.max(start + WINDOW).min(head.data);
         let wrong = |why: &str| Failed {
             kind: io::ErrorKind::InvalidData,
-            why: format!("{}: {why}", segment(number)),
+            why: format!("{}: {why}", segment_key(number)),
         };
         if part.end > window.end {
             return Err(wrong("it is shorter than the log says"));
         }
         let inner = (part.start - window.start) as usize..(part.end - window.start) as usize;
-        let whole = window.start + head.data_at()..window.end + head.data_at();
+        let whole = window.start + head.data_offset()..window.end + head.data_offset();
         let right = |bytes: &[u8]| bytes.get(inner.clone()).is_some_and(is_right);
-        let bytes = self.bucket.read(&segment(number), whole, &right)?;
-        self.windows.lock().keep(number, window, bytes.clone());
+        let bytes = self.bucket.get_range(&segment_key(number), whole, &right)?;
+        self.windows.lock().cache_window(number, window, bytes.clone());
         Ok(bytes.slice(inner))
     }
 
@@ -98,19 +98,19 @@ impl Fetch {
     ///
     /// # Errors
     /// As `packed`.
-    pub(crate) fn data_of(&self, number: u64) -> Result<u64, Failed> {
-        Ok(self.head(number)?.data)
+    pub(crate) fn segment_data_length(&self, number: u64) -> Result<u64, Failed> {
+        Ok(self.segment_head(number)?.data)
     }
 
-    fn head(&self, number: u64) -> Result<Head, Failed> {
+    fn segment_head(&self, number: u64) -> Result<Head, Failed> {
         if let Some(head) = self.heads.lock().get(&number) {
             return Ok(*head);
         }
         let is_right = |bytes: &[u8]| Head::parse(bytes).is_ok();
-        let start = self.bucket.read(&segment(number), 0..HEADER as u64, &is_right)?;
+        let start = self.bucket.get_range(&segment_key(number), 0..HEADER as u64, &is_right)?;
         let head = Head::parse(&start).map_err(|_| Failed {
             kind: io::ErrorKind::InvalidData,
-            why: format!("{}: it is damaged", segment(number)),
+            why: format!("{}: it is damaged", segment_key(number)),
         })?;
         self.heads.lock().insert(number, head);
         Ok(head)

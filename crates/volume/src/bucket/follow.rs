@@ -27,14 +27,14 @@ use super::bodies::learn::Behind;
 use super::bodies::{self, Bodies};
 use super::body::Body;
 use super::health::Health;
-use super::placeholder::is_away;
+use super::placeholder::is_evicted;
 use super::request::Bucket;
 use super::state::State;
 use crate::backend::TreeServer;
 use forebay_objstore::Patience;
 use forebay_objstore::{Failed, Objects, Settings};
 use forebay_os::files::FileIdentity;
-pub(super) use opening::open;
+pub(super) use opening::open_read_replica;
 use shown::Shown;
 use tail::Tail;
 use worker::Worker;
@@ -71,8 +71,8 @@ pub(crate) struct Followed {
 
 impl Followed {
     /// The directory that stands for it here.
-    pub(crate) fn directory(&self) -> PathBuf {
-        self.state.tree()
+    pub(crate) fn tree_directory(&self) -> PathBuf {
+        self.state.tree_directory()
     }
 }
 
@@ -111,18 +111,18 @@ impl Follow {
         let lost = |failed: Failed| io::Error::new(failed.kind, failed.why);
         let wanted = &followed.wanted;
         let bucket = Objects::open(&wanted.url, wanted.settings.clone()).map_err(lost)?;
-        let (follow, mut worker) = Follow::over(Arc::new(bucket), followed);
+        let (follow, mut worker) = Follow::with_bucket(Arc::new(bucket), followed);
         let server = Arc::new(serve(follow));
         let known: Weak<dyn TreeServer> = Arc::<S>::downgrade(&server);
         worker.server = Some(known);
-        let work = move || worker.work();
+        let work = move || worker.run_until_over();
         std::thread::Builder::new().name("forebay-follow".into()).spawn(work)?;
         Ok(server)
     }
 
-    fn over(bucket: Arc<dyn Bucket>, followed: Followed) -> (Arc<Follow>, Worker) {
+    fn with_bucket(bucket: Arc<dyn Bucket>, followed: Followed) -> (Arc<Follow>, Worker) {
         let Followed { wanted, state, shown, tail, away } = followed;
-        let health = Arc::new(Health::of(&state.folder));
+        let health = Arc::new(Health::for_mount(&state.folder));
         let patience = (wanted.patience, Arc::clone(&health));
         let bodies = Arc::new(Bodies::new(Arc::clone(&bucket), away, patience));
         let follow = Arc::new(Follow {
@@ -136,8 +136,8 @@ impl Follow {
             state,
         });
         let behind: Weak<dyn Behind> = Arc::<Follow>::downgrade(&follow);
-        follow.bodies.is_behind(behind);
-        let worker = Worker::of(Arc::clone(&follow), bucket, tail);
+        follow.bodies.set_behind(behind);
+        let worker = Worker::with_tail(Arc::clone(&follow), bucket, tail);
         (follow, worker)
     }
 
@@ -145,42 +145,42 @@ impl Follow {
     ///
     /// # Errors
     /// EIO: they can't be had. ESTALE: another file has its name by now.
-    fn body(
+    fn open_evicted_file(
         &self,
         identity: &FileIdentity,
         file: BorrowedFd<'_>,
     ) -> bodies::Result<Option<Arc<Body>>> {
-        match self.bodies.open(identity, file)? {
+        match self.bodies.open_evicted_file(identity, file)? {
             // A hole of which nobody knows any more whose it was.
-            None if is_away(file) => Err(Errno::STALE),
+            None if is_evicted(file) => Err(Errno::STALE),
             body => Ok(body),
         }
     }
 
     /// Nobody uses the volume any more. Tells what went wrong.
-    pub(super) fn end(&self) -> Vec<String> {
+    pub(super) fn end_following(&self) -> Vec<String> {
         self.call.lock().is_over = true;
         self.called.notify_all();
-        self.troubles()
+        self.error_messages()
     }
 
     /// Why its bucket can't be used just now.
-    fn out_of_reach(&self) -> Option<String> {
-        self.health.trouble().map(|why| format!("{} is out of reach: {why}", self.url))
+    fn unreachable_message(&self) -> Option<String> {
+        self.health.current_error().map(|why| format!("{} is out of reach: {why}", self.url))
     }
 
     /// What was kept here goes, after everybody was told of the end.
-    fn remove_local(&self) {
+    fn remove_local_tree(&self) {
         // What is being applied is applied, and nothing comes after it.
         let _shown = self.shown.lock();
         // What stays is removed by the next that follows it.
-        let _ = shown::remove_all(&self.state.tree());
-        let _ = shown::remove_all(&self.state.aside());
+        let _ = shown::remove_recursively(&self.state.tree_directory());
+        let _ = shown::remove_recursively(&self.state.staging_directory());
     }
 }
 
 impl Behind for Follow {
-    fn look(&self) {
+    fn refresh_now(&self) {
         let mut call = self.call.lock();
         call.asked += 1;
         let mine = call.asked;
@@ -192,8 +192,8 @@ impl Behind for Follow {
         }
     }
 
-    fn name_of(&self, number: u64) -> Option<String> {
-        self.shown.lock().name_of(number)
+    fn display_path(&self, number: u64) -> Option<String> {
+        self.shown.lock().display_path(number)
     }
 }
 

@@ -31,20 +31,20 @@ pub struct Ailing {
 
 impl Health {
     /// Of a mount that begins: what is noted there was of another.
-    pub(crate) fn of(folder: &Path) -> Health {
+    pub(crate) fn for_mount(folder: &Path) -> Health {
         let file = folder.join(TROUBLE);
         let _ = std::fs::remove_file(&file);
         Health { file: Some(file), why: Mutex::default() }
     }
 
     /// Of what no people look at.
-    pub(crate) fn untold() -> Health {
+    pub(crate) fn without_note() -> Health {
         Health { file: None, why: Mutex::default() }
     }
 
     /// The bucket does not do what it should. What has no end by itself is told instead of what
     /// may have one.
-    pub(crate) fn failed(&self, failed: &Failed) {
+    pub(crate) fn note_failure(&self, failed: &Failed) {
         let Some(file) = &self.file else { return };
         let mut why = self.why.lock();
         let is_new = why.as_ref().is_none_or(|why| failed.is_lasting() && *why != failed.why);
@@ -60,12 +60,12 @@ impl Health {
     }
 
     /// Why it does not; `None`: it does.
-    pub(crate) fn trouble(&self) -> Option<String> {
+    pub(crate) fn current_error(&self) -> Option<String> {
         self.why.lock().clone()
     }
 
     /// It does.
-    pub(crate) fn answered(&self) {
+    pub(crate) fn note_success(&self) {
         if self.why.lock().take().is_some()
             && let Some(file) = &self.file
         {
@@ -77,12 +77,12 @@ impl Health {
 
 /// What is in the way of the volume whose local tree this is, if anything is.
 #[must_use]
-pub fn ailing(tree: &Path) -> Option<Ailing> {
+pub fn find_ailing_bucket(tree: &Path) -> Option<Ailing> {
     let folder = tree.parent()?;
     let file = folder.join(TROUBLE);
     let why = std::fs::read_to_string(&file).ok()?;
     let since = std::fs::metadata(&file).and_then(|known| known.modified()).ok()?;
-    let url = Volume::of(folder)?.url;
+    let url = Volume::read_from_directory(folder)?.url;
     Some(Ailing { url, since, why })
 }
 
@@ -96,21 +96,22 @@ mod tests {
     #[test]
     fn trouble_is_told_while_it_lasts() {
         let folder = tempfile::tempdir().expect("a folder");
-        let state = State::take(folder.path(), "s3://b/v", "me").expect("taken");
-        let health = Health::of(folder.path());
-        let told = || ailing(&state.tree()).map(|ailing| (ailing.url, ailing.why));
+        let state = State::lock_directory(folder.path(), "s3://b/v", "me").expect("taken");
+        let health = Health::for_mount(folder.path());
+        let told =
+            || find_ailing_bucket(&state.tree_directory()).map(|ailing| (ailing.url, ailing.why));
         let of = |why: &str| Some(("s3://b/v".to_owned(), why.to_owned()));
-        let fails = |kind, why: &str| health.failed(&Failed { kind, why: why.to_owned() });
+        let fails = |kind, why: &str| health.note_failure(&Failed { kind, why: why.to_owned() });
         assert_eq!(told(), None);
         fails(ErrorKind::Other, "nobody answers");
         fails(ErrorKind::Other, "nobody answers for 2 s");
         assert_eq!(told(), of("nobody answers"), "as it began");
         fails(ErrorKind::PermissionDenied, "ExpiredToken");
         assert_eq!(told(), of("ExpiredToken"));
-        health.answered();
+        health.note_success();
         assert_eq!(told(), None);
         fails(ErrorKind::Other, "nobody answers");
-        drop(Health::of(folder.path()));
+        drop(Health::for_mount(folder.path()));
         assert_eq!(told(), None, "that was before");
     }
 }

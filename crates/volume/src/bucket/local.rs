@@ -19,7 +19,7 @@ use super::placeholder::AWAY;
 use super::record::{Attr, Kind};
 use super::scan::Scan;
 use super::tree::{File, ROOT, Tree};
-pub(crate) use marked::marked;
+pub(crate) use marked::open_evicted_files;
 pub(crate) use synced::{Synced, mark_synced};
 
 type Result<T> = std::result::Result<T, Errno>;
@@ -32,12 +32,12 @@ const NEW: OFlags = OFlags::RDWR.union(OFlags::CREATE).union(OFlags::EXCL).union
 ///
 /// # Errors
 /// Those of the file system: one without extended attributes can't be used.
-pub(crate) fn make(root: &OwnedFd, tree: &Tree, scan: &mut Scan) -> Result<()> {
+pub(crate) fn make_placeholder_tree(root: &OwnedFd, tree: &Tree, scan: &mut Scan) -> Result<()> {
     let mut maker = Maker { root, tree, scan, made: Default::default() };
     let top = openat(root, c".", INTO, Mode::empty())?;
-    maker.folder(&top, ROOT, b"")?;
+    maker.make_directory(&top, ROOT, b"")?;
     match tree.file(ROOT) {
-        Some(file) => dress(&top, file.attr),
+        Some(file) => set_attributes(&top, file.attr),
         None => Ok(()),
     }
 }
@@ -51,12 +51,12 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    fn folder(&mut self, fd: &OwnedFd, ino: u64, path: &[u8]) -> Result<()> {
+    fn make_directory(&mut self, fd: &OwnedFd, ino: u64, path: &[u8]) -> Result<()> {
         let tree = self.tree;
         let Some(folder) = tree.file(ino) else { return Ok(()) };
         for (name, ino) in &folder.names {
             let Some(file) = tree.file(*ino) else { continue };
-            let whole = super::tree::joined(path, name.as_bytes());
+            let whole = super::tree::join_path(path, name.as_bytes());
             let name = CString::new(name.as_bytes()).map_err(|_| Errno::INVAL)?;
             if let Some(first) = self.made.get(ino) {
                 linkat(self.root, first.as_slice(), fd, &name, AtFlags::empty())?;
@@ -65,13 +65,13 @@ impl Maker<'_> {
             if file.links > 1 {
                 self.made.insert(*ino, whole.clone());
             }
-            self.one(fd, &name, (*ino, file), &whole)?;
-            self.scan.adopt(fd, &name, *ino)?;
+            self.make_entry(fd, &name, (*ino, file), &whole)?;
+            self.scan.adopt_unchanged(fd, &name, *ino)?;
         }
         Ok(())
     }
 
-    fn one(
+    fn make_entry(
         &mut self,
         fd: &OwnedFd,
         name: &CString,
@@ -82,12 +82,12 @@ impl Maker<'_> {
             Kind::Folder => {
                 mkdirat(fd, name, Mode::RWXU)?;
                 let inner = openat(fd, name, INTO, Mode::empty())?;
-                self.folder(&inner, ino, path)?;
+                self.make_directory(&inner, ino, path)?;
                 // Or what is in it would inherit its access control list.
-                extend(&inner, file)?;
-                dress(&inner, file.attr)
+                set_xattrs(&inner, file)?;
+                set_attributes(&inner, file.attr)
             }
-            _ => one(fd, name, file),
+            _ => make_placeholder(fd, name, file),
         }
     }
 }
@@ -96,7 +96,7 @@ impl Maker<'_> {
 ///
 /// # Errors
 /// Those of the file system.
-pub(crate) fn one(fd: &OwnedFd, name: &CStr, file: &File) -> Result<()> {
+pub(crate) fn make_placeholder(fd: &OwnedFd, name: &CStr, file: &File) -> Result<()> {
     match &file.kind {
         Kind::Folder => Err(Errno::ISDIR),
         Kind::Plain => {
@@ -105,17 +105,17 @@ pub(crate) fn one(fd: &OwnedFd, name: &CStr, file: &File) -> Result<()> {
                 ftruncate(&made, file.place.size())?;
                 fsetxattr(&made, AWAY, b"1", XattrFlags::CREATE)?;
             }
-            extend(&made, file)?;
-            dress(&made, file.attr)
+            set_xattrs(&made, file)?;
+            set_attributes(&made, file.attr)
         }
         Kind::Link(target) => {
             symlinkat(target.as_slice(), fd, name)?;
-            dress_by_name(fd, name, file.attr)
+            set_attributes_by_name(fd, name, file.attr)
         }
         Kind::Special { mode, device } => {
             let kind = FileType::from_raw_mode(*mode);
             mknodat(fd, name, kind, Mode::from_raw_mode(file.attr.mode), *device)?;
-            dress_by_name(fd, name, file.attr)
+            set_attributes_by_name(fd, name, file.attr)
         }
     }
 }
@@ -124,18 +124,18 @@ pub(crate) fn one(fd: &OwnedFd, name: &CStr, file: &File) -> Result<()> {
 ///
 /// # Errors
 /// Those of the file system.
-pub(crate) fn extend(made: &OwnedFd, file: &File) -> Result<()> {
+pub(crate) fn set_xattrs(made: &OwnedFd, file: &File) -> Result<()> {
     let set = |(name, value): (&Vec<u8>, &Vec<u8>)| {
         fsetxattr(made, name.as_slice(), value, XattrFlags::empty())
     };
     file.extended.iter().try_for_each(set)
 }
 
-fn owner(attr: Attr) -> (Option<Uid>, Option<Gid>) {
+fn owner_ids(attr: Attr) -> (Option<Uid>, Option<Gid>) {
     (Some(Uid::from_raw(attr.uid)), Some(Gid::from_raw(attr.gid)))
 }
 
-fn times(attr: Attr) -> Timestamps {
+fn to_timestamps(attr: Attr) -> Timestamps {
     let time = Timespec { tv_sec: attr.mtime.sec, tv_nsec: attr.mtime.nsec.into() };
     Timestamps { last_access: time, last_modification: time }
 }
@@ -144,23 +144,23 @@ fn times(attr: Attr) -> Timestamps {
 ///
 /// # Errors
 /// Those of the file system.
-pub(crate) fn dress_by_name(folder: &OwnedFd, name: &CStr, attr: Attr) -> Result<()> {
-    let (uid, gid) = owner(attr);
+pub(crate) fn set_attributes_by_name(folder: &OwnedFd, name: &CStr, attr: Attr) -> Result<()> {
+    let (uid, gid) = owner_ids(attr);
     // Who may not give it away keeps it.
     let _ = chownat(folder, name, uid, gid, AtFlags::SYMLINK_NOFOLLOW);
-    utimensat(folder, name, &times(attr), AtFlags::SYMLINK_NOFOLLOW)
+    utimensat(folder, name, &to_timestamps(attr), AtFlags::SYMLINK_NOFOLLOW)
 }
 
 /// Owner, as far as this user may give it, mode and time.
 ///
 /// # Errors
 /// Those of the file system.
-pub(crate) fn dress(file: &OwnedFd, attr: Attr) -> Result<()> {
-    let (uid, gid) = owner(attr);
+pub(crate) fn set_attributes(file: &OwnedFd, attr: Attr) -> Result<()> {
+    let (uid, gid) = owner_ids(attr);
     // Who may not give it away keeps it.
     let _ = fchown(file.as_fd(), uid, gid);
     fchmod(file, Mode::from_raw_mode(attr.mode))?;
-    futimens(file, &times(attr))
+    futimens(file, &to_timestamps(attr))
 }
 
 #[cfg(test)]

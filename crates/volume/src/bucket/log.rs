@@ -17,7 +17,7 @@ use super::segment::Draft;
 use super::tree::Tree;
 use forebay_objstore::{Failed, Found};
 pub(crate) use history::History;
-pub(in crate::bucket) use reader::{Reader, read};
+pub(in crate::bucket) use reader::{Reader, read_segment};
 
 /// Where segments are, and checkpoints.
 const LOG: &str = ".forebay/log";
@@ -46,11 +46,11 @@ pub(crate) struct Position {
 }
 
 /// The name of a segment.
-pub(crate) fn segment(number: u64) -> String {
+pub(crate) fn segment_key(number: u64) -> String {
     format!("{LOG}/{number:016x}")
 }
 
-fn name_of_checkpoint(number: u64) -> String {
+fn checkpoint_key(number: u64) -> String {
     format!("{CHECKPOINTS}/{number:016x}")
 }
 
@@ -69,27 +69,27 @@ impl Log {
     }
 
     /// The same log, which was read to its end, through another client.
-    pub(crate) fn resume(bucket: Arc<dyn Bucket>, at: Position, me: String) -> Log {
+    pub(crate) fn resume_at(bucket: Arc<dyn Bucket>, at: Position, me: String) -> Log {
         Log { bucket, at, me, begun: None, cut: at.next }
     }
 
     /// How far it is.
-    pub(crate) fn at(&self) -> Position {
+    pub(crate) fn position(&self) -> Position {
         self.at
     }
 
     /// Who began to write last, in their words, and with which segment: as far as it was read.
-    pub(crate) fn begun(&self) -> Option<(u64, &str)> {
+    pub(crate) fn last_writer(&self) -> Option<(u64, &str)> {
         self.begun.as_ref().map(|(number, who)| (*number, who.as_str()))
     }
 
     /// The last cut that was read is in the segment before this one, or in none.
-    pub(crate) fn cut(&self) -> u64 {
+    pub(crate) fn commit_end(&self) -> u64 {
         self.cut
     }
 
     /// The number that the next segment has: what is drafted may speak of it.
-    pub(crate) fn next(&self) -> u64 {
+    pub(crate) fn next_segment(&self) -> u64 {
         self.at.next
     }
 
@@ -98,7 +98,7 @@ impl Log {
     /// # Errors
     /// Those of the bucket.
     pub(crate) fn is_at_end(&self) -> Result<bool, Failed> {
-        Ok(self.bucket.head(&segment(self.at.next))?.is_none())
+        Ok(self.bucket.head_object(&segment_key(self.at.next))?.is_none())
     }
 
     /// Writes a segment.
@@ -106,9 +106,9 @@ impl Log {
     /// # Errors
     /// Those of the bucket, and the segment may be tried again. `AlreadyExists`: somebody else
     /// writes this log now.
-    pub(crate) fn write(&mut self, bytes: Bytes) -> Result<(), Failed> {
+    pub(crate) fn write_segment(&mut self, bytes: Bytes) -> Result<(), Failed> {
         let tag = format!("{} {}", self.me, self.at.next);
-        self.bucket.create(&segment(self.at.next), bytes, &tag)?;
+        self.bucket.put_if_absent(&segment_key(self.at.next), bytes, &tag)?;
         self.at.next += 1;
         Ok(())
     }
@@ -117,26 +117,26 @@ impl Log {
     ///
     /// # Errors
     /// As `write`.
-    pub(crate) fn begin(&mut self, who: &str) -> Result<(), Failed> {
+    pub(crate) fn begin_as_writer(&mut self, who: &str) -> Result<(), Failed> {
         let mut draft = Draft::default();
-        draft.add(&Record::Begin { who });
-        let bytes = draft.finish(self.at.next);
-        self.write(bytes.into())
+        draft.append_record(&Record::Begin { who });
+        let bytes = draft.encode_segment(self.at.next);
+        self.write_segment(bytes.into())
     }
 
     /// Writes what all segments so far come to, so that nobody has to read their records again.
     ///
     /// # Errors
     /// Those of the bucket.
-    pub(crate) fn checkpoint(&mut self, tree: &Tree) -> Result<(), Failed> {
+    pub(crate) fn write_checkpoint(&mut self, tree: &Tree) -> Result<(), Failed> {
         let next = self.at.next;
         let mut draft = Draft::default();
         // Who comes later wants to know whether it was somebody else.
-        draft.add(&Record::Begin { who: &self.me });
-        tree.records(|record| draft.add(record));
+        draft.append_record(&Record::Begin { who: &self.me });
+        tree.for_each_record(|record| draft.append_record(record));
         let tag = format!("{} checkpoint {next}", self.me);
-        let bytes = Bytes::from(draft.finish(next));
-        match self.bucket.create(&name_of_checkpoint(next), bytes, &tag) {
+        let bytes = Bytes::from(draft.encode_segment(next));
+        match self.bucket.put_if_absent(&checkpoint_key(next), bytes, &tag) {
             Err(failed) if failed.kind == io::ErrorKind::AlreadyExists => {}
             done => done?,
         }
@@ -150,17 +150,17 @@ impl Log {
 /// # Errors
 /// Those of the bucket.
 pub(crate) fn newest_checkpoint(bucket: &dyn Bucket) -> Result<Option<u64>, Failed> {
-    Ok(numbers(bucket, CHECKPOINTS)?.pop().map(|(number, _)| number))
+    Ok(list_numbered_objects(bucket, CHECKPOINTS)?.pop().map(|(number, _)| number))
 }
 
 /// Numbers and sizes of the objects in a folder, in order.
-fn numbers(bucket: &dyn Bucket, folder: &str) -> Result<Vec<(u64, u64)>, Failed> {
+fn list_numbered_objects(bucket: &dyn Bucket, folder: &str) -> Result<Vec<(u64, u64)>, Failed> {
     let number = |found: Found| {
         let digits = found.name.rsplit('/').next()?.to_owned();
         let whole = digits.len() == 16;
         Some((u64::from_str_radix(&digits, 16).ok().filter(|_| whole)?, found.size))
     };
-    let mut all: Vec<_> = bucket.names(folder)?.into_iter().filter_map(number).collect();
+    let mut all: Vec<_> = bucket.list_objects(folder)?.into_iter().filter_map(number).collect();
     all.sort_unstable();
     Ok(all)
 }

@@ -52,18 +52,18 @@ pub(super) struct Noted {
 
 impl Noted {
     /// Something has changed.
-    pub(super) fn changed(&mut self) {
-        self.fresh.get_or_insert_with(|| MachineClock.nanos());
+    pub(super) fn note_change(&mut self) {
+        self.fresh.get_or_insert_with(|| MachineClock.elapsed_nanos());
     }
 
     /// All that has changed so far is in a cut, which is on its way.
-    pub(super) fn is_cut(&mut self) {
-        self.cut = self.oldest();
+    pub(super) fn note_commit(&mut self) {
+        self.cut = self.oldest_change();
         self.fresh = None;
     }
 
     /// The bucket has all that was cut, or all `but` some, which are looked at again.
-    pub(super) fn is_shipped(&mut self, but: bool) {
+    pub(super) fn note_uploaded(&mut self, but: bool) {
         let cut = self.cut.take();
         if but {
             self.fresh = cut.or(self.fresh);
@@ -71,17 +71,17 @@ impl Noted {
     }
 
     /// Since when the oldest change waits; `None`: nothing does.
-    pub(super) fn oldest(&self) -> Option<u64> {
+    pub(super) fn oldest_change(&self) -> Option<u64> {
         self.cut.or(self.fresh)
     }
 }
 
 impl Marks {
     /// This name in the folder at that path may be another.
-    pub(crate) fn mark(&self, folder: Vec<u8>, name: CString) {
+    pub(crate) fn mark_dirty(&self, folder: Vec<u8>, name: CString) {
         let mut noted = self.noted.lock();
         let was_empty = noted.dirty.is_empty();
-        noted.changed();
+        noted.note_change();
         noted.dirty.insert((folder, name));
         if was_empty || noted.dirty.len() == MANY {
             self.call.notify_all();
@@ -89,13 +89,13 @@ impl Marks {
     }
 
     /// The bytes of this file may be others.
-    pub(crate) fn is_written(&self, file: FileIdentity) {
+    pub(crate) fn mark_written(&self, file: FileIdentity) {
         let mut noted = self.noted.lock();
         noted.written.insert(file);
-        noted.changed();
+        noted.note_change();
     }
 
-    pub(super) fn noted(&self) -> MutexGuard<'_, Noted> {
+    pub(super) fn lock_noted(&self) -> MutexGuard<'_, Noted> {
         self.noted.lock()
     }
 }

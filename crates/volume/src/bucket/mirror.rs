@@ -70,16 +70,19 @@ impl Mirror {
         serve: impl FnOnce(Arc<Mirror>) -> S,
     ) -> std::io::Result<Arc<S>> {
         let Opened { wanted, state, journal, at, tree, mut scan, away, .. } = opened;
-        scan.obey(Arc::clone(&wanted.rules));
+        scan.set_layout_rules(Arc::clone(&wanted.rules));
         let lost = |failed: Failed| std::io::Error::new(failed.kind, failed.why);
         let bucket = Objects::open(&wanted.url, wanted.settings.clone()).map_err(lost)?;
         let bucket = Arc::new(bucket);
         let requests = || Arc::clone(&bucket) as Arc<dyn Bucket>;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let root = openat(CWD, state.tree(), flags, Mode::empty())?;
-        let told =
-            UploadReport { url: wanted.url.clone(), kept: state.tree(), ..UploadReport::default() };
-        let health = Arc::new(Health::of(&state.folder));
+        let root = openat(CWD, state.tree_directory(), flags, Mode::empty())?;
+        let told = UploadReport {
+            url: wanted.url.clone(),
+            kept: state.tree_directory(),
+            ..UploadReport::default()
+        };
+        let health = Arc::new(Health::for_mount(&state.folder));
         let patience = (wanted.patience.clone(), Arc::clone(&health));
         let mirror = Arc::new(Mirror {
             marks: Marks::default(),
@@ -98,10 +101,10 @@ impl Mirror {
         });
         let server = Arc::new(serve(Arc::clone(&mirror)));
         let known: Weak<dyn TreeServer> = Arc::<S>::downgrade(&server);
-        let log = Log::resume(requests(), at, mirror.state.volume.me.clone());
+        let log = Log::resume_at(requests(), at, mirror.state.volume.me.clone());
         let volume = mirror.state.volume.me.clone();
-        let mut ship = Ship::of(requests(), (log, tree), scan, volume);
-        ship.says_to(Arc::clone(&mirror.bodies) as Arc<dyn Readers>);
+        let mut ship = Ship::for_tree(requests(), (log, tree), scan, volume);
+        ship.set_readers(Arc::clone(&mirror.bodies) as Arc<dyn Readers>);
         let mut worker = Worker {
             mirror: Arc::clone(&mirror),
             server: known,
@@ -115,7 +118,7 @@ impl Mirror {
             crowd: Crowd::default(),
             tries: Tries::default(),
         };
-        let work = move || worker.work();
+        let work = move || worker.run_until_over();
         let thread = std::thread::Builder::new().name("forebay-ship".into()).spawn(work)?;
         *mirror.thread.lock() = Some(thread);
         Ok(server)
@@ -123,12 +126,12 @@ impl Mirror {
 
     /// Nobody uses the volume any more: waits until the bucket has all of it. Tells how far it is
     /// now and then, and rarely what is in the way.
-    fn bring_all(
+    fn finish_upload(
         &self,
         tell: &dyn Fn(&WriteBackProgress),
         waits: &dyn Fn(&BucketWaiting),
     ) -> UploadReport {
-        self.marks.noted().over = true;
+        self.marks.lock_noted().over = true;
         self.marks.call.notify_all();
         // What is here goes to the disk while the rest goes to the bucket.
         let flush = std::fs::File::open(&self.state.folder)
@@ -141,9 +144,9 @@ impl Mirror {
                 std::thread::sleep(NAP);
                 tell(&self.progress.lock());
                 if (SAID_AFTER.contains(&nap) || nap.is_multiple_of(SAID_EVERY))
-                    && let Some(why) = self.health.trouble()
+                    && let Some(why) = self.health.current_error()
                 {
-                    waits(&self.waiting(why));
+                    waits(&self.waiting_report(why));
                 }
             }
             if thread.join().is_err() {
@@ -152,7 +155,7 @@ impl Mirror {
             }
         }
         drop(flush.map(std::thread::JoinHandle::join));
-        self.bodies.end();
+        self.bodies.stop_accepting();
         // Else nothing that is here is believed after a power failure, and nothing more is lost.
         if let Err(error) = self.state.end_session() {
             tracing::error!("{}: {error}", self.state.folder.display());
@@ -160,7 +163,7 @@ impl Mirror {
         self.told.lock().clone()
     }
 
-    fn waiting(&self, why: String) -> BucketWaiting {
+    fn waiting_report(&self, why: String) -> BucketWaiting {
         let WriteBackProgress { files, bytes, .. } = *self.progress.lock();
         let files = (files.1.saturating_sub(files.0), bytes.1.saturating_sub(bytes.0));
         let UploadReport { url, kept, .. } = self.told.lock().clone();
@@ -168,7 +171,7 @@ impl Mirror {
     }
 
     /// Opens a file of the local tree to read.
-    fn open(&self, path: &[u8]) -> Result<OwnedFd, Errno> {
+    fn open_to_read(&self, path: &[u8]) -> Result<OwnedFd, Errno> {
         let mut parts = path.split(|byte| *byte == b'/').filter(|part| !part.is_empty()).peekable();
         let mut folder = None;
         while let Some(part) = parts.next() {

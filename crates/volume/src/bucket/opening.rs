@@ -73,8 +73,8 @@ pub(crate) struct Opened {
 
 impl Opened {
     /// The directory that stands for it here.
-    pub(crate) fn directory(&self) -> PathBuf {
-        self.state.tree()
+    pub(crate) fn tree_directory(&self) -> PathBuf {
+        self.state.tree_directory()
     }
 }
 
@@ -82,77 +82,84 @@ impl Opened {
 ///
 /// # Errors
 /// Why it can't be: nothing is changed then, here or there.
-pub(crate) fn open(wanted: Wanted) -> Result<Opened, BucketError> {
+pub(crate) fn open_for_writing(wanted: Wanted) -> Result<Opened, BucketError> {
     let at = |error| BucketError::State(wanted.state.clone(), error);
-    let state = State::take(&wanted.state, &wanted.url, &wanted.me).map_err(at)?;
+    let state = State::lock_directory(&wanted.state, &wanted.url, &wanted.me).map_err(at)?;
     let objects = Objects::open(&wanted.url, wanted.settings.clone())?;
     let me = state.volume.me.clone();
     let objects = Arc::new(objects);
     let bucket = Arc::clone(&objects) as Arc<dyn Bucket>;
     // A listing first: what refuses that says why.
     let (mut log, mut tree) = Log::open(Arc::clone(&bucket), me.clone())?;
-    let writer = Writer::of(&*objects)?;
+    let writer = Writer::read_from_bucket(&*objects)?;
     // Nobody unmounted it.
     let was_left = writer.is_some();
     if let Some(writer) = writer.filter(|writer| writer.me != me && !wanted.take_over) {
         return Err(BucketError::Taken(writer));
     }
-    if log.next() == 0
-        && let Some(foreign) = bucket.names("")?.into_iter().next()
+    if log.next_segment() == 0
+        && let Some(foreign) = bucket.list_objects("")?.into_iter().next()
         && !foreign.name.starts_with(".forebay/")
     {
         return Err(BucketError::Foreign(foreign.name));
     }
-    let known = state.recall().map_err(at)?;
+    let known = state.read_journal().map_err(at)?;
     if known.next == 0 {
-        conditions::try_conditions(&*objects, &me)?;
+        conditions::probe_conditional_put(&*objects, &me)?;
     }
-    let is_outdated = log.begun().is_some_and(|(number, who)| number >= known.next && who != me);
-    let is_there = state.tree().is_dir();
+    let is_outdated =
+        log.last_writer().is_some_and(|(number, who)| number >= known.next && who != me);
+    let is_there = state.tree_directory().is_dir();
     if is_there && is_outdated && !known.clean {
-        return Err(BucketError::Outdated(state.tree()));
+        return Err(BucketError::Outdated(state.tree_directory()));
     }
-    let last = log.begun().map_or(String::new(), |(_, who)| who.to_owned());
-    let newer = if was_left { adopt::newer(&objects, &mut tree, &last)? } else { None };
+    let last = log.last_writer().map_or(String::new(), |(_, who)| who.to_owned());
+    let newer =
+        if was_left { adopt::find_newer_objects(&objects, &mut tree, &last)? } else { None };
     let mut warning = None;
     if !is_there || is_outdated || !state.has_survived(known.clean) {
-        let left = (is_there && !is_outdated).then_some((&known.learnt, log.cut()));
-        warning = rebuild::rebuild(&state, &tree, log.next(), left).map_err(at)?;
+        let left = (is_there && !is_outdated).then_some((&known.learnt, log.commit_end()));
+        warning =
+            rebuild::rebuild_local_tree(&state, &tree, log.next_segment(), left).map_err(at)?;
     }
     // Before anything is changed here.
     state.begin_session().map_err(at)?;
-    let known = state.recall().map_err(at)?;
-    let root = root_of(&state.tree()).map_err(at)?;
+    let known = state.read_journal().map_err(at)?;
+    let root = open_root(&state.tree_directory()).map_err(at)?;
     let mut scan = Scan::new(root).map_err(|error| at(error.into()))?;
-    scan.recall(&known.learnt);
-    let away = away(&state.tree(), &tree, &scan).map_err(at)?;
+    scan.restore_learnt(&known.learnt);
+    let away = list_evicted_files(&state.tree_directory(), &tree, &scan).map_err(at)?;
     let host = wanted.host.clone();
-    Writer { me: me.clone(), host, since: wanted.now }.put(&objects)?;
-    log.begin(&me)?;
+    Writer { me: me.clone(), host, since: wanted.now }.overwrite_note(&objects)?;
+    log.begin_as_writer(&me)?;
     if let Some(draft) = newer {
-        log.write(draft.finish(log.next()).into())?;
+        log.write_segment(draft.encode_segment(log.next_segment()).into())?;
     }
-    let journal = state.begin(log.next(), known.learnt, &tree).map_err(at)?;
-    Ok(Opened { wanted, state, journal, at: log.at(), tree, scan, away, warning })
+    let journal = state.begin_journal(log.next_segment(), known.learnt, &tree).map_err(at)?;
+    Ok(Opened { wanted, state, journal, at: log.position(), tree, scan, away, warning })
 }
 
-fn root_of(path: &Path) -> io::Result<OwnedFd> {
+fn open_root(path: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     Ok(openat(CWD, path, flags, Mode::empty())?)
 }
 
 /// The files whose bytes are in the bucket alone; bytes of which some have come since get their
 /// own time again.
-fn away(root: &Path, tree: &Tree, scan: &Scan) -> io::Result<Vec<(FileIdentity, u64, Away)>> {
-    let marked = local::marked(&root_of(root)?)?;
+fn list_evicted_files(
+    root: &Path,
+    tree: &Tree,
+    scan: &Scan,
+) -> io::Result<Vec<(FileIdentity, u64, Away)>> {
+    let marked = local::open_evicted_files(&open_root(root)?)?;
     let mut found = Vec::new();
     for (identity, file) in marked {
-        let Some(ino) = scan.number(&identity) else { continue };
+        let Some(ino) = scan.inode_number(&identity) else { continue };
         let Some(known) = tree.file(ino).filter(|known| known.place != Place::Empty) else {
             continue;
         };
         set_mtime(&file, known.attr.mtime)?;
-        found.push((identity, ino, Away::of(known)));
+        found.push((identity, ino, Away::from_file(known)));
     }
     Ok(found)
 }

@@ -9,13 +9,13 @@ use rustix::io::{Errno, Result};
 use rustix::time::Timespec;
 
 use super::record::Time;
-use forebay_os::files::proc_path;
+use forebay_os::files::proc_fd_path;
 
 /// The extended attribute of a file whose bytes are in the bucket alone.
 pub(super) const AWAY: &str = "user.forebay.away";
 
 /// Whether a file's bytes are in the bucket alone.
-pub(super) fn is_away(file: impl AsFd) -> bool {
+pub(super) fn is_evicted(file: impl AsFd) -> bool {
     fgetxattr(file, AWAY, &mut [0u8; 16][..]).is_ok()
 }
 
@@ -33,17 +33,17 @@ pub(super) fn set_mtime(file: &OwnedFd, mtime: Time) -> Result<()> {
 ///
 /// # Errors
 /// Those of the file system.
-pub(super) fn is_here(file: &OwnedFd, mtime: Time) -> Result<()> {
+pub(super) fn mark_present(file: &OwnedFd, mtime: Time) -> Result<()> {
     // Its own time first: with the mark it is not believed.
     set_mtime(file, mtime)?;
-    unmark(file)
+    clear_evicted_mark(file)
 }
 
 /// Takes the mark off a file, also off one that its owner may only read.
 ///
 /// # Errors
 /// Those of the file system.
-pub(super) fn unmark(file: &OwnedFd) -> Result<()> {
+pub(super) fn clear_evicted_mark(file: &OwnedFd) -> Result<()> {
     match fremovexattr(file, AWAY) {
         // For attributes the mode counts, not how the file was opened.
         Err(Errno::ACCESS) => while_writable(file.as_fd(), || fremovexattr(file, AWAY)),
@@ -60,7 +60,7 @@ pub(super) fn while_writable<T>(
     work: impl FnOnce() -> Result<T>,
 ) -> Result<T> {
     let mode = Mode::from_raw_mode(fstat(file)?.st_mode & 0o7777);
-    let path = proc_path(file);
+    let path = proc_fd_path(file);
     chmodat(CWD, &path, mode | Mode::RUSR | Mode::WUSR, AtFlags::empty())?;
     let done = work();
     chmodat(CWD, &path, mode, AtFlags::empty())?;

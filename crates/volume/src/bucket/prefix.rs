@@ -27,12 +27,12 @@ use super::health::Health;
 use super::opening::BucketError;
 use super::request::Bucket;
 use crate::backend::OpenFolder;
-use fill::fill;
+use fill::fill_directory;
 use forebay_objstore::{Failed, Folder, Objects, Settings};
-use forebay_objstore::{Patience, patiently};
-use forebay_os::files::{FileIdentity, stat_of};
+use forebay_objstore::{Patience, retry_patiently};
+use forebay_os::files::{FileIdentity, statx_nofollow};
 pub(crate) use held::Held;
-pub use held::folder_of;
+pub use held::directory_name_for;
 
 /// How attached buckets are reached, and where what has been read of them is kept.
 #[derive(Debug, Clone)]
@@ -57,8 +57,8 @@ pub(crate) struct Lent {
 
 impl Lent {
     /// The directory that stands for it here.
-    pub(crate) fn directory(&self) -> PathBuf {
-        self.held.tree()
+    pub(crate) fn tree_directory(&self) -> PathBuf {
+        self.held.tree_directory()
     }
 }
 
@@ -66,17 +66,17 @@ impl Lent {
 ///
 /// # Errors
 /// What the bucket says, or the file system of the directory.
-pub(crate) fn lend(url: &str, ways: &Ways) -> Result<Lent, BucketError> {
-    let folder = Objects::open(url, ways.settings.clone())?.folder("")?;
-    lend_as(&folder, url, ways)
+pub(crate) fn attach_prefix(url: &str, ways: &Ways) -> Result<Lent, BucketError> {
+    let folder = Objects::open(url, ways.settings.clone())?.list_folder("")?;
+    attach_listed(&folder, url, ways)
 }
 
-fn lend_as(folder: &Folder, url: &str, ways: &Ways) -> Result<Lent, BucketError> {
+fn attach_listed(folder: &Folder, url: &str, ways: &Ways) -> Result<Lent, BucketError> {
     let at = |error| BucketError::State(ways.state.clone(), error);
-    let held = Held::take(&ways.state, url).map_err(at)?;
-    let root = held.open().map_err(at)?;
-    let filled = fill(&root, folder, "").map_err(at)?;
-    let root = stat_of(root.as_fd(), c"").map_err(|error| at(error.into()))?.stx_ino;
+    let held = Held::lock_unused_directory(&ways.state, url).map_err(at)?;
+    let root = held.open_tree().map_err(at)?;
+    let filled = fill_directory(&root, folder, "").map_err(at)?;
+    let root = statx_nofollow(root.as_fd(), c"").map_err(|error| at(error.into()))?.stx_ino;
     let (url, settings) = (url.to_owned(), ways.settings.clone());
     Ok(Lent { url, settings, held, root, away: filled.away, odd: filled.odd })
 }
@@ -113,19 +113,19 @@ impl Prefix {
     pub(crate) fn start(lent: Lent) -> io::Result<Arc<Prefix>> {
         let lost = |failed: Failed| io::Error::new(failed.kind, failed.why);
         let bucket = Objects::open(&lent.url, lent.settings.clone()).map_err(lost)?;
-        Ok(Arc::new(Prefix::over(Arc::new(bucket), lent)))
+        Ok(Arc::new(Prefix::with_bucket(Arc::new(bucket), lent)))
     }
 
-    fn over(bucket: Arc<dyn Bucket>, lent: Lent) -> Prefix {
+    fn with_bucket(bucket: Arc<dyn Bucket>, lent: Lent) -> Prefix {
         let root = Looked { is_listed: AtomicBool::new(true), only: Mutex::default() };
         let folders = [(lent.root, Arc::new(root))].into_iter().collect();
         let bodies = Bodies::new(
             Arc::clone(&bucket),
             lent.away,
-            (Patience::default(), Arc::new(Health::untold())),
+            (Patience::default(), Arc::new(Health::without_note())),
         );
-        if lent.held.tells_holes() {
-            bodies.keep_parts();
+        if lent.held.can_seek_holes() {
+            bodies.retain_partial_files();
         }
         Prefix {
             url: lent.url,
@@ -149,7 +149,7 @@ impl Prefix {
     ///
     /// # Errors
     /// EIO: it can't be listed.
-    fn look(&self, number: u64, open: OpenFolder<'_>) -> Result<(), Errno> {
+    fn list_directory_once(&self, number: u64, open: OpenFolder<'_>) -> Result<(), Errno> {
         let known = self.folders.read().get(&number).cloned();
         let looked =
             known.unwrap_or_else(|| Arc::clone(self.folders.write().entry(number).or_default()));
@@ -162,12 +162,15 @@ impl Prefix {
         }
         let (path, dir) = open()?;
         let path = String::from_utf8(path).map_err(|_| Errno::IO)?;
-        let listed = patiently(&self.gone, &Patience::default(), || self.bucket.folder(&path));
-        let filled = listed.and_then(|folder| Ok(fill(&dir, &folder, &format!("{path}/"))?));
-        let filled = filled.map_err(|failed| self.unlisted.note(&path, &failed))?;
-        self.bodies.learn(filled.away);
+        let listed = retry_patiently(&self.gone, &Patience::default(), || {
+            self.bucket.list_with_delimiter(&path)
+        });
+        let filled =
+            listed.and_then(|folder| Ok(fill_directory(&dir, &folder, &format!("{path}/"))?));
+        let filled = filled.map_err(|failed| self.unlisted.note_failure(&path, &failed))?;
+        self.bodies.add_evicted_files(filled.away);
         // Nobody asks which files have come.
-        drop(self.bodies.came());
+        drop(self.bodies.take_arrived());
         self.odd.lock().extend(filled.odd);
         looked.is_listed.store(true, Release);
         Ok(())
@@ -177,13 +180,13 @@ impl Prefix {
     ///
     /// # Errors
     /// EIO: they can't be had. ESTALE: the object is another one.
-    fn body(
+    fn open_evicted_file(
         &self,
         identity: &FileIdentity,
         file: BorrowedFd<'_>,
     ) -> bodies::Result<Option<Arc<Body>>> {
-        self.bodies.pin(identity)?;
-        self.bodies.open(identity, file)
+        self.bodies.pin_version(identity)?;
+        self.bodies.open_evicted_file(identity, file)
     }
 }
 

@@ -100,7 +100,7 @@ const LONGEST: usize = 4096;
 impl Record<'_> {
     /// What in it no writer of a volume says: whoever believed it would make, or go to, something
     /// outside of the volume. A record is believed only without.
-    pub(crate) fn flaw(&self) -> Option<&'static str> {
+    pub(crate) fn validation_error(&self) -> Option<&'static str> {
         match self {
             Record::Name { name, .. } | Record::Gone { name, .. } if !is_file_name(name) => {
                 Some("a name in it is none that a file can have")

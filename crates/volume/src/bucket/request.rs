@@ -13,16 +13,16 @@ pub(super) const AT_ONCE: usize = 8;
 /// Requests, so that tests can stop at every request.
 pub(crate) trait Bucket: std::fmt::Debug + Send + Sync {
     /// Writes an object that is not there.
-    fn create(&self, name: &str, bytes: Bytes, tag: &str) -> Result<(), Failed>;
+    fn put_if_absent(&self, name: &str, bytes: Bytes, tag: &str) -> Result<(), Failed>;
     /// Reads a part of one.
-    fn read(
+    fn get_range(
         &self,
         name: &str,
         range: Range<u64>,
         is_right: &dyn Fn(&[u8]) -> bool,
     ) -> Result<Bytes, Failed>;
     /// Reads a part of one that is in this state, if the state is known.
-    fn read_of(
+    fn get_version_range(
         &self,
         name: &str,
         version: Option<&str>,
@@ -31,7 +31,7 @@ pub(crate) trait Bucket: std::fmt::Debug + Send + Sync {
     ) -> Result<Bytes, Failed>;
     /// The same, each byte handed over as it comes, in their order: perhaps not all before an
     /// error.
-    fn stream_of(
+    fn stream_range(
         &self,
         name: &str,
         version: Option<&str>,
@@ -39,7 +39,7 @@ pub(crate) trait Bucket: std::fmt::Debug + Send + Sync {
         take: &mut dyn FnMut(Bytes) -> Result<(), Failed>,
     ) -> Result<(), Failed>;
     /// Writes a long object that is not there; tells its state. The bytes come from `next`.
-    fn upload(
+    fn upload_if_absent(
         &self,
         name: &str,
         tag: &str,
@@ -47,21 +47,21 @@ pub(crate) trait Bucket: std::fmt::Debug + Send + Sync {
         next: &mut dyn FnMut(&mut [u8]) -> io::Result<usize>,
     ) -> Result<Option<String>, Failed>;
     /// Copies one over another.
-    fn copy(&self, from: &str, to: &str) -> Result<(), Failed>;
+    fn copy_object(&self, from: &str, to: &str) -> Result<(), Failed>;
     /// Removes one, if it is there.
-    fn delete(&self, name: &str) -> Result<(), Failed>;
+    fn delete_object(&self, name: &str) -> Result<(), Failed>;
     /// What is known of one, with its tag; `None`: it is not there.
-    fn head(&self, name: &str) -> Result<Option<Found>, Failed>;
+    fn head_object(&self, name: &str) -> Result<Option<Found>, Failed>;
     /// Names in a folder.
-    fn names(&self, folder: &str) -> Result<Vec<Found>, Failed>;
+    fn list_objects(&self, folder: &str) -> Result<Vec<Found>, Failed>;
     /// What is in a folder, without what is below.
-    fn folder(&self, folder: &str) -> Result<Folder, Failed>;
+    fn list_with_delimiter(&self, folder: &str) -> Result<Folder, Failed>;
 }
 
 /// Asks for bytes of one state of an object, or, where it is said to be in another, of any: `ask` is
 /// told of which. An object that was copied to another bucket has another ETag and the same bytes,
 /// so who has their checksums (`has_sums`) goes by these.
-pub(super) fn of_state_or_any<T>(
+pub(super) fn get_version_or_any<T>(
     version: Option<&str>,
     has_sums: bool,
     mut ask: impl FnMut(Option<&str>) -> Result<T, Failed>,
@@ -83,7 +83,7 @@ pub(super) fn of_state_or_any<T>(
 }
 
 /// Asks for each, several at a time.
-pub(super) fn each<T: Sync, R: Send>(all: &[T], ask: impl Fn(&T) -> R + Sync) -> Vec<R> {
+pub(super) fn map_in_parallel<T: Sync, R: Send>(all: &[T], ask: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let mut told = Vec::with_capacity(all.len());
     let ask = &ask;
     for some in all.chunks(AT_ONCE) {
@@ -97,20 +97,20 @@ pub(super) fn each<T: Sync, R: Send>(all: &[T], ask: impl Fn(&T) -> R + Sync) ->
 }
 
 impl Bucket for Objects {
-    fn create(&self, name: &str, bytes: Bytes, tag: &str) -> Result<(), Failed> {
+    fn put_if_absent(&self, name: &str, bytes: Bytes, tag: &str) -> Result<(), Failed> {
         self.put_when(name, bytes, When::Absent, tag).map(drop)
     }
 
-    fn read(
+    fn get_range(
         &self,
         name: &str,
         range: Range<u64>,
         is_right: &dyn Fn(&[u8]) -> bool,
     ) -> Result<Bytes, Failed> {
-        self.fetch(name, range, None, is_right)
+        self.fetch_verified(name, range, None, is_right)
     }
 
-    fn read_of(
+    fn get_version_range(
         &self,
         name: &str,
         version: Option<&str>,
@@ -118,10 +118,10 @@ impl Bucket for Objects {
         is_right: &dyn Fn(&[u8]) -> bool,
     ) -> Result<Bytes, Failed> {
         let version = version.map(|version| Version(version.to_owned()));
-        self.fetch(name, range, version.as_ref(), is_right)
+        self.fetch_verified(name, range, version.as_ref(), is_right)
     }
 
-    fn stream_of(
+    fn stream_range(
         &self,
         name: &str,
         version: Option<&str>,
@@ -129,10 +129,10 @@ impl Bucket for Objects {
         take: &mut dyn FnMut(Bytes) -> Result<(), Failed>,
     ) -> Result<(), Failed> {
         let version = version.map(|version| Version(version.to_owned()));
-        self.stream(name, range, version.as_ref(), take)
+        self.stream_part(name, range, version.as_ref(), take)
     }
 
-    fn upload(
+    fn upload_if_absent(
         &self,
         name: &str,
         tag: &str,
@@ -143,23 +143,23 @@ impl Bucket for Objects {
         Ok(put.map(|version| version.0))
     }
 
-    fn copy(&self, from: &str, to: &str) -> Result<(), Failed> {
+    fn copy_object(&self, from: &str, to: &str) -> Result<(), Failed> {
         Objects::copy(self, from, to)
     }
 
-    fn delete(&self, name: &str) -> Result<(), Failed> {
+    fn delete_object(&self, name: &str) -> Result<(), Failed> {
         Objects::delete(self, name)
     }
 
-    fn head(&self, name: &str) -> Result<Option<Found>, Failed> {
+    fn head_object(&self, name: &str) -> Result<Option<Found>, Failed> {
         Objects::head(self, name)
     }
 
-    fn names(&self, folder: &str) -> Result<Vec<Found>, Failed> {
-        self.list(folder)
+    fn list_objects(&self, folder: &str) -> Result<Vec<Found>, Failed> {
+        self.list_recursive(folder)
     }
 
-    fn folder(&self, folder: &str) -> Result<Folder, Failed> {
-        Objects::folder(self, folder)
+    fn list_with_delimiter(&self, folder: &str) -> Result<Folder, Failed> {
+        Objects::list_folder(self, folder)
     }
 }

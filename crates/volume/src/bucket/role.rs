@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::follow::{self, Follow, Followed, Following};
 use super::mirror::Mirror;
-use super::opening::{BucketError, Opened, Wanted, open};
+use super::opening::{BucketError, Opened, Wanted, open_for_writing};
 use crate::backend::{Backend, TreeServer};
 
 /// How a volume in a bucket is to be mounted.
@@ -30,20 +30,22 @@ impl Role {
     ///
     /// # Errors
     /// Why it can't be: nothing is changed then, here or there.
-    pub(crate) fn open(self) -> Result<Ready, BucketError> {
+    pub(crate) fn open_volume(self) -> Result<Ready, BucketError> {
         match self {
-            Role::Writer(wanted) => open(*wanted).map(Box::new).map(Ready::Writer),
-            Role::Reader(wanted) => follow::open(*wanted).map(Box::new).map(Ready::Reader),
+            Role::Writer(wanted) => open_for_writing(*wanted).map(Box::new).map(Ready::Writer),
+            Role::Reader(wanted) => {
+                follow::open_read_replica(*wanted).map(Box::new).map(Ready::Reader)
+            }
         }
     }
 }
 
 impl Ready {
     /// The directory that stands for it here.
-    pub(crate) fn directory(&self) -> PathBuf {
+    pub(crate) fn tree_directory(&self) -> PathBuf {
         match self {
-            Ready::Writer(opened) => opened.directory(),
-            Ready::Reader(followed) => followed.directory(),
+            Ready::Writer(opened) => opened.tree_directory(),
+            Ready::Reader(followed) => followed.tree_directory(),
         }
     }
 

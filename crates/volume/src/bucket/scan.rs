@@ -20,10 +20,10 @@ use super::tree::{ROOT, Tree};
 use forebay_os::files::FileIdentity;
 #[cfg(test)]
 pub(crate) use found::LARGEST;
-use found::stamp_of;
+use found::stamp_from_statx;
 pub(crate) use found::{Found, Large, Learnt, Stamp, Unread};
-pub(crate) use lend::{Lent, into};
-use stat::{attr_of, look};
+pub(crate) use lend::{Lent, open_directory_at};
+use stat::{attr_from_statx, statx_at};
 use turn::Turn;
 
 type Result<T> = std::result::Result<T, Errno>;
@@ -46,7 +46,7 @@ pub(crate) struct Scan {
 impl Scan {
     /// Of a tree of which nothing is known yet.
     pub(crate) fn new(root: OwnedFd) -> Result<Scan> {
-        let identity = FileIdentity::of(&look(&root, c"")?);
+        let identity = FileIdentity::from_statx(&statx_at(&root, c"")?);
         let numbers = FxHashMap::from_iter([(identity, ROOT)]);
         Ok(Scan {
             root,
@@ -59,7 +59,7 @@ impl Scan {
     }
 
     /// What earlier scans have learnt.
-    pub(crate) fn recall(&mut self, learnt: &Learnt) {
+    pub(crate) fn restore_learnt(&mut self, learnt: &Learnt) {
         let device = self.numbers.iter().find(|(_, ino)| **ino == ROOT).map(|(id, _)| id.device);
         let Some(device) = device else { return };
         for (ino, (inode, born)) in &learnt.numbers {
@@ -69,12 +69,12 @@ impl Scan {
     }
 
     /// How files are to lie in the bucket from now on.
-    pub(crate) fn obey(&mut self, rules: Arc<Kept>) {
+    pub(crate) fn set_layout_rules(&mut self, rules: Arc<Kept>) {
         self.rules = rules;
     }
 
     /// These files may have been written. From the first cut of everything on, others have not.
-    pub(crate) fn were_written(&mut self, files: impl IntoIterator<Item = FileIdentity>) {
+    pub(crate) fn mark_written(&mut self, files: impl IntoIterator<Item = FileIdentity>) {
         if let Some(written) = &mut self.written {
             written.extend(files);
         }
@@ -92,23 +92,23 @@ impl Scan {
     }
 
     /// Whether a file changed after the bucket got its bytes; `None`: nobody knows when that was.
-    pub(crate) fn is_later(&self, ino: u64, stamp: &Stamp) -> Option<bool> {
+    pub(crate) fn is_newer_than_stored(&self, ino: u64, stamp: &Stamp) -> Option<bool> {
         self.stamps.get(&ino).map(|stored| stamp.is_later_than(stored))
     }
 
     /// This file has taken the place of that one: its bytes are to be looked at.
-    pub(crate) fn replaces(&mut self, identity: FileIdentity, ino: u64) {
-        self.is_number(identity, ino);
-        self.is_as(ino, Stamp::NEVER);
+    pub(crate) fn replace_file(&mut self, identity: FileIdentity, ino: u64) {
+        self.record_inode_number(identity, ino);
+        self.record_stamp(ino, Stamp::NEVER);
     }
 
     /// Which of the bucket's files this is.
-    pub(crate) fn number(&self, identity: &FileIdentity) -> Option<u64> {
+    pub(crate) fn inode_number(&self, identity: &FileIdentity) -> Option<u64> {
         self.numbers.get(identity).copied()
     }
 
     /// What was learnt since this was asked last.
-    pub(crate) fn learnt(&mut self) -> Learnt {
+    pub(crate) fn take_learnt(&mut self) -> Learnt {
         std::mem::take(&mut self.learnt)
     }
 
@@ -118,7 +118,7 @@ impl Scan {
     ///
     /// # Errors
     /// Those of the file system.
-    pub(crate) fn name(
+    pub(crate) fn scan_entry(
         &mut self,
         (tree, found): (&mut Tree, &mut Found),
         path: &[u8],
@@ -134,18 +134,18 @@ impl Scan {
             has_moved: false,
             is_lent: false,
         };
-        let (folder, lent) = match turn.enter(path) {
+        let (folder, lent) = match turn.open_directory(path) {
             // Gone since, with all names in it; or new, and looked into when its own name is.
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(()),
             folder => folder?,
         };
-        let stat = look(&folder, c"")?;
-        let known = turn.scan.numbers.get(&FileIdentity::of(&stat)).copied();
+        let stat = statx_at(&folder, c"")?;
+        let known = turn.scan.numbers.get(&FileIdentity::from_statx(&stat)).copied();
         let Some(ino) = known.filter(|ino| turn.tree.file(*ino).is_some()) else { return Ok(()) };
-        turn.name((ino, &folder), path, name)?;
+        turn.scan_entry((ino, &folder), path, name)?;
         drop(lent);
         // What is in it changes its time.
-        turn.dress(ino, attr_of(&look(&folder, c"")?), &Kind::Folder);
+        turn.record_attributes(ino, attr_from_statx(&statx_at(&folder, c"")?), &Kind::Folder);
         Ok(())
     }
 
@@ -153,16 +153,16 @@ impl Scan {
     ///
     /// # Errors
     /// Those of the file system.
-    pub(crate) fn all(
+    pub(crate) fn scan_tree(
         &mut self,
         (tree, found): (&mut Tree, &mut Found),
         is_busy: &dyn Fn(&FileIdentity) -> bool,
     ) -> Result<()> {
         let mut turn =
             Turn { scan: self, tree, found, is_busy, deep: true, has_moved: false, is_lent: false };
-        let (root, _) = turn.enter(b"")?;
-        turn.folder((ROOT, &root), b"")?;
-        turn.dress(ROOT, attr_of(&look(&root, c"")?), &Kind::Folder);
+        let (root, _) = turn.open_directory(b"")?;
+        turn.scan_directory((ROOT, &root), b"")?;
+        turn.record_attributes(ROOT, attr_from_statx(&statx_at(&root, c"")?), &Kind::Folder);
         self.written.get_or_insert_default();
         Ok(())
     }
@@ -171,32 +171,37 @@ impl Scan {
     ///
     /// # Errors
     /// Those of the file system.
-    pub(crate) fn adopt(&mut self, folder: &OwnedFd, name: &CStr, ino: u64) -> Result<()> {
-        let stat = look(folder, name)?;
-        self.is_number(FileIdentity::of(&stat), ino);
-        self.is_as(ino, stamp_of(&stat));
+    pub(crate) fn adopt_unchanged(
+        &mut self,
+        folder: &OwnedFd,
+        name: &CStr,
+        ino: u64,
+    ) -> Result<()> {
+        let stat = statx_at(folder, name)?;
+        self.record_inode_number(FileIdentity::from_statx(&stat), ino);
+        self.record_stamp(ino, stamp_from_statx(&stat));
         Ok(())
     }
 
     /// The same of one that was to be read later.
-    pub(crate) fn is_stored(&mut self, large: &Large) {
-        self.is_as(large.ino, large.stamp);
-        self.is_clean(&large.identity);
+    pub(crate) fn mark_stored(&mut self, large: &Large) {
+        self.record_stamp(large.ino, large.stamp);
+        self.mark_clean(&large.identity);
     }
 
-    fn is_clean(&mut self, identity: &FileIdentity) {
+    fn mark_clean(&mut self, identity: &FileIdentity) {
         if let Some(written) = &mut self.written {
             written.remove(identity);
         }
     }
 
     /// The bytes of a file are in the bucket as they are in this state of it.
-    pub(crate) fn is_as(&mut self, ino: u64, stamp: Stamp) {
+    pub(crate) fn record_stamp(&mut self, ino: u64, stamp: Stamp) {
         self.stamps.insert(ino, stamp);
         self.learnt.stamps.push((ino, stamp));
     }
 
-    fn is_number(&mut self, identity: FileIdentity, ino: u64) {
+    fn record_inode_number(&mut self, identity: FileIdentity, ino: u64) {
         self.numbers.insert(identity, ino);
         self.learnt.numbers.push((ino, (identity.inode, identity.born)));
     }

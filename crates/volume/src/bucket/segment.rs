@@ -49,7 +49,7 @@ impl std::fmt::Display for Damage {
 }
 
 impl Draft {
-    pub(crate) fn add(&mut self, record: &Record<'_>) {
+    pub(crate) fn append_record(&mut self, record: &Record<'_>) {
         let records = std::mem::take(&mut self.records);
         // A vector takes whatever there is.
         self.records = postcard::to_extend(record, records).expect("it has room");
@@ -57,7 +57,7 @@ impl Draft {
     }
 
     /// Takes bytes in; tells where they are in the data.
-    pub(crate) fn take(&mut self, bytes: &[u8]) -> u64 {
+    pub(crate) fn append_data(&mut self, bytes: &[u8]) -> u64 {
         let at = self.data.len() as u64;
         self.data.extend_from_slice(bytes);
         at
@@ -67,13 +67,13 @@ impl Draft {
         self.count == 0
     }
 
-    pub(crate) fn length(&self) -> usize {
+    pub(crate) fn encoded_length(&self) -> usize {
         HEADER + self.records.len() + self.data.len()
     }
 
     /// The whole object.
-    pub(crate) fn finish(&self, number: u64) -> Vec<u8> {
-        let mut whole = Vec::with_capacity(self.length());
+    pub(crate) fn encode_segment(&self, number: u64) -> Vec<u8> {
+        let mut whole = Vec::with_capacity(self.encoded_length());
         whole.extend_from_slice(&MAGIC);
         whole.extend_from_slice(&number.to_le_bytes());
         whole.extend_from_slice(&self.count.to_le_bytes());
@@ -93,7 +93,7 @@ impl Head {
     /// A segment of these bytes, which need be no records.
     #[cfg(test)]
     pub(crate) fn sealed(number: u64, count: u32, records: &[u8]) -> Vec<u8> {
-        Draft { records: records.to_vec(), data: Vec::new(), count }.finish(number)
+        Draft { records: records.to_vec(), data: Vec::new(), count }.encode_segment(number)
     }
 
     pub(crate) fn parse(bytes: &[u8]) -> Result<Head, Damage> {
@@ -122,33 +122,33 @@ impl Head {
     }
 
     /// Where the data begin.
-    pub(crate) fn data_at(&self) -> u64 {
+    pub(crate) fn data_offset(&self) -> u64 {
         HEADER as u64 + u64::from(self.records)
     }
 
     /// The length of the object.
-    pub(crate) fn length(&self) -> u64 {
-        self.data_at() + self.data
+    pub(crate) fn object_length(&self) -> u64 {
+        self.data_offset() + self.data
     }
 
     /// Whether these are the bytes of its records.
-    pub(crate) fn is_right(&self, records: &[u8]) -> bool {
+    pub(crate) fn has_valid_checksum(&self, records: &[u8]) -> bool {
         records.len() == self.records as usize && crc32fast::hash(records) == self.crc
     }
 
     /// Hands each record over.
-    pub(crate) fn each(
+    pub(crate) fn for_each_record(
         &self,
         mut records: &[u8],
         mut take: impl FnMut(&Record<'_>),
     ) -> Result<(), Damage> {
-        if !self.is_right(records) {
+        if !self.has_valid_checksum(records) {
             return Err(Damage::Broken);
         }
         for _ in 0..self.count {
             let taken = postcard::take_from_bytes::<Record<'_>>(records);
             let (record, rest) = taken.map_err(|_| Damage::Broken)?;
-            if let Some(flaw) = record.flaw() {
+            if let Some(flaw) = record.validation_error() {
                 return Err(Damage::Unfit(flaw));
             }
             take(&record);
@@ -165,13 +165,13 @@ mod tests {
 
     fn filled() -> Vec<u8> {
         let mut draft = Draft::default();
-        let at = draft.take(b"ACGT");
+        let at = draft.append_data(b"ACGT");
         let place = Place::Packed { segment: 7, at, length: 4, crc: crc32fast::hash(b"ACGT") };
-        draft.add(&Record::File { ino: 2, kind: Kind::Plain, attr: Attr::default() });
-        draft.add(&Record::Bytes { ino: 2, place });
-        draft.add(&Record::Name { folder: 1, name: b"a\xff", ino: 2 });
-        draft.add(&Record::Cut);
-        draft.finish(7)
+        draft.append_record(&Record::File { ino: 2, kind: Kind::Plain, attr: Attr::default() });
+        draft.append_record(&Record::Bytes { ino: 2, place });
+        draft.append_record(&Record::Name { folder: 1, name: b"a\xff", ino: 2 });
+        draft.append_record(&Record::Cut);
+        draft.encode_segment(7)
     }
 
     #[test]
@@ -180,15 +180,15 @@ mod tests {
         let read = |whole: &[u8]| {
             let head = Head::parse(whole)?;
             let mut seen = Vec::new();
-            let records = whole.get(HEADER..head.data_at() as usize).ok_or(Damage::Broken)?;
-            head.each(records, |record| seen.push(format!("{record:?}")))?;
+            let records = whole.get(HEADER..head.data_offset() as usize).ok_or(Damage::Broken)?;
+            head.for_each_record(records, |record| seen.push(format!("{record:?}")))?;
             Ok::<_, Damage>((head, seen))
         };
         let (head, seen) = read(&whole).expect("whole");
-        assert_eq!((head.number, head.count, head.length()), (7, 4, whole.len() as u64));
-        assert_eq!(&whole[head.data_at() as usize..], b"ACGT");
+        assert_eq!((head.number, head.count, head.object_length()), (7, 4, whole.len() as u64));
+        assert_eq!(&whole[head.data_offset() as usize..], b"ACGT");
         assert!(seen[2].starts_with("Name"), "{seen:?}");
-        for at in (0..36).chain(HEADER..head.data_at() as usize) {
+        for at in (0..36).chain(HEADER..head.data_offset() as usize) {
             let mut other = whole.clone();
             other[at] ^= 0x10;
             assert!(read(&other).is_err(), "byte {at}");

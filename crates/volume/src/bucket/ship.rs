@@ -30,7 +30,7 @@ use super::tree::Tree;
 use forebay_objstore::Failed;
 use forebay_os::files::FileIdentity;
 pub(crate) use moved::{Moved, Readers};
-use moved::{Nobody, laid};
+use moved::{Nobody, current_places};
 use moves::Moves;
 use short::Short;
 use unread::AllUnread;
@@ -89,14 +89,14 @@ pub(crate) struct Shipped {
 
 impl Ship {
     /// For a local tree; where nothing is known of it, a cut of everything comes first.
-    pub(crate) fn of(
+    pub(crate) fn for_tree(
         bucket: Arc<dyn Bucket>,
         (log, tree): (Log, Tree),
         scan: Scan,
         volume: String,
     ) -> Ship {
-        let (session, fresh) = (log.next(), AtomicU64::default());
-        let (moves, again) = (Moves::of(&tree, session), Dirty::new());
+        let (session, fresh) = (log.next_segment(), AtomicU64::default());
+        let (moves, again) = (Moves::from_tree(&tree, session), Dirty::new());
         let (pending, short) = (None, Short::default());
         let fetch = Fetch::new(Arc::clone(&bucket));
         let unread = AllUnread::default();
@@ -124,7 +124,7 @@ impl Ship {
     ///
     /// # Errors
     /// Those of the file system: what was found before is shipped, and the names are dirty still.
-    pub(crate) fn cut(
+    pub(crate) fn make_commit(
         &mut self,
         dirty: Option<&Dirty>,
         is_busy: &dyn Fn(&FileIdentity) -> bool,
@@ -133,13 +133,13 @@ impl Ship {
         let mut found = Found::default();
         let Ship { scan, tree, .. } = self;
         let done = match dirty {
-            None => scan.all((tree, &mut found), is_busy),
+            None => scan.scan_tree((tree, &mut found), is_busy),
             Some(dirty) => dirty.iter().try_for_each(|(path, name)| {
-                scan.name((&mut *tree, &mut found), path, name, is_busy)
+                scan.scan_entry((&mut *tree, &mut found), path, name, is_busy)
             }),
         };
-        self.unread.note(dirty, std::mem::take(&mut found.unread));
-        self.moves.note(&self.tree);
+        self.unread.note_found(dirty, std::mem::take(&mut found.unread));
+        self.moves.note_loose_files(&self.tree);
         if !found.draft.is_empty() || !found.large.is_empty() {
             self.pending = Some(Pending::Cut(Box::new(found)));
         }
@@ -152,14 +152,14 @@ impl Ship {
     /// # Errors
     /// Those of the bucket. `AlreadyExists`: another machine writes the volume now, and nothing
     /// from here comes into it any more.
-    pub(crate) fn ship(&mut self, open: Open<'_>) -> Result<Option<Shipped>, Failed> {
+    pub(crate) fn upload_commit(&mut self, open: Open<'_>) -> Result<Option<Shipped>, Failed> {
         let segment = match self.pending.take() {
             None => return Ok(None),
             Some(Pending::Segment(segment)) => segment,
-            Some(Pending::Cut(mut found)) => match self.prepare(&mut found, open) {
+            Some(Pending::Cut(mut found)) => match self.prepare_segment(&mut found, open) {
                 Ok(objects) => {
-                    found.draft.add(&Record::Cut);
-                    let bytes = Bytes::from(found.draft.finish(self.log.next()));
+                    found.draft.append_record(&Record::Cut);
+                    let bytes = Bytes::from(found.draft.encode_segment(self.log.next_segment()));
                     Segment { bytes, packed: found.packed, laid: found.laid, objects }
                 }
                 Err(failed) => {
@@ -168,15 +168,15 @@ impl Ship {
                 }
             },
         };
-        let number = self.log.next();
-        if let Err(failed) = self.log.write(segment.bytes.clone()) {
+        let number = self.log.next_segment();
+        if let Err(failed) = self.log.write_segment(segment.bytes.clone()) {
             self.pending = Some(Pending::Segment(segment));
             return Err(failed);
         }
-        self.tree.is_number(number, &segment.packed);
-        self.tree.apply(&Record::Cut);
-        self.readers.moved(laid(&self.tree, &segment.laid));
-        self.clean_up();
+        self.tree.assign_segment(number, &segment.packed);
+        self.tree.apply_record(&Record::Cut);
+        self.readers.notify_moved(current_places(&self.tree, &segment.laid));
+        self.delete_unused_objects();
         Ok(Some(Shipped { bytes: segment.bytes.len() as u64, objects: segment.objects }))
     }
 }

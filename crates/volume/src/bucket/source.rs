@@ -13,7 +13,7 @@ const THREADS: usize = 32;
 const THREADS_MOST: usize = 1024;
 
 /// How many threads serve such a tree, and how many at most.
-pub(super) fn threads() -> (usize, usize) {
+pub(super) fn bucket_thread_counts() -> (usize, usize) {
     (THREADS, THREADS_MOST)
 }
 
@@ -29,7 +29,7 @@ struct FarBytes {
 ///
 /// # Errors
 /// Those with which `body` was not had.
-pub(super) fn far_bytes(
+pub(super) fn evicted_file_source(
     bodies: &Arc<Bodies>,
     file: &FileIdentity,
     body: bodies::Result<Option<Arc<Body>>>,
@@ -39,31 +39,31 @@ pub(super) fn far_bytes(
 }
 
 impl Source for FarBytes {
-    fn is_whole(&self) -> bool {
+    fn is_complete(&self) -> bool {
         self.body.is_whole()
     }
 
-    fn bring(&self, offset: u64, length: u64) -> Result<()> {
-        self.bodies.read(&self.body, offset..offset.saturating_add(length))
+    fn fetch_range(&self, offset: u64, length: u64) -> Result<()> {
+        self.bodies.fetch_for_read(&self.body, offset..offset.saturating_add(length))
     }
 
-    fn bring_all(&self) -> Result<()> {
-        self.bodies.fill(&self.body)
+    fn fetch_all(&self) -> Result<()> {
+        self.bodies.fetch_all(&self.body)
     }
 
-    fn is_changed(&self) {
-        self.body.changes();
+    fn note_changed(&self) {
+        self.body.mark_changed();
     }
 
-    fn give_up(&self, empty: &mut dyn FnMut() -> Result<()>) -> Result<()> {
-        self.bodies.give_up(&self.body, empty)
+    fn empty_without_fetch(&self, empty: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        self.bodies.discard_missing(&self.body, empty)
     }
 
-    fn loses_a_name(&self) {
-        self.bodies.is_losing(&self.body);
+    fn note_name_lost(&self) {
+        self.bodies.note_unlink(&self.body);
     }
 
     fn close(&self) {
-        self.bodies.close(&self.file, &self.body);
+        self.bodies.close_evicted_file(&self.file, &self.body);
     }
 }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::scan::Learnt;
 use super::tree::Tree;
 pub(crate) use journal::Journal;
-use journal::{Frame, put};
+use journal::{Frame, encode_frame};
 
 const LOCK: &str = "lock";
 /// A daemon that was killed holds the lock until the last of it has gone: two seconds are waited.
@@ -49,7 +49,7 @@ pub(crate) struct Volume {
 
 impl Volume {
     /// That which has its files in a folder.
-    pub(crate) fn of(folder: &Path) -> Option<Volume> {
+    pub(crate) fn read_from_directory(folder: &Path) -> Option<Volume> {
         serde_json::from_slice(&std::fs::read(folder.join(VOLUME)).ok()?).ok()
     }
 }
@@ -57,7 +57,7 @@ impl Volume {
 /// Whether a local tree is that of a volume in a bucket which others write.
 #[must_use]
 pub fn is_followed(tree: &Path) -> bool {
-    tree.parent().and_then(Volume::of).is_some_and(|volume| volume.is_reader)
+    tree.parent().and_then(Volume::read_from_directory).is_some_and(|volume| volume.is_reader)
 }
 
 /// What the journal comes to.
@@ -74,28 +74,28 @@ impl State {
     /// # Errors
     /// Those of the file system. `ResourceBusy`: somebody uses it. `InvalidInput`: it belongs to
     /// another volume.
-    pub(crate) fn take(folder: &Path, url: &str, me: &str) -> io::Result<State> {
+    pub(crate) fn lock_directory(folder: &Path, url: &str, me: &str) -> io::Result<State> {
         let volume = Volume { url: url.to_owned(), me: me.to_owned(), is_reader: false };
-        State::take_as(folder, volume)
+        State::lock_directory_as(folder, volume)
     }
 
     /// The same in any role.
     ///
     /// # Errors
     /// As `take`. `InvalidInput`: it was used in another role.
-    pub(crate) fn take_as(folder: &Path, volume: Volume) -> io::Result<State> {
-        State::take_within(folder, volume, LOOKS)
+    pub(crate) fn lock_directory_as(folder: &Path, volume: Volume) -> io::Result<State> {
+        State::lock_directory_within(folder, volume, LOOKS)
     }
 
     /// The same, at once or not at all.
     ///
     /// # Errors
     /// As `take_as`.
-    pub(crate) fn try_take(folder: &Path, volume: Volume) -> io::Result<State> {
-        State::take_within(folder, volume, 0)
+    pub(crate) fn try_lock_directory(folder: &Path, volume: Volume) -> io::Result<State> {
+        State::lock_directory_within(folder, volume, 0)
     }
 
-    fn take_within(folder: &Path, wanted: Volume, mut looks: u32) -> io::Result<State> {
+    fn lock_directory_within(folder: &Path, wanted: Volume, mut looks: u32) -> io::Result<State> {
         use std::os::unix::fs::DirBuilderExt;
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         let mut how = OpenOptions::new();
@@ -110,11 +110,11 @@ impl State {
         let file = folder.join(VOLUME);
         let volume = match std::fs::read(&file) {
             Ok(text) => {
-                refuse_newer(&text)?;
+                refuse_newer_format(&text)?;
                 serde_json::from_slice(&text)?
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                write_whole(&file, &serde_json::to_vec(&wanted)?)?;
+                write_atomically(&file, &serde_json::to_vec(&wanted)?)?;
                 wanted.clone()
             }
             Err(error) => return Err(error),
@@ -130,12 +130,12 @@ impl State {
     }
 
     /// Where the local tree is.
-    pub(crate) fn tree(&self) -> PathBuf {
+    pub(crate) fn tree_directory(&self) -> PathBuf {
         self.folder.join(TREE)
     }
 
     /// Where a reader has what is on its way into the tree.
-    pub(crate) fn aside(&self) -> PathBuf {
+    pub(crate) fn staging_directory(&self) -> PathBuf {
         self.folder.join(ASIDE)
     }
 
@@ -143,7 +143,7 @@ impl State {
     ///
     /// # Errors
     /// Those of the file system.
-    pub(crate) fn recall(&self) -> io::Result<Recalled> {
+    pub(crate) fn read_journal(&self) -> io::Result<Recalled> {
         let mut bytes = Vec::new();
         match File::open(self.folder.join(JOURNAL)) {
             Ok(mut file) => drop(file.read_to_end(&mut bytes)?),
@@ -172,21 +172,26 @@ impl State {
     ///
     /// # Errors
     /// Those of the file system.
-    pub(crate) fn begin(&self, next: u64, learnt: Learnt, tree: &Tree) -> io::Result<Journal> {
+    pub(crate) fn begin_journal(
+        &self,
+        next: u64,
+        learnt: Learnt,
+        tree: &Tree,
+    ) -> io::Result<Journal> {
         let Learnt { mut numbers, mut stamps } = learnt;
         numbers.retain(|(ino, _)| tree.file(*ino).is_some());
         stamps.retain(|(ino, _)| tree.file(*ino).is_some());
         let mut frame = Vec::new();
-        put(&mut frame, &Frame { next, clean: false, numbers, stamps })?;
+        encode_frame(&mut frame, &Frame { next, clean: false, numbers, stamps })?;
         let path = self.folder.join(JOURNAL);
-        write_whole(&path, &frame)?;
+        write_atomically(&path, &frame)?;
         let file = OpenOptions::new().append(true).open(path)?;
-        Ok(Journal::of(file, frame.len() as u64))
+        Ok(Journal::for_file(file, frame.len() as u64))
     }
 }
 
 /// Refuses the directory of a newer Forebay, by name.
-fn refuse_newer(volume: &[u8]) -> io::Result<()> {
+fn refuse_newer_format(volume: &[u8]) -> io::Result<()> {
     #[derive(Deserialize)]
     struct Formed {
         #[serde(default)]
@@ -201,7 +206,7 @@ fn refuse_newer(volume: &[u8]) -> io::Result<()> {
 }
 
 /// Writes a file so that after any crash it is there whole or not at all.
-pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(super) fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let new = path.with_extension("new");
     let mut file = File::create(&new)?;
     file.write_all(bytes)?;
@@ -222,7 +227,11 @@ mod tests {
     fn tree(files: &[u64]) -> Tree {
         let mut tree = Tree::default();
         for ino in files {
-            tree.apply(&Record::File { ino: *ino, kind: Kind::Plain, attr: Attr::default() });
+            tree.apply_record(&Record::File {
+                ino: *ino,
+                kind: Kind::Plain,
+                attr: Attr::default(),
+            });
         }
         tree
     }
@@ -231,28 +240,29 @@ mod tests {
     fn what_was_learnt_is_recalled_and_half_a_frame_is_not() {
         let folder = tempfile::tempdir().expect("a folder");
         let at = folder.path().join("state");
-        let state = State::take(&at, "s3://b/v", "me").expect("taken");
-        assert_eq!(state.recall().expect("read").next, 0);
+        let state = State::lock_directory(&at, "s3://b/v", "me").expect("taken");
+        assert_eq!(state.read_journal().expect("read").next, 0);
         let learnt = |ino| Learnt { numbers: vec![(ino, (ino, 5))], stamps: Vec::new() };
-        let mut journal = state.begin(3, learnt(2), &tree(&[2])).expect("begun");
-        journal.note(4, false, learnt(3)).expect("noted");
-        journal.note(5, true, learnt(4)).expect("noted");
-        let known = state.recall().expect("read");
+        let mut journal = state.begin_journal(3, learnt(2), &tree(&[2])).expect("begun");
+        journal.append_frame(4, false, learnt(3)).expect("noted");
+        journal.append_frame(5, true, learnt(4)).expect("noted");
+        let known = state.read_journal().expect("read");
         assert_eq!((known.next, known.clean, known.learnt.numbers.len()), (5, true, 3));
         let path = at.join(JOURNAL);
         let bytes = std::fs::read(&path).expect("read");
         std::fs::write(&path, &bytes[..bytes.len() - 1]).expect("cut");
-        let known = state.recall().expect("read");
+        let known = state.read_journal().expect("read");
         assert_eq!((known.next, known.clean, known.learnt.numbers.len()), (4, false, 2));
         // Of files that are gone nothing is kept.
-        state.begin(6, known.learnt, &tree(&[3])).expect("begun");
-        assert_eq!(state.recall().expect("read").learnt.numbers, [(3, (3, 5))]);
+        state.begin_journal(6, known.learnt, &tree(&[3])).expect("begun");
+        assert_eq!(state.read_journal().expect("read").learnt.numbers, [(3, (3, 5))]);
     }
 
     #[test]
     fn a_directory_has_one_volume_and_one_user() {
         let folder = tempfile::tempdir().expect("a folder");
-        let take = |url, me| State::take(folder.path(), url, me).map_err(|error| error.kind());
+        let take =
+            |url, me| State::lock_directory(folder.path(), url, me).map_err(|error| error.kind());
         let first = take("s3://b/v", "me").expect("taken");
         assert_eq!(take("s3://b/v", "me").err(), Some(io::ErrorKind::ResourceBusy));
         drop(first);
@@ -265,7 +275,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let newer = "{\"format\": 2, \"url\": \"s3://b/v\", \"me\": \"me\", \"more\": 1}";
         std::fs::write(folder.path().join(VOLUME), newer).expect("written");
-        let refused = State::take(folder.path(), "s3://b/v", "me").expect_err("it is newer");
+        let refused =
+            State::lock_directory(folder.path(), "s3://b/v", "me").expect_err("it is newer");
         assert_eq!(refused.kind(), io::ErrorKind::InvalidInput);
         assert!(refused.to_string().contains("newer Forebay (format 2"), "{refused}");
         let kept = std::fs::read_to_string(folder.path().join(VOLUME)).expect("read");

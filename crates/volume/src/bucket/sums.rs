@@ -17,28 +17,28 @@ pub(crate) struct Summing {
 }
 
 impl Summing {
-    pub(crate) fn take(&mut self, mut bytes: &[u8]) {
+    pub(crate) fn add_bytes(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let room = (BLOCK - self.filled).min(bytes.len() as u64) as usize;
             let (now, later) = bytes.split_at(room);
             self.block.update(now);
             self.filled += room as u64;
             if self.filled == BLOCK {
-                self.close();
+                self.finish_block();
             }
             bytes = later;
         }
     }
 
     /// The checksums, little-endian, in the order of the blocks.
-    pub(crate) fn end(mut self) -> Vec<u8> {
+    pub(crate) fn into_checksums(mut self) -> Vec<u8> {
         if self.filled > 0 {
-            self.close();
+            self.finish_block();
         }
         self.done
     }
 
-    fn close(&mut self) {
+    fn finish_block(&mut self) {
         let crc = std::mem::take(&mut self.block).finalize();
         self.done.extend_from_slice(&crc.to_le_bytes());
         self.filled = 0;
@@ -46,13 +46,13 @@ impl Summing {
 }
 
 /// The checksum of a block; `None`: there is none.
-pub(crate) fn sum_of(sums: &[u8], block: u64) -> Option<u32> {
+pub(crate) fn block_checksum(sums: &[u8], block: u64) -> Option<u32> {
     let (all, _) = sums.as_chunks::<EACH>();
     all.get(block as usize).map(|sum| u32::from_le_bytes(*sum))
 }
 
 /// Whether these bytes of a file, from the beginning of a block on, are those that were summed.
-pub(crate) fn are_right(sums: &[u8], range: &Range<u64>, bytes: &[u8]) -> bool {
+pub(crate) fn matches_checksums(sums: &[u8], range: &Range<u64>, bytes: &[u8]) -> bool {
     let first = (range.start / BLOCK) as usize * EACH;
     let Some(sums) = sums.get(first..) else { return false };
     let blocks = bytes.chunks(BLOCK as usize);
@@ -72,8 +72,8 @@ mod tests {
         let bytes: Vec<u8> = (0..size).map(|at| ((at * at) >> 7) as u8).collect();
         let sums = |piece: usize| {
             let mut summing = Summing::default();
-            bytes.chunks(piece).for_each(|bytes| summing.take(bytes));
-            summing.end()
+            bytes.chunks(piece).for_each(|bytes| summing.add_bytes(bytes));
+            summing.into_checksums()
         };
         let whole = sums(size);
         assert_eq!(whole.len(), 3 * EACH);
@@ -82,13 +82,16 @@ mod tests {
         }
         for range in [0..size, BLOCK as usize..size, 0..BLOCK as usize] {
             let asked = range.start as u64..range.end as u64;
-            assert!(are_right(&whole, &asked, &bytes[range.clone()]));
+            assert!(matches_checksums(&whole, &asked, &bytes[range.clone()]));
             let mut other = bytes[range.clone()].to_vec();
             let last = other.len() - 1;
             other[last] ^= 1;
-            assert!(!are_right(&whole, &asked, &other), "{asked:?}");
+            assert!(!matches_checksums(&whole, &asked, &other), "{asked:?}");
         }
-        assert!(!are_right(&whole[..4], &(0..size as u64), &bytes), "some are missing");
-        assert!(!are_right(&whole, &(5 * BLOCK..6 * BLOCK), &bytes[..9]), "there is no such block");
+        assert!(!matches_checksums(&whole[..4], &(0..size as u64), &bytes), "some are missing");
+        assert!(
+            !matches_checksums(&whole, &(5 * BLOCK..6 * BLOCK), &bytes[..9]),
+            "there is no such block"
+        );
     }
 }

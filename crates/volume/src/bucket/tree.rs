@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
 
-use super::extended::is_kept;
+use super::extended::is_persisted_xattr;
 use super::record::{Attr, HERE, Kind, Place, Record};
 use forebay_os::short::ShortName;
 
@@ -39,7 +39,7 @@ impl File {
     }
 
     /// Whether it has an object of its own.
-    fn is_own(&self) -> bool {
+    fn has_own_object(&self) -> bool {
         matches!(self.place, Place::Own { .. })
     }
 }
@@ -78,7 +78,7 @@ impl Tree {
     }
 
     /// Where a name in a folder leads.
-    pub(crate) fn find(&self, folder: u64, name: &[u8]) -> Option<u64> {
+    pub(crate) fn lookup_name(&self, folder: u64, name: &[u8]) -> Option<u64> {
         self.files.get(&folder)?.names.get(name).copied()
     }
 
@@ -89,8 +89,8 @@ impl Tree {
 
     /// Hands over each plain file that has an object of its own, in the folder and below, with its
     /// path.
-    pub(crate) fn own_below(&self, ino: u64, take: &mut impl FnMut(u64, &[u8], &str)) {
-        let is_worth = |file: &File| matches!(file.kind, Kind::Folder) || file.is_own();
+    pub(crate) fn for_each_object_below(&self, ino: u64, take: &mut impl FnMut(u64, &[u8], &str)) {
+        let is_worth = |file: &File| matches!(file.kind, Kind::Folder) || file.has_own_object();
         let mut left = vec![(ino, Vec::new())];
         while let Some((ino, path)) = left.pop() {
             let Some(file) = self.files.get(&ino) else { continue };
@@ -100,7 +100,7 @@ impl Tree {
             // The last ones first, since the last that is put there is the next.
             for (name, ino) in file.names.iter().rev() {
                 if self.files.get(ino).is_some_and(is_worth) {
-                    left.push((*ino, joined(&path, name.as_bytes())));
+                    left.push((*ino, join_path(&path, name.as_bytes())));
                 }
             }
         }
@@ -127,13 +127,13 @@ impl Tree {
     }
 
     /// The file at a path.
-    pub(crate) fn at(&self, path: &[u8]) -> Option<u64> {
+    pub(crate) fn lookup_path(&self, path: &[u8]) -> Option<u64> {
         let parts = path.split(|byte| *byte == b'/').filter(|part| !part.is_empty());
-        parts.into_iter().try_fold(ROOT, |folder, name| self.find(folder, name))
+        parts.into_iter().try_fold(ROOT, |folder, name| self.lookup_name(folder, name))
     }
 
     /// The segment is written that these files' bytes are in.
-    pub(crate) fn is_number(&mut self, number: u64, files: &[u64]) {
+    pub(crate) fn assign_segment(&mut self, number: u64, files: &[u64]) {
         for ino in files {
             let Some(file) = self.files.get_mut(ino) else { continue };
             for place in std::iter::once(&mut file.place).chain(file.sums.as_deref_mut()) {
@@ -153,7 +153,7 @@ impl Tree {
 
     /// Takes a record in; false if it makes no sense, and changes nothing but, where it is a cut,
     /// that this is no tree from now on.
-    pub(crate) fn apply(&mut self, record: &Record<'_>) -> bool {
+    pub(crate) fn apply_record(&mut self, record: &Record<'_>) -> bool {
         match record {
             Record::Begin { .. } => {}
             Record::File { ino, kind, attr } => {
@@ -182,7 +182,7 @@ impl Tree {
                 let Some(file) = self.files.get_mut(ino) else { return false };
                 file.sums = Some(Box::new(place.clone()));
             }
-            Record::Extended { name, .. } if !is_kept(name) => return false,
+            Record::Extended { name, .. } if !is_persisted_xattr(name) => return false,
             Record::Extended { ino, name, value } => {
                 let Some(file) = self.files.get_mut(ino) else { return false };
                 match value {
@@ -190,20 +190,20 @@ impl Tree {
                     None => drop(file.extended.remove(*name)),
                 }
             }
-            Record::Name { folder, name, ino } => return self.name(*folder, name, *ino),
+            Record::Name { folder, name, ino } => return self.link_name(*folder, name, *ino),
             Record::Gone { folder, name } => {
                 let Some(folder) = self.files.get_mut(folder) else { return false };
                 let Some(ino) = folder.names.remove(*name) else { return false };
-                self.lose(ino);
+                self.drop_link(ino);
             }
-            Record::Cut => return self.cut(),
+            Record::Cut => return self.apply_commit(),
         }
         true
     }
 }
 
 /// A name in the folder at `path`.
-pub(crate) fn joined(path: &[u8], name: &[u8]) -> Vec<u8> {
+pub(crate) fn join_path(path: &[u8], name: &[u8]) -> Vec<u8> {
     match path {
         b"" => name.to_vec(),
         path => [path, b"/", name].concat(),
@@ -234,7 +234,7 @@ mod tests {
             Record::Name { folder: ROOT, name: b"two", ino: 3 },
             Record::Cut,
         ] {
-            assert!(tree.apply(&record), "{record:?}");
+            assert!(tree.apply_record(&record), "{record:?}");
         }
         tree
     }
@@ -247,7 +247,7 @@ mod tests {
     fn a_checkpoint_says_all_that_the_records_came_to() {
         let tree = story();
         let mut again = Tree::default();
-        tree.records(|record| assert!(again.apply(record), "{record:?}"));
+        tree.for_each_record(|record| assert!(again.apply_record(record), "{record:?}"));
         assert_eq!(seen(&again), seen(&tree));
         assert_eq!(again.next, tree.next);
         assert_eq!(again.file(3).expect("there").links, 2);
@@ -256,31 +256,34 @@ mod tests {
     #[test]
     fn a_file_goes_with_its_last_name_at_a_cut_and_a_folder_with_all_in_it() {
         let mut tree = story();
-        assert!(tree.apply(&Record::Gone { folder: ROOT, name: b"two" }));
-        assert!(tree.apply(&Record::Cut));
+        assert!(tree.apply_record(&Record::Gone { folder: ROOT, name: b"two" }));
+        assert!(tree.apply_record(&Record::Cut));
         assert_eq!(tree.file(3).expect("one name left").links, 1);
         // Moved: the old name goes, the new one comes, in either order, before the cut.
-        assert!(tree.apply(&Record::Gone { folder: 2, name: b"one" }));
-        assert!(tree.apply(&Record::Name { folder: ROOT, name: b"moved", ino: 3 }));
-        assert!(tree.apply(&Record::Cut));
-        assert_eq!(tree.find(ROOT, b"moved"), Some(3));
-        assert!(tree.apply(&Record::Name { folder: 2, name: b"back", ino: 3 }));
-        assert!(tree.apply(&Record::Gone { folder: ROOT, name: b"moved" }));
-        assert!(tree.apply(&Record::Gone { folder: ROOT, name: b"dir" }));
-        assert!(tree.apply(&Record::Cut));
+        assert!(tree.apply_record(&Record::Gone { folder: 2, name: b"one" }));
+        assert!(tree.apply_record(&Record::Name { folder: ROOT, name: b"moved", ino: 3 }));
+        assert!(tree.apply_record(&Record::Cut));
+        assert_eq!(tree.lookup_name(ROOT, b"moved"), Some(3));
+        assert!(tree.apply_record(&Record::Name { folder: 2, name: b"back", ino: 3 }));
+        assert!(tree.apply_record(&Record::Gone { folder: ROOT, name: b"moved" }));
+        assert!(tree.apply_record(&Record::Gone { folder: ROOT, name: b"dir" }));
+        assert!(tree.apply_record(&Record::Cut));
         assert_eq!(tree.files().count(), 1, "only the root");
-        assert!(!tree.apply(&Record::Name { folder: 2, name: b"x", ino: 3 }), "no such folder");
+        assert!(
+            !tree.apply_record(&Record::Name { folder: 2, name: b"x", ino: 3 }),
+            "no such folder"
+        );
     }
 
     #[test]
     fn a_name_that_leads_elsewhere_lets_go_of_the_file_before() {
         let mut tree = story();
-        assert!(tree.apply(&plain(4)));
+        assert!(tree.apply_record(&plain(4)));
         for folder in [ROOT, 2] {
             let name: &[u8] = if folder == 2 { b"one" } else { b"two" };
-            assert!(tree.apply(&Record::Name { folder, name, ino: 4 }));
+            assert!(tree.apply_record(&Record::Name { folder, name, ino: 4 }));
         }
-        assert!(tree.apply(&Record::Cut));
+        assert!(tree.apply_record(&Record::Cut));
         assert!(tree.file(3).is_none());
         assert_eq!(tree.file(4).expect("there").links, 2);
     }

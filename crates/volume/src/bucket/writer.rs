@@ -21,44 +21,44 @@ pub struct Writer {
 
 impl Writer {
     /// Who writes now, if anybody.
-    pub(super) fn of(bucket: &dyn Bucket) -> Result<Option<Writer>, Failed> {
-        let Some(found) = bucket.head(NOTE)? else { return Ok(None) };
-        let bytes = bucket.read(NOTE, 0..found.size, &|_| true)?;
+    pub(super) fn read_from_bucket(bucket: &dyn Bucket) -> Result<Option<Writer>, Failed> {
+        let Some(found) = bucket.head_object(NOTE)? else { return Ok(None) };
+        let bytes = bucket.get_range(NOTE, 0..found.size, &|_| true)?;
         let unknown = || Writer { me: String::new(), host: "somebody".to_owned(), since: 0 };
         Ok(Some(serde_json::from_slice(&bytes).unwrap_or_else(|_| unknown())))
     }
 
     /// Writes, if nobody else does: tells who does.
-    pub(super) fn begin(&self, bucket: &dyn Bucket) -> Result<Option<Writer>, Failed> {
-        match bucket.create(NOTE, self.text(), &self.me) {
+    pub(super) fn claim_if_free(&self, bucket: &dyn Bucket) -> Result<Option<Writer>, Failed> {
+        match bucket.put_if_absent(NOTE, self.to_json(), &self.me) {
             Err(failed) if failed.kind == std::io::ErrorKind::AlreadyExists => {
-                Ok(Some(Writer::of(bucket)?.ok_or(failed)?))
+                Ok(Some(Writer::read_from_bucket(bucket)?.ok_or(failed)?))
             }
             done => done.map(|()| None),
         }
     }
 
-    fn text(&self) -> Bytes {
+    fn to_json(&self) -> Bytes {
         serde_json::to_vec(self).expect("plain data has a JSON form").into()
     }
 
-    pub(super) fn put(&self, objects: &Objects) -> Result<(), Failed> {
-        objects.put_when(NOTE, self.text(), When::Always, &self.me).map(drop)
+    pub(super) fn overwrite_note(&self, objects: &Objects) -> Result<(), Failed> {
+        objects.put_when(NOTE, self.to_json(), When::Always, &self.me).map(drop)
     }
 
     /// Nobody writes any more, if we still did.
-    pub(super) fn end(me: &str, objects: &Objects) -> Result<(), Failed> {
-        Writer::leave(me, objects)
+    pub(super) fn release_after_mount(me: &str, objects: &Objects) -> Result<(), Failed> {
+        Writer::release_claim(me, objects)
     }
 
     /// The same, of any bucket.
-    pub(super) fn leave(me: &str, bucket: &dyn Bucket) -> Result<(), Failed> {
+    pub(super) fn release_claim(me: &str, bucket: &dyn Bucket) -> Result<(), Failed> {
         // What a store tells with a length spares asking for the note itself.
-        let is_ours = match bucket.head(NOTE)? {
+        let is_ours = match bucket.head_object(NOTE)? {
             Some(Found { tag: Some(tag), .. }) => tag == me,
-            Some(_) => Writer::of(bucket)?.is_some_and(|writer| writer.me == me),
+            Some(_) => Writer::read_from_bucket(bucket)?.is_some_and(|writer| writer.me == me),
             None => false,
         };
-        if is_ours { bucket.delete(NOTE) } else { Ok(()) }
+        if is_ours { bucket.delete_object(NOTE) } else { Ok(()) }
     }
 }

@@ -19,17 +19,17 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    pub(crate) fn read(&self, bytes: usize) {
+    pub(crate) fn add_read(&self, bytes: usize) {
         self.read.fetch_add(bytes as u64, Relaxed);
     }
 
     /// As it is now.
-    pub(crate) fn copy(&self) -> Flow {
+    pub(crate) fn snapshot_counts(&self) -> Flow {
         let now = |sum: &AtomicU64| AtomicU64::new(sum.load(Relaxed));
         Flow { read: now(&self.read), written: now(&self.written) }
     }
 
-    pub(crate) fn wrote(&self, bytes: usize) {
+    pub(crate) fn add_written(&self, bytes: usize) {
         self.written.fetch_add(bytes as u64, Relaxed);
     }
 }
@@ -40,8 +40,8 @@ pub(crate) struct Heat(FxHashMap<Box<[u8]>, FileNow>);
 
 impl Heat {
     /// A file is closed.
-    pub(crate) fn closed(&mut self, path: &[u8], flow: &Flow) {
-        self.add(path, flow, 0);
+    pub(crate) fn record_close(&mut self, path: &[u8], flow: &Flow) {
+        self.add_file(path, flow, 0);
         if self.0.len() >= 2 * KEPT {
             let mut all: Vec<u64> = self.0.values().map(warmth).collect();
             all.sort_unstable();
@@ -51,11 +51,11 @@ impl Heat {
     }
 
     /// A file that is open now.
-    pub(crate) fn open(&mut self, path: &[u8], flow: &Flow) {
-        self.add(path, flow, 1);
+    pub(crate) fn record_open(&mut self, path: &[u8], flow: &Flow) {
+        self.add_file(path, flow, 1);
     }
 
-    fn add(&mut self, path: &[u8], flow: &Flow, open: u64) {
+    fn add_file(&mut self, path: &[u8], flow: &Flow, open: u64) {
         let file = match self.0.get_mut(path) {
             Some(file) => file,
             None => {
@@ -70,7 +70,7 @@ impl Heat {
     }
 
     /// The hottest files, with those that are open now.
-    pub(crate) fn hottest(&self, opened: Heat, most: usize) -> Vec<FileNow> {
+    pub(crate) fn hottest_files(&self, opened: Heat, most: usize) -> Vec<FileNow> {
         let mut all = opened.0;
         for (path, file) in &self.0 {
             let both = all
@@ -101,21 +101,21 @@ mod tests {
 
     fn flow(bytes: usize) -> Flow {
         let flow = Flow::default();
-        flow.read(bytes);
+        flow.add_read(bytes);
         flow
     }
 
     #[test]
     fn the_hot_are_kept_and_the_others_forgotten() {
         let mut heat = Heat::default();
-        heat.closed(b"hot", &flow(1 << 30));
+        heat.record_close(b"hot", &flow(1 << 30));
         for number in 0..100_000 {
-            heat.closed(format!("cool/{number}").as_bytes(), &flow(1));
+            heat.record_close(format!("cool/{number}").as_bytes(), &flow(1));
         }
         assert!(heat.0.len() < 2 * KEPT);
         let mut opened = Heat::default();
-        opened.open(b"now\xff", &flow(3));
-        let told = heat.hottest(opened, 2);
+        opened.record_open(b"now\xff", &flow(3));
+        let told = heat.hottest_files(opened, 2);
         assert_eq!((told[0].path.as_str(), told[0].open), ("now\u{fffd}", 1), "who is open, first");
         assert_eq!((told[1].path.as_str(), told[1].opens, told[1].read), ("hot", 1, 1 << 30));
     }

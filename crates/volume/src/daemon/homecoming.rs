@@ -2,14 +2,14 @@
 //! task. Keys are those of docs/formats/run.md.
 
 use forebay_model::Micros;
-use forebay_model::named::named;
+use forebay_model::named::escape_name;
 
 use crate::ipc::UploadReport;
 use crate::ipc::WriteBackReport;
 
 /// Notes for the header of the run. `drained` are files, and their bytes, that came home while the
 /// run went on; they are among those that were brought.
-pub(super) fn notes(
+pub(super) fn write_back_notes(
     told: &[WriteBackReport],
     drained: (u64, u64),
     took: Micros,
@@ -40,9 +40,9 @@ pub(super) fn notes(
 }
 
 /// Says what did not come where it belongs: nobody may be there to be told.
-pub(super) fn speak(homecomings: &[WriteBackReport], shipped: Option<&UploadReport>) {
+pub(super) fn log_left_files(homecomings: &[WriteBackReport], shipped: Option<&UploadReport>) {
     for told in homecomings {
-        let directory = named(told.directory.as_os_str().as_encoded_bytes());
+        let directory = escape_name(told.directory.as_os_str().as_encoded_bytes());
         for (what, (files, why)) in [
             ("are on their tier still", &told.left),
             ("were not published", &told.unpublished),

@@ -35,7 +35,7 @@ pub(super) struct House {
 
 impl House {
     /// Serves each mount as it is made: the next may lie below it and can't be reached before.
-    pub(super) fn doors(
+    pub(super) fn serve_mounts(
         &self,
         plan: Plan,
         mounts: &OwnedFd,
@@ -51,13 +51,13 @@ impl House {
             };
             let target =
                 targets.remove(&number).ok_or_else(|| io::Error::other("an unknown mount"))?;
-            let session = self.open_door(number, target, fd)?;
+            let session = self.open_session(number, target, fd)?;
             let threads = std::thread::available_parallelism().map_or(4, usize::from).clamp(4, 16);
-            let (threads, most) = session.native().backend().threads(threads);
+            let (threads, most) = session.native().backend().thread_counts(threads);
             std::thread::Builder::new().name("forebay-mount".into()).spawn({
                 let (session, events) = (Arc::clone(&session), events.clone());
                 move || {
-                    if let Err(error) = session.serve(threads, most) {
+                    if let Err(error) = session.serve_requests(threads, most) {
                         tracing::error!("a mount ended badly: {error}");
                     }
                     let _ = events.send(Event::MountGone);
@@ -67,14 +67,14 @@ impl House {
         }
     }
 
-    fn open_door(&self, number: usize, target: Target, fd: OwnedFd) -> io::Result<Arc<Session>> {
+    fn open_session(&self, number: usize, target: Target, fd: OwnedFd) -> io::Result<Arc<Session>> {
         let id = TreeId(number as u16);
         let groups = Arc::clone(&self.processes);
         let path = std::os::unix::ffi::OsStrExt::as_bytes(target.point.as_os_str()).to_vec();
         let tiers = self.volumes.get(number).and_then(|(_, tiers)| tiers.clone());
-        let asks = Box::new(move |pid| groups.groups(pid));
+        let asks = Box::new(move |pid| groups.supplementary_groups(pid));
         let names = Arc::clone(&self.processes);
-        let tasks = Box::new(move |thread| names.task(thread));
+        let tasks = Box::new(move |thread| names.task_name(thread));
         let native = Native::new(target.root, self.settings.clone(), asks)?
             .with_tiers(tiers.clone())
             .with_tasks(tasks);
@@ -97,11 +97,12 @@ impl House {
         let passthrough = tree.passthrough;
         let (recorder, processes) = (&self.recorder, &self.processes);
         let device = match &self.emulated {
-            Some(emulated) => Device::emulating(fd, emulated)?,
+            Some(emulated) => Device::with_emulated_storage(fd, emulated)?,
             None => Device::new(fd),
         };
-        let session = Session::begin(tree, device, Arc::clone(recorder), Arc::clone(processes))?;
-        recorder.tell(Fact::Tree(Tree {
+        let session =
+            Session::from_handshake(tree, device, Arc::clone(recorder), Arc::clone(processes))?;
+        recorder.record_fact(Fact::Tree(Tree {
             id,
             path,
             fs_type: match &self.emulated {
@@ -112,9 +113,9 @@ impl House {
             device: target.source,
             tier: None,
         }));
-        for room in tiers.iter().flat_map(|tiers| tiers.rooms()) {
-            let (fs_type, device) = kind_of(&room.path);
-            recorder.tell(Fact::Tree(Tree {
+        for room in tiers.iter().flat_map(|tiers| tiers.tier_directories()) {
+            let (fs_type, device) = file_system_at(&room.path);
+            recorder.record_fact(Fact::Tree(Tree {
                 id: room.tree,
                 path: std::os::unix::ffi::OsStrExt::as_bytes(room.path.as_os_str()).to_vec(),
                 fs_type,
@@ -128,8 +129,8 @@ impl House {
 }
 
 /// Type and source of the file system that holds a directory, as the mount table has them.
-fn kind_of(path: &Path) -> (String, Option<String>) {
-    let all = crate::overmount::mounts().unwrap_or_default();
+fn file_system_at(path: &Path) -> (String, Option<String>) {
+    let all = crate::overmount::current_mounts().unwrap_or_default();
     let below = all.into_iter().filter(|mount| path.starts_with(&mount.point));
     match below.max_by_key(|mount| mount.point.as_os_str().len()) {
         Some(mount) => (mount.kind, Some(mount.source)),

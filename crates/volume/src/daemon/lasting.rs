@@ -19,12 +19,12 @@ use rustix::net::{
 use super::leaving::Leaving;
 use super::{Event, Run};
 use crate::backend::Backend;
-use crate::ipc::{Channel, ToDaemon, ToFront, doors_for};
-use crate::overmount::take_away;
+use crate::ipc::{Channel, ToDaemon, ToFront, candidate_sockets};
+use crate::overmount::unmount_all;
 
 impl Run {
     /// Follows a lasting mount to its end.
-    pub(super) fn last(
+    pub(super) fn follow_mount(
         &mut self,
         inbox: &Receiver<Event>,
         events: Sender<Event>,
@@ -36,32 +36,32 @@ impl Run {
         let (mut door, mut leaving) = (None, Leaving::default());
         let volume = self.volumes[0].0.clone();
         while mounts > 0 {
-            let event = match leaving.pause() {
+            let event = match leaving.next_check() {
                 Some(pause) => inbox.recv_timeout(pause),
                 None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
             match event {
                 Ok(Event::Said(ToDaemon::Mounted { major, minor })) => {
                     let Some(events) = events.take() else { continue };
-                    leaving = Leaving::from(&volume, &points);
-                    match Door::open((major, minor), &volume, events, &points) {
+                    leaving = Leaving::for_mount(&volume, &points);
+                    match Door::listen_for_unmount((major, minor), &volume, events, &points) {
                         Ok(opened) => {
                             door = Some(opened);
-                            self.control.say(&ToFront::Ready);
+                            self.control.send_message(&ToFront::Ready);
                         }
                         Err(error) => {
                             let why = format!("making the door for `forebay unmount`: {error}");
-                            self.control.say(&ToFront::Failed { why });
+                            self.control.send_message(&ToFront::Failed { why });
                         }
                     }
                 }
-                Ok(Event::Said(said)) => drop(self.heard(said)),
+                Ok(Event::Said(said)) => drop(self.handle_message(said)),
                 Ok(Event::MountGone) => mounts -= 1,
                 Ok(Event::Waits(channel)) => {
                     self.waiting.push(channel);
-                    leaving.ask();
+                    leaving.request_end();
                 }
-                Ok(Event::Asked) => leaving.ask(),
+                Ok(Event::Asked) => leaving.request_end(),
                 Ok(Event::FrontGone) => {}
                 Err(RecvTimeoutError::Timeout) if !leaving.is_over(&self.sessions) => {}
                 Err(_) => break,
@@ -76,10 +76,10 @@ impl Run {
             Event::Waits(channel) => Some(channel),
             _ => None,
         }));
-        let Some(over) = self.close(stop_sampling) else { return };
-        self.control.say(&over);
-        self.waiting.iter().for_each(|channel| channel.say(&over));
-        self.backends().for_each(Backend::let_go);
+        let Some(over) = self.close_run(stop_sampling) else { return };
+        self.control.send_message(&over);
+        self.waiting.iter().for_each(|channel| channel.send_message(&over));
+        self.backends().for_each(Backend::drop_local_state);
     }
 }
 
@@ -93,7 +93,7 @@ struct Door {
 
 impl Door {
     /// Opens it, and takes SIGTERM for the wish to unmount.
-    fn open(
+    fn listen_for_unmount(
         device: (u32, u32),
         volume: &Path,
         events: Sender<Event>,
@@ -102,7 +102,8 @@ impl Door {
         let flags = SocketFlags::CLOEXEC;
         let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
         // Another's name is passed over: that of a mount that had this number, or anybody's.
-        let bound = doors_for(device, volume).find(|address| bind(&socket, address).is_ok());
+        let bound =
+            candidate_sockets(device, volume).find(|address| bind(&socket, address).is_ok());
         bound.ok_or(Errno::ADDRINUSE)?;
         listen(&socket, 16)?;
         let (socket, me) = (Arc::new(socket), rustix::process::geteuid());
@@ -129,7 +130,7 @@ impl Door {
                 while libc::sigwait(&only, &mut signal) != 0 {}
             }
             if !is_over.load(Relaxed) {
-                take_away(&points);
+                unmount_all(&points);
                 let _ = events.send(Event::Asked);
             }
         })?;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::fuse::Session;
-use crate::overmount::{KIND, mounts};
-use forebay_os::mount_users::users_of;
+use crate::overmount::{KIND, current_mounts};
+use forebay_os::mount_users::find_mount_users;
 
 /// How often it is looked whether somebody uses it, once somebody has asked for the end.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -26,8 +26,8 @@ pub(super) struct Leaving {
 
 impl Leaving {
     /// All of it is mounted, at these points.
-    pub(super) fn from(volume: &Path, points: &[PathBuf]) -> Leaving {
-        let all = mounts().unwrap_or_default();
+    pub(super) fn for_mount(volume: &Path, points: &[PathBuf]) -> Leaving {
+        let all = current_mounts().unwrap_or_default();
         let ours = all.into_iter().filter(|mount| {
             mount.kind == KIND
                 && Path::new(&mount.source) == volume
@@ -37,18 +37,18 @@ impl Leaving {
     }
 
     /// Somebody wants it to end.
-    pub(super) fn ask(&mut self) {
+    pub(super) fn request_end(&mut self) {
         self.asked = true;
     }
 
     /// Until the next look; `None`: there is nothing to look for.
-    pub(super) fn pause(&self) -> Option<Duration> {
-        (self.asked && !self.devices.is_empty() && all_are_seen()).then_some(PAUSE)
+    pub(super) fn next_check(&self) -> Option<Duration> {
+        (self.asked && !self.devices.is_empty() && sees_all_processes()).then_some(PAUSE)
     }
 
     /// Looks whether nobody uses it any more. If so it has ended: who comes later is refused.
     pub(super) fn is_over(&mut self, sessions: &[Arc<Session>]) -> bool {
-        if sessions.iter().any(|session| session.native().is_used()) || self.is_mounted() {
+        if sessions.iter().any(|session| session.native().has_open_handles()) || self.is_mounted() {
             self.looks = 0;
             return false;
         }
@@ -57,13 +57,14 @@ impl Leaving {
             return false;
         }
         self.looks = 0;
-        users_of(&self.devices, None).is_empty() && Session::end_unused(sessions)
+        find_mount_users(&self.devices, None).is_empty() && Session::end_if_unused(sessions)
     }
 
     /// Whether it is mounted where we are, at whatever place.
     fn is_mounted(&self) -> bool {
         // Who does not know waits.
-        mounts().map_or(true, |all| all.iter().any(|mount| self.devices.contains(&mount.device)))
+        current_mounts()
+            .map_or(true, |all| all.iter().any(|mount| self.devices.contains(&mount.device)))
     }
 }
 
@@ -71,7 +72,7 @@ impl Leaving {
 /// outlives the last close that we are told of: it is seen in /proc alone, and there all processes of
 /// the machine are seen from its first namespace of processes only. Who is not root has no
 /// passthrough.
-fn all_are_seen() -> bool {
+fn sees_all_processes() -> bool {
     /// `PROC_PID_INIT_INO`
     const FIRST: &str = "pid:[4026531836]";
     let is_root = rustix::process::geteuid().is_root();

@@ -16,9 +16,9 @@ use forebay_model::{Ended, Error, Fact, Header, Kind, RunWriter};
 use parking_lot::Mutex;
 
 use crate::recorder::Recorder;
-use forebay_os::files::proc_path;
-use forebay_os::own_folder::{OWN, make_own};
-use forebay_os::real_path::{make_and_open, open_own};
+use forebay_os::files::proc_fd_path;
+use forebay_os::own_folder::{OWN, create_own_folder};
+use forebay_os::real_path::{ensure_directory, ensure_own_folder};
 
 /// Between two writes: what a kill -9 can take from the record.
 const EVERY: Duration = Duration::from_secs(1);
@@ -34,12 +34,12 @@ struct Book {
 }
 
 impl Book {
-    fn write(&mut self, recorder: &Recorder) {
-        recorder.drain(&mut self.facts);
+    fn write_pending(&mut self, recorder: &Recorder) {
+        recorder.drain_facts(&mut self.facts);
         if self.facts.is_empty() {
             return;
         }
-        match self.writer.write(&self.facts) {
+        match self.writer.write_facts(&self.facts) {
             Ok(()) => self.facts.clear(),
             Err(error) => {
                 tracing::warn!("the record waits to be written: {error}");
@@ -66,7 +66,7 @@ pub(super) struct Keeper {
 
 impl Keeper {
     /// Makes the run file and begins to write.
-    pub(super) fn start(
+    pub(super) fn start_recording(
         state: &Path,
         output: PathBuf,
         header: Header,
@@ -80,7 +80,7 @@ impl Keeper {
             let (book, recorder) = (Arc::clone(&book), Arc::clone(&recorder));
             move || {
                 while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(EVERY) {
-                    book.lock().write(&recorder);
+                    book.lock().write_pending(&recorder);
                 }
             }
         });
@@ -94,17 +94,17 @@ impl Keeper {
     }
 
     /// It goes there instead.
-    pub(super) fn put_to(&mut self, output: PathBuf) {
+    pub(super) fn set_output(&mut self, output: PathBuf) {
         self.output = output;
     }
 
     /// Nothing was run: leaves no file.
-    pub(super) fn abandon(&mut self) {
-        self.halt();
-        remove(self.book.lock().writer.path());
+    pub(super) fn abandon_record(&mut self) {
+        self.stop_writer();
+        remove_run_file(self.book.lock().writer.path());
     }
 
-    fn halt(&mut self) {
+    fn stop_writer(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -112,18 +112,18 @@ impl Keeper {
     }
 
     /// Copies out what is known while the run goes on.
-    pub(super) fn provisional(&mut self, ended: Ended) -> (Option<PathBuf>, Vec<String>) {
-        let taken = self.keep_apart();
+    pub(super) fn copy_provisional(&mut self, ended: Ended) -> (Option<PathBuf>, Vec<String>) {
+        let taken = self.avoid_foreign_output();
         let mut book = self.book.lock();
-        self.recorder.tell(Fact::Ended(ended));
-        book.write(&self.recorder);
+        self.recorder.record_fact(Fact::Ended(ended));
+        book.write_pending(&self.recorder);
         let copied = copy_out(&book.writer, &self.output);
         self.stands = file_identity(&self.output);
-        tell(&book, copied, &self.output, taken)
+        summarize_output(&book, copied, &self.output, taken)
     }
 
     /// What another run wrote meanwhile where this one was to go stays: two were given one name.
-    fn keep_apart(&mut self) -> Option<String> {
+    fn avoid_foreign_output(&mut self) -> Option<String> {
         let now = file_identity(&self.output);
         if now.is_none() || now == self.stands {
             return None;
@@ -137,26 +137,26 @@ impl Keeper {
     }
 
     /// Writes the end, copies the run out, and removes the state.
-    pub(super) fn finish(
+    pub(super) fn finish_record(
         &mut self,
         ended: Ended,
         notes: &[(String, String)],
     ) -> (Option<PathBuf>, Vec<String>) {
-        self.halt();
-        let taken = self.keep_apart();
+        self.stop_writer();
+        let taken = self.avoid_foreign_output();
         let mut book = self.book.lock();
         self.recorder
-            .tell(Fact::Ended(Ended { complete: ended.complete && !book.dropped, ..ended }));
-        book.write(&self.recorder);
-        let finished = book.writer.note(notes).and_then(|()| book.writer.finish());
+            .record_fact(Fact::Ended(Ended { complete: ended.complete && !book.dropped, ..ended }));
+        book.write_pending(&self.recorder);
+        let finished = book.writer.add_notes(notes).and_then(|()| book.writer.finish_run());
         let copied = finished.and_then(|()| copy_out(&book.writer, &self.output));
         if copied.is_ok() && book.facts.is_empty() {
             let path = book.writer.path().to_owned();
-            let told = tell(&book, copied, &self.output, taken);
-            remove(&path);
+            let told = summarize_output(&book, copied, &self.output, taken);
+            remove_run_file(&path);
             return told;
         }
-        tell(&book, copied, &self.output, taken)
+        summarize_output(&book, copied, &self.output, taken)
     }
 }
 
@@ -167,14 +167,14 @@ fn file_identity(path: &Path) -> Option<(u64, u64)> {
 }
 
 /// Takes the names of a run file away; the writer may still hold it.
-fn remove(path: &Path) {
+fn remove_run_file(path: &Path) {
     for suffix in ["", "-wal", "-shm"] {
         let _ = fs::remove_file(format!("{}{suffix}", path.display()));
     }
 }
 
 /// What became of the run file, and what a person should know of it.
-fn tell(
+fn summarize_output(
     book: &Book,
     copied: Result<(), Error>,
     output: &Path,
@@ -199,23 +199,23 @@ const RUNS: &str = "runs";
 /// Copies to `output`, making the directory that Forebay keeps its runs in. The covered directory may
 /// be another user's, who must not choose where this one writes.
 fn copy_out(writer: &RunWriter, output: &Path) -> Result<(), Error> {
-    let (Some(covered), Some(name)) = (covered_of(output), output.file_name()) else {
+    let (Some(covered), Some(name)) = (managed_directory_of(output), output.file_name()) else {
         return writer.copy_to(output);
     };
-    let runs = make_own(&covered.join(OWN))
-        .and_then(|()| open_own(covered))
-        .and_then(|own| make_and_open(&own, OsStr::new(RUNS)))
+    let runs = create_own_folder(&covered.join(OWN))
+        .and_then(|()| ensure_own_folder(covered))
+        .and_then(|own| ensure_directory(&own, OsStr::new(RUNS)))
         .map_err(|why| {
             let what = format!("cannot write run file {}: {why}", output.display());
-            Error::new(Kind::Io, what).because(why)
+            Error::new(Kind::Io, what).with_source(why)
         })?;
-    let runs = proc_path(runs.as_fd());
+    let runs = proc_fd_path(runs.as_fd());
     let dest = Path::new(OsStr::from_bytes(runs.to_bytes())).join(name);
     writer.copy_through(&dest, output)
 }
 
 /// The directory in whose own folder a run file is kept, if it is kept in one.
-fn covered_of(output: &Path) -> Option<&Path> {
+fn managed_directory_of(output: &Path) -> Option<&Path> {
     let runs = output.parent().filter(|runs| runs.ends_with(Path::new(OWN).join(RUNS)))?;
     runs.parent()?.parent()
 }

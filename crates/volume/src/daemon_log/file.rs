@@ -31,7 +31,7 @@ pub(super) struct LogFile {
 
 impl LogFile {
     /// That of this folder. A file that can't be opened is tried again with each line.
-    pub(super) fn of(folder: OwnedFd, most: u64) -> LogFile {
+    pub(super) fn in_folder(folder: OwnedFd, most: u64) -> LogFile {
         let (missing, lost) = (0, 0);
         let mut log =
             LogFile { folder, most, file: None, size: 0, is_torn: false, missing, lost, why: None };
@@ -42,18 +42,18 @@ impl LogFile {
     /// Opens what has the name now: somebody may have moved the old file away.
     pub(super) fn reopen(&mut self) {
         self.file = None;
-        match open(self.folder.as_fd()) {
+        match open_log(self.folder.as_fd()) {
             Ok((file, size)) => (self.file, self.size) = (Some(file), size),
-            Err(error) => self.note(&error),
+            Err(error) => self.note_error(&error),
         }
     }
 
-    fn note(&mut self, error: &io::Error) {
+    fn note_error(&mut self, error: &io::Error) {
         self.why.get_or_insert_with(|| error.to_string());
     }
 
     /// Writes a line, or counts it as missing.
-    pub(super) fn write(&mut self, line: &str) {
+    pub(super) fn write_line(&mut self, line: &str) {
         if self.file.is_none() {
             self.reopen();
         }
@@ -65,17 +65,17 @@ impl LogFile {
             text += &format!("({} lines are missing here)\n", self.missing);
         }
         text += line;
-        match self.put(text.as_bytes()) {
+        match self.append_bytes(text.as_bytes()) {
             Ok(()) => (self.missing, self.is_torn) = (0, false),
             Err(error) => {
-                self.note(&error);
+                self.note_error(&error);
                 self.missing += 1;
                 self.lost += 1;
             }
         }
     }
 
-    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+    fn append_bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.size > 0 && self.size + bytes.len() as u64 > self.most {
             renameat(&self.folder, LOG, &self.folder, OLDER)?;
             self.reopen();
@@ -99,7 +99,7 @@ impl LogFile {
     }
 
     /// Takes all of it away.
-    pub(super) fn remove(&self, about: &str) {
+    pub(super) fn remove_files(&self, about: &str) {
         for name in [LOG, OLDER, about] {
             let _ = unlinkat(&self.folder, name, AtFlags::empty());
         }
@@ -107,7 +107,7 @@ impl LogFile {
 }
 
 /// A link in its place is not followed, and nothing but a file is taken for it.
-fn open(folder: impl AsFd) -> io::Result<(File, u64)> {
+fn open_log(folder: impl AsFd) -> io::Result<(File, u64)> {
     let how = OFlags::WRONLY
         | OFlags::APPEND
         | OFlags::CREATE
@@ -124,10 +124,10 @@ fn open(folder: impl AsFd) -> io::Result<(File, u64)> {
 }
 
 /// Adds lines of another process.
-pub(super) fn append(folder: &Path, lines: &[u8]) -> io::Result<()> {
+pub(super) fn append_lines(folder: &Path, lines: &[u8]) -> io::Result<()> {
     let how = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let folder = openat(CWD, folder, how, Mode::empty())?;
-    open(folder)?.0.write_all(lines)
+    open_log(folder)?.0.write_all(lines)
 }
 
 #[cfg(test)]
@@ -137,14 +137,14 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     fn log_in(folder: &Path, most: u64) -> LogFile {
-        LogFile::of(OwnedFd::from(File::open(folder).expect("a folder")), most)
+        LogFile::in_folder(OwnedFd::from(File::open(folder).expect("a folder")), most)
     }
 
     #[test]
     fn a_file_that_is_full_becomes_the_older_one() {
         let folder = tempfile::tempdir().expect("a folder");
         let mut log = log_in(folder.path(), 100);
-        (0..25).for_each(|number| log.write(&format!("line {number:03}\n")));
+        (0..25).for_each(|number| log.write_line(&format!("line {number:03}\n")));
         let read = |name| std::fs::read_to_string(folder.path().join(name)).expect("read");
         let (new, old) = (read(LOG), read(OLDER));
         assert_eq!((old.len(), old.lines().next()), (99, Some("line 011")));
@@ -158,11 +158,11 @@ mod tests {
     fn a_file_that_was_moved_away_is_begun_anew_when_somebody_says_so() {
         let folder = tempfile::tempdir().expect("a folder");
         let mut log = log_in(folder.path(), MOST);
-        log.write("one\n");
+        log.write_line("one\n");
         std::fs::rename(folder.path().join(LOG), folder.path().join("aside")).expect("moved");
-        log.write("two\n");
+        log.write_line("two\n");
         log.reopen();
-        log.write("three\n");
+        log.write_line("three\n");
         let read = |name| std::fs::read_to_string(folder.path().join(name)).expect("read");
         assert_eq!((read("aside").as_str(), read(LOG).as_str()), ("one\ntwo\n", "three\n"));
     }
@@ -174,12 +174,12 @@ mod tests {
         std::fs::write(&other, "mine").expect("written");
         std::os::unix::fs::symlink(&other, folder.path().join(LOG)).expect("linked");
         let mut log = log_in(folder.path(), MOST);
-        log.write("one\n");
-        log.write("two\n");
+        log.write_line("one\n");
+        log.write_line("two\n");
         assert_eq!(std::fs::read_to_string(&other).expect("read"), "mine", "no link is followed");
         assert!(log.lost == 2 && log.why.is_some(), "{log:?}");
         std::fs::remove_file(folder.path().join(LOG)).expect("removed");
-        log.write("three\n");
+        log.write_line("three\n");
         let text = std::fs::read_to_string(folder.path().join(LOG)).expect("read");
         assert_eq!(text, "(2 lines are missing here)\nthree\n");
     }

@@ -13,16 +13,16 @@ const OURS: [&str; 3] = ["forebay_os", "forebay_packlog", "forebay_volume"];
 const LEFT_OUT: [&str; 2] = ["forebay_volume::", "forebay_"];
 
 /// A module as people know it: `bucket::ship`, `packlog::safe`.
-pub(super) fn short_name(module: &str) -> &str {
+pub(super) fn short_module_name(module: &str) -> &str {
     LEFT_OUT.iter().find_map(|prefix| module.strip_prefix(prefix)).unwrap_or(module)
 }
 
 /// The module of a short name, with its crate.
-fn whole_name(module: &str) -> String {
+fn full_module_name(module: &str) -> String {
     let first = module.split("::").next().unwrap_or_default();
     if OURS.contains(&first) {
         module.to_owned()
-    } else if OURS.iter().any(|ours| short_name(ours) == first) {
+    } else if OURS.iter().any(|ours| short_module_name(ours) == first) {
         format!("forebay_{module}")
     } else {
         format!("forebay_volume::{module}")
@@ -72,7 +72,7 @@ impl FromStr for Levels {
             let level = level.map_err(|()| NotLevels(word.to_owned()))?;
             levels.0 = match module.trim() {
                 "" => levels.0.with_targets(OURS.map(|ours| (ours, level))),
-                module => levels.0.with_target(whole_name(module), level),
+                module => levels.0.with_target(full_module_name(module), level),
             };
         }
         Ok(levels)
@@ -97,8 +97,8 @@ mod tests {
         assert!(!says("forebay_volume::fuse::crew", Level::ERROR));
         assert!(says("forebay_packlog::safe", Level::TRACE));
         assert!(!says("forebay_packlog::log", Level::INFO));
-        assert_eq!(short_name("forebay_packlog::safe"), "packlog::safe");
-        assert_eq!(short_name("forebay_volume::bucket::ship"), "bucket::ship");
+        assert_eq!(short_module_name("forebay_packlog::safe"), "packlog::safe");
+        assert_eq!(short_module_name("forebay_volume::bucket::ship"), "bucket::ship");
         let all: Levels = "TRACE".parse().expect("a level");
         assert!(all.0.would_enable("forebay_volume::watch", &Level::TRACE));
         assert!(!all.0.would_enable("object_store::aws", &Level::ERROR), "it is not ours");

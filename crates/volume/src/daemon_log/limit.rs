@@ -45,7 +45,7 @@ impl<K, O> Default for Limit<K, O> {
 
 impl<K: Hash + Eq, O: Copy> Limit<K, O> {
     /// A line of this kind is to be said now.
-    pub(super) fn admit(&mut self, kind: K, of: O, now: u64) -> Admitted {
+    pub(super) fn admit_line(&mut self, kind: K, of: O, now: u64) -> Admitted {
         let fresh = || Window { began: now, told: 0, more: 0, of };
         let window = self.windows.entry(kind).or_insert_with(fresh);
         if now.saturating_sub(window.began) >= WINDOW {
@@ -64,7 +64,7 @@ impl<K: Hash + Eq, O: Copy> Limit<K, O> {
 
     /// Of which kinds how many were counted that nobody was told of yet, in windows that are over;
     /// with `all`, in all of them.
-    pub(super) fn due(&mut self, now: u64, all: bool) -> Vec<(O, u64)> {
+    pub(super) fn take_due_counts(&mut self, now: u64, all: bool) -> Vec<(O, u64)> {
         let mut due = std::mem::take(&mut self.over);
         for window in self.windows.values_mut() {
             if window.more > 0 && (all || now.saturating_sub(window.began) >= WINDOW) {
@@ -75,7 +75,7 @@ impl<K: Hash + Eq, O: Copy> Limit<K, O> {
     }
 
     /// Whether somebody must ask again.
-    pub(super) fn has_more(&self) -> bool {
+    pub(super) fn has_suppressed(&self) -> bool {
         !self.over.is_empty() || self.windows.values().any(|window| window.more > 0)
     }
 }
@@ -90,38 +90,38 @@ mod tests {
     #[test]
     fn ten_are_told_and_then_how_many_more() {
         let mut limit = Limit::default();
-        let told: Vec<Admitted> = (0..13).map(|_| limit.admit('a', "a", SECOND)).collect();
+        let told: Vec<Admitted> = (0..13).map(|_| limit.admit_line('a', "a", SECOND)).collect();
         assert!(told[..10].iter().all(|one| *one == Admitted::Yes));
         assert_eq!(told[10..], [Admitted::CountedFirst, Admitted::Counted, Admitted::Counted]);
-        assert_eq!(limit.admit('b', "b", SECOND), Admitted::Yes, "another kind has its own");
-        assert_eq!(limit.due(10 * SECOND, false), [], "the window is not over");
-        assert!(limit.has_more());
-        assert_eq!(limit.due(11 * SECOND, false), [("a", 3)]);
-        assert!(!limit.has_more());
-        assert_eq!(limit.admit('a', "a", 11 * SECOND), Admitted::Yes, "another window");
+        assert_eq!(limit.admit_line('b', "b", SECOND), Admitted::Yes, "another kind has its own");
+        assert_eq!(limit.take_due_counts(10 * SECOND, false), [], "the window is not over");
+        assert!(limit.has_suppressed());
+        assert_eq!(limit.take_due_counts(11 * SECOND, false), [("a", 3)]);
+        assert!(!limit.has_suppressed());
+        assert_eq!(limit.admit_line('a', "a", 11 * SECOND), Admitted::Yes, "another window");
     }
 
     #[test]
     fn what_was_counted_is_told_though_the_next_window_has_begun() {
         let mut limit = Limit::default();
         for _ in 0..11 {
-            let _ = limit.admit('a', "a", 0);
+            let _ = limit.admit_line('a', "a", 0);
         }
-        assert_eq!(limit.admit('a', "a", 20 * SECOND), Admitted::Yes);
-        assert_eq!(limit.due(20 * SECOND, false), [("a", 1)]);
+        assert_eq!(limit.admit_line('a', "a", 20 * SECOND), Admitted::Yes);
+        assert_eq!(limit.take_due_counts(20 * SECOND, false), [("a", 1)]);
         for _ in 0..10 {
-            let _ = limit.admit('a', "a", 20 * SECOND);
+            let _ = limit.admit_line('a', "a", 20 * SECOND);
         }
-        assert_eq!(limit.due(20 * SECOND, true), [("a", 1)], "at the end all are told");
+        assert_eq!(limit.take_due_counts(20 * SECOND, true), [("a", 1)], "at the end all are told");
     }
 
     #[test]
     fn a_clock_that_goes_back_loses_nothing() {
         let mut limit = Limit::default();
         for _ in 0..12 {
-            let _ = limit.admit('a', "a", 100 * SECOND);
+            let _ = limit.admit_line('a', "a", 100 * SECOND);
         }
-        assert_eq!(limit.admit('a', "a", SECOND), Admitted::Counted);
-        assert_eq!(limit.due(200 * SECOND, false), [("a", 3)]);
+        assert_eq!(limit.admit_line('a', "a", SECOND), Admitted::Counted);
+        assert_eq!(limit.take_due_counts(200 * SECOND, false), [("a", 3)]);
     }
 }

@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use forebay_model::civil;
-use forebay_model::named::harmless;
+use forebay_model::civil_from_days;
+use forebay_model::named::escape_unprintable;
 use forebay_model::privacy::mask_words;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use tracing::Level;
 
-use super::levels::short_name;
+use super::levels::short_module_name;
 
 /// Longer text is cut.
 const MOST: usize = 4000;
@@ -24,15 +24,15 @@ pub(super) struct Said {
 
 impl Said {
     /// It is said now. Names in it can move no cursor and begin no line, secrets are masked.
-    pub(super) fn now(level: Level, target: &'static str, text: &str) -> Said {
+    pub(super) fn with_current_time(level: Level, target: &'static str, text: &str) -> Said {
         // The time of day, which people have on their other logs: it may jump, and lines then say so.
         let at = clock_gettime(ClockId::Realtime);
-        let module = short_name(target);
+        let module = short_module_name(target);
         let cut = text.floor_char_boundary(MOST);
         let is_cut = cut < text.len();
         let words = [text.as_bytes()[..cut].to_vec()];
         let masked = mask_words(&words).pop().unwrap_or_default();
-        let mut text = harmless(&String::from_utf8_lossy(&masked));
+        let mut text = escape_unprintable(&String::from_utf8_lossy(&masked));
         if is_cut {
             text.push('…');
         }
@@ -40,9 +40,9 @@ impl Said {
     }
 
     /// As it stands in the log.
-    pub(super) fn line(&self) -> String {
+    pub(super) fn log_line(&self) -> String {
         let Said { at, level, text, .. } = self;
-        format!("{} {level:5} {}{text}\n", said_at(*at), self.place())
+        format!("{} {level:5} {}{text}\n", format_utc(*at), self.module_prefix())
     }
 
     /// As the journal takes it, which knows the time: sd-daemon(3), "Standard error".
@@ -53,10 +53,10 @@ impl Said {
             Level::INFO => 6,
             _ => 7,
         };
-        format!("<{severity}>{}{}\n", self.place(), self.text)
+        format!("<{severity}>{}{}\n", self.module_prefix(), self.text)
     }
 
-    fn place(&self) -> Cow<'static, str> {
+    fn module_prefix(&self) -> Cow<'static, str> {
         match self.module {
             "" => Cow::Borrowed(""),
             module => Cow::Owned(format!("{module}: ")),
@@ -65,8 +65,8 @@ impl Said {
 }
 
 /// A moment as RFC 3339 has it, in UTC.
-fn said_at(at: Timespec) -> String {
-    let (year, month, day) = civil(at.tv_sec.div_euclid(86_400));
+fn format_utc(at: Timespec) -> String {
+    let (year, month, day) = civil_from_days(at.tv_sec.div_euclid(86_400));
     let second = at.tv_sec.rem_euclid(86_400);
     let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
     let ms = at.tv_nsec / 1_000_000;
@@ -79,7 +79,8 @@ mod tests {
     use super::*;
 
     fn text(text: &str) -> String {
-        let line = Said::now(Level::WARN, "forebay_volume::bucket::ship", text).line();
+        let line =
+            Said::with_current_time(Level::WARN, "forebay_volume::bucket::ship", text).log_line();
         let (_, rest) = line.split_once(" WARN  bucket::ship: ").expect("time, level, module");
         rest.to_owned()
     }
@@ -98,7 +99,7 @@ mod tests {
 
     #[test]
     fn moments_are_told_in_utc_also_odd_ones() {
-        let at = |tv_sec, tv_nsec| said_at(Timespec { tv_sec, tv_nsec });
+        let at = |tv_sec, tv_nsec| format_utc(Timespec { tv_sec, tv_nsec });
         assert_eq!(at(0, 0), "1970-01-01T00:00:00.000Z");
         assert_eq!(at(1_709_210_096, 789_999_999), "2024-02-29T12:34:56.789Z");
         assert_eq!(at(-1, 500_000_000), "1969-12-31T23:59:59.500Z", "a clock that was never set");
@@ -106,7 +107,8 @@ mod tests {
 
     #[test]
     fn the_journal_is_told_how_bad_it_is() {
-        let said = |level| Said::now(level, "forebay_volume::tiers", "x").journal_line();
+        let said =
+            |level| Said::with_current_time(level, "forebay_volume::tiers", "x").journal_line();
         assert_eq!(said(Level::ERROR), "<3>tiers: x\n");
         assert_eq!(said(Level::WARN), "<4>tiers: x\n");
         assert_eq!(said(Level::INFO), "<6>tiers: x\n");

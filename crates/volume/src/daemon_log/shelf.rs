@@ -82,7 +82,7 @@ pub fn read_about(folder: &Path) -> Told {
 /// All folders, those of the newest daemons first: their names begin with the second, and the number
 /// of a process behind it says nothing of its age.
 #[must_use]
-pub fn kept(shelf: &Path) -> Vec<Kept> {
+pub fn list_log_folders(shelf: &Path) -> Vec<Kept> {
     let entries = std::fs::read_dir(shelf).into_iter().flatten().flatten();
     let mut folders: Vec<PathBuf> =
         entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
@@ -107,7 +107,7 @@ pub fn is_alive(folder: &Path) -> bool {
 }
 
 /// Makes a folder for this process, as long as it lives.
-pub(super) fn take(folder: &Path, about: &About) -> io::Result<OwnedFd> {
+pub(super) fn claim_log_folder(folder: &Path, about: &About) -> io::Result<OwnedFd> {
     let (Some(shelf), Some(name)) = (folder.parent(), folder.file_name()) else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
@@ -143,9 +143,9 @@ fn open_folder(at: impl std::os::fd::AsFd, path: &Path) -> rustix::io::Result<Ow
 
 /// Takes away what daemons left that are gone, but for the newest few. What newer Forebays wrote
 /// stays.
-pub(super) fn clear(shelf: &Path) {
+pub(super) fn prune_log_folders(shelf: &Path) {
     let mut gone = 0;
-    for Kept { folder, told } in kept(shelf) {
+    for Kept { folder, told } in list_log_folders(shelf) {
         let Ok(opened) = open_folder(CWD, &folder) else { continue };
         // Its daemon lives, or nobody knows.
         if flock(&opened, FlockOperation::NonBlockingLockExclusive).is_err() {
@@ -156,13 +156,13 @@ pub(super) fn clear(shelf: &Path) {
             for name in [LOG, OLDER, ABOUT] {
                 let _ = unlinkat(&opened, name, AtFlags::empty());
             }
-            remove(&folder);
+            remove_log_folder(&folder);
         }
     }
 }
 
 /// Takes an empty folder away, and the shelf with the last.
-pub(super) fn remove(folder: &Path) {
+pub(super) fn remove_log_folder(folder: &Path) {
     if std::fs::remove_dir(folder).is_ok()
         && let Some(shelf) = folder.parent()
     {
@@ -185,14 +185,14 @@ mod tests {
         let place = tempfile::tempdir().expect("a folder");
         let shelf = place.path().join("daemons");
         let name = |number| shelf.join(format!("t{number:03}"));
-        let alive = take(&name(0), &about(0)).expect("taken");
+        let alive = claim_log_folder(&name(0), &about(0)).expect("taken");
         for number in 1..40 {
-            drop(take(&name(number), &about(number)).expect("taken"));
+            drop(claim_log_folder(&name(number), &about(number)).expect("taken"));
             std::fs::write(name(number).join(LOG), "x\n").expect("written");
         }
         std::fs::write(name(1).join(ABOUT), "{\"format\": 7, \"new\": {}}").expect("written");
-        clear(&shelf);
-        let left = kept(&shelf);
+        prune_log_folders(&shelf);
+        let left = list_log_folders(&shelf);
         let names: Vec<_> = left.iter().map(|one| one.folder.clone()).collect();
         let expected: Vec<_> = (24..40).rev().chain([1, 0]).map(name).collect();
         assert_eq!(names, expected);
@@ -207,12 +207,12 @@ mod tests {
         let names = ["20260101T000000Z-9999", "20260101T000000Z-10003", "20260101T000000Z-301"];
         for (later, name) in names.iter().enumerate() {
             let folder = place.path().join(name);
-            drop(take(&folder, &about(later as u32)).expect("taken"));
+            drop(claim_log_folder(&folder, &about(later as u32)).expect("taken"));
             let about = File::options().append(true).open(folder.join(ABOUT)).expect("made");
             let at = SystemTime::UNIX_EPOCH + Duration::from_millis(later as u64);
             about.set_modified(at).expect("set");
         }
-        let left = kept(place.path()).into_iter().map(|one| one.folder);
+        let left = list_log_folders(place.path()).into_iter().map(|one| one.folder);
         assert!(left.eq(names.iter().rev().map(|name| place.path().join(name))));
     }
 
@@ -222,7 +222,7 @@ mod tests {
         let other = place.path().join("other");
         std::fs::create_dir(&other).expect("made");
         std::os::unix::fs::symlink(&other, place.path().join("mine")).expect("linked");
-        assert!(take(&place.path().join("mine"), &about(1)).is_err());
+        assert!(claim_log_folder(&place.path().join("mine"), &about(1)).is_err());
         assert_eq!(std::fs::read_dir(&other).expect("read").count(), 0);
     }
 }

@@ -36,11 +36,11 @@ static SPOKEN: OnceLock<Spoken> = OnceLock::new();
 /// [`trouble`], and nothing else comes of it.
 ///
 /// All signals must be held back in this thread.
-pub(crate) fn speak(wanted: Wanted, about: &About, stderr: Option<OwnedFd>) {
+pub(crate) fn start_logging(wanted: Wanted, about: &About, stderr: Option<OwnedFd>) {
     let Some(voice) = VOICE.get() else { return };
-    let taken = shelf::take(&wanted.folder, about);
+    let taken = shelf::claim_log_folder(&wanted.folder, about);
     let no_place = taken.as_ref().err().map(ToString::to_string);
-    let file = Arc::new(Mutex::new(taken.ok().map(|folder| LogFile::of(folder, MOST))));
+    let file = Arc::new(Mutex::new(taken.ok().map(|folder| LogFile::in_folder(folder, MOST))));
     let (queue, words) = sync_channel(QUEUE);
     let stderr = stderr.map(|fd| (File::from(fd), wanted.to_journal));
     let mut writer = Writer { voice: Arc::clone(voice), file: Arc::clone(&file), stderr };
@@ -52,15 +52,15 @@ pub(crate) fn speak(wanted: Wanted, about: &About, stderr: Option<OwnedFd>) {
         about.volume,
         about.points.join(", ")
     );
-    voice.has_a_thread(queue).iter().for_each(|said| writer.put(said));
+    voice.attach_writer(queue).iter().for_each(|said| writer.write_line(said));
     // Without this thread the log stays empty, and the daemon serves.
-    let _ = Builder::new().name("forebay-log".into()).spawn(move || writer.write(&words));
+    let _ = Builder::new().name("forebay-log".into()).spawn(move || writer.run_writer(&words));
     let shelf = wanted.folder.parent().map(PathBuf::from);
     let _ = SPOKEN.set(Spoken { wanted, file, no_place });
     let _ = Builder::new().name("forebay-hup".into()).spawn(reopen_at_hangup);
-    tell_panics();
+    log_panics();
     if let Some(shelf) = shelf {
-        shelf::clear(&shelf);
+        shelf::prune_log_folders(&shelf);
     }
 }
 
@@ -80,7 +80,7 @@ fn reopen_at_hangup() {
 }
 
 /// A fault of ours is told before what comes of it.
-fn tell_panics() {
+fn log_panics() {
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |fault| {
         let payload = fault.payload();
@@ -123,7 +123,7 @@ pub(crate) fn path() -> Option<PathBuf> {
 }
 
 /// Why there is less in the log than was said, if so.
-pub(crate) fn trouble() -> Option<String> {
+pub(crate) fn log_problem() -> Option<String> {
     let Spoken { wanted, file, no_place } = SPOKEN.get()?;
     let folder = wanted.folder.display();
     if let Some(why) = no_place {
@@ -144,15 +144,15 @@ pub(crate) fn close(all_is_told: bool) -> Option<String> {
     wait_until_written(true);
     tracing::info!("all is done");
     wait_until_written(false);
-    let trouble = trouble();
+    let trouble = log_problem();
     let went_well = VOICE.get().is_some_and(|voice| !voice.has_warned()) && trouble.is_none();
     if (went_well || all_is_told)
         && !spoken.wanted.is_asked_for
         && let Some(mut file) = spoken.file.try_lock_for(STEP)
         && let Some(file) = file.take()
     {
-        file.remove(ABOUT);
-        shelf::remove(&spoken.wanted.folder);
+        file.remove_files(ABOUT);
+        shelf::remove_log_folder(&spoken.wanted.folder);
     }
     trouble
 }
@@ -161,21 +161,21 @@ pub(crate) fn close(all_is_told: bool) -> Option<String> {
 mod tests {
     //! If this fails, a daemon that dies of a fault of ours says nothing.
     use super::super::Levels;
-    use super::super::voice::{Voice, listener};
+    use super::super::voice::{Voice, subscriber_for};
     use super::*;
 
     #[test]
     fn a_panic_is_told_with_its_place() {
         let voice = Arc::new(Voice::default());
         // Who panics meanwhile in another thread has no listener, and is told of as before.
-        tell_panics();
+        log_panics();
         let caught = tracing::subscriber::with_default(
-            listener(&Levels::default(), Arc::clone(&voice)),
+            subscriber_for(&Levels::default(), Arc::clone(&voice)),
             || std::panic::catch_unwind(|| panic!("three\nlegs")),
         );
         assert!(caught.is_err());
-        let held = voice.has_a_thread(sync_channel(1).0);
-        let line = held.first().map(|said| said.line()).unwrap_or_default();
+        let held = voice.attach_writer(sync_channel(1).0);
+        let line = held.first().map(|said| said.log_line()).unwrap_or_default();
         assert!(line.contains(" ERROR daemon_log::speak: a fault of Forebay's in "), "{line}");
         assert!(
             line.contains("daemon_log/speak.rs:") && line.ends_with(": three\\nlegs\n"),

@@ -14,9 +14,9 @@ pub const OLDER: &str = "daemon.log.1";
 /// # Errors
 /// Those of the file system; NotFound when no daemon wrote there.
 pub fn last_lines(folder: &Path, most: usize) -> io::Result<Vec<String>> {
-    let mut lines = last_of(&folder.join(LOG), most)?;
+    let mut lines = last_lines_of_file(&folder.join(LOG), most)?;
     if lines.len() < most
-        && let Ok(mut older) = last_of(&folder.join(OLDER), most - lines.len())
+        && let Ok(mut older) = last_lines_of_file(&folder.join(OLDER), most - lines.len())
     {
         older.append(&mut lines);
         lines = older;
@@ -24,7 +24,7 @@ pub fn last_lines(folder: &Path, most: usize) -> io::Result<Vec<String>> {
     Ok(lines)
 }
 
-fn last_of(path: &Path, most: usize) -> io::Result<Vec<String>> {
+fn last_lines_of_file(path: &Path, most: usize) -> io::Result<Vec<String>> {
     let mut file = File::open(path)?;
     // Lines have about a hundred bytes; long ones are met by looking further.
     let (all, mut back) = (file.metadata()?.len(), 64_u64 << 10);

@@ -57,7 +57,7 @@ pub(super) struct Voice {
 }
 
 impl Voice {
-    fn say(&self, said: Said) {
+    fn enqueue_line(&self, said: Said) {
         if said.level <= Level::WARN {
             self.warned.fetch_add(1, Relaxed);
         }
@@ -68,7 +68,7 @@ impl Voice {
             }
         }
         match self.queue.get() {
-            Some(queue) => self.send(queue, Word::Said(said)),
+            Some(queue) => self.send_or_count_lost(queue, Word::Said(said)),
             None => {
                 let mut held = self.held.lock();
                 if held.len() < HELD {
@@ -78,14 +78,14 @@ impl Voice {
         }
     }
 
-    fn send(&self, queue: &SyncSender<Word>, word: Word) {
+    fn send_or_count_lost(&self, queue: &SyncSender<Word>, word: Word) {
         if let Err(TrySendError::Full(Word::Said(_))) = queue.try_send(word) {
             self.lost.fetch_add(1, Relaxed);
         }
     }
 
     /// From now on a thread takes what is said; gives what was said before.
-    pub(super) fn has_a_thread(&self, queue: SyncSender<Word>) -> Vec<Said> {
+    pub(super) fn attach_writer(&self, queue: SyncSender<Word>) -> Vec<Said> {
         let _ = self.queue.set(queue);
         self.take_held()
     }
@@ -99,7 +99,7 @@ impl Voice {
     }
 
     /// How many lines got lost since this was asked.
-    pub(super) fn take_lost(&self) -> u64 {
+    pub(super) fn take_lost_count(&self) -> u64 {
         self.lost.swap(0, Relaxed)
     }
 
@@ -109,31 +109,31 @@ impl Voice {
     }
 
     /// Lines of each kind that were left out, as lines; with `all`, also of what goes on.
-    pub(super) fn left_out(&self, all: bool) -> Vec<Said> {
-        let due = self.limit.lock().due(MachineClock.nanos(), all);
+    pub(super) fn suppressed_lines(&self, all: bool) -> Vec<Said> {
+        let due = self.limit.lock().take_due_counts(MachineClock.elapsed_nanos(), all);
         let line = |((level, target), more): (Kind, u64)| {
-            Said::now(level, target, &format!("{more} more like this were left out"))
+            Said::with_current_time(level, target, &format!("{more} more like this were left out"))
         };
         due.into_iter().map(line).collect()
     }
 
     /// Whether lines were left out of which nobody was told.
-    pub(super) fn leaves_out(&self) -> bool {
-        self.limit.lock().has_more()
+    pub(super) fn has_suppressed(&self) -> bool {
+        self.limit.lock().has_suppressed()
     }
 
-    fn hear(&self, event: &Event<'_>) {
+    fn handle_event(&self, event: &Event<'_>) {
         let known = event.metadata();
         let (level, target) = (*known.level(), known.target());
         // Who asks for more than is said by itself wants all of it.
         if level <= Level::INFO {
-            let (kind, now) = (known.callsite(), MachineClock.nanos());
-            match self.limit.lock().admit(kind, (level, target), now) {
+            let (kind, now) = (known.callsite(), MachineClock.elapsed_nanos());
+            match self.limit.lock().admit_line(kind, (level, target), now) {
                 Admitted::Yes => {}
                 Admitted::Counted => return,
                 Admitted::CountedFirst => {
                     if let Some(queue) = self.queue.get() {
-                        self.send(queue, Word::Wake);
+                        self.send_or_count_lost(queue, Word::Wake);
                     }
                     return;
                 }
@@ -141,7 +141,7 @@ impl Voice {
         }
         let mut words = Words::default();
         event.record(&mut words);
-        self.say(Said::now(level, target, &words.0));
+        self.enqueue_line(Said::with_current_time(level, target, &words.0));
     }
 }
 
@@ -163,20 +163,20 @@ struct Ear(Arc<Voice>);
 
 impl<S: Subscriber> Layer<S> for Ear {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        self.0.hear(event);
+        self.0.handle_event(event);
     }
 }
 
 /// Who hands events of these levels to a voice.
-pub(super) fn listener(levels: &Levels, voice: Arc<Voice>) -> impl Subscriber + Send + Sync {
+pub(super) fn subscriber_for(levels: &Levels, voice: Arc<Voice>) -> impl Subscriber + Send + Sync {
     tracing_subscriber::registry().with(levels.0.clone()).with(Ear(voice))
 }
 
 /// From now on nothing that is said gets lost: it is held until there is a daemon. Where a program
 /// has a listener of its own it keeps it.
-pub(crate) fn hold(levels: &Levels) {
+pub(crate) fn start_buffering(levels: &Levels) {
     let voice = Arc::new(Voice::default());
-    if tracing::subscriber::set_global_default(listener(levels, Arc::clone(&voice))).is_ok() {
+    if tracing::subscriber::set_global_default(subscriber_for(levels, Arc::clone(&voice))).is_ok() {
         let _ = VOICE.set(voice);
     }
 }
@@ -187,12 +187,12 @@ pub(crate) fn take_errors() -> Vec<String> {
 }
 
 /// Of a process that becomes another program: what it said goes into the log that its daemon keeps.
-pub(crate) fn hand_down(wanted: &super::Wanted) {
+pub(crate) fn append_held_lines(wanted: &super::Wanted) {
     let held = VOICE.get().map(|voice| voice.take_held()).unwrap_or_default();
     if !held.is_empty() {
-        let text: String = held.iter().map(Said::line).collect();
+        let text: String = held.iter().map(Said::log_line).collect();
         // What can't be written there is not worth the command.
-        let _ = super::file::append(&wanted.folder, text.as_bytes());
+        let _ = super::file::append_lines(&wanted.folder, text.as_bytes());
     }
 }
 
@@ -207,9 +207,9 @@ mod tests {
     fn said(levels: &str, speak: impl FnOnce()) -> (Arc<Voice>, Vec<String>) {
         let voice = Arc::new(Voice::default());
         let levels = levels.parse().expect("levels");
-        tracing::subscriber::with_default(listener(&levels, Arc::clone(&voice)), speak);
-        let held = voice.has_a_thread(sync_channel(1).0);
-        let line = |said: &Said| said.line()[25..].to_owned();
+        tracing::subscriber::with_default(subscriber_for(&levels, Arc::clone(&voice)), speak);
+        let held = voice.attach_writer(sync_channel(1).0);
+        let line = |said: &Said| said.log_line()[25..].to_owned();
         (voice, held.iter().map(line).collect())
     }
 
@@ -224,10 +224,10 @@ mod tests {
         assert_eq!(lines.len(), 11);
         assert_eq!(lines[9], "WARN  daemon_log::voice::tests: nothing works, 9\n");
         assert_eq!(lines[10], "WARN  daemon_log::voice::tests: something else files=3\n");
-        assert!(voice.leaves_out() && voice.has_warned());
-        let left = voice.left_out(true);
+        assert!(voice.has_suppressed() && voice.has_warned());
+        let left = voice.suppressed_lines(true);
         assert_eq!(left.len(), 1);
-        let text = &left[0].line()[25..];
+        let text = &left[0].log_line()[25..];
         assert_eq!(text, "WARN  daemon_log::voice::tests: 20 more like this were left out\n");
     }
 
@@ -238,18 +238,18 @@ mod tests {
             tracing::trace!("not this");
         });
         assert_eq!(lines.len(), 30);
-        assert!(!voice.leaves_out() && !voice.has_warned());
+        assert!(!voice.has_suppressed() && !voice.has_warned());
     }
 
     #[test]
     fn a_queue_that_is_full_costs_lines_and_no_time() {
         let (voice, words) = (Arc::new(Voice::default()), sync_channel(2));
-        voice.has_a_thread(words.0);
+        voice.attach_writer(words.0);
         let levels = "debug".parse().expect("a level");
-        tracing::subscriber::with_default(listener(&levels, Arc::clone(&voice)), || {
+        tracing::subscriber::with_default(subscriber_for(&levels, Arc::clone(&voice)), || {
             (0..5).for_each(|number| tracing::debug!("{number}"));
         });
-        assert_eq!((words.1.try_iter().count(), voice.take_lost()), (2, 3));
-        assert_eq!(voice.take_lost(), 0);
+        assert_eq!((words.1.try_iter().count(), voice.take_lost_count()), (2, 3));
+        assert_eq!(voice.take_lost_count(), 0);
     }
 }

@@ -26,29 +26,36 @@ pub(super) struct Writer {
 
 impl Writer {
     /// Writes until the process ends.
-    pub(super) fn write(&mut self, words: &Receiver<Word>) {
+    pub(super) fn run_writer(&mut self, words: &Receiver<Word>) {
         loop {
-            let word = match self.voice.leaves_out() {
+            let word = match self.voice.has_suppressed() {
                 true => words.recv_timeout(LOOK),
                 false => words.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
-            let lost = self.voice.take_lost();
+            let lost = self.voice.take_lost_count();
             if lost > 0 {
                 let text = format!("{lost} lines came faster than they could be written");
-                self.put(&Said::now(Level::WARN, module_path!(), &text));
+                self.write_line(&Said::with_current_time(Level::WARN, module_path!(), &text));
             }
-            self.voice.left_out(false).iter().for_each(|said| self.put(said));
+            self.voice.suppressed_lines(false).iter().for_each(|said| self.write_line(said));
             match word {
-                Ok(Word::Said(said)) => self.put(&said),
+                Ok(Word::Said(said)) => self.write_line(&said),
                 Ok(Word::Reopen) => {
                     if let Some(file) = &mut *self.file.lock() {
                         file.reopen();
                     }
-                    self.put(&Said::now(Level::INFO, module_path!(), "the log was opened again"));
+                    self.write_line(&Said::with_current_time(
+                        Level::INFO,
+                        module_path!(),
+                        "the log was opened again",
+                    ));
                 }
                 Ok(Word::Until(done, is_end)) => {
                     if is_end {
-                        self.voice.left_out(true).iter().for_each(|said| self.put(said));
+                        self.voice
+                            .suppressed_lines(true)
+                            .iter()
+                            .for_each(|said| self.write_line(said));
                     }
                     let _ = done.send(());
                 }
@@ -58,12 +65,12 @@ impl Writer {
         }
     }
 
-    pub(super) fn put(&mut self, said: &Said) {
+    pub(super) fn write_line(&mut self, said: &Said) {
         if let Some(file) = &mut *self.file.lock() {
-            file.write(&said.line());
+            file.write_line(&said.log_line());
         }
         if let Some((stderr, is_journal)) = &mut self.stderr {
-            let line = if *is_journal { said.journal_line() } else { said.line() };
+            let line = if *is_journal { said.journal_line() } else { said.log_line() };
             // Nobody may be there to read it.
             let _ = stderr.write_all(line.as_bytes());
         }

@@ -189,7 +189,7 @@ pub(crate) mod fattr {
 
 /// Whether a request tells the times of a file whose writes the kernel collects: in the middle of a
 /// close(2) or execve(2) of somebody who holds its own locks, and without that anybody asked for it.
-pub(crate) fn is_of_collected(header: &InHeader, body: &[u8]) -> bool {
+pub(crate) fn tells_collected_times(header: &InHeader, body: &[u8]) -> bool {
     let tells = |ask: &SetattrIn| ask.valid & !fattr::FH == fattr::OF_COLLECTED;
     header.opcode == op::SETATTR
         && SetattrIn::ref_from_prefix(body).is_ok_and(|(ask, _)| tells(ask))
@@ -197,9 +197,9 @@ pub(crate) fn is_of_collected(header: &InHeader, body: &[u8]) -> bool {
 
 /// Whether the kernel asks by itself what no client of a network file system asks its storage: for
 /// capabilities, before the first write to a file, and for what [`is_of_collected`] says.
-pub(crate) fn is_unasked(header: &InHeader, body: &[u8]) -> bool {
+pub(crate) fn is_kernel_initiated(header: &InHeader, body: &[u8]) -> bool {
     let names_capabilities = || body.get(size_of::<GetxattrIn>()..) == Some(CAPABILITIES);
-    header.opcode == op::GETXATTR && names_capabilities() || is_of_collected(header, body)
+    header.opcode == op::GETXATTR && names_capabilities() || tells_collected_times(header, body)
 }
 
 /// The name of the attribute with the capabilities of a program (capabilities(7)).

@@ -33,7 +33,7 @@ pub(super) enum Asked {
 
 impl Asked {
     /// `None`: it is another request.
-    pub(super) fn of(header: &InHeader, body: &[u8]) -> Option<Asked> {
+    pub(super) fn from_request(header: &InHeader, body: &[u8]) -> Option<Asked> {
         if header.opcode != op::GETXATTR {
             return None;
         }
@@ -48,13 +48,13 @@ impl Asked {
 
 /// Answers such a request as getxattr(2) does: with the length for who asks for no bytes, and ERANGE
 /// for who has too little room.
-pub(super) fn answer(header: &InHeader, body: &[u8], device: &Device) {
+pub(super) fn answer_probe(header: &InHeader, body: &[u8], device: &Device) {
     let room = abi::GetxattrIn::ref_from_prefix(body).map_or(0, |(ask, _)| ask.size as usize);
     let length = abi::GetxattrOut { size: ANSWER.len() as u32, padding: 0 };
     match room {
-        0 => device.answer(header.unique, &[length.as_bytes()]),
-        room if room < ANSWER.len() => device.refuse(header.unique, Errno::RANGE),
-        _ => device.answer(header.unique, &[ANSWER]),
+        0 => device.send_reply(header.unique, &[length.as_bytes()]),
+        room if room < ANSWER.len() => device.send_error(header.unique, Errno::RANGE),
+        _ => device.send_reply(header.unique, &[ANSWER]),
     }
 }
 
@@ -63,16 +63,16 @@ pub(super) fn answer(header: &InHeader, body: &[u8], device: &Device) {
 ///
 /// # Errors
 /// The working directory is on another file system.
-pub(crate) fn time_the_way(clock: &impl Clock) -> Result<()> {
+pub(crate) fn measure_request_cost(clock: &impl Clock) -> Result<()> {
     let ask = |name: &str| {
         let name = CString::new(name).expect("a plain name");
         rustix::fs::getxattr(c".", &*name, &mut [0; ANSWER.len()][..]).map(drop)
     };
     let mut least = u64::MAX;
     for _ in 0..TIMED {
-        let began = clock.nanos();
+        let began = clock.elapsed_nanos();
         ask(NAME)?;
-        least = least.min(clock.nanos() - began);
+        least = least.min(clock.elapsed_nanos() - began);
     }
     ask(&format!("{NAME}.{least}"))
 }
@@ -84,7 +84,7 @@ mod tests {
 
     fn asked(opcode: u32, name: &[u8]) -> Option<Asked> {
         let header = InHeader { opcode, ..InHeader::default() };
-        Asked::of(&header, &[&[0; size_of::<abi::GetxattrIn>()], name].concat())
+        Asked::from_request(&header, &[&[0; size_of::<abi::GetxattrIn>()], name].concat())
     }
 
     #[test]
@@ -109,7 +109,7 @@ mod tests {
         }
         assert_eq!(asked(op::REMOVEXATTR, b"system.forebay.request\0"), None);
         assert_eq!(
-            Asked::of(&InHeader { opcode: op::GETXATTR, ..InHeader::default() }, b"s"),
+            Asked::from_request(&InHeader { opcode: op::GETXATTR, ..InHeader::default() }, b"s"),
             None
         );
     }

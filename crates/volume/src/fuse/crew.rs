@@ -29,7 +29,7 @@ impl Session {
     ///
     /// # Errors
     /// When the device fails otherwise than by the end of the mount.
-    pub fn serve(self: &Arc<Session>, threads: usize, most: usize) -> io::Result<()> {
+    pub fn serve_requests(self: &Arc<Session>, threads: usize, most: usize) -> io::Result<()> {
         let crew = Crew { all: AtomicUsize::new(threads), idle: AtomicUsize::new(0), most };
         let crew = &crew;
         std::thread::scope(|scope| {
@@ -40,7 +40,7 @@ impl Session {
                     0 => self.device.clone(),
                     _ => self.device.another_reader().unwrap_or_else(|_| self.device.clone()),
                 };
-                let work = move || self.work(&device, crew, scope);
+                let work = move || self.run_worker(&device, crew, scope);
                 let name = format!("forebay-{number}");
                 workers.push(Builder::new().name(name).spawn_scoped(scope, work)?);
             }
@@ -51,7 +51,7 @@ impl Session {
         })
     }
 
-    fn work<'scope>(
+    fn run_worker<'scope>(
         self: &'scope Arc<Session>,
         device: &Device,
         crew: &'scope Crew,
@@ -61,40 +61,40 @@ impl Session {
         let mut scratch = Vec::with_capacity(MOST_BYTES);
         loop {
             crew.idle.fetch_add(1, Relaxed);
-            let received = device.receive(&mut buffer);
+            let received = device.receive_request(&mut buffer);
             let was_last = crew.idle.fetch_sub(1, Relaxed) == 1;
             let Some(size) = received? else { return Ok(()) };
             if was_last {
-                self.grow(crew, scope);
+                self.add_worker(crew, scope);
             }
             let Ok((header, body)) = InHeader::ref_from_prefix(&buffer[..size]) else {
                 return Err(io::Error::other("the kernel's request is cut off"));
             };
             if header.opcode == op::DESTROY {
-                device.answer(header.unique, &[]);
+                device.send_reply(header.unique, &[]);
                 return Ok(());
             }
             // A fault of ours must cost one request, not leave its caller waiting for ever.
             let served = catch_unwind(AssertUnwindSafe(|| {
-                self.sort(header, body, device, &mut scratch);
+                self.dispatch_request(header, body, device, &mut scratch);
             }));
             if served.is_err() {
-                device.refuse(header.unique, Errno::IO);
+                device.send_error(header.unique, Errno::IO);
             }
         }
     }
 
     /// Nobody waits for the next request: another thread does from now on.
-    fn grow<'scope>(
+    fn add_worker<'scope>(
         self: &'scope Arc<Session>,
         crew: &'scope Crew,
         scope: &'scope Scope<'scope, '_>,
     ) {
         let next = |all| (all < crew.most).then_some(all + 1);
         let Ok(number) = crew.all.fetch_update(Relaxed, Relaxed, next) else { return };
-        self.native().act_as_itself();
+        self.native().revert_credentials();
         let work = move || {
-            if let Err(error) = self.work(&self.device, crew, scope) {
+            if let Err(error) = self.run_worker(&self.device, crew, scope) {
                 tracing::error!("a thread of a mount ended badly: {error}");
             }
         };

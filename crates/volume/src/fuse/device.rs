@@ -38,30 +38,30 @@ impl Device {
     ///
     /// # Errors
     /// When no thread can be made.
-    pub fn emulating(fd: OwnedFd, emulated: &Emulated) -> io::Result<Device> {
+    pub fn with_emulated_storage(fd: OwnedFd, emulated: &Emulated) -> io::Result<Device> {
         Ok(Device { late: Some(Late::start(emulated)?), ..Device::new(fd) })
     }
 
     /// The same, where the kernel can let a name expire.
     #[must_use]
-    pub(crate) fn expiring(self, expires: bool) -> Device {
+    pub(crate) fn with_expiry(self, expires: bool) -> Device {
         Device { expires, ..self }
     }
 
     /// The same, with threads that wait for the kernel to forget.
     #[must_use]
-    pub(super) fn with_tellers(self) -> Device {
+    pub(super) fn with_notifiers(self) -> Device {
         let tellers = Some(Arc::new(Tellers::start(|| self.another_reader())));
         Device { tellers, ..self }
     }
 
     /// A request begins. Gives what it asks an emulated storage for.
-    pub(super) fn begin(&self, header: &InHeader, body: &[u8]) -> Option<Asked> {
-        self.late.as_ref()?.begin(header, body)
+    pub(super) fn begin_request(&self, header: &InHeader, body: &[u8]) -> Option<Asked> {
+        self.late.as_ref()?.begin_request(header, body)
     }
 
     /// Whether it emulates another storage.
-    pub(super) fn is_slowed(&self) -> bool {
+    pub(super) fn is_emulating(&self) -> bool {
         self.late.is_some()
     }
 
@@ -71,8 +71,8 @@ impl Device {
     }
 
     /// How long the kernel may believe what it is told for so long here.
-    pub(super) fn trust(&self, here: Duration) -> Duration {
-        self.late.as_ref().map_or(here, |late| late.trust(here))
+    pub(super) fn client_timeout(&self, here: Duration) -> Duration {
+        self.late.as_ref().map_or(here, |late| late.client_timeout(here))
     }
 
     /// The kernel need not ask when a file is closed that has nothing to tell.
@@ -96,7 +96,7 @@ impl Device {
     }
 
     /// Waits for one whole request. `Ok(None)` when the mount is gone.
-    pub(crate) fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+    pub(crate) fn receive_request(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         loop {
             match rustix::io::read(self.as_fd(), &mut *buffer) {
                 Ok(size) => return Ok(Some(size)),
@@ -110,18 +110,18 @@ impl Device {
 
     /// Answers request `unique` with the parts joined. Failures mean that nobody waits any more
     /// (the caller was killed, the mount is gone), so they are dropped.
-    pub(crate) fn answer(&self, unique: u64, parts: &[&[u8]]) {
-        let _ = self.send(0, unique, parts);
+    pub(crate) fn send_reply(&self, unique: u64, parts: &[&[u8]]) {
+        let _ = self.write_message(0, unique, parts);
     }
 
     /// Answers request `unique` with an error.
-    pub(crate) fn refuse(&self, unique: u64, error: Errno) {
-        let _ = self.send(-error.raw_os_error(), unique, &[]);
+    pub(crate) fn send_error(&self, unique: u64, error: Errno) {
+        let _ = self.write_message(-error.raw_os_error(), unique, &[]);
     }
 
     /// Answers request `unique`, with an error or 0, when an emulated storage would; gives the
     /// nanoseconds for which the reply is held back.
-    pub(super) fn answer_in_time(
+    pub(super) fn send_delayed_reply(
         &self,
         asked: Option<Asked>,
         error: i32,
@@ -130,12 +130,12 @@ impl Device {
     ) -> u64 {
         let mut held_back = None;
         // As in `answer`: nobody may wait any more.
-        let _ = with_header(error, unique, parts, |slices| {
+        let _ = with_reply_header(error, unique, parts, |slices| {
             held_back = self
                 .late
                 .as_ref()
                 .zip(asked)
-                .and_then(|(late, asked)| late.keep(&asked, &self.file, slices));
+                .and_then(|(late, asked)| late.delay_reply(&asked, &self.file, slices));
             match held_back {
                 Some(_) => Ok(()),
                 None => (&*self.file).write_vectored(slices).map(drop),
@@ -144,26 +144,28 @@ impl Device {
         held_back.unwrap_or(0)
     }
 
-    fn send(&self, error: i32, unique: u64, parts: &[&[u8]]) -> io::Result<()> {
-        with_header(error, unique, parts, |slices| (&*self.file).write_vectored(slices).map(drop))
+    fn write_message(&self, error: i32, unique: u64, parts: &[&[u8]]) -> io::Result<()> {
+        with_reply_header(error, unique, parts, |slices| {
+            (&*self.file).write_vectored(slices).map(drop)
+        })
     }
 
-    fn tell_of_entry(&self, parent: u64, name: &OsStr, flags: u32) {
+    fn notify_entry(&self, parent: u64, name: &OsStr, flags: u32) {
         let head = abi::InvalEntryOut { parent, namelen: name.len() as u32, flags };
-        self.tell(abi::NOTIFY_INVAL_ENTRY, &[head.as_bytes(), name.as_bytes(), &[0]]);
+        self.notify_kernel(abi::NOTIFY_INVAL_ENTRY, &[head.as_bytes(), name.as_bytes(), &[0]]);
     }
 
     /// Tells the kernel something that it may have to wait for.
-    fn tell(&self, code: i32, parts: &[&[u8]]) {
+    fn notify_kernel(&self, code: i32, parts: &[&[u8]]) {
         if let Some(tellers) = &self.tellers {
             let body: usize = parts.iter().map(|part| part.len()).sum();
             let len = (size_of::<abi::OutHeader>() + body) as u32;
             let header = abi::OutHeader { len, error: code, unique: 0 };
-            if tellers.tell([&[header.as_bytes()], parts].concat().concat()) {
+            if tellers.notify_and_wait([&[header.as_bytes()], parts].concat().concat()) {
                 return;
             }
         }
-        let _ = self.send(code, 0, parts);
+        let _ = self.write_message(code, 0, parts);
     }
 
     /// Duplicates the descriptor, for hand-over between processes.
@@ -176,7 +178,7 @@ impl Device {
 }
 
 impl Kernel for Device {
-    fn lend(&self, file: BorrowedFd<'_>) -> io::Result<Box<dyn Backing>> {
+    fn register_backing(&self, file: BorrowedFd<'_>) -> io::Result<Box<dyn Backing>> {
         let map = abi::BackingMap { fd: file.as_raw_fd(), flags: 0, padding: 0 };
         // SAFETY: the ioctl reads the struct, which lives across the call.
         let id = unsafe { libc::ioctl(self.file.as_raw_fd(), abi::IOC_BACKING_OPEN as _, &map) };
@@ -191,18 +193,18 @@ impl Kernel for Device {
         let note = abi::InvalInodeOut { ino, off, len: 0 };
         match data {
             // Pages that are being read are waited for, attributes are not.
-            true => self.tell(abi::NOTIFY_INVAL_INODE, &[note.as_bytes()]),
-            false => drop(self.send(abi::NOTIFY_INVAL_INODE, 0, &[note.as_bytes()])),
+            true => self.notify_kernel(abi::NOTIFY_INVAL_INODE, &[note.as_bytes()]),
+            false => drop(self.write_message(abi::NOTIFY_INVAL_INODE, 0, &[note.as_bytes()])),
         }
     }
 
     fn invalidate_entry(&self, parent: u64, name: &OsStr) {
-        self.tell_of_entry(parent, name, 0);
+        self.notify_entry(parent, name, 0);
     }
 
     fn expire_entry(&self, parent: u64, name: &OsStr) {
         if self.expires {
-            self.tell_of_entry(parent, name, abi::EXPIRE_ONLY);
+            self.notify_entry(parent, name, abi::EXPIRE_ONLY);
         }
     }
 }
@@ -235,7 +237,7 @@ impl Drop for LentFile {
 }
 
 /// Shows a reply or a notification with its header in front.
-fn with_header<T>(
+fn with_reply_header<T>(
     error: i32,
     unique: u64,
     parts: &[&[u8]],

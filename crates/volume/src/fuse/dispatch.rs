@@ -16,7 +16,7 @@ use forebay_os::credentials::Caller;
 
 impl Session {
     /// Hands a request to the room that serves its kind.
-    pub(super) fn sort(
+    pub(super) fn dispatch_request(
         &self,
         header: &InHeader,
         body: &[u8],
@@ -30,30 +30,30 @@ impl Session {
         }
         let is_over = self.gate.read_recursive();
         if *is_over {
-            return device.refuse(header.unique, Errno::NOTCONN);
+            return device.send_error(header.unique, Errno::NOTCONN);
         }
-        let Some(opcode) = Opcode::of(header.opcode) else {
-            return device.refuse(header.unique, Errno::NOSYS);
+        let Some(opcode) = Opcode::from_code(header.opcode) else {
+            return device.send_error(header.unique, Errno::NOSYS);
         };
-        if self.tree.only_for.is_some_and(|owner| !is_welcome(header, opcode, owner)) {
-            return device.refuse(header.unique, Errno::ACCESS);
+        if self.tree.only_for.is_some_and(|owner| !may_use_mount(header, opcode, owner)) {
+            return device.send_error(header.unique, Errno::ACCESS);
         }
-        if let Some(asked) = Asked::of(header, body) {
+        if let Some(asked) = Asked::from_request(header, body) {
             if let Asked::Took(nanos) = asked {
-                self.recorder.requests_take(nanos);
+                self.recorder.note_request_latency(nanos);
             }
-            return cost::answer(header, body, device);
+            return cost::answer_probe(header, body, device);
         }
-        let asked = Cell::new(device.begin(header, body));
+        let asked = Cell::new(device.begin_request(header, body));
         let clock = self.recorder.clock();
-        let began = clock.nanos();
-        self.tree.fast_wake.iter().for_each(|wake| wake.request(began));
+        let began = clock.elapsed_nanos();
+        self.tree.fast_wake.iter().for_each(|wake| wake.count_request(began));
         // A caller may hold its own locks when it reads, writes or closes: don't look it up then.
-        let of_collected = abi::is_of_collected(header, body);
-        let process = match (self.recorder.is_silent(), of_collected || opcode.is(UNASKED)) {
+        let of_collected = abi::tells_collected_times(header, body);
+        let process = match (self.recorder.is_silent(), of_collected || opcode.has_fact(UNASKED)) {
             (true, _) => None,
-            (_, true) => self.processes.recall(header.pid),
-            (_, false) => self.processes.identify(header.pid),
+            (_, true) => self.processes.lookup_cached(header.pid),
+            (_, false) => self.processes.identify_thread(header.pid),
         };
         let caller = Caller { pid: header.pid, uid: header.uid, gid: header.gid };
         let request = Request {
@@ -71,35 +71,48 @@ impl Session {
         };
         if of_collected {
             // Whoever closes a file need not own it.
-            self.tree.native.act_as_itself();
-        } else if !opcode.is(RIGHTLESS)
-            && let Err(error) = self.tree.native.act_as(caller)
+            self.tree.native.revert_credentials();
+        } else if !opcode.has_fact(RIGHTLESS)
+            && let Err(error) = self.tree.native.impersonate_caller(caller)
         {
-            return request.refuse(error);
+            return request.send_error(error);
         }
-        let _naming = opcode.is(NAMING).then(|| self.tree.native.naming.read_recursive());
-        let _still = self.stays(header, opcode, body);
+        let _naming = opcode.has_fact(NAMING).then(|| self.tree.native.naming.read_recursive());
+        let _still = self.lock_against_relocation(header, opcode, body);
         if let Err(error) = (opcode.serve)(self, &request, scratch) {
-            request.refuse(error);
+            request.send_error(error);
         }
         if let Some(error) = request.refused.get() {
-            self.tell_failed(header, error);
+            self.report_failed_request(header, error);
         }
         if let (nanos @ 1.., Some(counted)) = (request.held_back.get(), request.counted.get()) {
             let (process, tree, class, key) = counted;
-            self.recorder.count(process, tree, class, key, OpCount { nanos, ..OpCount::default() });
+            self.recorder.count_operation(
+                process,
+                tree,
+                class,
+                key,
+                OpCount { nanos, ..OpCount::default() },
+            );
         }
     }
 
     /// What a request names does not change its place meanwhile; what it has open does not anyway.
-    fn stays(&self, header: &InHeader, opcode: &Opcode, body: &[u8]) -> Option<Stays<'_>> {
+    fn lock_against_relocation(
+        &self,
+        header: &InHeader,
+        opcode: &Opcode,
+        body: &[u8],
+    ) -> Option<Stays<'_>> {
         let native = &self.tree.native;
-        if !native.tiers().is_some_and(|tiers| tiers.moves()) || opcode.is(OF_OPEN) {
+        if !native.tiers().is_some_and(|tiers| tiers.can_migrate_files())
+            || opcode.has_fact(OF_OPEN)
+        {
             return None;
         }
-        let two = opcode.is(OF_TWO);
+        let two = opcode.has_fact(OF_TWO);
         let other = two.then(|| u64::read_from_prefix(body).ok()).flatten().map(|(id, _)| id);
-        Some(native.still.stay(header.nodeid, other))
+        Some(native.still.lock_shared(header.nodeid, other))
     }
 
     fn forget(&self, header: &InHeader, body: &[u8]) {
@@ -119,6 +132,6 @@ impl Session {
 
 /// Whether somebody may use a mount that is for its owner and root alone. What acts through a file
 /// that is open already may come from anybody to whom it was handed.
-fn is_welcome(header: &InHeader, opcode: &Opcode, owner: u32) -> bool {
-    header.uid == owner || header.uid == 0 || opcode.is(HANDED)
+fn may_use_mount(header: &InHeader, opcode: &Opcode, owner: u32) -> bool {
+    header.uid == owner || header.uid == 0 || opcode.has_fact(HANDED)
 }

@@ -27,7 +27,7 @@ use parking_lot::{Condvar, Mutex};
 use super::abi::InHeader;
 use crate::native::TRUST_WATCHED;
 pub(super) use asked::Asked;
-use asked::answered;
+use asked::parse_reply;
 use board::Board;
 use forebay_os::clock::{Clock, MachineClock};
 use shape::Shape;
@@ -81,13 +81,13 @@ impl Queue {
     /// Three threads wake between a program's call and its return: the one that takes the request,
     /// the one that sends the reply, and the program. The second one is watched; the others, which
     /// no timer wakes, are believed to take half as long each.
-    fn waking(&self) -> u64 {
+    fn wakeup_nanos(&self) -> u64 {
         self.waking.load(Relaxed)
     }
 
-    fn woke(&self, late: u64) {
+    fn record_wakeup(&self, late: u64) {
         let late = late.min(WAKING_MOST);
-        self.waking.store((self.waking() * 15 + late) / 16, Relaxed);
+        self.waking.store((self.wakeup_nanos() * 15 + late) / 16, Relaxed);
     }
 }
 
@@ -135,16 +135,16 @@ impl Late {
         Late {
             clock,
             believes: profile.attributes_for.and_then(seconds),
-            closes: shape::closing(profile) > 0.0,
+            closes: shape::close_seconds(profile) > 0.0,
             collects: false,
-            shape: Mutex::new(Shape::new(profile, written::room(), board.as_ref())),
+            shape: Mutex::new(Shape::new(profile, written::half_of_memory(), board.as_ref())),
             queue: Arc::default(),
         }
     }
 
     /// How long what may be believed for so long here is believed by its client: where nobody else
     /// changes anything, as long as the profile says, or until it is changed.
-    pub(super) fn trust(&self, here: Duration) -> Duration {
+    pub(super) fn client_timeout(&self, here: Duration) -> Duration {
         match self.believes {
             _ if here.is_zero() => here,
             Some(time) if self.collects => time,
@@ -155,25 +155,25 @@ impl Late {
     }
 
     /// A request begins. Gives what it asks for, if anybody waits for the reply.
-    pub(super) fn begin(&self, header: &InHeader, body: &[u8]) -> Option<Asked> {
-        let called = self.clock.nanos().saturating_sub(self.queue.waking() / 2);
-        Asked::of(header, body, called)
+    pub(super) fn begin_request(&self, header: &InHeader, body: &[u8]) -> Option<Asked> {
+        let called = self.clock.elapsed_nanos().saturating_sub(self.queue.wakeup_nanos() / 2);
+        Asked::from_request(header, body, called)
     }
 
     /// Keeps the reply to a request until it is due, and gives the nanoseconds until then; `None`
     /// when it may go at once.
-    pub(super) fn keep(
+    pub(super) fn delay_reply(
         &self,
         asked: &Asked,
         file: &Arc<File>,
         parts: &[std::io::IoSlice<'_>],
     ) -> Option<u64> {
-        let (due, awaited) = self.shape.lock().due(asked, &answered(asked.opcode, parts));
-        let early = if awaited { DEBT } else { self.queue.waking() / 2 };
-        if due <= self.clock.nanos() + early {
+        let (due, awaited) = self.shape.lock().reply_due(asked, &parse_reply(asked.opcode, parts));
+        let early = if awaited { DEBT } else { self.queue.wakeup_nanos() / 2 };
+        if due <= self.clock.elapsed_nanos() + early {
             return None;
         }
-        let due = due - self.queue.waking() / 2;
+        let due = due - self.queue.wakeup_nanos() / 2;
         let reply = parts.iter().flat_map(|part| part.iter().copied()).collect();
         let mut waiting = self.queue.waiting.lock();
         let number = waiting.next;
@@ -181,7 +181,7 @@ impl Late {
         waiting.order.push(Reverse((due, number)));
         waiting.replies.insert(number, (reply, Arc::clone(file)));
         drop(waiting);
-        let held_back = due.saturating_sub(self.clock.nanos());
+        let held_back = due.saturating_sub(self.clock.elapsed_nanos());
         self.queue.changed.notify_one();
         Some(held_back)
     }
@@ -204,12 +204,12 @@ fn send_when_due(queue: &Queue, clock: &dyn Clock) {
             queue.changed.wait(&mut waiting);
             continue;
         };
-        let now = clock.nanos();
-        let sleep = due.saturating_sub(now).saturating_sub(queue.waking());
+        let now = clock.elapsed_nanos();
+        let sleep = due.saturating_sub(now).saturating_sub(queue.wakeup_nanos());
         if sleep > 0 {
             let waited = queue.changed.wait_for(&mut waiting, Duration::from_nanos(sleep));
             if waited.timed_out() {
-                queue.woke(clock.nanos().saturating_sub(now + sleep));
+                queue.record_wakeup(clock.elapsed_nanos().saturating_sub(now + sleep));
             }
             continue;
         }

@@ -1,7 +1,7 @@
 //! Requests that fail by no fault of who asked: each is counted and told, for programs say of them
 //! what they like, or nothing.
 
-use forebay_model::named::named;
+use forebay_model::named::escape_name;
 use rustix::io::Errno;
 
 use super::abi::InHeader;
@@ -24,25 +24,25 @@ const FAILURES: [(Errno, &str); 10] = [
 ];
 
 /// The name of an error that is a failure.
-pub(super) fn failure(error: Errno) -> Option<&'static str> {
+pub(super) fn failure_name(error: Errno) -> Option<&'static str> {
     FAILURES.iter().find(|(known, _)| *known == error).map(|(_, name)| *name)
 }
 
 impl Session {
     /// A request was refused with such an error. No lock of its node is held any more.
-    pub(super) fn tell_failed(&self, header: &InHeader, error: Errno) {
-        let Some(name) = failure(error) else { return };
+    pub(super) fn report_failed_request(&self, header: &InHeader, error: Errno) {
+        let Some(name) = failure_name(error) else { return };
         // What is stale was taken away by others, which happens where all is well.
         let is_stale = error == Errno::STALE;
         let at = (!is_stale).then(|| self.recorder.clock().now());
-        self.recorder.live().failed(name, at);
-        let what = match Opcode::of(header.opcode).map_or("", |opcode| opcode.words) {
+        self.recorder.live_counters().count_failure(name, at);
+        let what = match Opcode::from_code(header.opcode).map_or("", |opcode| opcode.words) {
             "" => format!("request {} of", header.opcode),
             words => words.to_owned(),
         };
         let path = self.tree.native.node(header.nodeid);
         let path = path.map(|node| self.tree.native.path_of(&node)).unwrap_or_default();
-        let path = if path.is_empty() { ".".to_owned() } else { named(&path) };
+        let path = if path.is_empty() { ".".to_owned() } else { escape_name(&path) };
         match is_stale {
             true => tracing::info!("{what} {path} failed for process {}: {error}", header.pid),
             false => tracing::warn!("{what} {path} failed for process {}: {error}", header.pid),
@@ -57,10 +57,10 @@ mod tests {
 
     #[test]
     fn failures_are_told_from_answers() {
-        assert_eq!(failure(Errno::IO), Some("EIO"));
-        assert_eq!(failure(Errno::NOSPC), Some("ENOSPC"));
+        assert_eq!(failure_name(Errno::IO), Some("EIO"));
+        assert_eq!(failure_name(Errno::NOSPC), Some("ENOSPC"));
         for answer in [Errno::NOENT, Errno::ACCESS, Errno::EXIST, Errno::NOTEMPTY, Errno::NXIO] {
-            assert_eq!(failure(answer), None);
+            assert_eq!(failure_name(answer), None);
         }
     }
 }

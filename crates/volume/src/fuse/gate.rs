@@ -7,10 +7,10 @@ use super::session::Session;
 impl Session {
     /// Ends mounts together, if nobody uses one of them: what is asked from now on is refused. No
     /// request is under way then, and none was refused if it is false.
-    pub(crate) fn end_unused(sessions: &[Arc<Session>]) -> bool {
+    pub(crate) fn end_if_unused(sessions: &[Arc<Session>]) -> bool {
         let gates: Option<Vec<_>> = sessions.iter().map(|one| one.gate.try_write()).collect();
         let Some(mut gates) = gates else { return false };
-        if sessions.iter().any(|one| one.native().is_used()) {
+        if sessions.iter().any(|one| one.native().has_open_handles()) {
             return false;
         }
         gates.iter_mut().for_each(|gate| **gate = true);

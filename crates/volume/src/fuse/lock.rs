@@ -12,38 +12,45 @@ use forebay_os::credentials::Caller;
 
 impl Session {
     pub(super) fn getlk(&self, request: &Request<'_>) -> Result<()> {
-        let (ask, _) = request.parse::<LkIn>()?;
-        let found = self.tree.native.getlk(ask.fh, lock(ask))?;
+        let (ask, _) = request.parse_body::<LkIn>()?;
+        let found = self.tree.native.getlk(ask.fh, lock_from_request(ask))?;
         let out = FileLock {
             start: found.start,
             end: found.end,
             kind: found.kind as u32,
             pid: found.pid,
         };
-        request.reply(&[out.as_bytes()]);
-        self.count(request, Op::Lock, self.class_of_id(request.node()), false);
+        request.send_reply(&[out.as_bytes()]);
+        self.count_request(request, Op::Lock, self.class_of_id(request.node_id()), false);
         Ok(())
     }
 
     pub(super) fn setlk(&self, request: &Request<'_>, sleep: bool) -> Result<()> {
-        let (ask, _) = request.parse::<LkIn>()?;
-        let outcome = self.tree.native.setlk(ask.fh, lock(ask), sleep);
-        self.count(request, Op::Lock, self.class_of_id(request.node()), outcome.is_err());
+        let (ask, _) = request.parse_body::<LkIn>()?;
+        let outcome = self.tree.native.setlk(ask.fh, lock_from_request(ask), sleep);
+        self.count_request(
+            request,
+            Op::Lock,
+            self.class_of_id(request.node_id()),
+            outcome.is_err(),
+        );
         match outcome? {
-            LockWait::Done => request.reply(&[]),
+            LockWait::Done => request.send_reply(&[]),
             LockWait::Later(waiting) => {
                 let native = Arc::clone(&self.tree.native);
                 let header = request.header;
                 let caller = Caller { pid: header.pid, uid: header.uid, gid: header.gid };
                 let device = request.device.clone();
-                self.waiters.wait(header.unique, device, waiting, move || native.act_as(caller));
+                self.waiters.wait_in_thread(header.unique, device, waiting, move || {
+                    native.impersonate_caller(caller)
+                });
             }
         }
         Ok(())
     }
 }
 
-fn lock(ask: &LkIn) -> Lock {
+fn lock_from_request(ask: &LkIn) -> Lock {
     Lock {
         start: ask.lk.start,
         end: ask.lk.end,

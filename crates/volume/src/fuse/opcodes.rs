@@ -31,64 +31,66 @@ pub(super) const HANDED: u8 = 1 << 5;
 
 impl Opcode {
     /// `None`: nobody here serves it.
-    pub(super) fn of(code: u32) -> Option<&'static Opcode> {
+    pub(super) fn from_code(code: u32) -> Option<&'static Opcode> {
         OPCODES.get(usize::from(*ROWS.get(code as usize)?))
     }
 
     /// Whether this is so for it.
-    pub(super) fn is(&self, fact: u8) -> bool {
+    pub(super) fn has_fact(&self, fact: u8) -> bool {
         self.facts & fact != 0
     }
 }
 
-const fn row(code: u32, words: &'static str, facts: u8, serve: Verb) -> Opcode {
+const fn opcode_row(code: u32, words: &'static str, facts: u8, serve: Verb) -> Opcode {
     Opcode { code, words, facts, serve }
 }
 
 /// By number. FORGET, BATCH_FORGET and INTERRUPT have no answer, INIT and DESTROY begin and end it.
 const OPCODES: &[Opcode] = &[
-    row(op::LOOKUP, "lookup in", 0, |s, r, _| s.lookup(r)),
-    row(op::GETATTR, "stat of", 0, |s, r, _| s.getattr(r)),
-    row(op::SETATTR, "change of attributes of", 0, |s, r, _| s.setattr(r)),
-    row(op::READLINK, "", 0, |s, r, _| s.readlink(r)),
-    row(op::SYMLINK, "symlink in", NAMING, |s, r, _| s.make(r)),
-    row(op::MKNOD, "mknod in", NAMING, |s, r, _| s.make(r)),
-    row(op::MKDIR, "mkdir in", NAMING, |s, r, _| s.make(r)),
-    row(op::UNLINK, "unlink in", 0, |s, r, _| s.remove(r)),
-    row(op::RMDIR, "rmdir in", 0, |s, r, _| s.remove(r)),
-    row(op::RENAME, "rename in", NAMING | OF_TWO, |s, r, _| s.rename(r)),
-    row(op::LINK, "link in", NAMING | OF_TWO, |s, r, _| s.make(r)),
-    row(op::OPEN, "open of", 0, |s, r, _| s.open(r)),
-    row(op::READ, "read of", OF_OPEN | UNASKED | RIGHTLESS | HANDED, |s, r, scratch| {
+    opcode_row(op::LOOKUP, "lookup in", 0, |s, r, _| s.lookup(r)),
+    opcode_row(op::GETATTR, "stat of", 0, |s, r, _| s.getattr(r)),
+    opcode_row(op::SETATTR, "change of attributes of", 0, |s, r, _| s.setattr(r)),
+    opcode_row(op::READLINK, "", 0, |s, r, _| s.readlink(r)),
+    opcode_row(op::SYMLINK, "symlink in", NAMING, |s, r, _| s.create_entry(r)),
+    opcode_row(op::MKNOD, "mknod in", NAMING, |s, r, _| s.create_entry(r)),
+    opcode_row(op::MKDIR, "mkdir in", NAMING, |s, r, _| s.create_entry(r)),
+    opcode_row(op::UNLINK, "unlink in", 0, |s, r, _| s.remove_entry(r)),
+    opcode_row(op::RMDIR, "rmdir in", 0, |s, r, _| s.remove_entry(r)),
+    opcode_row(op::RENAME, "rename in", NAMING | OF_TWO, |s, r, _| s.rename(r)),
+    opcode_row(op::LINK, "link in", NAMING | OF_TWO, |s, r, _| s.create_entry(r)),
+    opcode_row(op::OPEN, "open of", 0, |s, r, _| s.open(r)),
+    opcode_row(op::READ, "read of", OF_OPEN | UNASKED | RIGHTLESS | HANDED, |s, r, scratch| {
         s.read(r, scratch)
     }),
-    row(op::WRITE, "write of", OF_OPEN | UNASKED | HANDED, |s, r, _| s.write(r)),
-    row(op::STATFS, "", 0, |s, r, _| s.statfs(r)),
-    row(op::RELEASE, "close of", OF_OPEN | UNASKED | RIGHTLESS | HANDED, |s, r, _| s.release(r)),
-    row(op::FSYNC, "fsync of", OF_OPEN | UNASKED | HANDED, |s, r, _| s.fsync(r)),
-    row(op::SETXATTR, "", 0, |s, r, scratch| s.xattr(r, scratch)),
-    row(op::GETXATTR, "", 0, |s, r, scratch| s.xattr(r, scratch)),
-    row(op::LISTXATTR, "", 0, |s, r, scratch| s.xattr(r, scratch)),
-    row(op::REMOVEXATTR, "", 0, |s, r, scratch| s.xattr(r, scratch)),
-    row(op::FLUSH, "close of", OF_OPEN | UNASKED | RIGHTLESS | HANDED, |s, r, _| s.flush(r)),
-    row(op::OPENDIR, "opendir of", 0, |s, r, _| s.opendir(r)),
-    row(op::READDIR, "readdir of", HANDED, |s, r, scratch| s.readdir(r, scratch, false)),
-    row(op::RELEASEDIR, "", RIGHTLESS | HANDED, |s, r, _| s.releasedir(r)),
-    row(op::FSYNCDIR, "fsync of", HANDED, |s, r, _| s.fsyncdir(r)),
-    row(op::GETLK, "", OF_OPEN, |s, r, _| s.getlk(r)),
-    row(op::SETLK, "", OF_OPEN, |s, r, _| s.setlk(r, false)),
-    row(op::SETLKW, "", OF_OPEN, |s, r, _| s.setlk(r, true)),
-    row(op::ACCESS, "", 0, |s, r, _| s.access(r)),
-    row(op::CREATE, "create in", NAMING, |s, r, _| s.create(r)),
-    row(op::IOCTL, "", 0, |s, r, _| s.ioctl(r)),
-    row(op::FALLOCATE, "fallocate of", OF_OPEN, |s, r, _| s.fallocate(r)),
-    row(op::READDIRPLUS, "readdir of", HANDED, |s, r, scratch| s.readdir(r, scratch, true)),
-    row(op::RENAME2, "rename in", NAMING | OF_TWO, |s, r, _| s.rename(r)),
-    row(op::LSEEK, "", OF_OPEN, |s, r, _| s.seek(r)),
-    row(op::COPY_FILE_RANGE, "copy_file_range of", OF_OPEN, |s, r, _| s.copy(r)),
-    row(op::SYNCFS, "syncfs of", 0, |s, r, _| s.syncfs(r)),
-    row(op::TMPFILE, "", 0, |s, r, _| s.create(r)),
-    row(op::STATX, "stat of", 0, |s, r, _| s.statx(r)),
+    opcode_row(op::WRITE, "write of", OF_OPEN | UNASKED | HANDED, |s, r, _| s.write(r)),
+    opcode_row(op::STATFS, "", 0, |s, r, _| s.statfs(r)),
+    opcode_row(op::RELEASE, "close of", OF_OPEN | UNASKED | RIGHTLESS | HANDED, |s, r, _| {
+        s.release(r)
+    }),
+    opcode_row(op::FSYNC, "fsync of", OF_OPEN | UNASKED | HANDED, |s, r, _| s.fsync(r)),
+    opcode_row(op::SETXATTR, "", 0, |s, r, scratch| s.serve_xattr(r, scratch)),
+    opcode_row(op::GETXATTR, "", 0, |s, r, scratch| s.serve_xattr(r, scratch)),
+    opcode_row(op::LISTXATTR, "", 0, |s, r, scratch| s.serve_xattr(r, scratch)),
+    opcode_row(op::REMOVEXATTR, "", 0, |s, r, scratch| s.serve_xattr(r, scratch)),
+    opcode_row(op::FLUSH, "close of", OF_OPEN | UNASKED | RIGHTLESS | HANDED, |s, r, _| s.flush(r)),
+    opcode_row(op::OPENDIR, "opendir of", 0, |s, r, _| s.opendir(r)),
+    opcode_row(op::READDIR, "readdir of", HANDED, |s, r, scratch| s.readdir(r, scratch, false)),
+    opcode_row(op::RELEASEDIR, "", RIGHTLESS | HANDED, |s, r, _| s.releasedir(r)),
+    opcode_row(op::FSYNCDIR, "fsync of", HANDED, |s, r, _| s.fsyncdir(r)),
+    opcode_row(op::GETLK, "", OF_OPEN, |s, r, _| s.getlk(r)),
+    opcode_row(op::SETLK, "", OF_OPEN, |s, r, _| s.setlk(r, false)),
+    opcode_row(op::SETLKW, "", OF_OPEN, |s, r, _| s.setlk(r, true)),
+    opcode_row(op::ACCESS, "", 0, |s, r, _| s.access(r)),
+    opcode_row(op::CREATE, "create in", NAMING, |s, r, _| s.create(r)),
+    opcode_row(op::IOCTL, "", 0, |s, r, _| s.ioctl(r)),
+    opcode_row(op::FALLOCATE, "fallocate of", OF_OPEN, |s, r, _| s.fallocate(r)),
+    opcode_row(op::READDIRPLUS, "readdir of", HANDED, |s, r, scratch| s.readdir(r, scratch, true)),
+    opcode_row(op::RENAME2, "rename in", NAMING | OF_TWO, |s, r, _| s.rename(r)),
+    opcode_row(op::LSEEK, "", OF_OPEN, |s, r, _| s.lseek(r)),
+    opcode_row(op::COPY_FILE_RANGE, "copy_file_range of", OF_OPEN, |s, r, _| s.copy_file_range(r)),
+    opcode_row(op::SYNCFS, "syncfs of", 0, |s, r, _| s.syncfs(r)),
+    opcode_row(op::TMPFILE, "", 0, |s, r, _| s.create(r)),
+    opcode_row(op::STATX, "stat of", 0, |s, r, _| s.statx(r)),
 ];
 
 const NOT_SERVED: u8 = u8::MAX;
@@ -112,18 +114,18 @@ mod tests {
     fn each_opcode_has_one_row_in_order() {
         assert!(OPCODES.is_sorted_by(|one, other| one.code < other.code));
         for row in OPCODES {
-            assert_eq!(Opcode::of(row.code).map(|found| found.code), Some(row.code));
+            assert_eq!(Opcode::from_code(row.code).map(|found| found.code), Some(row.code));
         }
         for code in [0, op::FORGET, op::INTERRUPT, op::INIT, op::DESTROY, 63, 64, u32::MAX] {
-            assert!(Opcode::of(code).is_none(), "{code}");
+            assert!(Opcode::from_code(code).is_none(), "{code}");
         }
     }
 
     #[test]
     fn only_what_has_an_open_file_needs_no_rights() {
-        for row in OPCODES.iter().filter(|row| row.is(RIGHTLESS)) {
-            assert!(row.is(HANDED), "{}", row.code);
+        for row in OPCODES.iter().filter(|row| row.has_fact(RIGHTLESS)) {
+            assert!(row.has_fact(HANDED), "{}", row.code);
         }
-        assert!(OPCODES.iter().all(|row| !row.is(OF_TWO) || row.is(NAMING)));
+        assert!(OPCODES.iter().all(|row| !row.has_fact(OF_TWO) || row.has_fact(NAMING)));
     }
 }

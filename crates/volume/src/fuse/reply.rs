@@ -13,8 +13,8 @@ use super::session::Session;
 use crate::native::{DirEntry, Entry, IoState, Node, Opened, pack_device};
 
 impl Session {
-    pub(super) fn attr(&self, node: Option<&Arc<Node>>, stat: &Statx) -> Attr {
-        let (uid, gid) = self.tree.native.shown_owner(node, stat);
+    pub(super) fn to_fuse_attr(&self, node: Option<&Arc<Node>>, stat: &Statx) -> Attr {
+        let (uid, gid) = self.tree.native.exposed_owner(node, stat);
         let time = |t: &StatxTimestamp| (t.tv_sec as u64, t.tv_nsec);
         let ((atime, atimensec), (mtime, mtimensec), (ctime, ctimensec)) =
             (time(&stat.stx_atime), time(&stat.stx_mtime), time(&stat.stx_ctime));
@@ -40,8 +40,8 @@ impl Session {
 
     pub(super) fn entry_out(&self, entry: &Entry) -> EntryOut {
         let node = self.tree.native.node(entry.node).ok();
-        let names = self.device.trust(entry.name_trust);
-        let attributes = self.attributes_trust(&entry.stat, entry.attr_trust);
+        let names = self.device.client_timeout(entry.name_trust);
+        let attributes = self.exposed_attr_timeout(&entry.stat, entry.attr_trust);
         EntryOut {
             nodeid: entry.node,
             // Numbers are never used again, so there is one generation.
@@ -53,7 +53,7 @@ impl Session {
             attr: if entry.node == 0 {
                 Attr::default()
             } else {
-                self.attr(node.as_ref(), &entry.stat)
+                self.to_fuse_attr(node.as_ref(), &entry.stat)
             },
         }
     }
@@ -61,27 +61,27 @@ impl Session {
     /// How long the kernel may believe attributes. Set-id bits go with the next write, of which the
     /// kernel tells nobody where it hands writes to the file below, so they are never believed: who
     /// wrote into such a file would run it with its owner's rights.
-    pub(super) fn attributes_trust(&self, stat: &Statx, trust: Duration) -> Duration {
+    pub(super) fn exposed_attr_timeout(&self, stat: &Statx, trust: Duration) -> Duration {
         let mode = u32::from(stat.stx_mode);
         let is_file = FileType::from_raw_mode(mode) == FileType::RegularFile;
         let bits = Mode::from_raw_mode(mode).intersects(Mode::SUID | Mode::SGID);
-        if is_file && bits { Duration::ZERO } else { self.device.trust(trust) }
+        if is_file && bits { Duration::ZERO } else { self.device.client_timeout(trust) }
     }
 
     pub(super) fn attr_out(&self, id: u64, stat: &Statx, trust: Duration) -> AttrOut {
         let node = self.tree.native.node(id).ok();
-        let trust = self.attributes_trust(stat, trust);
+        let trust = self.exposed_attr_timeout(stat, trust);
         AttrOut {
             attr_valid: trust.as_secs(),
             attr_valid_nsec: trust.subsec_nanos(),
             dummy: 0,
-            attr: self.attr(node.as_ref(), stat),
+            attr: self.to_fuse_attr(node.as_ref(), stat),
         }
     }
 
     pub(super) fn statx_out(&self, id: u64, stat: &Statx) -> WireStatx {
         let node = self.tree.native.node(id).ok();
-        let (uid, gid) = self.tree.native.shown_owner(node.as_ref(), stat);
+        let (uid, gid) = self.tree.native.exposed_owner(node.as_ref(), stat);
         let time = |t: &StatxTimestamp| SxTime { sec: t.tv_sec, nsec: t.tv_nsec, reserved: 0 };
         WireStatx {
             mask: stat.stx_mask,

@@ -85,51 +85,51 @@ pub(super) struct Request<'a> {
 
 impl<'a> Request<'a> {
     /// The fixed part of the body, and what follows it.
-    pub(super) fn parse<T: FromBytes + KnownLayout + Immutable>(
+    pub(super) fn parse_body<T: FromBytes + KnownLayout + Immutable>(
         &self,
     ) -> Result<(&'a T, &'a [u8])> {
         T::ref_from_prefix(self.body).map_err(|_| Errno::INVAL)
     }
 
-    pub(super) fn node(&self) -> u64 {
+    pub(super) fn node_id(&self) -> u64 {
         self.header.nodeid
     }
 
     /// Nanoseconds until it was answered, or counted if that came first. The answer wakes the
     /// caller, which may take this thread's CPU: what comes after it nobody waits for.
-    pub(super) fn nanos(&self) -> u64 {
-        let now = || self.clock.nanos().saturating_sub(self.began);
+    pub(super) fn elapsed_nanos(&self) -> u64 {
+        let now = || self.clock.elapsed_nanos().saturating_sub(self.began);
         let nanos = self.took.get().unwrap_or_else(now);
         self.took.set(Some(nanos));
         nanos
     }
 
-    pub(super) fn reply(&self, parts: &[&[u8]]) {
-        self.nanos();
-        self.send(0, parts);
+    pub(super) fn send_reply(&self, parts: &[&[u8]]) {
+        self.elapsed_nanos();
+        self.send_message(0, parts);
     }
 
-    pub(super) fn refuse(&self, error: Errno) {
+    pub(super) fn send_error(&self, error: Errno) {
         self.refused.set(Some(error));
-        self.nanos();
-        self.send(-error.raw_os_error(), &[]);
+        self.elapsed_nanos();
+        self.send_message(-error.raw_os_error(), &[]);
     }
 
-    fn send(&self, error: i32, parts: &[&[u8]]) {
+    fn send_message(&self, error: i32, parts: &[&[u8]]) {
         let (asked, unique) = (self.asked.take(), self.header.unique);
-        self.held_back.set(self.device.answer_in_time(asked, error, unique, parts));
+        self.held_back.set(self.device.send_delayed_reply(asked, error, unique, parts));
     }
 
-    pub(super) fn done(&self, result: Result<()>) {
+    pub(super) fn reply_result(&self, result: Result<()>) {
         match result {
-            Ok(()) => self.reply(&[]),
-            Err(error) => self.refuse(error),
+            Ok(()) => self.send_reply(&[]),
+            Err(error) => self.send_error(error),
         }
     }
 }
 
 /// A name at the start of `bytes`, and what follows it.
-pub(super) fn name(bytes: &[u8]) -> Result<(&CStr, &[u8])> {
+pub(super) fn parse_name(bytes: &[u8]) -> Result<(&CStr, &[u8])> {
     let name = CStr::from_bytes_until_nul(bytes).map_err(|_| Errno::INVAL)?;
     Ok((name, &bytes[name.to_bytes_with_nul().len()..]))
 }
@@ -143,7 +143,7 @@ impl Session {
     ///
     /// # Errors
     /// When the kernel speaks a protocol older than 7.31 (Linux 5.4), or the mount is gone.
-    pub fn begin(
+    pub fn from_handshake(
         tree: Tree,
         device: Device,
         recorder: Arc<Recorder>,
@@ -151,7 +151,7 @@ impl Session {
     ) -> io::Result<Arc<Session>> {
         let mut buffer = vec![0; BUFFER];
         let size = device
-            .receive(&mut buffer)?
+            .receive_request(&mut buffer)?
             .ok_or_else(|| io::Error::other("the mount was gone before it began"))?;
         let (header, body) = InHeader::ref_from_prefix(&buffer[..size])
             .map_err(|_| io::Error::other("the kernel's first request is cut off"))?;
@@ -160,7 +160,7 @@ impl Session {
         let known = body.len().min(size_of::<abi::InitIn>());
         hello.as_mut_bytes()[..known].copy_from_slice(&body[..known]);
         if header.opcode != op::INIT || hello.major != 7 || hello.minor < abi::OLDEST_MINOR {
-            device.refuse(header.unique, Errno::PROTO);
+            device.send_error(header.unique, Errno::PROTO);
             let (major, minor) = (hello.major, hello.minor);
             return Err(io::Error::other(format!("the kernel speaks FUSE {major}.{minor}")));
         }
@@ -187,7 +187,7 @@ impl Session {
         if tree.native.knows_all_users() {
             wanted |= init::POSIX_ACL;
         }
-        if tree.passthrough && !device.is_slowed() {
+        if tree.passthrough && !device.is_emulating() {
             wanted |= init::PASSTHROUGH;
         }
         if device.collects_writes() {
@@ -209,58 +209,80 @@ impl Session {
             max_stack_depth: if passthrough { tree.stack_depth } else { 0 },
             ..Default::default()
         };
-        device.answer(header.unique, &[answer.as_bytes()]);
+        device.send_reply(header.unique, &[answer.as_bytes()]);
         // It is no wish: who can do it says so.
-        let device = device.expiring(offered & init::HAS_EXPIRE_ONLY != 0).with_tellers();
-        tree.native.connect(Arc::new(device.clone()), passthrough, tree.local);
+        let device = device.with_expiry(offered & init::HAS_EXPIRE_ONLY != 0).with_notifiers();
+        tree.native.connect_kernel(Arc::new(device.clone()), passthrough, tree.local);
         if agreed & init::WRITEBACK_CACHE != 0 {
             tree.native.collect_writes();
         }
         match Watch::start(&tree.native, tree.local) {
-            Ok(watch) => tree.native.watch_with(watch),
+            Ok(watch) => tree.native.set_watch(watch),
             Err(error) => tracing::warn!("what others change is not watched: {error}"),
         }
-        tree.native.start_moving();
+        tree.native.start_migrator();
         crate::native::start_early(&tree.native);
         let (waiters, gate) = Default::default();
         Ok(Arc::new(Session { tree, device, recorder, processes, waiters, gate }))
     }
 
     /// Counts an answered request.
-    pub(super) fn count(&self, request: &Request<'_>, kind: Op, class: ClassId, failed: bool) {
+    pub(super) fn count_request(
+        &self,
+        request: &Request<'_>,
+        kind: Op,
+        class: ClassId,
+        failed: bool,
+    ) {
         let tree = self.tree.id;
-        self.count_as(request, request.process, tree, OpKey::plain(kind), class, 0, failed);
+        self.record_count(
+            request,
+            request.process,
+            tree,
+            OpKey::without_bytes(kind),
+            class,
+            0,
+            failed,
+        );
     }
 
     /// Counts an answered request about a file, where its bytes are.
-    pub(super) fn count_file(
+    pub(super) fn count_file_request(
         &self,
         request: &Request<'_>,
         kind: Op,
         node: &Arc<Node>,
         opened: &Opened,
     ) {
-        let tree = opened.tier.or_else(|| self.home_of(node)).unwrap_or(self.tree.id);
-        let class = self.class_of(node);
-        self.count_as(request, request.process, tree, OpKey::plain(kind), class, 0, false);
+        let tree = opened.tier.or_else(|| self.tier_tree(node)).unwrap_or(self.tree.id);
+        let class = self.class_of_node(node);
+        self.record_count(
+            request,
+            request.process,
+            tree,
+            OpKey::without_bytes(kind),
+            class,
+            0,
+            false,
+        );
     }
 
     /// Counts an answered request about an open file; its opener answers for a caller unknown.
-    pub(super) fn count_open(
+    pub(super) fn count_handle_request(
         &self,
         request: &Request<'_>,
         kind: Op,
         handle: &Handle,
         failed: bool,
     ) {
-        let key = OpKey::plain(kind);
+        let key = OpKey::without_bytes(kind);
         let process = request.process.or(handle.record.get().map(|record| record.process));
-        let tree = self.source_of(handle);
-        self.count_as(request, process, tree, key, self.class_of(&handle.node), 0, failed);
+        let tree = self.read_source_tree(handle);
+        self.record_count(request, process, tree, key, self.class_of_node(&handle.node), 0, failed);
     }
 
     /// Counts an answered request that moved bytes.
-    pub(super) fn count_data(
+    pub(super) fn count_data_request(
         &self,
         request: &Request<'_>,
         kind: Op,
@@ -268,14 +290,22 @@ impl Session {
         bytes: u64,
         pattern: Pattern,
     ) {
-        let key = OpKey::data(kind, bytes, pattern);
+        let key = OpKey::with_bytes(kind, bytes, pattern);
         let process = request.process.or(handle.record.get().map(|record| record.process));
-        let tree = self.source_of(handle);
-        self.count_as(request, process, tree, key, self.class_of(&handle.node), bytes, false);
+        let tree = self.read_source_tree(handle);
+        self.record_count(
+            request,
+            process,
+            tree,
+            key,
+            self.class_of_node(&handle.node),
+            bytes,
+            false,
+        );
     }
 
     #[allow(clippy::too_many_arguments)]
-    fn count_as(
+    fn record_count(
         &self,
         request: &Request<'_>,
         process: Option<ProcessId>,
@@ -285,34 +315,36 @@ impl Session {
         bytes: u64,
         failed: bool,
     ) {
-        let nanos = request.nanos();
+        let nanos = request.elapsed_nanos();
         let count = OpCount { count: 1, nanos, bytes, failed: u64::from(failed) };
-        self.recorder.count(process, tree, class, key, count);
+        self.recorder.count_operation(process, tree, class, key, count);
         request.counted.set(Some((process, tree, class, key)));
     }
 
     /// The class of a node's path.
-    pub(super) fn class_of(&self, node: &Arc<Node>) -> ClassId {
-        self.known(node).class
+    pub(super) fn class_of_node(&self, node: &Arc<Node>) -> ClassId {
+        self.known_to_recorder(node).class
     }
 
-    pub(super) fn known(&self, node: &Arc<Node>) -> Arc<crate::recorder::Known> {
-        let (tree, home) = (self.tree.id, self.home_of(node));
-        self.tree.native.known(node, |path, old| self.recorder.know(tree, home, path, old))
+    pub(super) fn known_to_recorder(&self, node: &Arc<Node>) -> Arc<crate::recorder::Known> {
+        let (tree, home) = (self.tree.id, self.tier_tree(node));
+        self.tree
+            .native
+            .known_to_recorder(node, |path, old| self.recorder.describe_path(tree, home, path, old))
     }
 
     /// The number of the tree whose storage an open file is read from.
-    fn source_of(&self, handle: &Handle) -> TreeId {
+    fn read_source_tree(&self, handle: &Handle) -> TreeId {
         let copy = handle.copy.as_ref().filter(|copy| !copy.is_recalled()).map(|copy| copy.tree);
-        copy.or_else(|| self.home_of(&handle.node)).unwrap_or(self.tree.id)
+        copy.or_else(|| self.tier_tree(&handle.node)).unwrap_or(self.tree.id)
     }
 
     /// The number of the tier that has a file's bytes, when a rule sent them there.
-    fn home_of(&self, node: &Node) -> Option<TreeId> {
+    fn tier_tree(&self, node: &Node) -> Option<TreeId> {
         let tiers = self.tree.native.tiers()?;
         let room = match (node.placed.get(), node.packed.get()) {
-            (Some(placed), _) => tiers.room(&placed),
-            (None, packed) => packed.and_then(|_| tiers.pack_room())?,
+            (Some(placed), _) => tiers.tier_directory(&placed),
+            (None, packed) => packed.and_then(|_| tiers.pack_tier_directory())?,
         };
         Some(room.tree)
     }
@@ -320,31 +352,33 @@ impl Session {
     /// The class of a node by number; that of the tree's root when it is gone.
     pub(super) fn class_of_id(&self, id: u64) -> ClassId {
         match self.tree.native.node(id) {
-            Ok(node) => self.class_of(&node),
-            Err(_) => self.recorder.class(b""),
+            Ok(node) => self.class_of_node(&node),
+            Err(_) => self.recorder.class_of_path(b""),
         }
     }
 
     /// The class of a name in a directory, whether or not it exists.
     pub(super) fn class_of_name(&self, dir: u64, name: &CStr) -> ClassId {
         let Ok(dir) = self.tree.native.node(dir) else {
-            return self.recorder.class(name.to_bytes());
+            return self.recorder.class_of_path(name.to_bytes());
         };
-        let mut path = self.known(&dir).path.to_vec();
+        let mut path = self.known_to_recorder(&dir).path.to_vec();
         if !path.is_empty() {
             path.push(b'/');
         }
         path.extend_from_slice(name.to_bytes());
-        self.recorder.class(&path)
+        self.recorder.class_of_path(&path)
     }
 
     /// Ends the records of files whose last close was not told: the mount went first.
     pub fn close_records(&self) {
-        self.tree.native.end_moves();
+        self.tree.native.stop_migrator();
         // As with a close that is told: looked at before the bytes of packed files go elsewhere.
         let mut open = Vec::new();
-        self.tree.native.each_handle(|handle| open.push((Arc::clone(handle), self.left(handle))));
-        self.tree.native.settle_all();
+        self.tree.native.for_each_handle(|handle| {
+            open.push((Arc::clone(handle), self.inspect_before_close(handle)))
+        });
+        self.tree.native.commit_all_content();
         for (handle, left) in open {
             self.record_close(&handle, left);
         }

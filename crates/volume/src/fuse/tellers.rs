@@ -45,7 +45,7 @@ impl Tellers {
     }
 
     /// Tells it, and waits until the kernel has done it. False: nobody was free.
-    pub(super) fn tell(&self, note: Vec<u8>) -> bool {
+    pub(super) fn notify_and_wait(&self, note: Vec<u8>) -> bool {
         let Some(teller) = self.0.lock().pop() else { return false };
         let told = teller.notes.send(note).is_ok() && teller.told.recv().is_ok();
         if told {
@@ -61,7 +61,7 @@ impl Teller {
         let (notes, to_tell) = sync_channel::<Vec<u8>>(1);
         let (done, told) = sync_channel(1);
         Builder::new().name("forebay-tell".to_owned()).spawn(move || {
-            let Ok(mut file) = alone_with(fd) else { return };
+            let Ok(mut file) = isolate_descriptor(fd) else { return };
             // The first says that it is ready.
             while done.send(()).is_ok() {
                 let Ok(note) = to_tell.recv() else { return };
@@ -83,7 +83,7 @@ impl Teller {
 ///
 /// # Errors
 /// ENOSYS before Linux 5.9; nothing was closed then.
-fn alone_with(fd: RawFd) -> io::Result<File> {
+fn isolate_descriptor(fd: RawFd) -> io::Result<File> {
     let close = |from: libc::c_uint, to: libc::c_uint, how: libc::c_uint| {
         // SAFETY: plain numbers. This thread opens nothing and uses no descriptor but `fd`, and the
         // first call takes it out of the table that others use.

@@ -72,7 +72,7 @@ impl Waiters {
         });
     }
 
-    pub(super) fn wait(
+    pub(super) fn wait_in_thread(
         &self,
         unique: u64,
         device: Device,
@@ -96,7 +96,7 @@ impl Waiters {
             .stack_size(64 << 10)
             .spawn(move || {
                 if let Err(error) = act() {
-                    return device.refuse(unique, error);
+                    return device.send_error(unique, error);
                 }
                 // The daemon holds all signals back; this thread must hear the one that wakes it.
                 // SAFETY: a zeroed set is a valid one.
@@ -113,18 +113,19 @@ impl Waiters {
                     all.sleeping.insert(unique, Arc::clone(&waiter));
                     all.early.contains(&unique)
                 };
-                let result = if interrupted { Err(Errno::INTR) } else { lock.wait(Some(&device)) };
+                let result =
+                    if interrupted { Err(Errno::INTR) } else { lock.wait_for_lock(Some(&device)) };
                 waiter.done.store(true, Relaxed);
                 all.lock().sleeping.remove(&unique);
                 match result {
-                    Ok(()) => device.answer(unique, &[]),
-                    Err(error) => device.refuse(unique, error),
+                    Ok(()) => device.send_reply(unique, &[]),
+                    Err(error) => device.send_error(unique, error),
                 }
                 // Whoever read `done` as false a moment ago may still signal this thread.
                 std::thread::sleep(Duration::from_millis(20));
             });
         if spawned.is_err() {
-            refuse_with.refuse(unique, Errno::NOLCK);
+            refuse_with.send_error(unique, Errno::NOLCK);
         }
     }
 }

@@ -19,21 +19,21 @@ impl Channel {
     }
 
     /// Says something; nobody may be there to hear it.
-    pub(crate) fn say(&self, message: &impl Serialize) {
+    pub(crate) fn send_message(&self, message: &impl Serialize) {
         let text = serde_json::to_vec(message).expect("plain data has a JSON form");
         // Nobody may be there to hear it.
         let _ = send(&self.0, &text, SendFlags::NOSIGNAL);
     }
 
     /// Says something that may be missed: a listener that is stopped (Ctrl-Z) holds nobody up.
-    pub(crate) fn mention(&self, message: &impl Serialize) {
+    pub(crate) fn try_send_message(&self, message: &impl Serialize) {
         let text = serde_json::to_vec(message).expect("plain data has a JSON form");
         // Nobody may be there to hear it.
         let _ = send(&self.0, &text, SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
     }
 
     /// Waits for the next message; `None` when the other side is gone.
-    pub(crate) fn hear<T: DeserializeOwned>(&self) -> Option<T> {
+    pub(crate) fn receive_message<T: DeserializeOwned>(&self) -> Option<T> {
         let mut buffer = vec![0u8; 256 << 10];
         let size = loop {
             match recv(&self.0, &mut buffer, RecvFlags::empty()) {
@@ -46,7 +46,7 @@ impl Channel {
     }
 
     /// Something was said, or the other side is gone; false after so many milliseconds.
-    pub(crate) fn is_heard(&self, within_ms: u16) -> bool {
+    pub(crate) fn has_message_within(&self, within_ms: u16) -> bool {
         let mut one = [PollFd::new(&self.0, PollFlags::IN)];
         let (tv_sec, rest) = (i64::from(within_ms / 1000), i64::from(within_ms % 1000));
         let limit = Timespec { tv_sec, tv_nsec: rest * 1_000_000 };

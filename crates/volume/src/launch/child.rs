@@ -11,8 +11,8 @@ use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
 use super::{Failure, Rescue};
 use crate::daemon_log;
-use crate::fuse::time_the_way;
-use crate::overmount::{Plan, enter};
+use crate::fuse::measure_request_cost;
+use crate::overmount::{Plan, enter_namespace};
 use forebay_os::clock::MachineClock;
 use forebay_os::forks::Signals;
 
@@ -33,7 +33,7 @@ pub(super) struct Daemon {
 }
 
 /// Becomes the command. Whatever stops that is written to `news`, which exec closes.
-pub(super) fn run(
+pub(super) fn exec_command(
     plan: &Plan,
     directory: &Path,
     words: &[CString],
@@ -59,11 +59,12 @@ pub(super) fn run(
         stop(Stop::Daemon, &io::Error::other("gone"), "waiting for the front process");
     }
     let Daemon { mounts: daemon, rescue, log } = daemon;
-    if let Err(closed) = enter(plan, directory, daemon.as_fd(), &mut |device| rescue.knows(device))
-    {
+    if let Err(closed) = enter_namespace(plan, directory, daemon.as_fd(), &mut |device| {
+        rescue.register_mount(device)
+    }) {
         stop(Stop::Doorway, &closed.error, &closed.step);
     }
-    rescue.knows_all();
+    rescue.end_registration();
     let mut ready = [0u8; 1];
     match rustix::io::read(&daemon, &mut ready) {
         Ok(1) => {}
@@ -73,9 +74,9 @@ pub(super) fn run(
     }
     // The daemon has made its log by now; it lies outside of what is covered, or is written through
     // the daemon like any other file.
-    daemon_log::hand_down(&log);
+    daemon_log::append_held_lines(&log);
     // The record does without, where the working directory is not covered.
-    let _ = time_the_way(&MachineClock);
+    let _ = measure_request_cost(&MachineClock);
     signals.restore_for_command();
     let mut pointers: Vec<*const libc::c_char> = words.iter().map(|word| word.as_ptr()).collect();
     pointers.push(std::ptr::null());
@@ -85,7 +86,7 @@ pub(super) fn run(
 }
 
 /// Waits until the command is there, or for what stopped it.
-pub(super) fn news(pipe: OwnedFd, command: &[OsString]) -> Option<Failure> {
+pub(super) fn await_exec(pipe: OwnedFd, command: &[OsString]) -> Option<Failure> {
     let mut message = Vec::new();
     // What was read so far is what there is to say.
     let _ = File::from(pipe).read_to_end(&mut message);

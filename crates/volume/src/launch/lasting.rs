@@ -10,9 +10,10 @@ use rustix::mount::MountFlags;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::patience::{LOOK_MS, Latest};
-use super::signals::{next_signal, reap};
+use super::signals::{reap, wait_for_signal};
 use super::{
-    Channel, Failure, Rescue, ToDaemon, ToFront, WriteBackReport, fork, open_tiers, pair, system,
+    Channel, Failure, Rescue, ToDaemon, ToFront, WriteBackReport, fork, make_socket_pair,
+    open_tiers, system_failure,
 };
 use crate::bucket;
 use crate::daemon::{self, CpuLatency, Record};
@@ -23,7 +24,7 @@ use crate::ipc::{BucketWaiting, UploadReport};
 use crate::live;
 use crate::overmount::{self, Access};
 use crate::tiers::{TierError, Wanted, Warmed};
-use forebay_os::real_path::resolve;
+use forebay_os::real_path::resolve_path;
 
 /// What to mount, and where.
 #[derive(Debug)]
@@ -88,26 +89,28 @@ pub struct Unmounting {
 ///
 /// # Errors
 /// When it can't be shown; nothing is left behind then.
-pub fn mount(wanted: Mount) -> Result<Lasting, Failure> {
+pub fn mount_volume(wanted: Mount) -> Result<Lasting, Failure> {
     // SAFETY: nothing here owns one of these yet.
-    unsafe { forebay_os::descriptors::close_all(3, libc::c_uint::MAX) };
-    daemon_log::hold(&wanted.log.levels);
-    forebay_os::credentials::check_rights().map_err(system("acting as other users"))?;
-    let (rescue, _) = Rescue::start().map_err(system("starting the daemon's rescuer"))?;
-    let opened = wanted.bucket.map(bucket::Role::open).transpose().map_err(Failure::Bucket)?;
-    let local = opened.as_ref().map(bucket::Ready::directory);
-    let kind = live::kind_of(opened.as_ref());
+    unsafe { forebay_os::descriptors::close_descriptor_range(3, libc::c_uint::MAX) };
+    daemon_log::start_buffering(&wanted.log.levels);
+    forebay_os::credentials::check_capabilities()
+        .map_err(system_failure("acting as other users"))?;
+    let (rescue, _) = Rescue::start().map_err(system_failure("starting the daemon's rescuer"))?;
+    let opened =
+        wanted.bucket.map(bucket::Role::open_volume).transpose().map_err(Failure::Bucket)?;
+    let local = opened.as_ref().map(bucket::Ready::tree_directory);
+    let kind = live::mount_kind(opened.as_ref());
     let name = opened.as_ref().map(|_| wanted.volume.clone());
     let volumes = [local.unwrap_or(wanted.volume)];
     let volumes = volumes.as_slice();
-    let mut plan = overmount::plan(volumes, &wanted.ways).map_err(Failure::Refused)?;
+    let mut plan = overmount::plan_mounts(volumes, &wanted.ways).map_err(Failure::Refused)?;
     let volume = plan.targets[0].path.clone();
     if opened.as_ref().is_some_and(bucket::Ready::is_read_only) {
         plan.targets.iter_mut().for_each(|target| target.flags |= MountFlags::RDONLY);
     }
     plan.targets.iter_mut().for_each(|target| target.flags |= wanted.withheld);
     let refuse = |error| overmount::Refusal { path: wanted.point.clone(), attached: false, error };
-    let point = resolve(&wanted.point).map_err(refuse).map_err(Failure::Refused)?;
+    let point = resolve_path(&wanted.point).map_err(refuse).map_err(Failure::Refused)?;
     if point != volume && point.starts_with(&volume) {
         let why = "it lies in the volume, which would contain itself";
         return Err(Failure::Refused(refuse(io::Error::other(why))));
@@ -125,7 +128,7 @@ pub fn mount(wanted: Mount) -> Result<Lasting, Failure> {
     }
     let tiers = open_tiers(&plan, wanted.placement.as_ref(), wanted.warmed);
     let tiers = tiers.map_err(Failure::Tier)?;
-    for room in tiers.iter().flatten().flat_map(|tiers| tiers.rooms()) {
+    for room in tiers.iter().flatten().flat_map(|tiers| tiers.tier_directories()) {
         if room.path.starts_with(&point) {
             let error = io::Error::other("it would be hidden behind the mount");
             let (path, step) = (room.path.clone(), "using");
@@ -137,11 +140,11 @@ pub fn mount(wanted: Mount) -> Result<Lasting, Failure> {
     let warnings = opened.as_ref().and_then(bucket::Ready::warning).into_iter().chain(missing);
     let warnings = warnings.collect();
     plan.move_to(&volume, &point);
-    let (mounts_out, mounts_in) = pair()?;
-    let (front_side, daemon_side) = pair()?;
+    let (mounts_out, mounts_in) = make_socket_pair()?;
+    let (front_side, daemon_side) = make_socket_pair()?;
     let signals = forebay_os::forks::block_signals();
     // SAFETY: this process has one thread, so the child may do anything.
-    let daemon = match unsafe { fork() }.map_err(system("starting the daemon"))? {
+    let daemon = match unsafe { fork() }.map_err(system_failure("starting the daemon"))? {
         None => {
             drop((mounts_out, front_side));
             daemon::main(daemon::Parts {
@@ -166,13 +169,14 @@ pub fn mount(wanted: Mount) -> Result<Lasting, Failure> {
     };
     drop((mounts_in, daemon_side, tiers, opened));
     let control = Channel::new(front_side);
-    let shown = show::show(&plan, &volume, wanted.access, &mounts_out, &control, &rescue);
+    let shown =
+        show::mount_and_await(&plan, &volume, wanted.access, &mounts_out, &control, &rescue);
     match shown {
         // Signals stay held back: who waits takes them from the first moment on, and who does not
         // has ended before one matters.
         Ok(points) => Ok(Lasting { points, warnings, daemon, control }),
         Err(failure) => {
-            control.say(&ToDaemon::NotRun);
+            control.send_message(&ToDaemon::NotRun);
             drop((mounts_out, control));
             reap(daemon);
             signals.restore();
@@ -185,7 +189,7 @@ impl Lasting {
     /// Waits until somebody unmounts; SIGINT and SIGTERM are taken for that wish, and so is SIGHUP
     /// from a terminal that goes. Without a terminal, as below systemd, it is passed on, and the
     /// daemon opens its log again. `None` when the daemon was lost.
-    pub fn wait(
+    pub fn wait_for_unmount(
         self,
         tell: fn(&WriteBackProgress),
         waits: fn(&BucketWaiting),
@@ -196,7 +200,7 @@ impl Lasting {
         // Without it `forebay unmount` is left, which needs no signal.
         let _ = std::thread::Builder::new().name("forebay-term".into()).spawn(move || {
             loop {
-                let signal = next_signal().si_signo;
+                let signal = wait_for_signal().si_signo;
                 let passed_on = match signal {
                     libc::SIGHUP if !has_terminal => Signal::HUP,
                     libc::SIGINT | libc::SIGTERM | libc::SIGHUP => Signal::TERM,
@@ -206,7 +210,7 @@ impl Lasting {
                 let _ = kill_process(daemon, passed_on);
             }
         });
-        match unmounted(&self.control, tell, |waiting| {
+        match wait_for_last_word(&self.control, tell, |waiting| {
             waits(waiting);
             true
         }) {
@@ -226,7 +230,7 @@ pub(super) enum Last {
 
 /// Waits for the daemon's last word; `tell` is told how far files have come meanwhile, and `waits`
 /// says whether a bucket is waited for.
-pub(super) fn unmounted(
+pub(super) fn wait_for_last_word(
     control: &Channel,
     tell: fn(&WriteBackProgress),
     waits: impl Fn(&BucketWaiting) -> bool,
@@ -234,12 +238,12 @@ pub(super) fn unmounted(
     let mut latest = Latest::default();
     loop {
         // Until files come home, perhaps for weeks, there is nothing to tell again.
-        if latest.is_some() && !control.is_heard(LOOK_MS) {
-            latest.silent(tell);
+        if latest.is_some() && !control.has_message_within(LOOK_MS) {
+            latest.note_silence(tell);
             continue;
         }
-        match control.hear::<ToFront>() {
-            Some(ToFront::WriteBackProgress(now)) => latest.heard(now, tell),
+        match control.receive_message::<ToFront>() {
+            Some(ToFront::WriteBackProgress(now)) => latest.note_progress(now, tell),
             Some(ToFront::Waits(waiting)) if waits(&waiting) => {}
             Some(ToFront::Waits(waiting)) => return Last::Left(waiting),
             Some(ToFront::Over { run, warnings, homecomings, shipped, .. }) => {

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use super::patience::{Last, last_word};
-use super::signals::{next_signal, reap};
-use super::suspended::stop_with;
+use super::patience::{Last, wait_for_last_word};
+use super::signals::{reap, wait_for_signal};
+use super::suspended::stop_with_command;
 use super::{Channel, Exit, Failure, Outcome, ToDaemon, ToFront, WriteBackProgress};
 use forebay_os::forks::Signals;
 
@@ -18,7 +18,7 @@ const LAST_STEPS: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
 
 /// Plain files behind standard output and error: written from outside the cover, by whoever has
 /// inherited them (device, inode).
-pub(super) fn files_held() -> Vec<(u64, u64)> {
+pub(super) fn redirected_output_files() -> Vec<(u64, u64)> {
     let fds = [rustix::stdio::stdout(), rustix::stdio::stderr()];
     let stats = fds.into_iter().filter_map(|fd| rustix::fs::fstat(fd).ok());
     stats
@@ -44,14 +44,16 @@ struct Ended {
 
 impl Launcher {
     /// The command never ran: waits for the others to go. A word of the daemon's explains more.
-    pub(super) fn give_up(self, failure: Failure) -> Failure {
+    pub(super) fn abandon_start(self, failure: Failure) -> Failure {
         let Launcher { daemon, command, control, signals, .. } = self;
         reap(command);
-        control.say(&ToDaemon::NotRun);
-        let failure = match (failure, control.hear::<ToFront>()) {
-            (Failure::System(..), Some(ToFront::Failed { why })) => unserved(why),
-            (Failure::Closed(_, error), Some(ToFront::Failed { why })) if is_unserved(&error) => {
-                unserved(why)
+        control.send_message(&ToDaemon::NotRun);
+        let failure = match (failure, control.receive_message::<ToFront>()) {
+            (Failure::System(..), Some(ToFront::Failed { why })) => daemon_failure(why),
+            (Failure::Closed(_, error), Some(ToFront::Failed { why }))
+                if is_connection_gone(&error) =>
+            {
+                daemon_failure(why)
             }
             (failure, _) => failure,
         };
@@ -62,7 +64,7 @@ impl Launcher {
     }
 
     /// Looks after the command until it ends, then lets the daemon finish the run.
-    pub(super) fn watch(
+    pub(super) fn watch_command(
         self,
         underway: fn(&WriteBackProgress),
         sent_away: Option<fn(&str)>,
@@ -70,24 +72,24 @@ impl Launcher {
         // Linux has it since 3.4; the mount waits for processes that outlive the command anyway.
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
         let command = self.command.as_raw_nonzero().get();
-        self.control.say(&ToDaemon::Began { command: command as u32 });
+        self.control.send_message(&ToDaemon::Began { command: command as u32 });
         let mut daemon_lost = false;
         let ended = loop {
-            let info = next_signal();
+            let info = wait_for_signal();
             match info.si_signo {
                 libc::SIGCHLD => {
                     if let Some(ended) = self.reap_all(&mut daemon_lost) {
                         break ended;
                     }
                 }
-                libc::SIGURG if is_from(&info, self.daemon) => {
-                    if self.control.is_heard(0)
-                        && let Some(ToFront::SentAway { program }) = self.control.hear()
+                libc::SIGURG if is_sent_by(&info, self.daemon) => {
+                    if self.control.has_message_within(0)
+                        && let Some(ToFront::SentAway { program }) = self.control.receive_message()
                     {
                         sent_away.inspect(|tell| tell(&program));
                     }
                 }
-                signal => self.pass_on(signal, &info),
+                signal => self.forward_signal(signal, &info),
             }
         };
         let (code, signal) = match ended.exit {
@@ -95,7 +97,7 @@ impl Launcher {
             Exit::Signal(signal) => (None, Some(signal)),
         };
         let (user_us, system_us) = (ended.user_us, ended.system_us);
-        self.control.say(&ToDaemon::Ended { code, signal, user_us, system_us });
+        self.control.send_message(&ToDaemon::Ended { code, signal, user_us, system_us });
         let mut outcome = Outcome {
             exit: ended.exit,
             run: None,
@@ -105,7 +107,7 @@ impl Launcher {
             homecomings: Vec::new(),
             left: None,
         };
-        match last_word(&self.control, self.daemon, underway, sent_away) {
+        match wait_for_last_word(&self.control, self.daemon, underway, sent_away) {
             Last::Left(now) => {
                 outcome.left = Some((now, self.daemon.as_raw_nonzero().get() as u32));
             }
@@ -144,7 +146,7 @@ impl Launcher {
             }
             if libc::WIFSTOPPED(status) {
                 // The caller's shell waits for us. Others that stop, the daemon too, will go on.
-                if pid == command && stop_with(self.command) {
+                if pid == command && stop_with_command(self.command) {
                     // SAFETY: plain numbers.
                     unsafe { libc::kill(command, libc::SIGCONT) };
                 }
@@ -164,7 +166,7 @@ impl Launcher {
 
     /// A signal that somebody sent to us alone was meant for the command. What the terminal sends,
     /// it sends to the command as well.
-    fn pass_on(&self, signal: i32, info: &libc::siginfo_t) {
+    fn forward_signal(&self, signal: i32, info: &libc::siginfo_t) {
         let from_a_process = info.si_code <= 0;
         let job_control = matches!(signal, libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU);
         if from_a_process || job_control {
@@ -175,17 +177,17 @@ impl Launcher {
 }
 
 /// Whether a process has sent this signal.
-fn is_from(info: &libc::siginfo_t, process: Pid) -> bool {
+fn is_sent_by(info: &libc::siginfo_t, process: Pid) -> bool {
     // SAFETY: what a process sent has its number; the code says that one did.
     info.si_code <= 0 && unsafe { info.si_pid() } == process.as_raw_nonzero().get()
 }
 
 /// What the command's side saw is that nobody serves what it mounted; the daemon says why.
-fn unserved(why: String) -> Failure {
+fn daemon_failure(why: String) -> Failure {
     Failure::System("starting the daemon".to_owned(), std::io::Error::other(why))
 }
 
-fn is_unserved(error: &std::io::Error) -> bool {
+fn is_connection_gone(error: &std::io::Error) -> bool {
     let gone = [libc::ENOTCONN, libc::ECONNABORTED, libc::EPIPE, libc::ECONNRESET];
     error.raw_os_error().is_some_and(|code| gone.contains(&code))
 }

@@ -7,7 +7,7 @@ use forebay_model::Micros;
 use rustix::process::Pid;
 
 use super::{Channel, ToFront, WriteBackProgress};
-use forebay_os::mount_users::is_dying;
+use forebay_os::mount_users::is_zombie;
 
 /// Between two looks for a signal, or for the daemon's next word.
 pub(super) const LOOK_MS: u16 = 50;
@@ -38,13 +38,13 @@ impl Latest {
     }
 
     /// The daemon speaks.
-    pub(super) fn heard(&mut self, now: WriteBackProgress, tell: fn(&WriteBackProgress)) {
+    pub(super) fn note_progress(&mut self, now: WriteBackProgress, tell: fn(&WriteBackProgress)) {
         tell(&now);
         *self = Latest { now: Some(now), silent_ms: 0 };
     }
 
     /// It was silent for [`LOOK_MS`] more.
-    pub(super) fn silent(&mut self, tell: fn(&WriteBackProgress)) {
+    pub(super) fn note_silence(&mut self, tell: fn(&WriteBackProgress)) {
         self.silent_ms += u64::from(LOOK_MS);
         if let Some(now) = self.now
             && self.silent_ms.is_multiple_of(SILENCE_MS)
@@ -56,7 +56,7 @@ impl Latest {
 }
 
 /// Waits for the daemon's last word.
-pub(super) fn last_word(
+pub(super) fn wait_for_last_word(
     control: &Channel,
     daemon: Pid,
     tell: fn(&WriteBackProgress),
@@ -64,24 +64,24 @@ pub(super) fn last_word(
 ) -> Last {
     let mut latest = Latest::default();
     loop {
-        if control.is_heard(LOOK_MS) {
-            match control.hear::<ToFront>() {
-                Some(ToFront::WriteBackProgress(now)) => latest.heard(now, tell),
+        if control.has_message_within(LOOK_MS) {
+            match control.receive_message::<ToFront>() {
+                Some(ToFront::WriteBackProgress(now)) => latest.note_progress(now, tell),
                 Some(ToFront::Waits(_)) => {}
                 Some(ToFront::SentAway { program }) => {
                     sent_away.inspect(|tell| tell(&program));
                 }
                 word => return Last::Word(word),
             }
-        } else if is_dying(daemon) && !control.is_heard(0) {
+        } else if is_zombie(daemon) && !control.has_message_within(0) {
             // What is left of it keeps our channel, and says nothing any more.
             return Last::Word(None);
         } else {
-            latest.silent(tell);
+            latest.note_silence(tell);
         }
         // Before files come home there is little to wait for, and a summary to be had.
         if let Some(now) = latest.now
-            && is_told_to_leave()
+            && take_leave_signal()
         {
             return Last::Left(now);
         }
@@ -89,7 +89,7 @@ pub(super) fn last_word(
 }
 
 /// Takes such a signal, if one waits that the caller does not ignore.
-fn is_told_to_leave() -> bool {
+fn take_leave_signal() -> bool {
     // SAFETY: zeroed sets, actions and times are valid; the calls fill or read them.
     unsafe {
         let mut set: libc::sigset_t = std::mem::zeroed();

@@ -28,12 +28,12 @@ pub enum Failure {
     System(String, io::Error),
 }
 
-pub(super) fn system<E: Into<io::Error>>(step: &str) -> impl FnOnce(E) -> Failure {
+pub(super) fn system_failure<E: Into<io::Error>>(step: &str) -> impl FnOnce(E) -> Failure {
     move |error| Failure::System(step.to_owned(), error.into())
 }
 
-pub(super) fn pair() -> Result<(OwnedFd, OwnedFd), Failure> {
-    forks::socket_pair().map_err(system("making a socket pair"))
+pub(super) fn make_socket_pair() -> Result<(OwnedFd, OwnedFd), Failure> {
+    forks::socket_pair().map_err(system_failure("making a socket pair"))
 }
 
 /// The tiers of each covered directory, in the order of the targets.
@@ -50,8 +50,8 @@ pub(super) fn open_tiers(
         let purpose = placement.map_or(Purpose::Show, Purpose::Place);
         let mut tiers = Tiers::open(&target.path, purpose)?;
         if let Some(tiers) = &mut tiers {
-            numbers += tiers.number(numbers);
-            if let Some(warmed) = tiers.warm(&target.path) {
+            numbers += tiers.number_tier_directories(numbers);
+            if let Some(warmed) = tiers.warm_cache(&target.path) {
                 told(&warmed);
             }
         }

@@ -2,7 +2,7 @@
 
 use rustix::process::{Pid, Signal};
 
-pub(super) fn next_signal() -> libc::siginfo_t {
+pub(super) fn wait_for_signal() -> libc::siginfo_t {
     // SAFETY: a zeroed siginfo and a full set are valid; the call fills the former.
     unsafe {
         let mut all: libc::sigset_t = std::mem::zeroed();
@@ -17,7 +17,7 @@ pub(super) fn next_signal() -> libc::siginfo_t {
 }
 
 /// Takes a signal that is held back, if there is one; tells who sent it.
-pub(super) fn take_pending(signal: Signal) -> Option<i32> {
+pub(super) fn take_pending_signal(signal: Signal) -> Option<i32> {
     // SAFETY: zeroed sets, times and infos are valid; the calls fill or read them. What a process
     // sent has its number.
     unsafe {
@@ -35,7 +35,7 @@ pub(super) fn reap(pid: Pid) {
 }
 
 /// Ends this process by a signal, as the command was; returns only if it can't.
-pub(super) fn die_of(signal: Signal) {
+pub(super) fn die_by_signal(signal: Signal) {
     // SAFETY: plain numbers and a zeroed set. No core of ours: the command left its own.
     unsafe {
         let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };

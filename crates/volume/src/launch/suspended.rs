@@ -6,22 +6,22 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, getpid, kill_process, set_parent_process_death_signal};
 
 use super::fork;
-use super::signals::{reap, take_pending};
+use super::signals::{reap, take_pending_signal};
 
 /// Between two looks at a command that is stopped, for days perhaps.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Stops this process as its command has stopped, until somebody continues one of the two. True if
 /// somebody continued this one, and so means the command.
-pub(super) fn stop_with(command: Pid) -> bool {
+pub(super) fn stop_with_command(command: Pid) -> bool {
     // They did before we came to look.
-    if take_pending(Signal::CONT).is_some() {
+    if take_pending_signal(Signal::CONT).is_some() {
         return true;
     }
     let me = getpid();
     // SAFETY: this process has one thread, so the child may do anything.
     let waker = match unsafe { fork() } {
-        Ok(None) => wake_when_it_goes_on(me, command),
+        Ok(None) => wake_on_continue(me, command),
         Ok(Some(waker)) => waker,
         // Rather not stopped than for ever.
         Err(_) => return false,
@@ -30,11 +30,11 @@ pub(super) fn stop_with(command: Pid) -> bool {
     let _ = kill_process(me, Signal::STOP);
     let _ = kill_process(waker, Signal::KILL);
     reap(waker);
-    take_pending(Signal::CONT).is_some_and(|from| from != waker.as_raw_nonzero().get())
+    take_pending_signal(Signal::CONT).is_some_and(|from| from != waker.as_raw_nonzero().get())
 }
 
 /// The waker's life: until the front ends it, or is gone.
-fn wake_when_it_goes_on(front: Pid, command: Pid) -> ! {
+fn wake_on_continue(front: Pid, command: Pid) -> ! {
     // Without, it ends a moment later, by itself.
     let _ = set_parent_process_death_signal(Some(Signal::KILL));
     // Whoever stops the job stops it all; who stops the front alone does not mean this one.

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
 
-use super::lasting::{Last, Unmounting, unmounted};
+use super::lasting::{Last, Unmounting, wait_for_last_word};
 use crate::ipc::BucketWaiting;
 use crate::ipc::WriteBackProgress;
-use crate::ipc::{Channel, doors_of};
-use crate::overmount::{KIND, Mount, abort, mounts, open_abort, unmount_at};
-use forebay_os::mount_users::{InTheWay, is_dying, users_of};
+use crate::ipc::{Channel, find_daemon_sockets};
+use crate::overmount::{KIND, Mount, abort_connection, current_mounts, open_abort, unmount_at};
+use forebay_os::mount_users::{InTheWay, find_mount_users, is_zombie};
 
 /// A wait longer than this is explained.
 const PATIENCE_MS: u16 = 2000;
@@ -38,8 +38,10 @@ pub enum Unmounted {
 /// # Errors
 /// Where /proc is not mounted.
 pub fn lasting_mounts() -> io::Result<Vec<Mount>> {
-    let mut found: Vec<Mount> =
-        mounts()?.into_iter().filter(|mount| mount.kind == KIND && is_lasting(mount)).collect();
+    let mut found: Vec<Mount> = current_mounts()?
+        .into_iter()
+        .filter(|mount| mount.kind == KIND && is_lasting(mount))
+        .collect();
     found.sort_by(|a, b| a.point.cmp(&b.point));
     Ok(found)
 }
@@ -56,7 +58,7 @@ fn is_lasting(mount: &Mount) -> bool {
 /// # Errors
 /// NotFound when nothing of ours is mounted there; ResourceBusy, with those who use it; else the
 /// system's.
-pub fn unmount(
+pub fn unmount_volume(
     point: &Path,
     lazy: bool,
     waiting: fn(),
@@ -67,8 +69,8 @@ pub fn unmount(
     let all = lasting_mounts().map_err(plain)?;
     let found = all.iter().rfind(|mount| mount.point == point);
     let mount = found.ok_or_else(|| plain(io::ErrorKind::NotFound.into()))?;
-    let daemon = knock(mount);
-    let mut users = users_among(&all, mount);
+    let daemon = connect_to_daemon(mount);
+    let mut users = users_of_volume(&all, mount);
     let mut patience = LEAVING;
     while !users.is_empty() && !lazy {
         if patience.is_zero() {
@@ -76,12 +78,12 @@ pub fn unmount(
         }
         std::thread::sleep(STEP);
         patience = patience.saturating_sub(STEP);
-        users = users_among(&all, mount);
+        users = users_of_volume(&all, mount);
     }
     let inner = all.iter().filter(|one| one.source == mount.source && one.point.starts_with(point));
     let inner: Vec<&Mount> = inner.collect();
     if lazy && matches!(daemon, Daemon::Dying) {
-        free_users(inner.iter().copied());
+        abort_connections(inner.iter().copied());
     }
     let mut lazily = lazy;
     for one in inner.iter().rev() {
@@ -93,17 +95,17 @@ pub fn unmount(
                 lazily = true;
                 unmount_at(&one.point, true).map_err(plain)?;
             }
-            Err(error) => return Err((error, users_among(&all, mount))),
+            Err(error) => return Err((error, users_of_volume(&all, mount))),
         }
     }
     if lazily && !lazy {
-        users = users_among(&all, mount);
+        users = users_of_volume(&all, mount);
     }
     let orphan = || Unmounted::Orphan(PathBuf::from(&mount.source));
     match daemon {
         _ if !users.is_empty() => Ok(Unmounted::Lingering(users)),
         Daemon::Lives(daemon) => {
-            if !daemon.is_heard(PATIENCE_MS) {
+            if !daemon.has_message_within(PATIENCE_MS) {
                 waiting();
             }
             let waits = |waiting: &BucketWaiting| {
@@ -112,7 +114,7 @@ pub fn unmount(
                 }
                 !lazy
             };
-            Ok(match unmounted(&daemon, underway, waits) {
+            Ok(match wait_for_last_word(&daemon, underway, waits) {
                 Last::Word(end) => end.map_or_else(orphan, Unmounted::Done),
                 Last::Left(waiting) => Unmounted::Shipping(waiting),
             })
@@ -130,7 +132,7 @@ enum Daemon {
 }
 
 /// Knocks at the door of a mount's daemon.
-fn knock(mount: &Mount) -> Daemon {
+fn connect_to_daemon(mount: &Mount) -> Daemon {
     let owner = mount.options.split(',').find_map(|option| option.strip_prefix("user_id="));
     let door = |address| {
         // Somebody else's that lets nobody in is not waited for.
@@ -142,32 +144,32 @@ fn knock(mount: &Mount) -> Daemon {
         rustix::io::ioctl_fionbio(&socket, false).ok()?;
         (Some(&*peer.uid.as_raw().to_string()) == owner).then_some((peer.pid, socket))
     };
-    match doors_of(mount.device, Path::new(&mount.source)).into_iter().find_map(door) {
-        Some((pid, _)) if is_dying(pid) => Daemon::Dying,
+    match find_daemon_sockets(mount.device, Path::new(&mount.source)).into_iter().find_map(door) {
+        Some((pid, _)) if is_zombie(pid) => Daemon::Dying,
         Some((_, socket)) => Daemon::Lives(Channel::new(socket)),
         None => Daemon::Gone,
     }
 }
 
 /// Frees those who wait for a daemon that is gone, as far as the kernel shows the mounts to us.
-fn free_users<'m>(mounts: impl Iterator<Item = &'m Mount>) {
+fn abort_connections<'m>(mounts: impl Iterator<Item = &'m Mount>) {
     for control in mounts.filter_map(|mount| open_abort(mount.device.1).ok()) {
         // A connection that is gone already is what is wanted.
-        let _ = abort(&control);
+        let _ = abort_connection(&control);
     }
 }
 
 /// Who uses a mount, or one of those below it.
-fn users_among(all: &[Mount], mount: &Mount) -> Vec<InTheWay> {
+fn users_of_volume(all: &[Mount], mount: &Mount) -> Vec<InTheWay> {
     let ours = all.iter().filter(|one| one.source == mount.source);
     let devices: Vec<(u32, u32)> = ours.map(|one| one.device).collect();
-    users_of(&devices, Some(&mount.point))
+    find_mount_users(&devices, Some(&mount.point))
 }
 
 /// The absolute form of a path whose last part may be a dead mount. A mount is not asked: its daemon
 /// may be gone without the kernel's knowing, and who asks would wait for ever.
 #[must_use]
-pub fn place_of(path: &Path) -> PathBuf {
+pub fn resolve_mount_point(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let place = match (absolute.parent().map(Path::canonicalize), absolute.file_name()) {
         (Some(Ok(parent)), Some(name)) => parent.join(name),

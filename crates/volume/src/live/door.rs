@@ -12,18 +12,18 @@ use rustix::net::{
 };
 
 use super::Sources;
-use crate::ipc::{Channel, Live, abstract_sockets};
+use crate::ipc::{Channel, Live, abstract_socket_names};
 
 /// How names of doors begin, as /proc/net/unix writes them after an `@`.
 const NAMES: &str = "forebay/live/";
 /// A daemon that is stopped answers nobody.
 const PATIENCE_MS: u16 = 2000;
 
-fn address(pid: u32) -> rustix::io::Result<SocketAddrUnix> {
+fn socket_address(pid: u32) -> rustix::io::Result<SocketAddrUnix> {
     SocketAddrUnix::new_abstract_name(format!("{NAMES}{pid}").as_bytes())
 }
 
-fn socket() -> rustix::io::Result<OwnedFd> {
+fn create_socket() -> rustix::io::Result<OwnedFd> {
     socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
 }
 
@@ -43,9 +43,9 @@ impl Door {
 ///
 /// # Errors
 /// When the name is taken or no thread can be made; nobody can look then, and all else goes on.
-pub(crate) fn open(sources: Sources) -> io::Result<Door> {
-    let (socket, me) = (socket()?, rustix::process::geteuid());
-    bind(&socket, &address(std::process::id())?)?;
+pub(crate) fn open_live_socket(sources: Sources) -> io::Result<Door> {
+    let (socket, me) = (create_socket()?, rustix::process::geteuid());
+    bind(&socket, &socket_address(std::process::id())?)?;
     listen(&socket, 16)?;
     let door = Door(socket.try_clone()?);
     std::thread::Builder::new().name("forebay-live".into()).spawn(move || {
@@ -55,7 +55,7 @@ pub(crate) fn open(sources: Sources) -> io::Result<Door> {
                     let peer = rustix::net::sockopt::socket_peercred(&guest);
                     if peer.is_ok_and(|peer| peer.uid == me || peer.uid.is_root()) {
                         // Whoever asked may be gone, or stopped.
-                        Channel::new(guest).mention(&sources.look());
+                        Channel::new(guest).try_send_message(&sources.collect_live_report());
                     }
                 }
                 Err(Errno::INTR | Errno::CONNABORTED) => {}
@@ -70,8 +70,8 @@ pub(crate) fn open(sources: Sources) -> io::Result<Door> {
 ///
 /// # Errors
 /// Where /proc is not mounted.
-pub fn daemons() -> io::Result<Vec<u32>> {
-    let names = abstract_sockets()?;
+pub fn list_daemons() -> io::Result<Vec<u32>> {
+    let names = abstract_socket_names()?;
     let mut found: Vec<u32> =
         names.iter().filter_map(|name| name.strip_prefix(NAMES)?.parse().ok()).collect();
     found.sort_unstable();
@@ -79,7 +79,7 @@ pub fn daemons() -> io::Result<Vec<u32>> {
     Ok(found)
 }
 
-fn is_mine(pid: u32) -> bool {
+fn is_own_daemon(pid: u32) -> bool {
     let process = std::fs::metadata(format!("/proc/{pid}"));
     process.is_ok_and(|process| process.uid() == rustix::process::geteuid().as_raw())
 }
@@ -88,17 +88,17 @@ fn is_mine(pid: u32) -> bool {
 ///
 /// # Errors
 /// TimedOut when it does not answer, InvalidData when a newer Forebay answers.
-pub fn ask(pid: u32) -> io::Result<Option<Live>> {
+pub fn query_daemon(pid: u32) -> io::Result<Option<Live>> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
     let silent = || {
         let message = format!("daemon {pid} does not answer (is it stopped?)");
         io::Error::new(io::ErrorKind::TimedOut, message)
     };
-    match connect(&socket, &address(pid)?) {
+    match connect(&socket, &socket_address(pid)?) {
         Ok(()) => {}
         // Many asked before us, and nobody was answered.
-        Err(Errno::AGAIN) if is_mine(pid) => return Err(silent()),
+        Err(Errno::AGAIN) if is_own_daemon(pid) => return Err(silent()),
         Err(_) => return Ok(None),
     }
     // Anybody can take a free name: believe our own daemons only, and none of another process.
@@ -107,10 +107,10 @@ pub fn ask(pid: u32) -> io::Result<Option<Live>> {
         return Ok(None);
     }
     let channel = Arc::new(Channel::new(socket));
-    if !channel.is_heard(PATIENCE_MS) {
+    if !channel.has_message_within(PATIENCE_MS) {
         return Err(silent());
     }
-    let Some(live) = channel.hear::<Live>() else { return Ok(None) };
+    let Some(live) = channel.receive_message::<Live>() else { return Ok(None) };
     if live.schema != super::SCHEMA {
         let message = format!("daemon {pid} is of another Forebay");
         return Err(io::Error::new(io::ErrorKind::InvalidData, message));

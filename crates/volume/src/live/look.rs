@@ -14,7 +14,7 @@ use crate::tiers::Tiers;
 use forebay_os::proc::Proc;
 
 /// That of a mount.
-pub(crate) fn kind_of(bucket: Option<&crate::bucket::Ready>) -> Kind {
+pub(crate) fn mount_kind(bucket: Option<&crate::bucket::Ready>) -> Kind {
     match bucket {
         None => Kind::Mount,
         Some(ready) if ready.is_read_only() => Kind::BucketReader,
@@ -47,7 +47,7 @@ pub(crate) struct Sources {
 
 impl Sources {
     /// All figures of this moment.
-    pub(crate) fn look(&self) -> Live {
+    pub(crate) fn collect_live_report(&self) -> Live {
         let words = forebay_model::privacy::mask_words(&self.command);
         let word = |word: &[u8]| String::from_utf8_lossy(word).into_owned();
         let mut live = Live {
@@ -62,16 +62,16 @@ impl Sources {
             at_us: self.recorder.clock().now().get(),
             recorded: !self.recorder.is_silent(),
             passthrough: self.passthrough,
-            files: self.files(),
-            tasks: self.tasks(),
+            files: self.hottest_files(),
+            tasks: self.running_tasks(),
             ..Live::default()
         };
-        self.recorder.live().tell(&mut live);
-        live.tiers = self.points.iter().map(|point| self.covered(point)).collect();
+        self.recorder.live_counters().fill_totals(&mut live);
+        live.tiers = self.points.iter().map(|point| self.managed_directory_usage(point)).collect();
         for tiers in self.tiers.iter().filter_map(Weak::upgrade) {
-            tell_tiers(&tiers, &mut live);
+            add_tier_reports(&tiers, &mut live);
         }
-        live.bucket = self.bucket();
+        live.bucket = self.bucket_status();
         if let Some(bucket) = &live.bucket {
             let url = &bucket.url;
             let ill = bucket.trouble.iter().map(|why| format!("{url} is out of reach: {why}"));
@@ -79,15 +79,15 @@ impl Sources {
             let lost = bucket.lost.iter().map(|why| format!("nothing comes into {url}: {why}"));
             live.ailing.extend(lost);
         }
-        live.ailing.extend(self.troubles());
-        live.ailing.extend(daemon_log::trouble());
+        live.ailing.extend(self.backend_errors());
+        live.ailing.extend(daemon_log::log_problem());
         live.warnings.extend_from_slice(&live.ailing);
         live
     }
 
     /// A covered directory: its room is seen through the mount, where it would ask ourselves; so
     /// the directory below is asked.
-    fn covered(&self, point: &Path) -> TierNow {
+    fn managed_directory_usage(&self, point: &Path) -> TierNow {
         let at = self.points.iter().position(|known| known == point);
         let session = at.and_then(|at| self.sessions.get(at)).and_then(Weak::upgrade);
         let room = session.and_then(|session| session.native().statfs(ROOT).ok());
@@ -99,12 +99,13 @@ impl Sources {
         }
     }
 
-    fn files(&self) -> Vec<FileNow> {
+    fn hottest_files(&self) -> Vec<FileNow> {
         let mut opened = Heat::default();
         for session in self.sessions.iter().filter_map(Weak::upgrade) {
-            session.each_open(|path, flow| opened.open(path, flow));
+            session.for_each_open_file(|path, flow| opened.record_open(path, flow));
         }
-        let mut hottest = self.recorder.live().heat.lock().hottest(opened, FILES_MOST);
+        let mut hottest =
+            self.recorder.live_counters().heat.lock().hottest_files(opened, FILES_MOST);
         for file in &mut hottest {
             let many = file.path.chars().count().saturating_sub(PATH_MOST);
             if many > 0 {
@@ -114,21 +115,21 @@ impl Sources {
         hottest
     }
 
-    fn tasks(&self) -> Vec<TaskNow> {
+    fn running_tasks(&self) -> Vec<TaskNow> {
         let Some(processes) = self.processes.upgrade() else { return Vec::new() };
         let (mut proc, mut tasks) = (Proc::default(), BTreeMap::<String, TaskNow>::new());
-        for (_, pid) in processes.living() {
-            let Ok(stat) = proc.stat(pid) else { continue };
+        for (_, pid) in processes.list_living() {
+            let Ok(stat) = proc.read_stat(pid) else { continue };
             if stat.state == b'Z' {
                 continue;
             }
             // A shell or an engine that starts the others has no name among tasks.
-            let Some(name) = processes.task(pid) else { continue };
+            let Some(name) = processes.task_name(pid) else { continue };
             let task = tasks.entry(name).or_default();
             task.processes += 1;
             task.waiting += u64::from(stat.state == b'D');
             task.cpu_us += stat.user_us + stat.system_us;
-            if let Ok(io) = proc.io(pid) {
+            if let Ok(io) = proc.read_io(pid) {
                 task.read = Some(task.read.unwrap_or(0) + io.rchar);
                 task.written = Some(task.written.unwrap_or(0) + io.wchar);
             }
@@ -141,20 +142,20 @@ impl Sources {
     }
 
     /// Why something that a tree shows can't be had.
-    fn troubles(&self) -> Vec<String> {
+    fn backend_errors(&self) -> Vec<String> {
         let sessions = self.sessions.iter().filter_map(Weak::upgrade);
-        sessions.filter_map(|session| session.native().backend().trouble()).collect()
+        sessions.filter_map(|session| session.native().backend().current_error()).collect()
     }
 
-    fn bucket(&self) -> Option<BucketNow> {
+    fn bucket_status(&self) -> Option<BucketNow> {
         let mut sessions = self.sessions.iter().filter_map(Weak::upgrade);
-        sessions.find_map(|session| session.native().backend().now())
+        sessions.find_map(|session| session.native().backend().bucket_status())
     }
 }
 
-fn tell_tiers(tiers: &Tiers, live: &mut Live) {
-    for room in tiers.rooms() {
-        let (used, limit, all) = room.now();
+fn add_tier_reports(tiers: &Tiers, live: &mut Live) {
+    for room in tiers.tier_directories() {
+        let (used, limit, all) = room.capacity_usage();
         live.tiers.push(TierNow {
             tier: Some(room.tier.to_string()),
             path: room.path.clone(),
@@ -167,13 +168,13 @@ fn tell_tiers(tiers: &Tiers, live: &mut Live) {
             live.warnings.push(format!("tier {} is full: files stay in place", room.tier));
         }
     }
-    let (files, bytes) = tiers.moved();
+    let (files, bytes) = tiers.written_back_counts();
     live.drained = (live.drained.0 + files, live.drained.1 + bytes);
-    if let (files @ 1.., why) = tiers.spilled() {
+    if let (files @ 1.., why) = tiers.spilled_files() {
         live.warnings.push(format!("{files} files stayed in place against their rule: {why}"));
     }
     live.warnings.extend(tiers.warnings());
-    if let Some(cache) = tiers.cache_told() {
+    if let Some(cache) = tiers.cache_report() {
         live.warnings.extend(cache.why_not.iter().map(|why| format!("not copied: {why}")));
         live.cache = Some(cache);
     }

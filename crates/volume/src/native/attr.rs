@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use rustix::time::Timespec;
 
 use super::{Entry, Native, Node, Result};
-use forebay_os::files::{proc_path, reopen, stat_of};
+use forebay_os::files::{proc_fd_path, reopen_with_flags, statx_nofollow};
 
 /// A time to set.
 #[derive(Debug, Clone, Copy)]
@@ -49,14 +49,14 @@ impl Native {
     pub fn getattr(&self, id: u64, fh: Option<u64>) -> Result<(Statx, std::time::Duration)> {
         let node = self.node(id)?;
         if let Some(packed) = node.packed.get() {
-            return Ok((self.stat_packed(packed)?, self.attr_trust(&node)));
+            return Ok((self.stat_packed_file(packed)?, self.attr_timeout(&node)));
         }
         let stat = match fh.and_then(|fh| self.handle(fh).ok()) {
-            Some(handle) => self.shown(&node, stat_of(handle.file.as_fd(), c"")?),
-            None => self.stat(&node)?,
+            Some(handle) => self.exposed_stat(&node, statx_nofollow(handle.file.as_fd(), c"")?),
+            None => self.stat_node(&node)?,
         };
-        self.told(&node, &stat);
-        Ok((stat, self.attr_trust(&node)))
+        self.note_reported_stat(&node, &stat);
+        Ok((stat, self.attr_timeout(&node)))
     }
 
     /// Changes attributes, in the order that chown(2) may clear set-id bits and chmod(2) set them.
@@ -69,78 +69,78 @@ impl Native {
             return self.setattr_packed(&node, packed, change);
         }
         let emptied = match (change.size, change.mtime) {
-            (Some(0), _) => self.source_before(&node)?,
+            (Some(0), _) => self.open_source_of_node(&node)?,
             (None, None) => None,
             _ => {
-                self.bring_before(&node)?;
+                self.fetch_before_change(&node)?;
                 None
             }
         };
-        let _alone = self.times_set(&node);
-        let _change = self.changing(&node, None);
-        self.disturb(&node);
+        let _alone = self.lock_and_set_times(&node);
+        let _change = self.begin_change(&node, None);
+        self.cancel_migration(&node);
         match change.size {
             Some(0) => {
                 let mut empty = || self.truncate(&node, 0, change.handle);
                 match emptied {
-                    Some(source) => source.give_up(&mut empty)?,
+                    Some(source) => source.empty_without_fetch(&mut empty)?,
                     None => empty()?,
                 }
             }
             Some(size) => self.truncate(&node, size, change.handle)?,
             None => {}
         }
-        let held = self.hold(&node)?;
+        let held = self.node_descriptor(&node)?;
         let fd = held.as_fd();
         let mut given = None;
         if change.uid.is_some() || change.gid.is_some() {
             let uid = change.uid.map(Uid::from_raw);
             let gid = change.gid.map(Gid::from_raw);
-            let before = stat_of(fd, c"")?;
+            let before = statx_nofollow(fd, c"")?;
             chownat(fd, c"", uid, gid, AtFlags::EMPTY_PATH)?;
             given = Some((uid, gid, before));
         }
         if let Some(mode) = change.mode {
-            chmodat(CWD, proc_path(fd), Mode::from_raw_mode(mode & 0o7777), AtFlags::empty())?;
+            chmodat(CWD, proc_fd_path(fd), Mode::from_raw_mode(mode & 0o7777), AtFlags::empty())?;
             if node.is_dir() && !self.is_shared() {
                 // Nobody but us checks who may search this directory, so the kernel must ask.
-                self.expel(&node);
+                self.invalidate_directory(&node);
             }
         }
         if change.atime.is_some() || change.mtime.is_some() {
             let times = Timestamps {
-                last_access: timespec(change.atime),
-                last_modification: timespec(change.mtime),
+                last_access: to_timespec(change.atime),
+                last_modification: to_timespec(change.mtime),
             };
             match utimensat(fd, c"", &times, AtFlags::EMPTY_PATH) {
                 // Kernels before 5.8 know no empty path here.
-                Err(Errno::INVAL) => utimensat(CWD, proc_path(fd), &times, AtFlags::empty())?,
+                Err(Errno::INVAL) => utimensat(CWD, proc_fd_path(fd), &times, AtFlags::empty())?,
                 other => other?,
             }
         }
         if let Some((uid, gid, before)) = given
-            && let Err(error) = self.give_link(&node, uid, gid)
+            && let Err(error) = self.chown_link(&node, uid, gid)
         {
             // Both have one owner, or the file is not seen any more.
             let (uid, gid) = (Uid::from_raw(before.stx_uid), Gid::from_raw(before.stx_gid));
             chownat(fd, c"", Some(uid), Some(gid), AtFlags::EMPTY_PATH)?;
             return Err(error);
         }
-        let stat = self.shown(&node, stat_of(fd, c"")?);
-        self.told(&node, &stat);
-        let attr_trust = self.attr_trust(&node);
+        let stat = self.exposed_stat(&node, statx_nofollow(fd, c"")?);
+        self.note_reported_stat(&node, &stat);
+        let attr_trust = self.attr_timeout(&node);
         Ok(Entry { node: id, stat, name_trust: attr_trust, attr_trust })
     }
 
     fn truncate(&self, node: &Arc<Node>, size: u64, fh: Option<u64>) -> Result<()> {
-        self.pages.settle(node.id);
+        self.pages.write_held_pages(node.id);
         match fh.and_then(|fh| self.handle(fh).ok()).filter(|handle| handle.writes) {
             Some(handle) => ftruncate(&handle.file, size),
             None => {
-                self.await_closes(node, |_| true);
-                self.recall(node, &mut node.open.lock())?;
-                let held = self.hold(node)?;
-                ftruncate(reopen(held.as_fd(), OFlags::WRONLY | OFlags::NONBLOCK)?, size)
+                self.wait_for_closes(node, |_| true);
+                self.recall_copy(node, &mut node.open.lock())?;
+                let held = self.node_descriptor(node)?;
+                ftruncate(reopen_with_flags(held.as_fd(), OFlags::WRONLY | OFlags::NONBLOCK)?, size)
             }
         }
     }
@@ -154,9 +154,9 @@ impl Native {
         if let Some(packed) = node.packed.get() {
             return self.access_packed(packed, mask);
         }
-        let held = self.hold(&node)?;
+        let held = self.node_descriptor(&node)?;
         let access = rustix::fs::Access::from_bits_truncate(mask);
-        accessat(CWD, proc_path(held.as_fd()), access, AtFlags::EACCESS)
+        accessat(CWD, proc_fd_path(held.as_fd()), access, AtFlags::EACCESS)
     }
 
     /// Space and inodes of the file system that holds a node.
@@ -165,24 +165,24 @@ impl Native {
     /// The backing file system's.
     pub fn statfs(&self, id: u64) -> Result<StatVfs> {
         let node = self.node(id)?;
-        match (node.packed.get(), self.tiers().and_then(|tiers| tiers.pack_room())) {
+        match (node.packed.get(), self.tiers().and_then(|tiers| tiers.pack_tier_directory())) {
             (Some(_), Some(room)) => fstatvfs(room.root()),
-            _ => fstatvfs(self.hold(&node)?.as_fd()),
+            _ => fstatvfs(self.node_descriptor(&node)?.as_fd()),
         }
     }
 
     /// The owner and group to show. A daemon without privilege lives in a name space that knows
     /// one user and one group; the kernel refuses to write where it can't name either, so what
     /// this user may write is shown as theirs, and the rest as nobody's (see docs/semantics).
-    pub(crate) fn shown_owner(&self, node: Option<&Arc<Node>>, stat: &Statx) -> (u32, u32) {
+    pub(crate) fn exposed_owner(&self, node: Option<&Arc<Node>>, stat: &Statx) -> (u32, u32) {
         let (uid, gid) = (stat.stx_uid, stat.stx_gid);
         if self.knows_all_users() || (uid == self.me.0 && gid == self.me.1) {
             return (uid, gid);
         }
-        if uid == self.me.0 || self.may_write(node, stat) { self.me } else { (uid, gid) }
+        if uid == self.me.0 || self.user_may_write(node, stat) { self.me } else { (uid, gid) }
     }
 
-    fn may_write(&self, node: Option<&Arc<Node>>, stat: &Statx) -> bool {
+    fn user_may_write(&self, node: Option<&Arc<Node>>, stat: &Statx) -> bool {
         let mode = u32::from(stat.stx_mode);
         let mine = self.me.1 == stat.stx_gid || self.my_groups.contains(&stat.stx_gid);
         if mode & if mine { 0o020 } else { 0o002 } != 0 {
@@ -193,7 +193,7 @@ impl Native {
     }
 }
 
-fn timespec(when: Option<When>) -> Timespec {
+fn to_timespec(when: Option<When>) -> Timespec {
     let (tv_sec, tv_nsec) = match when {
         None => (0, libc::UTIME_OMIT),
         Some(When::Now) => (0, libc::UTIME_NOW),

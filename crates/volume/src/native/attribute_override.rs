@@ -18,18 +18,18 @@ struct Was {
     birth: StatxTimestamp,
 }
 
-fn changed(stat: &Statx) -> (i64, u32) {
+fn change_time(stat: &Statx) -> (i64, u32) {
     (stat.stx_ctime.tv_sec, stat.stx_ctime.tv_nsec)
 }
 
 impl AttributeOverride {
     /// Shows attributes as they would be if it had not moved.
-    pub(super) fn put_on(&self, stat: &mut Statx) {
+    pub(super) fn apply_to(&self, stat: &mut Statx) {
         if let Some(was) = &*self.0.read() {
             if was.number != 0 {
                 stat.stx_ino = was.number;
             }
-            if changed(stat) == was.moved {
+            if change_time(stat) == was.moved {
                 stat.stx_ctime = was.changed;
             }
             stat.stx_btime = was.birth;
@@ -37,22 +37,22 @@ impl AttributeOverride {
     }
 
     /// It moved: this was shown before, and these are its attributes since.
-    pub(super) fn moved(&self, shown: &Statx, since: &Statx) {
+    pub(super) fn record_move(&self, shown: &Statx, since: &Statx) {
         *self.0.write() = Some(Box::new(Was {
             number: shown.stx_ino,
             changed: shown.stx_ctime,
-            moved: changed(since),
+            moved: change_time(since),
             birth: shown.stx_btime,
         }));
     }
 
     /// The number that it shows instead of its own.
-    pub(super) fn number(&self) -> Option<u64> {
+    pub(super) fn exposed_inode(&self) -> Option<u64> {
         self.0.read().as_ref().map(|was| was.number).filter(|number| *number != 0)
     }
 
     /// Its number is another file's.
-    pub(super) fn lose_number(&self) {
+    pub(super) fn drop_inode(&self) {
         if let Some(was) = &mut *self.0.write() {
             was.number = 0;
         }

@@ -29,7 +29,7 @@ impl Native {
     }
 
     /// Somebody is about to look into a directory, which may not have been listed.
-    pub(super) fn look_into(&self, dir: &Arc<Node>) -> Result<()> {
+    pub(super) fn ensure_listed(&self, dir: &Arc<Node>) -> Result<()> {
         let number = dir.identity().inode;
         if self.backend.is_listed(number) {
             return Ok(());
@@ -39,39 +39,39 @@ impl Native {
             let fd = openat(self.dir_fd_of(dir)?, c".", flags, Mode::empty())?;
             Ok((self.path_of(dir), fd))
         };
-        self.credentials.as_daemon(|| self.backend.list(number, &open))
+        self.credentials.run_as_daemon(|| self.backend.list_directory(number, &open))
     }
 
     /// A name in a directory, or with `None` the directory or file itself, is about to be changed.
-    pub(super) fn mark(&self, node: &Node, name: Option<&CStr>) -> Option<Inside<'_>> {
-        let inside = self.backend.gate()?.enter();
+    pub(super) fn announce_change(&self, node: &Node, name: Option<&CStr>) -> Option<Inside<'_>> {
+        let inside = self.backend.gate()?.enter_change();
         match name {
-            Some(name) => self.backend.name_changes(self.path_of(node), name.to_owned()),
-            None => self.mark_itself(node),
+            Some(name) => self.backend.note_name_change(self.path_of(node), name.to_owned()),
+            None => self.announce_node_change(node),
         }
         Some(inside)
     }
 
-    fn mark_itself(&self, node: &Node) {
+    fn announce_node_change(&self, node: &Node) {
         // The directory that is the volume is looked at with everything.
-        let Some((parent, name)) = node.name() else { return };
+        let Some((parent, name)) = node.newest_name() else { return };
         if let Some(parent) = self.table.get(parent) {
-            self.backend.name_changes(self.path_of(&parent), name);
+            self.backend.note_name_change(self.path_of(&parent), name);
         }
     }
 
     /// A file that may have been written was closed.
-    pub(super) fn mark_written(&self, handle: &Handle) {
+    pub(super) fn announce_written_file(&self, handle: &Handle) {
         if let Some(gate) = self.backend.gate().filter(|_| handle.writes) {
-            let _inside = gate.enter();
-            self.backend.bytes_change(handle.node.identity());
-            self.mark_itself(&handle.node);
+            let _inside = gate.enter_change();
+            self.backend.note_bytes_change(handle.node.identity());
+            self.announce_node_change(&handle.node);
         }
     }
 
     /// Makes a file safe on this machine's disk, and elsewhere where that is wanted: both at the
     /// same time, since each takes its time.
-    pub(super) fn sync_written(
+    pub(super) fn sync_local_and_backend(
         &self,
         handle: &Handle,
         sync: impl FnOnce() -> Result<()>,
@@ -79,54 +79,54 @@ impl Native {
         if self.backend.is_in_place() {
             return sync();
         }
-        self.mark_written(handle);
+        self.announce_written_file(handle);
         let ticket = self.backend.begin_sync(&self.path_of(&handle.node), handle.node.identity());
         // Whoever may write a file need not own it.
-        self.credentials.as_daemon(|| self.backend.is_synced(handle.file.as_fd()));
+        self.credentials.run_as_daemon(|| self.backend.before_local_sync(handle.file.as_fd()));
         sync()?;
         ticket.map_or(Ok(()), |ticket| self.backend.finish_sync(ticket))
     }
 
     /// The same of a directory's names: those that a rule says nothing of one by one.
-    pub(super) fn sync_names(&self, node: &Node) -> Result<()> {
+    pub(super) fn sync_directory_names(&self, node: &Node) -> Result<()> {
         if self.backend.is_in_place() {
             return Ok(());
         }
-        let ticket = self.backend.begin_sync(&self.path_in(node, c"."), node.identity());
+        let ticket = self.backend.begin_sync(&self.child_path(node, c"."), node.identity());
         ticket.map_or(Ok(()), |ticket| self.backend.finish_sync(ticket))
     }
 
     /// Held while a file is opened: its bytes stay.
-    pub(super) fn opening(&self) -> Option<RwLockReadGuard<'_, ()>> {
-        self.backend.opening()
+    pub(super) fn pin_bytes_for_open(&self) -> Option<RwLockReadGuard<'_, ()>> {
+        self.backend.pin_bytes_for_open()
     }
 }
 
 impl TreeServer for Native {
-    fn is_written(&self, identity: &FileIdentity) -> bool {
-        let node = self.table.find(*identity);
+    fn is_open_for_writing(&self, identity: &FileIdentity) -> bool {
+        let node = self.table.find_by_identity(*identity);
         node.is_some_and(|node| node.open.lock().handles.iter().any(|handle| handle.writes))
     }
 
-    fn left_open(&self) -> Vec<FileIdentity> {
+    fn files_open_for_writing(&self) -> Vec<FileIdentity> {
         let handles = self.handles.lock();
         handles.values().filter(|handle| handle.writes).map(|one| one.node.identity()).collect()
     }
 
     fn is_open(&self, identity: &FileIdentity) -> bool {
-        let node = self.table.find(*identity);
+        let node = self.table.find_by_identity(*identity);
         node.is_some_and(|node| node.open.lock().shared.is_open())
     }
 
-    fn forget(&self, names: &[(FileIdentity, ShortName)], files: &[FileIdentity]) {
+    fn invalidate_in_kernel(&self, names: &[(FileIdentity, ShortName)], files: &[FileIdentity]) {
         let Some(kernel) = self.device() else { return };
         for (folder, name) in names {
-            if let Some(folder) = self.table.find(*folder) {
+            if let Some(folder) = self.table.find_by_identity(*folder) {
                 kernel.invalidate_entry(folder.id, OsStr::from_bytes(name));
             }
         }
         for file in files {
-            if let Some(node) = self.table.find(*file) {
+            if let Some(node) = self.table.find_by_identity(*file) {
                 kernel.invalidate_node(node.id, false);
             }
         }

@@ -8,9 +8,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
 
-use super::open::{EXEC, writes};
+use super::open::{EXEC, opens_for_writing};
 use super::{Handle, Native, Node, Result};
-use forebay_os::files::reopen;
+use forebay_os::files::reopen_with_flags;
 
 impl Handle {
     /// The file itself, as far as it was ever opened.
@@ -22,21 +22,22 @@ impl Handle {
 impl Native {
     /// Learns whether the kernel takes the way to a file (Linux 6.16): a file that it can't use has
     /// another error.
-    pub(super) fn learn_to_lend_paths(&self) {
+    pub(super) fn probe_path_passthrough(&self) {
         let Some(device) = self.device.get().filter(|_| self.passthrough.load(Relaxed)) else {
             return;
         };
         let flags = OFlags::PATH | OFlags::CLOEXEC;
         let Ok(any) = openat(CWD, "/proc/self/exe", flags, Mode::empty()) else { return };
         let is_no_file = |error: std::io::Error| error.raw_os_error() == Some(libc::EBADF);
-        self.lends_paths.store(!device.lend(any.as_fd()).is_err_and(is_no_file), Relaxed);
+        self.lends_paths
+            .store(!device.register_backing(any.as_fd()).is_err_and(is_no_file), Relaxed);
     }
 
     /// Whether an open like this one needs the way to the file only. The kernel has seen that the
     /// caller may read it. What looks at bytes, here or on their way, needs more.
     pub(super) fn opens_by_path(&self, node: &Node, flags: u32) -> bool {
         self.lends_paths.load(Relaxed)
-            && !writes(flags)
+            && !opens_for_writing(flags)
             && !self.settings.every_read
             && self.backend.is_in_place()
             && !node.foreign.load(Relaxed)
@@ -48,11 +49,15 @@ impl Native {
     ///
     /// # Errors
     /// The backing file system's.
-    pub(super) fn open_after_all(&self, path: &OwnedFd, flags: u32) -> Result<OwnedFd> {
-        let open = || self.with_room(|| reopen(path.as_fd(), self.backing_flags(flags)));
+    pub(super) fn reopen_by_path(&self, path: &OwnedFd, flags: u32) -> Result<OwnedFd> {
+        let open = || {
+            self.with_free_descriptors(|| {
+                reopen_with_flags(path.as_fd(), self.backing_open_flags(flags))
+            })
+        };
         match open() {
             // A program that the caller may execute and not read: the kernel has seen that.
-            Err(Errno::ACCESS) if flags & EXEC != 0 => self.credentials.as_daemon(open),
+            Err(Errno::ACCESS) if flags & EXEC != 0 => self.credentials.run_as_daemon(open),
             opened => opened,
         }
     }
@@ -61,12 +66,12 @@ impl Native {
     ///
     /// # Errors
     /// The backing file system's.
-    pub(super) fn open_file<'h>(&self, handle: &'h Handle) -> Result<&'h OwnedFd> {
+    pub(super) fn ensure_opened<'h>(&self, handle: &'h Handle) -> Result<&'h OwnedFd> {
         if !handle.by_path || handle.opened.get().is_some() {
             return Ok(handle.own_file());
         }
-        let again = || reopen(handle.file.as_fd(), OFlags::RDONLY | OFlags::NONBLOCK);
-        let file = self.credentials.as_daemon(|| self.with_room(again))?;
+        let again = || reopen_with_flags(handle.file.as_fd(), OFlags::RDONLY | OFlags::NONBLOCK);
+        let file = self.credentials.run_as_daemon(|| self.with_free_descriptors(again))?;
         Ok(handle.opened.get_or_init(|| file))
     }
 }

@@ -15,7 +15,7 @@ use rustix::fs::Statx;
 use rustix::io::Errno;
 
 use super::node::OpenFile;
-use super::open::writes;
+use super::open::opens_for_writing;
 use super::{Handle, Native, Node, Result};
 use crate::tiers::Lent;
 
@@ -27,7 +27,7 @@ const BETWEEN: Duration = Duration::from_millis(4);
 
 impl Handle {
     /// What its bytes are read from.
-    pub(crate) fn bytes(&self) -> &OwnedFd {
+    pub(crate) fn read_descriptor(&self) -> &OwnedFd {
         let copy = self.copy.as_ref().filter(|copy| !copy.is_recalled());
         copy.map_or(self.own_file(), |copy| &copy.file)
     }
@@ -38,7 +38,7 @@ impl Native {
     ///
     /// # Errors
     /// ETXTBSY for whoever would write a file that others read from its copy past us.
-    pub(super) fn source(
+    pub(super) fn lend_copy_for_open(
         &self,
         node: &Node,
         open: &mut OpenFile,
@@ -47,31 +47,31 @@ impl Native {
         stat: &Statx,
     ) -> Result<Option<Arc<Lent>>> {
         let Some(tiers) = self.tiers().filter(|tiers| tiers.has_cache()) else { return Ok(None) };
-        if writes(flags) {
+        if opens_for_writing(flags) {
             node.written.store(true, Relaxed);
-            return self.recall(node, open).map(|()| None);
+            return self.recall_copy(node, open).map(|()| None);
         }
         let plain = u32::from(stat.stx_mode) & libc::S_IFMT == libc::S_IFREG;
         if !plain || !node.is_in_place() || node.foreign.load(Relaxed) {
             return Ok(None);
         }
         let path = self.path_of(node);
-        let old = open.copy.as_ref().is_some_and(|copy| !copy.is_of(stat));
+        let old = open.copy.as_ref().is_some_and(|copy| !copy.matches_original(stat));
         if old && open.backing.is_none() {
-            self.recall(node, open)?;
+            self.recall_copy(node, open)?;
         }
         if open.shared.is_open() {
-            tiers.joined(&path, open.copy.is_some());
+            tiers.count_joined_reader(&path, open.copy.is_some());
         } else if !path.is_empty() && stat.stx_size > 0 && flags & libc::O_DIRECT as u32 == 0 {
             // The tier's file system may know no direct I/O where home does.
-            open.copy = tiers.lend(&path, home, stat);
+            open.copy = tiers.lend_copy(&path, home, stat);
         }
         Ok(open.copy.clone())
     }
 
     /// The kernel tells of a last close when it has already returned, so a copy that stands in the
     /// way of an open may be nobody's any more: waits a little for such closes.
-    pub(super) fn await_closes(&self, node: &Node, in_the_way: impl Fn(&Lent) -> bool) {
+    pub(super) fn wait_for_closes(&self, node: &Node, in_the_way: impl Fn(&Lent) -> bool) {
         let held = || {
             let open = node.open.lock();
             let copy = open.copy.as_ref().filter(|_| open.backing.is_some());
@@ -97,7 +97,7 @@ impl Native {
     ///
     /// # Errors
     /// ETXTBSY where readers can't be sent home: the kernel reads the copy for them.
-    pub(super) fn recall(&self, node: &Node, open: &mut OpenFile) -> Result<()> {
+    pub(super) fn recall_copy(&self, node: &Node, open: &mut OpenFile) -> Result<()> {
         let Some(tiers) = self.tiers().filter(|tiers| tiers.has_cache()) else { return Ok(()) };
         if let Some(copy) = &open.copy {
             if open.backing.is_some() {
@@ -106,7 +106,7 @@ impl Native {
                 node.foreign.store(true, Relaxed);
                 return Err(Errno::TXTBSY);
             }
-            copy.recall();
+            copy.recall_readers();
             open.copy = None;
         }
         tiers.forget_copy(node.identity());
@@ -114,13 +114,13 @@ impl Native {
     }
 
     /// The last handle of a file was closed: the moment to copy what nothing is copied ahead of.
-    pub(super) fn after_last_close(&self, handle: &Handle) {
+    pub(super) fn copy_after_last_close(&self, handle: &Handle) {
         let node = &handle.node;
         let Some(tiers) = self.tiers().filter(|tiers| tiers.has_cache()) else { return };
         if !handle.writes && node.is_in_place() && !node.foreign.load(Relaxed) {
             // The thread still wears what its last caller wore.
             self.credentials.revert();
-            tiers.closed(|| self.path_of(node), &handle.file, node.identity());
+            tiers.copy_after_close(|| self.path_of(node), &handle.file, node.identity());
         }
     }
 }

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use super::device_numbers::unpack_device;
 use super::{Entry, Native, Node, Opened, Result, Seen};
 use forebay_os::credentials::set_umask;
-use forebay_os::files::{proc_path, stat_of};
+use forebay_os::files::{proc_fd_path, statx_nofollow};
 
 /// A new file, open.
 #[derive(Debug)]
@@ -47,26 +47,27 @@ impl Native {
     ) -> Result<(Created, Arc<Node>)> {
         let dir = self.node(parent)?;
         self.backend.wait_for_room();
-        if let Some(made) = self.create_placed(&dir, name, flags, permissions, thread)? {
+        if let Some(made) = self.create_tiered_file(&dir, name, flags, permissions, thread)? {
             return Ok(made);
         }
         let fd = self.dir_fd_of(&dir)?;
-        if self.packed_name(&dir, fd.as_fd(), name).is_some() {
+        if self.find_packed_name(&dir, fd.as_fd(), name).is_some() {
             // The kernel did not know: it is to look again.
             return Err(Errno::STALE);
         }
         set_umask(permissions.umask)?;
-        let _change = self.changing(&dir, Some(name));
+        let _change = self.begin_change(&dir, Some(name));
         let mode = Mode::from_raw_mode(permissions.mode & 0o7777);
-        let how = self.backing_flags(flags)
+        let how = self.backing_open_flags(flags)
             | OFlags::CREATE
             | OFlags::NOFOLLOW
             | OFlags::from_bits_retain(flags & (libc::O_EXCL | libc::O_TRUNC) as u32);
-        let file = self.with_room(|| openat(&fd, name, how, mode))?;
-        let stat = stat_of(file.as_fd(), c"")?;
-        let (mut entry, node) = self.entry(&dir, name, Seen::plain(stat), dir.is_watched());
-        let opened = self.opened(&node, file, flags, &stat)?;
-        entry.attr_trust = self.attr_trust(&node);
+        let file = self.with_free_descriptors(|| openat(&fd, name, how, mode))?;
+        let stat = statx_nofollow(file.as_fd(), c"")?;
+        let (mut entry, node) =
+            self.reference_entry(&dir, name, Seen::in_place(stat), dir.is_watched());
+        let opened = self.register_open(&node, file, flags, &stat)?;
+        entry.attr_trust = self.attr_timeout(&node);
         Ok((Created { entry, opened }, node))
     }
 
@@ -83,13 +84,13 @@ impl Native {
         let fd = self.dir_fd(parent)?;
         set_umask(permissions.umask)?;
         let mode = Mode::from_raw_mode(permissions.mode & 0o7777);
-        let how = self.backing_flags(flags)
+        let how = self.backing_open_flags(flags)
             | OFlags::TMPFILE
             | OFlags::from_bits_retain(flags & libc::O_EXCL as u32);
-        let file = self.with_room(|| openat(&fd, c".", how, mode))?;
-        let stat = stat_of(file.as_fd(), c"")?;
-        let node = self.table.take(&stat);
-        let attr_trust = self.attr_trust(&node).min(super::TRUST);
+        let file = self.with_free_descriptors(|| openat(&fd, c".", how, mode))?;
+        let stat = statx_nofollow(file.as_fd(), c"")?;
+        let node = self.table.reference_node(&stat);
+        let attr_trust = self.attr_timeout(&node).min(super::TRUST);
         let entry = Entry { node: node.id, stat, name_trust: attr_trust, attr_trust };
         // It can be given a name later, so it must be found until then.
         node.place.lock().pin = Some(Arc::new(
@@ -97,7 +98,7 @@ impl Native {
                 .try_clone_to_owned()
                 .map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::MFILE))?,
         ));
-        let opened = self.opened(&node, file, flags, &stat)?;
+        let opened = self.register_open(&node, file, flags, &stat)?;
         Ok((Created { entry, opened }, node))
     }
 
@@ -106,7 +107,7 @@ impl Native {
     /// # Errors
     /// The backing file system's, as the caller.
     pub fn mkdir(&self, parent: u64, name: &CStr, permissions: Permissions) -> Result<Entry> {
-        self.make(parent, name, permissions.umask, |dir| {
+        self.create_entry(parent, name, permissions.umask, |dir| {
             mkdirat(dir, name, Mode::from_raw_mode(permissions.mode & 0o7777))
         })
     }
@@ -122,7 +123,7 @@ impl Native {
         permissions: Permissions,
         device: u32,
     ) -> Result<Entry> {
-        self.make(parent, name, permissions.umask, |dir| {
+        self.create_entry(parent, name, permissions.umask, |dir| {
             let kind = FileType::from_raw_mode(permissions.mode);
             let mode = Mode::from_raw_mode(permissions.mode & 0o7777);
             mknodat(dir, name, kind, mode, unpack_device(device))
@@ -134,10 +135,10 @@ impl Native {
     /// # Errors
     /// The backing file system's, as the caller.
     pub fn symlink(&self, parent: u64, name: &CStr, target: &CStr) -> Result<Entry> {
-        self.make(parent, name, 0, |dir| symlinkat(target, dir, name))
+        self.create_entry(parent, name, 0, |dir| symlinkat(target, dir, name))
     }
 
-    fn make(
+    fn create_entry(
         &self,
         parent: u64,
         name: &CStr,
@@ -146,16 +147,16 @@ impl Native {
     ) -> Result<Entry> {
         let dir = self.node(parent)?;
         let fd = self.dir_fd_of(&dir)?;
-        if self.packed_name(&dir, fd.as_fd(), name).is_some() {
+        if self.find_packed_name(&dir, fd.as_fd(), name).is_some() {
             return Err(Errno::EXIST);
         }
         set_umask(umask)?;
-        let _change = self.changing(&dir, Some(name));
+        let _change = self.begin_change(&dir, Some(name));
         make(fd.as_fd())?;
         // A link that a program makes is a link, wherever it leads.
-        let seen = Seen::plain(stat_of(fd.as_fd(), name)?);
-        let (entry, node) = self.entry(&dir, name, seen, dir.is_watched());
-        self.is_new(&dir, &node);
+        let seen = Seen::in_place(statx_nofollow(fd.as_fd(), name)?);
+        let (entry, node) = self.reference_entry(&dir, name, seen, dir.is_watched());
+        self.note_new_directory(&dir, &node);
         Ok(entry)
     }
 
@@ -168,19 +169,19 @@ impl Native {
         if let Some(packed) = node.packed.get() {
             return self.link_packed(&node, packed, parent, name);
         }
-        self.disturb(&node);
+        self.cancel_migration(&node);
         let dir = self.node(parent)?;
         let fd = self.dir_fd_of(&dir)?;
-        if self.packed_name(&dir, fd.as_fd(), name).is_some() {
+        if self.find_packed_name(&dir, fd.as_fd(), name).is_some() {
             return Err(Errno::EXIST);
         }
-        let _change = self.changing(&dir, Some(name));
+        let _change = self.begin_change(&dir, Some(name));
         // By its own name where it has one: a link through /proc needs rights of its own.
-        let by_name = node.name().and_then(|(up, old)| Some((self.dir_fd(up).ok()?, old)));
+        let by_name = node.newest_name().and_then(|(up, old)| Some((self.dir_fd(up).ok()?, old)));
         match by_name {
             Some((up, old))
-                if stat_of(up.as_fd(), &old).is_ok_and(|stat| {
-                    forebay_os::files::FileIdentity::of(&stat) == node.identity()
+                if statx_nofollow(up.as_fd(), &old).is_ok_and(|stat| {
+                    forebay_os::files::FileIdentity::from_statx(&stat) == node.identity()
                 }) =>
             {
                 if let Some(tiers) = &self.tiers {
@@ -189,11 +190,11 @@ impl Native {
                 linkat(up.as_fd(), &old, fd.as_fd(), name, AtFlags::empty())?;
             }
             _ => {
-                let held = self.hold(&node)?;
-                linkat(CWD, proc_path(held.as_fd()), &fd, name, AtFlags::SYMLINK_FOLLOW)?;
+                let held = self.node_descriptor(&node)?;
+                linkat(CWD, proc_fd_path(held.as_fd()), &fd, name, AtFlags::SYMLINK_FOLLOW)?;
             }
         }
-        let seen = self.look(fd.as_fd(), name)?;
-        Ok(self.entry(&dir, name, seen, dir.is_watched()).0)
+        let seen = self.resolve_name(fd.as_fd(), name)?;
+        Ok(self.reference_entry(&dir, name, seen, dir.is_watched()).0)
     }
 }

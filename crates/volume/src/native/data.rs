@@ -8,7 +8,7 @@ use rustix::fs::{FallocateFlags, OFlags};
 use rustix::io::Errno;
 
 use super::{Handle, IoState, Native, Result};
-use forebay_os::files::{reopen, stat_of};
+use forebay_os::files::{reopen_with_flags, statx_nofollow};
 
 impl Native {
     /// Reads into `buffer` at `offset`; returns how much there was. `keeps`: the kernel keeps it
@@ -23,31 +23,35 @@ impl Native {
         offset: u64,
         keeps: bool,
     ) -> Result<usize> {
-        if let Some(done) = self.read_elsewhere(handle, offset, buffer) {
+        if let Some(done) = self.read_from_source(handle, offset, buffer) {
             return done;
         }
-        self.settle_pages(handle);
-        self.open_file(handle)?;
+        self.write_held_pages(handle);
+        self.ensure_opened(handle)?;
         let shared = handle.state == IoState::Direct && handle.node.locked.load(Relaxed);
-        self.bring(handle, offset, buffer.len() as u64)?;
-        let done = Native::read_bytes(handle, buffer, offset)?;
+        self.fetch_range(handle, offset, buffer.len() as u64)?;
+        let done = Native::read_fully(handle, buffer, offset)?;
         if shared && keeps {
-            self.pages.filled(handle.node.id, offset, &buffer[..done]);
+            self.pages.remember_read_pages(handle.node.id, offset, &buffer[..done]);
         }
         Ok(done)
     }
 
     /// Bytes of a mapping that are held back go into the file before anything else happens to it.
-    pub(crate) fn settle_pages(&self, handle: &Handle) {
+    pub(crate) fn write_held_pages(&self, handle: &Handle) {
         if handle.state == IoState::Direct && handle.node.locked.load(Relaxed) {
-            self.pages.settle(handle.node.id);
+            self.pages.write_held_pages(handle.node.id);
         }
     }
 
-    fn read_bytes(handle: &Handle, buffer: &mut [u8], offset: u64) -> Result<usize> {
+    fn read_fully(handle: &Handle, buffer: &mut [u8], offset: u64) -> Result<usize> {
         let mut done = 0;
         while done < buffer.len() {
-            match rustix::io::pread(handle.bytes(), &mut buffer[done..], offset + done as u64) {
+            match rustix::io::pread(
+                handle.read_descriptor(),
+                &mut buffer[done..],
+                offset + done as u64,
+            ) {
                 Ok(0) => break,
                 Ok(count) => done += count,
                 Err(Errno::INTR) => {}
@@ -63,7 +67,7 @@ impl Native {
     ///
     /// # Errors
     /// EPERM of a file that may only be appended to (chattr(1)): its bytes would go elsewhere.
-    pub(crate) fn follow_append(&self, handle: &Handle, flags: u32) -> Result<()> {
+    pub(crate) fn apply_append_flag(&self, handle: &Handle, flags: u32) -> Result<()> {
         let appends = flags & libc::O_APPEND as u32 != 0;
         if handle.appends.load(Relaxed) != appends {
             let flags = if appends { OFlags::APPEND } else { OFlags::empty() };
@@ -79,8 +83,8 @@ impl Native {
     /// ENOSPC, EDQUOT, EFBIG, EIO from the backing file system, also of an earlier write that nobody
     /// waited for.
     pub(crate) fn write(&self, handle: &Handle, data: &[u8], offset: u64) -> Result<usize> {
-        self.settle_pages(handle);
-        handle.report_error()?;
+        self.write_held_pages(handle);
+        handle.report_write_error()?;
         match self.write_through(&handle.file, handle, data, offset)? {
             (0, rest) => rest.map(|()| 0),
             // What kept the rest comes back on the next write.
@@ -100,16 +104,16 @@ impl Native {
         offset: u64,
     ) -> Result<usize> {
         if handle.appends.load(Relaxed) {
-            let file = reopen(handle.file.as_fd(), OFlags::WRONLY | OFlags::NONBLOCK)?;
+            let file = reopen_with_flags(handle.file.as_fd(), OFlags::WRONLY | OFlags::NONBLOCK)?;
             return self.write_through(&file, handle, data, offset)?.1.map(|()| data.len());
         }
         if !handle.node.locked.load(Relaxed) {
             return self.write_through(&handle.file, handle, data, offset)?.1.map(|()| data.len());
         }
-        for (at, bytes) in self.pages.changed(handle, offset, data) {
-            let wrote = self.write_through(&handle.file, handle, &bytes, at);
+        for (at, read_descriptor) in self.pages.changed_ranges(handle, offset, data) {
+            let wrote = self.write_through(&handle.file, handle, &read_descriptor, at);
             if let Err(error) = wrote.and_then(|(_, rest)| rest) {
-                self.pages.failed(handle.node.id, at);
+                self.pages.forget_failed_page(handle.node.id, at);
                 return Err(error);
             }
         }
@@ -123,11 +127,11 @@ impl Native {
         data: &[u8],
         offset: u64,
     ) -> Result<(usize, Result<()>)> {
-        self.bring_all(handle)?;
+        self.fetch_before_write(handle)?;
         let write = |data: &[u8], at| rustix::io::pwrite(file, data, at);
-        let (done, rest) = write_whole(data, offset, write);
+        let (done, rest) = write_all_at(data, offset, write);
         if let Some(packed) = handle.node.packed.get() {
-            packed.wrote();
+            packed.mark_dirty();
             self.sync_if_asked(handle, packed)?;
         }
         if handle.state == IoState::Cached {
@@ -142,11 +146,11 @@ impl Native {
         if !handle.appends.load(Relaxed) {
             return;
         }
-        let moved =
-            stat_of(handle.file.as_fd(), c"").is_ok_and(|stat| stat.stx_size != expected_end);
+        let moved = statx_nofollow(handle.file.as_fd(), c"")
+            .is_ok_and(|stat| stat.stx_size != expected_end);
         if let (true, Some(watch)) = (moved, self.watch.get()) {
             // From another thread: the writer's lock on the inode is held until we answer.
-            watch.invalidate(handle.node.id);
+            watch.queue_invalidation(handle.node.id);
         }
     }
 
@@ -159,9 +163,9 @@ impl Native {
         if handle.flocked.load(Relaxed) {
             handle.closing.store(true, Relaxed);
         }
-        self.end_locks_of(handle, owner);
-        self.settle_pages(handle);
-        let written = handle.report_error();
+        self.release_owner_locks(handle, owner);
+        self.write_held_pages(handle);
+        let written = handle.report_write_error();
         if !handle.writes {
             return written;
         }
@@ -174,12 +178,12 @@ impl Native {
     pub(crate) fn release(&self, fh: u64) -> Option<Arc<Handle>> {
         let handle = self.handles.lock().remove(&fh)?;
         let node = Arc::clone(&handle.node);
-        handle.end_flock();
-        self.charge(&handle);
+        handle.release_flock();
+        self.charge_tier_usage(&handle);
         let mut open = node.open.lock();
         open.handles.retain(|other| !Arc::ptr_eq(other, &handle));
-        self.end_locks_left(&handle, &open.handles);
-        let last = open.shared.leave();
+        self.release_leftover_locks(&handle, &open.handles);
+        let last = open.shared.remove_open();
         if last {
             open.backing = None;
             open.copy = None;
@@ -187,14 +191,14 @@ impl Native {
         drop(open);
         if last {
             self.close_source(&handle);
-            self.pages.forget(node.id);
-            self.after_last_close(&handle);
-            self.may_belong_elsewhere(&node);
+            self.pages.forget_file(node.id);
+            self.copy_after_last_close(&handle);
+            self.queue_if_misplaced(&node);
         }
-        self.closed_packed(&node);
+        self.close_packed_handle(&node);
         if handle.writes {
-            self.may_go_early(&node);
-            self.mark_written(&handle);
+            self.queue_eager_write_back(&node);
+            self.announce_written_file(&handle);
         }
         Some(handle)
     }
@@ -210,7 +214,7 @@ impl Native {
         offset: u64,
         length: u64,
     ) -> Result<()> {
-        self.bring_all(handle)?;
+        self.fetch_before_write(handle)?;
         rustix::fs::fallocate(
             &handle.file,
             FallocateFlags::from_bits_retain(mode),
@@ -218,7 +222,7 @@ impl Native {
             length,
         )?;
         if let Some(packed) = handle.node.packed.get() {
-            packed.wrote();
+            packed.mark_dirty();
         }
         Ok(())
     }
@@ -227,7 +231,7 @@ impl Native {
     ///
     /// # Errors
     /// EXDEV across file systems; the kernel then copies by reading and writing.
-    pub(crate) fn copy_range(
+    pub(crate) fn copy_file_range(
         &self,
         from: &Handle,
         mut offset_in: u64,
@@ -236,25 +240,25 @@ impl Native {
         length: u64,
     ) -> Result<usize> {
         let length = usize::try_from(length).unwrap_or(usize::MAX);
-        self.open_file(from)?;
-        self.bring(from, offset_in, length as u64)?;
-        self.bring_all(to)?;
+        self.ensure_opened(from)?;
+        self.fetch_range(from, offset_in, length as u64)?;
+        self.fetch_before_write(to)?;
         let copied = rustix::fs::copy_file_range(
-            from.bytes(),
+            from.read_descriptor(),
             Some(&mut offset_in),
             &to.file,
             Some(&mut offset_out),
             length,
         )?;
         if let Some(packed) = to.node.packed.get() {
-            packed.wrote();
+            packed.mark_dirty();
         }
         Ok(copied)
     }
 }
 
 /// Writes all of `data` by `write`; tells how much was written, and what kept the rest.
-pub(super) fn write_whole(
+pub(super) fn write_all_at(
     data: &[u8],
     offset: u64,
     mut write: impl FnMut(&[u8], u64) -> Result<usize>,

@@ -16,13 +16,13 @@ impl Native {
     /// EACCES and the like, as the caller.
     pub fn opendir(&self, id: u64) -> Result<u64> {
         let node = self.node(id)?;
-        self.look_into(&node)?;
+        self.ensure_listed(&node)?;
         let path = self.dir_fd_of(&node)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let fd = self.with_room(|| openat(&path, c".", flags, Mode::empty()))?;
+        let fd = self.with_free_descriptors(|| openat(&path, c".", flags, Mode::empty()))?;
         let reader = Mutex::new(Reader::new(fd));
         let handle = Arc::new(DirHandle { node, reader, packed: Mutex::default() });
-        let fh = self.fresh_handle();
+        let fh = self.allocate_handle();
         self.dirs.lock().insert(fh, handle);
         Ok(fh)
     }
@@ -39,13 +39,13 @@ impl Native {
     pub fn fsyncdir(&self, fh: u64, data_only: bool) -> Result<()> {
         let handle = self.dir_handle(fh)?;
         self.sync_pack()?;
-        self.set_times(&handle.node);
+        self.set_pending_times(&handle.node);
         let reader = handle.reader.lock();
         match data_only {
             true => rustix::fs::fdatasync(reader.fd.as_fd())?,
             false => rustix::fs::fsync(reader.fd.as_fd())?,
         }
         drop(reader);
-        self.sync_names(&handle.node)
+        self.sync_directory_names(&handle.node)
     }
 }

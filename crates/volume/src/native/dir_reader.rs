@@ -36,7 +36,7 @@ impl Reader {
     }
 
     /// Shows entries from `position` on to `take` until it returns false.
-    pub(crate) fn from(
+    pub(crate) fn for_each_entry_from(
         &mut self,
         position: u64,
         mut take: impl FnMut(&DirEntry) -> bool,
@@ -47,7 +47,7 @@ impl Reader {
             self.at = position;
         }
         loop {
-            if self.ahead.is_empty() && !self.fill()? {
+            if self.ahead.is_empty() && !self.read_ahead()? {
                 return Ok(());
             }
             while let Some(entry) = self.ahead.front() {
@@ -60,7 +60,7 @@ impl Reader {
         }
     }
 
-    fn fill(&mut self) -> Result<bool> {
+    fn read_ahead(&mut self) -> Result<bool> {
         let mut buffer = Vec::with_capacity(32 << 10);
         let mut raw = RawDir::new(&self.fd, buffer.spare_capacity_mut());
         while let Some(entry) = raw.next() {
@@ -73,7 +73,7 @@ impl Reader {
             self.ahead.push_back(DirEntry {
                 name: entry.file_name().to_owned(),
                 inode: entry.ino(),
-                kind: kind_of(entry.file_type()),
+                kind: dirent_type(entry.file_type()),
                 next: entry.next_entry_cookie(),
             });
             if raw.is_buffer_empty() {
@@ -84,7 +84,7 @@ impl Reader {
     }
 }
 
-fn kind_of(kind: FileType) -> u32 {
+fn dirent_type(kind: FileType) -> u32 {
     match kind {
         FileType::Unknown => 0,
         known => known.as_raw_mode() >> 12,

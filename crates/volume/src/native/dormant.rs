@@ -31,7 +31,7 @@ pub(super) struct Rest {
 impl Node {
     /// What is to be kept of a packed file, if nobody uses it. Whoever asks has the only reference
     /// to the node.
-    pub(super) fn rest(&mut self) -> Option<Rest> {
+    pub(super) fn try_make_dormant(&mut self) -> Option<Rest> {
         let idle = self.packed.get_mut().is_some_and(|packed| packed.is_idle())
             && self.open.get_mut().is_idle()
             && !*self.foreign.get_mut()
@@ -41,7 +41,7 @@ impl Node {
         if !idle || place.names.len() != 1 || place.pin.is_some() {
             return None;
         }
-        let short = ShortName::of(place.names.first()?.1.to_bytes())?;
+        let short = ShortName::from_file_name(place.names.first()?.1.to_bytes())?;
         let (parent, _) = place.names.pop()?;
         let (file, epoch) = match self.known.get_mut() {
             Recorded::Not => (None, 0),
@@ -56,24 +56,24 @@ impl Node {
 
 impl Rest {
     /// The node again. What makes it a packed one is the caller's to add.
-    pub(super) fn wake(self, id: u64, identity: FileIdentity) -> Node {
+    pub(super) fn into_node(self, id: u64, identity: FileIdentity) -> Node {
         let Rest { lookups, parent, name, file, epoch, fresh } = self;
-        let names = vec![(parent, c_string(&name))];
+        let names = vec![(parent, to_c_string(&name))];
         let open = OpenFile { fresh: fresh.map(|fresh| *fresh), ..OpenFile::default() };
         Node {
             lookups: AtomicU64::new(lookups),
             place: Mutex::new(Place { names, ..Place::default() }),
             open: Mutex::new(open),
             known: Mutex::new(file.map_or(Recorded::Not, |file| Recorded::Once(epoch, file))),
-            ..Node::of(id, identity, libc::S_IFREG)
+            ..Node::with_identity(id, identity, libc::S_IFREG)
         }
     }
 
     pub(super) fn name(&self) -> (u64, CString) {
-        (self.parent, c_string(&self.name))
+        (self.parent, to_c_string(&self.name))
     }
 }
 
-fn c_string(name: &ShortName) -> CString {
+fn to_c_string(name: &ShortName) -> CString {
     CString::new(name.as_bytes()).expect("it was one")
 }

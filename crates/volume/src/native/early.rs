@@ -44,8 +44,8 @@ pub(super) struct Early {
 }
 
 /// Starts what brings files of `native` home early, if any are to go.
-pub(crate) fn start(native: &Arc<Native>) {
-    if !native.tiers().is_some_and(|tiers| tiers.drains_packed()) {
+pub(crate) fn start_eager_write_back(native: &Arc<Native>) {
+    if !native.tiers().is_some_and(|tiers| tiers.writes_back_packed_eagerly()) {
         return;
     }
     for _ in 0..HANDS {
@@ -53,7 +53,7 @@ pub(crate) fn start(native: &Arc<Native>) {
         let work = move || {
             // Each is to have the mode that it is made with; else all go home in the end.
             if forebay_os::credentials::set_umask(0).is_ok() {
-                while work(&weak) {}
+                while write_back_next(&weak) {}
             }
         };
         // Without the thread, files go home in the end.
@@ -61,10 +61,10 @@ pub(crate) fn start(native: &Arc<Native>) {
     }
 }
 
-fn work(native: &Weak<Native>) -> bool {
+fn write_back_next(native: &Weak<Native>) -> bool {
     let Some(native) = native.upgrade() else { return false };
-    match native.early.next() {
-        Some(node) => drop(native.go_early(&node)),
+    match native.early.next_due() {
+        Some(node) => drop(native.write_back_eagerly(&node)),
         None => {
             let over = *native.early.over.read();
             drop(native);
@@ -76,7 +76,7 @@ fn work(native: &Weak<Native>) -> bool {
 }
 
 impl Early {
-    fn next(&self) -> Option<Arc<Node>> {
+    fn next_due(&self) -> Option<Arc<Node>> {
         let mut waiting = self.waiting.lock();
         let now = boot_nanos();
         let is_due = waiting.front().is_some_and(|(since, _)| now.saturating_sub(*since) >= IDLE);
@@ -85,13 +85,13 @@ impl Early {
 }
 
 impl Native {
-    pub(super) fn goes_early(&self) -> bool {
-        self.tiers().is_some_and(|tiers| tiers.drains_packed())
+    pub(super) fn writes_back_packed_eagerly(&self) -> bool {
+        self.tiers().is_some_and(|tiers| tiers.writes_back_packed_eagerly())
     }
 
     /// A file that was written was closed.
-    pub(super) fn may_go_early(&self, node: &Arc<Node>) {
-        if node.packed.get().is_some() && self.goes_early() {
+    pub(super) fn queue_eager_write_back(&self, node: &Arc<Node>) {
+        if node.packed.get().is_some() && self.writes_back_packed_eagerly() {
             let mut waiting = self.early.waiting.lock();
             if waiting.len() < WAITING_MAX {
                 waiting.push_back((boot_nanos(), Arc::clone(node)));
@@ -100,30 +100,30 @@ impl Native {
     }
 
     /// Nothing more goes early; what is under way is waited for.
-    pub(super) fn end_early(&self) {
+    pub(super) fn stop_eager_write_back(&self) {
         *self.early.over.write() = true;
     }
 
-    fn go_early(&self, node: &Arc<Node>) -> Option<()> {
+    fn write_back_eagerly(&self, node: &Arc<Node>) -> Option<()> {
         let over = self.early.over.read();
         let (packed, pack, tiers) = (node.packed.get()?, self.pack()?, self.tiers()?);
-        let (parent, name) = node.name().filter(|_| !*over)?;
+        let (parent, name) = node.newest_name().filter(|_| !*over)?;
         let dir = self.node(parent).ok()?;
         // Without trust its times could not be told from those that others gave it.
-        self.trust_of(&dir)?;
-        let rule = tiers.rule_of(&self.path_of(node), || Maker::Packed(packed.ino));
+        self.metadata_cache_timeout(&dir)?;
+        let rule = tiers.rule_for_file(&self.path_of(node), || Maker::Packed(packed.ino));
         if !rule.is_some_and(|rule| rule.drain == Drain::Closed) {
             return None;
         }
-        let turn = pack.begin_early(packed.ino)?;
-        let done = self.in_turn(pack, turn, packed, (&dir, &name));
+        let turn = pack.begin_eager_write_back(packed.ino)?;
+        let done = self.write_back_if_unused(pack, turn, packed, (&dir, &name));
         if done.is_none() {
-            pack.end_early(turn);
+            pack.cancel_eager_write_back(turn);
         }
         done
     }
 
-    fn in_turn(
+    fn write_back_if_unused(
         &self,
         pack: &Pack,
         turn: Turn,
@@ -140,33 +140,41 @@ impl Native {
                 && found.links == 1
                 && (found.over, found.yields, found.lands) == (None, None, None)
         };
-        let (_, key) = self.pack_of(dir)?;
-        let found = pack.find(key, name.to_bytes()).filter(is_free)?;
+        let (_, key) = self.pack_and_key(dir)?;
+        let found = pack.lookup_name(key, name.to_bytes()).filter(is_free)?;
         // A mapping made in passthrough outlives the close that we hear of, and nothing tells
         // whether there is one: such files come home when the run ends.
-        let is_lent = self.passthrough.load(Relaxed) && pack.stat_body(packed.ino).is_some();
-        if is_lent { None } else { self.make_early(turn, dir, name, &found).ok() }
+        let is_lent = self.passthrough.load(Relaxed) && pack.stat_data_file(packed.ino).is_some();
+        if is_lent { None } else { self.make_hidden_file(turn, dir, name, &found).ok() }
     }
 
-    fn make_early(&self, turn: Turn, dir: &Arc<Node>, name: &CStr, found: &Found) -> Result<()> {
-        let (pack, key) = self.pack_of(dir).ok_or(Errno::STALE)?;
+    fn make_hidden_file(
+        &self,
+        turn: Turn,
+        dir: &Arc<Node>,
+        name: &CStr,
+        found: &Found,
+    ) -> Result<()> {
+        let (pack, key) = self.pack_and_key(dir).ok_or(Errno::STALE)?;
         let fd = self.dir_fd_of(dir)?;
         let mut made = None;
         let announce = |new| {
-            let held = self.hold_name(dir, name);
-            let hidden = self.begin_hidden(dir, fd.as_fd(), name)?;
-            pack.hide(turn, key, name.to_bytes(), new)?;
+            let held = self.lock_name(dir, name);
+            let hidden = self.begin_hidden_creation(dir, fd.as_fd(), name)?;
+            pack.hide_in_place_file(turn, key, name.to_bytes(), new)?;
             made = Some(new);
             Ok((hidden, held))
         };
-        let new = match Unnamed::nameless(&fd, found) {
-            Err(Errno::OPNOTSUPP) => Unnamed::on_the_way(self.passage()?, turn.passing())?,
+        let new = match Unnamed::create_nameless(&fd, found) {
+            Err(Errno::OPNOTSUPP) => {
+                Unnamed::create_on_staging_path(self.staging_path()?, turn.staging_name())?
+            }
             new => new?,
         };
         let done = make_packed(pack, found, new, (&fd, name), false, announce).map(drop);
         match (&done, made) {
-            (Ok(()), Some(new)) => pack.made_early(turn, new),
-            (Err(_), Some(new)) => pack.unhide(turn, key, name.to_bytes(), new),
+            (Ok(()), Some(new)) => pack.finish_eager_write_back(turn, new),
+            (Err(_), Some(new)) => pack.unhide_in_place_file(turn, key, name.to_bytes(), new),
             _ => {}
         }
         done

@@ -60,20 +60,20 @@ fn is_fresh(seen: Moment, now: Moment, trust: u64) -> bool {
 
 impl Folder {
     /// We are about to change something here: `name`, or the directory itself.
-    pub(super) fn begin(&self, name: Option<&CStr>) {
-        self.begin_times();
+    pub(super) fn begin_change(&self, name: Option<&CStr>) {
+        self.begin_times_change();
         let mut inner = self.0.lock();
         match name {
             Some(name) => {
                 inner.dirs.remove(name);
-                inner.names.comes(name);
+                inner.names.note_name(name);
             }
             None => (inner.plain, inner.search, inner.change) = (None, None, None),
         }
     }
 
     /// The same, of its times alone.
-    pub(super) fn begin_times(&self) {
+    pub(super) fn begin_times_change(&self) {
         let mut inner = self.0.lock();
         inner.changes += 1;
         inner.under_way += 1;
@@ -81,13 +81,13 @@ impl Folder {
     }
 
     /// The change has been made, at this time.
-    pub(super) fn end(&self, time: impl FnOnce() -> Time) {
-        self.end_times();
-        self.0.lock().times.changed(time);
+    pub(super) fn end_change(&self, time: impl FnOnce() -> Time) {
+        self.end_times_change();
+        self.0.lock().times.note_change(time);
     }
 
     /// The same, of its times alone.
-    pub(super) fn end_times(&self) {
+    pub(super) fn end_times_change(&self) {
         let mut inner = self.0.lock();
         inner.changes += 1;
         inner.under_way -= 1;
@@ -97,21 +97,26 @@ impl Folder {
     /// A file is about to get this name, and nobody is to see anything of it: what is known of the
     /// directory stays, and its times are what they were in place after `changes`. `None`:
     /// something was changed since; else whether its times are to be set in place from now on.
-    pub(super) fn begin_hidden(&self, name: &CStr, changes: u64, stat: &Statx) -> Option<bool> {
+    pub(super) fn begin_hidden_creation(
+        &self,
+        name: &CStr,
+        changes: u64,
+        stat: &Statx,
+    ) -> Option<bool> {
         let mut inner = self.0.lock();
         if inner.changes != changes {
             return None;
         }
         inner.under_way += 1;
-        inner.names.comes(name);
-        Some(inner.times.hold(stat))
+        inner.names.note_name(name);
+        Some(inner.times.begin_hidden_creation(stat))
     }
 
     /// It has the name, or will not get it; these are the directory's attributes in place, seen
     /// after `changes`.
-    pub(super) fn end_hidden(&self, changes: u64, seen: Moment, stat: Option<Statx>) {
+    pub(super) fn end_hidden_creation(&self, changes: u64, seen: Moment, stat: Option<Statx>) {
         let mut inner = self.0.lock();
-        inner.times.held(stat.as_ref());
+        inner.times.end_hidden_creation(stat.as_ref());
         inner.under_way -= 1;
         let is_good = inner.changes == changes && inner.under_way == 0;
         // What others have seen before is old.
@@ -120,18 +125,18 @@ impl Folder {
     }
 
     /// We have made it ourselves just now, in a directory from which it inherits no list if `plain`.
-    pub(super) fn is_new(&self, now: Moment, plain: bool) {
+    pub(super) fn mark_newly_made(&self, now: Moment, plain: bool) {
         let mut inner = self.0.lock();
         // Somebody may have found it since, and made something in it.
         if inner.changes == 0 {
-            inner.names = Names::none_at(now);
+            inner.names = Names::known_empty(now);
             inner.plain = plain.then_some(now);
         }
     }
 
     /// What is known of a name that may be believed for `trust` nanoseconds.
-    pub(super) fn ask(&self, name: &CStr, now: Moment, trust: u64) -> Known {
-        self.0.lock().names.ask(name, now, trust)
+    pub(super) fn check_name(&self, name: &CStr, now: Moment, trust: u64) -> Known {
+        self.0.lock().names.check_name(name, now, trust)
     }
 
     /// A listing begins; false: not now, since something is changed, or another is under way.
@@ -141,24 +146,28 @@ impl Folder {
     }
 
     /// It is done; `None`: there was no use in it.
-    pub(super) fn listed<'n>(&self, began: Moment, names: Option<impl Iterator<Item = &'n [u8]>>) {
-        self.0.lock().names.listed(began, names);
+    pub(super) fn finish_listing<'n>(
+        &self,
+        began: Moment,
+        names: Option<impl Iterator<Item = &'n [u8]>>,
+    ) {
+        self.0.lock().names.finish_listing(began, names);
     }
 
     /// The number of the directory that has this name.
-    pub(super) fn dir(&self, name: &CStr, now: Moment, trust: u64) -> Option<u64> {
+    pub(super) fn cached_directory(&self, name: &CStr, now: Moment, trust: u64) -> Option<u64> {
         let inner = self.0.lock();
         let (seen, id) = inner.dirs.get(name)?;
         is_fresh(*seen, now, trust).then_some(*id)
     }
 
     /// A number that all that keeps something asks for: that of before the question.
-    pub(super) fn changes(&self) -> u64 {
+    pub(super) fn change_count(&self) -> u64 {
         self.0.lock().changes
     }
 
     /// Keeps something that was seen, unless we changed something since `changes`.
-    fn keep(&self, changes: u64, what: impl FnOnce(&mut Inner)) {
+    fn store_if_unchanged(&self, changes: u64, what: impl FnOnce(&mut Inner)) {
         let mut inner = self.0.lock();
         if inner.changes == changes {
             what(&mut inner);
@@ -166,48 +175,48 @@ impl Folder {
     }
 
     /// That a directory has this name.
-    pub(super) fn keep_dir(&self, changes: u64, seen: Moment, name: &CStr, id: u64) {
-        self.keep(changes, |inner| {
+    pub(super) fn cache_directory(&self, changes: u64, seen: Moment, name: &CStr, id: u64) {
+        self.store_if_unchanged(changes, |inner| {
             inner.dirs.insert(name.to_owned(), (seen, id));
         });
     }
 
     /// Attributes; returns them as they are to be shown.
-    pub(super) fn keep_stat(&self, changes: u64, seen: Moment, stat: Statx) -> Statx {
-        self.keep(changes, |inner| inner.stat = Some((seen, Box::new(stat))));
-        self.shown(stat)
+    pub(super) fn cache_stat(&self, changes: u64, seen: Moment, stat: Statx) -> Statx {
+        self.store_if_unchanged(changes, |inner| inner.stat = Some((seen, Box::new(stat))));
+        self.exposed_stat(stat)
     }
 
     /// That new files inherit no access control list.
-    pub(super) fn keep_plain(&self, changes: u64, seen: Moment) {
-        self.keep(changes, |inner| inner.plain = Some(seen));
+    pub(super) fn cache_no_acl(&self, changes: u64, seen: Moment) {
+        self.store_if_unchanged(changes, |inner| inner.plain = Some(seen));
     }
 
     /// That the one user who is served has a right.
-    pub(super) fn keep_right(&self, right: Right, changes: u64, seen: Moment) {
-        self.keep(changes, |inner| match right {
+    pub(super) fn cache_right(&self, right: Right, changes: u64, seen: Moment) {
+        self.store_if_unchanged(changes, |inner| match right {
             Right::Search => inner.search = Some(seen),
             Right::Change => inner.change = Some(seen),
         });
     }
 
     /// Attributes, if they are believed still.
-    pub(super) fn stat(&self, now: Moment, trust: u64) -> Option<Statx> {
+    pub(super) fn cached_stat(&self, now: Moment, trust: u64) -> Option<Statx> {
         let inner = self.0.lock();
         let (seen, stat) = inner.stat.as_ref()?;
-        is_fresh(*seen, now, trust).then(|| inner.times.shown(**stat))
+        is_fresh(*seen, now, trust).then(|| inner.times.exposed_stat(**stat))
     }
 
     /// Attributes in place as they are to be shown.
-    pub(super) fn shown(&self, stat: Statx) -> Statx {
-        self.0.lock().times.shown(stat)
+    pub(super) fn exposed_stat(&self, stat: Statx) -> Statx {
+        self.0.lock().times.exposed_stat(stat)
     }
 
-    pub(super) fn is_plain(&self, now: Moment, trust: u64) -> bool {
+    pub(super) fn inherits_no_acl(&self, now: Moment, trust: u64) -> bool {
         self.0.lock().plain.is_some_and(|seen| is_fresh(seen, now, trust))
     }
 
-    pub(super) fn has(&self, right: Right, now: Moment, trust: u64) -> bool {
+    pub(super) fn has_right(&self, right: Right, now: Moment, trust: u64) -> bool {
         let inner = self.0.lock();
         let seen = match right {
             Right::Search => inner.search,

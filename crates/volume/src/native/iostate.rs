@@ -34,7 +34,7 @@ pub(crate) struct Wish {
 
 impl Wish {
     /// The state for a file that nobody has open.
-    pub(crate) fn state(self) -> IoState {
+    pub(crate) fn initial_state(self) -> IoState {
         if self.every_read {
             IoState::Direct
         } else if self.passthrough {
@@ -57,7 +57,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// One more open: it gets the state of the others, or its own wish when it is the first.
-    pub(crate) fn enter(&mut self, wish: IoState) -> IoState {
+    pub(crate) fn add_open(&mut self, wish: IoState) -> IoState {
         if self.opens == 0 {
             self.state = wish;
         }
@@ -66,7 +66,7 @@ impl Shared {
     }
 
     /// The first open found its wish not granted (no passthrough after all).
-    pub(crate) fn fall_back(&mut self, state: IoState) -> bool {
+    pub(crate) fn fall_back_to(&mut self, state: IoState) -> bool {
         let alone = self.opens == 1;
         if alone {
             self.state = state;
@@ -75,7 +75,7 @@ impl Shared {
     }
 
     /// One open less. Returns whether it was the last.
-    pub(crate) fn leave(&mut self) -> bool {
+    pub(crate) fn remove_open(&mut self) -> bool {
         debug_assert!(self.opens > 0, "each close follows an open");
         self.opens = self.opens.saturating_sub(1);
         self.opens == 0
@@ -109,7 +109,7 @@ mod tests {
             for step in trail.iter() {
                 match step {
                     Some(wish) => {
-                        let got = shared.enter(*wish);
+                        let got = shared.add_open(*wish);
                         match model.first() {
                             None => assert_eq!(got, *wish, "the first open gets its wish"),
                             Some(first) => assert_eq!(got, *first, "later opens share: {trail:?}"),
@@ -118,7 +118,7 @@ mod tests {
                     }
                     None => {
                         model.pop();
-                        assert_eq!(shared.leave(), model.is_empty());
+                        assert_eq!(shared.remove_open(), model.is_empty());
                     }
                 }
                 assert_eq!(shared.is_open(), !model.is_empty());
@@ -143,11 +143,11 @@ mod tests {
     #[test]
     fn falls_back_only_when_alone() {
         let mut shared = Shared::default();
-        shared.enter(IoState::Passthrough);
-        assert!(shared.fall_back(IoState::Direct));
-        assert_eq!(shared.enter(IoState::Passthrough), IoState::Direct);
-        assert!(!shared.fall_back(IoState::Cached), "somebody else relies on the state");
-        assert_eq!(shared.enter(IoState::Cached), IoState::Direct);
+        shared.add_open(IoState::Passthrough);
+        assert!(shared.fall_back_to(IoState::Direct));
+        assert_eq!(shared.add_open(IoState::Passthrough), IoState::Direct);
+        assert!(!shared.fall_back_to(IoState::Cached), "somebody else relies on the state");
+        assert_eq!(shared.add_open(IoState::Cached), IoState::Direct);
     }
 
     #[test]
@@ -159,12 +159,15 @@ mod tests {
             collects: false,
             foreign: false,
         };
-        assert_eq!(wish.state(), IoState::Direct);
-        assert_eq!(Wish { collects: true, ..wish }.state(), IoState::Cached);
-        assert_eq!(Wish { collects: true, foreign: true, ..wish }.state(), IoState::Direct);
-        assert_eq!(Wish { write: false, ..wish }.state(), IoState::Cached);
-        assert_eq!(Wish { write: false, foreign: true, ..wish }.state(), IoState::Direct);
-        assert_eq!(Wish { passthrough: true, ..wish }.state(), IoState::Passthrough);
-        assert_eq!(Wish { passthrough: true, every_read: true, ..wish }.state(), IoState::Direct);
+        assert_eq!(wish.initial_state(), IoState::Direct);
+        assert_eq!(Wish { collects: true, ..wish }.initial_state(), IoState::Cached);
+        assert_eq!(Wish { collects: true, foreign: true, ..wish }.initial_state(), IoState::Direct);
+        assert_eq!(Wish { write: false, ..wish }.initial_state(), IoState::Cached);
+        assert_eq!(Wish { write: false, foreign: true, ..wish }.initial_state(), IoState::Direct);
+        assert_eq!(Wish { passthrough: true, ..wish }.initial_state(), IoState::Passthrough);
+        assert_eq!(
+            Wish { passthrough: true, every_read: true, ..wish }.initial_state(),
+            IoState::Direct
+        );
     }
 }

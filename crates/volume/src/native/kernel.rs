@@ -12,7 +12,7 @@ pub(crate) trait Kernel: Debug + Send + Sync {
     /// # Errors
     /// EPERM without CAP_SYS_ADMIN, ELOOP when the file's own file system is stacked too deep,
     /// EOPNOTSUPP where the kernel has no passthrough.
-    fn lend(&self, file: BorrowedFd<'_>) -> io::Result<Box<dyn Backing>>;
+    fn register_backing(&self, file: BorrowedFd<'_>) -> io::Result<Box<dyn Backing>>;
 
     /// Tells the kernel to drop attributes and, where `data`, cached pages of a node.
     fn invalidate_node(&self, node: u64, data: bool);

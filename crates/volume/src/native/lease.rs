@@ -25,14 +25,14 @@ pub(super) enum Leased {
 }
 
 /// Asks to be told before anybody opens the file; refused if somebody has it open already.
-pub(super) fn alone(file: BorrowedFd<'_>) -> Leased {
+pub(super) fn try_write_lease(file: BorrowedFd<'_>) -> Leased {
     // A lease that breaks is looked for. Its signal is one that nobody minds: the usual one would end
     // a process that knows nothing of it.
     // SAFETY: plain numbers and a live descriptor.
     if unsafe { libc::fcntl(file.as_raw_fd(), SETSIG, libc::SIGURG) } != 0 {
         return Leased::Unknown;
     }
-    match set(file, libc::F_WRLCK) {
+    match set_lease(file, libc::F_WRLCK) {
         Ok(()) => Leased::Alone,
         Err(Errno::AGAIN) => Leased::Busy,
         Err(_) => Leased::Unknown,
@@ -40,25 +40,25 @@ pub(super) fn alone(file: BorrowedFd<'_>) -> Leased {
 }
 
 /// Readers may come; writers wait for us, and are seen.
-pub(super) fn let_readers(file: BorrowedFd<'_>) {
+pub(super) fn downgrade_lease(file: BorrowedFd<'_>) {
     // Without: readers wait for us, too.
-    let _ = set(file, libc::F_RDLCK);
+    let _ = set_lease(file, libc::F_RDLCK);
 }
 
 /// Whether nobody waits to write.
-pub(super) fn is_kept(file: BorrowedFd<'_>) -> bool {
+pub(super) fn is_lease_kept(file: BorrowedFd<'_>) -> bool {
     // SAFETY: a live descriptor; no third argument.
     let lease = unsafe { libc::fcntl(file.as_raw_fd(), GETLEASE) };
     lease != libc::F_UNLCK
 }
 
 /// Whoever waits may go on.
-pub(super) fn give_up(file: BorrowedFd<'_>) {
+pub(super) fn release_lease(file: BorrowedFd<'_>) {
     // If it can't be given up it is broken: who waits goes on when the kernel's patience ends.
-    let _ = set(file, libc::F_UNLCK);
+    let _ = set_lease(file, libc::F_UNLCK);
 }
 
-fn set(file: BorrowedFd<'_>, kind: libc::c_int) -> Result<(), Errno> {
+fn set_lease(file: BorrowedFd<'_>, kind: libc::c_int) -> Result<(), Errno> {
     // SAFETY: plain numbers and a live descriptor.
     match unsafe { libc::fcntl(file.as_raw_fd(), SETLEASE, kind) } {
         0 => Ok(()),
@@ -83,7 +83,7 @@ mod tests {
         std::fs::write(&path, [1; 100]).expect("written");
         let file = std::fs::File::open(&path).expect("opens");
         let other = std::fs::File::options().read(true).write(true).open(&path).expect("opens");
-        if alone(file.as_fd()) == Leased::Unknown {
+        if try_write_lease(file.as_fd()) == Leased::Unknown {
             return;
         }
         // SAFETY: a fresh mapping of one page, which nobody else uses.
@@ -91,22 +91,22 @@ mod tests {
             let (prot, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
             libc::mmap(std::ptr::null_mut(), 4096, prot, flags, other.as_raw_fd(), 0)
         };
-        assert_eq!(alone(file.as_fd()), Leased::Busy);
+        assert_eq!(try_write_lease(file.as_fd()), Leased::Busy);
         drop(other);
-        assert_eq!(alone(file.as_fd()), Leased::Busy, "it is mapped still");
+        assert_eq!(try_write_lease(file.as_fd()), Leased::Busy, "it is mapped still");
         // SAFETY: the mapping made above.
         unsafe { libc::munmap(page, 4096) };
-        assert_eq!(alone(file.as_fd()), Leased::Alone);
-        let_readers(file.as_fd());
+        assert_eq!(try_write_lease(file.as_fd()), Leased::Alone);
+        downgrade_lease(file.as_fd());
         let reader = std::fs::File::open(&path).expect("readers may come");
-        assert_eq!(alone(file.as_fd()), Leased::Busy);
+        assert_eq!(try_write_lease(file.as_fd()), Leased::Busy);
         drop(reader);
-        assert!(is_kept(file.as_fd()));
+        assert!(is_lease_kept(file.as_fd()));
         let write = rustix::fs::OFlags::WRONLY | rustix::fs::OFlags::NONBLOCK;
         let mode = rustix::fs::Mode::empty();
         assert_eq!(rustix::fs::open(&path, write, mode).err(), Some(Errno::AGAIN));
-        assert!(!is_kept(file.as_fd()), "a writer waits");
-        give_up(file.as_fd());
+        assert!(!is_lease_kept(file.as_fd()), "a writer waits");
+        release_lease(file.as_fd());
         assert!(rustix::fs::open(&path, write, mode).is_ok());
     }
 }

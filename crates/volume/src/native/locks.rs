@@ -16,7 +16,7 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use super::{Handle, IoState, Kernel, Native, Result};
-use forebay_os::files::reopen;
+use forebay_os::files::reopen_with_flags;
 
 /// A lock as asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,13 +47,13 @@ pub(crate) struct PosixLocks(Mutex<FxHashMap<(u64, u64), Held>>);
 
 impl PosixLocks {
     /// Ends all locks of `owner` on a node: closing the description drops them.
-    pub(crate) fn drop_owner(&self, node: u64, owner: u64) {
+    pub(crate) fn drop_owner_locks(&self, node: u64, owner: u64) {
         let held = self.0.lock().remove(&(node, owner));
         drop(held);
     }
 
     /// Ends all locks on a file that nobody has open any more.
-    pub(crate) fn drop_node(&self, node: u64) {
+    pub(crate) fn drop_node_locks(&self, node: u64) {
         let mut all = self.0.lock();
         if all.keys().any(|(of, _)| *of == node) {
             all.retain(|(of, _), _| *of != node);
@@ -61,19 +61,19 @@ impl PosixLocks {
     }
 
     /// Whether anybody holds, or held, a lock on a node.
-    pub(crate) fn has(&self, node: u64) -> bool {
+    pub(crate) fn has_locks(&self, node: u64) -> bool {
         self.0.lock().keys().any(|(of, _)| *of == node)
     }
 
     /// Ends the locks of processes that are gone without a close that was told.
-    pub(crate) fn sweep(&self) {
+    pub(crate) fn drop_dead_owner_locks(&self) {
         // SAFETY: signal 0 only asks whether the process is there.
         let gone = |pid: u32| unsafe { libc::kill(pid as i32, 0) } != 0
             && std::io::Error::last_os_error().raw_os_error() == Some(libc::ESRCH);
         self.0.lock().retain(|_, held| held.pid == 0 || !gone(held.pid));
     }
 
-    fn file(&self, handle: &Handle, lock: &Lock) -> Result<Arc<OwnedFd>> {
+    fn open_file_for_owner(&self, handle: &Handle, lock: &Lock) -> Result<Arc<OwnedFd>> {
         let key = (handle.node.id, lock.owner);
         if let Some(held) = self.0.lock().get(&key) {
             return Ok(Arc::clone(&held.file));
@@ -93,9 +93,9 @@ impl PosixLocks {
 
 /// A description that can hold read and write locks, or at least those its handle may take.
 fn open_for_locks(handle: &Handle) -> Result<OwnedFd> {
-    reopen(handle.file.as_fd(), OFlags::RDWR | OFlags::NONBLOCK).or_else(|_| {
+    reopen_with_flags(handle.file.as_fd(), OFlags::RDWR | OFlags::NONBLOCK).or_else(|_| {
         let mode = rustix::fs::fcntl_getfl(&handle.file)? & OFlags::ACCMODE;
-        reopen(handle.file.as_fd(), mode | OFlags::NONBLOCK)
+        reopen_with_flags(handle.file.as_fd(), mode | OFlags::NONBLOCK)
     })
 }
 
@@ -127,33 +127,33 @@ impl LockWaiting {
     ///
     /// # Errors
     /// EINTR after a signal; EAGAIN when it was not to sleep.
-    pub(crate) fn wait(self, device: Option<&dyn Kernel>) -> Result<()> {
+    pub(crate) fn wait_for_lock(self, device: Option<&dyn Kernel>) -> Result<()> {
         let unlocks = self.lock.kind == libc::F_UNLCK;
         let mapped = device.filter(|_| self.handle.state != IoState::Passthrough);
         let bring = || {
             if let Some(device) = mapped {
-                self.pages.begin(self.handle.node.id);
+                self.pages.begin_invalidation(self.handle.node.id);
                 device.invalidate_node(self.handle.node.id, true);
-                self.pages.end(self.handle.node.id);
+                self.pages.end_invalidation(self.handle.node.id);
             }
         };
         if unlocks {
             bring();
         }
-        self.take()?;
+        self.take_with_grace()?;
         if !unlocks {
             bring();
         }
         Ok(())
     }
 
-    fn take(&self) -> Result<()> {
+    fn take_with_grace(&self) -> Result<()> {
         // The kernel tells of the last close after close(2) has returned. A holder that may be
         // about to go gets a moment, so that `flock f a; flock -n f b` works as it does bare.
         let mut patience = 40;
         loop {
-            match self.take_now() {
-                Err(Errno::AGAIN | Errno::ACCESS) if self.sleep => return self.take_asleep(),
+            match self.try_take() {
+                Err(Errno::AGAIN | Errno::ACCESS) if self.sleep => return self.take_blocking(),
                 Err(Errno::AGAIN) if patience > 0 && holder_may_be_closing(&self.handle) => {
                     patience -= 1;
                     std::thread::sleep(Duration::from_micros(500));
@@ -163,25 +163,25 @@ impl LockWaiting {
         }
     }
 
-    fn take_now(&self) -> Result<()> {
+    fn try_take(&self) -> Result<()> {
         if !self.lock.flock {
-            return set_range(&self.file, &self.lock, libc::F_OFD_SETLK);
+            return set_range_lock(&self.file, &self.lock, libc::F_OFD_SETLK);
         }
         set_flock(&self.file, self.lock.kind, true)?;
-        self.flocked();
+        self.note_flock_state();
         Ok(())
     }
 
-    fn take_asleep(&self) -> Result<()> {
+    fn take_blocking(&self) -> Result<()> {
         if !self.lock.flock {
-            return set_range(&self.file, &self.lock, libc::F_OFD_SETLKW);
+            return set_range_lock(&self.file, &self.lock, libc::F_OFD_SETLKW);
         }
         set_flock(&self.file, self.lock.kind, false)?;
-        self.flocked();
+        self.note_flock_state();
         Ok(())
     }
 
-    fn flocked(&self) {
+    fn note_flock_state(&self) {
         self.handle.flocked.store(self.lock.kind != libc::F_UNLCK, Relaxed);
         self.handle.closing.store(false, Relaxed);
     }
@@ -195,10 +195,10 @@ impl Native {
     pub fn getlk(&self, fh: u64, lock: Lock) -> Result<Lock> {
         let handle = self.handle(fh)?;
         handle.node.locked.store(true, Relaxed);
-        let file = self.posix_locks.file(&handle, &lock)?;
-        let mut raw = raw(&lock);
+        let file = self.posix_locks.open_file_for_owner(&handle, &lock)?;
+        let mut raw = to_libc_flock(&lock);
         // SAFETY: the struct outlives the call.
-        check(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &mut raw) })?;
+        check_syscall(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &mut raw) })?;
         let end =
             if raw.l_len == 0 { i64::MAX as u64 } else { (raw.l_start + raw.l_len - 1) as u64 };
         let pid = match raw.l_pid {
@@ -217,18 +217,18 @@ impl Native {
         let handle = self.handle(fh)?;
         let file = if lock.flock {
             // The same description as the handle's, which owns the lock.
-            Arc::new(rustix::io::fcntl_dupfd_cloexec(self.open_file(&handle)?, 0)?)
+            Arc::new(rustix::io::fcntl_dupfd_cloexec(self.ensure_opened(&handle)?, 0)?)
         } else {
             handle.node.locked.store(true, Relaxed);
-            handle.is_locked_by(lock.owner);
-            self.posix_locks.file(&handle, &lock)?
+            handle.note_lock_owner(lock.owner);
+            self.posix_locks.open_file_for_owner(&handle, &lock)?
         };
         let waiting = LockWaiting { file, handle, lock, sleep, pages: Arc::clone(&self.pages) };
         if waiting.handle.state != IoState::Passthrough {
             // Pages may have to go down or up, which takes another worker.
             return Ok(LockWait::Later(waiting));
         }
-        match waiting.take_now() {
+        match waiting.try_take() {
             Ok(()) => Ok(LockWait::Done),
             Err(Errno::AGAIN | Errno::ACCESS)
                 if sleep || holder_may_be_closing(&waiting.handle) =>
@@ -242,7 +242,7 @@ impl Native {
 
 impl Handle {
     /// Whoever lets go of another handle of the file sees this from now on.
-    fn is_locked_by(&self, owner: u64) {
+    fn note_lock_owner(&self, owner: u64) {
         let _handles = self.node.open.lock();
         let mut lockers = self.lockers.lock();
         if !lockers.contains(&owner) {
@@ -255,7 +255,7 @@ impl Handle {
     /// The last copy of the descriptor is closed, so its BSD lock ends. Closing the backing file does
     /// not see to that: the kernel holds it as well, for passthrough, as long as anybody has the file
     /// open, and so may another request.
-    pub(super) fn end_flock(&self) {
+    pub(super) fn release_flock(&self) {
         if self.flocked.load(Relaxed)
             && let Err(error) = set_flock(self.own_file(), libc::F_UNLCK, true)
         {
@@ -268,7 +268,7 @@ impl Native {
     /// A process has closed a descriptor of the file, so its byte-range locks end (POSIX). What it
     /// locks from now on is not ended by the last close of this handle, which the kernel tells in
     /// its own time.
-    pub(super) fn end_locks_of(&self, handle: &Handle, owner: u64) {
+    pub(super) fn release_owner_locks(&self, handle: &Handle, owner: u64) {
         if !handle.node.locked.load(Relaxed) {
             return;
         }
@@ -276,16 +276,16 @@ impl Native {
         for other in &open.handles {
             other.lockers.lock().retain(|one| *one != owner);
         }
-        self.posix_locks.drop_owner(handle.node.id, owner);
+        self.posix_locks.drop_owner_locks(handle.node.id, owner);
     }
 
     /// A handle is no more, and locks of its that no close has ended are given up; but not those of
     /// an owner who has locked through another one of `handles`: of a lock that belongs to an open
     /// file description the kernel says its address, which a later one may have.
-    pub(super) fn end_locks_left(&self, handle: &Handle, handles: &[Arc<Handle>]) {
+    pub(super) fn release_leftover_locks(&self, handle: &Handle, handles: &[Arc<Handle>]) {
         for owner in handle.lockers.lock().drain(..) {
             if !handles.iter().any(|other| other.lockers.lock().contains(&owner)) {
-                self.posix_locks.drop_owner(handle.node.id, owner);
+                self.posix_locks.drop_owner_locks(handle.node.id, owner);
             }
         }
     }
@@ -309,16 +309,16 @@ fn set_flock(file: &OwnedFd, kind: i32, now: bool) -> Result<()> {
     };
     let how = if now { what | libc::LOCK_NB } else { what };
     // SAFETY: plain numbers.
-    check(unsafe { libc::flock(file.as_raw_fd(), how) })
+    check_syscall(unsafe { libc::flock(file.as_raw_fd(), how) })
 }
 
-fn set_range(file: &OwnedFd, lock: &Lock, command: i32) -> Result<()> {
-    let raw = raw(lock);
+fn set_range_lock(file: &OwnedFd, lock: &Lock, command: i32) -> Result<()> {
+    let raw = to_libc_flock(lock);
     // SAFETY: the struct outlives the call.
-    check(unsafe { libc::fcntl(file.as_raw_fd(), command, &raw) })
+    check_syscall(unsafe { libc::fcntl(file.as_raw_fd(), command, &raw) })
 }
 
-fn raw(lock: &Lock) -> libc::flock {
+fn to_libc_flock(lock: &Lock) -> libc::flock {
     let end = lock.end.min(i64::MAX as u64);
     libc::flock {
         l_type: lock.kind as i16,
@@ -330,7 +330,7 @@ fn raw(lock: &Lock) -> libc::flock {
     }
 }
 
-fn check(done: i32) -> Result<()> {
+fn check_syscall(done: i32) -> Result<()> {
     match done {
         0.. => Ok(()),
         _ => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)),

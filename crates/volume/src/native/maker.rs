@@ -14,7 +14,7 @@ impl Native {
     }
 
     /// The task of a thread that asks, by the programs that run.
-    pub(super) fn task_of(&self, thread: u32) -> Option<String> {
+    pub(super) fn task_of_thread(&self, thread: u32) -> Option<String> {
         self.tasks.as_ref()?(thread)
     }
 }

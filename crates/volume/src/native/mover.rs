@@ -14,7 +14,7 @@ use super::moving::{Begun, Moved};
 use super::placed::boot_nanos;
 use super::{Native, Node, ROOT};
 use crate::tiers::StagingPath;
-use forebay_os::files::reopen;
+use forebay_os::files::reopen_with_flags;
 
 /// Files and bytes that get their names before these are made safe together.
 const BATCH: (usize, u64) = (64, 64 << 20);
@@ -24,81 +24,83 @@ struct Last(Arc<Moves>);
 
 impl Drop for Last {
     fn drop(&mut self) {
-        self.0.abandon();
+        self.0.abandon_queue();
     }
 }
 
 impl Native {
     /// Starts the thread, if rules send files anywhere.
-    pub(crate) fn start_moving(self: &Arc<Native>) {
-        if !self.tiers.as_ref().is_some_and(|tiers| tiers.moves()) {
+    pub(crate) fn start_migrator(self: &Arc<Native>) {
+        if !self.tiers.as_ref().is_some_and(|tiers| tiers.can_migrate_files()) {
             return;
         }
         let (native, moves) = (Arc::downgrade(self), Arc::clone(&self.moves));
         let work = move || {
             let last = Last(moves);
-            Weak::upgrade(&native).iter().for_each(|native| native.want_what_is_left());
-            while last.0.sleep(boot_nanos) {
+            Weak::upgrade(&native).iter().for_each(|native| native.queue_leftover_files());
+            while last.0.wait_for_work(boot_nanos) {
                 let Some(native) = Weak::upgrade(&native) else { return };
-                native.move_due(boot_nanos());
+                native.migrate_due_files(boot_nanos());
             }
         };
         // Without it, files come home when the run ends.
         if std::thread::Builder::new().name("forebay-move".into()).spawn(work).is_err() {
-            self.moves.abandon();
+            self.moves.abandon_queue();
         }
     }
 
     /// The end: no file is moved any more, and none is on its way.
-    pub(crate) fn end_moves(&self) {
-        self.moves.end();
+    pub(crate) fn stop_migrator(&self) {
+        self.moves.end_and_wait();
     }
 
     /// A file may belong elsewhere, and nobody has it open: it is moved when it has settled.
-    pub(super) fn may_belong_elsewhere(&self, node: &Node) {
-        let Some(tiers) = self.tiers.as_ref().filter(|tiers| tiers.moves()) else { return };
+    pub(super) fn queue_if_misplaced(&self, node: &Node) {
+        let Some(tiers) = self.tiers.as_ref().filter(|tiers| tiers.can_migrate_files()) else {
+            return;
+        };
         let renamed = node.renamed.load(std::sync::atomic::Ordering::Relaxed);
-        if renamed || tiers.drains() && node.placed.is_some() {
-            self.want_moved(node.id, boot_nanos() + SETTLE_NANOS);
+        if renamed || tiers.writes_back_during_run() && node.placed.is_some() {
+            self.queue_migration(node.id, boot_nanos() + SETTLE_NANOS);
         }
     }
 
-    fn want_moved(&self, id: u64, due: u64) {
-        let held = self.hold_way(id);
+    fn queue_migration(&self, id: u64, due: u64) {
+        let held = self.reference_path_nodes(id);
         if !held.is_empty()
-            && let Some(before) = self.moves.want(due, Waiting { node: id, held })
+            && let Some(before) = self.moves.queue_file(due, Waiting { node: id, held })
         {
-            self.let_go(&before);
+            self.drop_references(&before);
         }
     }
 
     /// Keeps a file and the directories above it known, whatever the kernel forgets meanwhile.
-    fn hold_way(&self, id: u64) -> Vec<u64> {
+    fn reference_path_nodes(&self, id: u64) -> Vec<u64> {
         let (mut held, mut next) = (Vec::new(), Some(id));
         while let Some(id) = next.filter(|id| *id != ROOT && held.len() < 4096) {
-            if !self.table.hold(id) {
+            if !self.table.add_reference(id) {
                 break;
             }
             held.push(id);
-            next = self.table.get(id).and_then(|node| node.name()).map(|(parent, _)| parent);
+            next = self.table.get(id).and_then(|node| node.newest_name()).map(|(parent, _)| parent);
         }
         held
     }
 
-    fn let_go(&self, waiting: &Waiting) {
+    fn drop_references(&self, waiting: &Waiting) {
         waiting.held.iter().for_each(|id| self.forget(*id, 1));
     }
 
     /// Moves all files that have settled by `now`.
-    pub(crate) fn move_due(&self, now: u64) {
+    pub(crate) fn migrate_due_files(&self, now: u64) {
         let Some(tiers) = &self.tiers else { return };
         loop {
             // Where room is missing, nothing has to settle.
-            let by = if tiers.is_pressed() { now.saturating_add(SETTLE_NANOS) } else { now };
+            let by = if tiers.is_short_of_space() { now.saturating_add(SETTLE_NANOS) } else { now };
             let (mut batch, mut bytes) = (Vec::new(), 0);
             while batch.len() < BATCH.0 && bytes < BATCH.1 && !self.moves.is_over() {
-                let Some(waiting) = self.moves.next(by) else { break };
-                let again = match self.move_one(waiting.node) {
+                let Some(waiting) = self.moves.next_due(by) else { break };
+                let again = match self.migrate_file(waiting.node) {
                     Ok(Some(moved)) => {
                         bytes += moved.bytes();
                         batch.push(moved);
@@ -110,41 +112,42 @@ impl Native {
                 };
                 if let Some(after) = again {
                     // Later than all that this turn takes: else it would be taken again at once.
-                    self.want_moved(waiting.node, by.max(now).saturating_add(after));
+                    self.queue_migration(waiting.node, by.max(now).saturating_add(after));
                 }
-                self.let_go(&waiting);
+                self.drop_references(&waiting);
             }
             if batch.is_empty() {
                 return;
             }
-            self.finish(&batch);
+            self.finish_batch(&batch);
         }
     }
 
-    fn move_one(&self, id: u64) -> super::Result<Option<Moved>> {
+    fn migrate_file(&self, id: u64) -> super::Result<Option<Moved>> {
         let Some(tiers) = &self.tiers else { return Ok(None) };
-        let moving = match self.begin_move(id)? {
+        let moving = match self.begin_migration(id)? {
             Begun::No => return Ok(None),
             Begun::Later => return Err(Errno::AGAIN),
             Begun::Yes(moving) => moving,
         };
         let go = || {
-            let passage = self.passage()?;
-            let carried = Native::carry(tiers, passage, &moving, &|| self.moves.is_over())?;
-            self.land(passage, &moving, &carried)
+            let passage = self.staging_path()?;
+            let carried =
+                Native::stage_migration(tiers, passage, &moving, &|| self.moves.is_over())?;
+            self.commit_migration(passage, &moving, &carried)
         };
         let done = go();
         if let Err(error) = done {
-            self.end_move(&moving);
+            self.abort_migration(&moving);
             if error != Errno::CANCELED {
-                tracing::warn!("{} stays where it is for now: {error}", moving.path());
+                tracing::warn!("{} stays where it is for now: {error}", moving.display_path());
             }
         }
         done.map(Some)
     }
 
     /// The way that files take, made when the first goes.
-    pub(super) fn passage(&self) -> super::Result<&StagingPath> {
+    pub(super) fn staging_path(&self) -> super::Result<&StagingPath> {
         // Who opens it empties it: not when another has something there already.
         let _one = self.first_passage.lock();
         if let Some(passage) = self.passage.get() {
@@ -156,7 +159,7 @@ impl Native {
     }
 
     /// Makes the names of moved files safe, then lets go what they were.
-    fn finish(&self, batch: &[Moved]) {
+    fn finish_batch(&self, batch: &[Moved]) {
         let mut safe: Vec<(*const OwnedFd, bool)> = Vec::new();
         let mut all = true;
         for moved in batch {
@@ -165,18 +168,18 @@ impl Native {
             let is_safe = !moved.safe
                 || known.unwrap_or_else(|| {
                     let how = OFlags::RDONLY | OFlags::DIRECTORY;
-                    let done = reopen(moved.dir.as_fd(), how).and_then(fsync);
+                    let done = reopen_with_flags(moved.dir.as_fd(), how).and_then(fsync);
                     safe.push((dir, done.is_ok()));
                     done.inspect_err(|error| tracing::error!("making a name durable: {error}"))
                         .is_ok()
                 });
             if is_safe {
-                self.leave_behind(moved);
+                self.finish_migration(moved);
             }
             all &= is_safe;
         }
         if let Some(passage) = self.passage.get().filter(|_| all) {
-            passage.arrived();
+            passage.clear_notes();
         }
     }
 }

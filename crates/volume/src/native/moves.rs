@@ -43,7 +43,7 @@ pub(super) struct Moves {
 
 impl Moves {
     /// A file is to be moved from `due` on; gives back what has lost its place in the queue by that.
-    pub(super) fn want(&self, due: u64, file: Waiting) -> Option<Waiting> {
+    pub(super) fn queue_file(&self, due: u64, file: Waiting) -> Option<Waiting> {
         let mut queue = self.queue.lock();
         if queue.over {
             return Some(file);
@@ -58,7 +58,7 @@ impl Moves {
     }
 
     /// The next file that may be moved at this time.
-    pub(super) fn next(&self, now: u64) -> Option<Waiting> {
+    pub(super) fn next_due(&self, now: u64) -> Option<Waiting> {
         let mut queue = self.queue.lock();
         let first = queue.waiting.first_entry().filter(|first| first.key().0 <= now)?;
         let file = first.remove();
@@ -68,7 +68,7 @@ impl Moves {
 
     /// Sleeps until there may be something to do; `false` when all is over. While something is
     /// done, `end` waits.
-    pub(super) fn sleep(&self, now: impl Fn() -> u64) -> bool {
+    pub(super) fn wait_for_work(&self, now: impl Fn() -> u64) -> bool {
         let mut queue = self.queue.lock();
         queue.busy = false;
         self.changed.notify_all();
@@ -83,7 +83,7 @@ impl Moves {
     }
 
     /// Nobody moves anything any more.
-    pub(super) fn abandon(&self) {
+    pub(super) fn abandon_queue(&self) {
         let mut queue = self.queue.lock();
         (queue.over, queue.busy) = (true, false);
         self.changed.notify_all();
@@ -95,7 +95,7 @@ impl Moves {
     }
 
     /// Ends all, and waits for what is under way.
-    pub(super) fn end(&self) {
+    pub(super) fn end_and_wait(&self) {
         let mut queue = self.queue.lock();
         queue.over = true;
         self.changed.notify_all();
@@ -119,32 +119,33 @@ mod tests {
     fn they_go_in_the_order_of_their_closes_and_not_before_their_time() {
         let moves = Moves::default();
         for node in 1..=4 {
-            assert_eq!(moves.want(10 + node / 3, file(node)), None);
+            assert_eq!(moves.queue_file(10 + node / 3, file(node)), None);
         }
         // Closed once more: it waits again.
-        assert_eq!(moves.want(12, file(1)), Some(file(1)));
-        assert_eq!(moves.next(9), None);
-        let order: Vec<u64> = std::iter::from_fn(|| moves.next(11)).map(|one| one.node).collect();
+        assert_eq!(moves.queue_file(12, file(1)), Some(file(1)));
+        assert_eq!(moves.next_due(9), None);
+        let order: Vec<u64> =
+            std::iter::from_fn(|| moves.next_due(11)).map(|one| one.node).collect();
         assert_eq!(order, [2, 3, 4]);
-        assert_eq!(moves.next(12), Some(file(1)));
-        assert_eq!(moves.next(u64::MAX), None);
+        assert_eq!(moves.next_due(12), Some(file(1)));
+        assert_eq!(moves.next_due(u64::MAX), None);
     }
 
     #[test]
     fn the_end_waits_for_what_is_under_way_and_for_no_more() {
         let moves = Moves::default();
-        moves.want(0, file(1));
-        assert!(moves.sleep(|| 5), "there is something to do");
-        assert_eq!(moves.next(5), Some(file(1)));
-        moves.want(7, file(2));
+        moves.queue_file(0, file(1));
+        assert!(moves.wait_for_work(|| 5), "there is something to do");
+        assert_eq!(moves.next_due(5), Some(file(1)));
+        moves.queue_file(7, file(2));
         std::thread::scope(|scope| {
-            scope.spawn(|| moves.end());
+            scope.spawn(|| moves.end_and_wait());
             while !moves.is_over() {
                 std::thread::yield_now();
             }
-            assert!(!moves.sleep(|| 9));
+            assert!(!moves.wait_for_work(|| 9));
         });
-        assert_eq!(moves.next(u64::MAX), None);
-        assert_eq!(moves.want(0, file(3)), Some(file(3)), "too late");
+        assert_eq!(moves.next_due(u64::MAX), None);
+        assert_eq!(moves.queue_file(0, file(3)), Some(file(3)), "too late");
     }
 }

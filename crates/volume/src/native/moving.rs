@@ -18,7 +18,7 @@ use super::lease::{self, Leased};
 use super::ticket::Ticket;
 use super::{Native, Node, Result};
 use crate::tiers::{Cargo, Carried, Goal, StagingPath, Tiers};
-use forebay_os::files::{FileIdentity, device_of, stat_of};
+use forebay_os::files::{FileIdentity, device_number, statx_nofollow};
 pub(crate) use landing::Moved;
 
 /// A file that is being moved.
@@ -46,11 +46,13 @@ impl Native {
     ///
     /// # Errors
     /// Its file systems'.
-    pub(crate) fn begin_move(&self, id: u64) -> Result<Begun> {
+    pub(crate) fn begin_migration(&self, id: u64) -> Result<Begun> {
         let (Some(tiers), Ok(node)) = (&self.tiers, self.node(id)) else { return Ok(Begun::No) };
-        let Some((parent, name)) = node.name() else { return Ok(Begun::No) };
-        let Some(_alone) = self.still.alone(id, parent) else { return Ok(Begun::Later) };
-        if node.name().as_ref() != Some(&(parent, name.clone())) {
+        let Some((parent, name)) = node.newest_name() else { return Ok(Begun::No) };
+        let Some(_alone) = self.still.try_lock_exclusive(id, parent) else {
+            return Ok(Begun::Later);
+        };
+        if node.newest_name().as_ref() != Some(&(parent, name.clone())) {
             return Ok(Begun::Later);
         }
         let mut open = node.open.lock();
@@ -64,22 +66,25 @@ impl Native {
         }
         let placed = node.placed.get();
         let path = self.path_of(&node);
-        let Some((goal, safe)) = tiers.goal(&path, placed.as_deref()) else { return Ok(Begun::No) };
+        let Some((goal, safe)) = tiers.migration_goal(&path, placed.as_deref()) else {
+            return Ok(Begun::No);
+        };
         let dir = self.dir_fd(parent)?;
-        if !self.may_move(&node, dir.as_fd(), &name)? || self.posix_locks.has(id) {
+        if !self.can_migrate(&node, dir.as_fd(), &name)? || self.posix_locks.has_locks(id) {
             return Ok(Begun::No);
         }
         let (file, mode) = match &placed {
-            Some(placed) if !tiers.is_synced(placed) => return Ok(Begun::Later),
-            Some(placed) => Cargo::body(tiers, placed)?,
+            Some(placed) if !tiers.is_data_file_synced(placed) => return Ok(Begun::Later),
+            Some(placed) => Cargo::open_data_file(tiers, placed)?,
             None => {
                 let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-                let file = self.with_room(|| openat(&dir, &name, flags, Mode::empty()))?;
-                let mode = u32::from(stat_of(file.as_fd(), c"")?.stx_mode) & 0o7777;
+                let file =
+                    self.with_free_descriptors(|| openat(&dir, &name, flags, Mode::empty()))?;
+                let mode = u32::from(statx_nofollow(file.as_fd(), c"")?.stx_mode) & 0o7777;
                 (file, mode)
             }
         };
-        let leased = match lease::alone(file.as_fd()) {
+        let leased = match lease::try_write_lease(file.as_fd()) {
             Leased::Alone => true,
             Leased::Busy => return Ok(Begun::Later),
             // Without passthrough nobody inside has a mapping that we do not know of. But nothing
@@ -90,10 +95,10 @@ impl Native {
             Leased::Unknown => false,
         };
         if leased && goal == Goal::Place {
-            lease::let_readers(file.as_fd());
+            lease::downgrade_lease(file.as_fd());
         }
-        let stat = stat_of(file.as_fd(), c"")?;
-        let held = self.with_room(|| rustix::io::fcntl_dupfd_cloexec(&file, 0))?;
+        let stat = statx_nofollow(file.as_fd(), c"")?;
+        let held = self.with_free_descriptors(|| rustix::io::fcntl_dupfd_cloexec(&file, 0))?;
         let ticket = Arc::new(Ticket::new(held, leased));
         open.moving = Some(Arc::clone(&ticket));
         drop(open);
@@ -102,47 +107,47 @@ impl Native {
     }
 
     /// Whether a file is what we know under its name, and has no other.
-    fn may_move(
+    fn can_migrate(
         &self,
         node: &Node,
         dir: std::os::fd::BorrowedFd<'_>,
         name: &std::ffi::CStr,
     ) -> Result<bool> {
-        let up = stat_of(dir, c"")?;
-        let here = stat_of(dir, name)?;
+        let up = statx_nofollow(dir, c"")?;
+        let here = statx_nofollow(dir, name)?;
         let kind = u32::from(here.stx_mode) & libc::S_IFMT;
         let wanted = if node.placed.is_some() { libc::S_IFLNK } else { libc::S_IFREG };
         let place = node.place.lock();
-        Ok(FileIdentity::of(&here) == node.identity()
+        Ok(FileIdentity::from_statx(&here) == node.identity()
             && kind == wanted
             && here.stx_nlink == 1
             && place.names.len() == 1
             && place.pin.is_none()
             // The way home does not enter other parts of a file system.
-            && device_of(&up) == self.table.device()
-            && !super::placing::inherits_list(dir))
+            && device_number(&up) == self.table.device()
+            && !super::placing::inherits_acl(dir))
     }
 
     /// Carries the bytes. `over`: nothing is to be begun or gone on with any more.
     ///
     /// # Errors
     /// The file systems'; ECANCELED when somebody uses the file.
-    pub(crate) fn carry(
+    pub(crate) fn stage_migration(
         tiers: &Tiers,
         passage: &StagingPath,
         moving: &Moving,
         over: &dyn Fn() -> bool,
     ) -> Result<Carried> {
-        let step = |_| match moving.ticket.is_good() && !over() {
+        let step = |_| match moving.ticket.is_undisturbed() && !over() {
             true => Ok(()),
             false => Err(Errno::CANCELED),
         };
-        tiers.carry(passage, &moving.cargo, &step)
+        tiers.stage_migration(passage, &moving.cargo, &step)
     }
 
     /// A move has come to nothing.
-    pub(super) fn end_move(&self, moving: &Moving) {
-        moving.ticket.end();
+    pub(super) fn abort_migration(&self, moving: &Moving) {
+        moving.ticket.cancel_migration();
         let mut open = moving.node.open.lock();
         if open.moving.as_ref().is_some_and(|now| Arc::ptr_eq(now, &moving.ticket)) {
             open.moving = None;
@@ -150,17 +155,17 @@ impl Native {
     }
 
     /// Somebody is about to use a file, or to change it: it does not move now.
-    pub(crate) fn disturb(&self, node: &Node) {
+    pub(crate) fn cancel_migration(&self, node: &Node) {
         if let Some(ticket) = node.open.lock().moving.take() {
-            ticket.end();
+            ticket.cancel_migration();
         }
     }
 }
 
 impl Moving {
     /// The file, for a message.
-    pub(super) fn path(&self) -> String {
-        self.cargo.shown()
+    pub(super) fn display_path(&self) -> String {
+        self.cargo.display_path()
     }
 }
 

@@ -92,10 +92,14 @@ pub(crate) struct Place {
 
 impl Node {
     pub(crate) fn new(id: u64, stat: &Statx) -> Node {
-        Node::of(id, FileIdentity::of(stat), u32::from(stat.stx_mode) & libc::S_IFMT)
+        Node::with_identity(
+            id,
+            FileIdentity::from_statx(stat),
+            u32::from(stat.stx_mode) & libc::S_IFMT,
+        )
     }
 
-    pub(super) fn of(id: u64, identity: FileIdentity, kind: u32) -> Node {
+    pub(super) fn with_identity(id: u64, identity: FileIdentity, kind: u32) -> Node {
         Node {
             id,
             identity: RwLock::new(identity),
@@ -138,7 +142,7 @@ impl Node {
     }
 
     /// Notes that the node was seen under `name`; the newest name is tried first.
-    pub(crate) fn seen_at(&self, parent: u64, name: &CStr, links: u32) {
+    pub(crate) fn note_name(&self, parent: u64, name: &CStr, links: u32) {
         let mut place = self.place.lock();
         match place.names.iter().position(|(p, n)| *p == parent && n.as_c_str() == name) {
             Some(0) => {}
@@ -152,13 +156,13 @@ impl Node {
                 place.names.reserve_exact(1);
                 place.names.insert(0, (parent, name.to_owned()));
                 drop(place);
-                self.rename_known();
+                self.invalidate_recorded_path();
             }
         }
     }
 
     /// What the record knows holds another name: it is to be computed anew.
-    pub(crate) fn rename_known(&self) {
+    pub(crate) fn invalidate_recorded_path(&self) {
         match &mut *self.known.lock() {
             Recorded::As(epoch, _) | Recorded::Once(epoch, _) => *epoch = u64::MAX,
             Recorded::Not => {}
@@ -166,14 +170,14 @@ impl Node {
     }
 
     /// Notes that `name` no longer leads here. Returns whether any name is left.
-    pub(crate) fn gone_from(&self, parent: u64, name: &CStr) -> bool {
+    pub(crate) fn remove_name(&self, parent: u64, name: &CStr) -> bool {
         let mut place = self.place.lock();
         place.names.retain(|(p, n)| *p != parent || n.as_c_str() != name);
         !place.names.is_empty()
     }
 
     /// Its number in the record, if it was ever open.
-    pub(crate) fn file(&self) -> Option<FileId> {
+    pub(crate) fn recorded_file_id(&self) -> Option<FileId> {
         match &*self.known.lock() {
             Recorded::As(_, known) => known.file(),
             Recorded::Once(_, file) => Some(*file),
@@ -182,7 +186,7 @@ impl Node {
     }
 
     /// The newest name, if any is known.
-    pub(crate) fn name(&self) -> Option<(u64, CString)> {
+    pub(crate) fn newest_name(&self) -> Option<(u64, CString)> {
         self.place.lock().names.first().cloned()
     }
 

@@ -13,7 +13,9 @@ use super::iostate::{Fresh, Wish};
 use super::{Backing, Handle, IoState, Native, Node, Result};
 use crate::tiers::Lent;
 use forebay_os::credentials::impersonated_ids;
-use forebay_os::files::{FileIdentity, device_of, proc_path, reopen, stat_of};
+use forebay_os::files::{
+    FileIdentity, device_number, proc_fd_path, reopen_with_flags, statx_nofollow,
+};
 
 /// What an open gives.
 #[derive(Debug)]
@@ -50,12 +52,12 @@ fn collected_flags(flags: OFlags) -> OFlags {
 /// Set in the flags of an open(2) that execve(2) makes (`__FMODE_EXEC`); open(2) itself takes no such.
 pub(super) const EXEC: u32 = 0x20;
 
-pub(super) fn writes(flags: u32) -> bool {
+pub(super) fn opens_for_writing(flags: u32) -> bool {
     flags & libc::O_ACCMODE as u32 != libc::O_RDONLY as u32
 }
 
 /// User and group of somebody other than root who may write a file, if anybody may.
-fn other_writer(stat: &Statx) -> Option<(u32, u32)> {
+fn non_root_writer(stat: &Statx) -> Option<(u32, u32)> {
     const NOBODY: u32 = 65_534;
     let by_others = u32::from(stat.stx_mode) & 0o022 != 0;
     match stat.stx_uid {
@@ -70,80 +72,90 @@ impl Native {
     /// # Errors
     /// ESTALE when the name now leads to another file (the kernel then looks it up again), and
     /// the backing file system's, as the caller.
-    pub(super) fn open_now(&self, id: u64, flags: u32) -> Result<(Opened, Arc<Node>)> {
+    pub(super) fn open_once(&self, id: u64, flags: u32) -> Result<(Opened, Arc<Node>)> {
         let node = self.node(id)?;
         if let Some(packed) = node.packed.get() {
             let opened = self.open_packed(&node, packed, flags)?;
-            if writes(flags) {
-                self.opened_anew(&node, None);
+            if opens_for_writing(flags) {
+                self.invalidate_stale_attrs(&node, None);
             }
             return Ok((opened, node));
         }
-        self.disturb(&node);
-        if writes(flags) {
+        self.cancel_migration(&node);
+        if opens_for_writing(flags) {
             self.backend.wait_for_room();
         }
-        let _opening = self.opening();
+        let _opening = self.pin_bytes_for_open();
         let by_path = self.opens_by_path(&node, flags);
         let how = match by_path {
             true => OFlags::PATH | OFlags::CLOEXEC,
-            false => self.backing_flags(flags),
+            false => self.backing_open_flags(flags),
         };
         let file = match self.open_backing(&node, how) {
-            Err(Errno::ACCESS) if flags & EXEC != 0 => self.open_program(&node)?,
+            Err(Errno::ACCESS) if flags & EXEC != 0 => self.open_executable(&node)?,
             // Who may only write, or only append, does so without the kernel's help.
-            Err(Errno::ACCESS | Errno::PERM) if self.collects_writes() && writes(flags) => {
+            Err(Errno::ACCESS | Errno::PERM)
+                if self.collects_writes() && opens_for_writing(flags) =>
+            {
                 self.open_backing(&node, backing_flags(flags))?
             }
             other => other?,
         };
-        let mut stat = stat_of(file.as_fd(), c"")?;
-        self.backend.give_length(&mut stat);
-        let in_the_way = |copy: &Lent| writes(flags) || !copy.is_held() && !copy.is_of(&stat);
-        self.await_closes(&node, in_the_way);
-        let opened = self.opened_as(&node, (file, by_path), flags, &stat)?;
-        self.opened_anew(&node, Some(&stat).filter(|_| !writes(flags)));
+        let mut stat = statx_nofollow(file.as_fd(), c"")?;
+        self.backend.apply_length(&mut stat);
+        let in_the_way = |copy: &Lent| {
+            opens_for_writing(flags) || !copy.is_held() && !copy.matches_original(&stat)
+        };
+        self.wait_for_closes(&node, in_the_way);
+        let opened = self.register_open_or_path(&node, (file, by_path), flags, &stat)?;
+        self.invalidate_stale_attrs(&node, Some(&stat).filter(|_| !opens_for_writing(flags)));
         Ok((opened, node))
     }
 
     /// The flags with which the file below is opened.
-    pub(in crate::native) fn backing_flags(&self, flags: u32) -> OFlags {
+    pub(in crate::native) fn backing_open_flags(&self, flags: u32) -> OFlags {
         let asked = backing_flags(flags);
-        if self.collects_writes() && writes(flags) { collected_flags(asked) } else { asked }
+        if self.collects_writes() && opens_for_writing(flags) {
+            collected_flags(asked)
+        } else {
+            asked
+        }
     }
 
     /// Opens a program that the caller may execute and not read (mode 0711): its bytes go to the
     /// kernel, which runs it.
-    fn open_program(&self, node: &Arc<Node>) -> Result<OwnedFd> {
+    fn open_executable(&self, node: &Arc<Node>) -> Result<OwnedFd> {
         let held = self.open_backing(node, OFlags::PATH | OFlags::CLOEXEC)?;
-        accessat(CWD, proc_path(held.as_fd()), Access::EXEC_OK, AtFlags::EACCESS)?;
-        self.credentials.as_daemon(|| self.with_room(|| reopen(held.as_fd(), backing_flags(0))))
+        accessat(CWD, proc_fd_path(held.as_fd()), Access::EXEC_OK, AtFlags::EACCESS)?;
+        self.credentials.run_as_daemon(|| {
+            self.with_free_descriptors(|| reopen_with_flags(held.as_fd(), backing_flags(0)))
+        })
     }
 
     fn open_backing(&self, node: &Arc<Node>, flags: OFlags) -> Result<OwnedFd> {
         if let Some(pin) = node.place.lock().pin.clone() {
-            return self.with_room(|| reopen(pin.as_fd(), flags));
+            return self.with_free_descriptors(|| reopen_with_flags(pin.as_fd(), flags));
         }
         let opened = match node.placed.get() {
-            Some(placed) => self.open_placed(node, &placed, flags),
+            Some(placed) => self.open_data_file(node, &placed, flags),
             None => self.open_by_name(node, flags),
         };
         match opened {
             // Its name leads elsewhere (ELOOP: to a symbolic link), but somebody may still hold it.
             Err(Errno::STALE | Errno::NOENT | Errno::LOOP) => {
-                let held = self.held_without_name(node)?;
-                self.with_room(|| reopen(held.as_fd(), flags))
+                let held = self.pinned_descriptor(node)?;
+                self.with_free_descriptors(|| reopen_with_flags(held.as_fd(), flags))
             }
             other => other,
         }
     }
 
     fn open_by_name(&self, node: &Arc<Node>, flags: OFlags) -> Result<OwnedFd> {
-        let (parent, name) = node.name().ok_or(Errno::STALE)?;
+        let (parent, name) = node.newest_name().ok_or(Errno::STALE)?;
         let dir = self.dir_fd(parent)?;
         let how = flags | OFlags::NOFOLLOW;
-        let file = self.with_room(|| openat(&dir, &name, how, Mode::empty()))?;
-        match FileIdentity::of(&stat_of(file.as_fd(), c"")?) == node.identity() {
+        let file = self.with_free_descriptors(|| openat(&dir, &name, how, Mode::empty()))?;
+        match FileIdentity::from_statx(&statx_nofollow(file.as_fd(), c"")?) == node.identity() {
             true => Ok(file),
             false => Err(Errno::STALE),
         }
@@ -153,28 +165,28 @@ impl Native {
     ///
     /// # Errors
     /// ETXTBSY as [`Native::source`] says.
-    pub(crate) fn opened(
+    pub(crate) fn register_open(
         &self,
         node: &Arc<Node>,
         file: OwnedFd,
         flags: u32,
         stat: &Statx,
     ) -> Result<Opened> {
-        self.opened_as(node, (file, false), flags, stat)
+        self.register_open_or_path(node, (file, false), flags, stat)
     }
 
     /// The same of a file to which there may be the way only.
-    fn opened_as(
+    fn register_open_or_path(
         &self,
         node: &Arc<Node>,
         (mut file, mut by_path): (OwnedFd, bool),
         flags: u32,
         stat: &Statx,
     ) -> Result<Opened> {
-        let source = self.source_of(&FileIdentity::of(stat), file.as_fd())?;
+        let source = self.open_source(&FileIdentity::from_statx(stat), file.as_fd())?;
         let mut open = node.open.lock();
-        open.moving.take().iter().for_each(|ticket| ticket.end());
-        let copy = self.source(node, &mut open, flags, &file, stat)?;
+        open.moving.take().iter().for_each(|ticket| ticket.cancel_migration());
+        let copy = self.lend_copy_for_open(node, &mut open, flags, &file, stat)?;
         let (bytes, from) = copy.as_ref().map_or((&file, stat), |copy| (&copy.file, &copy.stat));
         let below = match self.collects_writes() {
             true => rustix::fs::fcntl_getfl(&file)?,
@@ -182,24 +194,24 @@ impl Native {
         };
         let wish = Wish {
             passthrough: source.is_none()
-                && self.may_pass(from)
+                && self.can_pass_through(from)
                 && (copy.is_none() || !node.written.load(Relaxed))
-                && node.packed.get().is_none_or(|packed| packed.has_body()),
+                && node.packed.get().is_none_or(|packed| packed.has_own_data_file()),
             every_read: self.settings.every_read,
-            write: writes(flags),
+            write: opens_for_writing(flags),
             collects: self.collects_writes() && below & OFlags::ACCMODE == OFlags::RDWR,
             foreign: node.foreign.load(Relaxed),
         };
-        let mut state = open.shared.enter(wish.state());
+        let mut state = open.shared.add_open(wish.initial_state());
         if state == IoState::Passthrough && open.backing.is_none() {
-            match self.lend(bytes, from) {
+            match self.register_backing_file(bytes, from) {
                 Some(backing) => {
                     open.backing = Some(Arc::from(backing));
                     open.lent_for = Some(impersonated_ids().0);
                 }
                 None => {
-                    let other = Wish { passthrough: false, ..wish }.state();
-                    open.shared.fall_back(other);
+                    let other = Wish { passthrough: false, ..wish }.initial_state();
+                    open.shared.fall_back_to(other);
                     state = other;
                 }
             }
@@ -207,10 +219,10 @@ impl Native {
         // Others are let in by the storage below, which may know more than modes and lists.
         if by_path && (state != IoState::Passthrough || open.lent_for != Some(impersonated_ids().0))
         {
-            match self.open_after_all(&file, flags) {
+            match self.reopen_by_path(&file, flags) {
                 Ok(open) => (file, by_path) = (open, false),
                 Err(error) => {
-                    open.shared.leave();
+                    open.shared.remove_open();
                     return Err(error);
                 }
             }
@@ -220,7 +232,7 @@ impl Native {
             .flatten();
         let mut keep_cache = false;
         if state == IoState::Cached {
-            let fresh = Fresh::of(stat);
+            let fresh = Fresh::try_from_stat(stat);
             // What the kernel has collected of an open file is newer than the file.
             let collected = self.collects_writes() && !open.handles.is_empty();
             keep_cache = collected || fresh.is_some() && open.fresh == fresh;
@@ -233,7 +245,7 @@ impl Native {
         // (`PosixLocks::sweep`). An output that many short processes inherit is closed by each.
         let one_way = match flags & libc::O_ACCMODE as u32 {
             mode if mode == libc::O_RDONLY as u32 => true,
-            mode => mode == libc::O_WRONLY as u32 && self.is_local(node),
+            mode => mode == libc::O_WRONLY as u32 && self.is_on_local_storage(node),
         };
         let quiet_close = one_way && !node.locked.load(Relaxed);
         let tier = copy.as_ref().map(|copy| copy.tree);
@@ -252,7 +264,7 @@ impl Native {
             flocked: AtomicBool::new(false),
             closing: AtomicBool::new(false),
             lockers: Mutex::default(),
-            heard: node.unreported.heard(),
+            heard: node.unreported.heard_at_open(),
             read_end: AtomicU64::new(0),
             write_end: AtomicU64::new(0),
             flow: Default::default(),
@@ -260,37 +272,38 @@ impl Native {
         });
         open.handles.push(Arc::clone(&handle));
         drop(open);
-        let fh = self.fresh_handle();
+        let fh = self.allocate_handle();
         self.handles.lock().insert(fh, handle);
         let size = stat.stx_size;
         Ok(Opened { fh, state, backing_id, keep_cache, quiet_close, size, tier })
     }
 
-    fn is_local(&self, node: &Node) -> bool {
+    fn is_on_local_storage(&self, node: &Node) -> bool {
         match (node.placed.get(), self.tiers()) {
-            (Some(placed), Some(tiers)) => tiers.room(&placed).local,
+            (Some(placed), Some(tiers)) => tiers.tier_directory(&placed).local,
             (None, Some(tiers)) if node.packed.get().is_some() => {
-                tiers.pack_room().is_some_and(|room| room.local)
+                tiers.pack_tier_directory().is_some_and(|room| room.local)
             }
             _ => self.local.load(Relaxed),
         }
     }
 
-    fn may_pass(&self, stat: &Statx) -> bool {
+    fn can_pass_through(&self, stat: &Statx) -> bool {
         self.passthrough.load(Relaxed)
             && u32::from(stat.stx_mode) & libc::S_IFMT == libc::S_IFREG
-            && !self.refused.lock().contains(&device_of(stat))
+            && !self.refused.lock().contains(&device_number(stat))
     }
 
-    fn lend(&self, file: &OwnedFd, stat: &Statx) -> Option<Box<dyn Backing>> {
+    fn register_backing_file(&self, file: &OwnedFd, stat: &Statx) -> Option<Box<dyn Backing>> {
         let device = self.device.get()?;
         // The kernel writes with the rights of who lends, whoever has it open: another's write would
         // use blocks reserved for root, and leave set-user-id bits.
-        let lent = match (impersonated_ids().0, other_writer(stat)) {
-            (0, Some(writer)) => {
-                self.credentials.as_user(writer, || device.lend(file.as_fd())).ok()?
-            }
-            _ => device.lend(file.as_fd()),
+        let lent = match (impersonated_ids().0, non_root_writer(stat)) {
+            (0, Some(writer)) => self
+                .credentials
+                .run_as_user(writer, || device.register_backing(file.as_fd()))
+                .ok()?,
+            _ => device.register_backing(file.as_fd()),
         };
         match lent {
             Ok(backing) => Some(backing),
@@ -301,7 +314,7 @@ impl Native {
                     Some(libc::EPERM | libc::EOPNOTSUPP | libc::ELOOP | libc::EINVAL)
                 ) {
                     // The whole file system refuses, not this file.
-                    self.refused.lock().insert(device_of(stat));
+                    self.refused.lock().insert(device_number(stat));
                 }
                 None
             }
@@ -311,7 +324,7 @@ impl Native {
 
 impl Fresh {
     /// `None` when the file changed so recently that another change could leave the same times.
-    fn of(stat: &Statx) -> Option<Fresh> {
+    fn try_from_stat(stat: &Statx) -> Option<Fresh> {
         let ns = |t: &rustix::fs::StatxTimestamp| {
             i128::from(t.tv_sec) * 1_000_000_000 + i128::from(t.tv_nsec)
         };

@@ -19,16 +19,16 @@ use std::sync::atomic::Ordering::Relaxed;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::packed_file::{InUse, Packed, stamp};
+use super::packed_file::{InUse, Packed, set_working_times};
 use super::{Native, Node, Result};
 use forebay_packlog::{Attr, Pack, Time};
-pub(super) use names::is_there;
+pub(super) use names::leads_to_file;
 pub(super) use rename::At;
 
 /// Set-id bits, which a write takes away.
 const SET_ID: u32 = 0o6000;
 
-fn writes(flags: OFlags) -> bool {
+fn opens_for_writing(flags: OFlags) -> bool {
     flags & OFlags::ACCMODE != OFlags::RDONLY
 }
 
@@ -38,29 +38,33 @@ impl Native {
     }
 
     /// What the pack has to know of a file's bytes, if they changed.
-    fn settle_packed(&self, packed: &Packed, used: &mut InUse, more: bool) -> Result<()> {
+    fn commit_packed_content(&self, packed: &Packed, used: &mut InUse, more: bool) -> Result<()> {
         let pack = self.pack().ok_or(Errno::STALE)?;
-        let (attr, links) = pack.attr(packed.ino)?;
+        let (attr, links) = pack.attributes_and_links(packed.ino)?;
         if !used.begun || links == 0 {
             // What has no name has no place in the log: its working file stays until it is gone.
             return Ok(());
         }
-        let now = used.stat()?;
+        let now = used.stat_working_file()?;
         let dirty = packed.dirty.swap(false, Relaxed);
-        let as_known = (attr.size, attr.mtime) == (now.stx_size, Time::of(&now.stx_mtime));
-        if !dirty && (!packed.has_body() || as_known) {
+        let as_known =
+            (attr.size, attr.mtime) == (now.stx_size, Time::from_timestamp(&now.stx_mtime));
+        if !dirty && (!packed.has_own_data_file() || as_known) {
             if !more {
-                pack.unchanged(packed.ino)?;
+                pack.cancel_writing(packed.ino)?;
                 used.begun = false;
             }
             return Ok(());
         }
-        if attr.mode & used.lost(&now) != 0 {
-            pack.set_attr(packed.ino, Attr { mode: attr.mode & !used.lost(&now), ..attr })?;
+        if attr.mode & used.lost_set_id_bits(&now) != 0 {
+            pack.set_attributes(
+                packed.ino,
+                Attr { mode: attr.mode & !used.lost_set_id_bits(&now), ..attr },
+            )?;
         }
-        let settled = pack.settle(packed.ino, &used.work, more);
+        let settled = pack.commit_content(packed.ino, &used.work, more);
         if settled.is_err() {
-            packed.wrote();
+            packed.mark_dirty();
         }
         settled?;
         used.begun = more;
@@ -72,25 +76,25 @@ impl Native {
 
     /// The pack takes what is written so far: a name that is about to change must not be safer
     /// than its bytes.
-    pub(super) fn settle_now(&self, node: &Node) -> Result<()> {
+    pub(super) fn commit_content_now(&self, node: &Node) -> Result<()> {
         let Some(packed) = node.packed.get() else { return Ok(()) };
         self.credentials.revert();
         match &mut *packed.in_use.lock() {
-            Some(used) => self.settle_packed(packed, used, true),
+            Some(used) => self.commit_packed_content(packed, used, true),
             None => Ok(()),
         }
     }
 
     /// The end: nobody can write any more.
-    pub(crate) fn settle_all(&self) {
-        self.end_early();
+    pub(crate) fn commit_all_content(&self) {
+        self.stop_eager_write_back();
         self.set_all_times();
-        for node in self.table.packed.all_awake() {
+        for node in self.table.packed.awake_nodes() {
             if let Some(packed) = node.packed.get()
                 && let Some(used) = &mut *packed.in_use.lock()
             {
                 // Its working file has the bytes, and the next run finds them there.
-                let done = self.settle_packed(packed, used, false);
+                let done = self.commit_packed_content(packed, used, false);
                 if let Err(error) = done {
                     tracing::error!("file {} is not packed: {error}", packed.ino);
                 }

@@ -9,7 +9,7 @@ use rustix::fs::{Statx, Timestamps, futimens};
 use rustix::time::Timespec;
 
 use super::Result;
-use forebay_os::files::stat_of;
+use forebay_os::files::statx_nofollow;
 use forebay_packlog::{Attr, Pack, Time, Work};
 
 /// A packed file that the kernel knows.
@@ -40,7 +40,7 @@ impl Packed {
     /// Whether the kernel may be lent the working file. A mapping made in passthrough holds that
     /// file and not ours, so it outlives the last close; a file that is used again must not be
     /// seen through it.
-    pub(super) fn has_body(&self) -> bool {
+    pub(super) fn has_own_data_file(&self) -> bool {
         self.body.load(Relaxed)
     }
 
@@ -50,27 +50,27 @@ impl Packed {
     }
 
     /// Bytes were written.
-    pub(super) fn wrote(&self) {
+    pub(super) fn mark_dirty(&self) {
         self.dirty.store(true, Relaxed);
     }
 
     /// Attributes now: the pack's, and the working file's where that is newer.
-    pub(super) fn attr(&self, pack: &Pack) -> Result<(Attr, u32)> {
+    pub(super) fn attributes_and_links(&self, pack: &Pack) -> Result<(Attr, u32)> {
         let in_use = self.in_use.lock();
-        let (mut attr, links) = pack.attr(self.ino)?;
+        let (mut attr, links) = pack.attributes_and_links(self.ino)?;
         if let Some(used) = &*in_use {
-            let now = used.stat()?;
+            let now = used.stat_working_file()?;
             let dirty = self.dirty.load(Relaxed);
-            if dirty || self.has_body() {
-                let (size, mtime) = (now.stx_size, Time::of(&now.stx_mtime));
-                let ctime = Time::of(&now.stx_ctime);
+            if dirty || self.has_own_data_file() {
+                let (size, mtime) = (now.stx_size, Time::from_timestamp(&now.stx_mtime));
+                let ctime = Time::from_timestamp(&now.stx_ctime);
                 if dirty || (attr.size, attr.mtime) != (size, mtime) || ctime != used.since {
                     attr.ctime = attr.ctime.max(ctime);
                 }
                 (attr.size, attr.mtime) = (size, mtime);
             }
             // Only those that a write took away.
-            attr.mode &= !used.lost(&now);
+            attr.mode &= !used.lost_set_id_bits(&now);
         }
         Ok((attr, links))
     }
@@ -92,28 +92,28 @@ pub(super) struct InUse {
 impl InUse {
     /// A working file that has the caller's times.
     pub(super) fn new(work: Work, begun: bool) -> Result<InUse> {
-        let since = Time::of(&stat_of(work.file.as_fd(), c"")?.stx_ctime);
+        let since = Time::from_timestamp(&statx_nofollow(work.file.as_fd(), c"")?.stx_ctime);
         Ok(InUse { work, set_id: 0, begun, since })
     }
 
-    pub(super) fn stat(&self) -> Result<Statx> {
-        stat_of(self.work.file.as_fd(), c"")
+    pub(super) fn stat_working_file(&self) -> Result<Statx> {
+        statx_nofollow(self.work.file.as_fd(), c"")
     }
 
     /// We have changed attributes of the working file.
-    pub(super) fn attributes_set(&mut self) -> Result<()> {
-        self.since = Time::of(&self.stat()?.stx_ctime);
+    pub(super) fn note_own_change(&mut self) -> Result<()> {
+        self.since = Time::from_timestamp(&self.stat_working_file()?.stx_ctime);
         Ok(())
     }
 
     /// Set-id bits that a write has taken away.
-    pub(super) fn lost(&self, now: &Statx) -> u32 {
+    pub(super) fn lost_set_id_bits(&self, now: &Statx) -> u32 {
         self.set_id & !u32::from(now.stx_mode)
     }
 }
 
 /// The caller's times on a working file, so that its own clock goes on from there.
-pub(super) fn stamp(work: &Work, atime: Time, mtime: Time) -> Result<()> {
+pub(super) fn set_working_times(work: &Work, atime: Time, mtime: Time) -> Result<()> {
     let time = |time: Time| Timespec { tv_sec: time.sec, tv_nsec: time.nsec as _ };
     let times = Timestamps { last_access: time(atime), last_modification: time(mtime) };
     futimens(&work.file, &times)

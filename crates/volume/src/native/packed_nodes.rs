@@ -32,16 +32,16 @@ struct Maps {
 }
 
 impl Maps {
-    fn wake(&mut self, id: u64, identity: FileIdentity) -> Option<Arc<Node>> {
+    fn wake_dormant(&mut self, id: u64, identity: FileIdentity) -> Option<Arc<Node>> {
         if let Some(node) = self.awake.get(&id) {
             return Some(Arc::clone(node));
         }
-        let node = self.resting.remove(id)?.wake(id, identity);
-        Some(self.enter(node, Arc::new(Packed::new(id))))
+        let node = self.resting.remove(id)?.into_node(id, identity);
+        Some(self.insert_awake(node, Arc::new(Packed::new(id))))
     }
 
     /// Enters a node, and puts others to rest if they are many.
-    fn enter(&mut self, node: Node, packed: Arc<Packed>) -> Arc<Node> {
+    fn insert_awake(&mut self, node: Node, packed: Arc<Packed>) -> Arc<Node> {
         let _ = node.packed.set(packed);
         let node = Arc::new(node);
         self.awake.insert(node.id, Arc::clone(&node));
@@ -49,7 +49,7 @@ impl Maps {
             let resting = &mut self.resting;
             self.awake.retain(|id, node| {
                 // Who has the only reference to a node knows that nobody is about to use it.
-                let rest = Arc::get_mut(node).and_then(Node::rest);
+                let rest = Arc::get_mut(node).and_then(Node::try_make_dormant);
                 rest.map(|rest| resting.insert(*id, rest)).is_none()
             });
             self.most_awake = self.awake.len() * 2;
@@ -59,11 +59,11 @@ impl Maps {
 }
 
 impl PackedNodes {
-    pub(super) fn on(device: u64) -> PackedNodes {
+    pub(super) fn for_device(device: u64) -> PackedNodes {
         PackedNodes { maps: RwLock::default(), device }
     }
 
-    fn identity(&self, id: u64) -> FileIdentity {
+    fn packed_identity(&self, id: u64) -> FileIdentity {
         FileIdentity { device: self.device, inode: id, born: 0 }
     }
 
@@ -74,22 +74,25 @@ impl PackedNodes {
             None if !maps.resting.contains(id) => None,
             None => {
                 drop(maps);
-                self.maps.write().wake(id, self.identity(id))
+                self.maps.write().wake_dormant(id, self.packed_identity(id))
             }
         }
     }
 
     /// The node of a packed file, with one more kernel reference (`nlookup`).
-    pub(crate) fn take(&self, packed: Arc<Packed>) -> Arc<Node> {
+    pub(crate) fn reference_node(&self, packed: Arc<Packed>) -> Arc<Node> {
         let id = packed.ino;
         if let Some(node) = self.maps.read().awake.get(&id) {
             node.lookups.fetch_add(1, Relaxed);
             return Arc::clone(node);
         }
         let mut maps = self.maps.write();
-        let node = match maps.wake(id, self.identity(id)) {
+        let node = match maps.wake_dormant(id, self.packed_identity(id)) {
             Some(node) => node,
-            None => maps.enter(Node::of(id, self.identity(id), libc::S_IFREG), packed),
+            None => maps.insert_awake(
+                Node::with_identity(id, self.packed_identity(id), libc::S_IFREG),
+                packed,
+            ),
         };
         node.lookups.fetch_add(1, Relaxed);
         node
@@ -101,11 +104,11 @@ impl PackedNodes {
         if node.lookups.fetch_sub(count, Relaxed) != count {
             return None;
         }
-        self.let_go(node)
+        self.remove_unreferenced(node)
     }
 
     /// Takes out a node that has lost its last reference, unless it was looked up again since.
-    fn let_go(&self, node: Arc<Node>) -> Option<Arc<Node>> {
+    fn remove_unreferenced(&self, node: Arc<Node>) -> Option<Arc<Node>> {
         let mut maps = self.maps.write();
         // `take` holds a lock while it counts.
         if node.lookups.load(Relaxed) != 0 {
@@ -120,12 +123,12 @@ impl PackedNodes {
     }
 
     /// All that somebody may use.
-    pub(crate) fn all_awake(&self) -> Vec<Arc<Node>> {
+    pub(crate) fn awake_nodes(&self) -> Vec<Arc<Node>> {
         self.maps.read().awake.values().cloned().collect()
     }
 
     /// Shows all known names, each with its directory.
-    pub(super) fn each_name(&self, mut show: impl FnMut(u64, &CStr)) {
+    pub(super) fn for_each_name(&self, mut show: impl FnMut(u64, &CStr)) {
         let maps = self.maps.read();
         for node in maps.awake.values() {
             node.place.lock().names.iter().for_each(|(parent, name)| show(*parent, name));
@@ -157,32 +160,32 @@ mod tests {
 
     fn fill(table: &PackedNodes) {
         for number in 0..MANY {
-            let node = table.take(Arc::new(Packed::new(FIRST + number)));
-            node.seen_at(ROOT, &name(number), 1);
+            let node = table.reference_node(Arc::new(Packed::new(FIRST + number)));
+            node.note_name(ROOT, &name(number), 1);
             *node.known.lock() = Recorded::Once(number, FileId(number as u32));
         }
     }
 
     #[test]
     fn packed_files_rest_and_are_the_same_afterwards() {
-        let table = PackedNodes::on(7);
+        let table = PackedNodes::for_device(7);
         fill(&table);
-        assert!(table.all_awake().len() <= AWAKE + 1, "{} are awake", table.all_awake().len());
+        assert!(table.awake_nodes().len() <= AWAKE + 1, "{} are awake", table.awake_nodes().len());
         let mut names = 0;
-        table.each_name(|parent, known| {
+        table.for_each_name(|parent, known| {
             names += u64::from(parent == ROOT && known.to_bytes().starts_with(b"part-"));
         });
         assert_eq!(names, MANY);
         for number in (0..MANY).rev() {
             let node = table.get(FIRST + number).expect("the kernel knows it");
-            assert_eq!((node.id, node.name()), (FIRST + number, Some((ROOT, name(number)))));
+            assert_eq!((node.id, node.newest_name()), (FIRST + number, Some((ROOT, name(number)))));
             assert!(node.packed.get().is_some_and(|packed| packed.ino == node.id));
             let known = node.known.lock();
             let same = |epoch, file: FileId| epoch == number && u64::from(file.0) == number;
             assert!(matches!(*known, Recorded::Once(epoch, file) if same(epoch, file)));
         }
         for number in 0..MANY {
-            drop(table.take(Arc::new(Packed::new(FIRST + number))));
+            drop(table.reference_node(Arc::new(Packed::new(FIRST + number))));
             assert!(table.forget(FIRST + number, 1).is_none(), "{number} was looked up twice");
         }
         for number in 0..MANY {
@@ -193,37 +196,37 @@ mod tests {
 
     #[test]
     fn who_comes_late_to_let_go_takes_no_other_with_it() {
-        let table = PackedNodes::on(7);
-        let late = table.take(Arc::new(Packed::new(FIRST)));
+        let table = PackedNodes::for_device(7);
+        let late = table.reference_node(Arc::new(Packed::new(FIRST)));
         assert!(table.forget(FIRST, 1).is_some());
-        let new = table.take(Arc::new(Packed::new(FIRST)));
-        assert!(table.let_go(late).is_none(), "somebody else did");
+        let new = table.reference_node(Arc::new(Packed::new(FIRST)));
+        assert!(table.remove_unreferenced(late).is_none(), "somebody else did");
         let found = table.get(FIRST).expect("the kernel knows it");
         assert!(Arc::ptr_eq(&found, &new));
     }
 
     #[test]
     fn who_is_used_does_not_rest() {
-        let table = PackedNodes::on(7);
+        let table = PackedNodes::for_device(7);
         let used = [
-            table.take(Arc::new(Packed::new(FIRST + MANY))),
-            table.take(Arc::new(Packed::new(FIRST + MANY + 1))),
-            table.take(Arc::new(Packed::new(FIRST + MANY + 2))),
-            table.take(Arc::new(Packed::new(FIRST + MANY + 3))),
+            table.reference_node(Arc::new(Packed::new(FIRST + MANY))),
+            table.reference_node(Arc::new(Packed::new(FIRST + MANY + 1))),
+            table.reference_node(Arc::new(Packed::new(FIRST + MANY + 2))),
+            table.reference_node(Arc::new(Packed::new(FIRST + MANY + 3))),
         ];
         for node in &used[..3] {
-            node.seen_at(ROOT, &name(node.id), 2);
+            node.note_name(ROOT, &name(node.id), 2);
         }
         // One with two names, one that somebody locked, one that is about to be written to, and
         // one that has lost its name.
-        used[0].seen_at(ROOT, c"another", 2);
+        used[0].note_name(ROOT, c"another", 2);
         used[1].locked.store(true, Relaxed);
         let packed = used[2].packed.get().map(Arc::clone).expect("it is packed");
-        packed.wrote();
+        packed.mark_dirty();
         let numbers = used.each_ref().map(|node| node.id);
         drop(used);
         fill(&table);
-        let awake: Vec<u64> = table.all_awake().iter().map(|node| node.id).collect();
+        let awake: Vec<u64> = table.awake_nodes().iter().map(|node| node.id).collect();
         assert!(numbers.iter().all(|number| awake.contains(number)));
     }
 }

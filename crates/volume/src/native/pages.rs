@@ -12,7 +12,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
-use super::data::write_whole;
+use super::data::write_all_at;
 use super::{Handle, Result};
 
 /// The unit in which the kernel reads and writes mappings.
@@ -40,7 +40,7 @@ pub(crate) struct Pages(Mutex<FxHashMap<u64, Twins>>);
 
 impl Pages {
     /// The kernel gets a page, or several.
-    pub(crate) fn filled(&self, node: u64, offset: u64, bytes: &[u8]) {
+    pub(crate) fn remember_read_pages(&self, node: u64, offset: u64, bytes: &[u8]) {
         if !offset.is_multiple_of(PAGE as u64) {
             return;
         }
@@ -57,7 +57,12 @@ impl Pages {
     }
 
     /// What is to be written of pages that come down, in their order.
-    pub(crate) fn changed(&self, handle: &Arc<Handle>, offset: u64, bytes: &[u8]) -> Vec<Change> {
+    pub(crate) fn changed_ranges(
+        &self,
+        handle: &Arc<Handle>,
+        offset: u64,
+        bytes: &[u8],
+    ) -> Vec<Change> {
         let mut all = self.0.lock();
         let twins = all.get_mut(&handle.node.id);
         let Some(twins) = twins.filter(|_| offset.is_multiple_of(PAGE as u64)) else {
@@ -68,7 +73,7 @@ impl Pages {
             let begin = number * PAGE as u64;
             let found = match twins.was.get_mut(&number) {
                 Some(was) => {
-                    let found = differences(was, bytes);
+                    let found = differing_runs(was, bytes);
                     was[..bytes.len()].copy_from_slice(bytes);
                     found.into_iter().map(|(at, bytes)| (begin + at as u64, bytes)).collect()
                 }
@@ -85,26 +90,28 @@ impl Pages {
     }
 
     /// All pages of a file are about to come down.
-    pub(crate) fn begin(&self, node: u64) {
+    pub(crate) fn begin_invalidation(&self, node: u64) {
         if let Some(twins) = self.0.lock().get_mut(&node) {
             twins.bringing += 1;
         }
     }
 
     /// They have.
-    pub(crate) fn end(&self, node: u64) {
+    pub(crate) fn end_invalidation(&self, node: u64) {
         if let Some(twins) = self.0.lock().get_mut(&node) {
             twins.bringing = twins.bringing.saturating_sub(1);
         }
-        self.settle(node);
+        self.write_held_pages(node);
     }
 
     /// Writes what was held: before the file is read, and when all else has come down.
-    pub(crate) fn settle(&self, node: u64) {
-        self.settle_by(node, |handle, bytes, at| rustix::io::pwrite(&handle.file, bytes, at));
+    pub(crate) fn write_held_pages(&self, node: u64) {
+        self.write_held_pages_by(node, |handle, bytes, at| {
+            rustix::io::pwrite(&handle.file, bytes, at)
+        });
     }
 
-    pub(super) fn settle_by(
+    pub(super) fn write_held_pages_by(
         &self,
         node: u64,
         mut write: impl FnMut(&Handle, &[u8], u64) -> Result<usize>,
@@ -113,34 +120,34 @@ impl Pages {
         let Some(twins) = all.get_mut(&node) else { return };
         for (handle, (at, bytes)) in twins.held.drain(..) {
             // The kernel was told that these are written, so the next who can be told is.
-            let (_, done) = write_whole(&bytes, at, |bytes, at| write(&handle, bytes, at));
+            let (_, done) = write_all_at(&bytes, at, |bytes, at| write(&handle, bytes, at));
             if let Err(error) = done {
                 tracing::error!("a page of a mapping could not be written: {error}");
-                handle.node.unreported.keep(error);
+                handle.node.unreported.record_error(error);
                 twins.was.remove(&0);
             }
             if let Some(packed) = handle.node.packed.get() {
-                packed.wrote();
+                packed.mark_dirty();
             }
         }
     }
 
     /// A page could not be written: next time it goes down whole.
-    pub(crate) fn failed(&self, node: u64, at: u64) {
+    pub(crate) fn forget_failed_page(&self, node: u64, at: u64) {
         if let Some(twins) = self.0.lock().get_mut(&node) {
             twins.was.remove(&(at / PAGE as u64));
         }
     }
 
     /// Nobody has the file open any more.
-    pub(crate) fn forget(&self, node: u64) {
-        self.settle(node);
+    pub(crate) fn forget_file(&self, node: u64) {
+        self.write_held_pages(node);
         self.0.lock().remove(&node);
     }
 }
 
 /// Runs of bytes that differ, and where in the page each begins.
-fn differences(was: &[u8], is: &[u8]) -> Vec<(usize, Vec<u8>)> {
+fn differing_runs(was: &[u8], is: &[u8]) -> Vec<(usize, Vec<u8>)> {
     let mut found: Vec<(usize, Vec<u8>)> = Vec::new();
     for (at, (_, new)) in was.iter().zip(is).enumerate().filter(|(_, (old, new))| old != new) {
         match found.last_mut() {
@@ -158,9 +165,13 @@ mod tests {
 
     #[test]
     fn only_what_differs_is_found() {
-        assert_eq!(differences(b"abcdef", b"abcdef"), []);
-        let found = differences(b"abcdefgh", b"aXYdefgZ");
+        assert_eq!(differing_runs(b"abcdef", b"abcdef"), []);
+        let found = differing_runs(b"abcdefgh", b"aXYdefgZ");
         assert_eq!(found, [(1, b"XY".to_vec()), (7, b"Z".to_vec())]);
-        assert_eq!(differences(b"abc", b"Xb"), [(0, b"X".to_vec())], "cut off at the file's end");
+        assert_eq!(
+            differing_runs(b"abc", b"Xb"),
+            [(0, b"X".to_vec())],
+            "cut off at the file's end"
+        );
     }
 }

@@ -11,8 +11,8 @@ use rustix::io::Errno;
 
 use super::packed_file::Packed;
 use super::{Handle, Held, Native, Node, Result};
-use crate::tiers::{LeavingSlot, TieredFile, Tiers, merged, ours};
-use forebay_os::files::{FileIdentity, device_of, stat_of};
+use crate::tiers::{LeavingSlot, TieredFile, Tiers, is_trusted_link, merged_attributes};
+use forebay_os::files::{FileIdentity, device_number, statx_nofollow};
 
 /// How often a name may be replaced while it is looked at, before the kernel is to ask again.
 const REPLACEMENTS: u32 = 1000;
@@ -38,16 +38,16 @@ pub(super) struct Leaver {
 }
 
 impl Seen {
-    pub(crate) fn plain(stat: Statx) -> Seen {
-        Seen { stat, placed: None, packed: None, body: place_of(&stat) }
+    pub(crate) fn in_place(stat: Statx) -> Seen {
+        Seen { stat, placed: None, packed: None, body: device_and_inode(&stat) }
     }
 }
 
-pub(super) fn place_of(stat: &Statx) -> (u64, u64) {
-    (device_of(stat), stat.stx_ino)
+pub(super) fn device_and_inode(stat: &Statx) -> (u64, u64) {
+    (device_number(stat), stat.stx_ino)
 }
 
-fn is_link(stat: &Statx) -> bool {
+fn is_symlink(stat: &Statx) -> bool {
     u32::from(stat.stx_mode) & libc::S_IFMT == libc::S_IFLNK
 }
 
@@ -64,25 +64,27 @@ impl Native {
     }
 
     /// What `name` leads to, a placed file as the plain file that it stands for.
-    pub(crate) fn look(&self, dir: BorrowedFd<'_>, name: &CStr) -> Result<Seen> {
-        let mut stat = stat_of(dir, name)?;
-        let Some(tiers) = self.tiers.as_ref() else { return Ok(Seen::plain(stat)) };
+    pub(crate) fn resolve_name(&self, dir: BorrowedFd<'_>, name: &CStr) -> Result<Seen> {
+        let mut stat = statx_nofollow(dir, name)?;
+        let Some(tiers) = self.tiers.as_ref() else { return Ok(Seen::in_place(stat)) };
         for _ in 0..REPLACEMENTS {
-            let found = Some(&stat).filter(|stat| is_link(stat));
-            let Some(placed) = found.and_then(|_| tiers.recognise(dir, name)) else {
-                return Ok(Seen::plain(stat));
+            let found = Some(&stat).filter(|stat| is_symlink(stat));
+            let Some(placed) = found.and_then(|_| tiers.recognise_link(dir, name)) else {
+                return Ok(Seen::in_place(stat));
             };
-            if let Some(body) = tiers.stat(&placed).ok().filter(|body| ours(&stat, body)) {
+            if let Some(body) =
+                tiers.stat_data_file(&placed).ok().filter(|body| is_trusted_link(&stat, body))
+            {
                 placed.charged.store(body.stx_blocks * 512, Relaxed);
                 placed.links.store(u64::from(stat.stx_nlink), Relaxed);
-                let (body, stat) = (place_of(&body), merged(&stat, &body));
+                let (body, stat) = (device_and_inode(&body), merged_attributes(&stat, &body));
                 return Ok(Seen { stat, placed: Some(Arc::new(placed)), packed: None, body });
             }
             // With a file that is replaced its body goes. If the name still has the same link, its
             // body is gone or somebody else's, and a link that leads there is what is shown.
-            let now = stat_of(dir, name)?;
-            if FileIdentity::of(&now) == FileIdentity::of(&stat) {
-                return Ok(Seen::plain(stat));
+            let now = statx_nofollow(dir, name)?;
+            if FileIdentity::from_statx(&now) == FileIdentity::from_statx(&stat) {
+                return Ok(Seen::in_place(stat));
             }
             stat = now;
         }
@@ -90,31 +92,32 @@ impl Native {
     }
 
     /// The file type to show for a name in a directory listing.
-    pub(crate) fn kind_of(&self, dir: BorrowedFd<'_>, name: &CStr, kind: u32) -> u32 {
+    pub(crate) fn exposed_dirent_type(&self, dir: BorrowedFd<'_>, name: &CStr, kind: u32) -> u32 {
         let link = kind == libc::S_IFLNK >> 12;
-        match self.tiers.as_ref().filter(|_| link).and_then(|tiers| tiers.recognise(dir, name)) {
+        match self.tiers.as_ref().filter(|_| link).and_then(|tiers| tiers.recognise_link(dir, name))
+        {
             Some(_) => libc::S_IFREG >> 12,
             None => kind,
         }
     }
 
     /// Attributes of a node as they are to be shown, given those of whatever holds its bytes.
-    pub(crate) fn shown(&self, node: &Node, body: Statx) -> Statx {
+    pub(crate) fn exposed_stat(&self, node: &Node, body: Statx) -> Statx {
         let mut stat = match node.placed.get() {
-            Some(placed) => self.shown_placed(node, &placed, body),
+            Some(placed) => self.exposed_tiered_stat(node, &placed, body),
             None => body,
         };
         if let Some(folder) = node.folder.get() {
-            stat = folder.shown(stat);
+            stat = folder.exposed_stat(stat);
         }
-        self.own_attributes(node, &mut stat, None);
-        node.guise.put_on(&mut stat);
+        self.apply_backend_attributes(node, &mut stat, None);
+        node.guise.apply_to(&mut stat);
         stat
     }
 
-    fn shown_placed(&self, node: &Node, placed: &TieredFile, body: Statx) -> Statx {
-        if let Ok(link) = self.check_link(node, placed) {
-            return merged(&link, &body);
+    fn exposed_tiered_stat(&self, node: &Node, placed: &TieredFile, body: Statx) -> Statx {
+        if let Ok(link) = self.verify_link(node, placed) {
+            return merged_attributes(&link, &body);
         }
         // It has no name any more.
         let (mut link, identity) = (body, node.identity());
@@ -122,24 +125,24 @@ impl Native {
         link.stx_dev_major = rustix::fs::major(identity.device);
         link.stx_dev_minor = rustix::fs::minor(identity.device);
         link.stx_nlink = placed.links.load(Relaxed) as u32;
-        merged(&link, &body)
+        merged_attributes(&link, &body)
     }
 
     /// Attributes of a placed file that nobody has open, if its name still leads to it.
-    pub(super) fn stat_placed(&self, node: &Arc<Node>, placed: &TieredFile) -> Result<Statx> {
+    pub(super) fn stat_tiered_file(&self, node: &Arc<Node>, placed: &TieredFile) -> Result<Statx> {
         let tiers = self.tiers.as_ref().ok_or(Errno::STALE)?;
-        let link = self.check_link(node, placed)?;
-        let mut stat = merged(&link, &tiers.stat(placed)?);
-        node.guise.put_on(&mut stat);
+        let link = self.verify_link(node, placed)?;
+        let mut stat = merged_attributes(&link, &tiers.stat_data_file(placed)?);
+        node.guise.apply_to(&mut stat);
         Ok(stat)
     }
 
     /// The link of a placed file, if its newest name still leads to it.
-    fn check_link(&self, node: &Node, placed: &TieredFile) -> Result<Statx> {
-        let (parent, name) = node.name().ok_or(Errno::STALE)?;
+    fn verify_link(&self, node: &Node, placed: &TieredFile) -> Result<Statx> {
+        let (parent, name) = node.newest_name().ok_or(Errno::STALE)?;
         let dir = self.dir_fd(parent)?;
-        match stat_of(dir.as_fd(), &name) {
-            Ok(link) if FileIdentity::of(&link) == node.identity() => {
+        match statx_nofollow(dir.as_fd(), &name) {
+            Ok(link) if FileIdentity::from_statx(&link) == node.identity() => {
                 placed.links.store(u64::from(link.stx_nlink), Relaxed);
                 Ok(link)
             }
@@ -149,36 +152,36 @@ impl Native {
     }
 
     /// Opens the body of a placed file, as the caller.
-    pub(super) fn open_placed(
+    pub(super) fn open_data_file(
         &self,
         node: &Arc<Node>,
         placed: &TieredFile,
         flags: OFlags,
     ) -> Result<OwnedFd> {
         let tiers = self.tiers.as_ref().ok_or(Errno::STALE)?;
-        self.check_link(node, placed)?;
-        self.with_room(|| tiers.reach(placed, flags))
+        self.verify_link(node, placed)?;
+        self.with_free_descriptors(|| tiers.open_data_file(placed, flags))
     }
 
     /// A descriptor of a body, without rights.
-    pub(super) fn hold_placed(&self, placed: &TieredFile) -> Result<Held> {
+    pub(super) fn data_file_descriptor(&self, placed: &TieredFile) -> Result<Held> {
         let tiers = self.tiers.as_ref().ok_or(Errno::STALE)?;
-        self.with_room(|| tiers.reach(placed, OFlags::PATH)).map(Held::Fresh)
+        self.with_free_descriptors(|| tiers.open_data_file(placed, OFlags::PATH)).map(Held::Fresh)
     }
 
     /// The placed file that is about to lose its last name at `name`, noted as such: it is for
     /// [`Self::drop_body`] or [`Self::keep_body`] then.
-    pub(super) fn placed_before_loss(
+    pub(super) fn begin_tiered_unlink(
         &self,
         dir: BorrowedFd<'_>,
         name: &CStr,
         node: Option<&Arc<Node>>,
     ) -> Option<Leaver> {
         let tiers = self.tiers.as_ref()?;
-        let link = stat_of(dir, name).ok().filter(is_link)?;
-        let found = tiers.recognise(dir, name)?;
-        let body = tiers.stat(&found).ok()?;
-        if link.stx_nlink > 1 || !ours(&link, &body) {
+        let link = statx_nofollow(dir, name).ok().filter(is_symlink)?;
+        let found = tiers.recognise_link(dir, name)?;
+        let body = tiers.stat_data_file(&found).ok()?;
+        if link.stx_nlink > 1 || !is_trusted_link(&link, &body) {
             return None;
         }
         let known = node.and_then(|node| node.placed.get());
@@ -186,19 +189,19 @@ impl Native {
             found.charged.store(body.stx_blocks * 512, Relaxed);
             Arc::new(found)
         });
-        let slot = tiers.leaves(&placed, self.credentials);
+        let slot = tiers.note_removal(&placed, self.credentials);
         Some(Leaver { placed, slot })
     }
 
     /// The name could not be removed.
-    pub(super) fn keep_body(&self, body: &Option<Leaver>) {
+    pub(super) fn cancel_tiered_unlink(&self, body: &Option<Leaver>) {
         if let (Some(tiers), Some(Leaver { placed, slot })) = (&self.tiers, body) {
-            tiers.stays(placed, *slot);
+            tiers.cancel_removal(placed, *slot);
         }
     }
 
     /// Takes the body of a file away whose last name has just gone; `replaced` by another file.
-    pub(super) fn drop_body(&self, body: Leaver, replaced: bool) {
+    pub(super) fn finish_tiered_unlink(&self, body: Leaver, replaced: bool) {
         if let Some(tiers) = &self.tiers {
             let placed = &*body.placed;
             // Whoever has it open sees a file without a name, also while its body is kept.
@@ -206,8 +209,8 @@ impl Native {
             // The body is its owner's, who need not be the caller.
             self.credentials.revert();
             match replaced {
-                true => tiers.retire(placed, boot_nanos()),
-                false => tiers.remove(placed),
+                true => tiers.retire_data_file(placed, boot_nanos()),
+                false => tiers.remove_data_file(placed),
             }
         }
     }
@@ -225,10 +228,10 @@ impl Native {
     ///
     /// # Errors
     /// The file system's in place: a link that is not the body's owner's stands for no body.
-    pub(super) fn give_link(&self, node: &Node, uid: Option<Uid>, gid: Option<Gid>) -> Result<()> {
+    pub(super) fn chown_link(&self, node: &Node, uid: Option<Uid>, gid: Option<Gid>) -> Result<()> {
         let Some(placed) = node.placed.get() else { return Ok(()) };
-        if self.check_link(node, &placed).is_ok()
-            && let Some((parent, name)) = node.name()
+        if self.verify_link(node, &placed).is_ok()
+            && let Some((parent, name)) = node.newest_name()
             && let Ok(dir) = self.dir_fd(parent)
         {
             self.credentials.revert();
@@ -238,12 +241,12 @@ impl Native {
     }
 
     /// Counts what open placed files take, against the capacity of their tiers.
-    pub(crate) fn charge(&self, handle: &Handle) {
+    pub(crate) fn charge_tier_usage(&self, handle: &Handle) {
         if let (Some(tiers), Some(placed)) = (&self.tiers, handle.node.placed.get())
             && handle.writes
-            && let Ok(body) = stat_of(handle.file.as_fd(), c"")
+            && let Ok(body) = statx_nofollow(handle.file.as_fd(), c"")
         {
-            tiers.charge(&placed, body.stx_blocks * 512);
+            tiers.charge_bytes(&placed, body.stx_blocks * 512);
         }
     }
 }

@@ -16,17 +16,17 @@ pub(crate) struct Gone(Mutex<[Names; 2]>);
 
 impl Gone {
     /// A request took a name away. It is to be told before the kernel is answered.
-    pub(super) fn note(&self, dir: u64, name: &CStr) {
+    pub(super) fn note_removed(&self, dir: u64, name: &CStr) {
         self.0.lock()[0].insert((dir, name.to_owned()));
     }
 
     /// The name is there again, and may be taken away by others.
-    pub(super) fn is_back(&self, dir: u64, name: &CStr) {
-        self.take(dir, name);
+    pub(super) fn note_recreated(&self, dir: u64, name: &CStr) {
+        self.take_removed(dir, name);
     }
 
     /// Whether it was a request that took the name away.
-    pub(crate) fn take(&self, dir: u64, name: &CStr) -> bool {
+    pub(crate) fn take_removed(&self, dir: u64, name: &CStr) -> bool {
         let mut names = self.0.lock();
         if names.iter().all(FxHashSet::is_empty) {
             return false;
@@ -37,7 +37,7 @@ impl Gone {
     }
 
     /// Time passes: of those that nobody asked about by the next time nobody will.
-    pub(crate) fn age(&self) {
+    pub(crate) fn expire_oldest(&self) {
         let mut names = self.0.lock();
         let new = std::mem::take(&mut names[0]);
         names[1] = new;
@@ -51,17 +51,21 @@ mod tests {
     #[test]
     fn what_requests_took_away_is_told_from_what_others_did() {
         let gone = Gone::default();
-        gone.note(1, c"a");
-        gone.note(1, c"b");
-        assert!(gone.take(1, c"a") && !gone.take(1, c"a") && !gone.take(2, c"b"));
-        gone.is_back(1, c"b");
-        assert!(!gone.take(1, c"b"), "whoever takes it away now is somebody else");
-        gone.note(1, c"c");
-        gone.age();
-        assert!(gone.take(1, c"c"));
-        gone.note(1, c"d");
-        gone.age();
-        gone.age();
-        assert!(!gone.take(1, c"d"));
+        gone.note_removed(1, c"a");
+        gone.note_removed(1, c"b");
+        assert!(
+            gone.take_removed(1, c"a")
+                && !gone.take_removed(1, c"a")
+                && !gone.take_removed(2, c"b")
+        );
+        gone.note_recreated(1, c"b");
+        assert!(!gone.take_removed(1, c"b"), "whoever takes it away now is somebody else");
+        gone.note_removed(1, c"c");
+        gone.expire_oldest();
+        assert!(gone.take_removed(1, c"c"));
+        gone.note_removed(1, c"d");
+        gone.expire_oldest();
+        gone.expire_oldest();
+        assert!(!gone.take_removed(1, c"d"));
     }
 }

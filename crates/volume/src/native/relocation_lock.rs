@@ -29,14 +29,14 @@ impl Default for Still {
 
 impl Still {
     /// A request is about these.
-    pub(crate) fn stay(&self, one: u64, other: Option<u64>) -> Stays<'_> {
-        let (one, other) = stripes(one, other.unwrap_or(one));
+    pub(crate) fn lock_shared(&self, one: u64, other: Option<u64>) -> Stays<'_> {
+        let (one, other) = lock_stripes(one, other.unwrap_or(one));
         [Some(self.0[one].read()), other.map(|other| self.0[other].read())]
     }
 
     /// Nobody else is about these now; `None`: somebody is.
-    pub(super) fn alone(&self, one: u64, other: u64) -> Option<Alone<'_>> {
-        let (one, other) = stripes(one, other);
+    pub(super) fn try_lock_exclusive(&self, one: u64, other: u64) -> Option<Alone<'_>> {
+        let (one, other) = lock_stripes(one, other);
         let first = self.0[one].try_write_for(PATIENCE)?;
         let second = match other {
             Some(other) => Some(self.0[other].try_write_for(PATIENCE)?),
@@ -47,7 +47,7 @@ impl Still {
 }
 
 /// In one order, and none twice.
-fn stripes(one: u64, other: u64) -> (usize, Option<usize>) {
+fn lock_stripes(one: u64, other: u64) -> (usize, Option<usize>) {
     let (one, other) = (one as usize % STRIPES, other as usize % STRIPES);
     (one.min(other), (one != other).then_some(one.max(other)))
 }
@@ -59,14 +59,20 @@ mod tests {
     #[test]
     fn requests_share_and_who_moves_is_alone() {
         let still = Still::default();
-        let one = still.stay(1, Some(2));
-        let another = still.stay(2, Some(1));
-        assert!(still.alone(2, 9).is_none() && still.alone(9, 2 + STRIPES as u64).is_none());
+        let one = still.lock_shared(1, Some(2));
+        let another = still.lock_shared(2, Some(1));
+        assert!(
+            still.try_lock_exclusive(2, 9).is_none()
+                && still.try_lock_exclusive(9, 2 + STRIPES as u64).is_none()
+        );
         drop((one, another));
-        let alone = still.alone(2, 9).expect("nobody is there");
+        let alone = still.try_lock_exclusive(2, 9).expect("nobody is there");
         assert!(still.0[2].try_read().is_none() && still.0[9].try_read().is_none());
         assert!(still.0[1].try_read().is_some());
         drop(alone);
-        assert!(still.alone(3, 3 + STRIPES as u64).is_some(), "two numbers of one stripe");
+        assert!(
+            still.try_lock_exclusive(3, 3 + STRIPES as u64).is_some(),
+            "two numbers of one stripe"
+        );
     }
 }

@@ -5,17 +5,22 @@ use std::os::fd::AsFd;
 use rustix::io::Errno;
 
 use super::{Handle, Native, Result};
-use forebay_os::files::stat_of;
+use forebay_os::files::statx_nofollow;
 
 impl Native {
     /// Finds data or a hole (`SEEK_DATA`, `SEEK_HOLE`).
     ///
     /// # Errors
     /// ENXIO past the end.
-    pub(crate) fn seek(&self, handle: &Handle, offset: u64, whence: u32) -> Result<u64> {
-        if let Some(source) = handle.source.as_ref().filter(|source| !source.is_whole()) {
+    pub(crate) fn seek_data_or_hole(
+        &self,
+        handle: &Handle,
+        offset: u64,
+        whence: u32,
+    ) -> Result<u64> {
+        if let Some(source) = handle.source.as_ref().filter(|source| !source.is_complete()) {
             // Holes here are not holes of the file: it has none.
-            let here = stat_of(handle.file.as_fd(), c"")?.stx_size;
+            let here = statx_nofollow(handle.file.as_fd(), c"")?.stx_size;
             let size = source.own_length().unwrap_or(here);
             return match whence as i32 {
                 _ if offset >= size => Err(Errno::NXIO),
@@ -29,8 +34,8 @@ impl Native {
             libc::SEEK_HOLE => rustix::fs::SeekFrom::Hole(offset),
             _ => return Err(Errno::INVAL),
         };
-        self.open_file(handle)?;
+        self.ensure_opened(handle)?;
         // The position of our own descriptor is used by nobody.
-        rustix::fs::seek(handle.bytes(), to)
+        rustix::fs::seek(handle.read_descriptor(), to)
     }
 }

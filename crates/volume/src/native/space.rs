@@ -13,7 +13,7 @@ use std::time::Duration;
 use rustix::fs::{OFlags, fstatvfs};
 
 use super::{Handle, Native, Node};
-use forebay_os::files::{FileIdentity, stat_of};
+use forebay_os::files::{FileIdentity, statx_nofollow};
 
 /// How often a removal looks again for a close that may be on its way: for 5 ms or a little more
 /// where little is left, and for 100 ms where nothing is, as a busy machine takes its time.
@@ -43,22 +43,22 @@ impl Drop for Releasing<'_> {
 
 impl Native {
     /// Held while a close is worked on.
-    pub(crate) fn releasing(&self) -> Releasing<'_> {
+    pub(crate) fn begin_release(&self) -> Releasing<'_> {
         self.releases.0.fetch_add(1, SeqCst);
         Releasing(&self.releases)
     }
 
     /// Pins a file that is about to lose a name, so that whoever still uses it finds it. Tells
     /// whether it is the last.
-    pub(crate) fn pin_before_loss(
+    pub(crate) fn pin_before_unlink(
         &self,
         dir: BorrowedFd<'_>,
         name: &CStr,
     ) -> Option<(Arc<Node>, bool)> {
-        let stat = stat_of(dir, name).ok()?;
-        let node = self.table.find(FileIdentity::of(&stat))?;
-        self.disturb(&node);
-        self.bring_before_loss(&node);
+        let stat = statx_nofollow(dir, name).ok()?;
+        let node = self.table.find_by_identity(FileIdentity::from_statx(&stat))?;
+        self.cancel_migration(&node);
+        self.fetch_before_unlink(&node);
         let is_open = node.open.lock().shared.is_open();
         let last = node.is_dir() || stat.stx_nlink < 2;
         if let Some(tiers) = self.tiers.as_ref().filter(|_| last) {
@@ -68,17 +68,17 @@ impl Native {
         if last
             && is_open
             && placed.is_some()
-            && let Ok(link) = self.open_path(dir, name, &node)
+            && let Ok(link) = self.open_verified_path(dir, name, &node)
         {
             // Its number is the link's, which would be the next file's.
-            self.table.keep_number(&node, link);
+            self.table.keep_old_inode(&node, link);
         }
         // Also of a file that is open: its last close may come before whoever has found its name asks
         // for the file.
         if last && node.place.lock().pin.is_none() {
             let fd = match placed {
-                Some(placed) => self.tiers.as_ref()?.reach(&placed, OFlags::PATH).ok()?,
-                None => self.open_path(dir, name, &node).ok()?,
+                Some(placed) => self.tiers.as_ref()?.open_data_file(&placed, OFlags::PATH).ok()?,
+                None => self.open_verified_path(dir, name, &node).ok()?,
             };
             node.place.lock().pin = Some(Arc::new(fd));
         }
@@ -90,11 +90,11 @@ impl Native {
     ///
     /// Who holds such a file by `O_PATH` alone can't open it any more: the price of telling no
     /// other program of a full disk that is not.
-    pub(super) fn give_space_back(&self, node: &Node) {
+    pub(super) fn free_space_when_closed(&self, node: &Node) {
         if node.is_dir() {
             return;
         }
-        let Some(looks) = looks(node) else { return };
+        let Some(looks) = close_check_count(node) else { return };
         let handles: Vec<Weak<Handle>> =
             node.open.lock().handles.iter().map(Arc::downgrade).collect();
         for _ in 0..looks {
@@ -113,7 +113,7 @@ impl Native {
 }
 
 /// A file has not lost its name after all: it can be found by it, and may move.
-pub(super) fn keeps_its_name(node: Option<&Node>) {
+pub(super) fn unpin_kept_file(node: Option<&Node>) {
     if let Some(node) = node.filter(|node| !node.is_dir()) {
         node.place.lock().pin = None;
     }
@@ -123,7 +123,7 @@ pub(super) fn keeps_its_name(node: Option<&Node>) {
 ///
 /// Asks through a descriptor that holds the file, if there is one: the body of a file that a rule
 /// placed lies elsewhere than its name.
-fn looks(node: &Node) -> Option<u32> {
+fn close_check_count(node: &Node) -> Option<u32> {
     let pin = node.place.lock().pin.clone();
     let known = match pin {
         Some(pin) => fstatvfs(pin.as_fd()),

@@ -10,7 +10,7 @@ use rustix::io::fcntl_dupfd_cloexec;
 
 use super::{Handle, Native, Result};
 use crate::tiers::{SyncJob, TieredFile, Tiers, WhichSync};
-use forebay_os::files::reopen;
+use forebay_os::files::reopen_with_flags;
 
 impl Native {
     /// Makes the file's bytes safe.
@@ -18,8 +18,8 @@ impl Native {
     /// # Errors
     /// EIO and the like, once, as fsync(2) says.
     pub(crate) fn fsync(&self, handle: &Handle, data_only: bool) -> Result<()> {
-        self.settle_pages(handle);
-        let written = handle.report_error();
+        self.write_held_pages(handle);
+        let written = handle.report_write_error();
         self.sync_by_rule(handle, data_only).and(written)
     }
 
@@ -29,29 +29,34 @@ impl Native {
         }
         if let (Some(tiers), Some(placed)) = (&self.tiers, handle.node.placed.get()) {
             let path = self.path_of(&handle.node);
-            match tiers.rule_of(&path, || placed.maker()).map_or(Fsync::Durable, |rule| rule.fsync)
+            match tiers
+                .rule_for_file(&path, || placed.creator_key())
+                .map_or(Fsync::Durable, |rule| rule.fsync)
             {
-                Fsync::Durable => self.name_placed(tiers, handle, &placed)?,
-                Fsync::Ordered => return self.sync_soon(tiers, handle, &placed, path),
+                Fsync::Durable => self.sync_tiered_names(tiers, handle, &placed)?,
+                Fsync::Ordered => return self.sync_in_background(tiers, handle, &placed, path),
                 Fsync::Scratch => return Ok(()),
             }
         }
-        let file = self.open_file(handle)?;
-        self.sync_written(handle, || match data_only {
+        let file = self.ensure_opened(handle)?;
+        self.sync_local_and_backend(handle, || match data_only {
             true => rustix::fs::fdatasync(file),
             false => rustix::fs::fsync(file),
         })
     }
 
     /// Once, makes the names of a placed file safe: that of its body, and its own.
-    fn name_placed(&self, tiers: &Tiers, handle: &Handle, placed: &TieredFile) -> Result<()> {
+    fn sync_tiered_names(&self, tiers: &Tiers, handle: &Handle, placed: &TieredFile) -> Result<()> {
         if !placed.named.load(Relaxed) {
             // The caller may write the file without being allowed to read its directory.
             self.credentials.revert();
-            rustix::fs::fsync(tiers.room(placed).root())?;
-            if let Some((parent, _)) = handle.node.name() {
+            rustix::fs::fsync(tiers.tier_directory(placed).root())?;
+            if let Some((parent, _)) = handle.node.newest_name() {
                 let dir = self.dir_fd(parent)?;
-                rustix::fs::fsync(reopen(dir.as_fd(), OFlags::RDONLY | OFlags::DIRECTORY)?)?;
+                rustix::fs::fsync(reopen_with_flags(
+                    dir.as_fd(),
+                    OFlags::RDONLY | OFlags::DIRECTORY,
+                )?)?;
             }
             placed.named.store(true, Relaxed);
         }
@@ -59,7 +64,7 @@ impl Native {
     }
 
     /// Has both done in the background: bytes first, names later.
-    fn sync_soon(
+    fn sync_in_background(
         &self,
         tiers: &Tiers,
         handle: &Handle,
@@ -67,16 +72,18 @@ impl Native {
         path: Vec<u8>,
     ) -> Result<()> {
         self.credentials.revert();
-        let file = self.open_file(handle)?;
-        let file = self.with_room(|| fcntl_dupfd_cloexec(file, 0))?;
+        let file = self.ensure_opened(handle)?;
+        let file = self.with_free_descriptors(|| fcntl_dupfd_cloexec(file, 0))?;
         let mut dirs = Vec::new();
         let with_names = !placed.named.load(Relaxed);
         if with_names {
-            dirs.push(self.with_room(|| fcntl_dupfd_cloexec(tiers.room(placed).root(), 0))?);
-            if let Some((parent, _)) = handle.node.name() {
+            dirs.push(self.with_free_descriptors(|| {
+                fcntl_dupfd_cloexec(tiers.tier_directory(placed).root(), 0)
+            })?);
+            if let Some((parent, _)) = handle.node.newest_name() {
                 let dir = self.dir_fd(parent)?;
                 let how = OFlags::RDONLY | OFlags::DIRECTORY;
-                dirs.push(self.with_room(|| reopen(dir.as_fd(), how))?);
+                dirs.push(self.with_free_descriptors(|| reopen_with_flags(dir.as_fd(), how))?);
             }
         }
         let named = Arc::clone(placed);
@@ -87,6 +94,6 @@ impl Native {
             Ok(())
         };
         let which = WhichSync::Body(placed.room, placed.key.clone());
-        tiers.sync_soon(SyncJob { which, with_names, path, run: Box::new(run) })
+        tiers.enqueue_sync(SyncJob { which, with_names, path, run: Box::new(run) })
     }
 }

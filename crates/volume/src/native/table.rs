@@ -19,7 +19,7 @@ use rustix::process::{Resource, getrlimit};
 use super::node::{Node, ROOT};
 use super::packed_nodes::PackedNodes;
 use crate::tiers::TieredFile;
-use forebay_os::files::{FileIdentity, device_of};
+use forebay_os::files::{FileIdentity, device_number};
 use forebay_packlog::FIRST;
 
 #[derive(Default)]
@@ -50,19 +50,19 @@ impl Table {
         node.lookups.store(1, Relaxed);
         node.place.lock().pin = Some(Arc::new(root));
         let mut maps = Maps::default();
-        maps.by_identity.insert(key(node.identity()), Arc::clone(&node));
+        maps.by_identity.insert(identity_key(node.identity()), Arc::clone(&node));
         maps.by_id.insert(ROOT, node);
         // Half of the descriptors are for directories, the rest for open files.
         let limit = getrlimit(Resource::Nofile).current.unwrap_or(1 << 20);
         let most_pinned = (limit / 2).clamp(64, 200_000) as usize;
         Table {
             maps: RwLock::new(maps),
-            packed: PackedNodes::on(device_of(stat)),
+            packed: PackedNodes::for_device(device_number(stat)),
             next: AtomicU64::new(ROOT + 1),
             pinned: Mutex::default(),
             most_pinned,
             numbered: Mutex::default(),
-            device: device_of(stat),
+            device: device_number(stat),
         }
     }
 
@@ -74,17 +74,21 @@ impl Table {
     }
 
     /// The node for what a name led to, with one more kernel reference (`nlookup`).
-    pub(crate) fn take(&self, stat: &Statx) -> Arc<Node> {
-        self.take_tiered(stat, None)
+    pub(crate) fn reference_node(&self, stat: &Statx) -> Arc<Node> {
+        self.reference_tiered_node(stat, None)
     }
 
     /// The same of a file that may have its bytes on a tier. A node is never seen without that: who
     /// replaces the name meanwhile would hold the link for the file.
-    pub(crate) fn take_tiered(&self, stat: &Statx, file: Option<&Arc<TieredFile>>) -> Arc<Node> {
-        let identity = FileIdentity::of(stat);
+    pub(crate) fn reference_tiered_node(
+        &self,
+        stat: &Statx,
+        file: Option<&Arc<TieredFile>>,
+    ) -> Arc<Node> {
+        let identity = FileIdentity::from_statx(stat);
         {
             let maps = self.maps.read();
-            if let Some(node) = maps.by_identity.get(&key(identity))
+            if let Some(node) = maps.by_identity.get(&identity_key(identity))
                 && node.identity() == identity
             {
                 node.lookups.fetch_add(1, Relaxed);
@@ -92,7 +96,7 @@ impl Table {
             }
         }
         let mut maps = self.maps.write();
-        match maps.by_identity.get(&key(identity)) {
+        match maps.by_identity.get(&identity_key(identity)) {
             Some(node) if node.identity() == identity => {
                 node.lookups.fetch_add(1, Relaxed);
                 Arc::clone(node)
@@ -101,13 +105,13 @@ impl Table {
             _ => {
                 // The file system gave the number of a moved file away, which happens where its
                 // old inode can't be held: the number is the new file's.
-                if let Some(moved) = maps.lent.remove(&key(identity)) {
-                    moved.guise.lose_number();
+                if let Some(moved) = maps.lent.remove(&identity_key(identity)) {
+                    moved.guise.drop_inode();
                 }
                 let node = Arc::new(Node::new(self.next.fetch_add(1, Relaxed), stat));
                 node.lookups.store(1, Relaxed);
                 node.placed.set(file.cloned());
-                maps.by_identity.insert(key(identity), Arc::clone(&node));
+                maps.by_identity.insert(identity_key(identity), Arc::clone(&node));
                 maps.by_id.insert(node.id, Arc::clone(&node));
                 node
             }
@@ -120,24 +124,24 @@ impl Table {
     }
 
     /// One more reference, so that the kernel's forgetting does not end the node.
-    pub(super) fn hold(&self, id: u64) -> bool {
+    pub(super) fn add_reference(&self, id: u64) -> bool {
         let maps = self.maps.read();
         let held = maps.by_id.get(&id).map(|node| node.lookups.fetch_add(1, Relaxed));
         held.is_some()
     }
 
     /// Parts a node from its identity, which another file has now.
-    pub(crate) fn part(&self, node: &Node) {
+    pub(crate) fn detach_identity(&self, node: &Node) {
         let mut maps = self.maps.write();
-        let key = key(node.identity());
+        let key = identity_key(node.identity());
         if maps.by_identity.get(&key).is_some_and(|other| other.id == node.id) {
             maps.by_identity.remove(&key);
         }
     }
 
     /// The node of a file, if the kernel knows it.
-    pub(crate) fn find(&self, identity: FileIdentity) -> Option<Arc<Node>> {
-        let node = self.maps.read().by_identity.get(&key(identity)).cloned()?;
+    pub(crate) fn find_by_identity(&self, identity: FileIdentity) -> Option<Arc<Node>> {
+        let node = self.maps.read().by_identity.get(&identity_key(identity)).cloned()?;
         (node.identity() == identity).then_some(node)
     }
 
@@ -159,12 +163,12 @@ impl Table {
             return None;
         }
         maps.by_id.remove(&id);
-        let identity = key(node.identity());
+        let identity = identity_key(node.identity());
         if maps.by_identity.get(&identity).is_some_and(|other| other.id == id) {
             maps.by_identity.remove(&identity);
         }
         // A file moves within one file system, seen from its place.
-        let lent = node.guise.number().map(|shown| (identity.0, shown));
+        let lent = node.guise.exposed_inode().map(|shown| (identity.0, shown));
         if let Some(lent) = lent
             && maps.lent.get(&lent).is_some_and(|other| other.id == id)
         {
@@ -174,16 +178,16 @@ impl Table {
     }
 
     /// Shows all known names, each with its directory.
-    pub(crate) fn each_name(&self, mut show: impl FnMut(u64, &CStr)) {
+    pub(crate) fn for_each_name(&self, mut show: impl FnMut(u64, &CStr)) {
         let maps = self.maps.read();
         for node in maps.by_id.values() {
             node.place.lock().names.iter().for_each(|(parent, name)| show(*parent, name));
         }
         drop(maps);
-        self.packed.each_name(show);
+        self.packed.for_each_name(show);
     }
 }
 
-fn key(identity: FileIdentity) -> (u64, u64) {
+fn identity_key(identity: FileIdentity) -> (u64, u64) {
     (identity.device, identity.inode)
 }

@@ -217,7 +217,7 @@ fn directories_are_found_again_after_their_descriptors_were_let_go() {
     fs::create_dir_all(dir.path().join("a/b/c")).expect("made");
     fs::write(dir.path().join("a/b/c/f"), "x").expect("written");
     let deep = walk(&native, "a/b/c").expect("found");
-    native.table.let_go();
+    native.table.drop_oldest_pins();
     let found = native.lookup(deep, c"f").expect("reopened by name");
     assert_eq!(found.0.stat.stx_size, 1);
     assert_eq!(native.path_of(&native.node(deep).expect("known")), b"a/b/c");
@@ -247,7 +247,7 @@ fn locks_hold_against_the_world_outside() {
     let whole = |owner, kind| Lock { start: 0, end: u64::MAX, kind, pid: 7, owner, flock: false };
     let set = |lock| match native.setlk(opened.fh, lock, false)? {
         LockWait::Done => Ok(()),
-        LockWait::Later(waiting) => waiting.wait(None),
+        LockWait::Later(waiting) => waiting.wait_for_lock(None),
     };
     assert_eq!(set(whole(1, libc::F_WRLCK)), Ok(()));
     // Another inside process, and one outside, are both refused; who holds it is told.
@@ -275,7 +275,7 @@ fn a_close_that_is_told_late_ends_no_lock_that_was_taken_since() {
         let lock = Lock { start: 0, end: u64::MAX, kind, pid: 7, owner, flock: false };
         match native.setlk(fh, lock, false)? {
             LockWait::Done => Ok(()),
-            LockWait::Later(waiting) => waiting.wait(None),
+            LockWait::Later(waiting) => waiting.wait_for_lock(None),
         }
     };
     // A process that closes the file, and one whose description had the address of the next; the
@@ -318,7 +318,7 @@ fn a_flock_ends_with_the_last_close_although_the_backing_file_is_held() {
     let whole = Lock { start: 0, end: 0, kind: libc::F_WRLCK, pid: 0, owner: 0, flock: true };
     let lock = |fh| match native.setlk(fh, whole, false).expect("asked") {
         LockWait::Done => Ok(()),
-        LockWait::Later(waiting) => waiting.wait(None),
+        LockWait::Later(waiting) => waiting.wait_for_lock(None),
     };
     assert_eq!(lock(first), Ok(()));
     assert_eq!(lock(second), Err(Errno::AGAIN));
@@ -363,10 +363,10 @@ fn a_page_that_could_not_be_written_is_reported_by_each_open_file() {
             let mut page = [0; 4096];
             assert_eq!(native.read(&one, &mut page, 0, true), Ok(4096));
             page[..10].copy_from_slice(b"bbbbbbbbbb");
-            native.pages.begin(id);
+            native.pages.begin_invalidation(id);
             assert_eq!(native.write_mapped(&one, &page, 0), Ok(4096));
-            native.pages.settle_by(id, fault);
-            native.pages.end(id);
+            native.pages.write_held_pages_by(id, fault);
+            native.pages.end_invalidation(id);
             for handle in [&one, &two] {
                 assert_eq!(report(&native, handle), Err(error));
                 assert_eq!(report(&native, handle), Ok(()), "it was reported");

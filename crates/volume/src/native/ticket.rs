@@ -20,17 +20,17 @@ impl Ticket {
     }
 
     /// Somebody uses the file: the move ends, and nobody waits for it.
-    pub(super) fn end(&self) {
+    pub(super) fn cancel_migration(&self) {
         self.ended.store(true, Relaxed);
         if self.leased {
-            lease::give_up(self.file.as_fd());
+            lease::release_lease(self.file.as_fd());
         }
     }
 
     /// Whether nobody has come, from inside or outside.
-    pub(super) fn is_good(&self) -> bool {
-        if self.leased && !lease::is_kept(self.file.as_fd()) {
-            self.end();
+    pub(super) fn is_undisturbed(&self) -> bool {
+        if self.leased && !lease::is_lease_kept(self.file.as_fd()) {
+            self.cancel_migration();
         }
         !self.ended.load(Relaxed)
     }

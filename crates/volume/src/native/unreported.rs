@@ -19,7 +19,7 @@ pub(crate) struct UnreportedError(AtomicU64);
 
 impl UnreportedError {
     /// A write has failed.
-    pub(super) fn keep(&self, error: Errno) {
+    pub(super) fn record_error(&self, error: Errno) {
         let next = |old: u64| {
             let count = (old / ONE).wrapping_add(1);
             Some(count.wrapping_mul(ONE) | u64::from(error.raw_os_error() as u32))
@@ -34,12 +34,12 @@ impl UnreportedError {
     }
 
     /// What a fresh open has heard of.
-    pub(super) fn heard(&self) -> AtomicU64 {
+    pub(super) fn heard_at_open(&self) -> AtomicU64 {
         let now = self.0.load(Relaxed);
         AtomicU64::new(if now & REPORTED == 0 { 0 } else { now })
     }
 
-    pub(super) fn report(&self, heard: &AtomicU64) -> Result<()> {
+    pub(super) fn report_once(&self, heard: &AtomicU64) -> Result<()> {
         if self.0.load(Relaxed) == 0 {
             return Ok(());
         }
@@ -58,17 +58,17 @@ mod tests {
     #[test]
     fn each_open_file_reports_an_error_once_and_a_later_one_again() {
         let error = UnreportedError::default();
-        let (one, two) = (error.heard(), error.heard());
-        assert_eq!(error.report(&one), Ok(()));
-        error.keep(Errno::IO);
-        let unheard = error.heard();
-        assert_eq!(error.report(&one), Err(Errno::IO));
-        assert_eq!(error.report(&one), Ok(()));
-        let late = error.heard();
-        assert_eq!(error.report(&late), Ok(()), "opened when somebody had reported it");
-        assert_eq!(error.report(&unheard), Err(Errno::IO), "opened when nobody had");
-        error.keep(Errno::NOSPC);
-        assert_eq!([&one, &two, &late].map(|open| error.report(open)), [Err(Errno::NOSPC); 3]);
-        assert_eq!([&one, &two, &late].map(|open| error.report(open)), [Ok(()); 3]);
+        let (one, two) = (error.heard_at_open(), error.heard_at_open());
+        assert_eq!(error.report_once(&one), Ok(()));
+        error.record_error(Errno::IO);
+        let unheard = error.heard_at_open();
+        assert_eq!(error.report_once(&one), Err(Errno::IO));
+        assert_eq!(error.report_once(&one), Ok(()));
+        let late = error.heard_at_open();
+        assert_eq!(error.report_once(&late), Ok(()), "opened when somebody had reported it");
+        assert_eq!(error.report_once(&unheard), Err(Errno::IO), "opened when nobody had");
+        error.record_error(Errno::NOSPC);
+        assert_eq!([&one, &two, &late].map(|open| error.report_once(open)), [Err(Errno::NOSPC); 3]);
+        assert_eq!([&one, &two, &late].map(|open| error.report_once(open)), [Ok(()); 3]);
     }
 }

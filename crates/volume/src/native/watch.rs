@@ -18,7 +18,7 @@ use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::io::Errno;
 
 use super::{IoState, Native};
-use forebay_os::files::{FileIdentity, proc_path, stat_of};
+use forebay_os::files::{FileIdentity, proc_fd_path, statx_nofollow};
 
 /// Events are gathered for this long: far below the promised second, and a burst costs one wake-up.
 const GATHER: Duration = Duration::from_millis(3);
@@ -58,7 +58,7 @@ impl Watch {
         let watched = Arc::new(Mutex::new(Watched::default()));
         let (stale, to_forget) = channel::<u64>();
         let weak = Arc::downgrade(native);
-        spawn("forebay-forget", move || {
+        spawn_thread("forebay-forget", move || {
             let mut seen = FxHashMap::default();
             loop {
                 let node = to_forget.recv_timeout(MAPPED);
@@ -70,11 +70,11 @@ impl Watch {
                         }
                     }
                     Err(RecvTimeoutError::Timeout) => {
-                        native.sweep_locks();
-                        native.gone.age();
-                        native.each_handle(|handle| native.charge(handle));
+                        native.drop_dead_owner_locks();
+                        native.gone.expire_oldest();
+                        native.for_each_handle(|handle| native.charge_tier_usage(handle));
                         native.remove_retired();
-                        native.set_times_behind();
+                        native.set_overdue_times();
                         refresh_mapped(&native, &mut seen);
                     }
                     Err(RecvTimeoutError::Disconnected) => return,
@@ -86,7 +86,7 @@ impl Watch {
             watched: Arc::clone(&watched),
             native: Arc::downgrade(native),
         };
-        spawn("forebay-watch", move || follower.follow());
+        spawn_thread("forebay-watch", move || follower.follow_events());
         let limit = std::fs::read_to_string("/proc/sys/fs/inotify/max_user_watches")
             .ok()
             .and_then(|text| text.trim().parse::<usize>().ok())
@@ -96,7 +96,7 @@ impl Watch {
     }
 
     /// Watches a directory. False when the limit is reached or the user may not read it.
-    pub(crate) fn arm(&self, node: u64, dir: BorrowedFd<'_>) -> bool {
+    pub(crate) fn watch_directory(&self, node: u64, dir: BorrowedFd<'_>) -> bool {
         let mut watched = self.watched.lock();
         if watched.watch_of.len() >= self.most {
             return false;
@@ -108,7 +108,7 @@ impl Watch {
             | WatchFlags::DELETE_SELF
             | WatchFlags::ONLYDIR
             | WatchFlags::EXCL_UNLINK;
-        let Ok(number) = inotify::add_watch(&*self.inotify, proc_path(dir), what) else {
+        let Ok(number) = inotify::add_watch(&*self.inotify, proc_fd_path(dir), what) else {
             return false;
         };
         watched.node_of.insert(number, node);
@@ -117,7 +117,7 @@ impl Watch {
     }
 
     /// Ends the watch on a directory.
-    pub(crate) fn disarm(&self, node: u64) {
+    pub(crate) fn unwatch_directory(&self, node: u64) {
         let mut watched = self.watched.lock();
         if let Some(number) = watched.watch_of.remove(&node) {
             watched.node_of.remove(&number);
@@ -126,7 +126,7 @@ impl Watch {
     }
 
     /// Makes the kernel drop cached attributes and pages of a node, soon, from another thread.
-    pub(crate) fn invalidate(&self, node: u64) {
+    pub(crate) fn queue_invalidation(&self, node: u64) {
         let _ = self.stale.send(node);
     }
 }
@@ -139,7 +139,7 @@ struct Follower {
 }
 
 impl Follower {
-    fn follow(&self) {
+    fn follow_events(&self) {
         let mut buffer = Vec::with_capacity(64 << 10);
         let mut changed: FxHashSet<(i32, CString)> = FxHashSet::default();
         loop {
@@ -156,7 +156,7 @@ impl Follower {
                     let flags = event.events();
                     overflow |= flags.contains(ReadFlags::QUEUE_OVERFLOW);
                     if flags.contains(ReadFlags::IGNORED) {
-                        self.ended(event.wd());
+                        self.note_watch_ended(event.wd());
                     } else if let Some(name) = event.file_name() {
                         changed.insert((event.wd(), name.to_owned()));
                     }
@@ -167,19 +167,19 @@ impl Follower {
             }
             let Some(native) = self.native.upgrade() else { return };
             if overflow {
-                forget_all(&native);
+                invalidate_all_names(&native);
             }
             let watched = |(watch, name)| {
                 let node = self.watched.lock().node_of.get(&watch).copied();
                 node.map(|node| (node, name))
             };
-            forget_changed(&native, changed.drain().filter_map(watched).collect());
+            invalidate_changed(&native, changed.drain().filter_map(watched).collect());
             drop(native);
             std::thread::sleep(GATHER);
         }
     }
 
-    fn ended(&self, watch: i32) {
+    fn note_watch_ended(&self, watch: i32) {
         let mut watched = self.watched.lock();
         if let Some(node) = watched.node_of.remove(&watch) {
             watched.watch_of.remove(&node);
@@ -190,9 +190,9 @@ impl Follower {
     }
 }
 
-fn forget_changed(native: &Native, mut names: Vec<(u64, CString)>) {
+fn invalidate_changed(native: &Native, mut names: Vec<(u64, CString)>) {
     let Some(device) = native.device() else { return };
-    names.retain(|(dir, name)| !leads_where_we_know(native, *dir, name));
+    names.retain(|(dir, name)| !leads_to_known_node(native, *dir, name));
     if names.is_empty() {
         return;
     }
@@ -201,17 +201,19 @@ fn forget_changed(native: &Native, mut names: Vec<(u64, CString)>) {
     // who work in it (getcwd(2) fails), so whoever is at it now gets time to finish.
     drop(native.naming.try_write_for(NAMED_WITHIN));
     for (dir, name) in names {
-        if !leads_where_we_know(native, dir, &name) {
+        if !leads_to_known_node(native, dir, &name) {
             device.invalidate_entry(dir, OsStr::from_bytes(name.to_bytes()));
         }
     }
 }
 
-fn leads_where_we_know(native: &Native, dir: u64, name: &std::ffi::CStr) -> bool {
+fn leads_to_known_node(native: &Native, dir: u64, name: &std::ffi::CStr) -> bool {
     // A directory that is gone has no names that anybody could ask for.
     let Ok(fd) = native.dir_fd(dir) else { return true };
-    let Ok(stat) = stat_of(fd.as_fd(), name) else { return native.gone.take(dir, name) };
-    let known = native.table.find(FileIdentity::of(&stat));
+    let Ok(stat) = statx_nofollow(fd.as_fd(), name) else {
+        return native.gone.take_removed(dir, name);
+    };
+    let known = native.table.find_by_identity(FileIdentity::from_statx(&stat));
     known.is_some_and(|node| {
         node.place.lock().names.iter().any(|(p, n)| *p == dir && n.as_c_str() == name)
     })
@@ -222,18 +224,18 @@ fn leads_where_we_know(native: &Native, dir: u64, name: &std::ffi::CStr) -> bool
 fn refresh_mapped(native: &Native, seen: &mut FxHashMap<u64, (i64, u32, u64)>) {
     let Some(device) = native.device() else { return };
     let mut now = FxHashMap::default();
-    native.each_handle(|handle| {
+    native.for_each_handle(|handle| {
         if handle.state == IoState::Passthrough {
             return;
         }
-        let Ok(mut stat) = stat_of(handle.file.as_fd(), c"") else { return };
-        native.own_attributes(&handle.node, &mut stat, Some(handle.file.as_fd()));
+        let Ok(mut stat) = statx_nofollow(handle.file.as_fd(), c"") else { return };
+        native.apply_backend_attributes(&handle.node, &mut stat, Some(handle.file.as_fd()));
         let stamp = (stat.stx_mtime.tv_sec, stat.stx_mtime.tv_nsec, stat.stx_size);
         let changed = *seen.get(&handle.node.id).unwrap_or(&handle.stamp) != stamp;
         if (handle.writes || changed) && !now.contains_key(&handle.node.id) {
-            native.pages.begin(handle.node.id);
+            native.pages.begin_invalidation(handle.node.id);
             device.invalidate_node(handle.node.id, true);
-            native.pages.end(handle.node.id);
+            native.pages.end_invalidation(handle.node.id);
         }
         now.insert(handle.node.id, stamp);
     });
@@ -241,10 +243,10 @@ fn refresh_mapped(native: &Native, seen: &mut FxHashMap<u64, (i64, u32, u64)>) {
 }
 
 /// Too much happened at once to tell what: every name is asked for again.
-fn forget_all(native: &Native) {
+fn invalidate_all_names(native: &Native) {
     let Some(device) = native.device() else { return };
     let mut names: HashMap<(u64, CString), ()> = HashMap::new();
-    native.table.each_name(|parent, name| {
+    native.table.for_each_name(|parent, name| {
         names.insert((parent, name.to_owned()), ());
     });
     for (parent, name) in names.into_keys() {
@@ -252,7 +254,7 @@ fn forget_all(native: &Native) {
     }
 }
 
-fn spawn(name: &str, work: impl FnOnce() + Send + 'static) {
+fn spawn_thread(name: &str, work: impl FnOnce() + Send + 'static) {
     // A missing helper thread only makes names live shorter than they might.
     let _ = std::thread::Builder::new().name(name.into()).stack_size(256 << 10).spawn(work);
 }

@@ -7,7 +7,7 @@ use rustix::fs::{OFlags, XattrFlags, readlinkat, removexattr, setxattr};
 use rustix::io::Errno;
 
 use super::{Held, Native, Result};
-use forebay_os::files::{proc_path, reopen};
+use forebay_os::files::{proc_fd_path, reopen_with_flags};
 
 /// `FS_IOC_GETFLAGS` and its kin: what lsattr(1) and chattr(1) use. Each with the size it moves.
 const FILE_FLAG_IOCTLS: [(u32, usize); 4] =
@@ -28,22 +28,22 @@ impl Native {
         if self.backend.hides_attribute(name.to_bytes()) {
             return Err(Errno::NODATA);
         }
-        let held = self.hold_plain(id, Errno::NODATA)?;
+        let held = self.in_place_descriptor(id, Errno::NODATA)?;
         buffer.clear();
         buffer.resize(size, 0);
-        let path = proc_path(held.as_fd());
+        let path = proc_fd_path(held.as_fd());
         // SAFETY: two strings and a buffer with its own length, all alive across the call.
-        asked(unsafe {
+        length_or_errno(unsafe {
             libc::getxattr(path.as_ptr(), name.as_ptr(), buffer.as_mut_ptr().cast(), size)
         })
     }
 
     /// A descriptor of a node that is in place; packed files have none of what it is for.
-    fn hold_plain(&self, id: u64, packed: Errno) -> Result<Held> {
+    fn in_place_descriptor(&self, id: u64, packed: Errno) -> Result<Held> {
         let node = self.node(id)?;
         match node.packed.get() {
             Some(_) => Err(packed),
-            None => self.hold(&node),
+            None => self.node_descriptor(&node),
         }
     }
 
@@ -55,13 +55,14 @@ impl Native {
         if self.node(id)?.packed.get().is_some() {
             return Ok(0);
         }
-        let held = self.hold(&self.node(id)?)?;
+        let held = self.node_descriptor(&self.node(id)?)?;
         buffer.clear();
         buffer.resize(size, 0);
-        let path = proc_path(held.as_fd());
+        let path = proc_fd_path(held.as_fd());
         // SAFETY: as above.
-        let length =
-            asked(unsafe { libc::listxattr(path.as_ptr(), buffer.as_mut_ptr().cast(), size) })?;
+        let length = length_or_errno(unsafe {
+            libc::listxattr(path.as_ptr(), buffer.as_mut_ptr().cast(), size)
+        })?;
         if self.knows_all_users() && self.backend.is_in_place() || size == 0 {
             return Ok(length);
         }
@@ -86,11 +87,11 @@ impl Native {
         if self.backend.hides_attribute(name.to_bytes()) {
             return Err(Errno::PERM);
         }
-        let held = self.hold_plain(id, Errno::OPNOTSUPP)?;
+        let held = self.in_place_descriptor(id, Errno::OPNOTSUPP)?;
         let node = self.node(id)?;
-        let _change = self.changing(&node, None);
-        self.disturb(&node);
-        setxattr(proc_path(held.as_fd()), name, value, XattrFlags::from_bits_retain(flags))
+        let _change = self.begin_change(&node, None);
+        self.cancel_migration(&node);
+        setxattr(proc_fd_path(held.as_fd()), name, value, XattrFlags::from_bits_retain(flags))
     }
 
     /// Removes an attribute.
@@ -98,11 +99,11 @@ impl Native {
     /// # Errors
     /// ENODATA as removexattr(2) says.
     pub fn removexattr(&self, id: u64, name: &CStr) -> Result<()> {
-        let held = self.hold_plain(id, Errno::NODATA)?;
+        let held = self.in_place_descriptor(id, Errno::NODATA)?;
         let node = self.node(id)?;
-        let _change = self.changing(&node, None);
-        self.disturb(&node);
-        removexattr(proc_path(held.as_fd()), name)
+        let _change = self.begin_change(&node, None);
+        self.cancel_migration(&node);
+        removexattr(proc_fd_path(held.as_fd()), name)
     }
 
     /// Where a symbolic link leads.
@@ -110,7 +111,7 @@ impl Native {
     /// # Errors
     /// EINVAL when it is none.
     pub fn readlink(&self, id: u64) -> Result<std::ffi::CString> {
-        let held = self.hold_plain(id, Errno::INVAL)?;
+        let held = self.in_place_descriptor(id, Errno::INVAL)?;
         readlinkat(held.as_fd(), c"", Vec::with_capacity(256))
     }
 
@@ -122,8 +123,8 @@ impl Native {
         let Some((_, size)) = FILE_FLAG_IOCTLS.iter().find(|(known, _)| *known == command) else {
             return Err(Errno::NOTTY);
         };
-        let held = self.hold_plain(id, Errno::NOTTY)?;
-        let file = reopen(held.as_fd(), OFlags::RDONLY | OFlags::NONBLOCK)?;
+        let held = self.in_place_descriptor(id, Errno::NOTTY)?;
+        let file = reopen_with_flags(held.as_fd(), OFlags::RDONLY | OFlags::NONBLOCK)?;
         let mut argument = [0u8; 32];
         let given = input.len().min(*size);
         argument[..given].copy_from_slice(&input[..given]);
@@ -139,7 +140,7 @@ impl Native {
 }
 
 /// A length, or the reason why not. (rustix asks for no length when the buffer is empty.)
-fn asked(length: isize) -> Result<usize> {
+fn length_or_errno(length: isize) -> Result<usize> {
     usize::try_from(length)
         .map_err(|_| Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO))
 }

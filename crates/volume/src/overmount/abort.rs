@@ -18,7 +18,7 @@ use rustix::process::geteuid;
 use rustix::thread::{ThreadNameSpaceType, move_into_thread_name_spaces};
 
 use super::KIND;
-use super::mounts::mounts_of;
+use super::mounts::mounts_of_process;
 
 /// Where the kernel shows its connections to whoever mounted them.
 const CONNECTIONS: &str = "/sys/fs/fuse/connections";
@@ -47,18 +47,18 @@ pub(crate) fn open_abort(minor: u32) -> io::Result<OwnedFd> {
 ///
 /// # Errors
 /// The kernel's.
-pub(crate) fn abort(control: &OwnedFd) -> io::Result<()> {
+pub(crate) fn abort_connection(control: &OwnedFd) -> io::Result<()> {
     Ok(rustix::io::write(control, b"1\n").map(drop)?)
 }
 
 /// Ends connections from within: goes into the namespace of a process that has their mounts, where
 /// an ordinary user may do with them what root may. For a process with one thread that has nothing
 /// else to do, for there is no way back.
-pub(crate) fn abort_from_within(minors: &[u32]) {
+pub(crate) fn abort_in_namespace(minors: &[u32]) {
     for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
         let process = entry.path();
-        let points = points_of(&process, minors);
-        if !points.is_empty() && go_into(&process).is_ok() {
+        let points = our_mount_points(&process, minors);
+        if !points.is_empty() && enter_namespaces_of(&process).is_ok() {
             for point in points {
                 if let Ok(point) = CString::new(point.as_os_str().as_bytes()) {
                     // It ends the connection before it finds that the mount is in use.
@@ -71,16 +71,16 @@ pub(crate) fn abort_from_within(minors: &[u32]) {
 }
 
 /// Where a process sees our mounts with these numbers, outer ones first.
-fn points_of(process: &Path, minors: &[u32]) -> Vec<PathBuf> {
+fn our_mount_points(process: &Path, minors: &[u32]) -> Vec<PathBuf> {
     let is_process = process.file_name().is_some_and(|name| name.as_bytes()[0].is_ascii_digit());
-    let all = is_process.then(|| mounts_of(process).ok()).flatten().unwrap_or_default();
+    let all = is_process.then(|| mounts_of_process(process).ok()).flatten().unwrap_or_default();
     let ours = all
         .into_iter()
         .filter(|mount| mount.kind == KIND && minors.iter().any(|one| mount.device == (0, *one)));
     ours.map(|mount| mount.point).collect()
 }
 
-fn go_into(process: &Path) -> io::Result<()> {
+fn enter_namespaces_of(process: &Path) -> io::Result<()> {
     let open = |kind: &str| {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         openat(CWD, process.join("ns").join(kind), flags, Mode::empty())

@@ -16,10 +16,10 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::mount::MountFlags;
 
-use super::{Mount, Refusal, Target, target};
-use crate::bucket::{BucketError, Ways, lend};
-use crate::reads::{Found, ReadsError as NotShown, find, find_plain};
-use forebay_os::own_folder::{OWN, is_mine, make_own, own_folder};
+use super::{Mount, Refusal, Target, open_target};
+use crate::bucket::{BucketError, Ways, attach_prefix};
+use crate::reads::{Found, ReadsError as NotShown, prepare_archive, prepare_plain_files};
+use forebay_os::own_folder::{OWN, create_own_folder, is_owned_exclusively, open_own_folder};
 
 /// The list, in a volume.
 pub const LIST: &str = ".forebay/attached.toml";
@@ -33,14 +33,14 @@ const DIRECTORY: OFlags =
 /// # Errors
 /// A list that can't be read, or that is no list; the message says where.
 pub fn read_attached(volume: &Path) -> io::Result<Attached> {
-    let Some(own) = own_folder(volume)? else { return Ok(Attached::default()) };
+    let Some(own) = open_own_folder(volume)? else { return Ok(Attached::default()) };
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut file = match openat(&own, NAME, flags, Mode::empty()) {
         Ok(file) => File::from(file),
         Err(Errno::NOENT | Errno::LOOP) => return Ok(Attached::default()),
         Err(error) => return Err(error.into()),
     };
-    if !is_mine(&file)? {
+    if !is_owned_exclusively(&file)? {
         return Ok(Attached::default());
     }
     let mut text = String::new();
@@ -53,11 +53,11 @@ pub fn read_attached(volume: &Path) -> io::Result<Attached> {
 /// # Errors
 /// The system's; paths that are no Unicode; a folder that another user made.
 pub fn write_attached(volume: &Path, attached: &Attached) -> io::Result<()> {
-    let text = attached.render().ok_or_else(|| {
+    let text = attached.to_toml().ok_or_else(|| {
         io::Error::other("a path is no Unicode text, which the list of attached directories is")
     })?;
-    make_own(&volume.join(OWN))?;
-    let own = own_folder(volume)?
+    create_own_folder(&volume.join(OWN))?;
+    let own = open_own_folder(volume)?
         .ok_or_else(|| io::Error::other("another user made the folder .forebay there"))?;
     if attached.iter().next().is_none() {
         return Ok(unlinkat(&own, NAME, AtFlags::empty())?);
@@ -81,7 +81,7 @@ pub fn write_attached(volume: &Path, attached: &Attached) -> io::Result<()> {
 ///
 /// # Errors
 /// The system's: ENOTDIR or ELOOP where a link or a file is in the way.
-pub fn make_point(volume: &Path, at: &Path) -> io::Result<()> {
+pub fn create_mount_point(volume: &Path, at: &Path) -> io::Result<()> {
     let mut dir = openat(CWD, volume, DIRECTORY, Mode::empty())?;
     for part in at.components() {
         let Component::Normal(name) = part else { continue };
@@ -95,7 +95,7 @@ pub fn make_point(volume: &Path, at: &Path) -> io::Result<()> {
 }
 
 /// The directory in which an attached one is shown, reached without following a link.
-pub(super) fn point_of(target: &Target, at: &Path) -> io::Result<OwnedFd> {
+pub(super) fn open_attached_point(target: &Target, at: &Path) -> io::Result<OwnedFd> {
     let depth = at.components().count();
     let volume = target.point.ancestors().nth(depth).unwrap_or(&target.point);
     let root = openat(CWD, volume, DIRECTORY.difference(OFlags::NOFOLLOW), Mode::empty())?;
@@ -104,7 +104,11 @@ pub(super) fn point_of(target: &Target, at: &Path) -> io::Result<OwnedFd> {
 }
 
 /// What shows the directories that are attached to `volume`.
-pub(super) fn targets(volume: &Path, all: &[Mount], ways: &Ways) -> Result<Vec<Target>, Refusal> {
+pub(super) fn attached_targets(
+    volume: &Path,
+    all: &[Mount],
+    ways: &Ways,
+) -> Result<Vec<Target>, Refusal> {
     let refuse = |path: PathBuf| move |error| Refusal { path, attached: true, error };
     let attached = read_attached(volume).map_err(refuse(volume.join(LIST)))?;
     let target_of = |one: &Attachment| {
@@ -113,16 +117,18 @@ pub(super) fn targets(volume: &Path, all: &[Mount], ways: &Ways) -> Result<Vec<T
             let why = "a directory is attached here, and there is no directory to show it in";
             return Err(refuse(point)(io::Error::other(why)));
         }
-        let found = match (one.url(), one.shows) {
-            (Some(url), Shows::Files) => show(url, all, ways),
-            (_, Shows::Reads(shown)) => decode(find(&one.source, shown, ways), all),
-            (_, Shows::Plain) => decode(find_plain(volume, one, ways), all),
+        let found = match (one.bucket_url(), one.shows) {
+            (Some(url), Shows::Files) => bucket_target(url, all, ways),
+            (_, Shows::Reads(shown)) => {
+                reads_target(prepare_archive(&one.source, shown, ways), all)
+            }
+            (_, Shows::Plain) => reads_target(prepare_plain_files(volume, one, ways), all),
             (None, Shows::Files) => {
-                one.source.canonicalize().and_then(|source| target(&source, all))
+                one.source.canonicalize().and_then(|source| open_target(&source, all))
             }
         };
         let mut found = found.map_err(refuse(one.source.clone()))?;
-        if one.url().is_some() || one.shows != Shows::Files {
+        if one.bucket_url().is_some() || one.shows != Shows::Files {
             // Whoever writes the bucket, or wrote the archive, is no root of this machine.
             found.flags |= MountFlags::NOSUID | MountFlags::NODEV;
         }
@@ -135,23 +141,23 @@ pub(super) fn targets(volume: &Path, all: &[Mount], ways: &Ways) -> Result<Vec<T
 }
 
 /// What shows a prefix of a bucket: a directory of ours.
-fn show(url: &str, all: &[Mount], ways: &Ways) -> io::Result<Target> {
-    let lent = lend(url, ways).map_err(|trouble| match trouble {
+fn bucket_target(url: &str, all: &[Mount], ways: &Ways) -> io::Result<Target> {
+    let lent = attach_prefix(url, ways).map_err(|trouble| match trouble {
         BucketError::State(path, error) => {
             io::Error::new(error.kind(), format!("{}: {error}", path.display()))
         }
         trouble => io::Error::other(trouble),
     })?;
-    let found = target(&lent.directory().canonicalize()?, all)?;
+    let found = open_target(&lent.tree_directory().canonicalize()?, all)?;
     let fs = FsKind { name: "s3".to_owned(), ..found.fs };
     // Records tell the source, also those without names: a bucket's is nobody else's business.
     Ok(Target { fs, source: None, lent: Some(lent), ..found })
 }
 
 /// What shows reads: a directory of ours, too.
-fn decode(found: Result<Found, NotShown>, all: &[Mount]) -> io::Result<Target> {
+fn reads_target(found: Result<Found, NotShown>, all: &[Mount]) -> io::Result<Target> {
     let reads = found.map_err(io::Error::other)?;
-    let found = target(&reads.directory().canonicalize()?, all)?;
+    let found = open_target(&reads.directory().canonicalize()?, all)?;
     let fs = FsKind { name: "reads".to_owned(), ..found.fs };
     Ok(Target { fs, source: None, reads: Some(reads), ..found })
 }

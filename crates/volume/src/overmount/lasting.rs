@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use rustix::process::{getegid, geteuid};
 
-use super::namespace::{END, at, hand_over, through};
+use super::namespace::{END, at_step, self_fd_path, send_descriptor};
 use super::{Doorway, Plan};
 use crate::fuse::open_device;
 
@@ -45,7 +45,7 @@ impl Lasting {
     ///
     /// # Errors
     /// The step that failed; nothing is left mounted.
-    pub(crate) fn make(
+    pub(crate) fn mount_all(
         plan: &Plan,
         name: &Path,
         access: Access,
@@ -60,39 +60,39 @@ impl Lasting {
                 if target.attached.is_none() {
                     continue;
                 }
-                return Err(at(step())(io::Error::other(ALONE)));
+                return Err(at_step(step())(io::Error::other(ALONE)));
             }
             let device = match geteuid().is_root() {
-                true => super::mount_point(target)
-                    .and_then(|point| by_root(&point, name, access, target.flags)),
-                false => helper::mount(&target.point, name, access, target.flags),
+                true => super::open_mount_point(target)
+                    .and_then(|point| mount_as_root(&point, name, access, target.flags)),
+                false => helper::mount_by_helper(&target.point, name, access, target.flags),
             };
-            let device = device.map_err(at(step()))?;
+            let device = device.map_err(at_step(step()))?;
             lasting.points.push(target.point.clone());
-            let handed = hand_over(daemon, number as u32, Some(device.as_fd()));
-            handed.map_err(at("telling the daemon"))?;
+            let handed = send_descriptor(daemon, number as u32, Some(device.as_fd()));
+            handed.map_err(at_step("telling the daemon"))?;
         }
-        hand_over(daemon, END, None).map_err(at("telling the daemon"))?;
+        send_descriptor(daemon, END, None).map_err(at_step("telling the daemon"))?;
         Ok(lasting)
     }
 
     /// They stay; tells where they are, outer ones first.
-    pub(crate) fn keep(mut self) -> Vec<PathBuf> {
+    pub(crate) fn into_points(mut self) -> Vec<PathBuf> {
         std::mem::take(&mut self.points)
     }
 }
 
 impl Drop for Lasting {
     fn drop(&mut self) {
-        take_away(&self.points);
+        unmount_all(&self.points);
     }
 }
 
 /// Takes mounts away, inner ones first; whoever uses them keeps them until they are done. What
 /// lies at a point now may be somebody else's: a storage that was mounted before, or since.
-pub(crate) fn take_away(points: &[PathBuf]) {
+pub(crate) fn unmount_all(points: &[PathBuf]) {
     for point in points.iter().rev() {
-        let all = super::mounts().unwrap_or_default();
+        let all = super::current_mounts().unwrap_or_default();
         let topmost = all.iter().rfind(|mount| mount.point == *point);
         if topmost.is_some_and(|mount| mount.kind == KIND) {
             // Somebody else may have taken it away meanwhile.
@@ -101,7 +101,12 @@ pub(crate) fn take_away(points: &[PathBuf]) {
     }
 }
 
-fn by_root(point: &OwnedFd, name: &Path, access: Access, flags: MountFlags) -> io::Result<OwnedFd> {
+fn mount_as_root(
+    point: &OwnedFd,
+    name: &Path,
+    access: Access,
+    flags: MountFlags,
+) -> io::Result<OwnedFd> {
     let device = open_device()?;
     let others = if access == Access::Owner { "" } else { ",allow_other" };
     let (uid, gid) = (geteuid().as_raw(), getegid().as_raw());
@@ -110,7 +115,7 @@ fn by_root(point: &OwnedFd, name: &Path, access: Access, flags: MountFlags) -> i
         device.as_raw_fd()
     );
     let options = CString::new(options).expect("numbers hold no NUL");
-    mount(name, through(point), KIND, flags, options.as_c_str())?;
+    mount(name, self_fd_path(point), KIND, flags, options.as_c_str())?;
     Ok(device)
 }
 
@@ -126,5 +131,5 @@ pub fn unmount_at(point: &Path, lazy: bool) -> io::Result<()> {
         }
         return Ok(unmount(point, flags)?);
     }
-    helper::unmount(point, lazy)
+    helper::unmount_by_helper(point, lazy)
 }

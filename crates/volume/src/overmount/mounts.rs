@@ -50,7 +50,7 @@ const SYSTEMS_OWN: [&str; 22] = [
 
 impl Mount {
     /// Whether it shows the kernel's own state rather than files.
-    pub fn is_systems_own(&self) -> bool {
+    pub fn shows_kernel_state(&self) -> bool {
         SYSTEMS_OWN.contains(&self.kind.as_str())
     }
 }
@@ -59,29 +59,29 @@ impl Mount {
 ///
 /// # Errors
 /// Where /proc is not mounted.
-pub fn mounts() -> io::Result<Vec<Mount>> {
-    mounts_of(Path::new("/proc/self"))
+pub fn current_mounts() -> io::Result<Vec<Mount>> {
+    mounts_of_process(Path::new("/proc/self"))
 }
 
 /// The mounts that a process sees, by its directory in /proc.
 ///
 /// # Errors
 /// Where it is not there, or not to be asked.
-pub(crate) fn mounts_of(process: &Path) -> io::Result<Vec<Mount>> {
-    Ok(parse(&std::fs::read(process.join("mountinfo"))?))
+pub(crate) fn mounts_of_process(process: &Path) -> io::Result<Vec<Mount>> {
+    Ok(parse_mountinfo(&std::fs::read(process.join("mountinfo"))?))
 }
 
 /// Lines of `/proc/PID/mountinfo` (proc_pid_mountinfo(5)); strange lines are left out.
-fn parse(text: &[u8]) -> Vec<Mount> {
-    text.split(|byte| *byte == b'\n').filter_map(parse_line).collect()
+fn parse_mountinfo(text: &[u8]) -> Vec<Mount> {
+    text.split(|byte| *byte == b'\n').filter_map(parse_mountinfo_line).collect()
 }
 
-fn parse_line(line: &[u8]) -> Option<Mount> {
+fn parse_mountinfo_line(line: &[u8]) -> Option<Mount> {
     let words: Vec<&[u8]> = line.split(|byte| *byte == b' ').collect();
     let dash = words.iter().position(|word| *word == b"-")?;
-    let text = |word: &[u8]| String::from_utf8_lossy(&unescape(word)).into_owned();
+    let text = |word: &[u8]| String::from_utf8_lossy(&unescape_octal(word)).into_owned();
     Some(Mount {
-        point: PathBuf::from(OsString::from_vec(unescape(words.get(4)?))),
+        point: PathBuf::from(OsString::from_vec(unescape_octal(words.get(4)?))),
         kind: text(words.get(dash + 1)?),
         source: text(words.get(dash + 2)?),
         read_only: words.get(5)?.split(|byte| *byte == b',').any(|option| option == b"ro"),
@@ -94,7 +94,7 @@ fn parse_line(line: &[u8]) -> Option<Mount> {
 }
 
 /// Blanks and backslashes are written as three octal digits.
-fn unescape(word: &[u8]) -> Vec<u8> {
+fn unescape_octal(word: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(word.len());
     let mut rest = word;
     while let Some((&byte, tail)) = rest.split_first() {
@@ -121,16 +121,18 @@ mod tests {
     fn reads_the_table() {
         let text = b"36 35 98:0 /mnt1 /mnt\\040two rw,noatime master:1 - ext3 /dev/root rw,errors=continue\n\
             37 36 0:5 / /mnt\\040two/proc ro,nosuid - proc proc rw\nnonsense\n";
-        let mounts = parse(text);
+        let mounts = parse_mountinfo(text);
         assert_eq!(mounts.len(), 2);
         assert_eq!(mounts[0].point, PathBuf::from("/mnt two"));
         assert_eq!((mounts[0].kind.as_str(), mounts[0].source.as_str()), ("ext3", "/dev/root"));
         assert_eq!((mounts[0].device, mounts[0].options.as_str()), ((98, 0), "rw,errors=continue"));
-        assert!(!mounts[0].read_only && mounts[1].read_only && mounts[1].is_systems_own());
+        assert!(!mounts[0].read_only && mounts[1].read_only && mounts[1].shows_kernel_state());
     }
 
     #[test]
     fn knows_where_it_stands() {
-        assert!(mounts().expect("table").iter().any(|m| m.point == std::path::Path::new("/")));
+        assert!(
+            current_mounts().expect("table").iter().any(|m| m.point == std::path::Path::new("/"))
+        );
     }
 }

@@ -17,7 +17,7 @@ use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 use super::Plan;
 use crate::fuse::open_device;
-use forebay_os::real_path::open_real;
+use forebay_os::real_path::open_resolved_directory;
 
 /// Where the way in was closed.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub struct Doorway {
     pub error: io::Error,
 }
 
-pub(super) fn at<E: Into<io::Error>>(step: impl Into<String>) -> impl FnOnce(E) -> Doorway {
+pub(super) fn at_step<E: Into<io::Error>>(step: impl Into<String>) -> impl FnOnce(E) -> Doorway {
     let step = step.into();
     move |error| Doorway { step, error: error.into() }
 }
@@ -39,7 +39,7 @@ pub(super) fn at<E: Into<io::Error>>(step: impl Into<String>) -> impl FnOnce(E) 
 ///
 /// # Errors
 /// The step that failed; nothing is left mounted, for the namespace dies with this process.
-pub(crate) fn enter(
+pub(crate) fn enter_namespace(
     plan: &Plan,
     cwd: &Path,
     daemon: BorrowedFd<'_>,
@@ -50,11 +50,11 @@ pub(crate) fn enter(
     let flags =
         if root { UnshareFlags::NEWNS } else { UnshareFlags::NEWNS | UnshareFlags::NEWUSER };
     // SAFETY: this process has one thread, and shares no descriptors table.
-    unsafe { unshare_unsafe(flags) }.map_err(at("making a private mount namespace"))?;
+    unsafe { unshare_unsafe(flags) }.map_err(at_step("making a private mount namespace"))?;
     if !root {
         // The identity: files keep their owner in both directions.
         let write = |file: &str, text: String| {
-            std::fs::write(file, text).map_err(at(format!("writing {file}")))
+            std::fs::write(file, text).map_err(at_step(format!("writing {file}")))
         };
         write("/proc/self/setgroups", "deny".into())?;
         write("/proc/self/uid_map", format!("{uid} {uid} 1"))?;
@@ -64,9 +64,9 @@ pub(crate) fn enter(
     // there from now on is so here, or our copies would keep file systems that others gave up. What
     // comes to lie at a point of ours goes below ours: the kernel tucks it in.
     let one_way = MountPropagationFlags::REC | MountPropagationFlags::DOWNSTREAM;
-    mount_change("/", one_way).map_err(at("keeping our mounts to ourselves"))?;
+    mount_change("/", one_way).map_err(at_step("keeping our mounts to ourselves"))?;
     for (number, target) in plan.targets.iter().enumerate() {
-        let device = open_device().map_err(at("opening /dev/fuse"))?;
+        let device = open_device().map_err(at_step("opening /dev/fuse"))?;
         let others = if root { ",allow_other,default_permissions" } else { "" };
         let options = format!(
             "fd={},rootmode=40000,user_id={uid},group_id={gid}{others}",
@@ -78,39 +78,40 @@ pub(crate) fn enter(
         if !root {
             flags |= MountFlags::NOSUID | MountFlags::NODEV;
         }
-        let point = super::mount_point(target).map_err(at(step.as_str()))?;
-        mount("forebay", through(&point), "fuse.forebay", flags, options.as_c_str())
-            .map_err(at(step))?;
-        hand_over(daemon, number as u32, Some(device.as_fd())).map_err(at("telling the daemon"))?;
+        let point = super::open_mount_point(target).map_err(at_step(step.as_str()))?;
+        mount("forebay", self_fd_path(&point), "fuse.forebay", flags, options.as_c_str())
+            .map_err(at_step(step))?;
+        send_descriptor(daemon, number as u32, Some(device.as_fd()))
+            .map_err(at_step("telling the daemon"))?;
     }
     for (path, fd) in &plan.shown {
         // What can't be shown natively stays visible through the mount that covers it.
-        if let Err(error) = mount_bind(through(fd), path) {
+        if let Err(error) = mount_bind(self_fd_path(fd), path) {
             tracing::debug!("{} is shown through the cover: {error}", path.display());
         }
     }
     // Until it was asked, the kernel takes the root of a mount for root's own and lets nobody write.
     for target in &plan.targets {
         let root = rustix::fs::stat(&target.point)
-            .map_err(at(format!("reaching {}", target.point.display())))?;
+            .map_err(at_step(format!("reaching {}", target.point.display())))?;
         served(root.st_dev);
     }
     // Without this, `.` would still be the bare directory.
-    open_real(cwd)
+    open_resolved_directory(cwd)
         .and_then(|dir| Ok(fchdir(dir)?))
-        .map_err(at(format!("going back to {}", cwd.display())))?;
-    hand_over(daemon, END, None).map_err(at("telling the daemon"))
+        .map_err(at_step(format!("going back to {}", cwd.display())))?;
+    send_descriptor(daemon, END, None).map_err(at_step("telling the daemon"))
 }
 
 /// A path that leads to what is open, and nowhere else.
-pub(super) fn through(fd: &OwnedFd) -> String {
+pub(super) fn self_fd_path(fd: &OwnedFd) -> String {
     format!("/proc/self/fd/{}", fd.as_raw_fd())
 }
 
 /// The number that ends the hand-over.
 pub(super) const END: u32 = u32::MAX;
 
-pub(crate) fn hand_over(
+pub(crate) fn send_descriptor(
     daemon: BorrowedFd<'_>,
     number: u32,
     fd: Option<BorrowedFd<'_>>,
@@ -142,7 +143,7 @@ pub enum Handover {
 /// # Errors
 /// Those of recvmsg(2).
 pub fn receive_mount(from: BorrowedFd<'_>) -> io::Result<Handover> {
-    let (number, fd) = receive_numbered(from)?;
+    let (number, fd) = receive_descriptor(from)?;
     let Some(number) = number else { return Ok(Handover::Gone) };
     match (number, fd) {
         (END, _) => Ok(Handover::Complete),
@@ -152,13 +153,15 @@ pub fn receive_mount(from: BorrowedFd<'_>) -> io::Result<Handover> {
 }
 
 /// Receives what was handed over: a number, `None` if the other side is gone, and a descriptor.
-pub(crate) fn receive_numbered(from: BorrowedFd<'_>) -> io::Result<(Option<u32>, Option<OwnedFd>)> {
-    let (message, fd) = receive_one::<4>(from)?;
+pub(crate) fn receive_descriptor(
+    from: BorrowedFd<'_>,
+) -> io::Result<(Option<u32>, Option<OwnedFd>)> {
+    let (message, fd) = receive_message::<4>(from)?;
     Ok((message.map(u32::from_le_bytes), fd))
 }
 
 /// Receives a message of `N` bytes, `None` if it is shorter, and a descriptor if one came with it.
-pub(super) fn receive_one<const N: usize>(
+pub(super) fn receive_message<const N: usize>(
     from: BorrowedFd<'_>,
 ) -> io::Result<(Option<[u8; N]>, Option<OwnedFd>)> {
     let mut message = [0u8; N];

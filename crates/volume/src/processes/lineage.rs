@@ -21,8 +21,8 @@ enum Line {
 
 impl Processes {
     /// The parent, if it is known already.
-    pub(super) fn parent_at_hand(&self, stat: &Stat) -> Option<Arc<Known>> {
-        if self.is_front(stat.parent) {
+    pub(super) fn known_parent(&self, stat: &Stat) -> Option<Arc<Known>> {
+        if self.is_launcher(stat.parent) {
             // The command itself; or an orphan, which the front process took in.
             return self.root.get().filter(|root| root.pid != stat.pid).cloned();
         }
@@ -30,44 +30,44 @@ impl Processes {
     }
 
     /// A lasting mount has none.
-    pub(super) fn is_front(&self, pid: u32) -> bool {
+    pub(super) fn is_launcher(&self, pid: u32) -> bool {
         self.front != 0 && pid == self.front
     }
 
     /// Meets the parent, and theirs, as far as they belong to the run.
     pub(super) fn find_parent(&self, proc: &mut Proc, known: &Arc<Known>) {
-        let line = self.line(proc, known);
+        let line = self.trace_lineage(proc, known);
         // Who is above the front, or came in by another way, is no part of the run.
         let parent = match line {
-            Line::Ours(parent) if self.is_front(parent) => self.root.get().cloned(),
-            Line::Ours(parent) => self.meet(proc, parent),
+            Line::Ours(parent) if self.is_launcher(parent) => self.root.get().cloned(),
+            Line::Ours(parent) => self.discover_from_proc(proc, parent),
             Line::Others | Line::Lost => None,
         };
         // A lasting mount has no command: all who use it are its tasks.
         if line == Line::Others && self.front != 0 {
             known.stranger.store(true, Relaxed);
-            self.recorder.tell(Fact::Stranger { id: known.id });
+            self.recorder.record_fact(Fact::Stranger { id: known.id });
         }
         // It was set before if somebody else looked meanwhile, to the same.
         let _ = known.parent.set(parent.as_ref().map(|parent| parent.id));
         if let Some(parent) = parent {
             let argv = known.program.lock().argv.clone();
             known.forked.store(parent.program.lock().argv == argv, Relaxed);
-            self.tell(proc, known, argv);
+            self.record_process(proc, known, argv);
         }
     }
 
     /// Whose it is. An ancestor that ended meanwhile leaves its children to another: to the front,
     /// if it was of the run.
-    fn line(&self, proc: &mut Proc, known: &Known) -> Line {
+    fn trace_lineage(&self, proc: &mut Proc, known: &Known) -> Line {
         let mut parent = known.parent_pid;
         for _ in 0..TRIES_MAX {
-            match self.descends(proc, parent) {
+            match self.descends_from_run(proc, parent) {
                 Some(true) => return Line::Ours(parent),
                 Some(false) => return Line::Others,
                 None => {}
             }
-            match proc.stat(known.pid) {
+            match proc.read_stat(known.pid) {
                 Ok(now) if now.started_us == known.started_us => parent = now.parent,
                 _ => return Line::Lost,
             }
@@ -76,17 +76,17 @@ impl Processes {
     }
 
     /// Whether it belongs to the run; `None`: somebody on the way up has ended.
-    fn descends(&self, proc: &mut Proc, mut pid: u32) -> Option<bool> {
+    fn descends_from_run(&self, proc: &mut Proc, mut pid: u32) -> Option<bool> {
         for _ in 0..DEEPEST {
             match pid {
-                pid if self.is_front(pid) => return Some(true),
+                pid if self.is_launcher(pid) => return Some(true),
                 0 | 1 => return Some(false),
                 // Whose parent is known belongs where that does: a lasting mount has no front, and
                 // who came in from elsewhere has no place in the run.
                 pid if self.by_thread.read().contains_key(&pid) => return Some(true),
                 _ => {}
             }
-            pid = proc.stat(pid).ok()?.parent;
+            pid = proc.read_stat(pid).ok()?.parent;
         }
         None
     }

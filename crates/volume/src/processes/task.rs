@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use forebay_model::ProcessId;
-use forebay_model::tasks::{OTHERS, live_name};
+use forebay_model::tasks::{OTHERS, live_task_name};
 
 use super::{DEEPEST, Known, Processes};
 
@@ -16,12 +16,12 @@ const STEPS_MAX: u32 = 50;
 
 impl Processes {
     /// What the table of tasks will call it, as far as that is known while it runs.
-    pub(crate) fn task(&self, thread: u32) -> Option<String> {
+    pub(crate) fn task_name(&self, thread: u32) -> Option<String> {
         let mut at = self.by_thread.read().get(&thread).cloned()?;
         let (mut words, mut steps) = (Vec::new(), 0);
         for _ in 0..DEEPEST {
             words.push(at.program.lock().argv.clone());
-            let parent = self.parent_soon(&at, &mut steps);
+            let parent = self.wait_for_parent(&at, &mut steps);
             if at.stranger.load(Relaxed) {
                 return Some(OTHERS.to_owned());
             }
@@ -30,10 +30,10 @@ impl Processes {
             at = next;
         }
         words.reverse();
-        live_name(&words, self.root.get().is_some_and(|root| root.id == at.id))
+        live_task_name(&words, self.root.get().is_some_and(|root| root.id == at.id))
     }
 
-    fn parent_soon(&self, known: &Arc<Known>, steps: &mut u32) -> Option<ProcessId> {
+    fn wait_for_parent(&self, known: &Arc<Known>, steps: &mut u32) -> Option<ProcessId> {
         loop {
             match known.parent.get() {
                 Some(parent) => return *parent,
@@ -54,12 +54,12 @@ mod tests {
 
     #[test]
     fn who_has_no_parent_in_the_run_is_waited_for_once() {
-        let recorder = Arc::new(Recorder::silent(Arc::new(SystemClock::start())));
+        let recorder = Arc::new(Recorder::new_silent(Arc::new(SystemClock::start())));
         // No process has this number, so nobody descends from it.
         let processes = Arc::new(Processes::new(recorder, 0, u32::MAX, Vec::new()));
-        processes.start().expect("a thread");
+        processes.start_threads().expect("a thread");
         let me = std::process::id();
-        let id = processes.identify(me).expect("it lives");
+        let id = processes.identify_thread(me).expect("it lives");
         let known = processes.by_id.read().get(id.0 as usize).cloned().expect("met");
         for step in 0.. {
             if known.parent.get().is_some() {
@@ -69,7 +69,7 @@ mod tests {
             std::thread::sleep(STEP);
         }
         let mut steps = 0;
-        assert_eq!(processes.parent_soon(&known, &mut steps), None);
+        assert_eq!(processes.wait_for_parent(&known, &mut steps), None);
         assert_eq!(steps, 0, "it is known that there is none");
     }
 }

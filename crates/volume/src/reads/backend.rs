@@ -24,7 +24,7 @@ struct Decoded {
 }
 
 impl Source for Decoded {
-    fn is_whole(&self) -> bool {
+    fn is_complete(&self) -> bool {
         false
     }
 
@@ -33,37 +33,37 @@ impl Source for Decoded {
     }
 
     fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
-        self.shown.decode(&self.face, offset, buffer)
+        self.shown.read_decoded(&self.face, offset, buffer)
     }
 
-    fn bring(&self, _offset: u64, _length: u64) -> Result<()> {
+    fn fetch_range(&self, _offset: u64, _length: u64) -> Result<()> {
         Err(Errno::XDEV)
     }
 
-    fn bring_all(&self) -> Result<()> {
+    fn fetch_all(&self) -> Result<()> {
         Err(Errno::XDEV)
     }
 }
 
 impl Backend for Shown {
-    fn threads(&self, usual: usize) -> (usize, usize) {
-        (usual, if self.is_far() { THREADS_FAR } else { usual })
+    fn thread_counts(&self, usual: usize) -> (usize, usize) {
+        (usual, if self.is_in_bucket() { THREADS_FAR } else { usual })
     }
 
-    fn open(
+    fn open_source(
         self: Arc<Self>,
         file: &FileIdentity,
         _descriptor: BorrowedFd<'_>,
     ) -> Result<Option<Arc<dyn Source>>> {
-        let Some(face) = self.face(file.inode).cloned() else { return Ok(None) };
+        let Some(face) = self.exported_file(file.inode).cloned() else { return Ok(None) };
         Ok(Some(Arc::new(Decoded { shown: self, face })))
     }
 
-    fn give_length(&self, stat: &mut Statx) {
-        self.dress(stat);
+    fn apply_length(&self, stat: &mut Statx) {
+        self.set_exported_length(stat);
     }
 
-    fn finish(&self) -> Vec<String> {
-        self.end()
+    fn finish_serving(&self) -> Vec<String> {
+        self.finish_and_report()
     }
 }

@@ -48,14 +48,17 @@ impl Listing {
     ///
     /// # Errors
     /// What the bucket says.
-    pub(crate) fn of(url: &str, settings: Settings) -> std::result::Result<Listing, Failed> {
-        let folder = forebay_objstore::Objects::open(url, settings.clone())?.folder("")?;
+    pub(crate) fn fetch_from_bucket(
+        url: &str,
+        settings: Settings,
+    ) -> std::result::Result<Listing, Failed> {
+        let folder = forebay_objstore::Objects::open(url, settings.clone())?.list_folder("")?;
         let objects = folder.objects.into_iter().map(|object| (object.name.clone(), object));
         let (objects, folders) = (objects.collect(), folder.folders.len());
         Ok(Listing { url: url.to_owned(), settings, objects, folders })
     }
 
-    pub(super) fn holds(&self) -> Holds {
+    pub(super) fn classify_contents(&self) -> Holds {
         let mut parts = std::iter::once(MANIFEST).chain(PARTS);
         match self.objects.is_empty() && self.folders == 0 {
             true => Holds::Nothing,
@@ -80,13 +83,13 @@ impl InBucket {
     /// No client can be made.
     pub(super) fn start(listing: Listing) -> std::result::Result<InBucket, Failed> {
         let client = Arc::new(Client::start(listing)?);
-        let stretches = Stretches::of(Arc::clone(&client));
+        let stretches = Stretches::for_client(Arc::clone(&client));
         Ok(InBucket { client, stretches, index: Mutex::default() })
     }
 
     /// Some bytes of the index.
-    fn index(&self, part: &Part<'_>) -> Result<Vec<u8>> {
-        let (size, end) = (self.client.size(INDEX)?, part.offset + part.len as u64);
+    fn read_index(&self, part: &Part<'_>) -> Result<Vec<u8>> {
+        let (size, end) = (self.client.object_size(INDEX)?, part.offset + part.len as u64);
         let mut bytes = Vec::with_capacity(part.len);
         // Who wants a block that is under way waits for it.
         let mut kept = self.index.lock();
@@ -96,7 +99,8 @@ impl InBucket {
                 Some(block) => block,
                 None => {
                     let len = BLOCK.min(size - start) as usize;
-                    let came = self.client.fetch(&[Part { name: INDEX, offset: start, len }])?;
+                    let came =
+                        self.client.fetch_parts(&[Part { name: INDEX, offset: start, len }])?;
                     let block = came.into_iter().next().unwrap_or_default();
                     kept.push_back((start, block.clone()));
                     block
@@ -114,18 +118,18 @@ impl InBucket {
 }
 
 impl Objects for InBucket {
-    fn len(&self, name: &str) -> Result<u64> {
-        self.client.size(name)
+    fn object_size(&self, name: &str) -> Result<u64> {
+        self.client.object_size(name)
     }
 
-    fn read(&self, name: &str, offset: u64, len: usize) -> Result<Vec<u8>> {
-        Ok(self.read_many(&[Part { name, offset, len }])?.concat())
+    fn read_range(&self, name: &str, offset: u64, len: usize) -> Result<Vec<u8>> {
+        Ok(self.read_parts(&[Part { name, offset, len }])?.concat())
     }
 
-    fn read_many(&self, parts: &[Part<'_>]) -> Result<Vec<Vec<u8>>> {
+    fn read_parts(&self, parts: &[Part<'_>]) -> Result<Vec<Vec<u8>>> {
         for part in parts {
             let end = part.offset.saturating_add(part.len as u64);
-            if end > self.client.size(part.name)? {
+            if end > self.client.object_size(part.name)? {
                 let words = format!("{} ends before byte {end}", part.name);
                 return Err(Error::new(Kind::Damaged, words));
             }
@@ -133,30 +137,30 @@ impl Objects for InBucket {
         if let [part] = parts
             && part.name == INDEX
         {
-            return Ok(vec![self.index(part)?]);
+            return Ok(vec![self.read_index(part)?]);
         }
-        let mut came = self.stretches.take(parts);
+        let mut came = self.stretches.take_parts(parts);
         let rest = came.iter().zip(parts).filter(|(came, _)| came.is_none());
         let rest: Vec<Part<'_>> = rest.map(|(_, part)| *part).collect();
-        let mut fetched = self.client.fetch(&rest)?.into_iter();
+        let mut fetched = self.client.fetch_parts(&rest)?.into_iter();
         for place in came.iter_mut().filter(|came| came.is_none()) {
             *place = fetched.next().map(|bytes| bytes.to_vec());
         }
         Ok(came.into_iter().map(Option::unwrap_or_default).collect())
     }
 
-    fn soon(&self, parts: &[Part<'_>]) {
+    fn prefetch_parts(&self, parts: &[Part<'_>]) {
         // Whoever asks for bytes that are not there meets the error.
         let is_there = |part: &&Part<'_>| {
             let end = part.offset.saturating_add(part.len as u64);
-            self.client.size(part.name).is_ok_and(|size| end <= size)
+            self.client.object_size(part.name).is_ok_and(|size| end <= size)
         };
         let parts: Vec<Part<'_>> = parts.iter().filter(is_there).copied().collect();
-        self.stretches.want(&parts);
+        self.stretches.prefetch_parts(&parts);
     }
 
-    fn look_again(&self, parts: &[Part<'_>]) -> bool {
-        self.stretches.forget(parts);
+    fn can_retry_damaged(&self, parts: &[Part<'_>]) -> bool {
+        self.stretches.forget_parts(parts);
         self.index.lock().clear();
         true
     }

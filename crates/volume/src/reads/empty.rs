@@ -9,7 +9,7 @@ use rustix::fs::{
     Gid, Mode, OFlags, Stat, Timespec, Timestamps, Uid, fchmod, fchown, fstat, futimens, openat,
 };
 
-use super::place::{Place, stat};
+use super::place::{Place, stat_in_folder};
 
 /// To be read, by whoever may read the archive.
 const READ: u32 = 0o444;
@@ -33,11 +33,11 @@ impl AttributeOverride {
     ///
     /// # Errors
     /// Those of the file system.
-    pub(super) fn of(place: &Place) -> io::Result<[AttributeOverride; 2]> {
+    pub(super) fn for_archive(place: &Place) -> io::Result<[AttributeOverride; 2]> {
         match place {
             Place::Folder(folder) => {
-                let file = AttributeOverride::of_file(&stat(folder, MANIFEST)?);
-                Ok([file, AttributeOverride::of_folder(&fstat(folder)?, file)])
+                let file = AttributeOverride::for_file(&stat_in_folder(folder, MANIFEST)?);
+                Ok([file, AttributeOverride::for_folder(&fstat(folder)?, file)])
             }
             Place::Bucket(listing) => {
                 let manifest = listing.objects.get(MANIFEST);
@@ -49,7 +49,7 @@ impl AttributeOverride {
         }
     }
 
-    pub(super) fn of_file(stat: &Stat) -> AttributeOverride {
+    pub(super) fn for_file(stat: &Stat) -> AttributeOverride {
         let (tv_sec, tv_nsec) = (stat.st_mtime as _, stat.st_mtime_nsec as _);
         let time = Timespec { tv_sec, tv_nsec };
         AttributeOverride {
@@ -60,7 +60,7 @@ impl AttributeOverride {
     }
 
     /// Its time is that of what lies in it.
-    pub(super) fn of_folder(stat: &Stat, file: AttributeOverride) -> AttributeOverride {
+    pub(super) fn for_folder(stat: &Stat, file: AttributeOverride) -> AttributeOverride {
         AttributeOverride {
             owner: Some((stat.st_uid, stat.st_gid)),
             mode: stat.st_mode & ENTER,
@@ -69,7 +69,7 @@ impl AttributeOverride {
     }
 
     /// An ordinary user's files are theirs, whoever made what is shown.
-    fn dress(&self, file: impl AsFd, more: u32) -> io::Result<()> {
+    fn apply_to_file(&self, file: impl AsFd, more: u32) -> io::Result<()> {
         let file = file.as_fd();
         if let Some((user, group)) = self.owner.filter(|_| rustix::process::geteuid().is_root()) {
             fchown(file, Some(Uid::from_raw(user)), Some(Gid::from_raw(group)))?;
@@ -85,7 +85,7 @@ impl AttributeOverride {
 ///
 /// # Errors
 /// Those of the file system; EEXIST for a name that is there twice.
-pub(super) fn fill(
+pub(super) fn create_empty_files(
     dir: &OwnedFd,
     folder: AttributeOverride,
     faces: Vec<(Face, AttributeOverride)>,
@@ -93,10 +93,10 @@ pub(super) fn fill(
     let made = faces.into_iter().map(|(face, guise)| {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = openat(dir, face.name.as_str(), flags, Mode::RUSR)?;
-        guise.dress(&file, 0)?;
+        guise.apply_to_file(&file, 0)?;
         Ok((fstat(&file)?.st_ino, face))
     });
     let made: io::Result<Vec<_>> = made.collect();
-    folder.dress(dir, OWN)?;
+    folder.apply_to_file(dir, OWN)?;
     made
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use forebay_reads::{Error, Kind};
 
-use super::place::way_to;
+use super::place::folder_proc_path;
 use forebay_objstore::Failed;
 
 /// Why reads can't be shown.
@@ -35,14 +35,14 @@ impl From<Failed> for ReadsError {
     }
 }
 
-pub(super) fn trouble(error: &Error, folder: Option<&OwnedFd>, source: &Path) -> ReadsError {
+pub(super) fn archive_error(error: &Error, folder: Option<&OwnedFd>, source: &Path) -> ReadsError {
     let bucket = error.io_kind().filter(|_| folder.is_none());
-    ReadsError { bucket, ..ReadsError::new(error.kind, plain(error, folder, source)) }
+    ReadsError { bucket, ..ReadsError::new(error.kind, error_text(error, folder, source)) }
 }
 
 /// An error in words, with the path that people know.
-pub(super) fn plain(error: &Error, folder: Option<&OwnedFd>, source: &Path) -> String {
+pub(super) fn error_text(error: &Error, folder: Option<&OwnedFd>, source: &Path) -> String {
     let Some(folder) = folder else { return error.message.clone() };
-    let (way, source) = (way_to(folder), source.display().to_string());
+    let (way, source) = (folder_proc_path(folder), source.display().to_string());
     error.message.replace(&*way.to_string_lossy(), &source)
 }

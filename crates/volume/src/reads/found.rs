@@ -9,8 +9,8 @@ use forebay_model::attached::ReadsShown;
 use forebay_reads::{Archive, Existing, Face, Kind, Memory};
 
 use super::bucket::{Holds, InBucket, Listing};
-use super::empty::{AttributeOverride, fill};
-use super::error::{ReadsError, trouble};
+use super::empty::{AttributeOverride, create_empty_files};
+use super::error::{ReadsError, archive_error};
 use super::open::Open;
 use super::place::Place;
 use crate::bucket::{Held, Ways};
@@ -37,7 +37,7 @@ pub(super) enum What {
 impl Found {
     /// The directory that stands for it here.
     pub(crate) fn directory(&self) -> PathBuf {
-        self.held.tree()
+        self.held.tree_directory()
     }
 }
 
@@ -45,24 +45,28 @@ impl Found {
 ///
 /// # Errors
 /// It is none, a part of it is missing, or the file system of the directory refuses.
-pub(crate) fn find(source: &Path, shown: ReadsShown, ways: &Ways) -> Result<Found, ReadsError> {
-    let open = Open::of(source, shown, &ways.settings)?;
-    let faces = open.faces(shown.shards)?;
-    let [file, folder] = AttributeOverride::of(&open.place)
+pub(crate) fn prepare_archive(
+    source: &Path,
+    shown: ReadsShown,
+    ways: &Ways,
+) -> Result<Found, ReadsError> {
+    let open = Open::open_source(source, shown, &ways.settings)?;
+    let faces = open.exported_files(shown.shards)?;
+    let [file, folder] = AttributeOverride::for_archive(&open.place)
         .map_err(|error| ReadsError::new(Kind::Io, format!("it can't be looked at: {error}")))?;
     let faces = faces.into_iter().map(|face| (face, file)).collect();
-    let (held, faces) = stand(source, folder, faces, ways)?;
+    let (held, faces) = create_stand_ins(source, folder, faces, ways)?;
     let Open { place, mut archive, .. } = open;
     if let Place::Bucket(_) = place {
         // A client has threads. Whoever serves the archive makes another.
-        archive = archive.over(Box::new(Memory::default()));
+        archive = archive.with_objects(Box::new(Memory::default()));
     }
     let what = What::Archive(archive);
     Ok(Found { source: source.to_owned(), what, faces, place, held })
 }
 
 /// Takes a directory, and makes an empty file in it for each face.
-pub(super) fn stand(
+pub(super) fn create_stand_ins(
     source: &Path,
     folder: AttributeOverride,
     faces: Vec<(Face, AttributeOverride)>,
@@ -72,9 +76,10 @@ pub(super) fn stand(
     let at = |error: io::Error| {
         ReadsError::new(Kind::Io, format!("its files can't be made in {state}: {error}"))
     };
-    let held = Held::take(&ways.state, &format!("reads://{}", source.display())).map_err(at)?;
-    held.clear().map_err(at)?;
-    let faces = fill(&held.open().map_err(at)?, folder, faces).map_err(at)?;
+    let held = Held::lock_unused_directory(&ways.state, &format!("reads://{}", source.display()))
+        .map_err(at)?;
+    held.remake_empty().map_err(at)?;
+    let faces = create_empty_files(&held.open_tree().map_err(at)?, folder, faces).map_err(at)?;
     Ok((held, faces))
 }
 
@@ -82,24 +87,28 @@ pub(super) fn stand(
 ///
 /// # Errors
 /// Why not.
-pub fn can_show(source: &Path, shown: ReadsShown, settings: &Settings) -> Result<(), ReadsError> {
-    Open::of(source, shown, settings)?.faces(shown.shards).map(drop)
+pub fn check_can_show(
+    source: &Path,
+    shown: ReadsShown,
+    settings: &Settings,
+) -> Result<(), ReadsError> {
+    Open::open_source(source, shown, settings)?.exported_files(shown.shards).map(drop)
 }
 
 /// What a prefix of a bucket holds.
 ///
 /// # Errors
 /// What the bucket says.
-pub fn holds(url: &str, settings: Settings) -> Result<Holds, Failed> {
-    Ok(Listing::of(url, settings)?.holds())
+pub fn classify_prefix(url: &str, settings: Settings) -> Result<Holds, Failed> {
+    Ok(Listing::fetch_from_bucket(url, settings)?.classify_contents())
 }
 
 /// Opens an archive in a bucket, to read it in this process.
 ///
 /// # Errors
 /// What the bucket says; it is none, or damaged.
-pub fn open(url: &str, settings: Settings) -> Result<Archive, ReadsError> {
-    let listing = Listing::of(url, settings)?;
+pub fn open_archive_in_bucket(url: &str, settings: Settings) -> Result<Archive, ReadsError> {
+    let listing = Listing::fetch_from_bucket(url, settings)?;
     let bucket = InBucket::start(listing)?;
-    Archive::open(Box::new(bucket)).map_err(|error| trouble(&error, None, Path::new(url)))
+    Archive::open(Box::new(bucket)).map_err(|error| archive_error(&error, None, Path::new(url)))
 }

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, Dir, Mode, OFlags, mkdirat, openat, renameat, unlinkat};
 use rustix::io::Errno;
 
-use crate::bucket::folder_of;
-use forebay_os::own_folder::{OWN, is_mine, make_own, own_folder};
+use crate::bucket::directory_name_for;
+use forebay_os::own_folder::{OWN, create_own_folder, is_owned_exclusively, open_own_folder};
 
 const FOLDER: &str = "attached";
 const DIRECTORY: OFlags =
@@ -28,19 +28,19 @@ const FRESH: OFlags = OFlags::WRONLY
 const END: &str = ".fbx";
 
 /// The index for what is shown at a place, in its folder.
-fn name(at: &Path) -> String {
-    format!("{}{END}", folder_of(&at.to_string_lossy()))
+fn index_file_name(at: &Path) -> String {
+    format!("{}{END}", directory_name_for(&at.to_string_lossy()))
 }
 
 /// The same for people.
-pub(crate) fn learned_path(volume: &Path, at: &Path) -> PathBuf {
-    volume.join(OWN).join(FOLDER).join(name(at))
+pub(crate) fn learned_index_path(volume: &Path, at: &Path) -> PathBuf {
+    volume.join(OWN).join(FOLDER).join(index_file_name(at))
 }
 
-fn folder(volume: &Path) -> io::Result<OwnedFd> {
-    let own = own_folder(volume)?.ok_or(io::ErrorKind::NotFound)?;
+fn open_index_folder(volume: &Path) -> io::Result<OwnedFd> {
+    let own = open_own_folder(volume)?.ok_or(io::ErrorKind::NotFound)?;
     let folder = openat(&own, FOLDER, DIRECTORY, Mode::empty())?;
-    match is_mine(&folder)? {
+    match is_owned_exclusively(&folder)? {
         true => Ok(folder),
         false => Err(io::Error::other("another user made the folder .forebay/attached there")),
     }
@@ -50,10 +50,10 @@ fn folder(volume: &Path) -> io::Result<OwnedFd> {
 ///
 /// # Errors
 /// The system's; it is not this user's.
-pub(crate) fn open_learned(volume: &Path, at: &Path) -> io::Result<File> {
+pub(crate) fn open_learned_index(volume: &Path, at: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = openat(folder(volume)?, name(at), flags, Mode::empty())?;
-    match is_mine(&file)? {
+    let file = openat(open_index_folder(volume)?, index_file_name(at), flags, Mode::empty())?;
+    match is_owned_exclusively(&file)? {
         true => Ok(File::from(file)),
         false => Err(io::ErrorKind::PermissionDenied.into()),
     }
@@ -63,24 +63,24 @@ pub(crate) fn open_learned(volume: &Path, at: &Path) -> io::Result<File> {
 ///
 /// # Errors
 /// The system's, or those of `write`.
-pub(crate) fn put_learned<R, E: From<io::Error>>(
+pub(crate) fn write_learned_index<R, E: From<io::Error>>(
     volume: &Path,
     at: &Path,
     write: impl FnOnce(&mut File) -> Result<R, E>,
 ) -> Result<R, E> {
-    make_own(&volume.join(OWN))?;
-    let own = own_folder(volume)?
+    create_own_folder(&volume.join(OWN))?;
+    let own = open_own_folder(volume)?
         .ok_or_else(|| io::Error::other("another user made the folder .forebay there"))?;
     match mkdirat(&own, FOLDER, Mode::RWXU) {
         Ok(()) | Err(Errno::EXIST) => {}
         Err(error) => return Err(io::Error::from(error).into()),
     }
-    let folder = folder(volume)?;
-    let name = name(at);
+    let folder = open_index_folder(volume)?;
+    let name = index_file_name(at);
     let fresh = format!("{name}.{}", std::process::id());
     let mut file = {
-        let _alone = alone(&folder);
-        sweep(&folder);
+        let _alone = lock_folder(&folder);
+        remove_abandoned_files(&folder);
         let file = openat(&folder, fresh.as_str(), FRESH, Mode::RUSR | Mode::WUSR);
         let file = File::from(file.map_err(io::Error::from)?);
         // For others to see that somebody is at it. Where there are no locks, nobody sweeps either.
@@ -99,25 +99,25 @@ pub(crate) fn put_learned<R, E: From<io::Error>>(
 }
 
 /// Takes an index away, if there is one.
-pub fn forget_learned(volume: &Path, at: &Path) {
-    let Ok(folder) = folder(volume) else { return };
-    let _alone = alone(&folder);
-    let _ = unlinkat(&folder, name(at).as_str(), AtFlags::empty());
-    sweep(&folder);
-    if let Ok(Some(own)) = own_folder(volume) {
+pub fn remove_learned_index(volume: &Path, at: &Path) {
+    let Ok(folder) = open_index_folder(volume) else { return };
+    let _alone = lock_folder(&folder);
+    let _ = unlinkat(&folder, index_file_name(at).as_str(), AtFlags::empty());
+    remove_abandoned_files(&folder);
+    if let Ok(Some(own)) = open_own_folder(volume) {
         // One that others are in stays.
         let _ = unlinkat(&own, FOLDER, AtFlags::REMOVEDIR);
     }
 }
 
 /// Keeps others from making and sweeping there until it is dropped, as far as they can be kept.
-fn alone(folder: &OwnedFd) -> Option<File> {
+fn lock_folder(folder: &OwnedFd) -> Option<File> {
     let lock = File::from(openat(folder, ".", LISTED, Mode::empty()).ok()?);
     lock.lock().ok().map(|()| lock)
 }
 
 /// Takes away what those left that were killed while they wrote: nobody holds its lock.
-fn sweep(folder: &OwnedFd) {
+fn remove_abandoned_files(folder: &OwnedFd) {
     let names = openat(folder, ".", LISTED, Mode::empty()).and_then(Dir::new);
     for entry in names.into_iter().flatten().flatten() {
         let name = entry.file_name();

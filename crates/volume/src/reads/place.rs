@@ -28,11 +28,11 @@ impl Place {
     }
 }
 
-pub(super) fn stat(folder: &OwnedFd, name: &str) -> Result<Stat, Errno> {
+pub(super) fn stat_in_folder(folder: &OwnedFd, name: &str) -> Result<Stat, Errno> {
     statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
 }
 
 /// A path that leads to an open directory, whatever covers it.
-pub(super) fn way_to(folder: &OwnedFd) -> PathBuf {
+pub(super) fn folder_proc_path(folder: &OwnedFd) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()))
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use flate2::read::MultiGzDecoder;
 use forebay_model::attached::ReadsShown;
-use forebay_reads::{MANIFEST, Packing, pack};
+use forebay_reads::{MANIFEST, Packing, pack_files};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
 use tempfile::TempDir;
@@ -61,7 +61,7 @@ impl Place {
             layout: forebay_reads::Layout::default(),
             writer: "test".to_owned(),
         };
-        pack(&packing, &dir.path().join("x.reads"), |_| ()).expect("packed");
+        pack_files(&packing, &dir.path().join("x.reads"), |_| ()).expect("packed");
         Place { dir, texts }
     }
 
@@ -78,7 +78,7 @@ impl Place {
 
     fn show(&self, shards: u32) -> Stood {
         let shown = ReadsShown { shards: std::num::NonZeroU32::new(shards), lite: false };
-        let found = find(&self.archive(), shown, &self.ways());
+        let found = prepare_archive(&self.archive(), shown, &self.ways());
         let found = found.expect("an archive");
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = openat(CWD, found.directory(), flags, Mode::empty()).expect("opened");
@@ -92,7 +92,9 @@ impl Place {
     }
 
     fn why(&self) -> String {
-        find(&self.archive(), ReadsShown::default(), &self.ways()).expect_err("refused").why
+        prepare_archive(&self.archive(), ReadsShown::default(), &self.ways())
+            .expect_err("refused")
+            .why
     }
 
     /// Turns a bit in the middle of the bytes that were packed.
@@ -160,7 +162,7 @@ fn what_was_packed_is_read_at_any_place() {
         }
         assert_eq!(stood.read(name, text.len() as u64, 10), Ok(Vec::new()));
     }
-    assert_eq!(stood.shown.end(), [""; 0]);
+    assert_eq!(stood.shown.finish_and_report(), [""; 0]);
 }
 
 #[test]
@@ -180,7 +182,7 @@ fn a_file_is_as_long_and_as_old_as_the_archive_says_however_it_is_asked() {
         }
         assert_eq!((opened.size, opened.state), (len, IoState::Cached));
         let handle = stood.native.handle(opened.fh).expect("open");
-        let seek = |at, how| stood.native.seek(&handle, at, how as u32);
+        let seek = |at, how| stood.native.seek_data_or_hole(&handle, at, how as u32);
         assert_eq!(seek(7, libc::SEEK_DATA), Ok(7));
         assert_eq!(seek(7, libc::SEEK_HOLE), Ok(len));
         assert_eq!(seek(len, libc::SEEK_DATA), Err(Errno::NXIO));
@@ -199,7 +201,7 @@ fn damage_is_an_error_of_its_readers_that_names_it() {
     }
     // What lies before it is whole.
     assert!(stood.read("x_R1.fastq", 0, 5000).expect("read") == place.texts[0][..5000]);
-    let told = stood.shown.end().join("\n");
+    let told = stood.shown.finish_and_report().join("\n");
     assert!(told.contains("x_R") && told.contains("checksum"), "{told}");
     assert!(told.contains(&place.archive().display().to_string()), "{told}");
     assert!(!told.contains("/proc/"), "{told}");
@@ -227,7 +229,7 @@ fn an_archive_that_lacks_something_is_refused_before_anything_is_shown() {
     std::fs::write(&manifest, &bytes).expect("written");
     assert!(
         !place.why().is_empty()
-            && can_show(
+            && check_can_show(
                 &place.archive(),
                 ReadsShown::default(),
                 &forebay_objstore::Settings::default()
@@ -278,7 +280,7 @@ fn two_runs_at_a_time_show_the_same_archive_and_leave_no_files_behind() {
         found.is_ok_and(|(entry, _)| entry.node != 0)
     };
     assert!(!is_there(&one) && is_there(&two));
-    let _ = (one.shown.end(), two.shown.end());
+    let _ = (one.shown.finish_and_report(), two.shown.finish_and_report());
     drop((one, two));
     let files = walk(&place.dir.path().join("state"));
     assert!(files.iter().all(|name| !name.contains("fastq")), "{files:?}");

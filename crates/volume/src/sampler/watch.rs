@@ -20,18 +20,18 @@ impl Watch {
     pub fn start() -> Watch {
         let mut watch = Watch::default();
         // Only where the next look begins counts.
-        let _ = watch.look();
+        let _ = watch.take_sample();
         watch
     }
 
     /// What happened since the last look; whoever asks says when that is. `None` where `/proc` does
     /// not tell.
-    pub fn look(&mut self) -> Option<Sample> {
-        let cpu = self.proc.cpu().ok()?;
-        let memory = self.proc.memory().ok()?;
-        let disks = self.proc.disks().unwrap_or_default();
-        let networks = self.proc.networks().unwrap_or_default();
-        let pressure = self.proc.io_pressure().ok().flatten();
+    pub fn take_sample(&mut self) -> Option<Sample> {
+        let cpu = self.proc.read_cpu_times().ok()?;
+        let memory = self.proc.read_memory().ok()?;
+        let disks = self.proc.read_disks().unwrap_or_default();
+        let networks = self.proc.read_networks().unwrap_or_default();
+        let pressure = self.proc.read_io_pressure().ok().flatten();
         let since = |now: u64, then: u64| Micros(now.saturating_sub(then));
         let old = &self.cpu;
         let sample = Sample {
@@ -50,8 +50,11 @@ impl Watch {
                 writeback: ByteCount(memory.writeback_bytes),
                 cached: ByteCount(memory.cached_bytes),
             },
-            devices: disks.iter().filter_map(|now| device(now, &self.disks)).collect(),
-            networks: networks.iter().filter_map(|now| network(now, &self.networks)).collect(),
+            devices: disks.iter().filter_map(|now| device_activity(now, &self.disks)).collect(),
+            networks: networks
+                .iter()
+                .filter_map(|now| network_activity(now, &self.networks))
+                .collect(),
             pressure: pressure.as_ref().zip(self.pressure.as_ref()).map(|(now, then)| Pressure {
                 some: since(now.some_us, then.some_us),
                 full: since(now.full_us, then.full_us),
@@ -63,7 +66,7 @@ impl Watch {
 }
 
 /// What a device did since then; `None` when it did nothing.
-fn device(now: &proc::Disk, before: &[proc::Disk]) -> Option<Device> {
+fn device_activity(now: &proc::Disk, before: &[proc::Disk]) -> Option<Device> {
     let then = before.iter().find(|disk| disk.name == now.name)?;
     let device = Device {
         name: now.name.clone(),
@@ -78,7 +81,7 @@ fn device(now: &proc::Disk, before: &[proc::Disk]) -> Option<Device> {
 
 /// What an interface did since then; `None` when it did nothing, or for what never leaves the
 /// machine.
-fn network(now: &proc::Network, before: &[proc::Network]) -> Option<Network> {
+fn network_activity(now: &proc::Network, before: &[proc::Network]) -> Option<Network> {
     let then = before.iter().find(|network| network.name == now.name)?;
     let network = Network {
         name: now.name.clone(),

@@ -28,19 +28,19 @@ pub(super) const FAILED: Mark = Mark(b"/-");
 
 impl Mark {
     /// The mark of a file.
-    pub(super) fn mark(self, file: &FileIdentity) -> Vec<u8> {
+    pub(super) fn mark_for(self, file: &FileIdentity) -> Vec<u8> {
         let name = format!("{:x}.{:x}", file.inode, file.born);
         [self.0, name.as_bytes()].concat()
     }
 
     /// Which file has this mark in an entry.
-    pub(super) fn of(self, arrival: &Arrival) -> Option<&[u8]> {
+    pub(super) fn marked_file(self, arrival: &Arrival) -> Option<&[u8]> {
         arrival.link.as_os_str().as_bytes().strip_prefix(self.0)
     }
 }
 
 /// An entry of the list.
-pub(super) fn line(body: &[u8], link: &[u8]) -> Vec<u8> {
+pub(super) fn format_entry(body: &[u8], link: &[u8]) -> Vec<u8> {
     [body, &[0], link, &[0]].concat()
 }
 
@@ -64,27 +64,27 @@ pub(super) struct Arrivals {
 
 impl Arrivals {
     pub(super) fn open(path: PathBuf) -> Arrivals {
-        let old = fs::read(&path).map(|text| parse(&text)).unwrap_or_default();
+        let old = fs::read(&path).map(|text| parse_entries(&text)).unwrap_or_default();
         Arrivals { path, file: None, old }
     }
 
     /// Notes a file before its copy is begun.
-    pub(super) fn note(&mut self, body: &Path, link: &Path) -> io::Result<()> {
+    pub(super) fn append_entry(&mut self, body: &Path, link: &Path) -> io::Result<()> {
         let file = match &mut self.file {
             Some(file) => file,
             empty => empty.insert(File::options().append(true).create(true).open(&self.path)?),
         };
-        file.write_all(&line(body.as_os_str().as_bytes(), link.as_os_str().as_bytes()))
+        file.write_all(&format_entry(body.as_os_str().as_bytes(), link.as_os_str().as_bytes()))
     }
 
     /// All have arrived.
-    pub(super) fn close(self) {
+    pub(super) fn remove_list(self) {
         let _ = fs::remove_file(self.path);
     }
 }
 
 /// An entry that a kill cut short is left out: its copy was not begun.
-fn parse(text: &[u8]) -> Vec<Arrival> {
+fn parse_entries(text: &[u8]) -> Vec<Arrival> {
     let whole = text.iter().rposition(|byte| *byte == 0).map_or(&[][..], |end| &text[..end]);
     let parts: Vec<&[u8]> = whole.split(|byte| *byte == 0).collect();
     let path = |bytes| PathBuf::from(OsStr::from_bytes(bytes));
@@ -101,17 +101,17 @@ mod tests {
         let path = dir.path().join("arrivals");
         let mut list = Arrivals::open(path.clone());
         assert_eq!(list.old, []);
-        list.note(Path::new("/t/1.a"), Path::new("d/a")).expect("noted");
-        list.note(Path::new("/t/2.b"), Path::new("b\n")).expect("noted");
+        list.append_entry(Path::new("/t/1.a"), Path::new("d/a")).expect("noted");
+        list.append_entry(Path::new("/t/2.b"), Path::new("b\n")).expect("noted");
         let text = fs::read(&path).expect("written");
         let all = Arrivals::open(path.clone()).old;
         assert_eq!(all.len(), 2);
         assert_eq!(all[1], Arrival { body: "/t/2.b".into(), link: "b\n".into() });
         for cut in 0..text.len() {
-            let found = parse(&text[..cut]);
+            let found = parse_entries(&text[..cut]);
             assert!(found.len() < 2 && all.starts_with(&found), "cut at {cut}: {found:?}");
         }
-        list.close();
+        list.remove_list();
         assert!(!path.exists());
     }
 }

@@ -11,31 +11,31 @@ use rustix::io::Errno;
 use rustix::process::geteuid;
 use rustix::time::Timespec;
 
-use forebay_os::files::stat_of;
+use forebay_os::files::statx_nofollow;
 
 /// The mode with which a copy is made: its own where that lets nobody in who may not read it later,
 /// for each change of attributes is a request to storage that may be far away. Which group a new
 /// file gets is for its directory to say, and an access control list (acl(5)) lets fewer in than the
 /// mode says.
-pub(super) fn first_mode(from: &OwnedFd, mode: u32) -> Result<Mode, Errno> {
-    let is_mine = stat_of(from.as_fd(), c"")?.stx_uid == geteuid().as_raw();
+pub(super) fn initial_mode(from: &OwnedFd, mode: u32) -> Result<Mode, Errno> {
+    let is_mine = statx_nofollow(from.as_fd(), c"")?.stx_uid == geteuid().as_raw();
     let favours_group = mode >> 3 & !mode & 0o7 != 0;
-    let is_open = is_mine && !favours_group && carried_attributes(from)?.is_empty();
+    let is_open = is_mine && !favours_group && list_copied_xattrs(from)?.is_empty();
     Ok(Mode::from_raw_mode(if is_open { mode & 0o777 } else { 0o600 }))
 }
 
 /// Owner first (a change clears set-id bits and capabilities), attributes while the file can still
 /// be written, then mode, and times last.
-pub(super) fn attributes(from: &OwnedFd, to: &OwnedFd, mode: u32) -> Result<(), Errno> {
-    let stat = stat_of(from.as_fd(), c"")?;
+pub(super) fn copy_attributes(from: &OwnedFd, to: &OwnedFd, mode: u32) -> Result<(), Errno> {
+    let stat = statx_nofollow(from.as_fd(), c"")?;
     let (uid, gid) = (Uid::from_raw(stat.stx_uid), Gid::from_raw(stat.stx_gid));
-    let made = stat_of(to.as_fd(), c"")?;
+    let made = statx_nofollow(to.as_fd(), c"")?;
     let is_owned = (made.stx_uid, made.stx_gid) == (stat.stx_uid, stat.stx_gid);
     if !is_owned {
         fchown(to, Some(uid), Some(gid))?;
     }
     // Another owner clears bits of the mode, and a list changes them.
-    let is_changed = extended(from, to)? || !is_owned;
+    let is_changed = copy_xattrs(from, to)? || !is_owned;
     if is_changed || u32::from(made.stx_mode) & 0o7777 != mode {
         fchmod(to, Mode::from_raw_mode(mode))?;
     }
@@ -50,8 +50,8 @@ pub(super) fn attributes(from: &OwnedFd, to: &OwnedFd, mode: u32) -> Result<(), 
 
 /// Extended attributes that programs set; whether there are any. A user's own that can't be carried
 /// is an error.
-pub(super) fn extended(from: &OwnedFd, to: &OwnedFd) -> Result<bool, Errno> {
-    let names = carried_attributes(from)?;
+pub(super) fn copy_xattrs(from: &OwnedFd, to: &OwnedFd) -> Result<bool, Errno> {
+    let names = list_copied_xattrs(from)?;
     let mut value = vec![0u8; if names.is_empty() { 0 } else { 64 << 10 }];
     for name in &names {
         let done = fgetxattr(from, name, &mut value)
@@ -66,7 +66,7 @@ pub(super) fn extended(from: &OwnedFd, to: &OwnedFd) -> Result<bool, Errno> {
 
 /// Names of the attributes that a copy gets, too. Labels that file systems and security modules give
 /// by themselves (`system.nfs4_acl`, `security.ima`, `lustre.*`) are not among them.
-fn carried_attributes(from: &OwnedFd) -> Result<Vec<CString>, Errno> {
+fn list_copied_xattrs(from: &OwnedFd) -> Result<Vec<CString>, Errno> {
     let mut names = vec![0u8; 64 << 10];
     let length = match flistxattr(from, &mut names) {
         Ok(length) => length,

@@ -14,21 +14,21 @@ pub(super) const HOLD: OFlags =
 
 /// A directory below `root`, reached without following any link.
 pub(super) fn below(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
-    let mut dir = held(root, OsStr::new("."))?;
+    let mut dir = hold_directory(root, OsStr::new("."))?;
     for part in path.components() {
         let Component::Normal(part) = part else { return Err(Errno::INVAL) };
-        dir = held(&dir, part)?;
+        dir = hold_directory(&dir, part)?;
     }
     Ok(dir)
 }
 
 /// A directory in another, to make, find and remove names in it.
-pub(super) fn held(above: &OwnedFd, name: &OsStr) -> Result<OwnedFd, Errno> {
+pub(super) fn hold_directory(above: &OwnedFd, name: &OsStr) -> Result<OwnedFd, Errno> {
     openat(above, name, HOLD, Mode::empty())
 }
 
 /// The directory of a path below `root`, reached without following any link, and its last name.
-pub(super) fn parent(root: &OwnedFd, path: &Path) -> Result<(OwnedFd, CString), Errno> {
+pub(super) fn open_parent(root: &OwnedFd, path: &Path) -> Result<(OwnedFd, CString), Errno> {
     let name = path.file_name().ok_or(Errno::INVAL)?;
     let name = CString::new(name.as_bytes()).map_err(|_| Errno::INVAL)?;
     Ok((below(root, path.parent().unwrap_or(Path::new("")))?, name))

@@ -26,7 +26,7 @@ use rustix::io::Errno;
 
 use super::Tiers;
 use copier::Job;
-use forebay_os::files::{FileIdentity, reopen};
+use forebay_os::files::{FileIdentity, reopen_with_flags};
 pub(crate) use lent::Lent;
 use stamp::Stamp;
 use table::{Found, Gone, Table};
@@ -53,9 +53,9 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    pub(super) fn of(rules: &Rules) -> Cache {
-        let used = !rules.caches().is_empty();
-        Cache { used, late: rules.copies(Ahead::Never), ..Cache::default() }
+    pub(super) fn for_rules(rules: &Rules) -> Cache {
+        let used = !rules.cache_tiers().is_empty();
+        Cache { used, late: rules.has_cache_rule(Ahead::Never), ..Cache::default() }
     }
 }
 
@@ -67,16 +67,16 @@ impl Tiers {
 
     /// Somebody opens a file in place to read it, and nobody has it open: gives the copy, if there
     /// is one of the file as it is. Else sees to it that there will be, as its rule says.
-    pub(crate) fn lend(
+    pub(crate) fn lend_copy(
         self: &Arc<Self>,
         path: &[u8],
         home: &OwnedFd,
         stat: &Statx,
     ) -> Option<Arc<Lent>> {
-        let (room, ahead) = self.cached(path)?;
-        let file = FileIdentity::of(stat);
-        let stamp = Stamp::of(stat);
-        let found = self.cache.table.lock().open(file, &stamp);
+        let (room, ahead) = self.cache_placement(path)?;
+        let file = FileIdentity::from_statx(stat);
+        let stamp = Stamp::from_statx(stat);
+        let found = self.cache.table.lock().open_copy(file, &stamp);
         match found {
             Found::Here { number, room, name } => {
                 match Lent::open(self, number, room, &name, stamp) {
@@ -93,7 +93,7 @@ impl Tiers {
             Found::Absent(gone) => {
                 self.cache.litter.lock().extend(gone);
                 if ahead != Ahead::Never {
-                    self.send(path, room, home, file);
+                    self.queue_copy(path, room, home, file);
                 }
             }
         }
@@ -102,35 +102,35 @@ impl Tiers {
     }
 
     /// Counts one more who reads a file as those do who have it open: from its copy, or from home.
-    pub(crate) fn joined(&self, path: &[u8], copy: bool) {
+    pub(crate) fn count_joined_reader(&self, path: &[u8], copy: bool) {
         if copy {
             self.cache.hits.fetch_add(1, Relaxed);
-        } else if self.cached(path).is_some() {
+        } else if self.cache_placement(path).is_some() {
             self.cache.misses.fetch_add(1, Relaxed);
         }
     }
 
     /// The last who read a file in place has closed it: the moment to copy it, if its rule copies
     /// nothing ahead of its use.
-    pub(crate) fn closed(
+    pub(crate) fn copy_after_close(
         &self,
         path: impl FnOnce() -> Vec<u8>,
         home: &OwnedFd,
         file: FileIdentity,
     ) {
-        if !self.cache.late || self.cache.table.lock().has(file) {
+        if !self.cache.late || self.cache.table.lock().has_copy(file) {
             return;
         }
         let path = path();
-        if let Some((room, Ahead::Never)) = self.cached(&path) {
-            self.send(&path, room, home, file);
+        if let Some((room, Ahead::Never)) = self.cache_placement(&path) {
+            self.queue_copy(&path, room, home, file);
         }
     }
 
     /// A file changes: no copy of what it was is given from now on.
     pub(crate) fn forget_copy(&self, file: FileIdentity) {
         if self.cache.used {
-            let gone = self.cache.table.lock().forget(file);
+            let gone = self.cache.table.lock().forget_file(file);
             self.cache.litter.lock().extend(gone);
         }
     }
@@ -139,45 +139,45 @@ impl Tiers {
     /// live on a tier have come to need it.
     pub(crate) fn sweep_copies(&self) {
         for (number, room) in self.rooms.iter().enumerate().filter(|_| self.cache.used) {
-            let missing = room.missing(0).filter(|missing| *missing > 0);
-            let gone =
-                missing.and_then(|missing| self.cache.table.lock().make_way(number, missing));
+            let missing = room.missing_bytes(0).filter(|missing| *missing > 0);
+            let gone = missing
+                .and_then(|missing| self.cache.table.lock().evict_idle_copies(number, missing));
             self.cache.litter.lock().extend(gone.into_iter().flatten());
         }
         let litter = std::mem::take(&mut *self.cache.litter.lock());
-        litter.into_iter().for_each(|gone| self.take_away(&gone));
+        litter.into_iter().for_each(|gone| self.remove_gone_copy(&gone));
     }
 
     /// The run is over, and with it its copies.
     pub(super) fn end_cache(&self) {
-        let gone = self.cache.table.lock().clear();
-        gone.iter().for_each(|gone| self.take_away(gone));
+        let gone = self.cache.table.lock().forget_all_files();
+        gone.iter().for_each(|gone| self.remove_gone_copy(gone));
         self.sweep_copies();
     }
 
-    fn take_away(&self, gone: &Gone) {
+    fn remove_gone_copy(&self, gone: &Gone) {
         let room = &self.rooms[gone.room];
         room.remove_copy(&gone.name);
-        room.charge(gone.bytes, 0);
+        room.charge_bytes(gone.bytes, 0);
     }
 
     /// The room for copies of the file of this path, and when they are made.
-    fn cached(&self, path: &[u8]) -> Option<(usize, Ahead)> {
-        let cache = self.rule(path)?.cache.as_ref()?;
+    fn cache_placement(&self, path: &[u8]) -> Option<(usize, Ahead)> {
+        let cache = self.rule_for_path(path)?.cache.as_ref()?;
         let room = self.rooms.iter().position(|room| room.tier == cache.tier && room.writable);
         Some((room?, cache.ahead))
     }
 
     /// Hands a file to the thread that copies, unless it has it already, or more than enough.
-    fn send(&self, path: &[u8], room: usize, home: &OwnedFd, file: FileIdentity) {
+    fn queue_copy(&self, path: &[u8], room: usize, home: &OwnedFd, file: FileIdentity) {
         let Some(queue) = self.cache.queue.get() else { return };
-        let Some(number) = self.cache.table.lock().promise(file, room) else { return };
+        let Some(number) = self.cache.table.lock().promise_copy(file, room) else { return };
         // A description of its own: locks end with the caller's.
-        let home = reopen(home.as_fd(), OFlags::RDONLY | OFlags::NONBLOCK);
+        let home = reopen_with_flags(home.as_fd(), OFlags::RDONLY | OFlags::NONBLOCK);
         let name = Path::new(OsStr::from_bytes(path)).file_name().unwrap_or_default();
         let job = home.map(|home| Job { number, room, home, name: name.as_bytes().to_vec() });
         if !job.is_ok_and(|job| queue.try_send(job).is_ok()) {
-            self.cache.table.lock().fail(number);
+            self.cache.table.lock().fail_copy(number);
         }
     }
 }

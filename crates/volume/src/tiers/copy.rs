@@ -10,7 +10,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::{TieredFile, Tiers, attributes};
-use forebay_os::files::{proc_path, stat_of};
+use forebay_os::files::{proc_fd_path, statx_nofollow};
 use forebay_packlog::Pack;
 
 /// Bytes that one system call copies; more would make a kill, and who looks on, wait.
@@ -21,7 +21,7 @@ pub(super) type Step<'a> = &'a dyn Fn(u64) -> Result<(), Errno>;
 
 /// The name that a file has on its way, in the directory where it arrives: two bodies, of whatever
 /// rooms, never have the same.
-pub(super) fn passing_name(placed: &TieredFile) -> CString {
+pub(super) fn staging_name(placed: &TieredFile) -> CString {
     let mut passing = format!(".forebay.{}.", placed.room).into_bytes();
     passing.extend_from_slice(placed.key.to_bytes());
     CString::new(passing).expect("a name holds no NUL")
@@ -31,16 +31,16 @@ pub(super) fn passing_name(placed: &TieredFile) -> CString {
 ///
 /// # Errors
 /// The two file systems'; nothing is left then.
-pub(super) fn copy(
+pub(super) fn copy_data_file(
     tiers: &Tiers,
     placed: &TieredFile,
     dir: BorrowedFd<'_>,
     step: Step<'_>,
 ) -> Result<CString, Errno> {
-    let (body, mode) = readable(tiers, placed)?;
-    let name = passing_name(placed);
+    let (body, mode) = open_readable(tiers, placed)?;
+    let name = staging_name(placed);
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-    let first_mode = attributes::first_mode(&body, mode)?;
+    let first_mode = attributes::initial_mode(&body, mode)?;
     let make = || openat(dir, &name, flags, first_mode);
     let file = match make() {
         // A copy that an earlier, killed, homecoming began.
@@ -50,7 +50,9 @@ pub(super) fn copy(
         }
         made => made?,
     };
-    match bytes(&body, &file, step).and_then(|()| attributes::attributes(&body, &file, mode)) {
+    match copy_bytes(&body, &file, step)
+        .and_then(|()| attributes::copy_attributes(&body, &file, mode))
+    {
         Ok(()) => Ok(name),
         Err(error) => {
             let _ = unlinkat(dir, &name, AtFlags::empty());
@@ -60,17 +62,17 @@ pub(super) fn copy(
 }
 
 /// Opens a body to read, and tells its mode; its owner may have taken the right to read away.
-pub(super) fn readable(tiers: &Tiers, placed: &TieredFile) -> Result<(OwnedFd, u32), Errno> {
-    let held = tiers.reach(placed, OFlags::PATH)?;
-    let mode = u32::from(stat_of(held.as_fd(), c"")?.stx_mode) & 0o7777;
-    match tiers.reach(placed, OFlags::RDONLY) {
+pub(super) fn open_readable(tiers: &Tiers, placed: &TieredFile) -> Result<(OwnedFd, u32), Errno> {
+    let held = tiers.open_data_file(placed, OFlags::PATH)?;
+    let mode = u32::from(statx_nofollow(held.as_fd(), c"")?.stx_mode) & 0o7777;
+    match tiers.open_data_file(placed, OFlags::RDONLY) {
         Err(Errno::ACCESS) => {
             let change = |mode| {
-                let path = proc_path(held.as_fd());
+                let path = proc_fd_path(held.as_fd());
                 chmodat(CWD, path, Mode::from_raw_mode(mode), AtFlags::empty())
             };
             change(mode | 0o400)?;
-            let body = tiers.reach(placed, OFlags::RDONLY);
+            let body = tiers.open_data_file(placed, OFlags::RDONLY);
             change(mode)?;
             Ok((body?, mode))
         }
@@ -79,8 +81,8 @@ pub(super) fn readable(tiers: &Tiers, placed: &TieredFile) -> Result<(OwnedFd, u
 }
 
 /// The bytes, hole by hole.
-pub(super) fn bytes(from: &OwnedFd, to: &OwnedFd, told: Step<'_>) -> Result<(), Errno> {
-    let size = stat_of(from.as_fd(), c"")?.stx_size;
+pub(super) fn copy_bytes(from: &OwnedFd, to: &OwnedFd, told: Step<'_>) -> Result<(), Errno> {
+    let size = statx_nofollow(from.as_fd(), c"")?.stx_size;
     let mut at = 0;
     while at < size {
         let start = match seek(from, SeekFrom::Data(at)) {
@@ -95,7 +97,7 @@ pub(super) fn bytes(from: &OwnedFd, to: &OwnedFd, told: Step<'_>) -> Result<(), 
             Ok(end) => end.min(size),
             Err(_) => size,
         };
-        range(from, to, start, end, told)?;
+        copy_range(from, to, start, end, told)?;
         at = end.max(start + 1);
     }
     Ok(())
@@ -103,9 +105,9 @@ pub(super) fn bytes(from: &OwnedFd, to: &OwnedFd, told: Step<'_>) -> Result<(), 
 
 /// The bytes of a packed file, wherever they are.
 pub(super) fn packed_bytes(pack: &Pack, ino: u64, to: &OwnedFd) -> Result<(), Errno> {
-    match pack.apart(ino)? {
-        Some(work) => bytes(&work.file, to, &|_| Ok(())),
-        None => write_all(to, &pack.content(ino)?),
+    match pack.open_working_file(ino)? {
+        Some(work) => copy_bytes(&work.file, to, &|_| Ok(())),
+        None => write_all(to, &pack.read_content(ino)?),
     }
 }
 
@@ -122,7 +124,13 @@ fn write_all(file: &OwnedFd, bytes: &[u8]) -> Result<(), Errno> {
     Ok(())
 }
 
-fn range(from: &OwnedFd, to: &OwnedFd, start: u64, end: u64, told: Step<'_>) -> Result<(), Errno> {
+fn copy_range(
+    from: &OwnedFd,
+    to: &OwnedFd,
+    start: u64,
+    end: u64,
+    told: Step<'_>,
+) -> Result<(), Errno> {
     let (mut read_at, mut write_at) = (start, start);
     while read_at < end {
         let step = usize::try_from(end - read_at).unwrap_or(STEP).min(STEP);
@@ -131,7 +139,7 @@ fn range(from: &OwnedFd, to: &OwnedFd, start: u64, end: u64, told: Step<'_>) -> 
             Err(Errno::INTR) => {}
             // Some file systems say "nothing" when they mean "not I".
             Ok(_) | Err(Errno::XDEV | Errno::NOSYS | Errno::OPNOTSUPP | Errno::INVAL) => {
-                return by_hand(from, to, read_at, end, told);
+                return copy_with_buffer(from, to, read_at, end, told);
             }
             Err(error) => return Err(error),
         }
@@ -139,7 +147,7 @@ fn range(from: &OwnedFd, to: &OwnedFd, start: u64, end: u64, told: Step<'_>) -> 
     Ok(())
 }
 
-fn by_hand(
+fn copy_with_buffer(
     from: &OwnedFd,
     to: &OwnedFd,
     mut at: u64,

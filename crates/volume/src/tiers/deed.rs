@@ -12,7 +12,7 @@ use rustix::fs::{CWD, Mode, OFlags, openat, readlinkat, symlinkat};
 use rustix::io::Errno;
 
 use super::pages::Entry;
-use forebay_os::files::{FileIdentity, stat_of};
+use forebay_os::files::{FileIdentity, statx_nofollow};
 
 /// The format that this program writes; it reads no newer one.
 const FORMAT: u32 = 1;
@@ -21,15 +21,16 @@ const DIGITS: usize = 16;
 
 /// What tells the covered directory, also after it was renamed: inode, and time of birth in
 /// nanoseconds since 1970 (0: none).
-fn identity(volume: &Path) -> io::Result<(u64, i128)> {
+fn volume_identity(volume: &Path) -> io::Result<(u64, i128)> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let folder = openat(CWD, volume, flags, Mode::empty())?;
-    let FileIdentity { inode, born, .. } = FileIdentity::of(&stat_of(folder.as_fd(), c"")?);
+    let FileIdentity { inode, born, .. } =
+        FileIdentity::from_statx(&statx_nofollow(folder.as_fd(), c"")?);
     Ok((inode, born))
 }
 
 /// Where the deed of a room is.
-pub(super) fn place(room: &Path) -> PathBuf {
+pub(super) fn path_for(room: &Path) -> PathBuf {
     let mut path = room.as_os_str().to_owned();
     path.push(".volume");
     PathBuf::from(path)
@@ -39,13 +40,13 @@ pub(super) fn place(room: &Path) -> PathBuf {
 ///
 /// # Errors
 /// Those of the tier's file system.
-pub(super) fn write(room: &Path, volume: &Path) -> io::Result<()> {
-    let (inode, born) = identity(volume)?;
+pub(super) fn write_link(room: &Path, volume: &Path) -> io::Result<()> {
+    let (inode, born) = volume_identity(volume)?;
     let known = format!("{FORMAT} {inode} {born} ");
     let text = [known.as_bytes(), volume.as_os_str().as_bytes()].concat();
-    match symlinkat(text.as_slice(), CWD, place(room)) {
+    match symlinkat(text.as_slice(), CWD, path_for(room)) {
         // XFS takes a kilobyte: what tells the directory is enough.
-        Err(Errno::NAMETOOLONG) => Ok(symlinkat(known, CWD, place(room))?),
+        Err(Errno::NAMETOOLONG) => Ok(symlinkat(known, CWD, path_for(room))?),
         done => Ok(done?),
     }
 }
@@ -55,12 +56,12 @@ pub(super) fn write(room: &Path, volume: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// `InvalidInput`, in words: it is not, or nobody can say.
-pub(super) fn check(entry: &Entry, volume: &Path) -> io::Result<()> {
+pub(super) fn check_ownership(entry: &Entry, volume: &Path) -> io::Result<()> {
     let refuse = |why: String| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     if !is_named_as_ours(entry) {
         return refuse("no directory that Forebay makes is called so".to_owned());
     }
-    let text = match readlinkat(CWD, place(&entry.path), Vec::new()) {
+    let text = match readlinkat(CWD, path_for(&entry.path), Vec::new()) {
         Ok(text) => text.into_bytes(),
         // An earlier version made the room: its name, which nobody guesses, is all there is.
         Err(Errno::NOENT | Errno::NOTDIR) => return Ok(()),
@@ -73,7 +74,7 @@ pub(super) fn check(entry: &Entry, volume: &Path) -> io::Result<()> {
         return refuse("a newer Forebay made it".to_owned());
     }
     let was = parts.next().unwrap_or_default();
-    let now = identity(volume)?;
+    let now = volume_identity(volume)?;
     let is_same = inode == Some(now.0.into()) && born == Some(now.1);
     match is_same || was == volume.as_os_str().as_bytes() {
         true => Ok(()),
@@ -117,20 +118,20 @@ mod tests {
         for volume in ["one", "other"] {
             fs::create_dir(of(volume)).expect("made");
         }
-        check(&room, &of("one")).expect("of an earlier version: there is no deed");
-        write(&room.path, &of("one")).expect("written");
-        check(&room, &of("one")).expect("it is its own");
-        let error = check(&room, &of("other")).expect_err("a copy of the book");
+        check_ownership(&room, &of("one")).expect("of an earlier version: there is no deed");
+        write_link(&room.path, &of("one")).expect("written");
+        check_ownership(&room, &of("one")).expect("it is its own");
+        let error = check_ownership(&room, &of("other")).expect_err("a copy of the book");
         assert_eq!(error.kind(), io::ErrorKind::InvalidInput, "{error}");
         assert!(error.to_string().contains("one"), "{error}");
         fs::rename(of("one"), of("renamed")).expect("renamed");
-        check(&room, &of("renamed")).expect("it is still the same");
+        check_ownership(&room, &of("renamed")).expect("it is still the same");
         fs::create_dir(of("one")).expect("made");
-        check(&room, &of("one")).expect("put back from a backup");
+        check_ownership(&room, &of("one")).expect("put back from a backup");
         for text in ["2 1 1 /x", "?", " "] {
-            fs::remove_file(place(&room.path)).expect("removed");
-            std::os::unix::fs::symlink(text, place(&room.path)).expect("linked");
-            assert!(check(&room, &of("one")).is_err(), "of a newer format: {text:?}");
+            fs::remove_file(path_for(&room.path)).expect("removed");
+            std::os::unix::fs::symlink(text, path_for(&room.path)).expect("linked");
+            assert!(check_ownership(&room, &of("one")).is_err(), "of a newer format: {text:?}");
         }
     }
 
@@ -146,7 +147,8 @@ mod tests {
             format!("t/forebay-{user}/0123456789abcdef-far"),
             format!("/t/forebay-{user}/0123456789abcdef-far/.."),
         ] {
-            let error = check(&entry(path.clone().into()), Path::new("/")).expect_err(&path);
+            let error =
+                check_ownership(&entry(path.clone().into()), Path::new("/")).expect_err(&path);
             assert_eq!(error.kind(), io::ErrorKind::InvalidInput, "{path}: {error}");
         }
     }

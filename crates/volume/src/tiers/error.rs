@@ -16,7 +16,10 @@ pub struct TierError {
 }
 
 impl TierError {
-    pub(super) fn at(path: &Path, step: &'static str) -> impl FnOnce(io::Error) -> TierError {
+    pub(super) fn with_context(
+        path: &Path,
+        step: &'static str,
+    ) -> impl FnOnce(io::Error) -> TierError {
         move |error| TierError { path: path.to_owned(), step, error }
     }
 

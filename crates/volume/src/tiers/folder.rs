@@ -7,7 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::time::Duration;
 
-use forebay_os::own_folder::make_own;
+use forebay_os::own_folder::create_own_folder;
 use rustix::fs::{CWD, FlockOperation, Mode, OFlags, flock, openat, removexattr};
 use rustix::io::Errno;
 
@@ -29,7 +29,7 @@ pub(super) enum Locked {
 pub(super) const LOCK: &str = "lock";
 
 /// Locks the volume that the folder belongs to.
-pub(super) fn lock(own: &Path, mut patience: Duration) -> io::Result<Locked> {
+pub(super) fn lock_volume(own: &Path, mut patience: Duration) -> io::Result<Locked> {
     let mut ending = if patience.is_zero() { patience } else { ENDING };
     let mut is_last_try = patience.is_zero();
     loop {
@@ -37,7 +37,7 @@ pub(super) fn lock(own: &Path, mut patience: Duration) -> io::Result<Locked> {
         let folder = match openat(CWD, own, flags, Mode::empty()) {
             // Removed by one that has just ended.
             Err(Errno::NOENT) if !patience.is_zero() => {
-                make_own(own)?;
+                create_own_folder(own)?;
                 patience = patience.saturating_sub(STEP);
                 continue;
             }
@@ -65,7 +65,7 @@ pub(super) fn lock(own: &Path, mut patience: Duration) -> io::Result<Locked> {
                 return Err(error.into());
             }
             if patience.is_zero() {
-                let is_ending = !ending.is_zero() && holder::is_ending(&file);
+                let is_ending = !ending.is_zero() && holder::is_holder_ending(&file);
                 if !is_ending && is_last_try {
                     return Ok(Locked::Busy);
                 }
@@ -83,12 +83,12 @@ pub(super) fn lock(own: &Path, mut patience: Duration) -> io::Result<Locked> {
         if now.map(|meta| meta.ino()).any(|ino| ino == opened.st_ino) {
             return Ok(Locked::Mine(file));
         }
-        make_own(own)?;
+        create_own_folder(own)?;
     }
 }
 
 /// Makes a directory with exactly these permissions, which nothing inherits from above.
-pub(super) fn make(path: &Path, mode: u32) -> io::Result<()> {
+pub(super) fn make_directory(path: &Path, mode: u32) -> io::Result<()> {
     match fs::DirBuilder::new().mode(mode).create(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
         other => other?,
@@ -100,7 +100,7 @@ pub(super) fn make(path: &Path, mode: u32) -> io::Result<()> {
 }
 
 /// What somebody else made, or may write, is not to be trusted with files.
-pub(super) fn check_mine(path: &Path) -> io::Result<()> {
+pub(super) fn check_owned_exclusively(path: &Path) -> io::Result<()> {
     let meta = fs::symlink_metadata(path)?;
     let mine = meta.is_dir()
         && meta.uid() == rustix::process::geteuid().as_raw()

@@ -9,19 +9,19 @@ use std::os::unix::fs::MetadataExt;
 use rustix::fs::{fstat, major, minor};
 
 /// Whether the lock (flock(2)) of this file is held by a process that is about to be gone.
-pub(super) fn is_ending(file: impl AsFd) -> bool {
+pub(super) fn is_holder_ending(file: impl AsFd) -> bool {
     let Ok(stat) = fstat(file) else { return false };
     let Ok(locks) = fs::read_to_string("/proc/locks") else { return false };
     let device = (major(stat.st_dev), minor(stat.st_dev));
     match lock_holder(&locks, device, stat.st_ino) {
-        Some(pid) if fs::metadata(format!("/proc/{pid}")).is_ok() => is_going(pid),
+        Some(pid) if fs::metadata(format!("/proc/{pid}")).is_ok() => is_process_ending(pid),
         // Who took it has left it to a child: whichever of this user's ends.
-        Some(_) => of_this_user().any(is_going),
+        Some(_) => own_processes().any(is_process_ending),
         None => false,
     }
 }
 
-fn of_this_user() -> impl Iterator<Item = u32> {
+fn own_processes() -> impl Iterator<Item = u32> {
     let me = rustix::process::geteuid().as_raw();
     let all = fs::read_dir("/proc").into_iter().flatten().flatten();
     let mine = all.filter(move |entry| entry.metadata().is_ok_and(|about| about.uid() == me));
@@ -30,7 +30,7 @@ fn of_this_user() -> impl Iterator<Item = u32> {
 
 /// Whether a process is about to be gone: one of its threads is left, or it was killed. What only
 /// waits for its parent to look at it holds no lock any more.
-fn is_going(pid: u32) -> bool {
+fn is_process_ending(pid: u32) -> bool {
     let read = |name: &str| fs::read_to_string(format!("/proc/{pid}/{name}"));
     let threads = || fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count);
     read("stat").is_ok_and(|stat| has_ended(&stat) && (!is_zombie(&stat) || threads() > 1))
@@ -54,17 +54,17 @@ fn lock_holder(locks: &str, (major, minor): (u32, u32), inode: u64) -> Option<u3
 const EXITING: u64 = 0x4;
 
 /// What proc_pid_stat(5) says behind the name of a process, which may hold anything.
-fn behind_name(stat: &str) -> impl Iterator<Item = &str> {
+fn fields_after_name(stat: &str) -> impl Iterator<Item = &str> {
     stat.rsplit_once(") ").map(|(_, rest)| rest.split(' ')).into_iter().flatten()
 }
 
 fn is_zombie(stat: &str) -> bool {
-    behind_name(stat).next() == Some("Z")
+    fields_after_name(stat).next() == Some("Z")
 }
 
 /// Whether the first thread of a process is over, or ends.
 fn has_ended(stat: &str) -> bool {
-    let flags = behind_name(stat).nth(6).and_then(|flags| flags.parse::<u64>().ok());
+    let flags = fields_after_name(stat).nth(6).and_then(|flags| flags.parse::<u64>().ok());
     is_zombie(stat) || flags.is_some_and(|flags| flags & EXITING != 0)
 }
 
@@ -101,8 +101,8 @@ mod tests {
     #[test]
     fn a_lock_of_ours_is_held_by_somebody_who_lives() {
         let file = tempfile::tempfile().expect("a file");
-        assert!(!is_ending(&file), "nobody holds it");
+        assert!(!is_holder_ending(&file), "nobody holds it");
         file.lock().expect("locked");
-        assert!(!is_ending(&file));
+        assert!(!is_holder_ending(&file));
     }
 }

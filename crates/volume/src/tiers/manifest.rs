@@ -17,17 +17,19 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
 use forebay_model::Tier;
-use forebay_os::own_folder::make_own;
+use forebay_os::own_folder::create_own_folder;
 use parking_lot::Mutex;
 use rustix::fs::{CWD, FlockOperation, Mode, OFlags, flock, openat};
 
-use super::folder::{LOCK, Locked, check_mine, fresh_name, lock, make};
+use super::folder::{
+    LOCK, Locked, check_owned_exclusively, fresh_name, lock_volume, make_directory,
+};
 use super::pages::{self, Entry};
 use super::spare::Spare;
 use super::tier_directory::leaving;
-use super::wanted::directory as tier_directory;
+use super::wanted::tier_path as tier_directory;
 use super::{OWN, Purpose, TierError, deed};
-use forebay_os::files::proc_path;
+use forebay_os::files::proc_fd_path;
 
 const NAME: &str = "volume.json";
 /// A run that was killed a moment ago takes a moment to be gone.
@@ -74,33 +76,42 @@ impl Manifest {
         let needed = matches!(purpose, Purpose::Place(_));
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = openat(CWD, directory, flags, Mode::empty());
-        let root = root.map_err(|error| TierError::at(directory, "opening")(error.into()))?;
-        let through = proc_path(root.as_fd());
+        let root =
+            root.map_err(|error| TierError::with_context(directory, "opening")(error.into()))?;
+        let through = proc_fd_path(root.as_fd());
         let own = Path::new(std::ffi::OsStr::from_bytes(through.to_bytes())).join(OWN);
         let (folder, file) = (directory.join(OWN), own.join(NAME));
         let shown = folder.join(NAME);
-        let spares: Vec<Spare> =
-            purpose.spares().iter().filter_map(|shelf| Spare::of(shelf, root.as_fd())).collect();
+        let spares: Vec<Spare> = purpose
+            .spare_folders()
+            .iter()
+            .filter_map(|shelf| Spare::for_directory(shelf, root.as_fd()))
+            .collect();
         let is_there = fs::symlink_metadata(&file).is_ok();
-        let known = (!is_there).then(|| spares.iter().find_map(|spare| spare.read(directory)));
+        let known =
+            (!is_there).then(|| spares.iter().find_map(|spare| spare.read_entries(directory)));
         let known = known.flatten();
         if !needed && !is_there && known.is_none() {
             return Ok(Opened::None);
         }
         if needed || known.is_some() {
-            make_own(&own).map_err(TierError::at(&folder, "making"))?;
+            create_own_folder(&own).map_err(TierError::with_context(&folder, "making"))?;
         }
         let patience = if matches!(purpose, Purpose::Show) { Duration::ZERO } else { PATIENCE };
-        let lock = match lock(&own, patience).map_err(TierError::at(&folder, "opening"))? {
+        let lock = match lock_volume(&own, patience)
+            .map_err(TierError::with_context(&folder, "opening"))?
+        {
             Locked::Mine(lock) => Mutex::new(lock),
             Locked::Busy => return Ok(Opened::Busy),
             Locked::Foreign => return Ok(Opened::Foreign),
         };
         let was_gone = known.is_some();
         let entries = match fs::read(&file) {
-            Ok(text) => pages::parse(&text).map_err(TierError::at(&shown, "reading"))?,
+            Ok(text) => {
+                pages::parse_manifest(&text).map_err(TierError::with_context(&shown, "reading"))?
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => known.unwrap_or_default(),
-            Err(error) => return Err(TierError::at(&shown, "reading")(error)),
+            Err(error) => return Err(TierError::with_context(&shown, "reading")(error)),
         };
         let (entries, missed) = (Mutex::new(entries), AtomicU32::new(0));
         Ok(Opened::Manifest(Manifest { root, own, shown, entries, lock, spares, was_gone, missed }))
@@ -112,7 +123,7 @@ impl Manifest {
     }
 
     /// The book, for a message.
-    pub(super) fn shown(&self) -> &Path {
+    pub(super) fn display_path(&self) -> &Path {
         &self.shown
     }
 
@@ -126,32 +137,37 @@ impl Manifest {
     /// # Errors
     /// The tier's directory is missing or closed, lies below the managed directory, or holds
     /// somebody else's `forebay-UID`.
-    pub(super) fn add(&self, directory: &Path, tier: &Tier) -> Result<Entry, TierError> {
+    pub(super) fn add_tier_directory(
+        &self,
+        directory: &Path,
+        tier: &Tier,
+    ) -> Result<Entry, TierError> {
         let path = tier_directory(tier)?;
-        let base = path.canonicalize().map_err(TierError::at(path, "finding tier"))?;
+        let base = path.canonicalize().map_err(TierError::with_context(path, "finding tier"))?;
         if base.starts_with(directory) {
             let error = io::Error::other("it lies below the managed directory");
-            return Err(TierError::at(&base, "using tier")(error));
+            return Err(TierError::with_context(&base, "using tier")(error));
         }
         // Nobody else may look into this; a room lets those whom a root daemon acts as make files
         // of their own in it.
         let mine = base.join(format!("forebay-{}", rustix::process::geteuid().as_raw()));
-        make(&mine, 0o700).map_err(TierError::at(&mine, "making"))?;
-        check_mine(&mine).map_err(TierError::at(&mine, "using"))?;
+        make_directory(&mine, 0o700).map_err(TierError::with_context(&mine, "making"))?;
+        check_owned_exclusively(&mine).map_err(TierError::with_context(&mine, "using"))?;
         let mut entries = self.entries.lock();
         let known = entries.iter().find(|entry| {
             entry.tier == tier.id
                 && entry.path.parent() == Some(&mine)
                 && entry.path.is_dir()
-                && deed::check(entry, directory).is_ok()
+                && deed::check_ownership(entry, directory).is_ok()
         });
         if let Some(entry) = known {
             return Ok(entry.clone());
         }
         // A room for each pool, which has a capacity of its own.
         let path = mine.join(format!("{}-{}", fresh_name(), tier.id));
-        make(&path, 0o1733).map_err(TierError::at(&path, "making"))?;
-        deed::write(&path, directory).map_err(TierError::at(&path, "writing the deed of"))?;
+        make_directory(&path, 0o1733).map_err(TierError::with_context(&path, "making"))?;
+        deed::write_link(&path, directory)
+            .map_err(TierError::with_context(&path, "writing the deed of"))?;
         let entry = Entry { tier: tier.id.clone(), path };
         entries.push(entry.clone());
         Ok(entry)
@@ -162,9 +178,9 @@ impl Manifest {
     /// # Errors
     /// No room or no right in the managed directory.
     pub(super) fn save(&self) -> Result<(), TierError> {
-        let text = pages::text(self.entries());
+        let text = pages::manifest_text(self.entries());
         if let Some(spare) = self.spares.first() {
-            spare.write(self.entries(), &self.shown);
+            spare.write_entries(self.entries(), &self.shown);
         }
         let (file, fresh) = (self.own.join(NAME), self.own.join("volume.json.new"));
         let write = || {
@@ -182,7 +198,7 @@ impl Manifest {
 
     /// Writes the book again if somebody has removed it. `later`: only if it was gone the last time
     /// too, for who removes a directory with all that is in it must not find more there.
-    pub(super) fn look_after(&self, later: bool) {
+    pub(super) fn rewrite_if_removed(&self, later: bool) {
         let gone = fs::symlink_metadata(self.own.join(NAME))
             .is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
         if !gone || self.entries.lock().is_empty() {
@@ -192,7 +208,7 @@ impl Manifest {
         if later && before == 0 {
             return;
         }
-        match self.write_again() {
+        match self.recreate_file() {
             Ok(()) => tracing::error!(
                 "{} was removed while files of the directory are on tiers: it is written again",
                 self.shown.display()
@@ -207,15 +223,16 @@ impl Manifest {
         }
     }
 
-    fn write_again(&self) -> Result<(), TierError> {
-        make_own(&self.own).map_err(TierError::at(&self.shown, "making the folder of"))?;
-        let locked = lock(&self.own, Duration::ZERO);
-        match locked.map_err(TierError::at(&self.shown, "locking"))? {
+    fn recreate_file(&self) -> Result<(), TierError> {
+        create_own_folder(&self.own)
+            .map_err(TierError::with_context(&self.shown, "making the folder of"))?;
+        let locked = lock_volume(&self.own, Duration::ZERO);
+        match locked.map_err(TierError::with_context(&self.shown, "locking"))? {
             Locked::Mine(lock) => *self.lock.lock() = lock,
             // The lock that this run had went with the folder.
             Locked::Busy | Locked::Foreign => {
                 let error = io::Error::other("another run has made it meanwhile");
-                return Err(TierError::at(&self.shown, "locking")(error));
+                return Err(TierError::with_context(&self.shown, "locking")(error));
             }
         }
         self.save()
@@ -228,33 +245,35 @@ impl Manifest {
     }
 
     /// Where the list of files on their way home is kept.
-    pub(super) fn arrivals(&self) -> PathBuf {
+    pub(super) fn arrivals_path(&self) -> PathBuf {
         self.own.join(super::arrivals::LIST)
     }
 
     /// Takes away what is empty: rooms, and the book when none is left. A room that is not there
     /// counts as empty only if no link leads to it (`all_home`): its tier may not be mounted. One
     /// stays that links lead to whose bodies are gone (`lost`): what they are is known by it alone.
-    pub(super) fn close_rooms(&self, all_home: bool, lost: &BTreeSet<PathBuf>) {
-        let packs = |entry: &Entry| super::packing::folder(&entry.path).exists();
+    pub(super) fn close_tier_directories(&self, all_home: bool, lost: &BTreeSet<PathBuf>) {
+        let packs = |entry: &Entry| super::packing::pack_directory(&entry.path).exists();
         let volume = self.own.parent().unwrap_or(&self.own);
         let close = |entry: &Entry| match fs::remove_dir(&entry.path) {
             // Its tier has packed files still: a room is theirs, too.
             Ok(()) if packs(entry) || lost.contains(&entry.path) => {
                 // The next run makes it, too.
-                let _ = make(&entry.path, 0o1733);
+                let _ = make_directory(&entry.path, 0o1733);
                 true
             }
             Ok(()) => {
-                let _ = fs::remove_file(deed::place(&entry.path));
-                let _ = fs::remove_file(leaving::place(&entry.path));
+                let _ = fs::remove_file(deed::path_for(&entry.path));
+                let _ = fs::remove_file(leaving::notes_path(&entry.path));
                 drop(entry.path.parent().map(fs::remove_dir));
                 false
             }
             Err(error) => error.kind() != io::ErrorKind::NotFound || !all_home,
         };
         // What is another's is left as it is, in the book too.
-        self.entries.lock().retain(|entry| deed::check(entry, volume).is_err() || close(entry));
+        self.entries
+            .lock()
+            .retain(|entry| deed::check_ownership(entry, volume).is_err() || close(entry));
         if !self.entries.lock().is_empty() {
             // The old one, with rooms that are gone, does no harm.
             let _ = self.save();

@@ -50,39 +50,46 @@ pub(crate) struct Cargo {
 
 impl Tiers {
     /// Files move while the run goes on.
-    pub(crate) fn moves(&self) -> bool {
+    pub(crate) fn can_migrate_files(&self) -> bool {
         self.rules.is_some()
     }
 
     /// Files come home from their tier while the run goes on.
-    pub(crate) fn drains(&self) -> bool {
-        self.rules.as_ref().is_some_and(|rules| rules.drains())
+    pub(crate) fn writes_back_during_run(&self) -> bool {
+        self.rules.as_ref().is_some_and(|rules| rules.writes_back_during_run())
     }
 
     /// Some tier that drains has little room left: what waits to come home should not wait.
-    pub(crate) fn is_pressed(&self) -> bool {
-        self.drains() && self.rooms.iter().any(|room| room.writable && room.is_pressed())
+    pub(crate) fn is_short_of_space(&self) -> bool {
+        self.writes_back_during_run()
+            && self.rooms.iter().any(|room| room.writable && room.is_short_of_space())
     }
 
     /// Files on tiers that an earlier run left there and that belong elsewhere, by their paths.
-    pub(crate) fn left_by_others(&self, root: &OwnedFd) -> Vec<Vec<u8>> {
+    pub(crate) fn leftover_paths(&self, root: &OwnedFd) -> Vec<Vec<u8>> {
         // A walk over a million files is not for nothing.
-        if !self.drains() || !self.rooms.iter().any(|room| room.had_bodies) {
+        if !self.writes_back_during_run() || !self.rooms.iter().any(|room| room.had_bodies) {
             return Vec::new();
         }
-        let found = super::write_back::find::links(root, self, Walking::Look).groups.into_iter();
+        let found = super::write_back::find::find_tiered_links(root, self, Walking::Look)
+            .groups
+            .into_iter();
         let one = found.filter_map(|group| {
-            let path = group.only()?.as_os_str().as_bytes().to_vec();
-            self.goal(&path, Some(&group.placed)).is_some().then_some(path)
+            let path = group.only_path()?.as_os_str().as_bytes().to_vec();
+            self.migration_goal(&path, Some(&group.placed)).is_some().then_some(path)
         });
         one.collect()
     }
 
     /// Where a file is to go that nobody uses, and how safe its bytes are to be; `None`: it stays.
-    pub(crate) fn goal(&self, path: &[u8], placed: Option<&TieredFile>) -> Option<(Goal, bool)> {
+    pub(crate) fn migration_goal(
+        &self,
+        path: &[u8],
+        placed: Option<&TieredFile>,
+    ) -> Option<(Goal, bool)> {
         let rule = match placed {
-            Some(placed) => self.rule_of(path, || placed.maker()),
-            None => self.rule(path),
+            Some(placed) => self.rule_for_file(path, || placed.creator_key()),
+            None => self.rule_for_path(path),
         }?;
         let safe = rule.fsync != Fsync::Scratch;
         let goal = match (&rule.home, placed) {
@@ -91,8 +98,10 @@ impl Tiers {
             // A log is no place for what is a file already.
             (Home::Tier(_), _) if rule.layout.is_packed() => return None,
             (Home::Tier(_), Some(_)) if rule.drain == Drain::Closed => Goal::Place,
-            (Home::Tier(tier), Some(placed)) if self.room(placed).tier == *tier => return None,
-            (Home::Tier(_), None) if !stays_on_its_tier(rule) => return None,
+            (Home::Tier(tier), Some(placed)) if self.tier_directory(placed).tier == *tier => {
+                return None;
+            }
+            (Home::Tier(_), None) if !may_migrate_to_tier(rule) => return None,
             (Home::Tier(tier), _) => {
                 let fits = |room: &super::TierDirectory| {
                     room.tier == *tier && room.writable && !room.is_full()
@@ -104,7 +113,7 @@ impl Tiers {
     }
 
     /// Whether no sync of a body is still to be carried out, or failed.
-    pub(crate) fn is_synced(&self, placed: &TieredFile) -> bool {
+    pub(crate) fn is_data_file_synced(&self, placed: &TieredFile) -> bool {
         self.syncing.is_settled(&Which::Body(placed.room, placed.key.clone()))
     }
 
@@ -112,65 +121,70 @@ impl Tiers {
     ///
     /// # Errors
     /// The file system's, ECANCELED when it is another file; nothing has changed then.
-    pub(crate) fn name_carried(
+    pub(crate) fn name_migrated_file(
         &self,
         passage: &StagingPath,
         carried: &Carried,
         dir: BorrowedFd<'_>,
         name: &CStr,
     ) -> Result<Option<TieredFile>, Errno> {
-        carried.check(passage)?;
-        carried.lands(passage)?;
+        carried.check_identity(passage)?;
+        carried.note_before_naming(passage)?;
         let named = renameat(passage.dir(), &carried.name, dir, name);
         if named.is_err() {
-            carried.failed(passage);
+            carried.note_naming_failed(passage);
         }
         named?;
         let Some((number, key, reserved)) = &carried.body else { return Ok(None) };
         let placed = TieredFile::new(*number, key.clone());
         placed.charged.store(*reserved, Relaxed);
-        if let Ok(body) = self.stat(&placed) {
-            self.charge(&placed, body.stx_blocks * 512);
+        if let Ok(body) = self.stat_data_file(&placed) {
+            self.charge_bytes(&placed, body.stx_blocks * 512);
         }
         Ok(Some(placed))
     }
 
     /// Takes away what was carried for nothing.
-    pub(crate) fn drop_carried(&self, passage: &StagingPath, carried: &Carried) {
-        self.drop_way(passage, &carried.name, carried.body.as_ref());
+    pub(crate) fn drop_migrated_file(&self, passage: &StagingPath, carried: &Carried) {
+        self.remove_staged_file(passage, &carried.name, carried.body.as_ref());
     }
 
-    fn drop_way(&self, passage: &StagingPath, name: &CStr, body: Option<&(usize, CString, u64)>) {
+    fn remove_staged_file(
+        &self,
+        passage: &StagingPath,
+        name: &CStr,
+        body: Option<&(usize, CString, u64)>,
+    ) {
         let _ = unlinkat(passage.dir(), name, AtFlags::empty());
         if let Some((number, key, reserved)) = body {
             let room = &self.rooms[*number];
             room.remove_copy(key);
-            let _ = room.remove(key);
-            room.charge(*reserved, 0);
+            let _ = room.remove_data_file(key);
+            room.charge_bytes(*reserved, 0);
         }
     }
 
     /// A file has its name where it went, and that is safe: the body that it had goes.
-    pub(crate) fn leave_behind(&self, from: &TieredFile, to: Option<&TieredFile>, bytes: u64) {
+    pub(crate) fn finish_migration(&self, from: &TieredFile, to: Option<&TieredFile>, bytes: u64) {
         match to {
-            Some(to) => self.pass_maker(from, to),
+            Some(to) => self.inherit_creator(from, to),
             None => {
                 self.moved.0.fetch_add(1, Relaxed);
                 self.moved.1.fetch_add(bytes, Relaxed);
             }
         }
-        self.remove(from);
+        self.remove_data_file(from);
     }
 
     /// Files that came home so far, and their bytes.
-    pub(crate) fn moved(&self) -> (u64, u64) {
+    pub(crate) fn written_back_counts(&self) -> (u64, u64) {
         (self.moved.0.load(Relaxed), self.moved.1.load(Relaxed))
     }
 }
 
 /// Whether a file in place may go where this rule says: not where it would be deleted, nor to come
 /// home again.
-fn stays_on_its_tier(rule: &Placement) -> bool {
+fn may_migrate_to_tier(rule: &Placement) -> bool {
     rule.drain == Drain::End && rule.after != After::Discard
 }
 
@@ -179,12 +193,15 @@ impl Cargo {
     ///
     /// # Errors
     /// The tier's.
-    pub(crate) fn body(tiers: &Tiers, placed: &TieredFile) -> Result<(OwnedFd, u32), Errno> {
-        super::copy::readable(tiers, placed)
+    pub(crate) fn open_data_file(
+        tiers: &Tiers,
+        placed: &TieredFile,
+    ) -> Result<(OwnedFd, u32), Errno> {
+        super::copy::open_readable(tiers, placed)
     }
 
     /// The name alone, of a path below the covered directory.
-    pub(crate) fn shown(&self) -> String {
+    pub(crate) fn display_path(&self) -> String {
         std::path::Path::new(std::ffi::OsStr::from_bytes(&self.path)).display().to_string()
     }
 }

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 
 use super::manifest::{Manifest, Opened};
 use super::pages::Entry;
-use super::wanted::tiers_named;
+use super::wanted::named_tiers;
 use super::{Cache, OWN, Purpose, TierDirectory, TierError, Tiers, deed};
 
 impl Tiers {
@@ -36,10 +36,14 @@ impl Tiers {
             Opened::Busy => return refuse("another run has files of this directory on tiers"),
             Opened::Foreign => return refuse("it belongs to another user"),
         };
-        Tiers::furnish(directory, purpose, book).map(Some)
+        Tiers::open_with_manifest(directory, purpose, book).map(Some)
     }
 
-    fn furnish(directory: &Path, purpose: Purpose<'_>, book: Manifest) -> Result<Tiers, TierError> {
+    fn open_with_manifest(
+        directory: &Path,
+        purpose: Purpose<'_>,
+        book: Manifest,
+    ) -> Result<Tiers, TierError> {
         let mut tiers = Tiers {
             rules: None,
             rooms: Vec::new(),
@@ -58,30 +62,34 @@ impl Tiers {
             syncing: Arc::default(),
             moved: Default::default(),
         };
-        let done = tiers.open_rooms(directory, purpose);
+        let done = tiers.open_tier_directories(directory, purpose);
         if done.is_err() {
             tiers.close();
         }
         done.map(|()| tiers)
     }
 
-    fn open_rooms(&mut self, directory: &Path, purpose: Purpose<'_>) -> Result<(), TierError> {
+    fn open_tier_directories(
+        &mut self,
+        directory: &Path,
+        purpose: Purpose<'_>,
+    ) -> Result<(), TierError> {
         let mut current = Vec::new();
         if let Purpose::Place(wanted) = purpose {
             self.rules = Some(wanted.rules.clone());
-            self.cache = Cache::of(&wanted.rules);
-            for tier in tiers_named(&wanted.site, &wanted.rules) {
-                match self.book.add(directory, tier) {
+            self.cache = Cache::for_rules(&wanted.rules);
+            for tier in named_tiers(&wanted.site, &wanted.rules) {
+                match self.book.add_tier_directory(directory, tier) {
                     Ok(entry) => current.push((entry, tier)),
-                    Err(trouble) if trouble.is_full() => self.note_full(&trouble),
+                    Err(trouble) if trouble.is_full() => self.note_full_tier(&trouble),
                     Err(trouble) => return Err(trouble),
                 }
             }
-            self.publish_dirs = super::publish::open(directory, wanted)?;
+            self.publish_dirs = super::publish::open_publish_targets(directory, wanted)?;
             self.book.save()?;
         }
         for entry in self.book.entries() {
-            if let Err(error) = deed::check(&entry, directory) {
+            if let Err(error) = deed::check_ownership(&entry, directory) {
                 self.foreign.push((entry, error));
                 continue;
             }
@@ -89,19 +97,19 @@ impl Tiers {
             let tier = current.iter().find(|(now, _)| *now == entry).map(|(_, tier)| *tier);
             match TierDirectory::open(&entry, tier) {
                 // The lock of a run that still lasts has gone with its book.
-                Ok(room) if !room.take() && self.book.was_gone => {
+                Ok(room) if !room.try_lock() && self.book.was_gone => {
                     let error = io::Error::other("another run has files of this directory there");
-                    return Err(TierError::at(&entry.path, "using")(error));
+                    return Err(TierError::with_context(&entry.path, "using")(error));
                 }
                 Ok(room) => self.rooms.push(room),
                 Err(error) if tier.is_none() && error.kind() == io::ErrorKind::NotFound => {
                     self.missing.push(entry);
                 }
-                Err(error) => return Err(TierError::at(&entry.path, "opening")(error)),
+                Err(error) => return Err(TierError::with_context(&entry.path, "opening")(error)),
             }
         }
         let wanted = match purpose {
-            Purpose::Place(wanted) => wanted.rules.pack(),
+            Purpose::Place(wanted) => wanted.rules.packed_tier(),
             _ => None,
         };
         self.open_pack(wanted, matches!(purpose, Purpose::Repair(_)))?;
@@ -111,7 +119,7 @@ impl Tiers {
 
     /// Directories that the book calls rooms and that are none of this volume's, in words: nothing in
     /// them is touched.
-    pub fn foreign(&self) -> impl Iterator<Item = String> {
+    pub fn foreign_directories(&self) -> impl Iterator<Item = String> {
         self.foreign.iter().map(|(Entry { tier, path }, why)| {
             format!(
                 "{} is named as a room of tier {tier} by .forebay/volume.json, and is none of this \
@@ -122,7 +130,7 @@ impl Tiers {
     }
 
     /// Tiers that had files and are not there now, in words.
-    pub fn missing(&self) -> impl Iterator<Item = String> {
+    pub fn missing_tiers(&self) -> impl Iterator<Item = String> {
         self.missing.iter().map(|entry| {
             format!(
                 "{}, where tier {} has files of this directory, is not there: their names lead \
@@ -135,21 +143,21 @@ impl Tiers {
 
     /// Both, for whoever only shows the volume.
     pub(crate) fn warnings(&self) -> impl Iterator<Item = String> {
-        self.missing().chain(self.foreign())
+        self.missing_tiers().chain(self.foreign_directories())
     }
 
     /// The book that somebody has removed, where only its spare told of tiers.
-    pub fn lost_book(&self) -> Option<&Path> {
-        self.book.was_gone.then(|| self.book.shown())
+    pub fn removed_manifest(&self) -> Option<&Path> {
+        self.book.was_gone.then(|| self.book.display_path())
     }
 
     /// Where the covered directory is now.
-    pub(crate) fn now_at(&self, then: &Path) -> PathBuf {
-        forebay_os::whereabouts::now_at(self.book.root().as_fd(), then)
+    pub(crate) fn current_path(&self, then: &Path) -> PathBuf {
+        forebay_os::whereabouts::current_path(self.book.root().as_fd(), then)
     }
 
     /// Nobody uses the volume any more: another run may.
-    pub(crate) fn let_go(&self) {
+    pub(crate) fn unlock_volume(&self) {
         self.book.unlock();
     }
 
@@ -157,6 +165,6 @@ impl Tiers {
     pub(crate) fn close(&self) {
         self.end_cache();
         self.close_pack();
-        self.book.close_rooms(false, &BTreeSet::new());
+        self.book.close_tier_directories(false, &BTreeSet::new());
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use forebay_model::TierId;
 
-use super::folder::{check_mine, make};
+use super::folder::{check_owned_exclusively, make_directory};
 use super::{TierDirectory, TierError, Tiers};
 use forebay_packlog::{DAMAGED, Pack, Time, Unused, World};
 
@@ -19,7 +19,7 @@ pub(super) struct Packing {
 }
 
 /// Where the pack of a room is.
-pub(super) fn folder(room: &Path) -> PathBuf {
+pub(super) fn pack_directory(room: &Path) -> PathBuf {
     let mut path = room.as_os_str().to_owned();
     path.push(".packed");
     PathBuf::from(path)
@@ -33,22 +33,22 @@ impl Tiers {
         repair: bool,
     ) -> Result<(), TierError> {
         for (number, room) in self.rooms.iter().enumerate() {
-            let path = folder(&room.path);
+            let path = pack_directory(&room.path);
             let here = wanted == Some(&room.tier) && room.writable;
             let is_there = fs::symlink_metadata(&path).is_ok();
             if !here && !is_there {
                 continue;
             }
-            let pack = match open(room, &path) {
+            let pack = match open_pack_at(room, &path) {
                 // Nothing was packed before, and nothing can be now: files stay in place.
                 Err(trouble) if !is_there && trouble.is_full() => {
                     let _ = fs::remove_file(path.join("log"));
                     let _ = fs::remove_dir(&path);
-                    self.note_full(&trouble);
+                    self.note_full_tier(&trouble);
                     continue;
                 }
                 Err(trouble) if repair && trouble.error.to_string().contains(DAMAGED) => {
-                    let (pack, lost) = salvage(&path)?;
+                    let (pack, lost) = salvage_pack(&path)?;
                     self.salvaged = Some((path.join("log.damaged"), lost));
                     pack
                 }
@@ -75,7 +75,7 @@ impl Tiers {
         if let (Some(wanted), Some(packing)) = (wanted, &self.packing)
             && self.rooms[packing.room].tier != *wanted
         {
-            let path = folder(&self.rooms[packing.room].path);
+            let path = pack_directory(&self.rooms[packing.room].path);
             let error = io::Error::other(format!(
                 "the rules pack files on tier {wanted}, but this one still has some: `forebay \
                  restore` writes them back"
@@ -86,7 +86,7 @@ impl Tiers {
     }
 
     /// The damaged log of packed files that was kept, and how many bytes of it say nothing.
-    pub fn salvaged(&self) -> Option<(&Path, u64)> {
+    pub fn salvaged_log(&self) -> Option<(&Path, u64)> {
         self.salvaged.as_ref().map(|(path, lost)| (path.as_path(), *lost))
     }
 
@@ -101,73 +101,75 @@ impl Tiers {
     }
 
     /// The room beside the pack.
-    pub(crate) fn pack_room(&self) -> Option<&TierDirectory> {
+    pub(crate) fn pack_tier_directory(&self) -> Option<&TierDirectory> {
         self.packing.as_ref().map(|packing| &self.rooms[packing.room])
     }
 
     /// Whether new files may be packed on the tier with this number.
-    pub(crate) fn packs_on(&self, number: usize) -> bool {
+    pub(crate) fn has_pack_on(&self, number: usize) -> bool {
         self.packing.as_ref().is_some_and(|packing| packing.room == number)
     }
 
     /// Counts what the pack takes, against the capacity of its tier.
     pub(crate) fn charge_pack(&self) {
         if let Some(packing) = &self.packing {
-            let now = packing.pack.taken();
+            let now = packing.pack.bytes_on_tier();
             let before = self.pack_charged.swap(now, std::sync::atomic::Ordering::Relaxed);
-            self.rooms[packing.room].charge(before, now);
+            self.rooms[packing.room].charge_bytes(before, now);
         }
     }
 
     /// Takes a pack without files away.
     pub(super) fn close_pack(&self) {
         for room in &self.rooms {
-            let path = folder(&room.path);
+            let path = pack_directory(&room.path);
             let pack = match &self.packing {
                 Some(packing) if self.rooms[packing.room].path == room.path => {
                     Arc::clone(&packing.pack)
                 }
                 _ if fs::symlink_metadata(&path).is_err() => continue,
-                _ => match open(room, &path) {
+                _ => match open_pack_at(room, &path) {
                     Ok(pack) => Arc::new(pack),
                     Err(_) => continue,
                 },
             };
-            if pack.is_empty() && pack.clear().is_ok() {
+            if pack.is_empty() && pack.remove_storage().is_ok() {
                 let _ = fs::remove_dir(&path);
             }
         }
     }
 }
 
-fn open(room: &TierDirectory, path: &Path) -> Result<Pack, TierError> {
-    make(path, 0o700).map_err(TierError::at(path, "making"))?;
-    check_mine(path).map_err(TierError::at(path, "using"))?;
+fn open_pack_at(room: &TierDirectory, path: &Path) -> Result<Pack, TierError> {
+    make_directory(path, 0o700).map_err(TierError::with_context(path, "making"))?;
+    check_owned_exclusively(path).map_err(TierError::with_context(path, "using"))?;
     tracing::debug!("the pack of tier {} is in {}", room.tier, path.display());
-    Pack::open(path, world()?).map_err(TierError::at(path, "opening the packed files in"))
+    Pack::open(path, pack_environment()?)
+        .map_err(TierError::with_context(path, "opening the packed files in"))
 }
 
-fn salvage(path: &Path) -> Result<(Pack, u64), TierError> {
-    Pack::salvage(path, world()?).map_err(TierError::at(path, "repairing the packed files in"))
+fn salvage_pack(path: &Path) -> Result<(Pack, u64), TierError> {
+    Pack::open_salvaged(path, pack_environment()?)
+        .map_err(TierError::with_context(path, "repairing the packed files in"))
 }
 
-fn world() -> Result<World, TierError> {
+fn pack_environment() -> Result<World, TierError> {
     Ok(World {
-        clock: Box::new(now),
-        boot: boot().map_err(TierError::at(Path::new(BOOT), "reading"))?,
-        salt: Box::new(|| now().nsec ^ std::process::id().rotate_left(16)),
+        clock: Box::new(coarse_time),
+        boot: read_boot_id().map_err(TierError::with_context(Path::new(BOOT), "reading"))?,
+        salt: Box::new(|| coarse_time().nsec ^ std::process::id().rotate_left(16)),
     })
 }
 
 /// The clock by which file systems stamp.
-fn now() -> Time {
+fn coarse_time() -> Time {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);
     Time { sec: now.tv_sec, nsec: now.tv_nsec as u32 }
 }
 
 const BOOT: &str = "/proc/sys/kernel/random/boot_id";
 
-fn boot() -> io::Result<[u8; 16]> {
+fn read_boot_id() -> io::Result<[u8; 16]> {
     let text = fs::read_to_string(BOOT)?;
     let digits: String = text.chars().filter(char::is_ascii_hexdigit).collect();
     let number = u128::from_str_radix(&digits, 16).map_err(io::Error::other)?;

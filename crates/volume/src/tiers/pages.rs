@@ -32,16 +32,16 @@ struct Line {
     path: PathBuf,
 }
 
-pub(super) fn text(entries: Vec<Entry>) -> Vec<u8> {
-    written(entries, None)
+pub(super) fn manifest_text(entries: Vec<Entry>) -> Vec<u8> {
+    serialize_pages(entries, None)
 }
 
 /// The same, as a spare has it.
 pub(super) fn spare_text(entries: Vec<Entry>, book: &Path) -> Vec<u8> {
-    written(entries, Some(book.to_string_lossy().into_owned()))
+    serialize_pages(entries, Some(book.to_string_lossy().into_owned()))
 }
 
-fn written(entries: Vec<Entry>, book: Option<String>) -> Vec<u8> {
+fn serialize_pages(entries: Vec<Entry>, book: Option<String>) -> Vec<u8> {
     let line = |entry: Entry| Line { tier: entry.tier.to_string(), path: entry.path };
     let pages = Pages { format: FORMAT, rooms: entries.into_iter().map(line).collect(), book };
     let mut text = serde_json::to_vec_pretty(&pages).expect("plain data has a JSON form");
@@ -49,16 +49,16 @@ fn written(entries: Vec<Entry>, book: Option<String>) -> Vec<u8> {
     text
 }
 
-pub(super) fn parse(text: &[u8]) -> io::Result<Vec<Entry>> {
-    read(text).map(|(entries, _)| entries)
+pub(super) fn parse_manifest(text: &[u8]) -> io::Result<Vec<Entry>> {
+    read_pages(text).map(|(entries, _)| entries)
 }
 
 /// What a spare says, and of which book.
 pub(super) fn parse_spare(text: &[u8]) -> Option<(Vec<Entry>, Option<PathBuf>)> {
-    read(text).ok().map(|(entries, book)| (entries, book.map(PathBuf::from)))
+    read_pages(text).ok().map(|(entries, book)| (entries, book.map(PathBuf::from)))
 }
 
-fn read(text: &[u8]) -> io::Result<(Vec<Entry>, Option<String>)> {
+fn read_pages(text: &[u8]) -> io::Result<(Vec<Entry>, Option<String>)> {
     let pages: Pages = serde_json::from_slice(text)?;
     if pages.format > FORMAT {
         let newer = format!("format {} is newer than this program's {FORMAT}", pages.format);

@@ -44,34 +44,34 @@ impl<'a> Progress<'a> {
     }
 
     /// So many files are to come, or to be published.
-    pub(crate) fn begin(&self, publishing: bool, files: u64, bytes: u64) {
+    pub(crate) fn begin_phase(&self, publishing: bool, files: u64, bytes: u64) {
         let took = Micros::ZERO;
         self.now.set(WriteBackProgress { publishing, files: (0, files), bytes: (0, bytes), took });
         self.began.set(self.clock.now());
         self.told.set(None);
         self.there.set(0);
         self.copied.set(0);
-        self.say();
+        self.report_now();
     }
 
     /// So many bytes more of some file were copied.
-    pub(crate) fn copied(&self, bytes: u64) {
+    pub(crate) fn add_copied_bytes(&self, bytes: u64) {
         self.copied.set(self.copied.get() + bytes);
-        self.so_far(self.now.get().files.0);
+        self.update_done(self.now.get().files.0);
     }
 
     /// What was copied is counted now, as files come.
-    pub(crate) fn landing(&self) {
+    pub(crate) fn reset_copied_bytes(&self) {
         self.copied.set(0);
     }
 
     /// So many files are there, with so many bytes.
-    pub(crate) fn at(&self, files: u64, bytes: u64) {
+    pub(crate) fn set_done(&self, files: u64, bytes: u64) {
         self.there.set(bytes);
-        self.so_far(files);
+        self.update_done(files);
     }
 
-    fn so_far(&self, files: u64) {
+    fn update_done(&self, files: u64) {
         let mut now = self.now.get();
         now.files.0 = files.min(now.files.1);
         // A copy counts as it grows and then as a file: never back, and never more than all.
@@ -80,11 +80,11 @@ impl<'a> Progress<'a> {
         self.now.set(now);
         let since = self.told.get().map(|told| self.clock.now() - told);
         if since.is_none_or(|since| since >= EVERY) {
-            self.say();
+            self.report_now();
         }
     }
 
-    fn say(&self) {
+    fn report_now(&self) {
         let time = self.clock.now();
         self.told.set(Some(time));
         (self.tell)(&WriteBackProgress { took: time - self.began.get(), ..self.now.get() });
@@ -102,20 +102,20 @@ mod tests {
         let (clock, told) = (ManualClock::default(), RefCell::new(Vec::new()));
         let tell = |underway: &WriteBackProgress| told.borrow_mut().push(*underway);
         let progress = Progress::new(&clock, &tell);
-        progress.begin(false, 3, 100);
-        progress.copied(40);
+        progress.begin_phase(false, 3, 100);
+        progress.add_copied_bytes(40);
         assert_eq!(told.borrow().len(), 1, "too early");
         clock.advance(EVERY.0 * 1000);
-        progress.copied(30);
-        progress.landing();
+        progress.add_copied_bytes(30);
+        progress.reset_copied_bytes();
         for files in 1..=2 {
             clock.advance(EVERY.0 * 1000);
-            progress.at(files, files * 30);
+            progress.set_done(files, files * 30);
         }
         clock.advance(EVERY.0 * 1000);
-        progress.at(3, 120);
+        progress.set_done(3, 120);
         clock.advance(EVERY.0 * 1000);
-        progress.begin(true, 1, 7);
+        progress.begin_phase(true, 1, 7);
         let seen: Vec<_> = told.borrow().iter().map(|now| (now.files.0, now.bytes.0)).collect();
         assert_eq!(seen, [(0, 0), (0, 70), (1, 70), (2, 70), (3, 100), (0, 0)]);
         let last = told.borrow().last().copied().expect("told");

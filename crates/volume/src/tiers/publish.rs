@@ -21,10 +21,10 @@ use rustix::fs::Mode;
 use rustix::io::Errno;
 
 use super::{Left, Progress, Tiers};
-pub(super) use destination::{PublishDir, open};
-use destination::{Shelf, reach};
+pub(super) use destination::{PublishDir, open_publish_targets};
+use destination::{Shelf, open_with_identity};
 use folders::Folder;
-use forebay_os::files::{device_of, stat_of};
+use forebay_os::files::{device_number, statx_nofollow};
 pub(super) use source::Source;
 
 /// What came of publishing.
@@ -66,7 +66,7 @@ pub(super) struct Publisher<'t> {
 
 impl<'t> Publisher<'t> {
     /// `None` when no rule publishes.
-    pub(super) fn of(
+    pub(super) fn for_tiers(
         tiers: &'t Tiers,
         (root, directory): (&'t OwnedFd, &'t Path),
         progress: &'t Progress<'t>,
@@ -74,11 +74,12 @@ impl<'t> Publisher<'t> {
         if tiers.publish_dirs.is_empty() {
             return None;
         }
-        let stat = stat_of(root.as_fd(), c"").ok();
-        let mark = stat
-            .map_or_else(String::new, |stat| format!("{:x}.{:x}", device_of(&stat), stat.stx_ino));
+        let stat = statx_nofollow(root.as_fd(), c"").ok();
+        let mark = stat.map_or_else(String::new, |stat| {
+            format!("{:x}.{:x}", device_number(&stat), stat.stx_ino)
+        });
         let base = |dir: &PublishDir| match &dir.to {
-            Shelf::Directory { path, identity } => match reach(path)? {
+            Shelf::Directory { path, identity } => match open_with_identity(path)? {
                 (fd, now) if now == *identity => Ok(fd),
                 _ => Err(Errno::STALE),
             },
@@ -86,7 +87,7 @@ impl<'t> Publisher<'t> {
         };
         let bucket = |dir: &PublishDir| match &dir.to {
             Shelf::Directory { .. } => None,
-            Shelf::Bucket { url, settings } => Some(Bucket::of(url, settings)),
+            Shelf::Bucket { url, settings } => Some(Bucket::for_url(url, settings)),
         };
         Some(Publisher {
             tiers,
@@ -106,12 +107,17 @@ impl<'t> Publisher<'t> {
     }
 
     /// The number of the directory to which a file of this path goes.
-    pub(super) fn wanted(&self, path: &Path) -> Option<usize> {
-        self.tiers.published_to(path)
+    pub(super) fn publish_target(&self, path: &Path) -> Option<usize> {
+        self.tiers.publish_target(path)
     }
 
     /// Takes in what came of one file; true if it is published.
-    pub(super) fn came(&mut self, path: &Path, to: usize, done: Result<u64, Errno>) -> bool {
+    pub(super) fn record_result(
+        &mut self,
+        path: &Path,
+        to: usize,
+        done: Result<u64, Errno>,
+    ) -> bool {
         match done {
             Ok(bytes) => {
                 self.done.done.0 += 1;
@@ -131,26 +137,26 @@ impl<'t> Publisher<'t> {
     }
 
     /// All is done: gives directories their modes, and tells what was published.
-    pub(super) fn close(mut self) -> Published {
-        self.end_folder();
-        self.give_modes();
+    pub(super) fn finish_publishing(mut self) -> Published {
+        self.close_folder();
+        self.apply_final_modes();
         self.done
     }
 
-    fn base(&self, to: usize) -> Result<&OwnedFd, Errno> {
+    fn base_directory(&self, to: usize) -> Result<&OwnedFd, Errno> {
         self.bases[to].as_ref().map_err(|error| *error)
     }
 }
 
 impl Tiers {
     /// Some rule publishes.
-    pub(crate) fn publishes(&self) -> bool {
+    pub(crate) fn has_publish_rules(&self) -> bool {
         !self.publish_dirs.is_empty()
     }
 
-    pub(super) fn published_to(&self, path: &Path) -> Option<usize> {
+    pub(super) fn publish_target(&self, path: &Path) -> Option<usize> {
         use std::os::unix::ffi::OsStrExt;
-        let Placement { publish, .. } = self.rule(path.as_os_str().as_bytes())?;
+        let Placement { publish, .. } = self.rule_for_path(path.as_os_str().as_bytes())?;
         let tier = publish.as_ref()?;
         self.publish_dirs.iter().position(|dir| dir.tier == *tier)
     }

@@ -5,7 +5,7 @@ use std::ffi::CString;
 use std::sync::Arc;
 use std::time::Duration;
 
-use forebay_model::tasks::{engine_directory, named_by_engine};
+use forebay_model::tasks::{engine_directory, task_from_control_file};
 use forebay_model::{Home, Placement};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -41,34 +41,45 @@ pub(crate) struct Spot<'t> {
 
 impl Tiers {
     /// What the rules say of a path below the covered directory, whoever made the file.
-    pub(crate) fn rule(&self, path: &[u8]) -> Option<&Placement> {
-        self.rule_for(path, None)
+    pub(crate) fn rule_for_path(&self, path: &[u8]) -> Option<&Placement> {
+        self.rule_for_task(path, None)
     }
 
-    fn rule_for(&self, path: &[u8], task: Option<&str>) -> Option<&Placement> {
-        self.rules.as_ref().filter(|_| !is_own(path)).map(|rules| rules.place(path, task))
+    fn rule_for_task(&self, path: &[u8], task: Option<&str>) -> Option<&Placement> {
+        self.rules
+            .as_ref()
+            .filter(|_| !is_own_path(path))
+            .map(|rules| rules.placement_for_path(path, task))
     }
 
     /// How long what is known of a path in place may be believed, where a rule says so.
-    pub(crate) fn trust(&self, path: &[u8]) -> Option<Duration> {
-        self.rules.as_ref().filter(|_| !is_own(path))?.trust(path).map(Duration::from)
+    pub(crate) fn metadata_cache_timeout(&self, path: &[u8]) -> Option<Duration> {
+        self.rules
+            .as_ref()
+            .filter(|_| !is_own_path(path))?
+            .metadata_cache_timeout(path)
+            .map(Duration::from)
     }
 
     /// Whether some packed files go home before the run ends.
-    pub(crate) fn drains_packed(&self) -> bool {
-        self.rules.as_ref().is_some_and(|rules| rules.drains_packed())
+    pub(crate) fn writes_back_packed_eagerly(&self) -> bool {
+        self.rules.as_ref().is_some_and(|rules| rules.writes_back_packed_eagerly())
     }
 
     /// Whether anything is believed for longer than without rules.
-    pub(crate) fn trusts(&self) -> bool {
-        self.rules.as_ref().is_some_and(|rules| rules.trusts())
+    pub(crate) fn has_metadata_cache(&self) -> bool {
+        self.rules.as_ref().is_some_and(|rules| rules.has_metadata_cache())
     }
 
     /// What the rules say of a file that is there.
-    pub(crate) fn rule_of(&self, path: &[u8], file: impl FnOnce() -> Maker) -> Option<&Placement> {
-        let asks = self.rules.as_ref().is_some_and(|rules| rules.ask_for_tasks());
+    pub(crate) fn rule_for_file(
+        &self,
+        path: &[u8],
+        file: impl FnOnce() -> Maker,
+    ) -> Option<&Placement> {
+        let asks = self.rules.as_ref().is_some_and(|rules| rules.has_task_rules());
         let task = if asks { self.makers.files.lock().get(&file()).cloned() } else { None };
-        self.rule_for(path, task.as_deref())
+        self.rule_for_task(path, task.as_deref())
     }
 
     /// Where a new file is to be made; `None` in place. `running` tells what program's task the
@@ -76,55 +87,55 @@ impl Tiers {
     ///
     /// # Errors
     /// ENOSPC when its tier is full and the rule says so.
-    pub(crate) fn spot(
+    pub(crate) fn choose_placement(
         &self,
         path: &[u8],
         running: impl FnOnce() -> Option<String>,
     ) -> Result<Option<Spot<'_>>, Errno> {
-        let asks = self.rules.as_ref().is_some_and(|rules| rules.asks_for_task(path));
+        let asks = self.rules.as_ref().is_some_and(|rules| rules.depends_on_task(path));
         let task = match asks {
             true => self.engine_task(path).or_else(|| running().map(Arc::from)),
             false => None,
         };
-        let Some(rule) = self.rule_for(path, task.as_deref()) else { return Ok(None) };
+        let Some(rule) = self.rule_for_task(path, task.as_deref()) else { return Ok(None) };
         let Home::Tier(tier) = &rule.home else { return Ok(None) };
         let Some(room) = self.rooms.iter().position(|room| room.tier == *tier && room.writable)
         else {
-            return self.spill(rule, || format!("tier {tier} is not there"));
+            return self.spill_or_fail(rule, || format!("tier {tier} is not there"));
         };
         if self.rooms[room].is_full() {
-            return self.spill(rule, || format!("tier {tier} is full"));
+            return self.spill_or_fail(rule, || format!("tier {tier} is full"));
         }
         Ok(Some(Spot { room, rule, task }))
     }
 
     /// Remembers which task made a file.
-    pub(crate) fn made_by(&self, file: Maker, task: Option<Arc<str>>) {
+    pub(crate) fn remember_creator(&self, file: Maker, task: Option<Arc<str>>) {
         if let Some(task) = task {
             self.makers.files.lock().insert(file, task);
         }
     }
 
-    pub(super) fn forget_maker(&self, placed: &TieredFile) {
-        if self.rules.as_ref().is_some_and(|rules| rules.ask_for_tasks()) {
-            self.makers.files.lock().remove(&placed.maker());
+    pub(super) fn forget_creator(&self, placed: &TieredFile) {
+        if self.rules.as_ref().is_some_and(|rules| rules.has_task_rules()) {
+            self.makers.files.lock().remove(&placed.creator_key());
         }
     }
 
     /// A file has another body, and was made by whom it was made.
-    pub(super) fn pass_maker(&self, from: &TieredFile, to: &TieredFile) {
-        if self.rules.as_ref().is_some_and(|rules| rules.ask_for_tasks()) {
+    pub(super) fn inherit_creator(&self, from: &TieredFile, to: &TieredFile) {
+        if self.rules.as_ref().is_some_and(|rules| rules.has_task_rules()) {
             let mut makers = self.makers.files.lock();
-            if let Some(task) = makers.get(&from.maker()).cloned() {
-                makers.insert(to.maker(), task);
+            if let Some(task) = makers.get(&from.creator_key()).cloned() {
+                makers.insert(to.creator_key(), task);
             }
         }
     }
 
     /// Takes in what a workflow engine wrote into one of its control files.
-    pub(crate) fn engine_file(&self, path: &[u8], content: &[u8]) {
-        if self.rules.as_ref().is_some_and(|rules| rules.ask_for_tasks())
-            && let Some((directory, name)) = named_by_engine(path, content)
+    pub(crate) fn note_engine_file(&self, path: &[u8], content: &[u8]) {
+        if self.rules.as_ref().is_some_and(|rules| rules.has_task_rules())
+            && let Some((directory, name)) = task_from_control_file(path, content)
         {
             self.makers.named.lock().insert(directory.to_vec(), name.into());
         }
@@ -136,14 +147,14 @@ impl Tiers {
     }
 }
 
-fn is_own(path: &[u8]) -> bool {
+fn is_own_path(path: &[u8]) -> bool {
     let below = path.strip_prefix(OWN.as_bytes());
     below.is_some_and(|rest| rest.first().is_none_or(|next| *next == b'/'))
 }
 
 impl TieredFile {
     /// The file, as it is remembered who made it.
-    pub(crate) fn maker(&self) -> Maker {
+    pub(crate) fn creator_key(&self) -> Maker {
         Maker::Body(self.room, self.key.clone())
     }
 }

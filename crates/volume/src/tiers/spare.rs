@@ -13,7 +13,7 @@ use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fstat, openat, renameat, 
 use rustix::process::geteuid;
 
 use super::pages::{self, Entry};
-use forebay_os::files::stat_of;
+use forebay_os::files::statx_nofollow;
 use forebay_packlog::DirKey;
 
 /// A longer one is none.
@@ -30,15 +30,15 @@ pub(super) struct Spare {
 
 impl Spare {
     /// The spare of the directory behind `root` in a folder of spares.
-    pub(super) fn of(shelf: &Path, root: BorrowedFd<'_>) -> Option<Spare> {
-        let key = DirKey::of(&stat_of(root, c"").ok()?);
+    pub(super) fn for_directory(shelf: &Path, root: BorrowedFd<'_>) -> Option<Spare> {
+        let key = DirKey::from_statx(&statx_nofollow(root, c"").ok()?);
         let name = CString::new(format!("{:x}-{:x}.json", key.inode, key.born)).ok()?;
         Some(Spare { shelf: shelf.to_owned(), name, is_vague: key.born == 0 })
     }
 
     /// The folder, if nobody else may change what is in it: it may have been made by anybody, where
     /// the state directory is one in /tmp.
-    fn open_shelf(&self) -> io::Result<OwnedFd> {
+    fn open_folder(&self) -> io::Result<OwnedFd> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let shelf = openat(CWD, &self.shelf, flags, Mode::empty())?;
         let stat = fstat(&shelf)?;
@@ -50,9 +50,9 @@ impl Spare {
     }
 
     /// What it says of `directory`.
-    pub(super) fn read(&self, directory: &Path) -> Option<Vec<Entry>> {
+    pub(super) fn read_entries(&self, directory: &Path) -> Option<Vec<Entry>> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = openat(self.open_shelf().ok()?, &self.name, flags, Mode::empty()).ok()?;
+        let file = openat(self.open_folder().ok()?, &self.name, flags, Mode::empty()).ok()?;
         let stat = fstat(&file).ok()?;
         let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
         if !is_file || stat.st_uid != geteuid().as_raw() {
@@ -75,12 +75,12 @@ impl Spare {
     }
 
     /// Writes it. `book` is what it is the spare of.
-    pub(super) fn write(&self, entries: Vec<Entry>, book: &Path) {
+    pub(super) fn write_entries(&self, entries: Vec<Entry>, book: &Path) {
         let text = pages::spare_text(entries, book);
         let fresh = [self.name.to_bytes(), b".new"].concat();
         let write = || -> io::Result<()> {
             fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.shelf)?;
-            let shelf = self.open_shelf()?;
+            let shelf = self.open_folder()?;
             let _ = unlinkat(&shelf, fresh.as_slice(), AtFlags::empty());
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
             let out = openat(&shelf, fresh.as_slice(), flags, Mode::RUSR | Mode::WUSR)?;
@@ -100,7 +100,7 @@ impl Spare {
 
     /// Nothing is left on tiers.
     pub(super) fn remove(&self) {
-        if let Ok(shelf) = self.open_shelf() {
+        if let Ok(shelf) = self.open_folder() {
             let _ = unlinkat(&shelf, &self.name, AtFlags::empty());
             // It holds others' as a rule.
             let _ = fs::remove_dir(&self.shelf);
@@ -122,24 +122,24 @@ mod tests {
         let (shelf, room) = (all.path().join("state/volumes"), all.path().join("t/mine/room"));
         fs::create_dir_all(&room).expect("made");
         let root = File::open(all.path()).expect("there");
-        let spare = Spare::of(&shelf, root.as_fd()).expect("it has an identity");
+        let spare = Spare::for_directory(&shelf, root.as_fd()).expect("it has an identity");
         let entries = vec![Entry { tier: TierId("far".to_owned()), path: room.clone() }];
         let book = all.path().join(".forebay/volume.json");
-        assert_eq!(spare.read(all.path()), None);
-        spare.write(entries.clone(), &book);
-        assert_eq!(spare.read(all.path()), Some(entries.clone()));
+        assert_eq!(spare.read_entries(all.path()), None);
+        spare.write_entries(entries.clone(), &book);
+        assert_eq!(spare.read_entries(all.path()), Some(entries.clone()));
         let mode = |mode| fs::set_permissions(&shelf, fs::Permissions::from_mode(mode));
         mode(0o777).expect("set");
-        assert_eq!(spare.read(all.path()), None, "others could have written it");
+        assert_eq!(spare.read_entries(all.path()), None, "others could have written it");
         mode(0o700).expect("set");
         let moved = all.path().join("elsewhere");
         fs::rename(&shelf, &moved).expect("moved");
         std::os::unix::fs::symlink(&moved, &shelf).expect("linked");
-        assert_eq!(spare.read(all.path()), None, "a link leads anywhere");
+        assert_eq!(spare.read_entries(all.path()), None, "a link leads anywhere");
         fs::remove_file(&shelf).and_then(|()| fs::rename(&moved, &shelf)).expect("moved");
-        assert_eq!(spare.read(all.path()), Some(entries));
+        assert_eq!(spare.read_entries(all.path()), Some(entries));
         fs::remove_dir(&room).expect("removed");
-        assert_eq!(spare.read(all.path()), None, "the room has ended without it");
+        assert_eq!(spare.read_entries(all.path()), None, "the room has ended without it");
         spare.remove();
         assert!(!shelf.exists());
     }

@@ -19,8 +19,8 @@ use rustix::io::Errno;
 use rustix::process::geteuid;
 
 use super::OWN;
-use super::arrivals::{Arrival, FAILED, LIST, line};
-use forebay_os::files::{FileIdentity, stat_of};
+use super::arrivals::{Arrival, FAILED, LIST, format_entry};
+use forebay_os::files::{FileIdentity, statx_nofollow};
 
 /// The directory's name in Forebay's own folder.
 const NAME: &CStr = c"moving";
@@ -34,13 +34,13 @@ pub(crate) struct StagingPath {
     list: Mutex<(File, u64)>,
 }
 
-fn own(root: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
+fn open_own_folder(root: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     openat(root, OWN, flags, Mode::empty())
 }
 
 /// Whether it is such a thing, ours, and shut to others in these ways.
-fn check(file: &OwnedFd, kind: FileType, shut: Mode) -> Result<(), Errno> {
+fn check_ownership(file: &OwnedFd, kind: FileType, shut: Mode) -> Result<(), Errno> {
     let stat = fstat(file)?;
     let is_ours = FileType::from_raw_mode(stat.st_mode) == kind
         && stat.st_uid == geteuid().as_raw()
@@ -54,31 +54,31 @@ impl StagingPath {
     /// # Errors
     /// No room or no right there; PERM where somebody else could put files of theirs on the way.
     pub(crate) fn open(root: BorrowedFd<'_>) -> Result<StagingPath, Errno> {
-        let own = own(root)?;
+        let own = open_own_folder(root)?;
         // Root may serve a tree of somebody else's, who could have exchanged the folder since it
         // was looked at; who serves a tree of one's own may let a group write there.
         let shut = if geteuid().is_root() { Mode::WGRP | Mode::WOTH } else { Mode::WOTH };
-        check(&own, FileType::Directory, shut)?;
+        check_ownership(&own, FileType::Directory, shut)?;
         match mkdirat(&own, NAME, Mode::RWXU) {
             Err(Errno::EXIST) => {}
             other => other?,
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let dir = openat(&own, NAME, flags, Mode::empty())?;
-        check(&dir, FileType::Directory, Mode::RWXG | Mode::RWXO)?;
+        check_ownership(&dir, FileType::Directory, Mode::RWXG | Mode::RWXO)?;
         // New files would get its list instead of their own.
         let _ = rustix::fs::fremovexattr(&dir, c"system.posix_acl_default");
         // A pipe in its place must not make us wait for its reader.
         let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW;
         let (flags, mode) = (flags | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR);
         let list = openat(&own, LIST, flags, mode)?;
-        check(&list, FileType::RegularFile, shut)?;
+        check_ownership(&list, FileType::RegularFile, shut)?;
         let mut list = File::from(list);
-        for Arrival { body, link } in failed(&own) {
-            list.write_all(&line(body.as_os_str().as_bytes(), link.as_os_str().as_bytes()))
+        for Arrival { body, link } in list_failed_arrivals(&own) {
+            list.write_all(&format_entry(body.as_os_str().as_bytes(), link.as_os_str().as_bytes()))
                 .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
         }
-        clear(&own);
+        remove_staged_files(&own);
         let length = fstat(&list)?.st_size as u64;
         Ok(StagingPath { dir, list: Mutex::new((list, length)) })
     }
@@ -88,12 +88,12 @@ impl StagingPath {
     }
 
     /// Notes a body that may be left without a link if we are killed, before it can be.
-    pub(super) fn note(&self, body: &[u8], link: &[u8]) -> std::io::Result<()> {
-        self.list.lock().0.write_all(&line(body, link))
+    pub(super) fn note_staged_file(&self, body: &[u8], link: &[u8]) -> std::io::Result<()> {
+        self.list.lock().0.write_all(&format_entry(body, link))
     }
 
     /// All that was noted has arrived.
-    pub(crate) fn arrived(&self) {
+    pub(crate) fn clear_notes(&self) {
         let list = self.list.lock();
         // A longer list is looked through in vain.
         let _ = list.0.set_len(list.1);
@@ -101,35 +101,35 @@ impl StagingPath {
 }
 
 /// Takes away what a kill left on its way: its bytes are whole where it came from. Tells what it was.
-pub(super) fn take_away(root: BorrowedFd<'_>) -> Vec<Arrival> {
-    let Ok(own) = own(root) else { return Vec::new() };
-    let all = failed(&own);
-    clear(&own);
+pub(super) fn remove_leftovers(root: BorrowedFd<'_>) -> Vec<Arrival> {
+    let Ok(own) = open_own_folder(root) else { return Vec::new() };
+    let all = list_failed_arrivals(&own);
+    remove_staged_files(&own);
     let _ = unlinkat(&own, NAME, AtFlags::REMOVEDIR);
     all
 }
 
 /// All that is on its way and will not arrive: the body that a link would have had, and which file
 /// it is.
-fn failed(own: &OwnedFd) -> Vec<Arrival> {
+fn list_failed_arrivals(own: &OwnedFd) -> Vec<Arrival> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let Ok(dir) = openat(own, NAME, flags, Mode::empty()) else { return Vec::new() };
     let one = |name: std::ffi::CString| {
-        let stat = stat_of(dir.as_fd(), &name).ok()?;
+        let stat = statx_nofollow(dir.as_fd(), &name).ok()?;
         let body = readlinkat(&dir, &name, Vec::new()).unwrap_or_default();
         let path = |bytes: &[u8]| PathBuf::from(OsStr::from_bytes(bytes));
-        let link = path(&FAILED.mark(&FileIdentity::of(&stat)));
+        let link = path(&FAILED.mark_for(&FileIdentity::from_statx(&stat)));
         Some(Arrival { body: path(body.to_bytes()), link })
     };
-    names(own).unwrap_or_default().into_iter().filter_map(one).collect()
+    read_staged_names(own).unwrap_or_default().into_iter().filter_map(one).collect()
 }
 
 /// The names of what is on its way, or was when a run was killed.
-pub(super) fn on_the_way(root: BorrowedFd<'_>) -> Vec<std::ffi::CString> {
-    own(root).and_then(|own| names(&own)).unwrap_or_default()
+pub(super) fn list_staged_names(root: BorrowedFd<'_>) -> Vec<std::ffi::CString> {
+    open_own_folder(root).and_then(|own| read_staged_names(&own)).unwrap_or_default()
 }
 
-fn names(own: &OwnedFd) -> Result<Vec<std::ffi::CString>, Errno> {
+fn read_staged_names(own: &OwnedFd) -> Result<Vec<std::ffi::CString>, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let dir = openat(own, NAME, flags, Mode::empty())?;
     let entries = Dir::read_from(&dir)?.flatten();
@@ -137,10 +137,10 @@ fn names(own: &OwnedFd) -> Result<Vec<std::ffi::CString>, Errno> {
     Ok(files.map(|entry| entry.file_name().to_owned()).collect())
 }
 
-fn clear(own: &OwnedFd) {
+fn remove_staged_files(own: &OwnedFd) {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let Ok(dir) = openat(own, NAME, flags, Mode::empty()) else { return };
-    for name in names(own).unwrap_or_default() {
+    for name in read_staged_names(own).unwrap_or_default() {
         let _ = unlinkat(dir.as_fd(), &name, AtFlags::empty());
     }
 }

@@ -79,7 +79,7 @@ struct Lost {
 
 impl Queue {
     /// One that waits does what this one would, for bytes that are written now, too.
-    fn does(&self, sync: &SyncJob) -> bool {
+    fn has_equivalent_sync(&self, sync: &SyncJob) -> bool {
         let does =
             |other: &SyncJob| other.which == sync.which && (other.with_names || !sync.with_names);
         // After a failure only one that was asked for later counts.
@@ -87,7 +87,7 @@ impl Queue {
     }
 
     /// Notes what came of the one that was taken first of all that were not carried out.
-    fn note(&mut self, which: Which, path: Vec<u8>, done: Result<(), Errno>) {
+    fn note_result(&mut self, which: Which, path: Vec<u8>, done: Result<(), Errno>) {
         match done {
             Ok(()) => {
                 if self.lost.get(&which).is_some_and(|lost| lost.taken <= self.carried) {
@@ -105,7 +105,7 @@ impl Queue {
         self.carried += 1;
     }
 
-    fn tell(&mut self) -> Result<(), Errno> {
+    fn take_untold_error(&mut self) -> Result<(), Errno> {
         self.untold.take().map_or(Ok(()), Err)
     }
 }
@@ -118,14 +118,14 @@ impl std::fmt::Debug for Syncing {
 
 impl Syncing {
     /// Starts the thread; without it, whoever asks for a sync waits for it.
-    pub(super) fn start(self: &Arc<Self>) {
+    pub(super) fn start_thread(self: &Arc<Self>) {
         let all = Arc::clone(self);
-        let work = move || all.work();
+        let work = move || all.run_jobs();
         let spawned = std::thread::Builder::new().name("forebay-sync".into()).spawn(work);
         self.queue.lock().running = spawned.is_ok();
     }
 
-    fn work(&self) {
+    fn run_jobs(&self) {
         let mut queue = self.queue.lock();
         loop {
             let Some(SyncJob { which, path, run, .. }) = queue.waiting.pop_front() else {
@@ -135,7 +135,7 @@ impl Syncing {
             queue.busy = Some(which.clone());
             let done = MutexGuard::unlocked(&mut queue, run);
             queue.busy = None;
-            queue.note(which, path, done);
+            queue.note_result(which, path, done);
             self.done.notify_all();
         }
     }
@@ -144,14 +144,14 @@ impl Syncing {
     ///
     /// # Errors
     /// An earlier one failed, which nobody was told yet; this one is done all the same.
-    pub(super) fn soon(&self, sync: SyncJob) -> Result<(), Errno> {
+    pub(super) fn enqueue(&self, sync: SyncJob) -> Result<(), Errno> {
         let mut queue = self.queue.lock();
         if !queue.running {
             drop(queue);
             return (sync.run)();
         }
-        if queue.does(&sync) {
-            return queue.tell();
+        if queue.has_equivalent_sync(&sync) {
+            return queue.take_untold_error();
         }
         while queue.waiting.len() >= WAITING_MAX {
             self.done.wait(&mut queue);
@@ -159,7 +159,7 @@ impl Syncing {
         queue.waiting.push_back(sync);
         queue.taken += 1;
         self.woken.notify_one();
-        queue.tell()
+        queue.take_untold_error()
     }
 
     /// Waits until the bytes of a file are durable for which that was asked.
@@ -167,14 +167,14 @@ impl Syncing {
     /// # Errors
     /// They could not be made so, and have not been since; or those of another file could not, which
     /// nobody was told yet.
-    pub(super) fn wait_for(&self, which: &Which) -> Result<(), Errno> {
+    pub(super) fn wait_until_durable(&self, which: &Which) -> Result<(), Errno> {
         let mut queue = self.queue.lock();
         while queue.busy.as_ref() == Some(which)
             || queue.waiting.iter().any(|other| other.which == *which)
         {
             self.done.wait(&mut queue);
         }
-        let told = queue.tell();
+        let told = queue.take_untold_error();
         queue.lost.get(which).map_or(told, |lost| Err(lost.error))
     }
 
@@ -182,17 +182,17 @@ impl Syncing {
     ///
     /// # Errors
     /// Something could not be made so, which nobody was told yet.
-    pub(super) fn wait_for_all(&self) -> Result<(), Errno> {
+    pub(super) fn wait_until_all_durable(&self) -> Result<(), Errno> {
         let mut queue = self.queue.lock();
         let so_far = queue.taken;
         while queue.carried < so_far {
             self.done.wait(&mut queue);
         }
-        queue.tell()
+        queue.take_untold_error()
     }
 
     /// Waits until all is done; tells what failed.
-    pub(super) fn finish(&self) -> Vec<Left> {
+    pub(super) fn finish_all(&self) -> Vec<Left> {
         let mut queue = self.queue.lock();
         while queue.running && (queue.busy.is_some() || !queue.waiting.is_empty()) {
             self.done.wait(&mut queue);

@@ -19,7 +19,7 @@ use rustix::io::Errno;
 
 use super::pages::Entry;
 pub(super) use copies::is_copy;
-use forebay_os::files::stat_of;
+use forebay_os::files::statx_nofollow;
 use leaving::{Leaving, Slot};
 
 /// Before the name of a body that another file has replaced: it is no body any more, and goes when
@@ -65,7 +65,7 @@ impl TierDirectory {
         let root = openat(CWD, &entry.path, flags, Mode::empty())?;
         // A book that somebody else wrote must not make us move or remove other people's files.
         let parent = entry.path.parent().unwrap_or(&entry.path);
-        super::folder::check_mine(parent)?;
+        super::folder::check_owned_exclusively(parent)?;
         let (mut used, mut found) = (0, false);
         for body in std::fs::read_dir(&entry.path)?.flatten() {
             if is_copy(body.file_name().as_bytes()) {
@@ -84,10 +84,10 @@ impl TierDirectory {
             path: entry.path.clone(),
             writable: tier.is_some(),
             tree: TreeId(0),
-            local: forebay_os::file_systems::fs_kind(&root).is_ok_and(|kind| kind.local),
+            local: forebay_os::file_systems::file_system_kind(&root).is_ok_and(|kind| kind.local),
             had_bodies: found,
             root,
-            leaving: Leaving::of(&entry.path),
+            leaving: Leaving::for_directory(&entry.path),
             capacity: tier.and_then(|tier| tier.capacity).map(|bytes| bytes.get()),
             used: AtomicU64::new(used),
             next: AtomicU64::new(first),
@@ -97,7 +97,7 @@ impl TierDirectory {
 
     /// Takes it for this run; false when another has it. Where its file system knows no such locks,
     /// that of the book is the only one.
-    pub(super) fn take(&self) -> bool {
+    pub(super) fn try_lock(&self) -> bool {
         flock(&self.root, FlockOperation::NonBlockingLockExclusive) != Err(Errno::WOULDBLOCK)
     }
 
@@ -107,7 +107,7 @@ impl TierDirectory {
     }
 
     /// Bytes that it holds, how many it may, and of its file system all and what is free.
-    pub(crate) fn now(&self) -> (u64, Option<u64>, Option<(u64, u64)>) {
+    pub(crate) fn capacity_usage(&self) -> (u64, Option<u64>, Option<(u64, u64)>) {
         let all = rustix::fs::fstatvfs(&self.root).ok();
         let all = all.map(|all| (all.f_blocks * all.f_frsize, all.f_bavail * all.f_frsize));
         (self.used.load(Relaxed), self.capacity, all)
@@ -115,15 +115,16 @@ impl TierDirectory {
 
     /// It takes no new file: the capacity is used up, or its disk, whoever has filled that.
     pub(super) fn is_full(&self) -> bool {
-        self.capacity.is_some_and(|capacity| self.used.load(Relaxed) >= capacity) || self.is_tight()
+        self.capacity.is_some_and(|capacity| self.used.load(Relaxed) >= capacity)
+            || self.is_disk_nearly_full()
     }
 
     /// Its disk has so little room left that the next files would not fit. Looked at now and then:
     /// far storage answers that as slowly as anything.
-    fn is_tight(&self) -> bool {
+    fn is_disk_nearly_full(&self) -> bool {
         let now = rustix::time::clock_gettime(rustix::time::ClockId::MonotonicCoarse);
         let now = now.tv_sec as u64 * 1000 + now.tv_nsec as u64 / 1_000_000;
-        let (looked, was_tight) = unpack(self.looked.load(Relaxed));
+        let (looked, was_tight) = unpack_disk_state(self.looked.load(Relaxed));
         if now.saturating_sub(looked) < LOOK_EVERY {
             return was_tight;
         }
@@ -136,7 +137,7 @@ impl TierDirectory {
     }
 
     /// Half of it is taken, or nearly all of the file system where there is no bound.
-    pub(super) fn is_pressed(&self) -> bool {
+    pub(super) fn is_short_of_space(&self) -> bool {
         match self.capacity {
             Some(capacity) => self.used.load(Relaxed) >= capacity / 2,
             None => {
@@ -145,7 +146,7 @@ impl TierDirectory {
         }
     }
 
-    pub(super) fn charge(&self, before: u64, now: u64) {
+    pub(super) fn charge_bytes(&self, before: u64, now: u64) {
         let add = |used: u64| Some(used.saturating_add(now).saturating_sub(before));
         // `add` never refuses.
         let _ = self.used.fetch_update(Relaxed, Relaxed, add);
@@ -155,7 +156,7 @@ impl TierDirectory {
     ///
     /// # Errors
     /// The tier's file system's, as the caller.
-    pub(crate) fn make(
+    pub(crate) fn create_data_file(
         &self,
         name: &CStr,
         flags: OFlags,
@@ -163,7 +164,7 @@ impl TierDirectory {
     ) -> Result<(OwnedFd, CString), Errno> {
         loop {
             let number = self.next.fetch_add(1, Relaxed);
-            let key = key(number, name);
+            let key = data_file_key(number, name);
             let flags = flags | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
             match openat(&self.root, &key, flags, mode) {
                 // The clock was set back since an earlier run.
@@ -175,7 +176,7 @@ impl TierDirectory {
     }
 
     /// Where the link to a body leads.
-    pub(crate) fn target(&self, key: &CStr) -> CString {
+    pub(crate) fn link_target(&self, key: &CStr) -> CString {
         let mut path = self.path.as_os_str().as_bytes().to_vec();
         path.push(b'/');
         path.extend_from_slice(key.to_bytes());
@@ -183,48 +184,50 @@ impl TierDirectory {
     }
 
     /// The body that a link's target names, when it lies in this room.
-    pub(super) fn key_of(&self, target: &[u8]) -> Option<CString> {
+    pub(super) fn key_from_target(&self, target: &[u8]) -> Option<CString> {
         let rest = target.strip_prefix(self.path.as_os_str().as_bytes())?.strip_prefix(b"/")?;
-        number_of(rest)?;
+        number_from_key(rest)?;
         if rest.contains(&b'/') { None } else { CString::new(rest).ok() }
     }
 
-    pub(super) fn stat(&self, key: &CStr) -> Result<Statx, Errno> {
-        stat_of(self.root.as_fd(), key)
+    pub(super) fn stat_data_file(&self, key: &CStr) -> Result<Statx, Errno> {
+        statx_nofollow(self.root.as_fd(), key)
     }
 
-    pub(super) fn reach(&self, key: &CStr, flags: OFlags) -> Result<OwnedFd, Errno> {
+    pub(super) fn open_data_file(&self, key: &CStr, flags: OFlags) -> Result<OwnedFd, Errno> {
         openat(&self.root, key, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
     }
 
-    pub(crate) fn remove(&self, key: &CStr) -> Result<(), Errno> {
+    pub(crate) fn remove_data_file(&self, key: &CStr) -> Result<(), Errno> {
         unlinkat(&self.root, key, AtFlags::empty())
     }
 
     /// Removals have a place for their notes already.
-    pub(super) fn notes_removals(&self) -> bool {
+    pub(super) fn has_removal_notes(&self) -> bool {
         self.leaving.is_open()
     }
 
     /// The last name of a body is about to go.
-    pub(super) fn leaves(&self, key: &CStr) -> Slot {
-        self.leaving.note(key)
+    pub(super) fn note_removal(&self, key: &CStr) -> Slot {
+        self.leaving.note_removal(key)
     }
 
     /// It did not go.
-    pub(super) fn stays(&self, slot: Slot) {
-        self.leaving.forget(slot);
+    pub(super) fn cancel_removal(&self, slot: Slot) {
+        self.leaving.forget_removal(slot);
     }
 
     /// Tells bodies without a name that are nobody's: those whose names were being removed when a daemon
     /// was killed, and those that it had just made, whose names were still to come.
-    pub(super) fn orphans(&self) -> impl Fn(&CStr) -> bool + '_ {
+    pub(super) fn orphan_matcher(&self) -> impl Fn(&CStr) -> bool + '_ {
         let noted = leaving::noted_removals(&self.path);
-        move |body| noted.contains(body) || self.stat(body).is_ok_and(|stat| stat.stx_size == 0)
+        move |body| {
+            noted.contains(body) || self.stat_data_file(body).is_ok_and(|stat| stat.stx_size == 0)
+        }
     }
 
     /// Takes a body out of use without removing it; tells its new name.
-    pub(super) fn retire(&self, key: &CStr) -> Result<CString, Errno> {
+    pub(super) fn retire_data_file(&self, key: &CStr) -> Result<CString, Errno> {
         let mut name = RETIRED.as_bytes().to_vec();
         name.extend_from_slice(key.to_bytes());
         let name = CString::new(name).expect("neither part holds a NUL");
@@ -247,19 +250,19 @@ impl TierDirectory {
     }
 }
 
-fn unpack(looked: u64) -> (u64, bool) {
+fn unpack_disk_state(looked: u64) -> (u64, bool) {
     (looked >> 1, looked & 1 == 1)
 }
 
 /// A number that no other body of the volume has, and the name that people know.
-fn key(number: u64, name: &CStr) -> CString {
+fn data_file_key(number: u64, name: &CStr) -> CString {
     let name = name.to_bytes();
     let mut key = format!("{number:x}.").into_bytes();
     key.extend_from_slice(&name[..name.len().min(NAME_PART)]);
     CString::new(key).expect("neither part holds a NUL")
 }
 
-pub(super) fn number_of(key: &[u8]) -> Option<u64> {
+pub(super) fn number_from_key(key: &[u8]) -> Option<u64> {
     let end = key.iter().position(|byte| *byte == b'.')?;
     u64::from_str_radix(std::str::from_utf8(&key[..end]).ok()?, 16).ok()
 }
@@ -270,18 +273,18 @@ mod tests {
 
     #[test]
     fn a_body_is_named_after_its_file_within_the_limit() {
-        assert_eq!(key(0x2a, c"a.sam"), c"2a.a.sam".to_owned());
+        assert_eq!(data_file_key(0x2a, c"a.sam"), c"2a.a.sam".to_owned());
         let long = CString::new(vec![b'x'; 255]).expect("no NUL");
-        let made = key(u64::MAX, &long);
+        let made = data_file_key(u64::MAX, &long);
         assert!(made.count_bytes() <= 255);
-        assert_eq!(number_of(made.to_bytes()), Some(u64::MAX));
+        assert_eq!(number_from_key(made.to_bytes()), Some(u64::MAX));
     }
 
     #[test]
     fn only_names_of_ours_are_numbered() {
         let names = [("2a.a.sam", Some(0x2a)), ("old.2a.a", None), ("x.sam", None), ("2a", None)];
         for (name, number) in names {
-            assert_eq!(number_of(name.as_bytes()), number, "{name}");
+            assert_eq!(number_from_key(name.as_bytes()), number, "{name}");
         }
     }
 }

@@ -35,13 +35,13 @@ impl TieredFile {
 }
 
 /// Whether a link may stand for a body: anybody can make a link to anywhere.
-pub(crate) fn ours(link: &Statx, body: &Statx) -> bool {
+pub(crate) fn is_trusted_link(link: &Statx, body: &Statx) -> bool {
     link.stx_uid == body.stx_uid && u32::from(body.stx_mode) & libc::S_IFMT == libc::S_IFREG
 }
 
 /// Link and body as one plain file: which file it is, and its hard links, are the link's; the rest
 /// is the body's. A body without a name has no links. A change of either is a change of the file.
-pub(crate) fn merged(link: &Statx, body: &Statx) -> Statx {
+pub(crate) fn merged_attributes(link: &Statx, body: &Statx) -> Statx {
     let mut all = *body;
     let changed = |stat: &Statx| (stat.stx_ctime.tv_sec, stat.stx_ctime.tv_nsec);
     if changed(link) > changed(body) {

@@ -10,11 +10,11 @@ use rustix::fs::{Dir, FileType, Mode, OFlags, openat, readlinkat};
 use rustix::io::Errno;
 
 use super::OWN;
-use super::beneath::{HOLD, held};
+use super::beneath::{HOLD, hold_directory};
 use super::left::Left;
-use super::opened_up::{OpenedUp, open_up};
-use super::workers::{FAR, in_parallel};
-use forebay_os::files::{FileIdentity, device_of, stat_of};
+use super::opened_up::{OpenedUp, lend_permissions};
+use super::workers::{FAR, run_in_parallel};
+use forebay_os::files::{FileIdentity, device_number, statx_nofollow};
 
 /// How a directory is entered.
 const INTO: OFlags =
@@ -31,17 +31,22 @@ pub(super) enum Walking {
 /// Shows `meet` every name below `root`, of which none is Forebay's own or on another file system:
 /// its directory, the name, what it is, and its path; a directory's before those in it. Tells which
 /// directories could not be looked into.
-pub(super) fn walk(root: &OwnedFd, walking: Walking, meet: Meet<'_>) -> Vec<Left> {
-    let is_near = forebay_os::file_systems::fs_kind(root).is_ok_and(|kind| kind.local);
-    walk_by(if is_near { 1 } else { FAR }, root, walking, meet)
+pub(super) fn walk_tree(root: &OwnedFd, walking: Walking, meet: Meet<'_>) -> Vec<Left> {
+    let is_near = forebay_os::file_systems::file_system_kind(root).is_ok_and(|kind| kind.local);
+    walk_with_workers(if is_near { 1 } else { FAR }, root, walking, meet)
 }
 
 /// The same, with so many directories listed at a time.
-fn walk_by(workers: usize, root: &OwnedFd, walking: Walking, meet: Meet<'_>) -> Vec<Left> {
-    let device = stat_of(root.as_fd(), c"").map_or(0, |stat| device_of(&stat));
+fn walk_with_workers(
+    workers: usize,
+    root: &OwnedFd,
+    walking: Walking,
+    meet: Meet<'_>,
+) -> Vec<Left> {
+    let device = statx_nofollow(root.as_fd(), c"").map_or(0, |stat| device_number(&stat));
     let (closed, levels) = (Vec::new(), Vec::new());
     let mut walk = Walk { meet, device, walking, workers, closed, levels };
-    walk.all(root);
+    walk.walk_all(root);
     walk.closed
 }
 
@@ -93,8 +98,8 @@ const AHEAD_MAX: usize = 10_000;
 /// Those of the file system; E2BIG: it holds too much for that.
 fn list_ahead(above: &OwnedFd, name: &CStr, device: u64) -> Result<Listed, Errno> {
     let held = openat(above, name, HOLD, Mode::empty())?;
-    let stat = stat_of(held.as_fd(), c"")?;
-    if device_of(&stat) != device {
+    let stat = statx_nofollow(held.as_fd(), c"")?;
+    if device_number(&stat) != device {
         return Err(Errno::XDEV);
     }
     let mut names = Vec::new();
@@ -107,20 +112,20 @@ fn list_ahead(above: &OwnedFd, name: &CStr, device: u64) -> Result<Listed, Errno
         if kind == FileType::Symlink {
             // The walk asks again; now the kernel knows.
             let _ = readlinkat(&held, entry.file_name(), Vec::with_capacity(256));
-            let _ = stat_of(held.as_fd(), entry.file_name());
+            let _ = statx_nofollow(held.as_fd(), entry.file_name());
         }
         names.push((entry.file_name().to_owned(), kind));
     }
-    Ok(Listed { identity: FileIdentity::of(&stat), names })
+    Ok(Listed { identity: FileIdentity::from_statx(&stat), names })
 }
 
 impl Level {
     /// The next directory to look into.
-    fn next(&mut self, workers: usize, device: u64) -> Option<(CString, Option<Listed>)> {
+    fn next_directory(&mut self, workers: usize, device: u64) -> Option<(CString, Option<Listed>)> {
         if let (true, Some(above)) = (self.ahead.is_empty() && workers > 1, &self.held) {
             let names = self.left.split_off(self.left.len().saturating_sub(workers));
             let list = |name: &CString, _: &dyn Fn(u64)| list_ahead(above, name, device);
-            let listed = in_parallel(workers, &names, list, |_| ());
+            let listed = run_in_parallel(workers, &names, list, |_| ());
             self.ahead = names.into_iter().zip(listed.into_iter().map(Result::ok)).collect();
         }
         self.ahead.pop().or_else(|| self.left.pop().map(|name| (name, None)))
@@ -128,22 +133,22 @@ impl Level {
 }
 
 impl Walk<'_> {
-    fn all(&mut self, root: &OwnedFd) {
+    fn walk_all(&mut self, root: &OwnedFd) {
         let mut path = PathBuf::new();
-        self.enter(root, c".", &path, None);
+        self.enter_directory(root, c".", &path, None);
         while let Some(level) = self.levels.last_mut() {
-            let Some((name, listed)) = level.next(self.workers, self.device) else {
+            let Some((name, listed)) = level.next_directory(self.workers, self.device) else {
                 let left = self.levels.pop();
                 path.pop();
                 // Before it is closed again: then its owner could not search it for `..`.
-                self.come_back(left.as_ref().and_then(|level| level.held.as_ref()), &path);
+                self.reopen_parent(left.as_ref().and_then(|level| level.held.as_ref()), &path);
                 continue;
             };
             // It was opened when the walk came here, or came back.
             let Some(above) = level.held.take() else { continue };
             path.push(OsStr::from_bytes(name.to_bytes()));
             let depth = self.levels.len();
-            self.enter(&above, &name, &path, listed);
+            self.enter_directory(&above, &name, &path, listed);
             self.levels[depth - 1].held = Some(above);
             if self.levels.len() == depth {
                 path.pop();
@@ -154,13 +159,14 @@ impl Walk<'_> {
     }
 
     /// Opens the directory above again, if the walk let go of it.
-    fn come_back(&mut self, from: Option<&OwnedFd>, path: &Path) {
+    fn reopen_parent(&mut self, from: Option<&OwnedFd>, path: &Path) {
         let Some(level) = self.levels.last_mut().filter(|level| level.held.is_none()) else {
             return;
         };
         let above = from.ok_or(Errno::STALE).and_then(|from| {
-            let above = held(from, OsStr::new(".."))?;
-            let is_same = FileIdentity::of(&stat_of(above.as_fd(), c"")?) == level.identity;
+            let above = hold_directory(from, OsStr::new(".."))?;
+            let is_same =
+                FileIdentity::from_statx(&statx_nofollow(above.as_fd(), c"")?) == level.identity;
             if is_same { Ok(above) } else { Err(Errno::STALE) }
         });
         match above {
@@ -174,8 +180,14 @@ impl Walk<'_> {
         }
     }
 
-    fn enter(&mut self, above: &OwnedFd, name: &CStr, path: &Path, listed: Option<Listed>) {
-        match self.look_into(above, name, path, listed) {
+    fn enter_directory(
+        &mut self,
+        above: &OwnedFd,
+        name: &CStr,
+        path: &Path,
+        listed: Option<Listed>,
+    ) {
+        match self.read_directory(above, name, path, listed) {
             Ok(level) => self.levels.extend(level),
             Err(error) => {
                 self.closed.push(Left { path: path.to_owned(), why: error.to_string() });
@@ -184,7 +196,7 @@ impl Walk<'_> {
     }
 
     /// Meets the names in a directory; `None` on another file system.
-    fn look_into(
+    fn read_directory(
         &mut self,
         above: &OwnedFd,
         name: &CStr,
@@ -192,41 +204,41 @@ impl Walk<'_> {
         listed: Option<Listed>,
     ) -> Result<Option<Level>, Errno> {
         let held = openat(above, name, HOLD, Mode::empty())?;
-        let stat = stat_of(held.as_fd(), c"")?;
-        if device_of(&stat) != self.device {
+        let stat = statx_nofollow(held.as_fd(), c"")?;
+        if device_number(&stat) != self.device {
             return Ok(None);
         }
-        let identity = FileIdentity::of(&stat);
+        let identity = FileIdentity::from_statx(&stat);
         let mut left = Vec::new();
         if let Some(listed) = listed.filter(|listed| listed.identity == identity) {
             for (name, kind) in &listed.names {
-                self.meet_one(&held, name, *kind, path, &mut left);
+                self.meet_name(&held, name, *kind, path, &mut left);
             }
             let (held, ahead) = (Some(held), Vec::new());
             return Ok(Some(Level { held, identity, left, ahead, _opened: None }));
         }
         let lends = self.walking == Walking::OpenUp && !rustix::process::geteuid().is_root();
         let need = Mode::RUSR | Mode::XUSR;
-        let opened = lends.then(|| open_up(held.as_fd(), &stat, need)).flatten();
+        let opened = lends.then(|| lend_permissions(held.as_fd(), &stat, need)).flatten();
         let dir = openat(&held, c".", INTO, Mode::empty())?;
         for entry in Dir::read_from(&dir)? {
             let entry = entry?;
             let name = entry.file_name();
             let kind = match entry.file_type() {
                 FileType::Unknown => {
-                    let stat = stat_of(dir.as_fd(), name)?;
+                    let stat = statx_nofollow(dir.as_fd(), name)?;
                     FileType::from_raw_mode(u32::from(stat.stx_mode))
                 }
                 kind => kind,
             };
-            self.meet_one(&dir, name, kind, path, &mut left);
+            self.meet_name(&dir, name, kind, path, &mut left);
         }
         let (held, ahead) = (Some(held), Vec::new());
         Ok(Some(Level { held, identity, left, ahead, _opened: opened }))
     }
 
     /// Meets a name, and notes a directory to look into.
-    fn meet_one(
+    fn meet_name(
         &mut self,
         dir: &OwnedFd,
         name: &CStr,
@@ -267,14 +279,18 @@ mod tests {
         let root = openat(rustix::fs::CWD, top.path(), INTO, Mode::empty()).expect("open");
         for workers in [1, FAR] {
             let (mut files, mut dirs) = (Vec::new(), 0);
-            let closed = walk_by(workers, &root, Walking::Look, &mut |dir, name, kind, path| {
-                assert_eq!(stat_of(dir.as_fd(), name).is_ok(), path.file_name().is_some());
-                match kind {
-                    FileType::RegularFile => files.push(path.components().count()),
-                    FileType::Directory => dirs += 1,
-                    other => panic!("{other:?}"),
-                }
-            });
+            let closed =
+                walk_with_workers(workers, &root, Walking::Look, &mut |dir, name, kind, path| {
+                    assert_eq!(
+                        statx_nofollow(dir.as_fd(), name).is_ok(),
+                        path.file_name().is_some()
+                    );
+                    match kind {
+                        FileType::RegularFile => files.push(path.components().count()),
+                        FileType::Directory => dirs += 1,
+                        other => panic!("{other:?}"),
+                    }
+                });
             files.sort_unstable();
             assert_eq!(files, (2..depth + 2).collect::<Vec<_>>());
             assert_eq!((dirs, closed.len()), (3 * depth, 0));

@@ -24,7 +24,7 @@ pub enum Purpose<'a> {
 
 impl Purpose<'_> {
     /// Folders with spares of books. What only shows takes none for the book.
-    pub(super) fn spares(&self) -> &[PathBuf] {
+    pub(super) fn spare_folders(&self) -> &[PathBuf] {
         match self {
             Purpose::Place(wanted) => &wanted.spares,
             Purpose::Restore(spares) | Purpose::Repair(spares) => spares,
@@ -50,8 +50,8 @@ impl Wanted {
     /// Whether tasks on other machines would miss files: their bytes are on a disk of this one, or
     /// their names in a log.
     pub fn binds_to_this_machine(&self) -> bool {
-        let mut homes = self.rules.tiers().into_iter().filter_map(|id| self.site.tier(id));
-        self.rules.pack().is_some() || homes.any(|tier| tier.reach == Reach::Node)
+        let mut homes = self.rules.home_tiers().into_iter().filter_map(|id| self.site.tier(id));
+        self.rules.packed_tier().is_some() || homes.any(|tier| tier.reach == Reach::Node)
     }
 }
 
@@ -59,22 +59,24 @@ impl Wanted {
 ///
 /// # Errors
 /// A tier that rules name is a bucket, or has no path.
-pub fn check_paths(site: &Site, rules: &Rules) -> Result<(), TierError> {
-    tiers_named(site, rules).into_iter().try_for_each(|tier| directory(tier).map(drop))
+pub fn check_tier_paths(site: &Site, rules: &Rules) -> Result<(), TierError> {
+    named_tiers(site, rules).into_iter().try_for_each(|tier| tier_path(tier).map(drop))
 }
 
 /// The tiers that a run with these rules opens.
-pub(super) fn tiers_named<'s>(site: &'s Site, rules: &Rules) -> Vec<&'s Tier> {
-    let named: BTreeSet<_> = rules.tiers().into_iter().chain(rules.caches()).collect();
+pub(super) fn named_tiers<'s>(site: &'s Site, rules: &Rules) -> Vec<&'s Tier> {
+    let named: BTreeSet<_> = rules.home_tiers().into_iter().chain(rules.cache_tiers()).collect();
     named.into_iter().filter_map(|id| site.tier(id)).collect()
 }
 
 /// The directory of a tier, as the site file says.
-pub(super) fn directory(tier: &Tier) -> Result<&Path, TierError> {
+pub(super) fn tier_path(tier: &Tier) -> Result<&Path, TierError> {
     let why = match tier.bucket {
         None => "its site file gives no path for it: it can be planned with, not run on",
         Some(_) => "it is a bucket: files can be published to it, and can't live in it",
     };
-    let at = || Path::new("tier").join(tier.whole().as_str());
-    tier.path.as_deref().ok_or_else(|| TierError::at(&at(), "using")(io::Error::other(why)))
+    let at = || Path::new("tier").join(tier.whole_tier().as_str());
+    tier.path
+        .as_deref()
+        .ok_or_else(|| TierError::with_context(&at(), "using")(io::Error::other(why)))
 }

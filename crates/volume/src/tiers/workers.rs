@@ -18,20 +18,20 @@ pub(super) const NEAR: usize = 4;
 ///
 /// A file that finds no room may be the victim of a larger one beside it, which has taken the rest and
 /// given it back since: each of them gets the room alone in the end.
-pub(super) fn in_parallel<T: Sync, R: Send + Sync>(
+pub(super) fn run_in_parallel<T: Sync, R: Send + Sync>(
     workers: usize,
     all: &[T],
     work: impl Fn(&T, &dyn Fn(u64)) -> Result<R, Errno> + Sync,
     mut report: impl FnMut(u64),
 ) -> Vec<Result<R, Errno>> {
-    let mut results = at_once(workers, all, &work, &mut report);
+    let mut results = run_workers(workers, all, &work, &mut report);
     let crowded: Vec<usize> = (0..all.len())
         .filter(|at| matches!(results[*at], Err(Errno::NOSPC | Errno::DQUOT)))
         .collect();
     if workers > 1 && !crowded.is_empty() {
         let again: Vec<&T> = crowded.iter().map(|at| &all[*at]).collect();
         let alone =
-            at_once(1, &again, &|one: &&T, tell: &dyn Fn(u64)| work(one, tell), &mut report);
+            run_workers(1, &again, &|one: &&T, tell: &dyn Fn(u64)| work(one, tell), &mut report);
         for (at, result) in crowded.into_iter().zip(alone) {
             results[at] = result;
         }
@@ -39,7 +39,7 @@ pub(super) fn in_parallel<T: Sync, R: Send + Sync>(
     results
 }
 
-fn at_once<T: Sync, R: Send + Sync>(
+fn run_workers<T: Sync, R: Send + Sync>(
     workers: usize,
     all: &[T],
     work: &(impl Fn(&T, &dyn Fn(u64)) -> Result<R, Errno> + Sync),
@@ -94,11 +94,11 @@ mod tests {
             tell(*one);
             if *one == 7 { Err(Errno::IO) } else { Ok(one * 2) }
         };
-        let results = in_parallel(FAR, &all, work, |amount| heard += amount);
+        let results = run_in_parallel(FAR, &all, work, |amount| heard += amount);
         assert_eq!(heard, 4950);
         assert_eq!(results[7], Err(Errno::IO));
         assert!(results.iter().zip(&all).all(|(result, one)| *one == 7 || *result == Ok(one * 2)));
-        assert!(in_parallel(FAR, &[], work, |_| ()).is_empty());
+        assert!(run_in_parallel(FAR, &[], work, |_| ()).is_empty());
     }
 
     #[test]
@@ -125,7 +125,7 @@ mod tests {
             };
             got.map(|_| room.fetch_sub(*need, Relaxed)).ok_or(Errno::NOSPC)
         };
-        let results = in_parallel(2, &[30, 4], work, |_| ());
+        let results = run_in_parallel(2, &[30, 4], work, |_| ());
         assert_eq!(results, [Err(Errno::NOSPC), Ok(10)]);
     }
 }

@@ -33,11 +33,11 @@ use super::arrivals::Arrivals;
 use super::publish::Publisher;
 use super::walk::Walking;
 use super::{Left, Progress, Tiers, staging_path, workers};
-pub use check::{Checked, Finding, check};
+pub use check::{Checked, Finding, check_volume};
 use find::Group;
 use land::Landing;
-pub(crate) use packed_file::{Unnamed, make as make_packed};
-pub use stray::{Strays, strays};
+pub(crate) use packed_file::{Unnamed, make_packed_file as make_packed};
+pub use stray::{Strays, find_stray_links};
 use times::Times;
 pub use told::Homecoming;
 
@@ -54,16 +54,16 @@ pub enum Which {
 }
 
 /// Brings files home below the covered directory, which must be seen bare. It was at `directory`.
-pub fn bring_home(
+pub fn write_back_files(
     directory: &Path,
     tiers: &Tiers,
     which: Which,
     progress: &Progress<'_>,
 ) -> Homecoming {
-    let mut done = Homecoming { unsynced: tiers.syncing.finish(), ..Homecoming::default() };
+    let mut done = Homecoming { unsynced: tiers.syncing.finish_all(), ..Homecoming::default() };
     tiers.end_cache();
-    tiers.book.look_after(false);
-    forebay_os::descriptors::take_all();
+    tiers.book.rewrite_if_removed(false);
+    forebay_os::descriptors::raise_open_file_limit();
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = match openat(tiers.book.root(), c".", flags, Mode::empty()) {
         Ok(root) => root,
@@ -80,61 +80,62 @@ pub fn bring_home(
         bytes: 0,
         linked: BTreeSet::new(),
         times: Times::default(),
-        arrivals: Arrivals::open(tiers.book.arrivals()),
+        arrivals: Arrivals::open(tiers.book.arrivals_path()),
         publisher: None,
         progress,
-        workers: match forebay_os::file_systems::fs_kind(tiers.book.root()) {
+        workers: match forebay_os::file_systems::file_system_kind(tiers.book.root()) {
             Ok(kind) if kind.local => workers::NEAR,
             _ => workers::FAR,
         },
     };
     let bare = work.root.try_clone();
-    if which == (Which::Ruled { succeeded: true }) && tiers.publishes() {
+    if which == (Which::Ruled { succeeded: true }) && tiers.has_publish_rules() {
         match &bare {
-            Ok(bare) => work.publisher = Publisher::of(tiers, (bare, directory), progress),
+            Ok(bare) => work.publisher = Publisher::for_tiers(tiers, (bare, directory), progress),
             // Without it, what is to be published stays where it is.
             Err(error) => {
                 work.done.unpublished.push(Left { path: ".".into(), why: error.to_string() });
             }
         }
     }
-    work.done.withheld = which == Which::Ruled { succeeded: false } && tiers.publishes();
-    work.done.brought = tiers.moved();
+    work.done.withheld = which == Which::Ruled { succeeded: false } && tiers.has_publish_rules();
+    work.done.brought = tiers.written_back_counts();
     // Of those that are on their way there is no other name: before they go, that is noted.
-    work.arrivals.old.extend(staging_path::take_away(work.root.as_fd()));
-    work.settle();
+    work.arrivals.old.extend(staging_path::remove_leftovers(work.root.as_fd()));
+    work.settle_interrupted();
     let (mut closed, mut lost) = (Vec::new(), BTreeSet::new());
-    let packed = work.packed_amount();
+    let packed = work.packed_totals();
     // A walk over a million files is not for nothing; who restores wants to know of bodies that are gone.
-    let has_looked = which == Which::All || find::may_be_links(tiers);
+    let has_looked = which == Which::All || find::may_have_links(tiers);
     if has_looked {
-        let found = find::links(&work.root, tiers, Walking::OpenUp);
+        let found = find::find_tiered_links(&work.root, tiers, Walking::OpenUp);
         work.done.left = found.left;
         closed = found.closed;
         for (left, room) in found.lost {
             work.done.lost.push(left);
             lost.insert(tiers.rooms[room].path.clone());
         }
-        let sizes = found.groups.iter().filter_map(|group| tiers.stat(&group.placed).ok());
+        let sizes =
+            found.groups.iter().filter_map(|group| tiers.stat_data_file(&group.placed).ok());
         let bytes: u64 = sizes.map(|body| body.stx_size).sum();
-        progress.begin(false, found.groups.len() as u64 + packed.0, bytes + packed.1);
+        progress.begin_phase(false, found.groups.len() as u64 + packed.0, bytes + packed.1);
         for group in found.groups {
-            work.go(group, which);
+            work.handle_group(group, which);
         }
-        work.land();
+        work.complete_batch();
     } else {
-        progress.begin(false, packed.0, packed.1);
+        progress.begin_phase(false, packed.0, packed.1);
     }
-    work.bring_packed(which);
-    work.publish();
-    work.clean_up(closed.is_empty());
-    work.find_nameless(has_looked && closed.is_empty());
+    work.write_back_packed(which);
+    work.publish_in_place();
+    work.remove_leftovers(closed.is_empty());
+    work.find_unlinked_data_files(has_looked && closed.is_empty());
     if !work.done.nameless.is_empty() {
         work.done.left.append(&mut closed);
     }
-    work.arrivals.close();
+    work.arrivals.remove_list();
     tiers.close_pack();
-    tiers.book.close_rooms(work.done.left.is_empty(), &lost);
+    tiers.book.close_tier_directories(work.done.left.is_empty(), &lost);
     work.done
 }
 
@@ -157,31 +158,31 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    fn go(&mut self, group: Group, which: Which) {
-        let body = match self.tiers.stat(&group.placed) {
+    fn handle_group(&mut self, group: Group, which: Which) {
+        let body = match self.tiers.stat_data_file(&group.placed) {
             Ok(body) => body,
-            Err(error) => return self.leave(&group, error),
+            Err(error) => return self.leave_group(&group, error),
         };
         let after = match which {
             Which::All => After::Restore,
-            Which::Ruled { succeeded } => verdict::after(self.tiers, &group, succeeded),
+            Which::Ruled { succeeded } => verdict::action_for_group(self.tiers, &group, succeeded),
         };
-        self.tell();
+        self.report_progress();
         match after {
             After::Keep => {
-                add(&mut self.done.kept, &body);
+                add_to_sum(&mut self.done.kept, &body);
                 self.linked.insert((group.placed.room, group.placed.key));
             }
-            _ if !group.is_whole() => {
-                self.leave(&group, "it has another name outside the directory");
+            _ if !group.has_all_names() => {
+                self.leave_group(&group, "it has another name outside the directory");
             }
-            After::Discard => self.discard(&group, &body),
-            After::Restore => self.bring(group, &body),
+            After::Discard => self.discard_group(&group, &body),
+            After::Restore => self.write_back_group(group, &body),
         }
     }
 }
 
-fn add(sum: &mut (u64, u64), body: &Statx) {
+fn add_to_sum(sum: &mut (u64, u64), body: &Statx) {
     sum.0 += 1;
     sum.1 += body.stx_size;
 }

@@ -5,13 +5,13 @@ use std::path::Path;
 use forebay_model::Attached;
 use forebay_model::attached::{ReadsShown, Shows};
 
-use super::super::reads::{progress, threads};
+use super::super::reads::{progress_reporter, thread_count};
 use crate::exit::Stop;
-use crate::next_steps::next_of_reads;
+use crate::next_steps::reads_next_step;
 use crate::say;
 
 /// Only archives have shards, and objects that can be done without.
-pub(super) fn shows(source: &Path, shown: ReadsShown) -> Result<Shows, Stop> {
+pub(super) fn plain_view(source: &Path, shown: ReadsShown) -> Result<Shows, Stop> {
     match shown == ReadsShown::default() {
         true => Ok(Shows::Plain),
         false => Err(Stop::new(
@@ -24,24 +24,30 @@ pub(super) fn shows(source: &Path, shown: ReadsShown) -> Result<Shows, Stop> {
 }
 
 /// Why files in buckets are not shown so.
-pub(super) fn in_bucket(url: &str) -> String {
+pub(super) fn explain_plain_in_bucket(url: &str) -> String {
     format!("{url} lies in a bucket, where plain FASTQ is shown of archives alone")
 }
 
 /// Reads what is going to be shown at a place, and says what that is.
-pub(super) fn learn(volume: &Path, at: &Path, attached: &Attached) -> Result<(), Stop> {
+pub(super) fn learn_plain_reads(volume: &Path, at: &Path, attached: &Attached) -> Result<(), Stop> {
     let source = attached.iter().find(|one| one.at == at).map(|one| one.source.as_path());
     let source = source.unwrap_or(Path::new(""));
-    let progress = progress("read", "of text");
-    let learned = forebay_volume::reads::learn(volume, at, source, threads(None), progress);
+    let progress = progress_reporter("read", "of text");
+    let learned = forebay_volume::reads::index_original_files(
+        volume,
+        at,
+        source,
+        thread_count(None),
+        progress,
+    );
     let learned = learned.map_err(|trouble| {
         let (source, why) = (source.display().to_string(), trouble.to_string());
         let why = why.strip_prefix(&format!("{source}: ")).unwrap_or(&why);
         let message = format!("{source} can't be attached: {why}");
-        Stop::new(1, message, format!("{}; nothing was attached", next_of_reads(&trouble)))
+        Stop::new(1, message, format!("{}; nothing was attached", reads_next_step(&trouble)))
     })?;
     for (name, bytes) in learned.iter().flat_map(|one| &one.texts) {
-        say::note(&format!("{}: {} bytes", at.join(name).display(), say::grouped(*bytes)));
+        say::note(&format!("{}: {} bytes", at.join(name).display(), say::group_thousands(*bytes)));
     }
     Ok(())
 }

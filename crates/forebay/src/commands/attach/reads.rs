@@ -4,24 +4,28 @@ use std::path::Path;
 
 use forebay_model::attached::{ReadsShown, Shows};
 use forebay_reads::MANIFEST;
-use forebay_volume::reads::can_show;
+use forebay_volume::reads::check_can_show;
 
 use crate::exit::Stop;
-use crate::next_steps::next_of_reads;
+use crate::next_steps::reads_next_step;
 use crate::placement;
 
 /// What is there of an archive that was not finished, or that lost its manifest.
 const PARTS: [&str; 2] = ["manifest.part", "index.fbr"];
 
 /// What of a directory is to be shown: of an archive its reads, of others what lies in them.
-pub(super) fn of_directory(source: &Path, shown: ReadsShown) -> Result<Shows, Stop> {
+pub(super) fn view_of_directory(source: &Path, shown: ReadsShown) -> Result<Shows, Stop> {
     let mut parts = std::iter::once(MANIFEST).chain(PARTS);
     let is_archive = parts.any(|part| source.join(part).symlink_metadata().is_ok());
-    shows(source, is_archive, shown)
+    view_of_source(source, is_archive, shown)
 }
 
 /// The same, where it is known whether the source is an archive.
-pub(super) fn shows(source: &Path, is_archive: bool, shown: ReadsShown) -> Result<Shows, Stop> {
+pub(super) fn view_of_source(
+    source: &Path,
+    is_archive: bool,
+    shown: ReadsShown,
+) -> Result<Shows, Stop> {
     let refuse = |why: &str, next: &str| {
         let message = format!("{} can't be attached: {why}", source.display());
         Err(Stop::new(1, message, format!("{next}; nothing was attached")))
@@ -32,15 +36,15 @@ pub(super) fn shows(source: &Path, is_archive: bool, shown: ReadsShown) -> Resul
             "it is no archive of reads",
             "--shards and --lite are of archives, which `forebay reads pack` makes",
         ),
-        true => match can_show(source, shown, &placement::settings()) {
+        true => match check_can_show(source, shown, &placement::bucket_settings()) {
             Ok(()) => Ok(Shows::Reads(shown)),
-            Err(trouble) => refuse(&trouble.to_string(), next_of_reads(&trouble)),
+            Err(trouble) => refuse(&trouble.to_string(), reads_next_step(&trouble)),
         },
     }
 }
 
 /// How it is told in the list.
-pub(super) fn told(shows: Shows) -> Option<String> {
+pub(super) fn describe_view(shows: Shows) -> Option<String> {
     let Shows::Reads(ReadsShown { shards, lite }) = shows else {
         return (shows == Shows::Plain).then(|| "plain FASTQ".to_owned());
     };

@@ -24,7 +24,7 @@ struct Rewritten {
     left: Vec<String>,
 }
 
-pub(super) fn run(
+pub(super) fn rewrite_sheet(
     volume: &Path,
     attached: &Attached,
     sheet: &Path,
@@ -34,10 +34,10 @@ pub(super) fn run(
         let message = format!("{} can't be read: {error}", sheet.display());
         Stop::new(1, message, "name a text file; nothing was written")
     })?;
-    let rewritten = rewrite(&text, volume, attached);
+    let rewritten = rewrite_object_names(&text, volume, attached);
     match output {
-        None => print(&rewritten.text)?,
-        Some(path) => write(path, &rewritten.text).map_err(|error| {
+        None => print_sheet(&rewritten.text)?,
+        Some(path) => replace_file(path, &rewritten.text).map_err(|error| {
             let message = format!("{} can't be written: {error}", path.display());
             Stop::new(1, message, "name another file after -o; nothing was written")
         })?,
@@ -64,15 +64,15 @@ pub(super) fn run(
     ))
 }
 
-fn rewrite(text: &str, volume: &Path, attached: &Attached) -> Rewritten {
+fn rewrite_object_names(text: &str, volume: &Path, attached: &Attached) -> Rewritten {
     let mut done = Rewritten::default();
     let mut rest = text;
     while let Some(at) = rest.find(SCHEME) {
         let (before, from) = rest.split_at(at);
         done.text.push_str(before);
-        let length = length_of(before.chars().next_back(), from);
+        let length = object_name_length(before.chars().next_back(), from);
         let (name, after) = from.split_at(length);
-        match path_of(name, volume, attached) {
+        match path_in_volume(name, volume, attached) {
             Some(path) => {
                 done.text.push_str(&path);
                 done.found += 1;
@@ -89,7 +89,7 @@ fn rewrite(text: &str, volume: &Path, attached: &Attached) -> Rewritten {
 }
 
 /// Where a name ends: at the quote that it stands in, or where the next column or word begins.
-fn length_of(before: Option<char>, from: &str) -> usize {
+fn object_name_length(before: Option<char>, from: &str) -> usize {
     let quote = before.filter(|letter| matches!(letter, '"' | '\''));
     let is_end = |letter: char| match quote {
         Some(quote) => letter == quote || matches!(letter, '\n' | '\r'),
@@ -99,9 +99,9 @@ fn length_of(before: Option<char>, from: &str) -> usize {
 }
 
 /// The path of an object in the volume.
-fn path_of(name: &str, volume: &Path, attached: &Attached) -> Option<String> {
+fn path_in_volume(name: &str, volume: &Path, attached: &Attached) -> Option<String> {
     let inside = attached.iter().filter_map(|one| {
-        let rest = name.strip_prefix(one.url()?)?;
+        let rest = name.strip_prefix(one.bucket_url()?)?;
         let rest = if rest.is_empty() { rest } else { rest.strip_prefix('/')? };
         Some((rest, &one.at))
     });
@@ -116,7 +116,7 @@ fn path_of(name: &str, volume: &Path, attached: &Attached) -> Option<String> {
 }
 
 /// Whoever reads less than all of it has their reasons; half a sheet on a full disk is an error.
-fn print(text: &str) -> Result<(), Stop> {
+fn print_sheet(text: &str) -> Result<(), Stop> {
     match say::print_all(text) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(Stop::new(1, format!("the sheet can't be written: {error}"), "write it elsewhere"))
@@ -126,7 +126,7 @@ fn print(text: &str) -> Result<(), Stop> {
 }
 
 /// Replaces a file, whole or not at all.
-fn write(path: &Path, text: &str) -> std::io::Result<()> {
+fn replace_file(path: &Path, text: &str) -> std::io::Result<()> {
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let folder = real.parent().filter(|parent| !parent.as_os_str().is_empty());
     let name = real.file_name().unwrap_or_default().to_string_lossy();
@@ -154,13 +154,14 @@ mod tests {
             [("s3://lab/runs", "in"), ("s3://lab/runs/old", "old"), ("s3://ref", "r")]
         {
             let (source, at) = (source.into(), at.into());
-            all.add(Attachment { source, at, read_only: true, shows: Shows::Files }).expect("free");
+            all.add_attachment(Attachment { source, at, read_only: true, shows: Shows::Files })
+                .expect("free");
         }
         all
     }
 
     fn of(text: &str) -> Rewritten {
-        rewrite(text, Path::new("/data/v"), &attached())
+        rewrite_object_names(text, Path::new("/data/v"), &attached())
     }
 
     #[test]

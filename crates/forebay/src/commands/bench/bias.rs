@@ -22,18 +22,20 @@ const BLOCKS: usize = 64;
 
 /// Notes and says of each emulated storage where it will be slower than asked for, since this
 /// machine is.
-pub(super) fn tell(places: &mut [Place], held: &Held) -> Result<(), Stop> {
-    for same in places.chunk_by_mut(|one, other| one.storage() == other.storage()) {
+pub(super) fn note_local_limits(places: &mut [Place], held: &Held) -> Result<(), Stop> {
+    for same in places.chunk_by_mut(|one, other| one.storage_name() == other.storage_name()) {
         // What one client sees.
-        let place = &Place { name: same[0].storage().to_owned(), scale: None, ..same[0].clone() };
-        let Some(profile) = place.emulated.as_deref().and_then(|how| emulate::profile(how).ok())
+        let place =
+            &Place { name: same[0].storage_name().to_owned(), scale: None, ..same[0].clone() };
+        let Some(profile) =
+            place.emulated.as_deref().and_then(|how| emulate::parse_profile(how).ok())
         else {
             continue;
         };
-        let mut fresh = Fresh::make(place, 0, held)?;
-        fresh.show(place, None)?;
-        let slower = slower(&fresh, &profile);
-        fresh.unmount()?;
+        let mut fresh = Fresh::create_on_storage(place, 0, held)?;
+        fresh.serve_all_points(place, None)?;
+        let slower = find_local_limits(&fresh, &profile);
+        fresh.unmount_all()?;
         fresh.remove()?;
         if !slower.is_empty() {
             say::note(&format!(
@@ -47,10 +49,12 @@ pub(super) fn tell(places: &mut [Place], held: &Held) -> Result<(), Stop> {
     Ok(())
 }
 
-fn slower(fresh: &Fresh<'_>, profile: &Profile) -> Vec<String> {
+fn find_local_limits(fresh: &Fresh<'_>, profile: &Profile) -> Vec<String> {
     let mut slower = Vec::new();
-    let asked = profile.price(OpKey::plain(Op::LookupFailed));
-    if let Some(took) = names(fresh).filter(|took| took.get() > asked.get() * (1.0 + WITHIN)) {
+    let asked = profile.operation_latency(OpKey::without_bytes(Op::LookupFailed));
+    if let Some(took) =
+        time_absent_lookup(fresh).filter(|took| took.get() > asked.get() * (1.0 + WITHIN))
+    {
         slower.push(format!("a name takes {took} instead of {asked}"));
     }
     let lane = profile.write;
@@ -59,14 +63,14 @@ fn slower(fresh: &Fresh<'_>, profile: &Profile) -> Vec<String> {
     let rates =
         [lane.stream.map(Rate::get), lane.node.map(Rate::get).filter(|_| burst.is_none()), whole];
     let asked = rates.into_iter().flatten().fold(f64::INFINITY, f64::min);
-    if let Some(rate) = writes(fresh, asked) {
+    if let Some(rate) = measure_write_rate(fresh, asked) {
         slower.push(format!("one file is written at {rate} instead of {}", Rate(asked)));
     }
     slower
 }
 
 /// Seconds of a look at a name that is absent.
-fn names(fresh: &Fresh<'_>) -> Option<Seconds> {
+fn time_absent_lookup(fresh: &Fresh<'_>) -> Option<Seconds> {
     let mut took: Vec<f64> = (0..LOOKS)
         .map(|number| {
             let began = Instant::now();
@@ -80,7 +84,7 @@ fn names(fresh: &Fresh<'_>) -> Option<Seconds> {
 
 /// Bytes a second of one stream, if they are fewer than asked for; `None` also if it can't be
 /// written to, as the first run will say.
-fn writes(fresh: &Fresh<'_>, asked: f64) -> Option<Rate> {
+fn measure_write_rate(fresh: &Fresh<'_>, asked: f64) -> Option<Rate> {
     let block = vec![0; BLOCK];
     let mut file = File::create(fresh.path.join("stream")).ok()?;
     let began = Instant::now();

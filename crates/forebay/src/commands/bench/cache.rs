@@ -23,7 +23,7 @@ const DROP: &str = "/proc/sys/vm/drop_caches";
 
 impl Cache {
     /// In words.
-    pub(super) const fn told(self) -> &'static str {
+    pub(super) const fn in_words(self) -> &'static str {
         match self {
             Self::AsIs => "caches as they were left",
             Self::Cold => "caches dropped before each run",
@@ -32,23 +32,23 @@ impl Cache {
     }
 
     /// Can it be done at all?
-    pub(super) fn check(self) -> Result<(), Stop> {
+    pub(super) fn ensure_possible(self) -> Result<(), Stop> {
         if self != Self::Cold {
             return Ok(());
         }
-        File::options().write(true).open(DROP).map(drop).map_err(Self::stop)
+        File::options().write(true).open(DROP).map(drop).map_err(Self::drop_error)
     }
 
     /// Does it.
-    pub(super) fn prepare(self) -> Result<(), Stop> {
+    pub(super) fn prepare_caches(self) -> Result<(), Stop> {
         if self != Self::Cold {
             return Ok(());
         }
         rustix::fs::sync();
-        std::fs::write(DROP, "3").map_err(Self::stop)
+        std::fs::write(DROP, "3").map_err(Self::drop_error)
     }
 
-    fn stop(error: io::Error) -> Stop {
+    fn drop_error(error: io::Error) -> Stop {
         let message = format!("caches can't be dropped: {DROP}: {error}");
         Stop::new(NOTHING_RUN, message, "be root, or take --cache warm")
     }

@@ -9,7 +9,7 @@ use super::phase_row::PhaseRow;
 use super::priced::Sheet;
 use super::storage_row::Row;
 
-pub(super) fn json(
+pub(super) fn comparison_json(
     args: &Args,
     header: &Header,
     rows: &[Row<'_>],
@@ -17,21 +17,22 @@ pub(super) fn json(
     sheet: Option<&Sheet>,
     runs: &[Run],
 ) -> Value {
-    let data: Vec<Value> = (0..).zip(rows).map(|(at, row)| of(args, row, at, phases)).collect();
+    let data: Vec<Value> =
+        (0..).zip(rows).map(|(at, row)| row_json(args, row, at, phases)).collect();
     let run = |run: &Run| {
         let mut data = json!(run);
-        data["usd"] = json!(usd(rows, sheet, run));
+        data["usd"] = json!(run_cost_usd(rows, sheet, run));
         data
     };
     let runs: Vec<Value> = runs.iter().map(run).collect();
     let costs: Vec<_> = rows.iter().flat_map(|row| row.costs.clone()).collect();
-    let prices = sheet.map(|sheet| sheet.data(&costs));
+    let prices = sheet.map(|sheet| sheet.price_data(&costs));
     json!({
         "compared": header, "within": args.within, "prices": prices, "on": data, "runs": runs,
     })
 }
 
-fn of(args: &Args, row: &Row<'_>, at: usize, phases: &[PhaseRow]) -> Value {
+fn row_json(args: &Args, row: &Row<'_>, at: usize, phases: &[PhaseRow]) -> Value {
     let span = |span: Span| json!({ "low": span.low, "high": span.high, "range": span.range });
     let outside = row.outside.as_ref().map(|(outside, matters)| {
         let mut data = json!(outside);
@@ -73,17 +74,17 @@ fn of(args: &Args, row: &Row<'_>, at: usize, phases: &[PhaseRow]) -> Value {
     })
 }
 
-fn usd(rows: &[Row<'_>], sheet: Option<&Sheet>, run: &Run) -> Option<f64> {
+fn run_cost_usd(rows: &[Row<'_>], sheet: Option<&Sheet>, run: &Run) -> Option<f64> {
     let row = rows.iter().find(|row| row.place.name == run.on)?;
-    Some(sheet?.of(row.place, run)?.total.get())
+    Some(sheet?.cost_of_run(row.place, run)?.total.get())
 }
 
-pub(super) fn csv(rows: &[Row<'_>], sheet: Option<&Sheet>, runs: &[Run]) {
+pub(super) fn print_csv(rows: &[Row<'_>], sheet: Option<&Sheet>, runs: &[Run]) {
     println!(
         "round,on,emulated,seconds,user_seconds,system_seconds,exit,signal,timed_out,names,data,\
          read_bytes,written_bytes,waited_share,outside_bytes,usd"
     );
-    fn cell(value: Option<impl ToString>) -> String {
+    fn csv_cell(value: Option<impl ToString>) -> String {
         value.map_or(String::new(), |value| value.to_string())
     }
     for run in runs {
@@ -96,16 +97,16 @@ pub(super) fn csv(rows: &[Row<'_>], sheet: Option<&Sheet>, runs: &[Run]) {
             run.seconds.to_string(),
             run.user_seconds.to_string(),
             run.system_seconds.to_string(),
-            cell(run.exit),
-            cell(run.signal),
+            csv_cell(run.exit),
+            csv_cell(run.signal),
             run.timed_out.to_string(),
-            cell(seen.map(|seen| seen.names)),
-            cell(seen.map(|seen| seen.data)),
-            cell(seen.map(|seen| seen.read_bytes)),
-            cell(seen.map(|seen| seen.written_bytes)),
-            cell(seen.and_then(|seen| seen.waited_share)),
-            cell(seen.and_then(|seen| Some(seen.outside.as_ref()?.bytes))),
-            cell(usd(rows, sheet, run)),
+            csv_cell(seen.map(|seen| seen.names)),
+            csv_cell(seen.map(|seen| seen.data)),
+            csv_cell(seen.map(|seen| seen.read_bytes)),
+            csv_cell(seen.map(|seen| seen.written_bytes)),
+            csv_cell(seen.and_then(|seen| seen.waited_share)),
+            csv_cell(seen.and_then(|seen| Some(seen.outside.as_ref()?.bytes))),
+            csv_cell(run_cost_usd(rows, sheet, run)),
         ];
         println!("{}", cells.join(","));
     }

@@ -25,7 +25,11 @@ pub(super) struct Fresh<'h> {
 
 impl<'h> Fresh<'h> {
     /// Makes it.
-    pub(super) fn make(place: &Place, round: u32, held: &'h Held) -> Result<Self, Stop> {
+    pub(super) fn create_on_storage(
+        place: &Place,
+        round: u32,
+        held: &'h Held,
+    ) -> Result<Self, Stop> {
         let name = format!(".forebay-bench-{}-{round}-{}", std::process::id(), place.name);
         let path = place.path.join(name);
         std::fs::create_dir(&path).map_err(|error| {
@@ -37,7 +41,11 @@ impl<'h> Fresh<'h> {
 
     /// From now on it is what the command will find, on each node if there are several; `record`:
     /// where what is done in it goes.
-    pub(super) fn show(&mut self, place: &Place, record: Option<&Path>) -> Result<(), Stop> {
+    pub(super) fn serve_all_points(
+        &mut self,
+        place: &Place,
+        record: Option<&Path>,
+    ) -> Result<(), Stop> {
         let ruled = matches!(place.vary, Some(Change::Rules(..)));
         if place.bare || place.emulated.is_none() && record.is_none() && !ruled {
             return Ok(());
@@ -46,22 +54,24 @@ impl<'h> Fresh<'h> {
             None => vec![self.path.clone()],
             // Slurm's nodes are other machines.
             Some(scale) if scale.slurm => return Ok(()),
-            Some(scale) => (0..scale.nodes).map(|node| scale.point(&self.path, node)).collect(),
+            Some(scale) => {
+                (0..scale.nodes).map(|node| scale.node_mount_point(&self.path, node)).collect()
+            }
         };
         for (node, point) in points.into_iter().enumerate() {
             let record = record.map(|record| match node {
                 0 => record.to_owned(),
                 _ => record.with_extension(format!("{node}.run")),
             });
-            self.serve(place, point, record).inspect_err(|_| {
-                let _ = self.unmount();
+            self.serve_point(place, point, record).inspect_err(|_| {
+                let _ = self.unmount_all();
                 let _ = std::fs::remove_dir_all(&self.path);
             })?;
         }
         Ok(())
     }
 
-    fn serve(
+    fn serve_point(
         &mut self,
         place: &Place,
         point: PathBuf,
@@ -76,7 +86,7 @@ impl<'h> Fresh<'h> {
             words.extend([OsStr::new("--rules"), rules.as_os_str()]);
             words.extend(site.iter().flat_map(|site| [OsStr::new("--site"), site.as_os_str()]));
         }
-        let server = self.server();
+        let server = self.server_file();
         if point != self.path {
             words.extend([OsStr::new("--server"), server.as_os_str()]);
             std::fs::create_dir(&point).map_err(|error| {
@@ -84,7 +94,7 @@ impl<'h> Fresh<'h> {
             })?;
         }
         words.extend([self.path.as_os_str(), point.as_os_str()]);
-        self.forebay(&words).inspect_err(|_| {
+        self.run_forebay(&words).inspect_err(|_| {
             let _ = std::fs::remove_dir(&point);
         })?;
         self.points.push(point);
@@ -93,7 +103,7 @@ impl<'h> Fresh<'h> {
     }
 
     /// By this file nodes share what the storage has.
-    fn server(&self) -> PathBuf {
+    fn server_file(&self) -> PathBuf {
         let mut name = self.path.as_os_str().to_owned();
         name.push(".server");
         PathBuf::from(name)
@@ -105,16 +115,16 @@ impl<'h> Fresh<'h> {
     }
 
     /// Nobody serves it any more; its records are complete.
-    pub(super) fn unmount(&mut self) -> Result<(), Stop> {
+    pub(super) fn unmount_all(&mut self) -> Result<(), Stop> {
         let mut all = Ok(());
         while let Some(point) = self.points.pop() {
             // A node that stays is no reason for the others to stay.
-            all = all.and(self.forebay(&[OsStr::new("unmount"), point.as_os_str()]));
+            all = all.and(self.run_forebay(&[OsStr::new("unmount"), point.as_os_str()]));
             if point != self.path {
                 let _ = std::fs::remove_dir(&point);
             }
         }
-        let _ = std::fs::remove_file(self.server());
+        let _ = std::fs::remove_file(self.server_file());
         all
     }
 
@@ -126,7 +136,7 @@ impl<'h> Fresh<'h> {
     }
 
     /// Calls this program.
-    pub(super) fn forebay(&self, words: &[&OsStr]) -> Result<(), Stop> {
+    pub(super) fn run_forebay(&self, words: &[&OsStr]) -> Result<(), Stop> {
         let failed = |why: String| {
             let what = words[0].to_string_lossy();
             let next = match what.as_ref() {
@@ -144,7 +154,8 @@ impl<'h> Fresh<'h> {
         let mut command = Command::new(own);
         command.args(words).process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        let child = self.held.spawn(&mut command).map_err(|error| failed(error.to_string()))?;
+        let child =
+            self.held.spawn_unblocked(&mut command).map_err(|error| failed(error.to_string()))?;
         let done = child.wait_with_output().map_err(|error| failed(error.to_string()))?;
         let why = String::from_utf8_lossy(&done.stderr).trim().to_owned();
         if done.status.success() { Ok(()) } else { Err(failed(why)) }

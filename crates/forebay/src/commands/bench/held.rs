@@ -18,7 +18,7 @@ pub(in crate::commands) const ENDS: [i32; 3] = [libc::SIGINT, libc::SIGTERM, lib
 
 impl Held {
     /// From now on signals that would end this process, or tell of a child, wait to be asked for.
-    pub(in crate::commands) fn signals() -> Held {
+    pub(in crate::commands) fn block_signals() -> Held {
         let (mut set, mut before) = (MaybeUninit::uninit(), MaybeUninit::uninit());
         // SAFETY: the first call fills the set, the last one the mask that was.
         unsafe {
@@ -32,7 +32,7 @@ impl Held {
     }
 
     /// A program gets the signals that this process would have got.
-    pub(in crate::commands) fn spawn(&self, command: &mut Command) -> io::Result<Child> {
+    pub(in crate::commands) fn spawn_unblocked(&self, command: &mut Command) -> io::Result<Child> {
         let before = self.before;
         let restore = move || {
             // SAFETY: a mask that came from the system.
@@ -45,7 +45,7 @@ impl Held {
     }
 
     /// Waits for a signal, at most for so long.
-    pub(in crate::commands) fn next(&self, most: Duration) -> Option<i32> {
+    pub(in crate::commands) fn next_signal(&self, most: Duration) -> Option<i32> {
         let time = libc::timespec {
             tv_sec: most.as_secs().min(1 << 30) as _,
             tv_nsec: most.subsec_nanos().into(),

@@ -35,7 +35,7 @@ pub(super) struct Header {
 
 impl Header {
     /// Is this the first line of the same comparison? If not, whose it is.
-    fn is_that_of(&self, line: &str) -> Result<(), String> {
+    fn check_same_comparison(&self, line: &str) -> Result<(), String> {
         let known: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
         match known["schema"].as_u64() {
             Some(schema) if schema != u64::from(SCHEMA) => {
@@ -88,7 +88,7 @@ impl Run {
 }
 
 /// Seconds of the runs on one storage, by round; `None` where there is none that succeeded.
-pub(super) fn times(runs: &[Run], on: &str) -> Vec<Option<f64>> {
+pub(super) fn times_by_round(runs: &[Run], on: &str) -> Vec<Option<f64>> {
     let rounds = runs.iter().map(|run| run.round + 1).max().unwrap_or(0);
     let mut times = vec![None; rounds as usize];
     for run in runs.iter().filter(|run| run.on == on && run.failure().is_none()) {
@@ -107,7 +107,7 @@ pub(super) struct Kept {
 
 impl Kept {
     /// Makes the directory and its file, or goes on with what is there.
-    pub(super) fn open(folder: &Path, header: &Header) -> Result<Kept, Stop> {
+    pub(super) fn open_or_create(folder: &Path, header: &Header) -> Result<Kept, Stop> {
         let file = folder.join("results.jsonl");
         let failed = |error: io::Error| Stop::new(1, format!("{}: {error}", file.display()), WRITE);
         std::fs::create_dir_all(folder).map_err(failed)?;
@@ -120,7 +120,7 @@ impl Kept {
         let mut lines = whole.lines();
         let mut runs = Vec::new();
         if let Some(first) = lines.next() {
-            header.is_that_of(first).map_err(|why| {
+            header.check_same_comparison(first).map_err(|why| {
                 let message = format!("{} is of {why}", file.display());
                 Stop::new(1, message, ELSEWHERE)
             })?;
@@ -142,21 +142,21 @@ impl Kept {
         io::Seek::seek(&mut end, io::SeekFrom::End(0)).map_err(failed)?;
         let mut kept = Kept { file: file.clone(), runs, end };
         if whole.is_empty() {
-            kept.line(header).map_err(failed)?;
+            kept.append_line(header).map_err(failed)?;
         }
         Ok(kept)
     }
 
     /// Keeps a run: it is on the disk when this returns.
-    pub(super) fn add(&mut self, run: Run) -> Result<(), Stop> {
-        let written = self.line(&run);
+    pub(super) fn append_run(&mut self, run: Run) -> Result<(), Stop> {
+        let written = self.append_line(&run);
         written
             .map_err(|error| Stop::new(1, format!("{}: {error}", self.file.display()), WRITE))?;
         self.runs.push(run);
         Ok(())
     }
 
-    fn line(&mut self, what: &impl Serialize) -> io::Result<()> {
+    fn append_line(&mut self, what: &impl Serialize) -> io::Result<()> {
         let mut line = serde_json::to_vec(what)?;
         line.push(b'\n');
         self.end.write_all(&line)?;

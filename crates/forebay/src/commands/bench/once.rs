@@ -36,7 +36,7 @@ const GRACE: Duration = Duration::from_secs(5);
 const LONG: Duration = Duration::from_secs(3600);
 
 /// Runs the command once on this storage.
-pub(super) fn run(
+pub(super) fn run_once(
     args: &Args,
     place: &Place,
     round: u32,
@@ -51,14 +51,14 @@ pub(super) fn run(
     let errors = output.try_clone().map_err(failed)?;
     let record = log.with_extension("run");
     let record = (args.record == Record::Yes && !place.bare).then_some(record);
-    let fresh = Fresh::make(place, round, held)?;
+    let fresh = Fresh::create_on_storage(place, round, held)?;
     if let Some(scale) = place.scale {
-        scale.prepare(&fresh.path)?;
+        scale.create_directories(&fresh.path)?;
     }
-    let mut fresh = replay::prepare(args, place, fresh)?;
-    fresh.show(place, record.as_deref())?;
+    let mut fresh = replay::prepare_inputs(args, place, fresh)?;
+    fresh.serve_all_points(place, record.as_deref())?;
     let mut command = match place.scale {
-        Some(scale) => scale.command(args, &fresh.path, fresh.is_served()),
+        Some(scale) => scale.launch_command(args, &fresh.path, fresh.is_served()),
         None => {
             let mut command = Command::new(&args.command[0]);
             command.args(&args.command[1..]);
@@ -71,13 +71,13 @@ pub(super) fn run(
         command.env("FOREBAY_BENCH_FROM", here);
     }
     if let Some(change) = &place.vary {
-        change.apply(&mut command);
+        change.apply_to_command(&mut command);
     }
     let began = Instant::now();
-    let child = match held.spawn(&mut command) {
+    let child = match held.spawn_unblocked(&mut command) {
         Ok(child) => child.id() as i32,
         Err(error) => {
-            fresh.unmount()?;
+            fresh.unmount_all()?;
             fresh.remove()?;
             let program = args.command[0].to_string_lossy();
             return Ok(Outcome::NotStarted(format!("{program}: {error}")));
@@ -88,14 +88,14 @@ pub(super) fn run(
     let mut limit = limit.and_then(|time| began.checked_add(time));
     let (mut timed_out, mut interrupted) = (false, None);
     let (status, usage, sent) = loop {
-        if let Some(ended) = reap(child) {
+        if let Some(ended) = reap_child(child) {
             break ended;
         }
         let most = limit.map_or(LONG, |limit| limit.saturating_duration_since(Instant::now()));
-        match held.next(most) {
+        match held.next_signal(most) {
             Some(signal) if ENDS.contains(&signal) => {
                 interrupted.get_or_insert(signal);
-                end(child, libc::SIGTERM);
+                signal_group(child, libc::SIGTERM);
                 limit = Some(Instant::now() + GRACE);
             }
             Some(_) => {}
@@ -103,16 +103,16 @@ pub(super) fn run(
             None => {
                 let asked = timed_out || interrupted.is_some();
                 timed_out |= interrupted.is_none();
-                end(child, if asked { libc::SIGKILL } else { libc::SIGTERM });
+                signal_group(child, if asked { libc::SIGKILL } else { libc::SIGTERM });
                 limit = Some(Instant::now() + GRACE);
             }
         }
     };
-    let seconds = replay::seconds(args, log).unwrap_or(began.elapsed().as_secs_f64());
+    let seconds = replay::replay_seconds(args, log).unwrap_or(began.elapsed().as_secs_f64());
     // Who was left behind would write into the next run's storage.
-    end(child, libc::SIGKILL);
+    signal_group(child, libc::SIGKILL);
     let left = rustix::fs::statvfs(&place.path).ok().map(|room| room.f_bavail * room.f_frsize);
-    let unmounted = fresh.unmount();
+    let unmounted = fresh.unmount_all();
     let time = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
     let mut run = Run {
         round,
@@ -127,10 +127,10 @@ pub(super) fn run(
         recorded: None,
     };
     if !fresh.records.is_empty() && run.failure().is_none() && unmounted.is_ok() {
-        let read = Recorded::of_nodes(&fresh.records, &Ended { sent, log, seconds });
+        let read = Recorded::read_all_nodes(&fresh.records, &Ended { sent, log, seconds });
         let read = read.inspect_err(|why| say::note(&format!("not recorded: {why}"))).ok();
         run.recorded = read.map(|mut recorded| {
-            recorded.phases.extend(phases::of_logs(&fresh.path));
+            recorded.phases.extend(phases::logged_phases(&fresh.path));
             recorded
         });
     }
@@ -142,14 +142,14 @@ pub(super) fn run(
 }
 
 /// Sends a signal to a program and all that it started.
-fn end(child: i32, signal: i32) {
+fn signal_group(child: i32, signal: i32) {
     // SAFETY: plain numbers; it leads a group of its own.
     unsafe { libc::kill(-child, signal) };
 }
 
 /// Status and usage of a program that has ended, and the bytes that it and all that it waited for
 /// sent to storage.
-fn reap(child: i32) -> Option<(i32, libc::rusage, Option<u64>)> {
+fn reap_child(child: i32) -> Option<(i32, libc::rusage, Option<u64>)> {
     let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
     // SAFETY: a zeroed siginfo is a valid one; it stays so if nobody has ended.
     let ended = unsafe {
@@ -161,7 +161,7 @@ fn reap(child: i32) -> Option<(i32, libc::rusage, Option<u64>)> {
         return None;
     }
     // While it has not been waited for, its counters are there.
-    let sent = Proc::default().io(child as u32).ok().map(|io| io.write_bytes);
+    let sent = Proc::default().read_io(child as u32).ok().map(|io| io.write_bytes);
     let (mut status, mut usage) = (0, MaybeUninit::<libc::rusage>::zeroed());
     // SAFETY: both pointers are to live memory; a zeroed rusage is a valid one.
     let (pid, usage) = unsafe {

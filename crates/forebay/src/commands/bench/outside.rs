@@ -39,7 +39,7 @@ pub(super) struct Outside {
 
 impl Outside {
     /// Does it matter beside what went to the storage?
-    pub(super) fn matters(&self, written: u64) -> bool {
+    pub(super) fn is_significant(&self, written: u64) -> bool {
         self.bytes > written / 100
     }
 }
@@ -56,7 +56,7 @@ pub(super) struct Ended<'a> {
 
 /// `written`: bytes that went to the fresh directory, by so many writes. `None`: the kernel does not
 /// tell.
-pub(super) fn find(
+pub(super) fn find_outside_writes(
     run: &Run,
     tasks: &[TaskRow],
     (written, writes): (u64, u64),
@@ -72,26 +72,28 @@ pub(super) fn find(
     let mut seen = 0;
     let mut by_program: BTreeMap<String, u64> = BTreeMap::new();
     let mut by_directory: BTreeMap<String, u64> = BTreeMap::new();
-    for row in run.outside()?.into_iter().filter(|row| row.write) {
+    for row in run.outside_files()?.into_iter().filter(|row| row.write) {
         if row.directory == results.as_os_str().as_bytes() {
             continue;
         }
         seen += row.bytes.get();
         let directory = String::from_utf8_lossy(&row.directory).into_owned();
         *by_directory.entry(directory).or_default() += row.bytes.get();
-        if let Some(name) = name_of(&processes, tasks, row.process) {
+        if let Some(name) = task_name_of(&processes, tasks, row.process) {
             *by_program.entry(name).or_default() += row.bytes.get();
         }
     }
     let counted = sent.saturating_sub(written * COUNTED + writes * PAGES + log);
-    let mut own = sent_by(&processes, &inside(run)?);
+    let mut own = own_bytes_sent(&processes, &bytes_inside_by_process(run)?);
     // Who opened a file is not always who wrote to it, and not all counters were seen: names that
     // do not add up are not told.
     if own.values().sum::<u64>().abs_diff(counted + log) > counted / 10 {
         own.clear();
     }
     for (process, bytes) in own {
-        if let Some(name) = name_of(&processes, tasks, process).filter(|_| bytes >= NOISE + log) {
+        if let Some(name) =
+            task_name_of(&processes, tasks, process).filter(|_| bytes >= NOISE + log)
+        {
             *by_program.entry(name).or_default() += bytes;
         }
     }
@@ -106,9 +108,9 @@ pub(super) fn find(
 
 /// Bytes that each process wrote to the fresh directory, with those that the storage copied for it:
 /// who copies as much as it writes elsewhere is not named.
-fn inside(run: &Run) -> Result<BTreeMap<ProcessId, u64>> {
+fn bytes_inside_by_process(run: &Run) -> Result<BTreeMap<ProcessId, u64>> {
     let mut inside: BTreeMap<ProcessId, u64> = BTreeMap::new();
-    run.each_open(|row| {
+    run.for_each_open(|row| {
         let wrote = row.open.wrote.map_or(ByteCount::ZERO, |io| io.bytes);
         *inside.entry(row.open.process).or_default() += wrote.get();
     })?;
@@ -116,7 +118,7 @@ fn inside(run: &Run) -> Result<BTreeMap<ProcessId, u64>> {
 }
 
 /// What each process itself sent elsewhere: the kernel counts what it waited for, too.
-fn sent_by(
+fn own_bytes_sent(
     processes: &[ProcessRow],
     inside: &BTreeMap<ProcessId, u64>,
 ) -> BTreeMap<ProcessId, u64> {
@@ -144,7 +146,7 @@ fn sent_by(
 }
 
 /// What people call a process: the name of its task.
-fn name_of(processes: &[ProcessRow], tasks: &[TaskRow], process: ProcessId) -> Option<String> {
+fn task_name_of(processes: &[ProcessRow], tasks: &[TaskRow], process: ProcessId) -> Option<String> {
     let task = processes.iter().find(|row| row.id == process)?.task?;
     tasks.iter().find(|row| row.id == task).map(|row| row.name.clone())
 }
@@ -182,7 +184,7 @@ mod tests {
         // 2 elsewhere.
         let processes = [row(0, None, 67), row(1, Some(0), 65)];
         let inside = BTreeMap::from([(ProcessId(1), 30)]);
-        let own = sent_by(&processes, &inside);
+        let own = own_bytes_sent(&processes, &inside);
         assert_eq!(own, BTreeMap::from([(ProcessId(0), 2), (ProcessId(1), 5)]));
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::keep::Run;
-use super::storage_row::median;
+use super::storage_row::median_of;
 
 /// A phase, and for each storage the median of its seconds.
 pub(super) struct PhaseRow {
@@ -26,7 +26,7 @@ pub(super) fn phase_rows(names: &[&str], runs: &[Run]) -> Vec<PhaseRow> {
     let row = |((engine, name), seconds): ((&str, &str), Vec<Vec<f64>>)| PhaseRow {
         name: name.to_owned(),
         engine: engine.to_owned(),
-        medians: seconds.iter().map(|seconds| median(seconds)).collect(),
+        medians: seconds.iter().map(|seconds| median_of(seconds)).collect(),
     };
     let mut rows: Vec<PhaseRow> = all.into_iter().map(row).collect();
     let longest = |row: &PhaseRow| row.medians.iter().flatten().copied().fold(0.0, f64::max);

@@ -25,7 +25,7 @@ pub(super) struct Phase {
 }
 
 /// Kinds of tasks that an engine named.
-pub(super) fn of_tasks(tasks: &[TaskRow]) -> Vec<Phase> {
+pub(super) fn task_phases(tasks: &[TaskRow]) -> Vec<Phase> {
     let mut kinds: BTreeMap<(&str, &str), Vec<(Micros, Micros)>> = BTreeMap::new();
     for task in tasks.iter().filter(|task| !task.driver && task.engine != NO_ENGINE) {
         if let (Some(started), Some(ended)) = (task.started, task.ended) {
@@ -34,13 +34,13 @@ pub(super) fn of_tasks(tasks: &[TaskRow]) -> Vec<Phase> {
     }
     let phase = |((engine, name), times): ((&str, &str), Vec<_>)| {
         let (name, engine) = (name.to_owned(), engine.to_owned());
-        Phase { name, engine, seconds: covered(times).as_secs() }
+        Phase { name, engine, seconds: union_duration(times).as_secs() }
     };
     kinds.into_iter().map(phase).collect()
 }
 
 /// How long at least one of them lasted.
-fn covered(mut times: Vec<(Micros, Micros)>) -> Micros {
+fn union_duration(mut times: Vec<(Micros, Micros)>) -> Micros {
     times.sort_unstable();
     let (mut sum, mut until) = (0, Micros::ZERO);
     for (started, ended) in times {
@@ -51,12 +51,12 @@ fn covered(mut times: Vec<(Micros, Micros)>) -> Micros {
 }
 
 /// What a log below this directory tells, if one is there and whole.
-pub(super) fn of_logs(directory: &Path) -> Vec<Phase> {
-    let Some(importer) = Importer::named("trinity") else { return Vec::new() };
-    let Some(path) = search(directory, DEEPEST) else { return Vec::new() };
+pub(super) fn logged_phases(directory: &Path) -> Vec<Phase> {
+    let Some(importer) = Importer::find_by_name("trinity") else { return Vec::new() };
+    let Some(path) = find_timing_log(directory, DEEPEST) else { return Vec::new() };
     let Ok(content) = std::fs::read(&path) else { return Vec::new() };
     let source = Source { path: path.to_string_lossy().into_owned(), content };
-    let told = importer.read(&[source]).map_or(Vec::new(), |told| told.tasks);
+    let told = importer.read_records(&[source]).map_or(Vec::new(), |told| told.tasks);
     let phase = |task: forebay_plan::import::ToldTask| {
         let seconds = (task.ended? - task.started?) as f64 / 1e6;
         Some(Phase { name: task.name, engine: TIMING.to_owned(), seconds })
@@ -64,7 +64,7 @@ pub(super) fn of_logs(directory: &Path) -> Vec<Phase> {
     told.into_iter().filter_map(phase).collect()
 }
 
-fn search(directory: &Path, deep: u32) -> Option<std::path::PathBuf> {
+fn find_timing_log(directory: &Path, deep: u32) -> Option<std::path::PathBuf> {
     let log = directory.join(TIMING);
     if log.is_file() {
         return Some(log);
@@ -72,5 +72,5 @@ fn search(directory: &Path, deep: u32) -> Option<std::path::PathBuf> {
     let deeper = deep.checked_sub(1)?;
     let entries = std::fs::read_dir(directory).ok()?.flatten();
     let below = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-    below.map(|entry| entry.path()).find_map(|path| search(&path, deeper))
+    below.map(|entry| entry.path()).find_map(|path| find_timing_log(&path, deeper))
 }

@@ -40,15 +40,16 @@ pub(super) struct Place {
 /// The name of the current directory's file system without Forebay in between.
 const BARE: &str = "bare";
 
-fn wrong(message: String) -> Stop {
+fn usage_error(message: String) -> Stop {
     Stop::new(2, message, "write --on local,ebs-gp3,NAME=DIR, and --emulate NAME=5ms,125MiB/s")
 }
 
 /// Reads `--on` and `--emulate`.
-pub(super) fn all(on: &[String], emulate: &[String]) -> Result<Vec<Place>, Stop> {
+pub(super) fn parse_storages(on: &[String], emulate: &[String]) -> Result<Vec<Place>, Stop> {
     let here = std::env::current_dir()
         .map_err(|error| Stop::new(1, format!("the current directory: {error}"), "go elsewhere"))?;
-    let mut slow = emulate.iter().map(|word| slowed(word)).collect::<Result<Vec<_>, _>>()?;
+    let mut slow =
+        emulate.iter().map(|word| parse_emulated(word)).collect::<Result<Vec<_>, _>>()?;
     let mut places: Vec<Place> = Vec::new();
     for word in on {
         let (name, path) = match word.split_once('=') {
@@ -57,14 +58,16 @@ pub(super) fn all(on: &[String], emulate: &[String]) -> Result<Vec<Place>, Stop>
         };
         check_name(name, &places)?;
         let at = slow.iter().position(|(slow, _)| slow == name);
-        let shipped = path.is_none() && Described::shipped(name).is_some();
+        let shipped = path.is_none() && Described::find_builtin(name).is_some();
         let emulated = match at {
             Some(at) => Some(slow.swap_remove(at).1),
             None => shipped.then(|| name.to_owned()),
         };
         let path = match path {
             _ if name == BARE && emulated.is_some() => {
-                return Err(wrong(format!("{BARE} has nothing in between that could be slow")));
+                return Err(usage_error(format!(
+                    "{BARE} has nothing in between that could be slow"
+                )));
             }
             Some(path) => path,
             None if name == "local" || name == BARE || emulated.is_some() => here.clone(),
@@ -72,7 +75,7 @@ pub(super) fn all(on: &[String], emulate: &[String]) -> Result<Vec<Place>, Stop>
                 let known: Vec<&str> = SHIPPED.iter().map(|(name, _)| *name).collect();
                 let message =
                     format!("where is {name}? `local`, `bare` and emulated ones need none");
-                return Err(wrong(format!("{message}: {}", known.join(", "))));
+                return Err(usage_error(format!("{message}: {}", known.join(", "))));
             }
         };
         let path = path.canonicalize().ok().filter(|path| path.is_dir()).ok_or_else(|| {
@@ -92,7 +95,7 @@ pub(super) fn all(on: &[String], emulate: &[String]) -> Result<Vec<Place>, Stop>
         });
     }
     match slow.first() {
-        Some((name, _)) => Err(wrong(format!("--emulate {name}: --on does not name it"))),
+        Some((name, _)) => Err(usage_error(format!("--emulate {name}: --on does not name it"))),
         None => Ok(places),
     }
 }
@@ -102,13 +105,13 @@ pub(super) fn add_varied(words: &[String], places: &mut Vec<Place>) -> Result<()
     for word in words {
         let (name, how) = word
             .split_once('=')
-            .ok_or_else(|| vary::wrong(format!("--vary {word}: what is changed?")))?;
+            .ok_or_else(|| vary::usage_error(format!("--vary {word}: what is changed?")))?;
         check_name(name, places)?;
         let change =
-            Change::parse(how).map_err(|why| vary::wrong(format!("--vary {word}: {why}")))?;
+            Change::parse(how).map_err(|why| vary::usage_error(format!("--vary {word}: {why}")))?;
         let first = &places[0];
         if first.bare && matches!(change, Change::Rules(..)) {
-            return Err(vary::wrong(format!(
+            return Err(vary::usage_error(format!(
                 "--vary {word}: {} has no Forebay that obeys rules",
                 first.name
             )));
@@ -138,23 +141,23 @@ pub(super) fn add_sizes(sizes: &Sizes, places: &mut Vec<Place>) -> Result<(), St
 fn check_name(name: &str, places: &[Place]) -> Result<(), Stop> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if name.is_empty() || name.starts_with('.') || !name.chars().all(plain) {
-        return Err(wrong(format!("{name:?} is no name: letters, digits and -_. make one")));
+        return Err(usage_error(format!("{name:?} is no name: letters, digits and -_. make one")));
     }
     if places.iter().any(|place| place.name == name) {
-        return Err(wrong(format!("{name} is named twice")));
+        return Err(usage_error(format!("{name} is named twice")));
     }
     Ok(())
 }
 
 impl Place {
     /// The storage, whatever the size.
-    pub(super) fn storage(&self) -> &str {
+    pub(super) fn storage_name(&self) -> &str {
         let name = self.name.as_str();
         self.scale.and_then(|_| name.rsplit_once('@')).map_or(name, |(name, _)| name)
     }
 
     /// What is done about caches before its runs; `usual` if it is not what is varied.
-    pub(super) fn cache(&self, usual: Cache) -> Cache {
+    pub(super) fn cache_policy(&self, usual: Cache) -> Cache {
         match self.vary {
             Some(Change::Cache(cache)) => cache,
             _ => usual,
@@ -162,10 +165,10 @@ impl Place {
     }
 }
 
-fn slowed(word: &str) -> Result<(String, String), Stop> {
+fn parse_emulated(word: &str) -> Result<(String, String), Stop> {
     let (name, how) = word
         .split_once('=')
-        .ok_or_else(|| wrong(format!("--emulate {word}: which of the storages?")))?;
-    emulate::profile(how).map_err(|why| wrong(format!("--emulate {word}: {why}")))?;
+        .ok_or_else(|| usage_error(format!("--emulate {word}: which of the storages?")))?;
+    emulate::parse_profile(how).map_err(|why| usage_error(format!("--emulate {word}: {why}")))?;
     Ok((name.to_owned(), how.to_owned()))
 }

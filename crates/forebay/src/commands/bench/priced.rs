@@ -11,7 +11,7 @@ use super::keep::Run;
 use super::places::Place;
 use crate::commands::mount::emulate;
 use crate::exit::Stop;
-use crate::storages::prices_of;
+use crate::storages::load_prices;
 
 /// Prices: without an item there are none.
 #[derive(Clone, Debug, clap::Args)]
@@ -36,65 +36,77 @@ pub(super) struct Sheet {
     instance: Option<String>,
 }
 
-fn wrong(message: String) -> Stop {
+fn usage_error(message: String) -> Stop {
     Stop::new(2, message, "write --price NAME=ITEM, where the sheet (prices/) has ITEM.storage")
 }
 
 /// Gives storages their prices, and looks all of them up before anything runs. `None`: nobody asks
 /// what it costs.
-pub(super) fn load(options: &Options, places: &mut [Place]) -> Result<Option<Sheet>, Stop> {
+pub(super) fn load_price_sheet(
+    options: &Options,
+    places: &mut [Place],
+) -> Result<Option<Sheet>, Stop> {
     for word in &options.price {
         let (name, item) = word
             .split_once('=')
-            .ok_or_else(|| wrong(format!("--price {word}: which of the storages?")))?;
+            .ok_or_else(|| usage_error(format!("--price {word}: which of the storages?")))?;
         let place = places.iter_mut().find(|place| place.name == name);
-        let place = place.ok_or_else(|| wrong(format!("--price {name}: --on does not name it")))?;
+        let place =
+            place.ok_or_else(|| usage_error(format!("--price {name}: --on does not name it")))?;
         place.price = Some(item.to_owned());
     }
     let instance = options.instance.clone();
     if instance.is_none() && places.iter().all(|place| place.price.is_none()) {
         return match options.prices {
-            Some(_) => Err(wrong("--prices: nothing is paid for".to_owned())),
+            Some(_) => Err(usage_error("--prices: nothing is paid for".to_owned())),
             None => Ok(None),
         };
     }
     for place in places.iter_mut().filter(|place| place.price.is_none()) {
-        let profile = place.emulated.as_deref().and_then(|how| emulate::described(how).ok());
+        let profile =
+            place.emulated.as_deref().and_then(|how| emulate::parse_described_profile(how).ok());
         place.price = profile.and_then(|described| described.price);
     }
-    let prices = prices_of(options.prices.as_deref(), 2)?;
+    let prices = load_prices(options.prices.as_deref(), 2)?;
     let sheet = Sheet { prices, instance };
     for place in places.iter() {
         let nothing = cost::Recorded::default();
-        sheet.cost(place, 0.0, Some(&nothing)).map_err(|why| wrong(why.to_string()))?;
+        sheet
+            .cost_of_use(place, 0.0, Some(&nothing))
+            .map_err(|why| usage_error(why.to_string()))?;
     }
     Ok(Some(sheet))
 }
 
 impl Sheet {
-    fn cost(
+    fn cost_of_use(
         &self,
         place: &Place,
         seconds: f64,
         did: Option<&cost::Recorded>,
     ) -> Result<Cost, cost::NotPriced> {
         let storage = place.price.as_deref().zip(did);
-        cost::recorded(&self.prices, Seconds(seconds), self.instance.as_deref(), storage)
+        cost::cost_of_recorded_run(
+            &self.prices,
+            Seconds(seconds),
+            self.instance.as_deref(),
+            storage,
+        )
     }
 
     /// A run that succeeded; `None`: its storage is paid for, and nobody saw what was done to it.
-    pub(super) fn of(&self, place: &Place, run: &Run) -> Option<Cost> {
-        let did = run.recorded.as_ref().map(super::recorded::Recorded::to_pay);
+    pub(super) fn cost_of_run(&self, place: &Place, run: &Run) -> Option<Cost> {
+        let did = run.recorded.as_ref().map(super::recorded::Recorded::billable_use);
         let known = match &place.price {
             Some(_) => did.is_some(),
             None => self.instance.is_some(),
         };
         let counts = known && run.failure().is_none();
-        counts.then(|| self.cost(place, run.seconds, did.as_ref()).ok())?
+        counts.then(|| self.cost_of_use(place, run.seconds, did.as_ref()).ok())?
     }
 
     /// Where prices come from, and how sure they are.
-    pub(super) fn told(&self, places: &[Place], costs: &[Cost]) -> Vec<String> {
+    pub(super) fn price_notes(&self, places: &[Place], costs: &[Cost]) -> Vec<String> {
         let of = |which: fn(&Cost) -> &Vec<String>| {
             let items = costs.iter().flat_map(which).map(String::as_str);
             items.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ")
@@ -116,7 +128,7 @@ impl Sheet {
     }
 
     /// The same as data.
-    pub(super) fn data(&self, costs: &[Cost]) -> Value {
+    pub(super) fn price_data(&self, costs: &[Cost]) -> Value {
         let of = |which: fn(&Cost) -> &Vec<String>| -> BTreeSet<String> {
             costs.iter().flat_map(which).cloned().collect()
         };

@@ -36,16 +36,16 @@ pub(super) struct Recorded {
 
 impl Recorded {
     /// What was done on all nodes, from the record of each.
-    pub(super) fn of_nodes(files: &[PathBuf], ended: &Ended<'_>) -> Result<Self> {
+    pub(super) fn read_all_nodes(files: &[PathBuf], ended: &Ended<'_>) -> Result<Self> {
         if let [file] = files {
-            return Self::read(file, ended);
+            return Self::read_run_file(file, ended);
         }
         // What all of them sent is not known of one.
         let each = Ended { sent: None, ..*ended };
         let mut all = Self::default();
         let (mut waited, mut told) = (0.0, 0.0);
         for file in files {
-            let one = Self::read(file, &each)?;
+            let one = Self::read_run_file(file, &each)?;
             one.ops.into_iter().for_each(|(op, count)| *all.ops.entry(op).or_default() += count);
             all.names += one.names;
             all.data += one.data;
@@ -61,16 +61,16 @@ impl Recorded {
     }
 
     /// Reads a run file, and what the bench knows of the same run.
-    pub(super) fn read(file: &Path, ended: &Ended<'_>) -> Result<Self> {
+    pub(super) fn read_run_file(file: &Path, ended: &Ended<'_>) -> Result<Self> {
         let run = Run::open(file)?;
         let mut tasks = run.tasks()?;
         // Who mounted it looked into it, too.
         let own = |task: &TaskRow| task.driver && task.name.starts_with("forebay ");
         let others: Vec<u32> = tasks.iter().filter(|task| own(task)).map(|task| task.id).collect();
         tasks.retain(|task| !own(task));
-        let mut recorded = Self { peak_bytes: peak(&run)?, ..Self::default() };
+        let mut recorded = Self { peak_bytes: peak_live_bytes(&run)?, ..Self::default() };
         let mut copied = 0;
-        for row in run.ops()? {
+        for row in run.operation_rows()? {
             if row.task.is_some_and(|task| others.contains(&task)) {
                 continue;
             }
@@ -87,10 +87,11 @@ impl Recorded {
             }
             *recorded.ops.entry(row.op).or_default() += row.count;
         }
-        recorded.waited_share = waited(&tasks);
-        recorded.phases = phases::of_tasks(&tasks);
+        recorded.waited_share = storage_wait_share(&tasks);
+        recorded.phases = phases::task_phases(&tasks);
         let writes = recorded.ops.get(Op::Write.name()).copied().unwrap_or(0);
-        recorded.outside = outside::find(&run, &tasks, (recorded.written_bytes, writes), ended)?;
+        recorded.outside =
+            outside::find_outside_writes(&run, &tasks, (recorded.written_bytes, writes), ended)?;
         // The storage reads and writes what it copies; no program sent it.
         recorded.read_bytes += copied;
         recorded.written_bytes += copied;
@@ -98,7 +99,7 @@ impl Recorded {
     }
 
     /// What of it is paid for.
-    pub(super) fn to_pay(&self) -> cost::Recorded {
+    pub(super) fn billable_use(&self) -> cost::Recorded {
         let op = |(name, count): (&String, &u64)| Some((Op::from_name(name)?, *count));
         cost::Recorded {
             ops: self.ops.iter().filter_map(op).collect(),
@@ -110,22 +111,22 @@ impl Recorded {
 }
 
 /// Of tasks, or of the shells that did all themselves.
-fn waited(tasks: &[TaskRow]) -> Option<f64> {
+fn storage_wait_share(tasks: &[TaskRow]) -> Option<f64> {
     let shells_alone = tasks.iter().all(|task| task.driver);
-    TimeSplit::of(tasks.iter().filter(|task| shells_alone || !task.driver)).storage_share()
+    TimeSplit::from_tasks(tasks.iter().filter(|task| shells_alone || !task.driver)).storage_share()
 }
 
 /// The most bytes that files held at a time, each counted with its largest size for as long as it
 /// was there.
-fn peak(run: &Run) -> Result<u64> {
+fn peak_live_bytes(run: &Run) -> Result<u64> {
     let mut files: HashMap<FileId, (Micros, u64)> = HashMap::new();
-    run.each_open(|row| {
+    run.for_each_open(|row| {
         let sizes = [row.open.size_at_open, row.open.size_at_close];
         let size = sizes.into_iter().flatten().max().unwrap_or_default().get();
         let file = files.entry(row.open.file).or_insert((row.open.opened, 0));
         *file = (file.0.min(row.open.opened), file.1.max(size));
     })?;
-    let gone: HashMap<FileId, Micros> = run.gone()?.into_iter().collect();
+    let gone: HashMap<FileId, Micros> = run.removal_times()?.into_iter().collect();
     let mut changes: Vec<(Micros, i64)> = Vec::new();
     for (file, (made, bytes)) in files {
         changes.push((made, bytes as i64));

@@ -14,14 +14,14 @@ use crate::exit::{NOTHING_RUN, Stop};
 const LAST: (&str, &str) = ("replayed in ", " s");
 
 /// The options with the replay as their command, if one is asked for.
-pub(super) fn resolved(args: &Args) -> Result<Args, Stop> {
+pub(super) fn resolve_replay_args(args: &Args) -> Result<Args, Stop> {
     let mut args = args.clone();
     let Some(run) = &args.replay else {
-        from_here(&mut args.command);
+        make_program_absolute(&mut args.command);
         return Ok(args);
     };
     // Nothing is run of what can't be replayed.
-    replay::read(run)?;
+    replay::read_script(run)?;
     let failed = |why: String| {
         let next = "name a run file by a path that is plain text; nothing was run";
         Stop::new(NOTHING_RUN, format!("{}: {why}", run.display()), next)
@@ -41,7 +41,7 @@ pub(super) fn resolved(args: &Args) -> Result<Args, Stop> {
 
 /// A program that is named by a path from here (`./pipeline.sh`) is found from the fresh directory,
 /// too.
-fn from_here(command: &mut [OsString]) {
+fn make_program_absolute(command: &mut [OsString]) {
     let Some(program) = command.first_mut() else { return };
     let path = Path::new(program);
     if path.is_relative()
@@ -54,24 +54,28 @@ fn from_here(command: &mut [OsString]) {
 
 /// Makes the inputs of a replay, before anybody looks, and does with caches what is asked for, once
 /// more.
-pub(super) fn prepare<'h>(args: &Args, place: &Place, fresh: Fresh<'h>) -> Result<Fresh<'h>, Stop> {
+pub(super) fn prepare_inputs<'h>(
+    args: &Args,
+    place: &Place,
+    fresh: Fresh<'h>,
+) -> Result<Fresh<'h>, Stop> {
     let Some(run) = args.replay.as_ref().and_then(|run| run.to_str()) else { return Ok(fresh) };
     let places = match place.scale {
         None => vec![fresh.path.clone()],
-        Some(scale) => scale.places(&fresh.path),
+        Some(scale) => scale.job_directories(&fresh.path),
     };
     let made = places.iter().try_for_each(|place| {
         let words = ["replay", "--prepare", run, "-C"].map(OsStr::new);
-        fresh.forebay(&[&words[..], &[place.as_os_str()]].concat())
+        fresh.run_forebay(&[&words[..], &[place.as_os_str()]].concat())
     });
-    match made.and_then(|()| place.cache(args.cache).prepare()) {
+    match made.and_then(|()| place.cache_policy(args.cache).prepare_caches()) {
         Ok(()) => Ok(fresh),
         Err(stop) => fresh.remove().and(Err(stop)),
     }
 }
 
 /// What the replay itself took.
-pub(super) fn seconds(args: &Args, log: &Path) -> Option<f64> {
+pub(super) fn replay_seconds(args: &Args, log: &Path) -> Option<f64> {
     args.replay.as_ref()?;
     let text = std::fs::read(log).ok()?;
     let text = String::from_utf8_lossy(&text);
@@ -81,7 +85,7 @@ pub(super) fn seconds(args: &Args, log: &Path) -> Option<f64> {
 }
 
 /// Says that it was a replay, and of what.
-pub(super) fn tell(args: &Args) {
+pub(super) fn print_replay_note(args: &Args) {
     let Some(run) = &args.replay else { return };
     let think = match (args.no_think, args.speed) {
         (true, _) => "no time between operations: I/O alone".to_owned(),

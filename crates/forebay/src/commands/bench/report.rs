@@ -2,7 +2,7 @@
 
 use forebay_plan::cost::Cost;
 
-use super::keep::{Header, Run, times};
+use super::keep::{Header, Run, times_by_round};
 use super::phase_row::phase_rows;
 use super::phases::TIMING;
 use super::places::Place;
@@ -11,7 +11,7 @@ use super::storage_row::storage_rows;
 use super::table::{self, MARKDOWN, PLAIN};
 use super::{Args, data, words};
 
-pub(super) fn tell(
+pub(super) fn print_comparison(
     args: &Args,
     header: &Header,
     places: &[Place],
@@ -23,31 +23,33 @@ pub(super) fn tell(
     let phases = phase_rows(&names, runs);
     let frame = if args.markdown { MARKDOWN } else { PLAIN };
     match (args.json, args.csv) {
-        (true, _) => println!("{:#}", data::json(args, header, &rows, &phases, sheet, runs)),
-        (_, true) => data::csv(&rows, sheet, runs),
+        (true, _) => {
+            println!("{:#}", data::comparison_json(args, header, &rows, &phases, sheet, runs))
+        }
+        (_, true) => data::print_csv(&rows, sheet, runs),
         _ => {
             if !args.markdown {
-                words::head(args, times(runs, &places[0].name).len());
+                words::print_header(args, times_by_round(runs, &places[0].name).len());
             }
-            table::times(args, &rows, sheet.is_some(), frame);
-            table::throughput(&rows, frame);
-            table::storages(&rows, frame);
-            table::phases(&rows, &phases, frame);
+            table::print_times(args, &rows, sheet.is_some(), frame);
+            table::print_throughput(&rows, frame);
+            table::print_storage_use(&rows, frame);
+            table::print_phases(&rows, &phases, frame);
             let mut lines = Vec::new();
             if let Some(sheet) = sheet {
                 let costs: Vec<Cost> = rows.iter().flat_map(|row| row.costs.clone()).collect();
-                lines.extend(sheet.told(places, &costs));
+                lines.extend(sheet.price_notes(places, &costs));
             }
             if phases.iter().any(|row| row.engine == TIMING) {
                 lines
                     .push(format!("{TIMING}: in some versions only the sum of its phases is sure"));
             }
-            lines.extend(rows.iter().filter_map(words::elsewhere));
+            lines.extend(rows.iter().filter_map(words::outside_note));
             let dash = if args.markdown { "- " } else { "" };
             println!();
             lines.iter().for_each(|line| println!("{dash}{line}"));
             if !args.markdown {
-                words::foot(args, &rows);
+                words::print_caveats(args, &rows);
             }
         }
     }

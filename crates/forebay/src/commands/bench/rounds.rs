@@ -15,31 +15,38 @@ use crate::exit::{NOTHING_RUN, Stop};
 use crate::say;
 
 /// Runs what is missing.
-pub(super) fn go(args: &Args, places: &[Place], kept: &mut Kept, held: &Held) -> Result<(), Stop> {
-    let warm = |place: &Place| place.cache(args.cache) != Cache::Warm;
+pub(super) fn run_rounds(
+    args: &Args,
+    places: &[Place],
+    kept: &mut Kept,
+    held: &Held,
+) -> Result<(), Stop> {
+    let warm = |place: &Place| place.cache_policy(args.cache) != Cache::Warm;
     let mut warm: Vec<bool> = places.iter().map(warm).collect();
-    let until = End::of(args, kept);
+    let until = End::for_options(args, kept);
     let mut rounds = 0;
-    while rounds < keep::ROUNDS_MAX && until.goes_on(args, places, kept, rounds) {
-        for at in compare::order(places.len(), rounds, args.seed) {
+    while rounds < keep::ROUNDS_MAX && until.needs_more_rounds(args, places, kept, rounds) {
+        for at in compare::round_order(places.len(), rounds, args.seed) {
             let place = &places[at];
             if kept.runs.iter().any(|run| (run.round, &run.on) == (rounds, &place.name)) {
                 continue;
             }
             let log = args.output.join(format!("{rounds}-{}.log", place.name));
             if !std::mem::replace(&mut warm[at], true) {
-                let (_, trouble) = ran(once::run(args, place, rounds, &log, held)?, kept)?;
+                let (_, trouble) =
+                    take_finished_run(once::run_once(args, place, rounds, &log, held)?, kept)?;
                 trouble.map_or(Ok(()), Err)?;
             }
-            place.cache(args.cache).prepare()?;
-            let (run, trouble) = ran(once::run(args, place, rounds, &log, held)?, kept)?;
+            place.cache_policy(args.cache).prepare_caches()?;
+            let (run, trouble) =
+                take_finished_run(once::run_once(args, place, rounds, &log, held)?, kept)?;
             if let Some(why) = run.failure() {
                 let full = if run.filled_up() { "; no room was left there" } else { "" };
                 let (name, log) = (&place.name, log.display());
                 say::note(&format!("round {rounds} on {name} {why}{full}: {log}"));
             }
             // First it is kept, whatever became of its directory.
-            kept.add(run)?;
+            kept.append_run(run)?;
             trouble.map_or(Ok(()), Err)?;
         }
         rounds += 1;
@@ -62,43 +69,46 @@ enum End {
 }
 
 impl End {
-    fn of(args: &Args, kept: &Kept) -> End {
+    fn for_options(args: &Args, kept: &Kept) -> End {
         let Some(time) = args.r#for else { return End::Rounds };
         let spent = Seconds(kept.runs.iter().map(|run| run.seconds).sum());
         let begun = kept.runs.iter().map(|run| run.round + 1).max().unwrap_or(0);
         End::Time { began: Instant::now(), left: time - spent, begun }
     }
 
-    fn goes_on(&self, args: &Args, places: &[Place], kept: &Kept, rounds: u32) -> bool {
+    fn needs_more_rounds(&self, args: &Args, places: &[Place], kept: &Kept, rounds: u32) -> bool {
         match self {
             Self::Time { began, left, begun } => {
                 rounds < *begun || began.elapsed().as_secs_f64() < left.get()
             }
-            Self::Rounds => rounds < args.repeat || rounds < args.up_to && open(args, places, kept),
+            Self::Rounds => {
+                rounds < args.repeat
+                    || rounds < args.up_to && has_undecided_storage(args, places, kept)
+            }
         }
     }
 }
 
 /// Is there a storage of which not enough can be said yet?
-fn open(args: &Args, places: &[Place], kept: &Kept) -> bool {
-    let times = |place: &Place| keep::times(&kept.runs, &place.name);
+fn has_undecided_storage(args: &Args, places: &[Place], kept: &Kept) -> bool {
+    let times = |place: &Place| keep::times_by_round(&kept.runs, &place.name);
     let base = times(&places[0]);
     places[1..].iter().any(|place| {
-        let ratio = compare::ratio(&times(place), &base, args.seed);
+        let ratio = compare::ratio_of_times(&times(place), &base, args.seed);
         ratio.is_none_or(|ratio| match args.until {
-            Some(width) => !is_within(&ratio, width),
+            Some(width) => !is_known_within(&ratio, width),
             None => ratio.verdict(args.within) == Verdict::Undecided,
         })
     })
 }
 
 /// Is it known to so much of itself? A range is no interval, however narrow.
-fn is_within(ratio: &Ratio, width: f64) -> bool {
+fn is_known_within(ratio: &Ratio, width: f64) -> bool {
     !ratio.span.range && ratio.span.high - ratio.span.low < width * ratio.ratio
 }
 
 /// A run that somebody ended by a signal ends the bench, and does not count.
-fn ran(outcome: Outcome, kept: &Kept) -> Result<(Run, Option<Stop>), Stop> {
+fn take_finished_run(outcome: Outcome, kept: &Kept) -> Result<(Run, Option<Stop>), Stop> {
     match outcome {
         Outcome::Ran(run, trouble) => Ok((*run, trouble)),
         Outcome::Interrupted(signal) => Err(Stop::new(
@@ -122,8 +132,8 @@ mod tests {
     fn a_range_is_no_narrow_interval() {
         let ratio =
             |low, high, range| Ratio { ratio: 2.0, span: Span { low, high, range }, rounds: 6 };
-        assert!(is_within(&ratio(1.96, 2.04, false), 0.05));
-        assert!(!is_within(&ratio(1.94, 2.06, false), 0.05));
-        assert!(!is_within(&ratio(2.0, 2.0, true), 0.05));
+        assert!(is_known_within(&ratio(1.96, 2.04, false), 0.05));
+        assert!(!is_known_within(&ratio(1.94, 2.06, false), 0.05));
+        assert!(!is_known_within(&ratio(2.0, 2.0, true), 0.05));
     }
 }

@@ -44,7 +44,7 @@ impl Sizes {
     pub(super) fn all(&self, emulated: bool) -> Result<Vec<Scale>, Stop> {
         if self.nodes.is_empty() && self.jobs.is_empty() {
             return if self.slurm {
-                Err(wrong("--slurm: on how many nodes?"))
+                Err(usage_error("--slurm: on how many nodes?"))
             } else {
                 Ok(Vec::new())
             };
@@ -57,36 +57,36 @@ impl Sizes {
         };
         let (nodes, jobs) = (sizes(&self.nodes), sizes(&self.jobs));
         if nodes.last().zip(jobs.last()).is_some_and(|(nodes, jobs)| nodes * jobs > MOST) {
-            return Err(wrong("more than 4096 at once"));
+            return Err(usage_error("more than 4096 at once"));
         }
         if self.slurm && emulated {
-            return Err(wrong("--slurm: what is emulated is seen on this machine alone"));
+            return Err(usage_error("--slurm: what is emulated is seen on this machine alone"));
         }
         let of = |nodes| jobs.iter().map(move |&jobs| Scale { nodes, jobs, slurm: self.slurm });
         Ok(nodes.into_iter().flat_map(of).collect())
     }
 }
 
-fn wrong(message: &str) -> Stop {
+fn usage_error(message: &str) -> Stop {
     Stop::new(2, message, "write --nodes 1,2,4 --jobs 1,2,4; with --slurm of storages as they are")
 }
 
 impl Scale {
     /// How many run at once.
-    pub(super) fn all(self) -> u32 {
+    pub(super) fn total_jobs(self) -> u32 {
         self.nodes * self.jobs
     }
 
     /// Where a node's mount is; none where the storage itself is used.
-    pub(super) fn point(self, fresh: &Path, node: u32) -> PathBuf {
+    pub(super) fn node_mount_point(self, fresh: &Path, node: u32) -> PathBuf {
         let mut name = fresh.as_os_str().to_owned();
         name.push(format!(".node-{node}"));
         PathBuf::from(name)
     }
 
     /// Makes a directory for each command, before anybody looks.
-    pub(super) fn prepare(self, fresh: &Path) -> Result<(), Stop> {
-        self.places(fresh).iter().try_for_each(|path| {
+    pub(super) fn create_directories(self, fresh: &Path) -> Result<(), Stop> {
+        self.job_directories(fresh).iter().try_for_each(|path| {
             std::fs::create_dir_all(path).map_err(|error| {
                 Stop::new(1, format!("{}: {error}", path.display()), "runs so far are kept")
             })
@@ -94,18 +94,18 @@ impl Scale {
     }
 
     /// The directory of each command, on the storage itself.
-    pub(super) fn places(self, fresh: &Path) -> Vec<PathBuf> {
-        self.each().map(|(node, job)| fresh.join(own(node, job))).collect()
+    pub(super) fn job_directories(self, fresh: &Path) -> Vec<PathBuf> {
+        self.node_job_pairs().map(|(node, job)| fresh.join(job_subdirectory(node, job))).collect()
     }
 
-    fn each(self) -> impl Iterator<Item = (u32, u32)> {
+    fn node_job_pairs(self) -> impl Iterator<Item = (u32, u32)> {
         (0..self.nodes).flat_map(move |node| (0..self.jobs).map(move |job| (node, job)))
     }
 
     /// One command that runs all of them, and fails if one of them does.
-    pub(super) fn command(self, args: &Args, fresh: &Path, served: bool) -> Command {
+    pub(super) fn launch_command(self, args: &Args, fresh: &Path, served: bool) -> Command {
         if self.slurm {
-            return self.srun(args, fresh);
+            return self.srun_command(args, fresh);
         }
         let mut command = Command::new("sh");
         command.args(["-c", ALL, "forebay-nodes", &self.nodes.to_string(), &self.jobs.to_string()]);
@@ -113,9 +113,11 @@ impl Scale {
         command
     }
 
-    fn srun(self, args: &Args, fresh: &Path) -> Command {
+    fn srun_command(self, args: &Args, fresh: &Path) -> Command {
         let mut command = Command::new("srun");
-        command.arg(format!("--nodes={}", self.nodes)).arg(format!("--ntasks={}", self.all()));
+        command
+            .arg(format!("--nodes={}", self.nodes))
+            .arg(format!("--ntasks={}", self.total_jobs()));
         command
             .arg(format!("--ntasks-per-node={}", self.jobs))
             .args(["--distribution=block", "--kill-on-bad-exit=0"]);
@@ -127,7 +129,7 @@ impl Scale {
 }
 
 /// A command's directory below the fresh one.
-fn own(node: u32, job: u32) -> String {
+fn job_subdirectory(node: u32, job: u32) -> String {
     format!("node-{node}/job-{job}")
 }
 

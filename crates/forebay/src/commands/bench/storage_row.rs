@@ -1,18 +1,19 @@
 //! What is known of each storage: a row of the comparison.
 
 use forebay_plan::compare::{
-    Failures, Middle, Ratio, Trend, detectable, failures, middle, outliers, ratio, trend,
+    Failures, Middle, Ratio, Trend, detect_trend, detectable_difference, failure_rate,
+    flag_outliers, median_with_interval, ratio_of_times,
 };
 use forebay_plan::cost::Cost;
 
 use super::Args;
-use super::keep::{Run, times};
+use super::keep::{Run, times_by_round};
 use super::outside::Outside;
 use super::places::Place;
 use super::priced::Sheet;
 use super::recorded::Recorded;
 use super::scale::Scale;
-use super::throughput::{Throughput, largest_useful, throughput};
+use super::throughput::{Throughput, largest_useful, throughput_by_size};
 
 /// What is known of one storage.
 pub(super) struct Row<'p> {
@@ -53,8 +54,8 @@ pub(super) struct Did {
 }
 
 /// The one in the middle of them, if there are any.
-pub(super) fn median(values: &[f64]) -> Option<f64> {
-    middle(values).map(|middle| middle.median)
+pub(super) fn median_of(values: &[f64]) -> Option<f64> {
+    median_with_interval(values).map(|middle| middle.median)
 }
 
 /// A row for each storage, in their order; the first is what the others are compared with.
@@ -64,8 +65,8 @@ pub(super) fn storage_rows<'p>(
     sheet: Option<&Sheet>,
     runs: &[Run],
 ) -> Vec<Row<'p>> {
-    let base = times(runs, &places[0].name);
-    let row = |(at, place)| row(args, place, (at > 0).then_some(&base[..]), sheet, runs);
+    let base = times_by_round(runs, &places[0].name);
+    let row = |(at, place)| build_row(args, place, (at > 0).then_some(&base[..]), sheet, runs);
     let mut rows: Vec<Row> = places.iter().enumerate().map(row).collect();
     add_throughput(&mut rows);
     rows
@@ -73,43 +74,47 @@ pub(super) fn storage_rows<'p>(
 
 /// Rows of one storage stand together, the smallest size first.
 pub(super) fn storages<'r, 'p>(rows: &'r [Row<'p>]) -> impl Iterator<Item = &'r [Row<'p>]> {
-    rows.chunk_by(|one, other| one.place.storage() == other.place.storage())
+    rows.chunk_by(|one, other| one.place.storage_name() == other.place.storage_name())
 }
 
 /// Has each row say what its size gets done.
 fn add_throughput(rows: &mut [Row<'_>]) {
-    for group in rows.chunk_by_mut(|one, other| one.place.storage() == other.place.storage()) {
+    for group in
+        rows.chunk_by_mut(|one, other| one.place.storage_name() == other.place.storage_name())
+    {
         let size = |row: &Row<'_>| Some((row.place.scale?, row.middle.map(|middle| middle.median)));
         let sizes: Option<Vec<_>> = group.iter().map(size).collect();
-        for (row, done) in group.iter_mut().zip(sizes.iter().flat_map(|sizes| throughput(sizes))) {
+        for (row, done) in
+            group.iter_mut().zip(sizes.iter().flat_map(|sizes| throughput_by_size(sizes)))
+        {
             row.done = done;
         }
     }
 }
 
 /// The size from which more at once get no more done; `None`: the largest one still does.
-pub(super) fn saturates(group: &[Row<'_>]) -> Option<Scale> {
+pub(super) fn saturation_size(group: &[Row<'_>]) -> Option<Scale> {
     largest_useful(&group.iter().filter_map(|row| row.done).collect::<Vec<_>>())
 }
 
 /// What is known of a storage, beside the first one's seconds by round.
-fn row<'p>(
+fn build_row<'p>(
     args: &Args,
     place: &'p Place,
     base: Option<&[Option<f64>]>,
     sheet: Option<&Sheet>,
     runs: &[Run],
 ) -> Row<'p> {
-    let by_round = times(runs, &place.name);
+    let by_round = times_by_round(runs, &place.name);
     let rounds = by_round.iter().enumerate().filter_map(|(at, time)| Some((at, (*time)?)));
     let (rounds, seconds): (Vec<usize>, Vec<f64>) = rounds.unzip();
     let own: Vec<&Run> = runs.iter().filter(|run| run.on == place.name).collect();
     let failed = own.len() - seconds.len();
-    let far = outliers(&seconds);
-    let costs = own.iter().filter_map(|run| sheet?.of(place, run)).collect::<Vec<_>>();
+    let far = flag_outliers(&seconds);
+    let costs = own.iter().filter_map(|run| sheet?.cost_of_run(place, run)).collect::<Vec<_>>();
     let seen: Vec<_> = own.iter().filter_map(|run| run.recorded.as_ref()).collect();
     let of = |what: fn(&Recorded) -> Option<f64>| {
-        median(&seen.iter().filter_map(|run| what(run)).collect::<Vec<_>>())
+        median_of(&seen.iter().filter_map(|run| what(run)).collect::<Vec<_>>())
     };
     let outside = seen.iter().filter_map(|run| Some((run.outside.clone()?, run.written_bytes)));
     Row {
@@ -117,12 +122,13 @@ fn row<'p>(
         good: seconds.len(),
         failed,
         filled_up: own.iter().filter(|run| run.filled_up()).count(),
-        middle: middle(&seconds),
-        failures: failures(failed as u64, own.len() as u64),
-        ratio: base.and_then(|base| ratio(&by_round, base, args.seed)),
-        trend: trend(&seconds),
+        middle: median_with_interval(&seconds),
+        failures: failure_rate(failed as u64, own.len() as u64),
+        ratio: base.and_then(|base| ratio_of_times(&by_round, base, args.seed)),
+        trend: detect_trend(&seconds),
         outliers: rounds.into_iter().zip(far).filter_map(|(at, far)| far.then_some(at)).collect(),
-        detectable: scatter(&seconds).and_then(|cv| detectable(cv, seconds.len())),
+        detectable: coefficient_of_variation(&seconds)
+            .and_then(|cv| detectable_difference(cv, seconds.len())),
         did: Did {
             names: of(|run| Some(run.names as f64)),
             data: of(|run| Some(run.data as f64)),
@@ -131,16 +137,16 @@ fn row<'p>(
             waited_share: of(|run| run.waited_share),
         },
         done: None,
-        usd: median(&costs.iter().map(|cost| cost.total.get()).collect::<Vec<_>>()),
+        usd: median_of(&costs.iter().map(|cost| cost.total.get()).collect::<Vec<_>>()),
         costs,
         outside: outside
             .max_by_key(|(outside, _)| outside.bytes)
-            .map(|(outside, written)| (outside.clone(), outside.matters(written))),
+            .map(|(outside, written)| (outside.clone(), outside.is_significant(written))),
     }
 }
 
 /// Deviation over mean.
-fn scatter(values: &[f64]) -> Option<f64> {
+fn coefficient_of_variation(values: &[f64]) -> Option<f64> {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();

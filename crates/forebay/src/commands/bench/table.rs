@@ -16,66 +16,66 @@ pub(super) const MARKDOWN: Frame = ["| ", " | ", " |"];
 /// More phases are data.
 const PHASES_MAX: usize = 10;
 
-fn dash() -> String {
+fn missing_cell() -> String {
     "-".to_owned()
 }
 
 /// Of a tenth of a second hundredths are not enough.
-fn digits(seconds: f64) -> usize {
+fn decimal_places(seconds: f64) -> usize {
     if seconds < 1.0 { 4 } else { 2 }
 }
 
 /// A short run costs little of a cent, and a thousand of them do not.
-fn dollars(usd: f64) -> String {
+fn format_dollars(usd: f64) -> String {
     let zeros = if usd > 0.0 { -usd.log10().floor() } else { 0.0 };
     format!("{usd:.*}", (zeros + 1.0).clamp(2.0, 9.0) as usize)
 }
 
-fn cells(args: &Args, row: &Row, first: &str, priced: bool) -> Vec<String> {
+fn time_cells(args: &Args, row: &Row, first: &str, priced: bool) -> Vec<String> {
     let span =
         |span: Span, digits: usize| format!("{:.digits$} to {:.digits$}", span.low, span.high);
-    let digits = row.middle.map_or(2, |middle| digits(middle.median));
+    let digits = row.middle.map_or(2, |middle| decimal_places(middle.median));
     let emulated = match (&row.place.emulated, row.place.as_local.is_empty()) {
         (None, _) => "",
         (Some(_), true) => " (emulated)",
         (Some(_), false) => " (emulated, in part as local)",
     };
-    let usd = priced.then(|| row.usd.map_or_else(dash, dollars));
+    let usd = priced.then(|| row.usd.map_or_else(missing_cell, format_dollars));
     let mut cells = vec![
         format!("{}{emulated}", row.place.name),
         row.good.to_string(),
         row.failed.to_string(),
-        row.middle.map_or_else(dash, |middle| format!("{:.digits$}", middle.median)),
-        row.middle.map_or_else(dash, |middle| span(middle.span, digits)),
-        row.ratio.map_or_else(dash, |r| format!("{:.2} ({})", r.ratio, span(r.span, 2))),
+        row.middle.map_or_else(missing_cell, |middle| format!("{:.digits$}", middle.median)),
+        row.middle.map_or_else(missing_cell, |middle| span(middle.span, digits)),
+        row.ratio.map_or_else(missing_cell, |r| format!("{:.2} ({})", r.ratio, span(r.span, 2))),
     ];
     cells.extend(usd);
     cells.push(row.ratio.map_or_else(
-        || if row.place.name == first { "baseline".to_owned() } else { dash() },
+        || if row.place.name == first { "baseline".to_owned() } else { missing_cell() },
         |ratio| ratio.verdict(args.within).name().to_owned(),
     ));
     cells
 }
 
 /// How long it took, and what it cost.
-pub(super) fn times(args: &Args, rows: &[Row], priced: bool, frame: Frame) {
+pub(super) fn print_times(args: &Args, rows: &[Row], priced: bool, frame: Frame) {
     let first = rows[0].place.name.as_str();
     let mut titles = vec!["on", "runs", "failed", "median, s", "from to, s", "times"];
     titles.extend(priced.then_some("usd"));
     titles.push("verdict");
     let mut lines = vec![titles.into_iter().map(str::to_owned).collect()];
-    lines.extend(rows.iter().map(|row| cells(args, row, first, priced)));
-    print(&lines, frame);
+    lines.extend(rows.iter().map(|row| time_cells(args, row, first, priced)));
+    print_table(&lines, frame);
 }
 
 /// What was done to storages; nothing where nothing was recorded.
-pub(super) fn storages(rows: &[Row], frame: Frame) {
+pub(super) fn print_storage_use(rows: &[Row], frame: Frame) {
     if rows.iter().all(|row| row.did.names.is_none()) {
         return;
     }
-    let count = |count: Option<f64>| count.map_or_else(dash, |count| format!("{count:.0}"));
+    let count = |count: Option<f64>| count.map_or_else(missing_cell, |count| format!("{count:.0}"));
     let bytes = |bytes: Option<f64>| {
-        bytes.map_or_else(dash, |bytes| ByteCount(bytes.round() as u64).to_string())
+        bytes.map_or_else(missing_cell, |bytes| ByteCount(bytes.round() as u64).to_string())
     };
     let share = |share: f64| format!("{:.1} %", share * 100.0);
     let titles = ["on", "names", "data", "read", "written", "waited"];
@@ -87,56 +87,58 @@ pub(super) fn storages(rows: &[Row], frame: Frame) {
             count(row.did.data),
             bytes(row.did.read_bytes),
             bytes(row.did.written_bytes),
-            row.did.waited_share.map_or_else(dash, share),
+            row.did.waited_share.map_or_else(missing_cell, share),
         ]
     }));
     println!();
-    print(&lines, frame);
+    print_table(&lines, frame);
 }
 
 /// What more at once get done; nothing where there is one size.
-pub(super) fn throughput(rows: &[Row], frame: Frame) {
+pub(super) fn print_throughput(rows: &[Row], frame: Frame) {
     let titles = ["on", "nodes", "jobs", "an hour", "efficiency", "waited"];
     let mut lines = vec![titles.map(str::to_owned).to_vec()];
     for row in rows {
         let Some(done) = row.done else { continue };
         lines.push(vec![
-            row.place.storage().to_owned(),
+            row.place.storage_name().to_owned(),
             done.scale.nodes.to_string(),
             done.scale.jobs.to_string(),
             format!("{:.1}", done.an_hour),
             format!("{:.0} %", done.efficiency * 100.0),
-            row.did.waited_share.map_or_else(dash, |share| format!("{:.1} %", share * 100.0)),
+            row.did
+                .waited_share
+                .map_or_else(missing_cell, |share| format!("{:.1} %", share * 100.0)),
         ]);
     }
     if lines.len() > 1 {
         println!();
-        print(&lines, frame);
+        print_table(&lines, frame);
     }
 }
 
 /// Where time went; nothing where no engine told.
-pub(super) fn phases(rows: &[Row], phases: &[PhaseRow], frame: Frame) {
+pub(super) fn print_phases(rows: &[Row], phases: &[PhaseRow], frame: Frame) {
     if phases.is_empty() {
         return;
     }
     let mut titles = vec!["phase, s".to_owned()];
     titles.extend(rows.iter().map(|row| row.place.name.clone()));
     let mut lines = vec![titles];
-    let seconds = |seconds: f64| format!("{seconds:.*}", digits(seconds));
+    let seconds = |seconds: f64| format!("{seconds:.*}", decimal_places(seconds));
     lines.extend(phases.iter().take(PHASES_MAX).map(|row| {
-        let medians = row.medians.iter().map(|median| median.map_or_else(dash, seconds));
+        let medians = row.medians.iter().map(|median| median.map_or_else(missing_cell, seconds));
         std::iter::once(row.name.clone()).chain(medians).collect()
     }));
     println!();
-    print(&lines, frame);
+    print_table(&lines, frame);
     if phases.len() > PHASES_MAX {
         println!("\n{} phases more: --json has all", phases.len() - PHASES_MAX);
     }
 }
 
 /// Titles and rows, as wide as needed; words stand left, numbers right.
-fn print(lines: &[Vec<String>], [before, between, after]: Frame) {
+fn print_table(lines: &[Vec<String>], [before, between, after]: Frame) {
     let wide = |at: usize| lines.iter().map(|cells| cells[at].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..lines[0].len()).map(wide).collect();
     let is_word = |at: usize| at == 0 || lines[0][at] == "verdict";

@@ -13,18 +13,18 @@ pub(super) struct Throughput {
 }
 
 /// Of the sizes of one storage with their seconds, the smallest first.
-pub(super) fn throughput(sizes: &[(Scale, Option<f64>)]) -> Vec<Option<Throughput>> {
+pub(super) fn throughput_by_size(sizes: &[(Scale, Option<f64>)]) -> Vec<Option<Throughput>> {
     let rate = |(scale, seconds): &(Scale, Option<f64>)| {
         seconds
             .filter(|seconds| *seconds > 0.0)
-            .map(|seconds| f64::from(scale.all()) * 3600.0 / seconds)
+            .map(|seconds| f64::from(scale.total_jobs()) * 3600.0 / seconds)
     };
-    let first = sizes.iter().find_map(|size| Some(rate(size)? / f64::from(size.0.all())));
+    let first = sizes.iter().find_map(|size| Some(rate(size)? / f64::from(size.0.total_jobs())));
     sizes
         .iter()
         .map(|size| {
             let (an_hour, first) = (rate(size)?, first?);
-            let efficiency = an_hour / f64::from(size.0.all()) / first;
+            let efficiency = an_hour / f64::from(size.0.total_jobs()) / first;
             Some(Throughput { scale: size.0, an_hour, efficiency })
         })
         .collect()
@@ -36,10 +36,10 @@ const NEAR: f64 = 0.9;
 /// The size from which more at once get no more done; `None`: the largest one still does.
 pub(super) fn largest_useful(all: &[Throughput]) -> Option<Scale> {
     let most = all.iter().map(|one| one.an_hour).fold(0.0, f64::max);
-    let largest = all.iter().map(|one| one.scale.all()).max()?;
+    let largest = all.iter().map(|one| one.scale.total_jobs()).max()?;
     let enough = all.iter().filter(|one| one.an_hour >= NEAR * most);
-    let smallest = enough.min_by_key(|one| one.scale.all())?;
-    (smallest.scale.all() * 2 <= largest).then_some(smallest.scale)
+    let smallest = enough.min_by_key(|one| one.scale.total_jobs())?;
+    (smallest.scale.total_jobs() * 2 <= largest).then_some(smallest.scale)
 }
 
 #[cfg(test)]
@@ -57,14 +57,18 @@ mod tests {
 
     #[test]
     fn who_waits_for_others_gets_no_more_done() {
-        let all =
-            throughput(&[size(1, 1, 10.0), size(2, 1, 10.0), size(4, 1, 20.0), size(8, 1, 39.0)]);
+        let all = throughput_by_size(&[
+            size(1, 1, 10.0),
+            size(2, 1, 10.0),
+            size(4, 1, 20.0),
+            size(8, 1, 39.0),
+        ]);
         let told: Vec<(f64, f64)> =
             all.iter().flatten().map(|one| (one.an_hour, one.efficiency)).collect();
         assert_eq!(told[..3], [(360.0, 1.0), (720.0, 1.0), (720.0, 0.5)]);
         assert_eq!(useful(&all).map(|scale| scale.nodes), Some(2));
-        let all = throughput(&[size(1, 1, 10.0), size(4, 1, 10.0)]);
+        let all = throughput_by_size(&[size(1, 1, 10.0), size(4, 1, 10.0)]);
         assert_eq!(useful(&all), None, "nobody knows how far it goes");
-        assert_eq!(throughput(&[(size(1, 1, 1.0).0, None)]), [None]);
+        assert_eq!(throughput_by_size(&[(size(1, 1, 1.0).0, None)]), [None]);
     }
 }

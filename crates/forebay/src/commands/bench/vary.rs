@@ -22,7 +22,7 @@ pub(super) enum Change {
 }
 
 /// What `--vary` is like, where it is wrong.
-pub(super) fn wrong(message: String) -> Stop {
+pub(super) fn usage_error(message: String) -> Stop {
     let next = "write --vary NAME=env:VARIABLE=VALUE, NAME=env:VARIABLE (without it), \
                 NAME=cache:cold, or NAME=rules:RULES.toml[,SITE.toml]";
     Stop::new(2, message, next)
@@ -54,7 +54,7 @@ impl Change {
     }
 
     /// Changes the environment of a command, if that is what it changes.
-    pub(super) fn apply(&self, command: &mut Command) {
+    pub(super) fn apply_to_command(&self, command: &mut Command) {
         match self {
             Self::Env(name, Some(value)) => command.env(name, value),
             Self::Env(name, None) => command.env_remove(name),
@@ -63,11 +63,11 @@ impl Change {
     }
 
     /// In words.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn in_words(&self) -> String {
         match self {
             Self::Env(name, Some(value)) => format!("with {name}={value:?}"),
             Self::Env(name, None) => format!("without {name}"),
-            Self::Cache(cache) => format!("with {}", cache.told()),
+            Self::Cache(cache) => format!("with {}", cache.in_words()),
             Self::Rules(rules, _) => format!("with the rules of {}", rules.display()),
         }
     }

@@ -5,27 +5,27 @@ use forebay_plan::compare::Verdict;
 
 use super::places::Place;
 use super::scale::Scale;
-use super::storage_row::{Row, saturates, storages};
+use super::storage_row::{Row, saturation_size, storages};
 use super::{Args, Record};
 
 /// How it was done.
-pub(super) fn head(args: &Args, rounds: usize) {
+pub(super) fn print_header(args: &Args, rounds: usize) {
     let served = match args.record {
         Record::Yes => "served and recorded by Forebay",
         Record::No => "not recorded",
     };
-    super::replay::tell(args);
+    super::replay::print_replay_note(args);
     println!(
         "{rounds} rounds, in an order drawn by lot (seed {}); {}; {served}; differences below {} % \
          do not matter\n",
         args.seed,
-        args.cache.told(),
+        args.cache.in_words(),
         args.within * 100.0
     );
 }
 
 /// Bytes that met no storage that is compared.
-pub(super) fn elsewhere(row: &Row<'_>) -> Option<String> {
+pub(super) fn outside_note(row: &Row<'_>) -> Option<String> {
     let (outside, _) = row.outside.as_ref().filter(|(_, matters)| *matters)?;
     let known = |before: &str, names: &[String]| match names {
         [] => String::new(),
@@ -41,10 +41,10 @@ pub(super) fn elsewhere(row: &Row<'_>) -> Option<String> {
 }
 
 /// From where more at once get no more done.
-fn saturation(rows: &[Row<'_>]) {
+fn print_saturation(rows: &[Row<'_>]) {
     for group in storages(rows) {
-        let name = group[0].place.storage();
-        match saturates(group) {
+        let name = group[0].place.storage_name();
+        match saturation_size(group) {
             Some(Scale { nodes, jobs, .. }) => println!(
                 "{name}: more than {nodes} nodes with {jobs} jobs each get hardly more done"
             ),
@@ -57,8 +57,8 @@ fn saturation(rows: &[Row<'_>]) {
 }
 
 /// What a storage is.
-fn what(place: &Place, first: &Place) {
-    let name = place.storage();
+fn print_storage_setup(place: &Place, first: &Place) {
+    let name = place.storage_name();
     if let Some(how) = &place.emulated {
         println!("{name}: emulated, {how} on top of {}", place.path.display());
         for what in &place.as_local {
@@ -66,7 +66,7 @@ fn what(place: &Place, first: &Place) {
         }
     }
     if let Some(change) = &place.vary {
-        println!("{name}: {} again, {}", first.storage(), change.told());
+        println!("{name}: {} again, {}", first.storage_name(), change.in_words());
     }
     if place.bare {
         println!("{name}: without Forebay in between, so that what that costs is seen");
@@ -74,13 +74,13 @@ fn what(place: &Place, first: &Place) {
 }
 
 /// What may be doubted.
-pub(super) fn foot(args: &Args, rows: &[Row<'_>]) {
-    saturation(rows);
+pub(super) fn print_caveats(args: &Args, rows: &[Row<'_>]) {
+    print_saturation(rows);
     if rows.iter().any(|row| row.middle.is_some_and(|middle| middle.span.range)) {
         println!("fewer than 6 runs: from the least to the greatest, no interval at 95 %");
     }
     for group in storages(rows) {
-        what(group[0].place, rows[0].place);
+        print_storage_setup(group[0].place, rows[0].place);
     }
     for row in rows {
         let name = &row.place.name;

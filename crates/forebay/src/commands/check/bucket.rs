@@ -3,21 +3,22 @@
 use std::io::ErrorKind;
 
 use forebay_model::ByteCount;
-use forebay_volume::bucket::{BucketError, Checked, check};
+use forebay_volume::bucket::{BucketError, Checked, check_volume};
 
-use super::super::mount::bucket::{Options, next_of, said, wanted};
+use super::super::mount::bucket::{Options, format_utc_minute, mount_next_step, volume_to_open};
 use crate::exit::Stop;
 use crate::say;
 
 /// Looks at it, and tells.
-pub(super) fn run(url: &str, repair: bool) -> Result<i32, Stop> {
-    let wanted = wanted(url, Options::default())?;
-    let checked = check(&wanted, repair).map_err(|trouble| explain(url, &trouble))?;
-    let is_well = tell(url, &checked, repair);
+pub(super) fn run_bucket_check(url: &str, repair: bool) -> Result<i32, Stop> {
+    let wanted = volume_to_open(url, Options::default())?;
+    let checked =
+        check_volume(&wanted, repair).map_err(|trouble| explain_check_error(url, &trouble))?;
+    let is_well = report_findings(url, &checked, repair);
     Ok(if is_well { 0 } else { 1 })
 }
 
-fn explain(url: &str, trouble: &BucketError) -> Stop {
+fn explain_check_error(url: &str, trouble: &BucketError) -> Stop {
     match trouble {
         BucketError::Taken(writer) => Stop::new(
             1,
@@ -25,7 +26,7 @@ fn explain(url: &str, trouble: &BucketError) -> Stop {
             format!(
                 "unmount it there (mounted {}); if that machine is gone: `forebay mount \
                  --take-over {url} DIR` and unmount it; nothing was removed",
-                said(writer.since)
+                format_utc_minute(writer.since)
             ),
         ),
         BucketError::Bucket(failed) if failed.kind == ErrorKind::NotFound => Stop::new(
@@ -33,12 +34,12 @@ fn explain(url: &str, trouble: &BucketError) -> Stop {
             format!("{url} can't be checked: {trouble}"),
             "is it the right bucket and prefix, and AWS_REGION or AWS_ENDPOINT_URL?",
         ),
-        _ => Stop::new(1, format!("{url} can't be checked: {trouble}"), next_of(trouble)),
+        _ => Stop::new(1, format!("{url} can't be checked: {trouble}"), mount_next_step(trouble)),
     }
 }
 
 /// Tells what was found; true if all is well now.
-fn tell(url: &str, checked: &Checked, repair: bool) -> bool {
+fn report_findings(url: &str, checked: &Checked, repair: bool) -> bool {
     let amount = |(files, bytes): (u64, u64)| format!("{files} ({})", ByteCount(bytes));
     let sum = |objects: &[(String, u64)]| {
         ByteCount(objects.iter().map(|(_, bytes)| bytes).sum()).to_string()

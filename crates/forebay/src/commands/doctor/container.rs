@@ -66,7 +66,7 @@ const KINDS: [Kind; 6] = [
     },
 ];
 
-pub(super) fn look(_: &Here) -> Finding {
+pub(super) fn run_check(_: &Here) -> Finding {
     let text = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let words = format!(
         "{}\n{}\n{}",
@@ -74,13 +74,16 @@ pub(super) fn look(_: &Here) -> Finding {
         text("/run/systemd/container"),
         std::env::var("container").unwrap_or_default()
     );
-    let kind =
-        find(|file| Path::new(file).exists(), |name| std::env::var_os(name).is_some(), &words);
-    let open = fuse::open_device().is_ok() && probe::private_mounts().is_ok();
-    judge(kind, open)
+    let kind = detect_container(
+        |file| Path::new(file).exists(),
+        |name| std::env::var_os(name).is_some(),
+        &words,
+    );
+    let open = fuse::open_device().is_ok() && probe::probe_private_mounts().is_ok();
+    finding_for(kind, open)
 }
 
-fn find(
+fn detect_container(
     file: impl Fn(&str) -> bool,
     variable: impl Fn(&str) -> bool,
     words: &str,
@@ -92,15 +95,14 @@ fn find(
     })
 }
 
-fn judge(kind: Option<&Kind>, open: bool) -> Finding {
+fn finding_for(kind: Option<&Kind>, open: bool) -> Finding {
     match kind {
         None => Finding::ok("no sign of one"),
         Some(kind) if open => {
             Finding::ok(format!("inside {}, with all that a run needs", kind.name))
         }
-        Some(kind) => {
-            Finding::limited(format!("inside {}, which keeps FUSE out", kind.name)).you(kind.pass)
-        }
+        Some(kind) => Finding::limited(format!("inside {}, which keeps FUSE out", kind.name))
+            .fix_by_user(kind.pass),
     }
 }
 
@@ -116,26 +118,29 @@ mod tests {
             let signs = kind.files.len() + kind.variables.len() + kind.words.len();
             assert!(signs > 0 && !kind.pass.is_empty(), "{}", kind.name);
             for sign in kind.files {
-                let found = find(|file| file == *sign, |_| false, "").expect("found");
+                let found = detect_container(|file| file == *sign, |_| false, "").expect("found");
                 assert_eq!(found.name, kind.name);
             }
             for sign in kind.variables {
-                let found = find(|_| false, |name| name == *sign, "").expect("found");
+                let found = detect_container(|_| false, |name| name == *sign, "").expect("found");
                 assert_eq!(found.name, kind.name);
             }
             for sign in kind.words {
-                let found = find(|_| false, |_| false, &format!("0::/{sign}/x\n")).expect("found");
+                let found = detect_container(|_| false, |_| false, &format!("0::/{sign}/x\n"))
+                    .expect("found");
                 assert_eq!(found.name, kind.name);
             }
         }
-        assert!(find(|_| false, |_| false, "0::/user.slice/session-1.scope\n").is_none());
+        assert!(
+            detect_container(|_| false, |_| false, "0::/user.slice/session-1.scope\n").is_none()
+        );
     }
 
     #[test]
     fn a_container_with_fuse_is_fine() {
-        assert_eq!(judge(Some(&KINDS[3]), true).standing, Standing::Ok);
-        let closed = judge(Some(&KINDS[3]), false);
+        assert_eq!(finding_for(Some(&KINDS[3]), true).standing, Standing::Ok);
+        let closed = finding_for(Some(&KINDS[3]), false);
         assert!(closed.fixes[0].what.contains("--device /dev/fuse"));
-        assert_eq!(judge(None, false).standing, Standing::Ok);
+        assert_eq!(finding_for(None, false).standing, Standing::Ok);
     }
 }

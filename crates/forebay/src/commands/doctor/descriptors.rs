@@ -11,22 +11,22 @@ const FEW: u64 = 4096;
 /// What root's daemon takes.
 const ROOTS: u64 = 1 << 20;
 
-pub(super) fn look(_: &Here) -> Finding {
+pub(super) fn run_check(_: &Here) -> Finding {
     let limit = getrlimit(Resource::Nofile);
     // Root's daemon goes beyond the hard limit.
     let most = |hard: u64| if geteuid().is_root() { hard.max(ROOTS) } else { hard };
-    judge(limit.current, limit.maximum.map(most))
+    finding_for(limit.current, limit.maximum.map(most))
 }
 
 /// The soft limit binds programs; the daemon raises its own to the hard one, or beyond.
-fn judge(soft: Option<u64>, hard: Option<u64>) -> Finding {
-    let text = |limit: Option<u64>| limit.map_or("any number".to_owned(), say::grouped);
+fn finding_for(soft: Option<u64>, hard: Option<u64>) -> Finding {
+    let text = |limit: Option<u64>| limit.map_or("any number".to_owned(), say::group_thousands);
     let (programs, daemon) = (text(soft), text(hard));
     if hard.is_some_and(|hard| hard < FEW) {
         return Finding::limited(format!(
             "{daemon} at most: all programs of a run together can't hold more open"
         ))
-        .admin("`* hard nofile 1048576` in /etc/security/limits.conf, then log in again");
+        .fix_by_admin("`* hard nofile 1048576` in /etc/security/limits.conf, then log in again");
     }
     Finding::ok(format!("{programs} for each program, {daemon} for the daemon"))
 }
@@ -39,9 +39,9 @@ mod tests {
 
     #[test]
     fn the_hard_limit_counts() {
-        let found = judge(Some(1024), Some(1_048_576));
+        let found = finding_for(Some(1024), Some(1_048_576));
         assert_eq!(found.means, "1,024 for each program, 1,048,576 for the daemon");
-        assert_eq!(judge(Some(1024), Some(1024)).standing, Standing::Limited);
-        assert_eq!(judge(None, None).standing, Standing::Ok);
+        assert_eq!(finding_for(Some(1024), Some(1024)).standing, Standing::Limited);
+        assert_eq!(finding_for(None, None).standing, Standing::Ok);
     }
 }

@@ -1,19 +1,19 @@
 //! Workflow engines whose tasks are known by name.
 
 use super::finding::Finding;
-use super::here::{Here, on_path};
+use super::here::{Here, find_on_path};
 
 /// Engines that Forebay knows the tasks of.
 const ENGINES: [&str; 3] = ["snakemake", "nextflow", "Trinity"];
 
-pub(super) fn look(_: &Here) -> Finding {
-    judge(&on_path(&ENGINES), !on_path(&["java"]).is_empty())
+pub(super) fn run_check(_: &Here) -> Finding {
+    finding_for(&find_on_path(&ENGINES), !find_on_path(&["java"]).is_empty())
 }
 
-fn judge(engines: &[&str], java: bool) -> Finding {
+fn finding_for(engines: &[&str], java: bool) -> Finding {
     if engines.contains(&"nextflow") && !java && std::env::var_os("JAVA_HOME").is_none() {
         return Finding::limited("nextflow is on PATH, but java is not")
-            .you("install Java 17 or newer, or set JAVA_HOME");
+            .fix_by_user("install Java 17 or newer, or set JAVA_HOME");
     }
     if engines.is_empty() {
         return Finding::ok("none on PATH; any command can be run, tasks are told by process");
@@ -29,8 +29,10 @@ mod tests {
 
     #[test]
     fn any_or_none() {
-        assert_eq!(judge(&[], false).standing, Standing::Ok);
-        assert_eq!(judge(&["snakemake"], false).standing, Standing::Ok);
-        assert!(judge(&["snakemake", "nextflow"], true).means.starts_with("snakemake, nextflow:"));
+        assert_eq!(finding_for(&[], false).standing, Standing::Ok);
+        assert_eq!(finding_for(&["snakemake"], false).standing, Standing::Ok);
+        assert!(
+            finding_for(&["snakemake", "nextflow"], true).means.starts_with("snakemake, nextflow:")
+        );
     }
 }

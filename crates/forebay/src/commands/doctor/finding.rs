@@ -79,12 +79,12 @@ impl Finding {
         Finding::new(Standing::Missing, means)
     }
 
-    pub(super) fn you(mut self, what: impl Into<String>) -> Finding {
+    pub(super) fn fix_by_user(mut self, what: impl Into<String>) -> Finding {
         self.fixes.push(Fix { who: Who::You, what: what.into() });
         self
     }
 
-    pub(super) fn admin(mut self, what: impl Into<String>) -> Finding {
+    pub(super) fn fix_by_admin(mut self, what: impl Into<String>) -> Finding {
         self.fixes.push(Fix { who: Who::Admin, what: what.into() });
         self
     }

@@ -16,16 +16,16 @@ pub(super) struct Here {
 }
 
 impl Here {
-    pub(super) fn look() -> Here {
+    pub(super) fn inspect_machine() -> Here {
         Here {
             kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
             root: rustix::process::geteuid().is_root(),
-            scratch: scratch(),
+            scratch: create_scratch_directory(),
         }
     }
 
     /// The caller, in words.
-    pub(super) fn user(&self) -> String {
+    pub(super) fn describe_user(&self) -> String {
         let number = rustix::process::geteuid().as_raw();
         let name = std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).ok();
         match name {
@@ -36,7 +36,7 @@ impl Here {
     }
 
     /// Root of the machine itself, not of a user namespace (user_namespaces(7)).
-    pub(super) fn root_of_the_machine(&self) -> bool {
+    pub(super) fn is_machine_root(&self) -> bool {
         let map = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
         self.root && maps_everybody(&map)
     }
@@ -50,7 +50,7 @@ impl Drop for Here {
     }
 }
 
-fn scratch() -> Result<PathBuf, String> {
+fn create_scratch_directory() -> Result<PathBuf, String> {
     let dir = std::env::temp_dir().join(format!("forebay-doctor-{}", std::process::id()));
     let made = std::fs::DirBuilder::new().mode(0o700).create(&dir);
     made.map_err(|error| format!("{} can't be made: {error}", dir.display()))?;
@@ -62,19 +62,19 @@ fn maps_everybody(uid_map: &str) -> bool {
 }
 
 /// A setting of the kernel's below /proc/sys, as a number; `None` where the kernel lacks it.
-pub(super) fn setting(path: &str) -> Option<u64> {
+pub(super) fn read_sysctl(path: &str) -> Option<u64> {
     std::fs::read_to_string(Path::new("/proc/sys").join(path)).ok()?.trim().parse().ok()
 }
 
 /// Which of `programs` are on PATH.
-pub(super) fn on_path<'a>(programs: &[&'a str]) -> Vec<&'a str> {
+pub(super) fn find_on_path<'a>(programs: &[&'a str]) -> Vec<&'a str> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let dirs: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    let there = |program: &&&str| dirs.iter().any(|dir| is_program(&dir.join(program)));
+    let there = |program: &&&str| dirs.iter().any(|dir| is_executable(&dir.join(program)));
     programs.iter().filter(there).copied().collect()
 }
 
-fn is_program(path: &Path) -> bool {
+fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
@@ -93,6 +93,6 @@ mod tests {
 
     #[test]
     fn finds_programs() {
-        assert_eq!(on_path(&["sh", "no-such-program-here"]), ["sh"]);
+        assert_eq!(find_on_path(&["sh", "no-such-program-here"]), ["sh"]);
     }
 }

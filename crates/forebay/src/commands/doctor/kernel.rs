@@ -9,37 +9,37 @@ use super::finding::Finding;
 /// The first protocol that is spoken here: Linux 5.4.
 const OLDEST: (u32, u32) = (7, 31);
 
-pub(super) fn look(here: &Here) -> Finding {
-    judge(&here.kernel, here.scratch.as_ref().ok().map(|dir| probe::protocol(dir)))
+pub(super) fn run_check(here: &Here) -> Finding {
+    finding_for(&here.kernel, here.scratch.as_ref().ok().map(|dir| probe::probe_fuse_protocol(dir)))
 }
 
-fn judge(release: &str, protocol: Option<Result<Protocol, Doorway>>) -> Finding {
+fn finding_for(release: &str, protocol: Option<Result<Protocol, Doorway>>) -> Finding {
     let linux = format!("Linux {release}");
     match protocol {
         Some(Ok(spoken)) if (spoken.major, spoken.minor) < OLDEST => {
             let Protocol { major, minor, .. } = spoken;
             Finding::missing(format!("{linux} speaks FUSE {major}.{minor}; 7.31 is needed"))
-                .admin("Linux 5.4 or newer")
+                .fix_by_admin("Linux 5.4 or newer")
         }
         Some(Ok(Protocol { major, minor, .. })) => {
             Finding::ok(format!("{linux} speaks FUSE {major}.{minor}"))
         }
-        _ if version(release).is_some_and(|version| version < (5, 4)) => {
-            Finding::missing(format!("{linux} is too old")).admin("Linux 5.4 or newer")
+        _ if parse_kernel_version(release).is_some_and(|version| version < (5, 4)) => {
+            Finding::missing(format!("{linux} is too old")).fix_by_admin("Linux 5.4 or newer")
         }
         Some(Err(closed)) => {
             Finding::limited(format!("{linux}; its FUSE can't be asked: {} failed", closed.step))
-                .you("mend what is missing in this list, then ask again")
+                .fix_by_user("mend what is missing in this list, then ask again")
         }
         None => {
             Finding::limited(format!("{linux}; its FUSE was not asked, for want of a directory"))
-                .you("set TMPDIR to a directory that you may write")
+                .fix_by_user("set TMPDIR to a directory that you may write")
         }
     }
 }
 
 /// Major and minor of a release such as `6.8.0-45-generic`.
-pub(super) fn version(release: &str) -> Option<(u32, u32)> {
+pub(super) fn parse_kernel_version(release: &str) -> Option<(u32, u32)> {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse);
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
@@ -53,19 +53,19 @@ mod tests {
     #[test]
     fn old_and_new_kernels() {
         let spoken = |minor| Some(Ok(Protocol { major: 7, minor, passthrough: false }));
-        assert_eq!(judge("6.18.44", spoken(45)).means, "Linux 6.18.44 speaks FUSE 7.45");
-        assert_eq!(judge("4.18.0-553.el8_10.x86_64", spoken(27)).standing, Standing::Missing);
-        assert_eq!(judge("5.4.0", spoken(31)).standing, Standing::Ok);
+        assert_eq!(finding_for("6.18.44", spoken(45)).means, "Linux 6.18.44 speaks FUSE 7.45");
+        assert_eq!(finding_for("4.18.0-553.el8_10.x86_64", spoken(27)).standing, Standing::Missing);
+        assert_eq!(finding_for("5.4.0", spoken(31)).standing, Standing::Ok);
         let closed = Doorway { step: "opening /dev/fuse".into(), error: std::io::Error::other("") };
-        assert_eq!(judge("6.1.0", Some(Err(closed))).standing, Standing::Limited);
-        assert_eq!(judge("3.10.0-1160.el7", None).standing, Standing::Missing);
+        assert_eq!(finding_for("6.1.0", Some(Err(closed))).standing, Standing::Limited);
+        assert_eq!(finding_for("3.10.0-1160.el7", None).standing, Standing::Missing);
     }
 
     #[test]
     fn reads_releases() {
-        assert_eq!(version("6.8.0-45-generic"), Some((6, 8)));
-        assert_eq!(version("6.18.44-fc-v470"), Some((6, 18)));
-        assert_eq!(version("5"), None);
-        assert_eq!(version(""), None);
+        assert_eq!(parse_kernel_version("6.8.0-45-generic"), Some((6, 8)));
+        assert_eq!(parse_kernel_version("6.18.44-fc-v470"), Some((6, 18)));
+        assert_eq!(parse_kernel_version("5"), None);
+        assert_eq!(parse_kernel_version(""), None);
     }
 }

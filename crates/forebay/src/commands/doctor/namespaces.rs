@@ -7,7 +7,7 @@ use forebay_volume::overmount::Doorway;
 use forebay_volume::probe;
 
 use super::finding::Finding;
-use super::here::{Here, setting};
+use super::here::{Here, read_sysctl};
 
 /// What decides it.
 struct Facts<'a> {
@@ -23,19 +23,19 @@ struct Facts<'a> {
     program: &'a Path,
 }
 
-pub(super) fn look(here: &Here) -> Finding {
+pub(super) fn run_check(here: &Here) -> Finding {
     let program = std::env::current_exe().unwrap_or_else(|_| "/usr/local/bin/forebay".into());
-    judge(&Facts {
+    finding_for(&Facts {
         root: here.root,
-        tried: probe::private_mounts(),
-        clone: setting("kernel/unprivileged_userns_clone"),
-        most: setting("user/max_user_namespaces"),
-        apparmor: setting("kernel/apparmor_restrict_unprivileged_userns"),
+        tried: probe::probe_private_mounts(),
+        clone: read_sysctl("kernel/unprivileged_userns_clone"),
+        most: read_sysctl("user/max_user_namespaces"),
+        apparmor: read_sysctl("kernel/apparmor_restrict_unprivileged_userns"),
         program: &program,
     })
 }
 
-fn judge(facts: &Facts<'_>) -> Finding {
+fn finding_for(facts: &Facts<'_>) -> Finding {
     let closed = match &facts.tried {
         Ok(()) if facts.root => return Finding::ok("root can make them without a user namespace"),
         Ok(()) => return Finding::ok("user namespaces are open to this user"),
@@ -47,17 +47,19 @@ fn judge(facts: &Facts<'_>) -> Finding {
             "root may not make them: {}: {}",
             closed.step, closed.error
         ))
-        .you("in a container: start it with `--cap-add SYS_ADMIN`, or as an ordinary user");
+        .fix_by_user(
+            "in a container: start it with `--cap-add SYS_ADMIN`, or as an ordinary user",
+        );
     }
     if facts.clone == Some(0) {
         return Finding::missing(
             "user namespaces are closed: kernel.unprivileged_userns_clone is 0",
         )
-        .admin(sysctl("kernel.unprivileged_userns_clone=1"));
+        .fix_by_admin(sysctl("kernel.unprivileged_userns_clone=1"));
     }
     if facts.most == Some(0) {
         return Finding::missing("user namespaces are closed: user.max_user_namespaces is 0")
-            .admin(sysctl("user.max_user_namespaces=15000"));
+            .fix_by_admin(sysctl("user.max_user_namespaces=15000"));
     }
     if facts.apparmor == Some(1) {
         let program = facts.program.display();
@@ -65,19 +67,19 @@ fn judge(facts: &Facts<'_>) -> Finding {
             "AppArmor closes user namespaces: kernel.apparmor_restrict_unprivileged_userns is 1 \
              (Ubuntu 24.04)",
         )
-        .admin(format!(
+        .fix_by_admin(format!(
             "echo 'abi <abi/4.0>, profile forebay {program} flags=(unconfined) {{ userns, }}' \
              > /etc/apparmor.d/forebay; apparmor_parser -r /etc/apparmor.d/forebay"
         ))
-        .admin(sysctl("kernel.apparmor_restrict_unprivileged_userns=0"));
+        .fix_by_admin(sysctl("kernel.apparmor_restrict_unprivileged_userns=0"));
     }
     if closed.error.raw_os_error() == Some(libc::ENOSPC) {
         return Finding::missing("no user namespace is left: user.max_user_namespaces is reached")
-            .admin(sysctl("user.max_user_namespaces=15000"));
+            .fix_by_admin(sysctl("user.max_user_namespaces=15000"));
     }
     Finding::missing(format!("they are closed to this user: {}: {}", closed.step, closed.error))
-        .you("in a container: start it with `--security-opt seccomp=unconfined`")
-        .admin("allow user namespaces: they are forbidden by seccomp, SELinux or a policy")
+        .fix_by_user("in a container: start it with `--security-opt seccomp=unconfined`")
+        .fix_by_admin("allow user namespaces: they are forbidden by seccomp, SELinux or a policy")
 }
 
 #[cfg(test)]
@@ -103,9 +105,9 @@ mod tests {
 
     #[test]
     fn what_works_is_not_judged_by_settings() {
-        let found = judge(&Facts { apparmor: Some(1), clone: Some(0), ..facts(None) });
+        let found = finding_for(&Facts { apparmor: Some(1), clone: Some(0), ..facts(None) });
         assert_eq!(found.standing, Standing::Ok);
-        assert_eq!(judge(&Facts { root: true, ..facts(None) }).standing, Standing::Ok);
+        assert_eq!(finding_for(&Facts { root: true, ..facts(None) }).standing, Standing::Ok);
     }
 
     #[test]
@@ -119,7 +121,7 @@ mod tests {
             (Facts { root: true, ..facts(Some(libc::EPERM)) }, "--cap-add SYS_ADMIN"),
         ];
         for (facts, fix) in cases {
-            let found = judge(&facts);
+            let found = finding_for(&facts);
             assert_eq!(found.standing, Standing::Missing);
             assert!(found.fixes[0].what.contains(fix), "{found:?}");
         }
@@ -127,7 +129,7 @@ mod tests {
 
     #[test]
     fn ubuntu_is_mended_by_a_profile_or_a_setting() {
-        let found = judge(&Facts { apparmor: Some(1), ..facts(Some(libc::EACCES)) });
+        let found = finding_for(&Facts { apparmor: Some(1), ..facts(Some(libc::EACCES)) });
         assert!(found.fixes.iter().all(|fix| fix.who == Who::Admin));
         assert!(found.fixes[1].what.contains("kernel.apparmor_restrict_unprivileged_userns=0"));
     }

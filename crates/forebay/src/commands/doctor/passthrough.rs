@@ -4,12 +4,12 @@
 use std::path::Path;
 
 use forebay_model::Run;
-use forebay_os::file_systems::fs_kind;
+use forebay_os::file_systems::file_system_kind;
 use forebay_volume::probe;
 
 use super::finding::Finding;
 use super::here::Here;
-use super::kernel::version;
+use super::kernel::parse_kernel_version;
 use super::trial_run::run_in_fresh_directory;
 
 /// What decides it.
@@ -27,43 +27,43 @@ struct Facts<'a> {
     here: Option<String>,
 }
 
-pub(super) fn look(here: &Here) -> Finding {
+pub(super) fn run_check(here: &Here) -> Finding {
     let Ok(scratch) = &here.scratch else {
         return Finding::limited("not tried, for want of a directory")
-            .you("set TMPDIR to a directory that you may write");
+            .fix_by_user("set TMPDIR to a directory that you may write");
     };
-    judge(&Facts {
+    finding_for(&Facts {
         root: here.root,
-        root_of_the_machine: here.root_of_the_machine(),
+        root_of_the_machine: here.is_machine_root(),
         release: &here.kernel,
-        offered: probe::protocol(scratch).ok().map(|protocol| protocol.passthrough),
-        hidden: try_it(scratch),
-        tried_on: kind(scratch).unwrap_or_else(|| "an unknown file system".to_owned()),
-        here: kind(Path::new(".")),
+        offered: probe::probe_fuse_protocol(scratch).ok().map(|protocol| protocol.passthrough),
+        hidden: try_passthrough(scratch),
+        tried_on: file_system_type(scratch).unwrap_or_else(|| "an unknown file system".to_owned()),
+        here: file_system_type(Path::new(".")),
     })
 }
 
-fn kind(directory: &Path) -> Option<String> {
+fn file_system_type(directory: &Path) -> Option<String> {
     let directory = std::fs::File::open(directory).ok()?;
-    fs_kind(&directory).ok().map(|kind| kind.name)
+    file_system_kind(&directory).ok().map(|kind| kind.name)
 }
 
-fn try_it(scratch: &Path) -> Result<bool, String> {
+fn try_passthrough(scratch: &Path) -> Result<bool, String> {
     run_in_fresh_directory(scratch, "passed", &["sh", "-c", "echo passed > file && cat file"])?;
     let text = |error: forebay_model::Error| error.to_string();
     let run = Run::open(&scratch.join("passed.run")).map_err(text)?;
     let allowed = run.trees().map_err(text)?.iter().any(|tree| tree.passthrough);
     let mut hidden = false;
-    run.each_open(|row| hidden |= row.open.hidden).map_err(text)?;
+    run.for_each_open(|row| hidden |= row.open.hidden).map_err(text)?;
     Ok(allowed && hidden)
 }
 
-fn judge(facts: &Facts<'_>) -> Finding {
+fn finding_for(facts: &Facts<'_>) -> Finding {
     let through = "reads and writes go through the daemon (some 1 GiB/s each stream)";
     match &facts.hidden {
         Err(why) => {
             return Finding::limited(format!("not tried: {why}"))
-                .you("mend what is missing above, then ask again");
+                .fix_by_user("mend what is missing above, then ask again");
         }
         Ok(true) if facts.here.as_deref() == Some("fuse") => {
             return Finding::limited(format!(
@@ -71,7 +71,7 @@ fn judge(facts: &Facts<'_>) -> Finding {
                 on FUSE itself: there {through}",
                 facts.tried_on
             ))
-            .you("work in a directory on local storage");
+            .fix_by_user("work in a directory on local storage");
         }
         Ok(true) => {
             let on = &facts.tried_on;
@@ -83,23 +83,23 @@ fn judge(facts: &Facts<'_>) -> Finding {
     }
     if facts.offered == Some(false) {
         let found = Finding::limited(format!("the kernel has none: {through}"));
-        return match version(facts.release) {
+        return match parse_kernel_version(facts.release) {
             Some(version) if version >= (6, 9) => {
-                found.admin("a kernel with CONFIG_FUSE_PASSTHROUGH=y")
+                found.fix_by_admin("a kernel with CONFIG_FUSE_PASSTHROUGH=y")
             }
-            _ => found.admin("Linux 6.9 or newer"),
+            _ => found.fix_by_admin("Linux 6.9 or newer"),
         };
     }
     if !facts.root {
         return Finding::limited(format!("the kernel grants it to root alone: {through}"))
-            .you("nothing to mend; as root (CAP_SYS_ADMIN) the same run would be faster");
+            .fix_by_user("nothing to mend; as root (CAP_SYS_ADMIN) the same run would be faster");
     }
     if !facts.root_of_the_machine {
         return Finding::limited(format!("root here is not root of the machine: {through}"))
-            .you("run outside the container, or without a user namespace");
+            .fix_by_user("run outside the container, or without a user namespace");
     }
     Finding::limited(format!("{} can't lend its files to the kernel: {through}", facts.tried_on))
-        .you("work in a directory on ext4, xfs, btrfs or tmpfs")
+        .fix_by_user("work in a directory on ext4, xfs, btrfs or tmpfs")
 }
 
 #[cfg(test)]
@@ -137,12 +137,12 @@ mod tests {
             ),
         ];
         for (facts, reason) in cases {
-            let found = judge(&facts);
+            let found = finding_for(&facts);
             assert_eq!(found.standing, Standing::Limited);
             assert!(found.means.contains(reason) && found.fixes.len() == 1, "{found:?}");
         }
-        assert_eq!(judge(&Facts { hidden: Ok(true), ..facts() }).standing, Standing::Ok);
-        let built_without = judge(&Facts { offered: Some(false), ..facts() });
+        assert_eq!(finding_for(&Facts { hidden: Ok(true), ..facts() }).standing, Standing::Ok);
+        let built_without = finding_for(&Facts { offered: Some(false), ..facts() });
         assert!(built_without.fixes[0].what.contains("CONFIG_FUSE_PASSTHROUGH"));
     }
 }

@@ -2,18 +2,18 @@
 //! are not.
 
 use super::finding::Finding;
-use super::here::{Here, on_path};
+use super::here::{Here, find_on_path};
 
 /// Runtimes whose containers are children of the caller.
 const CHILDREN: [&str; 5] = ["apptainer", "singularity", "podman", "ch-run", "udocker"];
 /// Runtimes that send the work to a daemon.
 const DAEMONS: [&str; 3] = ["docker", "nerdctl", "shifter"];
 
-pub(super) fn look(_: &Here) -> Finding {
-    judge(&on_path(&CHILDREN), &on_path(&DAEMONS))
+pub(super) fn run_check(_: &Here) -> Finding {
+    finding_for(&find_on_path(&CHILDREN), &find_on_path(&DAEMONS))
 }
 
-fn judge(children: &[&str], daemons: &[&str]) -> Finding {
+fn finding_for(children: &[&str], daemons: &[&str]) -> Finding {
     let seen = children.join(", ");
     match (children.is_empty(), daemons.is_empty()) {
         (true, true) => Finding::ok("none on PATH"),
@@ -24,9 +24,11 @@ fn judge(children: &[&str], daemons: &[&str]) -> Finding {
                 "{unseen}: a daemon starts the containers, so Forebay does not see their work"
             ));
             if children.is_empty() {
-                found.you("use podman, apptainer or charliecloud: their containers are children")
+                found.fix_by_user(
+                    "use podman, apptainer or charliecloud: their containers are children",
+                )
             } else {
-                found.you(format!("use {seen}: these start containers as children"))
+                found.fix_by_user(format!("use {seen}: these start containers as children"))
             }
         }
     }
@@ -40,12 +42,12 @@ mod tests {
 
     #[test]
     fn daemons_are_told() {
-        assert_eq!(judge(&[], &[]).standing, Standing::Ok);
-        assert_eq!(judge(&["podman"], &[]).standing, Standing::Ok);
-        let both = judge(&["podman"], &["docker"]);
+        assert_eq!(finding_for(&[], &[]).standing, Standing::Ok);
+        assert_eq!(finding_for(&["podman"], &[]).standing, Standing::Ok);
+        let both = finding_for(&["podman"], &["docker"]);
         assert_eq!(both.standing, Standing::Limited);
         assert!(both.fixes[0].what.contains("use podman:"));
-        assert!(judge(&[], &["docker"]).fixes[0].what.contains("apptainer"));
+        assert!(finding_for(&[], &["docker"]).fixes[0].what.contains("apptainer"));
         assert!(CHILDREN.iter().all(|name| !DAEMONS.contains(name)));
     }
 }

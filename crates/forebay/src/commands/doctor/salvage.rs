@@ -5,10 +5,10 @@ use std::path::Path;
 use forebay_model::{Kind, Run};
 
 use crate::exit::Stop;
-use crate::run_start::salt;
+use crate::run_start::random_salt;
 use crate::{say, state};
 
-pub(super) fn salvage(state: &Path, output: &Path, json: bool) -> Result<i32, Stop> {
+pub(super) fn salvage_run(state: &Path, output: &Path, json: bool) -> Result<i32, Stop> {
     let stop = |error: forebay_model::Error| {
         let next = match error.kind() {
             Kind::Busy => "this run goes on; it is completed when its last process ends",
@@ -24,10 +24,10 @@ pub(super) fn salvage(state: &Path, output: &Path, json: bool) -> Result<i32, St
         let message = format!("{} is there already", output.display());
         return Err(Stop::new(1, message, "name another file after -o; nothing was removed"));
     }
-    Run::salvage(state, output, salt()).map_err(stop)?;
+    Run::salvage_run(state, output, random_salt()).map_err(stop)?;
     let tasks = Run::open(output).and_then(|run| run.tasks()).map_err(stop)?.len();
     // What lies in Forebay's own place is Forebay's to remove; any other file is its owner's.
-    let ours = state::file("x").ok().and_then(|file| file.parent()?.canonicalize().ok());
+    let ours = state::state_file("x").ok().and_then(|file| file.parent()?.canonicalize().ok());
     let place = state.canonicalize().ok().and_then(|file| Some(file.parent()?.to_owned()));
     let removed = ours.is_some() && ours == place;
     if removed {

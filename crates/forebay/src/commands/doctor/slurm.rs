@@ -1,22 +1,24 @@
 //! Slurm: what it starts, it starts elsewhere.
 
 use super::finding::Finding;
-use super::here::{Here, on_path};
+use super::here::{Here, find_on_path};
 
-pub(super) fn look(_: &Here) -> Finding {
-    let present = !on_path(&["sbatch", "srun"]).is_empty();
-    judge(present, std::env::var("SLURM_JOB_ID").ok().as_deref())
+pub(super) fn run_check(_: &Here) -> Finding {
+    let present = !find_on_path(&["sbatch", "srun"]).is_empty();
+    finding_for(present, std::env::var("SLURM_JOB_ID").ok().as_deref())
 }
 
-fn judge(present: bool, job: Option<&str>) -> Finding {
+fn finding_for(present: bool, job: Option<&str>) -> Finding {
     match (present, job) {
         (_, Some(job)) => Finding::limited(format!(
             "inside job {job}: tasks on this node are seen, those started with srun or sbatch are \
              not"
         ))
-        .you("let the engine start them: `snakemake --cores N`, `process.executor = 'local'`"),
+        .fix_by_user(
+            "let the engine start them: `snakemake --cores N`, `process.executor = 'local'`",
+        ),
         (true, None) => Finding::limited("tasks that an engine submits run where Forebay is not")
-            .you("inside salloc or an sbatch script: forebay run -- snakemake --cores N"),
+            .fix_by_user("inside salloc or an sbatch script: forebay run -- snakemake --cores N"),
         (false, None) => Finding::ok("not here: tasks stay on this machine"),
     }
 }
@@ -29,8 +31,8 @@ mod tests {
 
     #[test]
     fn inside_and_outside_a_job() {
-        assert_eq!(judge(false, None).standing, Standing::Ok);
-        assert!(judge(true, None).fixes[0].what.contains("forebay run"));
-        assert!(judge(true, Some("4711")).means.contains("job 4711"));
+        assert_eq!(finding_for(false, None).standing, Standing::Ok);
+        assert!(finding_for(true, None).fixes[0].what.contains("forebay run"));
+        assert!(finding_for(true, Some("4711")).means.contains("job 4711"));
     }
 }

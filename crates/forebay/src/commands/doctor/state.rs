@@ -22,21 +22,22 @@ struct Facts {
     living: usize,
 }
 
-pub(super) fn look(_: &Here) -> Finding {
-    let directory = match state::file("x") {
+pub(super) fn run_check(_: &Here) -> Finding {
+    let directory = match state::state_file("x") {
         Ok(file) => file.parent().unwrap_or(Path::new("/")).to_owned(),
         Err(stop) => {
-            return Finding::missing(stop.message).you(stop.next.unwrap_or_default());
+            return Finding::missing(stop.message).fix_by_user(stop.next.unwrap_or_default());
         }
     };
     let free = rustix::fs::statvfs(&directory)
         .map_or(0, |stat| stat.f_bavail.saturating_mul(stat.f_frsize));
-    let (living, killed) = runs_in(&directory).into_iter().partition::<Vec<_>, _>(|run| lives(run));
-    judge(&Facts { directory, free: ByteCount(free), killed, living: living.len() })
+    let (living, killed) =
+        list_run_files(&directory).into_iter().partition::<Vec<_>, _>(|run| has_live_writer(run));
+    finding_for(&Facts { directory, free: ByteCount(free), killed, living: living.len() })
 }
 
 /// Run files of a directory, by name, which is by time.
-fn runs_in(directory: &Path) -> Vec<PathBuf> {
+fn list_run_files(directory: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let mut runs: Vec<PathBuf> = entries
         .map(|entry| entry.path())
@@ -48,7 +49,7 @@ fn runs_in(directory: &Path) -> Vec<PathBuf> {
 
 /// Whether somebody has the run open: SQLite then holds a lock on one byte of its index, the "dead
 /// man's switch" (SQLite, os_unix.c, `UNIX_SHM_DMS`).
-fn lives(run: &Path) -> bool {
+fn has_live_writer(run: &Path) -> bool {
     const DEAD_MANS_SWITCH: i64 = 128;
     let mut index = run.as_os_str().to_owned();
     index.push("-shm");
@@ -65,17 +66,17 @@ fn lives(run: &Path) -> bool {
     asked == 0 && lock.l_type != libc::F_UNLCK as libc::c_short
 }
 
-fn judge(facts: &Facts) -> Finding {
+fn finding_for(facts: &Facts) -> Finding {
     let place = facts.directory.display();
     let runs = |number: usize| format!("{number} run{}", if number == 1 { "" } else { "s" });
     if let Some(newest) = facts.killed.last() {
         let killed = runs(facts.killed.len());
         return Finding::limited(format!("{place} holds what was recorded of {killed} that died"))
-            .you(format!("forebay doctor --salvage {} -o saved.run", newest.display()));
+            .fix_by_user(format!("forebay doctor --salvage {} -o saved.run", newest.display()));
     }
     if facts.free < SMALL {
         return Finding::limited(format!("{place} has only {} free", facts.free))
-            .you("make room, or set XDG_STATE_HOME to a local directory with more");
+            .fix_by_user("make room, or set XDG_STATE_HOME to a local directory with more");
     }
     let living = match facts.living {
         0 => String::new(),
@@ -98,7 +99,7 @@ mod tests {
     #[test]
     fn killed_runs_are_told_with_the_way_to_save_them() {
         let killed = vec![PathBuf::from("/s/1.run"), PathBuf::from("/s/2.run")];
-        let found = judge(&Facts { killed, ..facts() });
+        let found = finding_for(&Facts { killed, ..facts() });
         assert_eq!(found.standing, Standing::Limited);
         assert!(found.means.contains("2 runs"));
         assert_eq!(found.fixes[0].what, "forebay doctor --salvage /s/2.run -o saved.run");
@@ -106,10 +107,10 @@ mod tests {
 
     #[test]
     fn room() {
-        assert_eq!(judge(&facts()).standing, Standing::Ok);
-        assert!(judge(&Facts { living: 1, ..facts() }).means.ends_with("; 1 run under way"));
+        assert_eq!(finding_for(&facts()).standing, Standing::Ok);
+        assert!(finding_for(&Facts { living: 1, ..facts() }).means.ends_with("; 1 run under way"));
         assert_eq!(
-            judge(&Facts { free: ByteCount(1 << 20), ..facts() }).standing,
+            finding_for(&Facts { free: ByteCount(1 << 20), ..facts() }).standing,
             Standing::Limited
         );
     }
@@ -121,13 +122,17 @@ mod tests {
         let conn = rusqlite::Connection::open(&path).expect("opened");
         conn.pragma_update(None, "journal_mode", "WAL").expect("a log");
         conn.execute_batch("CREATE TABLE t (x)").expect("written");
-        assert_eq!(runs_in(dir.path()), std::slice::from_ref(&path), "not its log and index");
+        assert_eq!(
+            list_run_files(dir.path()),
+            std::slice::from_ref(&path),
+            "not its log and index"
+        );
         // A process does not see its own locks, so somebody else has to look.
         // SAFETY: the child makes system calls and ends.
         let seen = unsafe {
             let pid = libc::fork();
             if pid == 0 {
-                libc::_exit(i32::from(lives(&path)));
+                libc::_exit(i32::from(has_live_writer(&path)));
             }
             let mut status = 0;
             libc::waitpid(pid, &mut status, 0);
@@ -135,6 +140,6 @@ mod tests {
         };
         assert_eq!(seen, 1);
         drop(conn);
-        assert!(!lives(&path));
+        assert!(!has_live_writer(&path));
     }
 }

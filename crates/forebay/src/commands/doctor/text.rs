@@ -13,21 +13,25 @@ pub(super) const NAME: usize = 15;
 const BEFORE: usize = STANDING + NAME + 4;
 
 /// All answers as text.
-pub(super) fn render(report: &Report, colour: bool) -> String {
+pub(super) fn render_report(report: &Report, colour: bool) -> String {
     let Report { forebay, kernel, user, .. } = report;
     let mut out = format!("forebay {forebay} on Linux {kernel}, as {user}\n\n");
     for line in &report.checks {
         let standing = line.finding.standing;
         let word = format!("{:<STANDING$}", standing.word());
-        out.push_str(&format!("{}  {:<NAME$}  ", paint(standing, word, colour), line.name));
-        put(&mut out, &line.finding.means, BEFORE);
+        out.push_str(&format!(
+            "{}  {:<NAME$}  ",
+            colour_standing(standing, word, colour),
+            line.name
+        ));
+        push_wrapped(&mut out, &line.finding.means, BEFORE);
         for fix in &line.finding.fixes {
             let who = format!("{}: ", fix.who.word());
             // A command to copy stays on one line where there is room for it.
             let whole = BEFORE + who.len() + fix.what.chars().count() <= WIDTH;
             let before = if whole { BEFORE } else { STANDING + 2 };
             out.push_str(&format!("{:before$}{who}", ""));
-            put(&mut out, &fix.what, before + who.len());
+            push_wrapped(&mut out, &fix.what, before + who.len());
         }
     }
     out.push_str(match report.works {
@@ -39,7 +43,7 @@ pub(super) fn render(report: &Report, colour: bool) -> String {
     out
 }
 
-fn paint(standing: Standing, word: String, colour: bool) -> String {
+fn colour_standing(standing: Standing, word: String, colour: bool) -> String {
     let code = match standing {
         _ if !colour => return word,
         Standing::Ok => 32,
@@ -50,7 +54,7 @@ fn paint(standing: Standing, word: String, colour: bool) -> String {
 }
 
 /// Adds words from column `from` on; long ones are broken between words.
-fn put(out: &mut String, words: &str, from: usize) {
+fn push_wrapped(out: &mut String, words: &str, from: usize) {
     let mut column = from;
     for (number, word) in words.split(' ').enumerate() {
         let length = word.chars().count();
@@ -89,12 +93,12 @@ mod tests {
                         "AppArmor closes user namespaces: \
                          kernel.apparmor_restrict_unprivileged_userns is 1 (Ubuntu 24.04)",
                     )
-                    .admin("sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"),
+                    .fix_by_admin("sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"),
                 ),
                 line(
                     "container tools",
                     Finding::limited("docker: a daemon starts the containers")
-                        .you("use podman: these start containers as children"),
+                        .fix_by_user("use podman: these start containers as children"),
                 ),
             ],
         }
@@ -114,15 +118,15 @@ limited  container tools  docker: a daemon starts the containers
 
 `forebay run` does not work here: nothing is run where nothing can be traced.
 ";
-        let text = render(&report(), false);
+        let text = render_report(&report(), false);
         assert_eq!(text, expected, "\n{text}");
     }
 
     #[test]
     fn lines_are_short_and_colours_are_only_asked_for() {
-        let text = render(&report(), true);
+        let text = render_report(&report(), true);
         assert!(text.contains("\x1b[31mmissing\x1b[0m"));
-        let plain = render(&report(), false);
+        let plain = render_report(&report(), false);
         assert!(!plain.contains('\x1b'));
         assert!(plain.lines().all(|line| line.chars().count() <= WIDTH && line.trim_end() == line));
     }

@@ -12,11 +12,11 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// From here on a start is worth a word.
 const SLOW: Duration = Duration::from_secs(1);
 
-pub(super) fn look(here: &Here) -> Finding {
+pub(super) fn run_check(here: &Here) -> Finding {
     match &here.scratch {
-        Ok(scratch) => judge(&run_in_fresh_directory(scratch, "true", &["true"])),
+        Ok(scratch) => finding_for(&run_in_fresh_directory(scratch, "true", &["true"])),
         Err(why) => Finding::missing(format!("nothing could be tried: {why}"))
-            .you("set TMPDIR to a directory that you may write"),
+            .fix_by_user("set TMPDIR to a directory that you may write"),
     }
 }
 
@@ -67,16 +67,16 @@ pub(super) fn run_in_fresh_directory(
     }
 }
 
-fn judge(tried: &Result<Duration, String>) -> Finding {
+fn finding_for(tried: &Result<Duration, String>) -> Finding {
     match tried {
         Ok(took) if *took > SLOW => {
             let took = took.as_secs_f64();
             Finding::limited(format!("`forebay run -- true` works, but took {took:.1} s"))
-                .you("ask again when the machine is less busy")
+                .fix_by_user("ask again when the machine is less busy")
         }
         Ok(took) => Finding::ok(format!("`forebay run -- true` took {} ms", took.as_millis())),
         Err(why) => Finding::missing(format!("`forebay run -- true` failed: {why}"))
-            .you("mend what is missing above; if nothing is, please report this line"),
+            .fix_by_user("mend what is missing above; if nothing is, please report this line"),
     }
 }
 
@@ -88,12 +88,15 @@ mod tests {
 
     #[test]
     fn fast_slow_and_failed() {
-        let fast = judge(&Ok(Duration::from_millis(84)));
+        let fast = finding_for(&Ok(Duration::from_millis(84)));
         assert_eq!(
             (fast.standing, fast.means.as_str()),
             (Standing::Ok, "`forebay run -- true` took 84 ms")
         );
-        assert_eq!(judge(&Ok(Duration::from_millis(2500))).standing, Standing::Limited);
-        assert_eq!(judge(&Err("opening /dev/fuse failed".into())).standing, Standing::Missing);
+        assert_eq!(finding_for(&Ok(Duration::from_millis(2500))).standing, Standing::Limited);
+        assert_eq!(
+            finding_for(&Err("opening /dev/fuse failed".into())).standing,
+            Standing::Missing
+        );
     }
 }

@@ -8,11 +8,11 @@ use forebay_os::fast_wake::FastWake;
 use super::finding::Finding;
 use super::here::Here;
 
-pub(super) fn look(here: &Here) -> Finding {
-    judge(here.root, FastWake::can())
+pub(super) fn run_check(here: &Here) -> Finding {
+    finding_for(here.root, FastWake::check_permission())
 }
 
-fn judge(root: bool, can: io::Result<()>) -> Finding {
+fn finding_for(root: bool, can: io::Result<()>) -> Finding {
     match can {
         Ok(()) => Finding::ok(
             "CPUs stay awake while many operations follow each other (--cpu-latency system leaves \
@@ -21,13 +21,13 @@ fn judge(root: bool, can: io::Result<()>) -> Finding {
         Err(_) if !root => Finding::limited(
             "the kernel lets root alone keep CPUs awake: small operations take longer",
         )
-        .you(
+        .fix_by_user(
             "nothing to mend; as root (and in containers with /dev/cpu_dma_latency) they take less",
         ),
         Err(error) => Finding::limited(format!(
             "CPUs can't be kept awake ({error}): small operations take longer"
         ))
-        .you("in a container, add --device /dev/cpu_dma_latency"),
+        .fix_by_user("in a container, add --device /dev/cpu_dma_latency"),
     }
 }
 
@@ -39,8 +39,8 @@ mod tests {
     #[test]
     fn says_who_may() {
         let refused = || Err(io::Error::from(io::ErrorKind::PermissionDenied));
-        assert_eq!(judge(true, Ok(())).standing, Standing::Ok);
-        assert!(judge(false, refused()).means.contains("root alone"));
-        assert!(judge(true, refused()).fixes[0].what.contains("--device"));
+        assert_eq!(finding_for(true, Ok(())).standing, Standing::Ok);
+        assert!(finding_for(false, refused()).means.contains("root alone"));
+        assert!(finding_for(true, refused()).fixes[0].what.contains("--device"));
     }
 }

@@ -1,34 +1,37 @@
 //! inotify: watched directories let the kernel remember names for long.
 
 use super::finding::Finding;
-use super::here::{Here, setting};
+use super::here::{Here, read_sysctl};
 use crate::say;
 
 /// Fewer directories than this, and a larger pipeline notices.
 const FEW: u64 = 16_384;
 
-pub(super) fn look(_: &Here) -> Finding {
-    judge(setting("fs/inotify/max_user_watches"), setting("fs/inotify/max_user_instances"))
+pub(super) fn run_check(_: &Here) -> Finding {
+    finding_for(
+        read_sysctl("fs/inotify/max_user_watches"),
+        read_sysctl("fs/inotify/max_user_instances"),
+    )
 }
 
-fn judge(watches: Option<u64>, instances: Option<u64>) -> Finding {
+fn finding_for(watches: Option<u64>, instances: Option<u64>) -> Finding {
     let Some(watches) = watches else {
         return Finding::limited("the kernel has no inotify: names are looked up once a second")
-            .admin("a kernel with CONFIG_INOTIFY_USER=y");
+            .fix_by_admin("a kernel with CONFIG_INOTIFY_USER=y");
     };
     if instances.is_some_and(|instances| instances < 16) {
         return Finding::limited("hardly any inotify instance: other programs may take them all")
-            .admin("sysctl -w fs.inotify.max_user_instances=128");
+            .fix_by_admin("sysctl -w fs.inotify.max_user_instances=128");
     }
     if watches < FEW {
-        let watches = say::grouped(watches);
+        let watches = say::group_thousands(watches);
         return Finding::limited(format!(
             "{watches} for this user, half of them for a run; names in further directories are \
              looked up once a second, which is slower"
         ))
-        .admin("sysctl -w fs.inotify.max_user_watches=524288");
+        .fix_by_admin("sysctl -w fs.inotify.max_user_watches=524288");
     }
-    Finding::ok(format!("{} for this user, half of them for a run", say::grouped(watches)))
+    Finding::ok(format!("{} for this user, half of them for a run", say::group_thousands(watches)))
 }
 
 #[cfg(test)]
@@ -39,9 +42,9 @@ mod tests {
 
     #[test]
     fn few_and_many() {
-        assert_eq!(judge(Some(192_505), Some(128)).standing, Standing::Ok);
-        assert_eq!(judge(Some(8192), Some(128)).standing, Standing::Limited);
-        assert_eq!(judge(Some(192_505), Some(4)).standing, Standing::Limited);
-        assert_eq!(judge(None, None).standing, Standing::Limited);
+        assert_eq!(finding_for(Some(192_505), Some(128)).standing, Standing::Ok);
+        assert_eq!(finding_for(Some(8192), Some(128)).standing, Standing::Limited);
+        assert_eq!(finding_for(Some(192_505), Some(4)).standing, Standing::Limited);
+        assert_eq!(finding_for(None, None).standing, Standing::Limited);
     }
 }

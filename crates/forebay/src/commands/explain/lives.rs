@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use forebay_model::{ByteCount, ClassId, FileId, Result, Run, TreeId};
 
-use super::phrases::count;
+use super::phrases::count_with_noun;
 
 /// Upper ends of size classes, in bytes, and their names.
 pub(in crate::commands) const SIZES: [(u64, &str); 5] = [
@@ -17,7 +17,7 @@ pub(in crate::commands) const SIZES: [(u64, &str); 5] = [
 ];
 
 /// Of each size class, how many files the run made, and their bytes.
-pub(in crate::commands) fn sizes(lives: &[Life]) -> [(u64, u64); SIZES.len()] {
+pub(in crate::commands) fn count_by_size(lives: &[Life]) -> [(u64, u64); SIZES.len()] {
     let mut sizes = [(0, 0); SIZES.len()];
     for life in lives.iter().filter(|life| life.made && life.size_known) {
         let size = life.size.get();
@@ -82,7 +82,7 @@ impl Belongs {
 
 impl Life {
     /// Where it belongs. What `forebay plan` says weighs room, waits and dollars, too.
-    pub(in crate::commands) fn belongs(&self) -> Belongs {
+    pub(in crate::commands) fn best_location(&self) -> Belongs {
         match (self.made, self.gone) {
             (true, true) => Belongs::Scratch,
             (true, false) if self.readers.difference(&self.writers).next().is_some() => {
@@ -90,29 +90,29 @@ impl Life {
             }
             // A copy of what the run changes would be old.
             (false, _) if !self.writers.is_empty() => Belongs::Place,
-            (false, _) if self.readers.len() > 1 || self.times_over() > 1 => Belongs::Copied,
+            (false, _) if self.readers.len() > 1 || self.times_read() > 1 => Belongs::Copied,
             _ => Belongs::Place,
         }
     }
 
     /// How often its size was read.
-    fn times_over(&self) -> u64 {
+    fn times_read(&self) -> u64 {
         self.read.get().checked_div(self.size.get()).unwrap_or(0)
     }
 
     /// Why it belongs there, in words that go on after a colon.
-    pub(in crate::commands) fn why(&self) -> String {
-        let readers = count(self.readers.len() as u64, "task");
-        match self.belongs() {
+    pub(in crate::commands) fn location_reason(&self) -> String {
+        let readers = count_with_noun(self.readers.len() as u64, "task");
+        match self.best_location() {
             Belongs::Scratch => "made and removed within the run: it needs no place".to_owned(),
             Belongs::Near => {
                 format!("made in the run and read again by {readers}: a fast tier near them")
             }
-            Belongs::Copied if self.readers.len() as u64 >= self.times_over() => {
+            Belongs::Copied if self.readers.len() as u64 >= self.times_read() => {
                 format!("an input that {readers} read: a copy near them")
             }
             Belongs::Copied => {
-                format!("an input that was read {} times over: a copy near", self.times_over())
+                format!("an input that was read {} times over: a copy near", self.times_read())
             }
             Belongs::Place => match (self.made, self.readers.is_empty(), self.writers.is_empty()) {
                 (true, true, _) => "a result: nobody in the run read it".to_owned(),
@@ -124,15 +124,15 @@ impl Life {
         }
     }
 
-    pub(in crate::commands) fn moved(&self) -> ByteCount {
+    pub(in crate::commands) fn bytes_moved(&self) -> ByteCount {
         self.read + self.written + self.maybe_read
     }
 }
 
 /// All files of a run that were opened, those first for which most bytes were moved.
-pub(in crate::commands) fn all(run: &Run) -> Result<Vec<Life>> {
+pub(in crate::commands) fn collect_lives(run: &Run) -> Result<Vec<Life>> {
     let mut lives: HashMap<FileId, Life> = HashMap::new();
-    run.each_open(|row| {
+    run.for_each_open(|row| {
         let open = &row.open;
         let life = lives.entry(open.file).or_default();
         life.id = open.file;
@@ -143,17 +143,17 @@ pub(in crate::commands) fn all(run: &Run) -> Result<Vec<Life>> {
         life.size = after.or(before).unwrap_or(life.size);
         life.read += open.read.map_or(ByteCount::ZERO, |io| io.bytes);
         life.read_unseen |= open.read.is_none();
-        if open.read.is_none() && open.reads() {
+        if open.read.is_none() && open.has_read() {
             life.maybe_read += before.or(after).unwrap_or_default();
         }
         // What went past Forebay is known by sizes alone.
         let grown = after.unwrap_or_default() - before.unwrap_or_default();
         let written = open.wrote.map_or(grown, |io| io.bytes);
         life.written += if open.write { written } else { ByteCount::ZERO };
-        if open.writes() {
+        if open.has_written() {
             life.writers.extend(row.task);
         }
-        if open.reads() {
+        if open.has_read() {
             life.readers.extend(row.task);
         }
     })?;
@@ -167,13 +167,13 @@ pub(in crate::commands) fn all(run: &Run) -> Result<Vec<Life>> {
             life.tree = file.home.unwrap_or(file.tree);
         }
     }
-    for (file, _) in run.gone()? {
+    for (file, _) in run.removal_times()? {
         if let Some(life) = lives.get_mut(&file) {
             life.gone = true;
         }
     }
     let mut all: Vec<Life> = lives.into_values().collect();
-    all.sort_by(|a, b| b.moved().cmp(&a.moved()).then_with(|| a.path.cmp(&b.path)));
+    all.sort_by(|a, b| b.bytes_moved().cmp(&a.bytes_moved()).then_with(|| a.path.cmp(&b.path)));
     Ok(all)
 }
 
@@ -199,7 +199,7 @@ mod tests {
             (life(false, false, &[], &[1, 2]), Belongs::Copied),
             (life(false, true, &[], &[1]), Belongs::Place),
         ] {
-            assert_eq!(life.belongs(), belongs, "{life:?}");
+            assert_eq!(life.best_location(), belongs, "{life:?}");
         }
     }
 }

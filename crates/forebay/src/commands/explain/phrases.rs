@@ -1,10 +1,10 @@
 //! Amounts, counts and lists as parts of a sentence.
 
 use forebay_model::summary::Amount;
-pub(super) use forebay_model::summary::percent;
+pub(super) use forebay_model::summary::format_percent;
 
 /// An amount in a sentence.
-pub(super) fn bytes(amount: &Amount) -> String {
+pub(super) fn describe_amount(amount: &Amount) -> String {
     match (amount.seen, amount.at_least, amount.at_most) {
         (Some(seen), _, _) => seen.to_string(),
         (None, least, _) if least.get() > 0 => format!("at least {least}"),
@@ -14,13 +14,13 @@ pub(super) fn bytes(amount: &Amount) -> String {
 }
 
 /// `1 file`, `2 files`.
-pub(super) fn count(number: u64, what: &str) -> String {
+pub(super) fn count_with_noun(number: u64, what: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
-    format!("{} {what}{ending}", crate::say::grouped(number))
+    format!("{} {what}{ending}", crate::say::group_thousands(number))
 }
 
 /// Several things as one, for a sentence; the first few.
-pub(super) fn listed(names: &[String]) -> String {
+pub(super) fn list_first_names(names: &[String]) -> String {
     const SHOWN: usize = 3;
     match names.len() {
         0 => "nobody that was seen".to_owned(),

@@ -9,8 +9,8 @@ use forebay_model::{Header, Prices, Tree};
 
 use super::lives::{self, Life};
 use crate::exit::Stop;
-use crate::named::named;
-use crate::storages::prices_of;
+use crate::named::escape_name;
+use crate::storages::load_prices;
 
 /// So many tasks, storages and files are told of.
 const MOST: usize = 5;
@@ -45,22 +45,28 @@ pub(super) struct Story {
 }
 
 impl Story {
-    pub(super) fn read(
+    pub(super) fn read_run(
         path: &Path,
         samples: &[PathBuf],
         all: bool,
         options: &Options,
     ) -> Result<Story, Stop> {
-        let (run, summary) = crate::commands::summary::read(path, samples)?;
+        let (run, summary) = crate::commands::summary::summarize_run(path, samples)?;
         let paid = options
             .instance
             .as_ref()
-            .map(|item| Ok((item.clone(), prices_of(options.prices.as_deref(), 1)?)));
+            .map(|item| Ok((item.clone(), load_prices(options.prices.as_deref(), 1)?)));
         let gather = || -> forebay_model::Result<_> {
             let tasks = run.tasks()?.into_iter().map(|task| (task.id, task)).collect();
-            Ok((run.header()?, run.trees()?, run.ops()?, tasks, lives::all(&run)?))
+            Ok((
+                run.header()?,
+                run.trees()?,
+                run.operation_rows()?,
+                tasks,
+                lives::collect_lives(&run)?,
+            ))
         };
-        let (header, trees, ops, tasks, lives) = gather().map_err(unread)?;
+        let (header, trees, ops, tasks, lives) = gather().map_err(unreadable_run)?;
         Ok(Story {
             summary,
             header,
@@ -70,29 +76,29 @@ impl Story {
             lives,
             most: if all { usize::MAX } else { MOST },
             paid: paid.transpose()?,
-            path: named(path.as_os_str().as_encoded_bytes()),
+            path: escape_name(path.as_os_str().as_encoded_bytes()),
         })
     }
 
     /// The number that the writer of the run noted under this key.
-    pub(super) fn noted(&self, key: &str) -> Option<f64> {
+    pub(super) fn noted_number(&self, key: &str) -> Option<f64> {
         let found = self.header.more.iter().find(|(name, _)| name == key)?;
         found.1.parse().ok()
     }
 
     /// What a tree is called: its tier, or its path.
-    pub(super) fn tree(&self, tree: &Tree) -> String {
+    pub(super) fn tree_name(&self, tree: &Tree) -> String {
         match &tree.tier {
-            Some(tier) => format!("tier {}", named(tier.as_bytes())),
-            None => named(&tree.path),
+            Some(tier) => format!("tier {}", escape_name(tier.as_bytes())),
+            None => escape_name(&tree.path),
         }
     }
 
     /// Names of tasks, each once.
-    pub(super) fn names(&self, tasks: impl IntoIterator<Item = u32>) -> Vec<String> {
+    pub(super) fn task_names(&self, tasks: impl IntoIterator<Item = u32>) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for task in tasks.into_iter().filter_map(|task| self.tasks.get(&task)) {
-            let name = named(task.name.as_bytes());
+            let name = escape_name(task.name.as_bytes());
             if !names.contains(&name) {
                 names.push(name);
             }
@@ -101,6 +107,6 @@ impl Story {
     }
 }
 
-fn unread(error: forebay_model::Error) -> Stop {
+fn unreadable_run(error: forebay_model::Error) -> Stop {
     Stop::new(1, error.to_string(), "`forebay run -o FILE -- COMMAND` makes a run file")
 }

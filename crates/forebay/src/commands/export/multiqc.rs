@@ -12,15 +12,15 @@ use forebay_model::Micros;
 use forebay_model::summary::Summary;
 use serde_json::{Map, Value, json};
 
-use super::{Args, Format, place};
+use super::{Args, Format, claim_output};
 use crate::commands::explain::lives::{self, SIZES};
 use crate::commands::summary;
 use crate::exit::Stop;
-use crate::named::named;
-use crate::output::{UNSEALED, sealed};
+use crate::named::escape_name;
+use crate::output::{UNSEALED, seal_text};
 use crate::say;
 
-pub(super) const FORMAT: Format = Format { name: "multiqc", write };
+pub(super) const FORMAT: Format = Format { name: "multiqc", write: export_multiqc };
 
 /// More kinds of tasks are one bar.
 const KINDS: usize = 30;
@@ -32,7 +32,7 @@ struct Told {
     sizes: [(u64, u64); SIZES.len()],
 }
 
-fn write(args: &Args) -> Result<(), Stop> {
+fn export_multiqc(args: &Args) -> Result<(), Stop> {
     let Some(folder) = &args.output else {
         let why = "MultiQC's content is several files";
         return Err(Stop::new(
@@ -41,14 +41,17 @@ fn write(args: &Args) -> Result<(), Stop> {
             "name a directory with -o, below that which MultiQC searches",
         ));
     };
-    let told =
-        args.what.iter().map(|path| read(path, &args.what)).collect::<Result<Vec<_>, _>>()?;
+    let told = args
+        .what
+        .iter()
+        .map(|path| read_labelled_run(path, &args.what))
+        .collect::<Result<Vec<_>, _>>()?;
     std::fs::create_dir_all(folder).map_err(|error| {
         let message = format!("{}: {error}", folder.display());
         Stop::new(1, message, "name a directory that you may write")
     })?;
     let sections = [
-        ("general_stats", general::rows(&told)),
+        ("general_stats", general::general_statistics(&told)),
         ("time_by_task", time_by_task(&told)),
         ("bytes_by_storage", bytes_by_storage(&told)),
         ("file_sizes", file_sizes(&told)),
@@ -57,34 +60,34 @@ fn write(args: &Args) -> Result<(), Stop> {
     let places = sections.map(|(name, mut section)| {
         // MultiQC looks at keys that it knows.
         section["made_by"] = json!(format!("forebay export; {UNSEALED}"));
-        place(&folder.join(format!("forebay_{name}_mqc.json")), args).map(|to| (to, section))
+        claim_output(&folder.join(format!("forebay_{name}_mqc.json")), args).map(|to| (to, section))
     });
     let places = places.into_iter().collect::<Result<Vec<_>, _>>()?;
     for (place, section) in places {
         let text = serde_json::to_string_pretty(&section).expect("plain data") + "\n";
-        place.write(sealed(text).as_bytes())?;
+        place.write(seal_text(text).as_bytes())?;
     }
     say::note(&format!("{} runs for MultiQC are in {}", told.len(), folder.display()));
     Ok(())
 }
 
 /// `all` are there to tell runs of one name apart.
-fn read(path: &Path, all: &[std::path::PathBuf]) -> Result<Told, Stop> {
-    let (run, summary) = summary::read(path, &[])?;
+fn read_labelled_run(path: &Path, all: &[std::path::PathBuf]) -> Result<Told, Stop> {
+    let (run, summary) = summary::summarize_run(path, &[])?;
     let stop = |error: forebay_model::Error| Stop::new(1, error.to_string(), "name run files");
-    let lives = lives::all(&run).map_err(stop)?;
+    let lives = lives::collect_lives(&run).map_err(stop)?;
     let stem = |path: &Path| path.file_stem().unwrap_or_default().to_owned();
     let namesakes = all.iter().filter(|other| stem(other) == stem(path)).count();
     let name = match namesakes {
         0 | 1 => stem(path),
         _ => path.with_extension("").into_os_string(),
     };
-    let name = html(&named(name.as_encoded_bytes()));
-    Ok(Told { name, summary, sizes: lives::sizes(&lives) })
+    let name = escape_html(&escape_name(name.as_encoded_bytes()));
+    Ok(Told { name, summary, sizes: lives::count_by_size(&lives) })
 }
 
 /// Text for a page: MultiQC writes names as they are.
-fn html(text: &str) -> String {
+fn escape_html(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -100,7 +103,7 @@ fn html(text: &str) -> String {
 }
 
 /// A section of the page; `data` has for each run its bars.
-fn section(
+fn bar_section(
     id: &str,
     (title, unit, about): (&str, &str, &str),
     data: BTreeMap<String, Map<String, Value>>,
@@ -134,14 +137,18 @@ fn time_by_task(told: &[Told]) -> Value {
         let mut bars: Map<String, Value> = Map::new();
         for (name, wall) in tasks {
             let is_kept = kept.contains(&name.as_str());
-            let bar = if is_kept { html(&named(name.as_bytes())) } else { "(others)".to_owned() };
+            let bar = if is_kept {
+                escape_html(&escape_name(name.as_bytes()))
+            } else {
+                "(others)".to_owned()
+            };
             let before = bars.get(&bar).and_then(Value::as_f64).unwrap_or(0.0);
             bars.insert(bar, json!(before + wall.as_secs()));
         }
         data.insert(told.name.clone(), bars);
     }
     let about = "Wall time of tasks by name, summed over those that ran at a time.";
-    section("time_by_task", ("Time by task", "seconds", about), data)
+    bar_section("time_by_task", ("Time by task", "seconds", about), data)
 }
 
 fn bytes_by_storage(told: &[Told]) -> Value {
@@ -150,8 +157,10 @@ fn bytes_by_storage(told: &[Told]) -> Value {
         let mut bars = Map::new();
         for tier in &told.summary.tiers {
             let name = match &tier.tier {
-                Some(name) => format!("tier {}", html(&named(name.as_bytes()))),
-                None => html(&format!("in place ({})", named(tier.fs_type.as_bytes()))),
+                Some(name) => format!("tier {}", escape_html(&escape_name(name.as_bytes()))),
+                None => {
+                    escape_html(&format!("in place ({})", escape_name(tier.fs_type.as_bytes())))
+                }
             };
             for (what, amount) in [("read", &tier.read), ("written", &tier.written)] {
                 let bar = format!("{name}: {what}");
@@ -163,7 +172,7 @@ fn bytes_by_storage(told: &[Told]) -> Value {
     }
     let about = "Bytes that are known to have been read and written; what the kernel moved past \
                  Forebay is not all in it.";
-    section("bytes_by_storage", ("Bytes by storage", "bytes", about), data)
+    bar_section("bytes_by_storage", ("Bytes by storage", "bytes", about), data)
 }
 
 fn file_sizes(told: &[Told]) -> Value {
@@ -174,5 +183,5 @@ fn file_sizes(told: &[Told]) -> Value {
     let data = told.iter().map(|told| (told.name.clone(), bars(told))).collect();
     let about = "Files that the run made, by size. Thousands of small ones cost more in names than \
                  in bytes.";
-    section("file_sizes", ("Sizes of files", "files", about), data)
+    bar_section("file_sizes", ("Sizes of files", "files", about), data)
 }

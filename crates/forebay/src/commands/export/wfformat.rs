@@ -2,14 +2,14 @@
 
 use forebay_plan::import::write_wfformat;
 
-use super::{Args, Format, place};
+use super::{Args, Format, claim_output};
 use crate::exit::Stop;
-use crate::output::{UNSEALED, sealed};
+use crate::output::{UNSEALED, seal_text};
 use crate::{say, scenario};
 
-pub(super) const FORMAT: Format = Format { name: "wfformat", write };
+pub(super) const FORMAT: Format = Format { name: "wfformat", write: export_wfformat };
 
-fn write(args: &Args) -> Result<(), Stop> {
+fn export_wfformat(args: &Args) -> Result<(), Stop> {
     let [what] = args.what.as_slice() else {
         return Err(Stop::new(
             1,
@@ -17,10 +17,10 @@ fn write(args: &Args) -> Result<(), Stop> {
             "name one run, or another --format",
         ));
     };
-    let place = args.output.as_ref().map(|path| place(path, args)?.apart_from(&args.what));
+    let place = args.output.as_ref().map(|path| claim_output(path, args)?.apart_from(&args.what));
     let place = place.transpose()?;
-    let work = scenario::workload(what)?;
-    let text = sealed(write_wfformat(&work, UNSEALED) + "\n");
+    let work = scenario::read_workload(what)?;
+    let text = seal_text(write_wfformat(&work, UNSEALED) + "\n");
     let (Some(path), Some(place)) = (&args.output, place) else {
         say::print(&text);
         return Ok(());

@@ -8,16 +8,16 @@ use std::sync::Arc;
 
 use forebay_model::{ByteCount, Kept, Micros, SyncTo};
 use forebay_objstore::Patience;
-use forebay_volume::bucket::{Ailing, Role, Wanted, ailing, folder_of};
+use forebay_volume::bucket::{Ailing, Role, Wanted, directory_name_for, find_ailing_bucket};
 use forebay_volume::ipc::{BucketWaiting, UploadReport};
 use forebay_volume::launch::lasting_mounts;
 
 use crate::exit::{NOTHING_RUN, Stop};
-use crate::run_start::salt;
+use crate::run_start::random_salt;
 use crate::{placement, say, state};
-pub(super) use next::explain;
-pub(in crate::commands) use next::{next_of, said};
-pub(super) use reading::{explain as explain_reading, refuse as refuse_reading};
+pub(super) use next::explain_bucket_error;
+pub(in crate::commands) use next::{format_utc_minute, mount_next_step};
+pub(super) use reading::{explain_reading, refuse_reading};
 
 /// What names a bucket begins so.
 const SCHEME: &str = "s3://";
@@ -79,23 +79,23 @@ impl From<Durable> for SyncTo {
 }
 
 /// Whether a volume is in a bucket: its URL.
-pub(in crate::commands) fn url_of(volume: &Path) -> Option<&str> {
+pub(in crate::commands) fn as_bucket_url(volume: &Path) -> Option<&str> {
     volume.to_str().filter(|name| name.starts_with(SCHEME)).map(|url| url.trim_end_matches('/'))
 }
 
 /// What is to be opened.
-pub(in crate::commands) fn wanted(url: &str, options: Options) -> Result<Wanted, Stop> {
+pub(in crate::commands) fn volume_to_open(url: &str, options: Options) -> Result<Wanted, Stop> {
     let Options { state, space, take_over, durable, patience, .. } = options;
     let state = match state {
         Some(state) => std::path::absolute(&state).unwrap_or(state),
-        None => state::file(&format!("volumes/{}", folder_of(url)))?,
+        None => state::state_file(&format!("volumes/{}", directory_name_for(url)))?,
     };
     let system = rustix::system::uname();
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let me: String = salt().0.iter().map(|byte| format!("{byte:02x}")).collect();
+    let me: String = random_salt().0.iter().map(|byte| format!("{byte:02x}")).collect();
     Ok(Wanted {
         url: url.to_owned(),
-        settings: placement::settings(),
+        settings: placement::bucket_settings(),
         state,
         me,
         host: system.nodename().to_string_lossy().into_owned(),
@@ -104,29 +104,29 @@ pub(in crate::commands) fn wanted(url: &str, options: Options) -> Result<Wanted,
         space: space.map(ByteCount::get),
         durable: durable.into(),
         rules: Arc::new(Kept::none()),
-        patience: patient(patience),
+        patience: patience_or_default(patience),
     })
 }
 
-fn patient(patience: Option<Micros>) -> Patience {
-    patience.map_or_else(Patience::default, |time| Patience::of(time.into()))
+fn patience_or_default(patience: Option<Micros>) -> Patience {
+    patience.map_or_else(Patience::default, |time| Patience::with_limit(time.into()))
 }
 
 /// What is to be opened, and in which role.
-pub(super) fn role(
+pub(super) fn volume_role(
     url: &str,
     options: Options,
     (site, rules): (Option<&Path>, Option<&Path>),
 ) -> Result<Role, Stop> {
     if options.read_only {
-        return reading::following(url, options).map(Box::new).map(Role::Reader);
+        return reading::volume_to_follow(url, options).map(Box::new).map(Role::Reader);
     }
-    let rules = self::rules(site, rules)?;
-    Ok(Role::Writer(Box::new(Wanted { rules, ..wanted(url, options)? })))
+    let rules = self::read_bucket_rules(site, rules)?;
+    Ok(Role::Writer(Box::new(Wanted { rules, ..volume_to_open(url, options)? })))
 }
 
 /// The rules of its files, if there are any.
-fn rules(site: Option<&Path>, rules: Option<&Path>) -> Result<Arc<Kept>, Stop> {
+fn read_bucket_rules(site: Option<&Path>, rules: Option<&Path>) -> Result<Arc<Kept>, Stop> {
     let next =
         "`forebay manual formats rules file` has all that such rules say; nothing was mounted";
     if site.is_some() {
@@ -134,7 +134,7 @@ fn rules(site: Option<&Path>, rules: Option<&Path>) -> Result<Arc<Kept>, Stop> {
         return Err(Stop::new(NOTHING_RUN, what, "leave --site out; nothing was mounted"));
     }
     let Some(file) = rules else { return Ok(Arc::new(Kept::none())) };
-    let kept = Kept::parse(&placement::read(file)?, &file.display().to_string());
+    let kept = Kept::parse(&placement::read_text(file)?, &file.display().to_string());
     let kept = kept.map_err(|flaw| Stop::new(NOTHING_RUN, flaw.to_string(), next))?;
     placement::note_old_names(kept.old_names());
     Ok(Arc::new(kept))
@@ -149,26 +149,26 @@ pub(in crate::commands) fn is_in_bucket(tree: &Path) -> bool {
 }
 
 /// Since when a bucket is out of reach, in words.
-pub(in crate::commands) fn since(ailing: &Ailing) -> String {
+pub(in crate::commands) fn ailing_since(ailing: &Ailing) -> String {
     let since = ailing.since.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    said(since.as_secs() as i64)
+    format_utc_minute(since.as_secs() as i64)
 }
 
 /// Says so before it is waited for.
-pub(in crate::commands) fn tell_ailing(point: &Path) {
+pub(in crate::commands) fn report_ailing_bucket(point: &Path) {
     let mounts = lasting_mounts().unwrap_or_default();
     let mounted = mounts.iter().find(|mount| mount.point == point);
     // Nobody waits for the end of one that is read alone.
     let mounted = mounted.filter(|mount| is_in_bucket(Path::new(&mount.source)));
-    if let Some(ailing) = mounted.and_then(|mount| ailing(Path::new(&mount.source))) {
+    if let Some(ailing) = mounted.and_then(|mount| find_ailing_bucket(Path::new(&mount.source))) {
         let Ailing { url, why, .. } = &ailing;
-        say::note(&format!("{url} is out of reach since {}: {why}", since(&ailing)));
+        say::note(&format!("{url} is out of reach since {}: {why}", ailing_since(&ailing)));
         say::note("unmounting waits for it a while; Ctrl-C stops the waiting alone");
     }
 }
 
 /// Says what the end of a volume waits for.
-pub(in crate::commands) fn tell_waiting(waiting: &BucketWaiting) {
+pub(in crate::commands) fn report_bucket_wait(waiting: &BucketWaiting) {
     let BucketWaiting { url, why, files: (files, bytes), kept } = waiting;
     let (s, bytes) = (if *files == 1 { "" } else { "s" }, ByteCount(*bytes));
     say::note(&format!("waiting for {url}, which does not have {files} file{s} ({bytes}): {why}"));
@@ -180,7 +180,7 @@ pub(in crate::commands) fn tell_waiting(waiting: &BucketWaiting) {
 }
 
 /// Tells what became of it; true if the bucket has all of it.
-pub(super) fn tell(told: &UploadReport) -> bool {
+pub(super) fn report_upload(told: &UploadReport) -> bool {
     let url = &told.url;
     match &told.left {
         None => {
@@ -202,8 +202,8 @@ mod tests {
 
     #[test]
     fn urls_are_told_from_paths() {
-        assert_eq!(url_of(Path::new("s3://lab/x/")), Some("s3://lab/x"));
-        assert_eq!(url_of(Path::new("/data/s3://")), None);
-        assert_eq!(said(86_400 + 3_661), "1970-01-02 01:01 UTC");
+        assert_eq!(as_bucket_url(Path::new("s3://lab/x/")), Some("s3://lab/x"));
+        assert_eq!(as_bucket_url(Path::new("/data/s3://")), None);
+        assert_eq!(format_utc_minute(86_400 + 3_661), "1970-01-02 01:01 UTC");
     }
 }

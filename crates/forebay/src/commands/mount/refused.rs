@@ -5,11 +5,11 @@ use std::path::Path;
 use forebay_volume::launch::{Failure, lasting_mounts};
 use forebay_volume::overmount::ALONE;
 
-use super::super::run::explain;
+use super::super::run::explain_failure;
 use crate::exit::{NOTHING_RUN, Stop};
 
 /// A second mount over the first would hide it, and a dead one can't be looked into.
-pub(super) fn refuse_taken(point: &Path) -> Result<(), Stop> {
+pub(super) fn refuse_mounted_point(point: &Path) -> Result<(), Stop> {
     let mounts = lasting_mounts().unwrap_or_default();
     let Some(there) = mounts.iter().find(|mount| mount.point == point) else { return Ok(()) };
     Err(Stop::new(
@@ -20,7 +20,7 @@ pub(super) fn refuse_taken(point: &Path) -> Result<(), Stop> {
 }
 
 /// A name of those in the directory that a mount over it hides.
-pub(super) fn hidden(point: &Path) -> Result<Option<String>, Stop> {
+pub(super) fn first_hidden_name(point: &Path) -> Result<Option<String>, Stop> {
     if point.is_file() {
         let message = format!("{} is a file", point.display());
         return Err(Stop::new(NOTHING_RUN, message, "name a directory; nothing was mounted"));
@@ -30,7 +30,7 @@ pub(super) fn hidden(point: &Path) -> Result<Option<String>, Stop> {
     Ok(first.map(|entry| entry.file_name().to_string_lossy().into_owned()))
 }
 
-pub(super) fn explain_mount(failure: Failure) -> Stop {
+pub(super) fn explain_mount_failure(failure: Failure) -> Stop {
     let stop = match failure {
         Failure::Refused(refusal) if !refusal.attached => Stop::new(
             NOTHING_RUN,
@@ -50,7 +50,7 @@ pub(super) fn explain_mount(failure: Failure) -> Stop {
             };
             Stop::new(NOTHING_RUN, format!("{step} failed: {error}"), next)
         }
-        other => explain(other),
+        other => explain_failure(other),
     };
     let next = stop.next.map(|next| next.replace("nothing was run", "nothing was mounted"));
     Stop { next, ..stop }

@@ -10,7 +10,7 @@ use forebay_plan::report::LearntFrom;
 use super::runs::Runs;
 use super::{Args, NO_PLAN};
 use crate::exit::Stop;
-use crate::storages::{Filled, fill, measured, prices_of};
+use crate::storages::{Filled, fill_site, load_prices, measured_tier_id};
 
 /// The error of a model about which nobody has a doubt.
 const ERROR_MIN: f64 = 0.05;
@@ -36,12 +36,12 @@ pub(super) struct Ground {
 }
 
 impl Ground {
-    pub(super) fn read(args: &Args) -> Result<Self, Stop> {
-        let site = site(&args.site)?;
+    pub(super) fn read_inputs(args: &Args) -> Result<Self, Stop> {
+        let site = read_site(&args.site)?;
         let Runs { learnt, fs_types, scatter, told } =
-            Runs::read(&args.runs, site.nodes().map(|nodes| nodes.slots))?;
+            Runs::learn_runs(&args.runs, site.nodes().map(|nodes| nodes.slots))?;
         let named = args.project.as_ref().map(|name| TierId(name.clone()));
-        let filled = fill(site, &learnt, &fs_types, named);
+        let filled = fill_site(site, &learnt, &fs_types, named);
         let Filled { site, project, mut notes } = filled;
         let project = project.ok_or_else(|| {
             Stop::new(
@@ -57,7 +57,7 @@ impl Ground {
             return Err(Stop::new(NO_PLAN, message, "name one of them with --project"));
         }
         let mut load = 0.0;
-        if args.samples > 1 && project == measured() {
+        if args.samples > 1 && project == measured_tier_id() {
             load = UNSEEN_LOAD;
             notes.push(
                 "how the storage in place behaves under several pipelines, one run can't show"
@@ -69,26 +69,26 @@ impl Ground {
         Ok(Self {
             error: (squares + f64::powi(load, 2)).sqrt().max(ERROR_MIN),
             scatter,
-            learnt_from: LearntFrom::of(&learnt),
+            learnt_from: LearntFrom::from_learnt(&learnt),
             own: learnt.own,
             workload: learnt.workload,
             site,
             project,
-            prices: prices_of(args.prices.as_deref(), NO_PLAN)?,
+            prices: load_prices(args.prices.as_deref(), NO_PLAN)?,
             notes,
         })
     }
 }
 
-fn site(path: &Path) -> Result<Site, Stop> {
-    crate::placement::site(&read(path)?, path).map_err(wrong)
+fn read_site(path: &Path) -> Result<Site, Stop> {
+    crate::placement::parse_site(&read_text(path)?, path).map_err(flaw_error)
 }
 
-fn wrong(flaw: Flaw) -> Stop {
+fn flaw_error(flaw: Flaw) -> Stop {
     Stop::new(NO_PLAN, flaw.to_string(), "`forebay manual formats` has all keys")
 }
 
-fn read(path: &Path) -> Result<String, Stop> {
+fn read_text(path: &Path) -> Result<String, Stop> {
     std::fs::read_to_string(path).map_err(|error| {
         Stop::new(
             NO_PLAN,

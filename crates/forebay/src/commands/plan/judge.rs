@@ -3,7 +3,9 @@
 use forebay_model::{Full, Placement, Seconds, TierId, Usd};
 use forebay_plan::search::{self, Score};
 use forebay_plan::space::Frame;
-use forebay_plan::{Again, Choice, Cost, Homecoming, Outcome, Pricer, Scene, Terms, expected};
+use forebay_plan::{
+    Again, Choice, Cost, Homecoming, Outcome, Pricer, Scene, Terms, simulate_with_rework,
+};
 
 use super::NO_PLAN;
 use super::ground::Ground;
@@ -43,35 +45,39 @@ impl<'s> Judge<'s> {
     }
 
     /// What comes of a choice, in full.
-    pub(super) fn look(&self, choice: &Choice) -> Result<(Outcome, Option<Cost>), String> {
-        let (outcome, again) = self.simulated(choice)?;
-        let cost = self.pricer.as_ref().map(|pricer| pricer.cost(choice, &outcome, again));
+    pub(super) fn evaluate_choice(
+        &self,
+        choice: &Choice,
+    ) -> Result<(Outcome, Option<Cost>), String> {
+        let (outcome, again) = self.simulate_strictly(choice)?;
+        let cost =
+            self.pricer.as_ref().map(|pricer| pricer.cost_of_outcome(choice, &outcome, again));
         Ok((outcome, cost))
     }
 
     /// A plan counts on no luck: what does not fit is not possible, though a run would spill it.
-    fn simulated(&self, choice: &Choice) -> Result<(Outcome, Option<Again>), String> {
+    fn simulate_strictly(&self, choice: &Choice) -> Result<(Outcome, Option<Again>), String> {
         let mut strict = choice.clone();
         for placement in &mut strict.placements {
             placement.full = Full::Fail;
         }
-        expected(self.scene, &strict, self.seed).map_err(|why| why.to_string())
+        simulate_with_rework(self.scene, &strict, self.seed).map_err(|why| why.to_string())
     }
 
-    fn score(&self, choice: &Choice) -> Result<Score, String> {
-        let (outcome, cost) = self.look(choice)?;
+    fn score_choice(&self, choice: &Choice) -> Result<Score, String> {
+        let (outcome, cost) = self.evaluate_choice(choice)?;
         let per_sample = cost.map(|cost| cost.per_sample);
         Ok(Score { makespan: outcome.makespan, per_sample })
     }
 }
 
 impl search::Judge for Judge<'_> {
-    fn judge(&mut self, choices: &[Choice]) -> Vec<Result<Score, String>> {
+    fn score_choices(&mut self, choices: &[Choice]) -> Vec<Result<Score, String>> {
         let each = choices.len().div_ceil(self.threads).max(1);
         let this = &*self;
         std::thread::scope(|scope| {
             let start = |part: &'_ [Choice]| -> Vec<Result<Score, String>> {
-                part.iter().map(|choice| this.score(choice)).collect()
+                part.iter().map(|choice| this.score_choice(choice)).collect()
             };
             let parts: Vec<_> =
                 choices.chunks(each).map(|part| scope.spawn(move || start(part))).collect();
@@ -80,16 +86,16 @@ impl search::Judge for Judge<'_> {
         })
     }
 
-    fn rent(&self, frame: &Frame) -> Option<Usd> {
-        self.pricer.as_ref().map(|pricer| pricer.rent(frame.nodes, frame.spot.is_some()))
+    fn rent_per_second(&self, frame: &Frame) -> Option<Usd> {
+        self.pricer.as_ref().map(|pricer| pricer.rent_per_second(frame.nodes, frame.spot.is_some()))
     }
 
-    fn toll(&self, class: usize, placement: &Placement) -> Usd {
+    fn placement_toll(&self, class: usize, placement: &Placement) -> Usd {
         let pricer = self.pricer.as_ref();
-        pricer.map_or(Usd::ZERO, |pricer| pricer.toll(class, placement, self.project))
+        pricer.map_or(Usd::ZERO, |pricer| pricer.placement_toll(class, placement, self.project))
     }
 
-    fn delay(&self, frame: &Frame, class: usize, placement: &Placement) -> Seconds {
-        self.homecoming.least(class, placement, self.project, frame.nodes)
+    fn minimum_delay(&self, frame: &Frame, class: usize, placement: &Placement) -> Seconds {
+        self.homecoming.minimum_write_back_time(class, placement, self.project, frame.nodes)
     }
 }

@@ -7,7 +7,7 @@ use forebay_plan::Learnt;
 
 use super::NO_PLAN;
 use crate::exit::Stop;
-use crate::storages::learnt;
+use crate::storages::learn_from_run;
 
 /// By which share one more run differs at least, on machines that others use, too: runs in a row
 /// may agree better, those of another hour did not (rnaSPAdes, 8.4 to 11.5 s).
@@ -38,17 +38,17 @@ type One = (Learnt, Vec<String>);
 
 impl Runs {
     /// Learns all runs, for a site with so many slots on a node.
-    pub(super) fn read(paths: &[PathBuf], slots: Option<u32>) -> Result<Self, Stop> {
+    pub(super) fn learn_runs(paths: &[PathBuf], slots: Option<u32>) -> Result<Self, Stop> {
         let mut all = Vec::new();
         for path in paths {
             let hint = "`forebay run -o FILE -- COMMAND` makes a run file";
             let stop = |error: String| Stop::new(NO_PLAN, error, hint);
-            all.push(learnt(path).map_err(stop)?);
+            all.push(learn_from_run(path).map_err(stop)?);
         }
-        Ok(Self::of(all, slots))
+        Ok(Self::from_learnt(all, slots))
     }
 
-    fn of(mut all: Vec<One>, slots: Option<u32>) -> Self {
+    fn from_learnt(mut all: Vec<One>, slots: Option<u32>) -> Self {
         let crowd = |one: &One| f64::from(one.0.measured.slots);
         // How much more or less goes on at once than on the site, as a share of the more.
         let off = |one: &One| {
@@ -114,17 +114,17 @@ mod tests {
     fn of_several_runs_the_middle_one_with_as_many_slots_is_learnt_from() {
         let all =
             || vec![run("a", 10.0, 2), run("b", 16.0, 1), run("c", 11.0, 2), run("d", 12.0, 2)];
-        let two = Runs::of(all(), Some(2));
+        let two = Runs::from_learnt(all(), Some(2));
         assert_eq!((two.learnt.workload.name.as_str(), two.told.len()), ("c", 1));
         assert!((two.scatter - 1.645 * 0.591 * 2.0 * (4.0_f64 / 3.0).sqrt() / 11.0).abs() < 1e-9);
-        let one = Runs::of(all(), Some(1));
+        let one = Runs::from_learnt(all(), Some(1));
         assert_eq!((one.learnt.workload.name.as_str(), one.scatter), ("b", SCATTER_MIN));
         // Nobody ran four at once: those with two are nearest, and it is said.
-        let four = Runs::of(all(), Some(4));
+        let four = Runs::from_learnt(all(), Some(4));
         assert_eq!(four.learnt.workload.name, "c");
         assert!(four.told[1].contains("2 at a time, and the site has 4 slots"), "{:?}", four.told);
         assert!(four.scatter > CROWD / 2.0, "{}", four.scatter);
         // A site that does not say has those of the run.
-        assert_eq!(Runs::of(all(), None).told.len(), 1);
+        assert_eq!(Runs::from_learnt(all(), None).told.len(), 1);
     }
 }

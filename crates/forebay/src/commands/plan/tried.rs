@@ -17,7 +17,7 @@ const REPLACED: Seconds = Seconds(120.0);
 
 impl Ground {
     /// What is tried beside placements.
-    pub(super) fn frames(&self, args: &Args) -> Result<Frames, Stop> {
+    pub(super) fn configurations_to_try(&self, args: &Args) -> Result<Frames, Stop> {
         let nodes = self.site.nodes();
         let (count, slots) = nodes.map_or((1, 1), |nodes| (nodes.count, nodes.slots));
         let mut counts = vec![count];
@@ -26,7 +26,10 @@ impl Ground {
         let at_once = [1, 2, 3, 4, 8, 16].into_iter().filter(|many| *many <= args.samples);
         let mut policies = vec![(PolicyId("fifo"), vec![])];
         if args.samples > 1 {
-            let low = self.low().into_iter().map(|kind| (PolicyId("low-priority"), vec![kind]));
+            let low = self
+                .busiest_task_kinds()
+                .into_iter()
+                .map(|kind| (PolicyId("low-priority"), vec![kind]));
             policies.extend(low);
             policies.push((PolicyId("capacity"), vec![]));
         }
@@ -36,13 +39,13 @@ impl Ground {
             pipelines: at_once.collect(),
             staggers: vec![Seconds::ZERO, Seconds(300.0)],
             policies,
-            spots: self.spots(args)?,
+            spots: self.purchase_options(args)?,
             split_pools: true,
         })
     }
 
     /// Machines as they are bought: those that stay first, if they may be chosen.
-    fn spots(&self, args: &Args) -> Result<Vec<Option<Spot>>, Stop> {
+    fn purchase_options(&self, args: &Args) -> Result<Vec<Option<Spot>>, Stop> {
         let instance = self.site.nodes().and_then(|nodes| nodes.instance.as_ref());
         let sold = self.prices.spot.as_ref().zip(instance).map(|(spot, _)| Spot {
             per_hour: spot.interrupted_per_month * 3600.0 / self.prices.month.get(),
@@ -66,7 +69,7 @@ impl Ground {
 
     /// The kinds that take most of the slots' time: those that fill all of them and make others
     /// wait.
-    fn low(&self) -> Vec<TaskKindId> {
+    fn busiest_task_kinds(&self) -> Vec<TaskKindId> {
         let mut times = vec![(0.0, 0_u32); self.workload.kinds.len()];
         for task in &self.workload.tasks {
             let time: f64 = task.steps.iter().map(|step| step.compute.get()).sum();

@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use forebay_plan::emit::{ENGINES, Emission, Engine, rules};
+use forebay_plan::emit::{ENGINES, Emission, Engine, render_rules};
 use forebay_plan::report::Plan;
 use forebay_plan::{Choice, Outcome};
 
 use super::ground::Ground;
 use super::{Args, NO_PLAN};
 use crate::exit::Stop;
-use crate::output::{Made, Place, UNSEALED, sealed};
+use crate::output::{Made, Place, UNSEALED, seal_text};
 use crate::placement::check_rules;
 
 /// Where they go. Of rules that go into a pipe nothing stands beside.
@@ -22,7 +22,7 @@ pub(super) struct Files<'a> {
 
 impl<'a> Files<'a> {
     /// All of them, before anything is planned.
-    pub(super) fn claim(path: &'a Path, args: &Args) -> Result<Files<'a>, Stop> {
+    pub(super) fn claim_all(path: &'a Path, args: &Args) -> Result<Files<'a>, Stop> {
         let claim = |path: &Path| Place::claim(path, Made::Text, args.force);
         let rules = claim(path)?;
         let is_stream = matches!(rules, Place::Stream(_));
@@ -30,13 +30,13 @@ impl<'a> Files<'a> {
             let why = format!("{}: --emit writes beside a file, and this is none", path.display());
             return Err(Stop::new(NO_PLAN, why, "name a file after -o"));
         }
-        let told = (!is_stream).then(|| claim(&beside(path, ".plan.json"))).transpose()?;
+        let told = (!is_stream).then(|| claim(&path_beside(path, ".plan.json"))).transpose()?;
         let wanted =
             ENGINES.iter().filter(|engine| args.emit.iter().any(|name| name == engine.name));
         let engines = wanted.map(|engine| {
-            let file = beside(path, engine.suffix);
+            let file = path_beside(path, engine.suffix);
             if let Some(folder) = file.parent() {
-                std::fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
+                std::fs::create_dir_all(folder).map_err(|error| write_error(folder, &error))?;
             }
             Ok((engine, claim(&file)?))
         });
@@ -45,7 +45,7 @@ impl<'a> Files<'a> {
     }
 
     /// Writes all; a line about each.
-    pub(super) fn write(
+    pub(super) fn write_all(
         &self,
         args: &Args,
         ground: &Ground,
@@ -53,7 +53,7 @@ impl<'a> Files<'a> {
         outcome: &Outcome,
         plan: &Plan,
     ) -> Result<Vec<String>, Stop> {
-        let header = header(self.path, plan);
+        let header = header_lines(self.path, plan);
         let emission = Emission {
             site: &ground.site,
             workload: &ground.workload,
@@ -62,7 +62,7 @@ impl<'a> Files<'a> {
             samples: args.samples,
             header: &header,
         };
-        let text = rules(&emission).map_err(|why| {
+        let text = render_rules(&emission).map_err(|why| {
             let next = "this is a limit of rules: they go by names; --json has the plan itself";
             Stop::new(NO_PLAN, format!("the plan can't be said in rules: {why}"), next)
         })?;
@@ -73,19 +73,19 @@ impl<'a> Files<'a> {
             let why = format!("`forebay run` would refuse the rules of this plan: {why}");
             Stop::new(NO_PLAN, why, next)
         })?;
-        self.rules.write(sealed(text).as_bytes())?;
+        self.rules.write(seal_text(text).as_bytes())?;
         let Some(place) = &self.told else { return Ok(Vec::new()) };
         let json = serde_json::to_string_pretty(plan).expect("a plan is plain data");
         let by = format!("{{\n  \"made_by\": \"forebay plan; {UNSEALED}\",");
-        place.write(sealed(json.replacen('{', &by, 1) + "\n").as_bytes())?;
-        let (path, told) = (self.path.display(), beside(self.path, ".plan.json"));
+        place.write(seal_text(json.replacen('{', &by, 1) + "\n").as_bytes())?;
+        let (path, told) = (self.path.display(), path_beside(self.path, ".plan.json"));
         let mut lines = vec![format!("Rules: {path}. Reasons: forebay explain {}", told.display())];
         lines.extend(missing.iter().map(|tier| {
             format!("Not on this machine: {tier}. `forebay run` needs it where it runs.")
         }));
         for (engine, place) in &self.engines {
-            place.write(sealed(engine.text(&emission)).as_bytes())?;
-            let file = beside(self.path, engine.suffix);
+            place.write(seal_text(engine.render_text(&emission)).as_bytes())?;
+            let file = path_beside(self.path, engine.suffix);
             lines.push(format!("For {}: {} ({})", engine.name, file.display(), engine.usage));
         }
         Ok(lines)
@@ -93,7 +93,7 @@ impl<'a> Files<'a> {
 }
 
 /// What stands on top of each file.
-fn header(path: &Path, plan: &Plan) -> Vec<String> {
+fn header_lines(path: &Path, plan: &Plan) -> Vec<String> {
     let mut header = vec![
         format!(
             "Made by `forebay plan` {} ({UNSEALED}) from {}",
@@ -102,7 +102,7 @@ fn header(path: &Path, plan: &Plan) -> Vec<String> {
         ),
         format!("for {}, goal {}, samples {}.", plan.site, plan.goal, plan.samples),
         format!("Use: forebay run --site {} --rules {} -- COMMAND", plan.site, path.display()),
-        format!("Reasons: forebay explain {}", beside(path, ".plan.json").display()),
+        format!("Reasons: forebay explain {}", path_beside(path, ".plan.json").display()),
     ];
     let figures = &plan.chosen;
     let usd = figures.per_sample_usd.map(|usd| format!(", {usd} a sample")).unwrap_or_default();
@@ -120,14 +120,14 @@ fn header(path: &Path, plan: &Plan) -> Vec<String> {
 }
 
 /// `rules.toml` and `.plan.json` is `rules.plan.json`.
-pub(in crate::commands) fn beside(path: &Path, suffix: &str) -> PathBuf {
+pub(in crate::commands) fn path_beside(path: &Path, suffix: &str) -> PathBuf {
     let stem = path.file_stem().unwrap_or_default().to_owned();
     let mut name = stem;
     name.push(suffix);
     path.with_file_name(name)
 }
 
-fn failed(path: &Path, error: &std::io::Error) -> Stop {
+fn write_error(path: &Path, error: &std::io::Error) -> Stop {
     Stop::new(
         NO_PLAN,
         format!("{}: {error}", path.display()),

@@ -46,11 +46,11 @@ impl Bounds {
 
     /// Takes signals that would end this process for as long as it lives; a call that has begun is
     /// waited for.
-    pub(super) fn heed(self: &std::sync::Arc<Self>, held: Held) {
+    pub(super) fn watch_signals(self: &std::sync::Arc<Self>, held: Held) {
         let bounds = std::sync::Arc::downgrade(self);
         std::thread::spawn(move || {
             loop {
-                let signal = held.next(Duration::from_millis(200));
+                let signal = held.next_signal(Duration::from_millis(200));
                 let Some(bounds) = bounds.upgrade() else { return };
                 if let Some(signal) = signal.filter(|signal| ENDS.contains(signal)) {
                     bounds.signal.store(signal, Relaxed);
@@ -60,20 +60,20 @@ impl Bounds {
     }
 
     /// Counts an operation that is about to begin, with its bytes, if it may.
-    pub(super) fn take(&self, bytes: u64) -> Result<(), Halt> {
-        self.may(1, bytes)?;
+    pub(super) fn count_operation(&self, bytes: u64) -> Result<(), Halt> {
+        self.check_allowance(1, bytes)?;
         self.operations.fetch_add(1, Relaxed);
         self.bytes.fetch_add(bytes, Relaxed);
         Ok(())
     }
 
     /// Whether so much more is within bounds.
-    pub(super) fn may(&self, operations: u64, bytes: u64) -> Result<(), Halt> {
+    pub(super) fn check_allowance(&self, operations: u64, bytes: u64) -> Result<(), Halt> {
         let signal = self.signal.load(Relaxed);
-        let (used, moved) = self.used();
+        let (used, moved) = self.used_so_far();
         match () {
             () if signal != 0 => Err(Halt::Signal(signal)),
-            () if self.took() >= self.time => Err(Halt::Over("--time")),
+            () if self.elapsed_time() >= self.time => Err(Halt::Over("--time")),
             () if used + operations > self.most.0 => Err(Halt::Over("--operations")),
             () if moved.get() + bytes > self.most.1.get() => Err(Halt::Over("--bytes")),
             () => Ok(()),
@@ -81,7 +81,7 @@ impl Bounds {
     }
 
     /// Operations and bytes so far.
-    pub(super) fn used(&self) -> (u64, ByteCount) {
+    pub(super) fn used_so_far(&self) -> (u64, ByteCount) {
         (self.operations.load(Relaxed), ByteCount(self.bytes.load(Relaxed)))
     }
 
@@ -90,12 +90,12 @@ impl Bounds {
         self.time
     }
 
-    pub(super) fn took(&self) -> Duration {
+    pub(super) fn elapsed_time(&self) -> Duration {
         self.began.elapsed()
     }
 
     /// A name that was never used before: what a cache knows of names says nothing of it.
-    pub(super) fn name(&self) -> String {
+    pub(super) fn unused_name(&self) -> String {
         format!("n{}", self.names.fetch_add(1, Relaxed))
     }
 }
@@ -108,15 +108,15 @@ mod tests {
     #[test]
     fn nothing_is_done_beyond_what_is_allowed() {
         let bounds = Bounds::new(Duration::from_secs(60), ByteCount(10), 3);
-        assert_eq!(bounds.take(8), Ok(()));
-        assert_eq!(bounds.take(3), Err(Halt::Over("--bytes")));
-        assert_eq!(bounds.take(2), Ok(()));
-        assert_eq!(bounds.may(2, 0), Err(Halt::Over("--operations")));
-        assert_eq!(bounds.used(), (2, ByteCount(10)), "what was refused does not count");
+        assert_eq!(bounds.count_operation(8), Ok(()));
+        assert_eq!(bounds.count_operation(3), Err(Halt::Over("--bytes")));
+        assert_eq!(bounds.count_operation(2), Ok(()));
+        assert_eq!(bounds.check_allowance(2, 0), Err(Halt::Over("--operations")));
+        assert_eq!(bounds.used_so_far(), (2, ByteCount(10)), "what was refused does not count");
         bounds.signal.store(libc::SIGTERM, Relaxed);
-        assert_eq!(bounds.take(0), Err(Halt::Signal(libc::SIGTERM)));
+        assert_eq!(bounds.count_operation(0), Err(Halt::Signal(libc::SIGTERM)));
         let late = Bounds::new(Duration::ZERO, ByteCount(10), 3);
-        assert_eq!(late.take(0), Err(Halt::Over("--time")));
-        assert_ne!(late.name(), late.name());
+        assert_eq!(late.count_operation(0), Err(Halt::Over("--time")));
+        assert_ne!(late.unused_name(), late.unused_name());
     }
 }

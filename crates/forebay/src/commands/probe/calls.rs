@@ -25,13 +25,13 @@ pub(super) struct Caller<'b> {
 
 impl Caller<'_> {
     /// Counts a call and times it.
-    pub(super) fn call<T>(
+    pub(super) fn timed_call<T>(
         &self,
         what: &'static str,
         bytes: usize,
         call: impl FnOnce() -> Result<T, Errno>,
     ) -> Timed<T> {
-        self.bounds.take(bytes as u64)?;
+        self.bounds.count_operation(bytes as u64)?;
         let began = Instant::now();
         let result = call();
         let seconds = began.elapsed().as_secs_f64();
@@ -40,14 +40,14 @@ impl Caller<'_> {
 
     /// Asks for the directory's own attributes, whatever the kernel believes to know: after a change
     /// it asks for them before the next one, and that would be counted there.
-    pub(super) fn refresh(&self) -> Timed {
-        self.attributes(&self.dir)
+    pub(super) fn refresh_attributes(&self) -> Timed {
+        self.read_attributes(&self.dir)
     }
 
     /// The attributes of what is open, from the storage.
-    pub(super) fn attributes(&self, of: &OwnedFd) -> Timed {
+    pub(super) fn read_attributes(&self, of: &OwnedFd) -> Timed {
         let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC;
-        self.call("stat", 0, || fs::statx(of, c"", flags, StatxFlags::BASIC_STATS).map(drop))
+        self.timed_call("stat", 0, || fs::statx(of, c"", flags, StatxFlags::BASIC_STATS).map(drop))
     }
 
     /// Whether a name is there.
@@ -56,29 +56,31 @@ impl Caller<'_> {
             Err(Errno::NOENT) => Ok(false),
             result => result.map(|_| true),
         };
-        self.call("stat", 0, stat)
+        self.timed_call("stat", 0, stat)
     }
 
     pub(super) fn create(&self, name: &str) -> Timed<OwnedFd> {
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
         let mode = Mode::RUSR | Mode::WUSR;
-        self.call("create", 0, || fs::openat(&self.dir, name, flags, mode))
+        self.timed_call("create", 0, || fs::openat(&self.dir, name, flags, mode))
     }
 
     pub(super) fn write(&self, file: &OwnedFd, bytes: &[u8], at: u64) -> Timed {
         let whole = |done| if done == bytes.len() { Ok(()) } else { Err(Errno::NOSPC) };
-        self.call("write", bytes.len(), || rustix::io::pwrite(file, bytes, at).and_then(whole))
+        self.timed_call("write", bytes.len(), || {
+            rustix::io::pwrite(file, bytes, at).and_then(whole)
+        })
     }
 
     pub(super) fn read(&self, file: &OwnedFd, bytes: &mut [u8], at: u64) -> Timed {
         let len = bytes.len();
         let whole = |done| if done == len { Ok(()) } else { Err(Errno::IO) };
-        self.call("read", len, || rustix::io::pread(file, bytes, at).and_then(whole))
+        self.timed_call("read", len, || rustix::io::pread(file, bytes, at).and_then(whole))
     }
 
     /// Network storage may send what was written now, and say that it could not.
     pub(super) fn close(&self, file: OwnedFd) -> Timed {
-        self.call("close", 0, || {
+        self.timed_call("close", 0, || {
             use std::os::fd::IntoRawFd;
             // SAFETY: the descriptor was owned, and nobody has it any more.
             match unsafe { libc::close(file.into_raw_fd()) } {
@@ -91,41 +93,41 @@ impl Caller<'_> {
     }
 
     /// The file or directory behind a name, without opening it: its name has been looked up then.
-    pub(super) fn found(&self, name: &str) -> Timed<OwnedFd> {
+    pub(super) fn lookup_name(&self, name: &str) -> Timed<OwnedFd> {
         let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        self.call("look-up", 0, || fs::openat(&self.dir, name, flags, Mode::empty()))
+        self.timed_call("look-up", 0, || fs::openat(&self.dir, name, flags, Mode::empty()))
     }
 
     /// Opens what was found, without a name.
     pub(super) fn open(&self, found: &OwnedFd, flags: OFlags) -> Timed<OwnedFd> {
         let path = format!("/proc/self/fd/{}", found.as_raw_fd());
-        self.call("open", 0, || fs::open(&path, flags | OFlags::CLOEXEC, Mode::empty()))
+        self.timed_call("open", 0, || fs::open(&path, flags | OFlags::CLOEXEC, Mode::empty()))
     }
 
     pub(super) fn fsync(&self, file: impl AsFd) -> Timed {
-        self.call("fsync", 0, || fs::fsync(file))
+        self.timed_call("fsync", 0, || fs::fsync(file))
     }
 
     pub(super) fn rename(&self, from: &str, to: &str) -> Timed {
-        self.call("rename", 0, || fs::renameat(&self.dir, from, &self.dir, to))
+        self.timed_call("rename", 0, || fs::renameat(&self.dir, from, &self.dir, to))
     }
 
     pub(super) fn unlink(&self, name: &str) -> Timed {
-        self.call("unlink", 0, || fs::unlinkat(&self.dir, name, AtFlags::empty()))
+        self.timed_call("unlink", 0, || fs::unlinkat(&self.dir, name, AtFlags::empty()))
     }
 
     pub(super) fn mkdir(&self, name: &str) -> Timed {
-        self.call("mkdir", 0, || fs::mkdirat(&self.dir, name, Mode::RWXU))
+        self.timed_call("mkdir", 0, || fs::mkdirat(&self.dir, name, Mode::RWXU))
     }
 
     pub(super) fn rmdir(&self, name: &str) -> Timed {
-        self.call("rmdir", 0, || fs::unlinkat(&self.dir, name, AtFlags::REMOVEDIR))
+        self.timed_call("rmdir", 0, || fs::unlinkat(&self.dir, name, AtFlags::REMOVEDIR))
     }
 
     /// All entries of a directory; two requests, the second of which finds the end.
-    pub(super) fn list(&self, dir: &OwnedFd) -> Timed {
+    pub(super) fn read_directory(&self, dir: &OwnedFd) -> Timed {
         let mut buffer = [MaybeUninit::uninit(); 8192];
-        self.call("readdir", 0, || {
+        self.timed_call("readdir", 0, || {
             let mut entries = RawDir::new(dir, &mut buffer);
             while let Some(entry) = entries.next() {
                 entry?;

@@ -11,7 +11,7 @@ use super::bounds::Halt;
 use super::calls::{Caller, SMALL};
 use super::figures::{Figure, PIECE, Sizes};
 use super::memory;
-use super::together::{Worker, together};
+use super::together::{Worker, run_together};
 
 /// Longer than this a first file is not written.
 const TASTE: Duration = Duration::from_millis(300);
@@ -27,22 +27,22 @@ pub(super) struct Round {
 }
 
 /// Writes for a moment, to see how much the storage takes.
-pub(super) fn taste(worker: &mut Worker<'_>, pieces_max: u64) -> Result<Sizes, Halt> {
+pub(super) fn estimate_sizes(worker: &mut Worker<'_>, pieces_max: u64) -> Result<Sizes, Halt> {
     let Worker { caller, bytes } = worker;
-    let name = caller.bounds.name();
+    let name = caller.bounds.unused_name();
     let (file, began) = (caller.create(&name)?.0, Instant::now());
     let mut pieces = 0;
     while pieces < pieces_max && (pieces == 0 || began.elapsed() < TASTE) {
-        caller.write(&file, bytes.fresh(PIECE), pieces * PIECE as u64)?;
+        caller.write(&file, bytes.fresh_bytes(PIECE), pieces * PIECE as u64)?;
         pieces += 1;
         caller.fsync(&file)?;
     }
     drop(file);
-    let found = caller.found(&name)?.0;
-    let random_synced = memory::direct(caller, &found, OFlags::RDWR)?.is_none();
+    let found = caller.lookup_name(&name)?.0;
+    let random_synced = memory::open_direct(caller, &found, OFlags::RDWR)?.is_none();
     let mut random = RANDOM_MAX;
-    if let Some(file) = memory::open_past(caller, &name, pieces as usize * PIECE, true)? {
-        let (_, seconds) = caller.read(&file, bytes.space(SMALL), 0)?;
+    if let Some(file) = memory::open_past_memory(caller, &name, pieces as usize * PIECE, true)? {
+        let (_, seconds) = caller.read(&file, bytes.space_for_read(SMALL), 0)?;
         random = ((RANDOM_SECONDS / seconds.max(1e-6)) as u64).clamp(2, RANDOM_MAX);
     }
     caller.unlink(&name)?;
@@ -50,24 +50,26 @@ pub(super) fn taste(worker: &mut Worker<'_>, pieces_max: u64) -> Result<Sizes, H
 }
 
 /// Bytes that a round takes at so many threads.
-pub(super) fn bytes(threads: u32, sizes: &Sizes) -> u64 {
-    let each = 2 * sizes.each(threads) * PIECE as u64 + 2 * sizes.random * SMALL as u64;
+pub(super) fn bytes_of_round(threads: u32, sizes: &Sizes) -> u64 {
+    let each =
+        2 * sizes.pieces_per_thread(threads) * PIECE as u64 + 2 * sizes.random * SMALL as u64;
     u64::from(threads) * each
 }
 
 /// One round.
-pub(super) fn round(workers: &mut [Worker<'_>], sizes: &Sizes) -> Result<Round, Halt> {
-    let each = sizes.each(workers.len() as u32);
+pub(super) fn measure_round(workers: &mut [Worker<'_>], sizes: &Sizes) -> Result<Round, Halt> {
+    let each = sizes.pieces_per_thread(workers.len() as u32);
     let size = each as usize * PIECE;
-    let names: Vec<String> = workers.iter().map(|worker| worker.caller.bounds.name()).collect();
+    let names: Vec<String> =
+        workers.iter().map(|worker| worker.caller.bounds.unused_name()).collect();
     let mut round = Round::default();
-    let files = opened(workers, |caller, number| Ok(Some(caller.create(&names[number])?.0)))?;
+    let files = open_each(workers, |caller, number| Ok(Some(caller.create(&names[number])?.0)))?;
     let files = files.expect("each was made");
     let unsynced = Mutex::new(0.0_f64);
-    let written = together(workers, |worker, number| {
+    let written = run_together(workers, |worker, number| {
         let began = Instant::now();
         for piece in 0..each {
-            let bytes = worker.bytes.fresh(PIECE);
+            let bytes = worker.bytes.fresh_bytes(PIECE);
             worker.caller.write(&files[number], bytes, piece * PIECE as u64)?;
         }
         let seconds = began.elapsed().as_secs_f64();
@@ -79,11 +81,11 @@ pub(super) fn round(workers: &mut [Worker<'_>], sizes: &Sizes) -> Result<Round, 
     drop(files);
     round.seconds.push((Figure::Write, written));
     round.seconds.push((Figure::IntoMemory, *unsynced.lock().expect("nobody panics with it")));
-    match past(workers, &names, size, false)? {
+    match open_each_past_memory(workers, &names, size, false)? {
         Some(files) => {
-            let read = together(workers, |worker, number| {
+            let read = run_together(workers, |worker, number| {
                 (0..each).try_for_each(|piece| {
-                    let space = worker.bytes.space(PIECE);
+                    let space = worker.bytes.space_for_read(PIECE);
                     worker.caller.read(&files[number], space, piece * PIECE as u64).map(drop)
                 })
             })?;
@@ -91,28 +93,33 @@ pub(super) fn round(workers: &mut [Worker<'_>], sizes: &Sizes) -> Result<Round, 
         }
         None => round.from_memory = true,
     }
-    match past(workers, &names, size, true)? {
+    match open_each_past_memory(workers, &names, size, true)? {
         Some(files) => {
-            let read = together(workers, |worker, number| {
-                places(&mut worker.bytes, sizes.random, each).into_iter().try_for_each(|at| {
-                    worker.caller.read(&files[number], worker.bytes.space(SMALL), at).map(drop)
-                })
+            let read = run_together(workers, |worker, number| {
+                random_offsets(&mut worker.bytes, sizes.random, each).into_iter().try_for_each(
+                    |at| {
+                        worker
+                            .caller
+                            .read(&files[number], worker.bytes.space_for_read(SMALL), at)
+                            .map(drop)
+                    },
+                )
             })?;
             round.seconds.push((Figure::RandomRead, read));
         }
         None => round.from_memory = true,
     }
-    let files = opened(workers, |caller, number| {
-        let found = caller.found(&names[number])?.0;
+    let files = open_each(workers, |caller, number| {
+        let found = caller.lookup_name(&names[number])?.0;
         match sizes.random_synced {
             true => Ok(Some(caller.open(&found, OFlags::RDWR)?.0)),
-            false => memory::direct(caller, &found, OFlags::RDWR),
+            false => memory::open_direct(caller, &found, OFlags::RDWR),
         }
     })?;
     if let Some(files) = files {
-        let written = together(workers, |worker, number| {
-            for at in places(&mut worker.bytes, sizes.random, each) {
-                worker.caller.write(&files[number], worker.bytes.fresh(SMALL), at)?;
+        let written = run_together(workers, |worker, number| {
+            for at in random_offsets(&mut worker.bytes, sizes.random, each) {
+                worker.caller.write(&files[number], worker.bytes.fresh_bytes(SMALL), at)?;
             }
             match sizes.random_synced {
                 true => worker.caller.fsync(&files[number]).map(drop),
@@ -128,7 +135,7 @@ pub(super) fn round(workers: &mut [Worker<'_>], sizes: &Sizes) -> Result<Round, 
 }
 
 /// Everybody's file, opened one after the other; `None`: one could not be opened so.
-fn opened(
+fn open_each(
     workers: &[Worker<'_>],
     open: impl Fn(&Caller<'_>, usize) -> Result<Option<OwnedFd>, Halt>,
 ) -> Result<Option<Vec<OwnedFd>>, Halt> {
@@ -136,24 +143,26 @@ fn opened(
     all.collect()
 }
 
-fn past(
+fn open_each_past_memory(
     workers: &[Worker<'_>],
     names: &[String],
     bytes: usize,
     random: bool,
 ) -> Result<Option<Vec<OwnedFd>>, Halt> {
-    opened(workers, |caller, number| memory::open_past(caller, &names[number], bytes, random))
+    open_each(workers, |caller, number| {
+        memory::open_past_memory(caller, &names[number], bytes, random)
+    })
 }
 
 /// Places of so many pages in a file, no two of them the same: each in a part of its own, in no order.
-fn places(bytes: &mut memory::Buffer, count: u64, pieces: u64) -> Vec<u64> {
+fn random_offsets(bytes: &mut memory::Buffer, count: u64, pieces: u64) -> Vec<u64> {
     let pages = pieces * (PIECE / SMALL) as u64;
     let part = (pages / count).max(1);
     let mut parts: Vec<u64> = (0..count.min(pages)).collect();
     for last in (1..parts.len()).rev() {
-        parts.swap(last, (bytes.random() % (last as u64 + 1)) as usize);
+        parts.swap(last, (bytes.next_random() % (last as u64 + 1)) as usize);
     }
-    parts.into_iter().map(|at| (at * part + bytes.random() % part) * SMALL as u64).collect()
+    parts.into_iter().map(|at| (at * part + bytes.next_random() % part) * SMALL as u64).collect()
 }
 
 #[cfg(test)]
@@ -165,7 +174,7 @@ mod tests {
     fn places_are_all_over_the_file_and_never_twice() {
         let mut bytes = memory::Buffer::new(SMALL, 7);
         for pieces in [1, 3, 14] {
-            let found = places(&mut bytes, 16, pieces);
+            let found = random_offsets(&mut bytes, 16, pieces);
             let mut sorted = found.clone();
             sorted.sort_unstable();
             sorted.dedup();

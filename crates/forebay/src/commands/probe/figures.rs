@@ -90,7 +90,7 @@ pub(super) struct Sizes {
 
 impl Sizes {
     /// Pieces for each of so many threads.
-    pub(super) fn each(&self, threads: u32) -> u64 {
+    pub(super) fn pieces_per_thread(&self, threads: u32) -> u64 {
         (self.pieces / u64::from(threads)).max(1)
     }
 }
@@ -100,7 +100,7 @@ pub(super) type Measured = BTreeMap<(Figure, u32), Vec<f64>>;
 
 /// The figure as a batch; `None`: it is told, and no part of a profile, since a write costs its
 /// storage at once there.
-pub(super) fn batch(
+pub(super) fn make_batch(
     figure: Figure,
     threads: u32,
     sizes: &Sizes,
@@ -110,13 +110,13 @@ pub(super) fn batch(
         return None;
     }
     let mut ops: Vec<(OpKey, f64)> =
-        figure.names().iter().map(|(op, count)| (OpKey::plain(*op), *count)).collect();
+        figure.names().iter().map(|(op, count)| (OpKey::without_bytes(*op), *count)).collect();
     use Figure::{Download, FirstRead, Names, ObjectGet, ObjectPut, RandomRead, RandomWrite};
     use Figure::{Read, Rename, Rmdir, Small, Unlink, Upload};
     if sizes.asks_again && matches!(figure, Rename | Unlink | Rmdir | Figure::Link | Names) {
-        ops.push((OpKey::plain(Op::Lookup), 1.0));
+        ops.push((OpKey::without_bytes(Op::Lookup), 1.0));
     }
-    let (pieces, piece) = (sizes.each(threads), PIECE as u64);
+    let (pieces, piece) = (sizes.pieces_per_thread(threads), PIECE as u64);
     let small = SMALL as u64;
     let (random, sequential) = (Pattern::Random, Pattern::Sequential);
     let data = match figure {
@@ -129,11 +129,11 @@ pub(super) fn batch(
         _ => None,
     };
     if figure == RandomWrite && sizes.random_synced {
-        ops.push((OpKey::plain(Op::Fsync), 1.0));
+        ops.push((OpKey::without_bytes(Op::Fsync), 1.0));
     }
     let (mut read, mut written) = (ByteCount::ZERO, ByteCount::ZERO);
     if let Some((op, count, size, pattern)) = data {
-        ops.push((OpKey::data(op, size, pattern), count as f64));
+        ops.push((OpKey::with_bytes(op, size, pattern), count as f64));
         *(if op == Op::Read { &mut read } else { &mut written }) = ByteCount(count * size);
     }
     let name = figure.name().to_owned();

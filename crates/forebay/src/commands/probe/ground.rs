@@ -49,7 +49,7 @@ pub(super) struct Ground {
 
 impl Ground {
     /// Looks at a directory, and touches nothing.
-    pub(super) fn of(dir: &Path) -> Result<Ground, Stop> {
+    pub(super) fn inspect_directory(dir: &Path) -> Result<Ground, Stop> {
         let shown = dir.display();
         let stop = |why: String| {
             Stop::new(1, format!("{shown}: {why}"), "name a directory that is there and yours")
@@ -82,7 +82,7 @@ impl Ground {
     }
 
     /// How long a client may go on knowing a name, in seconds: then it has to ask again.
-    pub(super) fn names_known(&self) -> f64 {
+    pub(super) fn name_cache_seconds(&self) -> f64 {
         match (self.reach, self.fs_type.as_str()) {
             (Reach::Node, _) => 0.0,
             (_, "fuse") => 1.5,
@@ -99,7 +99,7 @@ pub(super) struct Hidden {
 }
 
 impl Hidden {
-    pub(super) fn make(ground: &Ground) -> Result<Hidden, Stop> {
+    pub(super) fn create_in_directory(ground: &Ground) -> Result<Hidden, Stop> {
         let path = ground.dir.join(format!(".forebay-probe-{}", std::process::id()));
         std::fs::create_dir(&path).map_err(|error| {
             let next = match error.kind() {

@@ -10,31 +10,32 @@ use super::report::{self, Probe};
 /// The version of this form.
 const SCHEMA: u32 = 1;
 
-pub(super) fn of(probe: &Probe, batches: &[Batch], fitted: &Calibrated) -> Value {
+pub(super) fn probe_json(probe: &Probe, batches: &[Batch], fitted: &Calibrated) -> Value {
     let figures: Vec<Value> = batches
         .iter()
         .zip(&fitted.simulated)
         .map(|(batch, simulated)| {
-            let middle = batch.middle();
+            let middle = batch.median_with_interval();
             let simulated = simulated.map(|seconds| seconds.get());
             let pair = middle.map(|middle| middle.median).zip(simulated);
             json!({
                 "name": batch.name,
                 "threads": batch.threads,
-                "operations": operations(batch),
+                "operations": operations_json(batch),
                 "read_bytes": batch.read,
                 "written_bytes": batch.written,
                 "rounds": batch.seconds.len(),
                 "seconds": batch.seconds,
                 "median_seconds": middle.map(|middle| middle.median),
-                "interval": middle.map(|middle| span(middle.span)),
+                "interval": middle.map(|middle| span_json(middle.span)),
                 "simulated_seconds": simulated,
                 "simulated_off": pair.map(|(measured, simulated)| simulated / measured - 1.0),
             })
         })
         .collect();
     let numbers = fitted.spans.iter();
-    let numbers: Vec<Value> = numbers.map(|(number, span)| value(fitted, *number, *span)).collect();
+    let numbers: Vec<Value> =
+        numbers.map(|(number, span)| number_json(fitted, *number, *span)).collect();
     json!({
         "schema": SCHEMA,
         "directory": probe.dir.to_string_lossy(),
@@ -55,12 +56,12 @@ pub(super) fn of(probe: &Probe, batches: &[Batch], fitted: &Calibrated) -> Value
         "at_once": fitted.at_once,
         "profile": numbers,
         "figures": figures,
-        "notes": report::missing(probe, fitted),
-        "largest_difference": fitted.worst(batches).map(|(_, off)| off.abs()),
+        "notes": report::list_missing_numbers(probe, fitted),
+        "largest_difference": fitted.worst_batch_error(batches).map(|(_, off)| off.abs()),
     })
 }
 
-fn operations(batch: &Batch) -> Vec<Value> {
+fn operations_json(batch: &Batch) -> Vec<Value> {
     let each = batch.ops.iter().map(|(key, count)| {
         let pattern = key.pattern().map(|pattern| pattern.name());
         json!({ "kind": key.op().name(), "pattern": pattern, "count": count })
@@ -68,12 +69,12 @@ fn operations(batch: &Batch) -> Vec<Value> {
     each.collect()
 }
 
-fn span(span: Span) -> Value {
+fn span_json(span: Span) -> Value {
     json!({ "low": span.low, "high": span.high, "range": span.range })
 }
 
 /// A number of the profile by its key, in seconds or for each second.
-fn value(fitted: &Calibrated, number: Number, within: Span) -> Value {
+fn number_json(fitted: &Calibrated, number: Number, within: Span) -> Value {
     let profile = &fitted.profile;
     let rate = |rate: Option<forebay_model::Rate>| rate.map(|rate| rate.get());
     let lane = |lane: forebay_model::profile::Lane| rate(lane.node.or(lane.total));
@@ -88,9 +89,9 @@ fn value(fitted: &Calibrated, number: Number, within: Span) -> Value {
         Number::Limit(Limited::Data) => ("data_per_second".into(), profile.data_per_second),
         Number::Price(op, pattern) => {
             let random = if pattern == forebay_model::Pattern::Random { "_random" } else { "" };
-            let price = profile.price(forebay_model::OpKey::data(op, 0, pattern));
+            let price = profile.operation_latency(forebay_model::OpKey::with_bytes(op, 0, pattern));
             (format!("latency.{}{random}", op.name()), Some(price.get()))
         }
     };
-    json!({ "key": key, "value": value, "interval": span(within) })
+    json!({ "key": key, "value": value, "interval": span_json(within) })
 }

@@ -12,26 +12,26 @@ use super::calls::Caller;
 const LITTLE: f64 = 0.05;
 
 /// Opens a file whose bytes are safe, so that reads go to the storage; `None`: memory would answer.
-pub(super) fn open_past(
+pub(super) fn open_past_memory(
     caller: &Caller<'_>,
     name: &str,
     bytes: usize,
     random: bool,
 ) -> Result<Option<OwnedFd>, Halt> {
-    let found = caller.found(name)?.0;
-    if random && let Some(file) = direct(caller, &found, OFlags::RDONLY)? {
+    let found = caller.lookup_name(name)?.0;
+    if random && let Some(file) = open_direct(caller, &found, OFlags::RDONLY)? {
         return Ok(Some(file));
     }
     let file = caller.open(&found, OFlags::RDONLY)?.0;
-    forget(&file, random);
+    drop_from_memory(&file, random);
     if share_in_memory(&file, bytes) <= LITTLE {
         return Ok(Some(file));
     }
-    direct(caller, &found, OFlags::RDONLY)
+    open_direct(caller, &found, OFlags::RDONLY)
 }
 
 /// The same past memory by agreement; `None`: this file system does not agree.
-pub(super) fn direct(
+pub(super) fn open_direct(
     caller: &Caller<'_>,
     found: &OwnedFd,
     access: OFlags,
@@ -44,7 +44,7 @@ pub(super) fn direct(
 }
 
 /// Lets memory go of what is safe of a file.
-pub(super) fn forget(file: &OwnedFd, random: bool) {
+pub(super) fn drop_from_memory(file: &OwnedFd, random: bool) {
     // Advice may be ignored; whether it was, is looked at.
     let _ = fadvise(file, 0, None, Advice::DontNeed);
     if random {
@@ -91,7 +91,7 @@ impl Buffer {
         let mut rest = [0_u8; 8];
         for at in 0..len {
             if at % 8 == 0 {
-                rest = buffer.random().to_le_bytes();
+                rest = buffer.next_random().to_le_bytes();
             }
             buffer.bytes[from + at] = rest[at % 8];
         }
@@ -99,7 +99,7 @@ impl Buffer {
     }
 
     /// A number that looks random (xorshift).
-    pub(super) fn random(&mut self) -> u64 {
+    pub(super) fn next_random(&mut self) -> u64 {
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;
         self.state ^= self.state << 17;
@@ -108,16 +108,16 @@ impl Buffer {
 
     /// The bytes, each page unlike all before: a storage that compresses or deduplicates has to
     /// store them like others.
-    pub(super) fn fresh(&mut self, len: usize) -> &[u8] {
+    pub(super) fn fresh_bytes(&mut self, len: usize) -> &[u8] {
         for page in (0..len).step_by(ALIGNED) {
-            let stamp = self.random().to_le_bytes();
+            let stamp = self.next_random().to_le_bytes();
             let at = self.from + page;
             self.bytes[at..at + 8].copy_from_slice(&stamp);
         }
         &self.bytes[self.from..self.from + len]
     }
 
-    pub(super) fn space(&mut self, len: usize) -> &mut [u8] {
+    pub(super) fn space_for_read(&mut self, len: usize) -> &mut [u8] {
         debug_assert!(len <= self.len, "a buffer has its length");
         &mut self.bytes[self.from..self.from + len]
     }

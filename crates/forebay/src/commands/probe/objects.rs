@@ -16,7 +16,7 @@ use super::calls::Timed;
 use super::ground::Ground;
 use super::memory::Buffer;
 use super::rounds::Found;
-use super::{Args, told_round};
+use super::{Args, round_reporter};
 use crate::exit::Stop;
 
 /// A bucket, a folder of the probe's own in it, and what it said last when it refused something.
@@ -38,22 +38,24 @@ struct Client<'b> {
 
 impl Client<'_> {
     /// Counts a request and times it.
-    fn call<T>(
+    fn timed_call<T>(
         &self,
         what: &'static str,
         bytes: usize,
         call: impl FnOnce(&Objects) -> Result<T, Failed>,
     ) -> Timed<T> {
-        self.bounds.take(bytes as u64)?;
+        self.bounds.count_operation(bytes as u64)?;
         let began = Instant::now();
         let result = call(&self.bucket.objects);
         let seconds = began.elapsed().as_secs_f64();
-        result.map(|value| (value, seconds)).map_err(|failed| self.bucket.halt(what, failed))
+        result
+            .map(|value| (value, seconds))
+            .map_err(|failed| self.bucket.record_failure(what, failed))
     }
 
     /// A name that was never used before.
-    fn name(&self) -> String {
-        format!("{}/{}", self.bucket.folder, self.bounds.name())
+    fn unused_name(&self) -> String {
+        format!("{}/{}", self.bucket.folder, self.bounds.unused_name())
     }
 }
 
@@ -61,12 +63,12 @@ impl Bucket {
     /// Opens it, and asks it for the names in a folder that nobody has: whether it is there, and
     /// whose key this is, is known then.
     pub(super) fn open(url: &str) -> Result<Bucket, Stop> {
-        let objects =
-            Objects::open(url, crate::placement::settings()).map_err(|why| stop(url, "", &why))?;
+        let objects = Objects::open(url, crate::placement::bucket_settings())
+            .map_err(|why| bucket_error(url, "", &why))?;
         let folder = format!(".forebay-probe-{}", std::process::id());
         let bucket = Bucket { objects, url: url.to_owned(), folder, trouble: Mutex::new(None) };
-        let asked = bucket.objects.list(&bucket.folder);
-        asked.map_err(|why| stop(url, "list ", &why))?;
+        let asked = bucket.objects.list_recursive(&bucket.folder);
+        asked.map_err(|why| bucket_error(url, "list ", &why))?;
         Ok(bucket)
     }
 
@@ -75,27 +77,27 @@ impl Bucket {
         Ground { dir, fs_type, reach: Reach::World, free: None }
     }
 
-    fn halt(&self, what: &'static str, failed: Failed) -> Halt {
+    fn record_failure(&self, what: &'static str, failed: Failed) -> Halt {
         if let Ok(mut trouble) = self.trouble.lock() {
             trouble.get_or_insert(failed);
         }
         Halt::Failed(what, Errno::IO)
     }
 
-    pub(super) fn measured(&self, args: &Args, bounds: &Bounds) -> Result<Found, Halt> {
-        rounds::measure(bounds, self, args.bytes, &told_round(args, bounds))
+    pub(super) fn measure_all(&self, args: &Args, bounds: &Bounds) -> Result<Found, Halt> {
+        rounds::measure_bucket(bounds, self, args.bytes, &round_reporter(args, bounds))
     }
 
     /// What the bucket itself said, if it ended the probe.
-    pub(super) fn stopped(&self, halt: Halt) -> Option<Stop> {
+    pub(super) fn take_bucket_failure(&self, halt: Halt) -> Option<Stop> {
         let Halt::Failed(what, _) = halt else { return None };
         let trouble = self.trouble.lock().ok()?.take()?;
-        Some(stop(&self.url, &format!("{what} "), &trouble))
+        Some(bucket_error(&self.url, &format!("{what} "), &trouble))
     }
 
     /// Removes all that the probe wrote.
     pub(super) fn remove(&self) -> Result<(), Stop> {
-        let left = self.objects.list(&self.folder);
+        let left = self.objects.list_recursive(&self.folder);
         let removed =
             left.and_then(|left| left.iter().try_for_each(|left| self.objects.delete(&left.name)));
         removed.map_err(|why| {
@@ -105,7 +107,7 @@ impl Bucket {
     }
 }
 
-fn stop(url: &str, what: &str, failed: &Failed) -> Stop {
+fn bucket_error(url: &str, what: &str, failed: &Failed) -> Stop {
     use std::io::ErrorKind::{InvalidInput, NotFound, PermissionDenied};
     let (code, next) = match failed.kind {
         _ if failed.why == NO_KEYS => (1, "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"),

@@ -18,7 +18,7 @@ const GENTLE: (f64, u64, u64) = (60.0, 1 << 30, 20_000);
 const ROOM: u64 = 10;
 
 /// Asks before it takes much, and leaves free room alone.
-pub(super) fn gentle(args: &Args, ground: &Ground) -> Result<(), Stop> {
+pub(super) fn refuse_excess(args: &Args, ground: &Ground) -> Result<(), Stop> {
     let (shown, fs_type) = (args.dir.display(), &ground.fs_type);
     let (seconds, bytes, operations) = GENTLE;
     let more =
@@ -44,7 +44,7 @@ pub(super) fn gentle(args: &Args, ground: &Ground) -> Result<(), Stop> {
     Ok(())
 }
 
-pub(super) fn stop(halt: Halt, dir: &Path) -> Stop {
+pub(super) fn explain_halt(halt: Halt, dir: &Path) -> Stop {
     let shown = dir.display();
     match halt {
         Halt::Signal(signal) => {

@@ -11,7 +11,7 @@ use super::figures::{self, Figure};
 use super::ground::Ground;
 use super::rounds::Found;
 use crate::say;
-use forebay_model::civil;
+use forebay_model::civil_from_days;
 
 /// What was probed, when, and what was found.
 #[derive(Debug)]
@@ -27,9 +27,10 @@ pub(super) struct Probe {
 }
 
 impl Probe {
-    pub(super) fn of(ground: &Ground, bounds: &Bounds, found: Found) -> Self {
+    pub(super) fn from_measurements(ground: &Ground, bounds: &Bounds, found: Found) -> Self {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        let (year, month, day) = civil((now.unwrap_or_default().as_secs() / 86_400) as i64);
+        let (year, month, day) =
+            civil_from_days((now.unwrap_or_default().as_secs() / 86_400) as i64);
         let system = rustix::system::uname();
         let release = system.release().to_string_lossy().into_owned();
         let kernel = release.split('.').take(2).collect::<Vec<_>>().join(".");
@@ -39,14 +40,14 @@ impl Probe {
             reach: ground.reach,
             date: format!("{year:04}-{month:02}-{day:02}"),
             kernel: format!("{} {kernel}", system.sysname().to_string_lossy()),
-            used: bounds.used(),
-            took: bounds.took(),
+            used: bounds.used_so_far(),
+            took: bounds.elapsed_time(),
             found,
         }
     }
 
     /// Where the numbers come from, as a profile says it.
-    pub(super) fn source(&self) -> String {
+    pub(super) fn source_line(&self) -> String {
         let threads = self.found.measured.keys().map(|(_, threads)| *threads).max().unwrap_or(1);
         let (operations, bytes) = self.used;
         format!(
@@ -54,7 +55,7 @@ impl Probe {
             self.date,
             self.fs_type,
             self.kernel,
-            say::grouped(operations),
+            say::group_thousands(operations),
             self.took.as_secs_f64()
         )
     }
@@ -62,7 +63,7 @@ impl Probe {
     pub(super) fn batches(&self) -> Vec<Batch> {
         let measured = self.found.measured.iter();
         let batches = measured.filter_map(|((figure, threads), seconds)| {
-            figures::batch(*figure, *threads, &self.found.sizes, seconds.clone())
+            figures::make_batch(*figure, *threads, &self.found.sizes, seconds.clone())
         });
         batches.collect()
     }
@@ -70,14 +71,14 @@ impl Probe {
     /// Bytes a second into memory, before an fsync: what a program sees that writes little.
     pub(super) fn unsynced_rate(&self) -> Option<f64> {
         let seconds = self.found.measured.get(&(Figure::IntoMemory, 1))?;
-        let median = forebay_plan::compare::middle(seconds)?.median;
-        let bytes = self.found.sizes.each(1) * figures::PIECE as u64;
+        let median = forebay_plan::compare::median_with_interval(seconds)?.median;
+        let bytes = self.found.sizes.pieces_per_thread(1) * figures::PIECE as u64;
         (median > 0.0).then(|| bytes as f64 / median)
     }
 }
 
 /// What is missing in the profile, and why, in sentences without a full stop.
-pub(super) fn missing(probe: &Probe, fitted: &Calibrated) -> Vec<String> {
+pub(super) fn list_missing_numbers(probe: &Probe, fitted: &Calibrated) -> Vec<String> {
     let mut all = probe.found.left_out.clone();
     let left_out = |what: &String| format!("left out: {what}");
     for (limited, why) in &fitted.unlimited {
@@ -98,8 +99,8 @@ pub(super) fn missing(probe: &Probe, fitted: &Calibrated) -> Vec<String> {
 }
 
 /// By how much the simulator is off where it is off the most.
-pub(super) fn furthest(batches: &[Batch], fitted: &Calibrated) -> Option<String> {
-    let (place, off) = fitted.worst(batches)?;
+pub(super) fn largest_simulation_error(batches: &[Batch], fitted: &Calibrated) -> Option<String> {
+    let (place, off) = fitted.worst_batch_error(batches)?;
     let batch = &batches[place];
     let threads = if batch.threads == 1 { "thread" } else { "threads" };
     let way = if off < 0.0 { "shorter" } else { "longer" };
@@ -113,17 +114,17 @@ pub(super) fn furthest(batches: &[Batch], fitted: &Calibrated) -> Option<String>
     ))
 }
 
-pub(super) fn tell(probe: &Probe, batches: &[Batch], fitted: &Calibrated) {
+pub(super) fn report_probe(probe: &Probe, batches: &[Batch], fitted: &Calibrated) {
     let (operations, bytes) = probe.used;
-    let (count, took) = (say::grouped(operations), probe.took.as_secs_f64());
+    let (count, took) = (say::group_thousands(operations), probe.took.as_secs_f64());
     say::note(&format!(
         "{} rounds, {count} operations, {bytes} in {took:.0} s",
         probe.found.rounds
     ));
-    for why in missing(probe, fitted) {
+    for why in list_missing_numbers(probe, fitted) {
         say::note(&why);
     }
-    if let Some(words) = furthest(batches, fitted) {
+    if let Some(words) = largest_simulation_error(batches, fitted) {
         say::note(&words);
     }
 }

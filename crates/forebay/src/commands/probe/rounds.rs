@@ -17,7 +17,7 @@ use super::chains::{self, Sums};
 use super::data;
 use super::figures::{Figure, Measured, PIECE, Sizes, THREADS};
 use super::together::Worker;
-pub(super) use known::{few, narrow};
+pub(super) use known::{is_known_precisely, note_early_end};
 use parts::Part;
 
 /// Nothing becomes known much better after so many rounds.
@@ -62,7 +62,7 @@ struct Rounds<'b> {
 }
 
 /// Measures; `told` hears of each round.
-pub(super) fn measure(
+pub(super) fn measure_directory(
     bounds: &Bounds,
     caller: Caller<'_>,
     (forgotten_after, bytes_max): (f64, ByteCount),
@@ -73,12 +73,12 @@ pub(super) fn measure(
     for _ in 0..THREADS[THREADS.len() - 1] {
         workers.push(Worker::new(bounds, &caller, PIECE)?);
     }
-    let sizes = data::taste(&mut workers[0], most.clamp(1, 64))?;
+    let sizes = data::estimate_sizes(&mut workers[0], most.clamp(1, 64))?;
     let found = Found::new(sizes);
     let (took, over) = (BTreeMap::new(), BTreeMap::new());
     let since = Duration::ZERO;
     let mut all = Rounds { bounds, workers, laid_up: Vec::new(), since, found, took, over };
-    all.prepare()?;
+    all.warm_up()?;
     let mut parts =
         vec![Part::Absent, Part::Small, Part::Syncs, Part::Dirs, Part::Links, Part::Present];
     parts.extend(THREADS.map(Part::Names));
@@ -89,12 +89,12 @@ pub(super) fn measure(
     for round in 0..ROUNDS_MAX {
         told(round);
         let mut waits = false;
-        for at in compare::order(parts.len(), round, 1) {
+        for at in compare::round_order(parts.len(), round, 1) {
             let part = parts[at];
-            if part == Part::Present && bounds.took() < forgotten {
+            if part == Part::Present && bounds.elapsed_time() < forgotten {
                 waits = true;
             } else if !all.over.contains_key(&part) {
-                all.part(part)?;
+                all.measure_part(part)?;
             }
         }
         all.found.rounds = round + 1;
@@ -103,25 +103,29 @@ pub(super) fn measure(
             break;
         }
         // Nothing is left to do but to wait until names are forgotten.
-        while waits && under_way == 1 && bounds.took() < forgotten && bounds.may(1, 0).is_ok() {
+        while waits
+            && under_way == 1
+            && bounds.elapsed_time() < forgotten
+            && bounds.check_allowance(1, 0).is_ok()
+        {
             std::thread::sleep(Duration::from_millis(50));
         }
     }
-    Ok(all.done(&parts))
+    Ok(all.into_found(&parts))
 }
 
 impl Rounds<'_> {
     /// Does everything once that only the first time is slow, and finds out whether a name that was
     /// looked up is asked for again at once.
-    fn prepare(&mut self) -> Result<(), Halt> {
+    fn warm_up(&mut self) -> Result<(), Halt> {
         let Worker { caller, bytes } = &mut self.workers[0];
-        let (mut sums, name) = (Sums::new(), caller.bounds.name());
-        chains::small(caller, bytes, &mut sums)?;
+        let (mut sums, name) = (Sums::new(), caller.bounds.unused_name());
+        chains::measure_small_file(caller, bytes, &mut sums)?;
         drop(caller.create(&name)?.0);
         caller.stat(&name)?;
         let mut again: Vec<f64> = Vec::new();
         for _ in 0..3 {
-            chains::absent(caller, &mut sums)?;
+            chains::measure_absent_name(caller, &mut sums)?;
             again.push(caller.stat(&name)?.1);
         }
         caller.unlink(&name)?;
@@ -130,11 +134,12 @@ impl Rounds<'_> {
         // Below that both are answered here, by a kernel that takes about as long for each.
         self.found.sizes.asks_again = asked > 50e-6 && again[1] > asked / 2.0;
         let most = self.bounds.time() / LAYING_UP;
-        let enough = |count| count >= LAID_UP.1 || count >= LAID_UP.0 && self.bounds.took() >= most;
+        let enough =
+            |count| count >= LAID_UP.1 || count >= LAID_UP.0 && self.bounds.elapsed_time() >= most;
         while !enough(self.laid_up.len()) {
-            self.laid_up.push(chains::lay_up(caller, bytes)?);
+            self.laid_up.push(chains::prepare_cold_file(caller, bytes)?);
         }
-        self.since = self.bounds.took();
+        self.since = self.bounds.elapsed_time();
         Ok(())
     }
 }

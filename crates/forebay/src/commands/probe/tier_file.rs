@@ -5,26 +5,26 @@ use forebay_plan::calibrate::{Calibrated, Limited, Number};
 use forebay_plan::compare::Span;
 
 use super::report::{self, Probe};
-use crate::output::{UNSEALED, sealed};
+use crate::output::{UNSEALED, seal_text};
 
 /// The text.
-pub(super) fn text(probe: &Probe, fitted: &Calibrated) -> String {
+pub(super) fn tier_file_text(probe: &Probe, fitted: &Calibrated) -> String {
     let Probe { dir, fs_type, date, .. } = probe;
     let about = format!("probe of {} ({fs_type}) on {date}", dir.display());
     let mut lines = vec![format!("# Made by `forebay probe`; {UNSEALED}")];
-    lines.extend([format!("about = {}", quoted(&about)), reach(probe), String::new()]);
+    lines.extend([format!("about = {}", toml_string(&about)), reach_line(probe), String::new()]);
     lines.push(
         "# Behind each number is its interval at 95 %; a range is of fewer than 6 rounds.".into(),
     );
-    for why in report::missing(probe, fitted) {
+    for why in report::list_missing_numbers(probe, fitted) {
         lines.push(format!("# {why}."));
     }
     lines.push("[profile]".into());
-    lines.push(format!("source = {}", quoted(&fitted.profile.source)));
-    lines.extend(lane("read", fitted, (Op::Read, Limited::Read)));
-    lines.extend(lane("write", fitted, (Op::Write, Limited::Write)));
+    lines.push(format!("source = {}", toml_string(&fitted.profile.source)));
+    lines.extend(rates_line("read", fitted, (Op::Read, Limited::Read)));
+    lines.extend(rates_line("write", fitted, (Op::Write, Limited::Write)));
     if let Some(rate) = probe.unsynced_rate() {
-        lines.push(format!("# writes without fsync, into memory: {}", bytes_a_second(rate)));
+        lines.push(format!("# writes without fsync, into memory: {}", format_rate(rate)));
     }
     let profile = &fitted.profile;
     for (key, value, limited) in [
@@ -32,9 +32,9 @@ pub(super) fn text(probe: &Probe, fitted: &Calibrated) -> String {
         ("data_per_second", profile.data_per_second, Limited::Data),
     ] {
         let span = fitted.spans.get(&Number::Limit(limited));
-        lines.extend(
-            value.map(|value| format!("{key} = {}{}", digits(value), behind(span, digits))),
-        );
+        lines.extend(value.map(|value| {
+            format!("{key} = {}{}", three_digits(value), interval_comment(span, three_digits))
+        }));
     }
     if probe.reach == Reach::World {
         lines.push("keeps_written = false".to_owned());
@@ -42,12 +42,12 @@ pub(super) fn text(probe: &Probe, fitted: &Calibrated) -> String {
     lines.extend(fitted.at_once.map(|threads| format!("at_once = {threads}")));
     lines.push(String::new());
     lines.push("[profile.latency]".into());
-    lines.extend(prices(profile, fitted));
-    lines.push(format!("# Not measured, and free here: {}.", unmeasured(fitted)));
-    sealed(lines.join("\n") + "\n")
+    lines.extend(latency_lines(profile, fitted));
+    lines.push(format!("# Not measured, and free here: {}.", unmeasured_operations(fitted)));
+    seal_text(lines.join("\n") + "\n")
 }
 
-fn reach(probe: &Probe) -> String {
+fn reach_line(probe: &Probe) -> String {
     match (probe.reach, probe.fs_type.as_str()) {
         (Reach::Node, _) => "reach = \"node\"".to_owned(),
         (Reach::World, _) => "reach = \"world\"  # limits as one machine sees them".to_owned(),
@@ -56,7 +56,7 @@ fn reach(probe: &Probe) -> String {
     }
 }
 
-fn lane(key: &str, fitted: &Calibrated, (op, limited): (Op, Limited)) -> Option<String> {
+fn rates_line(key: &str, fitted: &Calibrated, (op, limited): (Op, Limited)) -> Option<String> {
     let lane = if op == Op::Read { fitted.profile.read } else { fitted.profile.write };
     let (stream, limit) = (Number::Stream(op), Number::Limit(limited));
     let rates =
@@ -64,29 +64,34 @@ fn lane(key: &str, fitted: &Calibrated, (op, limited): (Op, Limited)) -> Option<
     let (mut values, mut spans) = (Vec::new(), Vec::new());
     for (name, rate, number) in rates {
         let Some(rate) = rate else { continue };
-        values.push(format!("{name} = \"{}\"", bytes_a_second(rate.get())));
+        values.push(format!("{name} = \"{}\"", format_rate(rate.get())));
         if let Some(span) = fitted.spans.get(&number) {
-            spans.push(format!("{name} {}", within(span, bytes_a_second)));
+            spans.push(format!("{name} {}", format_interval(span, format_rate)));
         }
     }
     let text = format!("{key} = {{ {} }}  # {}", values.join(", "), spans.join("; "));
     (!values.is_empty()).then_some(text)
 }
 
-fn prices(profile: &Profile, fitted: &Calibrated) -> Vec<String> {
+fn latency_lines(profile: &Profile, fitted: &Calibrated) -> Vec<String> {
     let mut lines = Vec::new();
     for (number, span) in &fitted.spans {
         let Number::Price(op, pattern) = *number else { continue };
         let random = if pattern == Pattern::Random { "_random" } else { "" };
-        let price = profile.price(forebay_model::OpKey::data(op, 0, pattern)).get();
+        let price =
+            profile.operation_latency(forebay_model::OpKey::with_bytes(op, 0, pattern)).get();
         let key = format!("{}{random}", op.name());
-        lines.push(format!("{key} = \"{}\"{}", time(price), behind(Some(span), time)));
+        lines.push(format!(
+            "{key} = \"{}\"{}",
+            format_time(price),
+            interval_comment(Some(span), format_time)
+        ));
     }
     lines
 }
 
 /// Kinds of operation that no figure is about, as a list.
-fn unmeasured(fitted: &Calibrated) -> String {
+fn unmeasured_operations(fitted: &Calibrated) -> String {
     let has = |op: Op| {
         let both = [Pattern::Sequential, Pattern::Random];
         both.into_iter().any(|pattern| fitted.spans.contains_key(&Number::Price(op, pattern)))
@@ -98,18 +103,18 @@ fn unmeasured(fitted: &Calibrated) -> String {
     all.map(|op| op.name()).collect::<Vec<_>>().join(", ")
 }
 
-fn behind(span: Option<&Span>, shown: impl Fn(f64) -> String) -> String {
-    span.map(|span| format!("  # {}", within(span, shown))).unwrap_or_default()
+fn interval_comment(span: Option<&Span>, shown: impl Fn(f64) -> String) -> String {
+    span.map(|span| format!("  # {}", format_interval(span, shown))).unwrap_or_default()
 }
 
-fn within(span: &Span, shown: impl Fn(f64) -> String) -> String {
+fn format_interval(span: &Span, shown: impl Fn(f64) -> String) -> String {
     let word = if span.range { "range " } else { "" };
     let high = if span.high.is_finite() { shown(span.high) } else { "any".to_owned() };
     format!("{word}{} to {high}", shown(span.low))
 }
 
 /// Three digits: more was not measured.
-pub(super) fn digits(value: f64) -> String {
+pub(super) fn three_digits(value: f64) -> String {
     let size = if value > 0.0 { value.log10().floor() as i32 } else { 0 };
     let step = 10_f64.powi(size - 2);
     let rounded = (value / step).round() * step;
@@ -121,27 +126,27 @@ pub(super) fn digits(value: f64) -> String {
 }
 
 /// A time that a profile reads.
-fn time(seconds: f64) -> String {
+fn format_time(seconds: f64) -> String {
     let units = [("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)];
     if seconds < 1e-9 {
         return "0 s".to_owned();
     }
     let (unit, factor) = units.into_iter().find(|(_, f)| seconds >= *f).unwrap_or(("ns", 1e-9));
-    format!("{} {unit}", digits(seconds / factor))
+    format!("{} {unit}", three_digits(seconds / factor))
 }
 
 /// A rate that a profile reads.
-fn bytes_a_second(rate: f64) -> String {
+fn format_rate(rate: f64) -> String {
     let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
     let large = units.into_iter().find(|(_, power)| rate >= f64::from(1 << power));
     match large {
-        Some((unit, power)) => format!("{} {unit}/s", digits(rate / f64::from(1 << power))),
+        Some((unit, power)) => format!("{} {unit}/s", three_digits(rate / f64::from(1 << power))),
         None => format!("{} B/s", rate.round().max(1.0)),
     }
 }
 
 /// A text as TOML has it.
-fn quoted(text: &str) -> String {
+fn toml_string(text: &str) -> String {
     let escape = |c: char| match c {
         '"' | '\\' => format!("\\{c}"),
         c if c.is_control() => format!("\\u{:04X}", u32::from(c)),

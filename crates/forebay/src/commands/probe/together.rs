@@ -18,16 +18,19 @@ pub(super) struct Worker<'b> {
 impl<'b> Worker<'b> {
     /// A directory in `dir` for one more thread.
     pub(super) fn new(bounds: &'b Bounds, dir: &Caller<'b>, size: usize) -> Result<Self, Halt> {
-        let name = bounds.name();
+        let name = bounds.unused_name();
         dir.mkdir(&name)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let dir = dir.call("open", 0, || openat(&dir.dir, &name, flags, Mode::empty()))?.0;
-        Ok(Self { caller: Caller { bounds, dir }, bytes: Buffer::new(size, bounds.used().0) })
+        let dir = dir.timed_call("open", 0, || openat(&dir.dir, &name, flags, Mode::empty()))?.0;
+        Ok(Self {
+            caller: Caller { bounds, dir },
+            bytes: Buffer::new(size, bounds.used_so_far().0),
+        })
     }
 }
 
 /// The same in each worker, begun at one moment: seconds until the last one is done.
-pub(super) fn together<W: Send>(
+pub(super) fn run_together<W: Send>(
     workers: &mut [W],
     job: impl Fn(&mut W, usize) -> Result<(), Halt> + Sync,
 ) -> Result<f64, Halt> {
@@ -67,14 +70,14 @@ pub(super) fn together<W: Send>(
 }
 
 /// Names by threads: one that is made, closed and removed, `count` times each.
-pub(super) fn names(workers: &mut [Worker<'_>], count: u64) -> Result<f64, Halt> {
-    let seconds = together(workers, |worker, _| {
+pub(super) fn time_name_cycles(workers: &mut [Worker<'_>], count: u64) -> Result<f64, Halt> {
+    let seconds = run_together(workers, |worker, _| {
         let caller = &worker.caller;
         for _ in 0..count {
-            let name = caller.bounds.name();
-            caller.refresh()?;
+            let name = caller.bounds.unused_name();
+            caller.refresh_attributes()?;
             caller.close(caller.create(&name)?.0)?;
-            caller.refresh()?;
+            caller.refresh_attributes()?;
             caller.unlink(&name)?;
         }
         Ok(())

@@ -43,7 +43,7 @@ pub(super) struct Cat {
     #[arg(long)]
     lite: bool,
     /// The reads FIRST to LAST only, counted from 1; of pairs both mates of each
-    #[arg(long, value_name = "FIRST-LAST", value_parser = spots)]
+    #[arg(long, value_name = "FIRST-LAST", value_parser = parse_spot_range)]
     spots: Option<Range<u64>>,
     /// Threads that decode [default: as many as there are cores]
     #[arg(short, long)]
@@ -68,7 +68,7 @@ enum Form {
 }
 
 /// `100-200`, or one number.
-fn spots(text: &str) -> Result<Range<u64>, String> {
+fn parse_spot_range(text: &str) -> Result<Range<u64>, String> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     match (first.parse::<u64>(), last.parse::<u64>()) {
         (Ok(first @ 1..), Ok(last)) if first <= last => Ok(first - 1..last),
@@ -77,13 +77,13 @@ fn spots(text: &str) -> Result<Range<u64>, String> {
 }
 
 pub(super) fn run(args: &Cat) -> Result<i32, Stop> {
-    let mut archive = super::open(&args.archive)?;
+    let mut archive = super::open_archive(&args.archive)?;
     if args.lite {
-        archive = archive.lite();
+        archive = archive.into_lite();
     }
-    let threads = super::threads(args.threads);
+    let threads = super::thread_count(args.threads);
     // Groups are megabytes: a buffer that looks for line ends would only be in the way.
-    let mut out = std::fs::File::from(stdout()?);
+    let mut out = std::fs::File::from(duplicate_stdout()?);
     let view = match args.mate {
         Mate::First => View::Mate(0),
         Mate::Second => View::Mate(1),
@@ -97,33 +97,33 @@ pub(super) fn run(args: &Cat) -> Result<i32, Stop> {
     };
     let done = match (&args.file, &args.spots) {
         (Some(name), _) => {
-            let face = face(args, &archive, name)?;
-            Reader::copy(Arc::new(archive), &face, threads, &mut out)
+            let face = find_exported_file(args, &archive, name)?;
+            Reader::copy_to_writer(Arc::new(archive), &face, threads, &mut out)
         }
         (None, Some(spots)) => archive.write_spots(spots.clone(), view, form, threads, &mut out),
-        (None, None) => archive.write(view, form, threads, &mut out),
+        (None, None) => archive.write_view(view, form, threads, &mut out),
     };
     match done {
         // Whoever reads may have seen enough (`| head`).
         Err(error) if error.is_broken_pipe() => Ok(0),
-        Err(error) => Err(super::stop(&args.archive, &error)),
+        Err(error) => Err(super::archive_error(&args.archive, &error)),
         Ok(()) => Ok(0),
     }
 }
 
 /// The file that was asked for.
-fn face(args: &Cat, archive: &Archive, name: &str) -> Result<Face, Stop> {
-    let stop = |error: Error| super::stop(&args.archive, &error);
-    if let Some(face) = archive.face(name).map_err(stop)? {
+fn find_exported_file(args: &Cat, archive: &Archive, name: &str) -> Result<Face, Stop> {
+    let stop = |error: Error| super::archive_error(&args.archive, &error);
+    if let Some(face) = archive.find_exported_file(name).map_err(stop)? {
         return Ok(face);
     }
-    let faces = archive.faces(None).map_err(stop)?;
+    let faces = archive.exported_files(None).map_err(stop)?;
     let names: Vec<&str> = faces.iter().map(|face| &face.name[..]).collect();
     let message = format!("{}: it has no file {name}", args.archive.display());
     Err(Stop::new(1, message, format!("there is {}", names.join(", "))))
 }
 
-fn stdout() -> Result<OwnedFd, Stop> {
+fn duplicate_stdout() -> Result<OwnedFd, Stop> {
     std::io::stdout().as_fd().try_clone_to_owned().map_err(|error| {
         Stop::new(1, format!("standard output: {error}"), "give it somewhere to write to")
     })

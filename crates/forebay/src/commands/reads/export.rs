@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use forebay_reads::{Archive, BamHeader, Error};
 
-use super::foreign::helpers;
-use super::programs::{SAMTOOLS, absolute, words};
-use super::whole::{Whole, cannot};
+use super::foreign::helper_threads;
+use super::programs::{SAMTOOLS, absolute_path, argument_words};
+use super::whole::{Whole, write_error};
 use crate::exit::Stop;
 use crate::output::Force;
 use crate::say;
@@ -63,43 +63,48 @@ enum Form {
 }
 
 pub(super) fn run(args: &Export) -> Result<i32, Stop> {
-    let form = form(args)?;
-    let archive = super::open(&args.archive)?;
+    let form = output_form(args)?;
+    let archive = super::open_archive(&args.archive)?;
     if form == Form::Fastq && args.read_group.is_some() {
         return Err(Stop::new(1, "FASTQ has no read groups", "write BAM or CRAM with --to"));
     }
     let changed = match form {
-        Form::Fastq => fastq(args, &archive)?,
+        Form::Fastq => write_fastq_files(args, &archive)?,
         Form::Bam if args.output == Path::new("-") => {
             let mut out = std::io::stdout().lock();
-            bam(args, &archive, args.level, &mut out).map_err(|error| refused(args, &error))?
+            write_bam(args, &archive, args.level, &mut out)
+                .map_err(|error| export_error(args, &error))?
         }
         Form::Bam => {
             let mut file = Whole::create(&args.output, args.force)?;
-            let end = bam(args, &archive, args.level, &mut file.counted());
-            let changed = end.map_err(|error| refused(args, &error))?;
-            file.end()?;
+            let end = write_bam(args, &archive, args.level, &mut file.counting_writer());
+            let changed = end.map_err(|error| export_error(args, &error))?;
+            file.commit_file()?;
             changed
         }
-        Form::Cram => cram(args, &archive)?,
+        Form::Cram => write_cram(args, &archive)?,
     };
-    say::clear();
+    say::clear_passing_line();
     if changed > 0 {
         say::note(&format!(
             "{} reads are not as they were, since BAM has no place for it: letters other than \
              bases, lower case, names on the + line, CRLF, tabs in names",
-            say::grouped(changed)
+            say::group_thousands(changed)
         ));
     }
     if !args.quiet && args.output != Path::new("-") {
-        let reads = archive.manifest().spots() * archive.manifest().shape.mates() as u64;
-        say::note(&format!("{} reads are in {}", say::grouped(reads), args.output.display()));
+        let reads = archive.manifest().spot_count() * archive.manifest().shape.mate_count() as u64;
+        say::note(&format!(
+            "{} reads are in {}",
+            say::group_thousands(reads),
+            args.output.display()
+        ));
     }
     Ok(0)
 }
 
 /// What is written: as was asked, or as the place ends.
-fn form(args: &Export) -> Result<Form, Stop> {
+fn output_form(args: &Export) -> Result<Form, Stop> {
     let end = args.output.extension().unwrap_or_default().to_string_lossy().to_lowercase();
     let refuse = |why: &str, next: &str| {
         Err(Stop::new(1, format!("{}: {why}", args.output.display()), next))
@@ -125,52 +130,61 @@ fn form(args: &Export) -> Result<Form, Stop> {
 }
 
 /// The archive can't give it, or the place does not take it.
-fn refused(args: &Export, error: &Error) -> Stop {
-    say::clear();
-    super::stop(&args.archive, error)
+fn export_error(args: &Export, error: &Error) -> Stop {
+    say::clear_passing_line();
+    super::archive_error(&args.archive, error)
 }
 
-fn header(args: &Export) -> Result<BamHeader, Error> {
+fn bam_header(args: &Export) -> Result<BamHeader, Error> {
     // As it comes from a shell, whose quotes leave `\t` as it is.
     let group = args.read_group.as_ref().map(|line| line.replace("\\t", "\t"));
     BamHeader::new(env!("CARGO_PKG_VERSION"), group.as_deref())
 }
 
-fn bam(args: &Export, archive: &Archive, level: u32, out: &mut impl Write) -> Result<u64, Error> {
-    archive.write_bam(&header(args)?, level, super::threads(args.threads), out)
+fn write_bam(
+    args: &Export,
+    archive: &Archive,
+    level: u32,
+    out: &mut impl Write,
+) -> Result<u64, Error> {
+    archive.write_bam(&bam_header(args)?, level, super::thread_count(args.threads), out)
 }
 
-fn fastq(args: &Export, archive: &Archive) -> Result<u64, Stop> {
-    fs::create_dir_all(&args.output).map_err(|error| cannot(&args.output, &error))?;
+fn write_fastq_files(args: &Export, archive: &Archive) -> Result<u64, Stop> {
+    fs::create_dir_all(&args.output).map_err(|error| write_error(&args.output, &error))?;
     for (nth, shown) in archive.manifest().files.iter().enumerate() {
         let name = shown.name.strip_suffix(".gz").unwrap_or(&shown.name);
         let mut file = Whole::create(&args.output.join(format!("{name}.gz")), args.force)?;
-        let threads = super::threads(args.threads);
-        let end = archive.write_gzip(nth, args.level, threads, &mut file.counted());
-        end.map_err(|error| refused(args, &error))?;
-        file.end()?;
+        let threads = super::thread_count(args.threads);
+        let end = archive.write_gzip(nth, args.level, threads, &mut file.counting_writer());
+        end.map_err(|error| export_error(args, &error))?;
+        file.commit_file()?;
     }
     Ok(0)
 }
 
-fn cram(args: &Export, archive: &Archive) -> Result<u64, Stop> {
+fn write_cram(args: &Export, archive: &Archive) -> Result<u64, Stop> {
     if args.output == Path::new("-") {
         return Err(Stop::new(1, "CRAM goes to files only", "write it with -o x.cram"));
     }
-    header(args).map_err(|error| refused(args, &error))?;
+    bam_header(args).map_err(|error| export_error(args, &error))?;
     let file = Whole::create(&args.output, args.force)?;
-    let mut words = words(["view", "-C", "--no-PG", "-@"]);
-    words.extend([helpers(super::threads(args.threads)), "-o".into(), absolute(&file.part)]);
+    let mut words = argument_words(["view", "-C", "--no-PG", "-@"]);
+    words.extend([
+        helper_threads(super::thread_count(args.threads)),
+        "-o".into(),
+        absolute_path(&file.part),
+    ]);
     words.push("-".into());
-    let mut samtools = SAMTOOLS.given(&words)?;
-    let end = bam(args, archive, 0, &mut samtools);
+    let mut samtools = SAMTOOLS.spawn_for_input(&words)?;
+    let end = write_bam(args, archive, 0, &mut samtools);
     // A program that went away has said why.
     let pipe = end.as_ref().is_err_and(Error::is_broken_pipe);
     if pipe || end.is_ok() {
         let next = "see that there is room; BAM needs no samtools";
-        samtools.end().map_err(|error| Stop::new(1, error.to_string(), next))?;
+        samtools.finish_input().map_err(|error| Stop::new(1, error.to_string(), next))?;
     }
-    let changed = end.map_err(|error| refused(args, &error))?;
-    file.end()?;
+    let changed = end.map_err(|error| export_error(args, &error))?;
+    file.commit_file()?;
     Ok(changed)
 }

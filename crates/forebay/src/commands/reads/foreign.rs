@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use forebay_reads::{Error, Kind, Source, Spots};
 
-use super::programs::{FASTQ_DUMP, Output, SAMTOOLS, absolute, words};
+use super::programs::{FASTQ_DUMP, Output, SAMTOOLS, absolute_path, argument_words};
 use super::report;
 use crate::exit::Stop;
 
@@ -20,7 +20,7 @@ pub(super) const SRA: &str = "nothing was packed; `vdb-validate` of sra-tools lo
     file, --skip-unpaired leaves out reads without a mate";
 
 /// Reads that can't be packed: `next` is for whoever can mend the input.
-pub(super) fn refused(error: &Error, next: &str) -> Stop {
+pub(super) fn input_error(error: &Error, next: &str) -> Stop {
     let mut stop = report::refused(error);
     if error.kind == Kind::Input {
         stop.next = Some(next.to_owned());
@@ -45,13 +45,13 @@ pub(super) struct Collated {
 
 impl Alignments<'_> {
     /// Of a BAM that is open.
-    pub(super) fn bam(&self, source: Source) -> Result<Collated, Stop> {
-        let spots = Spots::of_bam(source).map_err(|error| refused(&error, ALIGNMENTS))?;
-        self.collated(spots)
+    pub(super) fn open_bam(&self, source: Source) -> Result<Collated, Stop> {
+        let spots = Spots::from_bam(source).map_err(|error| input_error(&error, ALIGNMENTS))?;
+        self.collate_mates(spots)
     }
 
     /// Of a CRAM.
-    pub(super) fn cram(&self) -> Result<Collated, Stop> {
+    pub(super) fn open_cram(&self) -> Result<Collated, Stop> {
         if self.path == Path::new("-") {
             let words = "standard input is CRAM, which is read from files only";
             return Err(Stop::new(
@@ -60,16 +60,16 @@ impl Alignments<'_> {
                 "`samtools view -u - | forebay reads pack -` packs it",
             ));
         }
-        let mut args = words(["view", "-u", "--no-PG"]);
-        self.options(&mut args);
-        args.push(absolute(self.path));
-        let spots = self.spots(SAMTOOLS.output(&args)?)?;
-        self.collated(spots)
+        let mut args = argument_words(["view", "-u", "--no-PG"]);
+        self.push_samtools_options(&mut args);
+        args.push(absolute_path(self.path));
+        let spots = self.spots_from_output(SAMTOOLS.spawn_for_output(&args)?)?;
+        self.collate_mates(spots)
     }
 
     /// Mates that are far apart are brought together by samtools.
-    fn collated(&self, spots: Spots) -> Result<Collated, Stop> {
-        if !(spots.by_place() && spots.paired()) {
+    fn collate_mates(&self, spots: Spots) -> Result<Collated, Stop> {
+        if !(spots.is_coordinate_sorted() && spots.is_paired()) {
             return Ok(Collated { spots, _aside: None });
         }
         if self.path == Path::new("-") {
@@ -79,44 +79,49 @@ impl Alignments<'_> {
         }
         // A CRAM is read once more from its beginning.
         drop(spots);
-        let aside = Aside::beside(self.output)?;
-        let mut args = words(["collate", "-O", "-u", "--no-PG"]);
-        self.options(&mut args);
-        args.extend([absolute(self.path), absolute(&aside.0.join("part"))]);
-        let spots = self.spots(SAMTOOLS.output(&args)?)?;
+        let aside = Aside::create_beside(self.output)?;
+        let mut args = argument_words(["collate", "-O", "-u", "--no-PG"]);
+        self.push_samtools_options(&mut args);
+        args.extend([absolute_path(self.path), absolute_path(&aside.0.join("part"))]);
+        let spots = self.spots_from_output(SAMTOOLS.spawn_for_output(&args)?)?;
         Ok(Collated { spots, _aside: Some(aside) })
     }
 
-    fn options(&self, args: &mut Vec<OsString>) {
-        args.extend(["-@".into(), helpers(self.threads)]);
+    fn push_samtools_options(&self, args: &mut Vec<OsString>) {
+        args.extend(["-@".into(), helper_threads(self.threads)]);
         if let Some(reference) = self.reference {
-            args.extend(["--reference".into(), absolute(reference)]);
+            args.extend(["--reference".into(), absolute_path(reference)]);
         }
     }
 
-    fn spots(&self, output: Output) -> Result<Spots, Stop> {
+    fn spots_from_output(&self, output: Output) -> Result<Spots, Stop> {
         let source = Source::new(self.path.display().to_string(), Box::new(output));
-        Spots::of_bam(source).map_err(|error| refused(&error, ALIGNMENTS))
+        Spots::from_bam(source).map_err(|error| input_error(&error, ALIGNMENTS))
     }
 }
 
 /// How many threads samtools has besides its first, as it is asked for them.
-pub(super) fn helpers(threads: usize) -> OsString {
+pub(super) fn helper_threads(threads: usize) -> OsString {
     threads.saturating_sub(1).min(HELPERS).to_string().into()
 }
 
 /// Reads of an archive of SRA, spot by spot: fasterq-dump would need room for all of them.
-pub(super) fn sra(path: &Path, original_names: bool) -> Result<Spots, Stop> {
-    let mut args = words(["--stdout", "--split-spot", "--skip-technical"]);
+pub(super) fn open_sra(path: &Path, original_names: bool) -> Result<Spots, Stop> {
+    let mut args = argument_words(["--stdout", "--split-spot", "--skip-technical"]);
     args.extend(original_names.then(|| "--origfmt".into()));
-    args.push(absolute(path));
-    let output = FASTQ_DUMP.output(&args)?;
+    args.push(absolute_path(path));
+    let output = FASTQ_DUMP.spawn_for_output(&args)?;
     let source = Source::new(path.display().to_string(), Box::new(output));
-    Spots::of_fastq(source).map_err(|error| refused(&error, SRA))
+    Spots::from_fastq(source).map_err(|error| input_error(&error, SRA))
 }
 
 /// What files are called in the archive: `x_R1.fastq` and `x_R2.fastq`, or `x.fastq`.
-pub(super) fn names(path: &Path, endings: &[&str], mates: [&str; 2], paired: bool) -> Vec<String> {
+pub(super) fn archive_file_names(
+    path: &Path,
+    endings: &[&str],
+    mates: [&str; 2],
+    paired: bool,
+) -> Vec<String> {
     let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into());
     let stem = endings.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
     let stem = if stem.is_empty() || stem == "-" { "reads" } else { stem };
@@ -130,8 +135,8 @@ pub(super) fn names(path: &Path, endings: &[&str], mates: [&str; 2], paired: boo
 struct Aside(PathBuf);
 
 impl Aside {
-    fn beside(output: &Path) -> Result<Aside, Stop> {
-        let mut path = absolute(output);
+    fn create_beside(output: &Path) -> Result<Aside, Stop> {
+        let mut path = absolute_path(output);
         path.push(".collate");
         let path = PathBuf::from(path);
         fs::create_dir_all(&path).map_err(|error| {

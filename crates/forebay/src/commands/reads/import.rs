@@ -45,32 +45,37 @@ pub(super) struct Import {
 }
 
 pub(super) fn run(args: &Import) -> Result<i32, Stop> {
-    let looked = Source::open(&args.input).and_then(Source::look);
+    let looked = Source::open(&args.input).and_then(Source::detect_format);
     let (looks, _) = looked.map_err(|error| report::refused(&error))?;
     if looks != Looks::Sra {
         let message = format!("{} is no archive of SRA", args.input.display());
         return Err(Stop::new(1, message, "`forebay reads pack` takes FASTQ, BAM and CRAM"));
     }
-    let mut spots = foreign::sra(&args.input, args.original_names)?;
+    let mut spots = foreign::open_sra(&args.input, args.original_names)?;
     if args.skip_unpaired {
-        spots = spots.pairs_alone();
+        spots = spots.pairs_only();
     }
     let mut names = args.names.clone();
     if names.is_empty() {
-        names = foreign::names(&args.input, &[".sra", ".sralite"], ["_1", "_2"], spots.paired());
+        names = foreign::archive_file_names(
+            &args.input,
+            &[".sra", ".sralite"],
+            ["_1", "_2"],
+            spots.is_paired(),
+        );
     }
     let packing = Packing {
         inputs: vec![vec![args.input.clone()]],
         interleaved: false,
         names,
-        threads: super::threads(args.threads),
+        threads: super::thread_count(args.threads),
         profile: Profile::default(),
         layout: Layout::default(),
         writer: super::WRITER.to_owned(),
     };
-    let packed = pack_spots(&packing, spots, &args.output, report::progress())
-        .map_err(|error| foreign::refused(&error, foreign::SRA))?;
-    say::clear();
-    report::packed(&packing.inputs, &args.output, &packed, args.quiet);
+    let packed = pack_spots(&packing, spots, &args.output, report::pack_progress())
+        .map_err(|error| foreign::input_error(&error, foreign::SRA))?;
+    say::clear_passing_line();
+    report::report_packed(&packing.inputs, &args.output, &packed, args.quiet);
     Ok(0)
 }

@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use forebay_reads::{Archive, Shape, Total, hex};
+use forebay_reads::{Archive, Shape, Total, to_hex};
 use serde_json::json;
 
 use crate::exit::Stop;
-use crate::say::grouped;
+use crate::say::group_thousands;
 
 /// Options of `forebay reads info`.
 #[derive(Debug, clap::Args)]
@@ -25,14 +25,15 @@ pub(super) struct Info {
 }
 
 pub(super) fn run(args: &Info) -> Result<i32, Stop> {
-    let archive = super::open(&args.archive)?;
-    let totals = archive.totals().map_err(|error| super::stop(&args.archive, &error))?;
-    let text = if args.json { as_json(&archive, &totals) } else { words(&archive, &totals) };
+    let archive = super::open_archive(&args.archive)?;
+    let totals =
+        archive.column_totals().map_err(|error| super::archive_error(&args.archive, &error))?;
+    let text = if args.json { as_json(&archive, &totals) } else { info_text(&archive, &totals) };
     crate::say::print(&text);
     Ok(0)
 }
 
-fn shape(archive: &Archive) -> &'static str {
+fn shape_name(archive: &Archive) -> &'static str {
     match archive.manifest().shape {
         Shape::Single => "single",
         Shape::Paired => "paired",
@@ -46,7 +47,7 @@ fn as_json(archive: &Archive, totals: &[Total]) -> String {
         let digests = &file.digests;
         json!({
             "name": file.name, "source": file.source, "bytes": digests.bytes,
-            "md5": hex(&digests.md5), "sha256": hex(&digests.sha256),
+            "md5": to_hex(&digests.md5), "sha256": to_hex(&digests.sha256),
         })
     });
     let columns = totals.iter().map(|total| {
@@ -58,9 +59,9 @@ fn as_json(archive: &Archive, totals: &[Total]) -> String {
     let objects =
         manifest.objects.iter().map(|(name, bytes)| json!({"name": name, "bytes": bytes}));
     let all = json!({
-        "shape": shape(archive),
+        "shape": shape_name(archive),
         "writer": manifest.writer,
-        "spots": manifest.spots(),
+        "spots": manifest.spot_count(),
         "bytes_as_text": manifest.as_text_bytes,
         "files": files.collect::<Vec<_>>(),
         "columns": columns.collect::<Vec<_>>(),
@@ -69,23 +70,23 @@ fn as_json(archive: &Archive, totals: &[Total]) -> String {
     format!("{all:#}\n")
 }
 
-fn words(archive: &Archive, totals: &[Total]) -> String {
+fn info_text(archive: &Archive, totals: &[Total]) -> String {
     let manifest = archive.manifest();
     let mut text = String::new();
-    let (spots, writer) = (grouped(manifest.spots()), &manifest.writer);
-    let reads = if manifest.shape.mates() == 2 { "pairs of reads" } else { "reads" };
-    let _ = writeln!(text, "{spots} {reads}, {}, written by {writer}\n", shape(archive));
+    let (spots, writer) = (group_thousands(manifest.spot_count()), &manifest.writer);
+    let reads = if manifest.shape.mate_count() == 2 { "pairs of reads" } else { "reads" };
+    let _ = writeln!(text, "{spots} {reads}, {}, written by {writer}\n", shape_name(archive));
     for file in &manifest.files {
         let digests = &file.digests;
         let _ = writeln!(
             text,
             "{}  {} bytes, packed from {}",
             file.name,
-            grouped(digests.bytes),
+            group_thousands(digests.bytes),
             file.source
         );
-        let _ = writeln!(text, "  MD5     {}", hex(&digests.md5));
-        let _ = writeln!(text, "  SHA-256 {}", hex(&digests.sha256));
+        let _ = writeln!(text, "  MD5     {}", to_hex(&digests.md5));
+        let _ = writeln!(text, "  SHA-256 {}", to_hex(&digests.sha256));
     }
     let _ = writeln!(
         text,
@@ -94,7 +95,7 @@ fn words(archive: &Archive, totals: &[Total]) -> String {
     );
     for total in totals {
         let bits = total.bytes as f64 * 8.0 / (total.raw_bytes.max(1)) as f64;
-        let (raw, bytes) = (grouped(total.raw_bytes), grouped(total.bytes));
+        let (raw, bytes) = (group_thousands(total.raw_bytes), group_thousands(total.bytes));
         let (column, codec, chunks) = (total.column.name(), total.codec, total.chunks);
         let _ = writeln!(text, "{column:<20}{codec:<11}{chunks:>7}{raw:>18}{bytes:>16}{bits:>8.3}");
     }
@@ -104,14 +105,14 @@ fn words(archive: &Archive, totals: &[Total]) -> String {
     let _ = writeln!(
         text,
         "\n{} bytes in {} objects, {part:.3} of the text",
-        grouped(size),
+        group_thousands(size),
         manifest.objects.len()
     );
     if manifest.as_text_bytes > 0 {
         let _ = writeln!(
             text,
             "{} bytes had no columns and are kept as text",
-            grouped(manifest.as_text_bytes)
+            group_thousands(manifest.as_text_bytes)
         );
     }
     text

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
 use forebay_reads::{
-    LAYOUTS, Layout, Looks, PROFILES, Packed, Packing, Profile, Source, lanes, pack, pack_source,
-    pack_spots,
+    LAYOUTS, Layout, Looks, PROFILES, Packed, Packing, Profile, Source, pack_files, pack_source,
+    pack_spots, split_lanes,
 };
 
 use super::foreign::{self, Alignments};
@@ -87,16 +87,16 @@ pub(super) struct Pack {
 
 pub(super) fn run(args: &Pack) -> Result<i32, Stop> {
     let mut packing = Packing {
-        inputs: args.inputs.iter().map(|path| lanes(path)).collect(),
+        inputs: args.inputs.iter().map(|path| split_lanes(path)).collect(),
         interleaved: args.interleaved,
         names: args.names.clone(),
-        threads: super::threads(args.threads),
-        profile: Profile::find(&args.profile).expect("the parser knows all names"),
-        layout: Layout::find(&args.objects).expect("the parser knows all names"),
+        threads: super::thread_count(args.threads),
+        profile: Profile::find_by_name(&args.profile).expect("the parser knows all names"),
+        layout: Layout::find_by_name(&args.objects).expect("the parser knows all names"),
         writer: super::WRITER.to_owned(),
     };
     if let Some(sheet) = &args.samples {
-        return samples::run(sheet, &args.output, &packing, args.quiet);
+        return samples::pack_samples(sheet, &args.output, &packing, args.quiet);
     }
     let output = args.output.display();
     say::when_interrupted(
@@ -104,33 +104,33 @@ pub(super) fn run(args: &Pack) -> Result<i32, Stop> {
         "pack to the same place again, which writes over it, or remove it",
     );
     if args.inputs.len() > 2 {
-        return Err(report::set(args.inputs.len()));
+        return Err(report::refuse_more_files(args.inputs.len()));
     }
-    let packed = match opened(args)? {
+    let packed = match open_single_input(args)? {
         Some((path, looks @ (Looks::Bam | Looks::Cram), source)) => {
-            alignments(args, &mut packing, path, looks, source)?
+            pack_alignments(args, &mut packing, path, looks, source)?
         }
         _ if args.skip_unpaired => {
             let next = "two files of FASTQ go read by read, or they are refused";
             return Err(Stop::new(1, "--skip-unpaired is for BAM and CRAM", next));
         }
         Some((_, _, source)) => {
-            let packed = pack_source(&packing, source, &args.output, report::progress());
+            let packed = pack_source(&packing, source, &args.output, report::pack_progress());
             packed.map_err(|error| report::refused(&error))?
         }
-        None => pack(&packing, &args.output, report::progress())
+        None => pack_files(&packing, &args.output, report::pack_progress())
             .map_err(|error| report::refused(&error))?,
     };
-    say::clear();
-    report::packed(&packing.inputs, &args.output, &packed, args.quiet);
+    say::clear_passing_line();
+    report::report_packed(&packing.inputs, &args.output, &packed, args.quiet);
     Ok(0)
 }
 
 /// The one input, and what it looks like; None if there are several, or it is not there.
-fn opened(args: &Pack) -> Result<Option<(&Path, Looks, Source)>, Stop> {
+fn open_single_input(args: &Pack) -> Result<Option<(&Path, Looks, Source)>, Stop> {
     match &args.inputs[..] {
-        [path] if path == Path::new("-") || lanes(path).len() == 1 => {
-            let looked = Source::open(path).and_then(Source::look);
+        [path] if path == Path::new("-") || split_lanes(path).len() == 1 => {
+            let looked = Source::open(path).and_then(Source::detect_format);
             let (looks, source) = looked.map_err(|error| report::refused(&error))?;
             Ok(Some((path, looks, source)))
         }
@@ -138,7 +138,7 @@ fn opened(args: &Pack) -> Result<Option<(&Path, Looks, Source)>, Stop> {
     }
 }
 
-fn alignments(
+fn pack_alignments(
     args: &Pack,
     packing: &mut Packing,
     path: &Path,
@@ -151,14 +151,16 @@ fn alignments(
     }
     let (reference, threads) = (args.reference.as_deref(), packing.threads);
     let from = Alignments { path, output: &args.output, reference, threads };
-    let mut collated = if looks == Looks::Cram { from.cram()? } else { from.bam(source)? };
+    let mut collated =
+        if looks == Looks::Cram { from.open_cram()? } else { from.open_bam(source)? };
     if args.skip_unpaired {
-        collated.spots = collated.spots.pairs_alone();
+        collated.spots = collated.spots.pairs_only();
     }
     if packing.names.is_empty() {
-        let paired = collated.spots.paired();
-        packing.names = foreign::names(path, &[".bam", ".cram"], ["_R1", "_R2"], paired);
+        let paired = collated.spots.is_paired();
+        packing.names =
+            foreign::archive_file_names(path, &[".bam", ".cram"], ["_R1", "_R2"], paired);
     }
-    let packed = pack_spots(packing, collated.spots, &args.output, report::progress());
-    packed.map_err(|error| foreign::refused(&error, foreign::ALIGNMENTS))
+    let packed = pack_spots(packing, collated.spots, &args.output, report::pack_progress());
+    packed.map_err(|error| foreign::input_error(&error, foreign::ALIGNMENTS))
 }

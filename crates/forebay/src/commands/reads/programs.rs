@@ -54,19 +54,24 @@ pub(super) struct Given {
 }
 
 impl Known {
-    pub(super) fn output(&self, args: &[OsString]) -> Result<Output, Stop> {
-        let mut running = self.start(args, Stdio::null(), Stdio::piped())?;
+    pub(super) fn spawn_for_output(&self, args: &[OsString]) -> Result<Output, Stop> {
+        let mut running = self.spawn_program(args, Stdio::null(), Stdio::piped())?;
         let out = running.child.stdout.take().expect("it was piped");
         Ok(Output { running, out })
     }
 
-    pub(super) fn given(&self, args: &[OsString]) -> Result<Given, Stop> {
-        let mut running = self.start(args, Stdio::piped(), Stdio::null())?;
+    pub(super) fn spawn_for_input(&self, args: &[OsString]) -> Result<Given, Stop> {
+        let mut running = self.spawn_program(args, Stdio::piped(), Stdio::null())?;
         let to = running.child.stdin.take();
         Ok(Given { running, to })
     }
 
-    fn start(&self, args: &[OsString], stdin: Stdio, stdout: Stdio) -> Result<Running, Stop> {
+    fn spawn_program(
+        &self,
+        args: &[OsString],
+        stdin: Stdio,
+        stdout: Stdio,
+    ) -> Result<Running, Stop> {
         let mut command = Command::new(self.name);
         command.args(args).stdin(stdin).stdout(stdout).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| {
@@ -93,15 +98,16 @@ impl Known {
 
 impl Running {
     /// Waits for its end, which is an error if it failed.
-    fn end(&mut self) -> IoResult<()> {
+    fn wait_for_success(&mut self) -> IoResult<()> {
         let status = self.child.wait()?;
         if status.success() {
             return Ok(());
         }
         let said = self.words.take().and_then(|words| words.join().ok()).unwrap_or_default();
         let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
-        let said =
-            crate::named::named(lines[lines.len().saturating_sub(LINES)..].join("; ").as_bytes());
+        let said = crate::named::escape_name(
+            lines[lines.len().saturating_sub(LINES)..].join("; ").as_bytes(),
+        );
         Err(std::io::Error::other(format!("{} ended with {status}: {said}", self.name)))
     }
 }
@@ -118,7 +124,7 @@ impl Read for Output {
     fn read(&mut self, out: &mut [u8]) -> IoResult<usize> {
         let got = self.out.read(out)?;
         if got == 0 && !out.is_empty() {
-            self.running.end()?;
+            self.running.wait_for_success()?;
         }
         Ok(got)
     }
@@ -136,18 +142,18 @@ impl Write for Given {
 
 impl Given {
     /// There is no more: waits until the program has done its work.
-    pub(super) fn end(mut self) -> IoResult<()> {
+    pub(super) fn finish_input(mut self) -> IoResult<()> {
         self.to = None;
-        self.running.end()
+        self.running.wait_for_success()
     }
 }
 
 /// Words of a command line.
-pub(super) fn words<const N: usize>(words: [&str; N]) -> Vec<OsString> {
+pub(super) fn argument_words<const N: usize>(words: [&str; N]) -> Vec<OsString> {
     words.into_iter().map(OsString::from).collect()
 }
 
 /// A path that no program takes for an option or for something else than a file.
-pub(super) fn absolute(path: &Path) -> OsString {
+pub(super) fn absolute_path(path: &Path) -> OsString {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).into_os_string()
 }

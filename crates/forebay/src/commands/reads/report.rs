@@ -8,17 +8,18 @@ use crate::exit::Stop;
 use crate::say;
 
 /// What went in, and what came of it; `quiet` leaves what is as it should be.
-pub(super) fn packed(inputs: &[Vec<PathBuf>], output: &Path, packed: &Packed, quiet: bool) {
+pub(super) fn report_packed(inputs: &[Vec<PathBuf>], output: &Path, packed: &Packed, quiet: bool) {
     let Packed { manifest, left_out, unlike } = packed;
     if let Some((nth, [first, second])) = &unlike.first {
-        let (pairs, of) = (say::grouped(unlike.pairs), say::grouped(manifest.spots()));
-        let (nth, dir) = (say::grouped(*nth), output.display());
+        let (pairs, of) =
+            (say::group_thousands(unlike.pairs), say::group_thousands(manifest.spot_count()));
+        let (nth, dir) = (say::group_thousands(*nth), output.display());
         say::error(
             &format!(
                 "{dir}: in {pairs} of {of} pairs the mates have different names, first in pair \
                  {nth}: {} and {}",
-                shown(first),
-                shown(second)
+                printable_name(first),
+                printable_name(second)
             ),
             Some(
                 "every byte is packed, but programs that take them for pairs will be wrong, if these \
@@ -31,9 +32,9 @@ pub(super) fn packed(inputs: &[Vec<PathBuf>], output: &Path, packed: &Packed, qu
     }
     let text: u64 = manifest.files.iter().map(|file| file.digests.bytes).sum();
     let size: u64 = manifest.objects.iter().map(|(_, len)| *len).sum();
-    let reads = if manifest.shape.mates() == 2 { "pairs of reads" } else { "reads" };
-    let (spots, dir) = (say::grouped(manifest.spots()), output.display());
-    let (text_words, size_words) = (say::grouped(text), say::grouped(size));
+    let reads = if manifest.shape.mate_count() == 2 { "pairs of reads" } else { "reads" };
+    let (spots, dir) = (say::group_thousands(manifest.spot_count()), output.display());
+    let (text_words, size_words) = (say::group_thousands(text), say::group_thousands(size));
     say::note(&format!("{spots} {reads}, {text_words} bytes of text, are {size_words} in {dir}"));
     let inputs = inputs.iter().flatten().map(|path| std::fs::metadata(path).map(|file| file.len()));
     if let Ok(source) = inputs.sum::<std::io::Result<u64>>()
@@ -43,21 +44,24 @@ pub(super) fn packed(inputs: &[Vec<PathBuf>], output: &Path, packed: &Packed, qu
         say::note(&format!("that is {part:.2} of what the input takes"));
     }
     if manifest.as_text_bytes > 0 {
-        let bytes = say::grouped(manifest.as_text_bytes);
+        let bytes = say::group_thousands(manifest.as_text_bytes);
         say::note(&format!("{bytes} bytes are no uniform four-line FASTQ: they are kept as text"));
     }
     if *left_out > 0 {
-        say::note(&format!("{} reads without a mate were left out", say::grouped(*left_out)));
+        say::note(&format!(
+            "{} reads without a mate were left out",
+            say::group_thousands(*left_out)
+        ));
     }
 }
 
 /// Tells while it packs how far it is.
-pub(super) fn progress() -> impl FnMut(u64) {
-    super::progress("packed", "of text")
+pub(super) fn pack_progress() -> impl FnMut(u64) {
+    super::progress_reporter("packed", "of text")
 }
 
 /// More files than an archive has.
-pub(super) fn set(files: usize) -> Stop {
+pub(super) fn refuse_more_files(files: usize) -> Stop {
     Stop::new(
         1,
         format!("{files} files: an archive has one file of reads, or the two of a pair"),
@@ -69,7 +73,7 @@ pub(super) fn set(files: usize) -> Stop {
 
 /// Reads that were not packed.
 pub(super) fn refused(error: &Error) -> Stop {
-    say::clear();
+    say::clear_passing_line();
     let next = match error.kind {
         Kind::Input => {
             "nothing was packed; mend the input, or pack a file that is no FASTQ by itself, which \
@@ -82,7 +86,7 @@ pub(super) fn refused(error: &Error) -> Stop {
 }
 
 /// A name of a read, as far as a line has room, without what a terminal would take for orders.
-fn shown(name: &str) -> String {
+fn printable_name(name: &str) -> String {
     const MOST: usize = 60;
     let (start, more) = match name.char_indices().nth(MOST) {
         Some((end, _)) => (&name[..end], "..."),

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use forebay_model::is_file_name;
-use forebay_reads::{Archive, Directory, Kind, Packing, pack, source_of};
+use forebay_reads::{Archive, Directory, Kind, Packing, join_lanes, pack_files};
 
 use super::report;
 use crate::exit::Stop;
@@ -19,12 +19,12 @@ struct Sample {
 }
 
 impl Sample {
-    fn inputs(&self) -> Vec<Vec<PathBuf>> {
+    fn input_paths(&self) -> Vec<Vec<PathBuf>> {
         self.mates.iter().map(|lanes| lanes.iter().map(PathBuf::from).collect()).collect()
     }
 
     /// What its files are called in the archive.
-    fn names(&self) -> Vec<String> {
+    fn file_names(&self) -> Vec<String> {
         match self.mates.len() {
             1 => vec![format!("{}.fastq", self.name)],
             mates => (1..=mates).map(|mate| format!("{}_R{mate}.fastq", self.name)).collect(),
@@ -33,14 +33,19 @@ impl Sample {
 }
 
 /// Packs all samples, but for those whose archive is there and was made of the same files.
-pub(super) fn run(sheet: &Path, dir: &Path, like: &Packing, quiet: bool) -> Result<i32, Stop> {
+pub(super) fn pack_samples(
+    sheet: &Path,
+    dir: &Path,
+    like: &Packing,
+    quiet: bool,
+) -> Result<i32, Stop> {
     let wrong = |message: String| {
         let message = format!("{}: {message}", sheet.display());
         let next = "nothing was packed; mend the sheet: its columns are sample,fastq_1,fastq_2";
         Stop::new(1, message, next)
     };
     let text = std::fs::read(sheet).map_err(|error| wrong(error.to_string()))?;
-    let samples = parse(&text).map_err(&wrong)?;
+    let samples = parse_sheet(&text).map_err(&wrong)?;
     for path in samples.iter().flat_map(|sample| sample.mates.iter().flatten()) {
         if let Err(error) = std::fs::metadata(path) {
             return Err(wrong(format!("{path}: {error}")));
@@ -52,17 +57,17 @@ pub(super) fn run(sheet: &Path, dir: &Path, like: &Packing, quiet: bool) -> Resu
     std::fs::create_dir_all(dir).map_err(|error| cannot(dir, error))?;
     for sample in &samples {
         let output = dir.join(format!("{}.reads", sample.name));
-        let (inputs, names) = (sample.inputs(), sample.names());
+        let (inputs, names) = (sample.input_paths(), sample.file_names());
         let there = Archive::open(Box::new(Directory::new(&output)));
         // What can't be read is not known to be none.
         if let Err(error) = &there
             && error.kind == Kind::Io
         {
-            return Err(super::stop(&output, error));
+            return Err(super::archive_error(&output, error));
         }
         if let Ok(archive) = there {
             let sources = archive.manifest().files.iter().map(|file| file.source.clone());
-            if !sources.eq(inputs.iter().map(|lanes| source_of(lanes))) {
+            if !sources.eq(inputs.iter().map(|lanes| join_lanes(lanes))) {
                 let message = format!("{} was made of other files", output.display());
                 return Err(Stop::new(
                     1,
@@ -76,13 +81,13 @@ pub(super) fn run(sheet: &Path, dir: &Path, like: &Packing, quiet: bool) -> Resu
             continue;
         }
         let packing = Packing { inputs, names, ..like.clone() };
-        let packed = pack(&packing, &output, report::progress());
-        say::clear();
+        let packed = pack_files(&packing, &output, report::pack_progress());
+        say::clear_passing_line();
         let packed = packed.map_err(|error| {
             let next = "mend that and ask again: samples that are packed already stay";
             Stop::new(1, format!("{}: {error}", sample.name), next)
         })?;
-        report::packed(&packing.inputs, &output, &packed, quiet);
+        report::report_packed(&packing.inputs, &output, &packed, quiet);
     }
     Ok(0)
 }
@@ -90,8 +95,8 @@ pub(super) fn run(sheet: &Path, dir: &Path, like: &Packing, quiet: bool) -> Resu
 /// The samples of a sheet, in order of their first line; what is wrong with it, if it is. Sheets
 /// come from spreadsheets: with Windows' line ends or those of old Macs, with semicolons where a comma
 /// is in numbers, with lines that have nothing but commas or lack the last, empty columns.
-fn parse(text: &[u8]) -> Result<Vec<Sample>, String> {
-    let text = with_plain_ends(text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text));
+fn parse_sheet(text: &[u8]) -> Result<Vec<Sample>, String> {
+    let text = normalize_line_ends(text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text));
     let head = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let first = [b'\t', b',', b';'].into_iter().find(|delimiter| head.contains(delimiter));
     let mut rows = csv::ReaderBuilder::new()
@@ -111,7 +116,7 @@ fn parse(text: &[u8]) -> Result<Vec<Sample>, String> {
         if row.iter().all(str::is_empty) {
             continue;
         }
-        let line = line_of(&text, row.position().map_or(0, csv::Position::byte) as usize);
+        let line = line_number(&text, row.position().map_or(0, csv::Position::byte) as usize);
         let field = |column: usize| row.get(column).unwrap_or_default();
         let (name, mate) = (field(sample), second.map(field).filter(|path| !path.is_empty()));
         let archive = format!("{name}.reads");
@@ -140,7 +145,7 @@ fn parse(text: &[u8]) -> Result<Vec<Sample>, String> {
 }
 
 /// The same with line feeds alone.
-fn with_plain_ends(text: &[u8]) -> Vec<u8> {
+fn normalize_line_ends(text: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(text.len());
     for (nth, byte) in text.iter().enumerate() {
         match (byte, text.get(nth + 1)) {
@@ -153,7 +158,7 @@ fn with_plain_ends(text: &[u8]) -> Vec<u8> {
 }
 
 /// The line on which a row is that begins at a byte, or behind blank lines there.
-fn line_of(text: &[u8], at: usize) -> usize {
+fn line_number(text: &[u8], at: usize) -> usize {
     let (before, from) = text.split_at(at.min(text.len()));
     let blank = from.iter().take_while(|byte| **byte == b'\n').count();
     1 + blank + before.iter().filter(|byte| **byte == b'\n').count()
@@ -164,34 +169,34 @@ mod tests {
     use super::*;
 
     fn refused(text: &str) -> String {
-        parse(text.as_bytes()).expect_err("it should be refused")
+        parse_sheet(text.as_bytes()).expect_err("it should be refused")
     }
 
     #[test]
     fn lines_of_a_sample_are_lanes_and_other_columns_are_nobodys() {
         let sheet = "\u{feff}sample,fastq_1,strandedness,fastq_2\r\n\
             a, a_L1_1.fq.gz,auto,a_L1_2.fq.gz\r\n\"b\",\"my b.fq\",auto,\r\na,a_L2_1.fq.gz,auto,a_L2_2.fq.gz\r\n";
-        let samples = parse(sheet.as_bytes()).expect("a sheet");
-        let inputs: Vec<_> = samples.iter().map(Sample::inputs).collect();
+        let samples = parse_sheet(sheet.as_bytes()).expect("a sheet");
+        let inputs: Vec<_> = samples.iter().map(Sample::input_paths).collect();
         let lanes = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
         let pairs = [["a_L1_1.fq.gz", "a_L2_1.fq.gz"], ["a_L1_2.fq.gz", "a_L2_2.fq.gz"]];
         let pairs = pairs.map(|names| lanes(&names)).to_vec();
         assert_eq!(inputs, [pairs, vec![lanes(&["my b.fq"])]]);
-        assert_eq!(samples[0].names(), ["a_R1.fastq", "a_R2.fastq"]);
-        assert_eq!(samples[1].names(), ["b.fastq"]);
+        assert_eq!(samples[0].file_names(), ["a_R1.fastq", "a_R2.fastq"]);
+        assert_eq!(samples[1].file_names(), ["b.fastq"]);
     }
 
     #[test]
     fn tabs_do_as_well() {
-        let samples = parse(b"sample\tfastq_1\nx\tx.fq\n").expect("a sheet");
-        assert_eq!(samples[0].inputs(), [[PathBuf::from("x.fq")]]);
+        let samples = parse_sheet(b"sample\tfastq_1\nx\tx.fq\n").expect("a sheet");
+        assert_eq!(samples[0].input_paths(), [[PathBuf::from("x.fq")]]);
     }
 
     #[test]
     fn sheets_are_read_as_spreadsheets_write_them() {
         let names = |text: &str| -> Vec<String> {
             let samples =
-                parse(text.as_bytes()).unwrap_or_else(|error| panic!("{text:?}: {error}"));
+                parse_sheet(text.as_bytes()).unwrap_or_else(|error| panic!("{text:?}: {error}"));
             let files = samples.iter().map(|one| (&one.name, one.mates.concat().join("+")));
             files.map(|(name, files)| format!("{name}={files}")).collect()
         };

@@ -24,11 +24,11 @@ pub(super) struct Verify {
 }
 
 pub(super) fn run(args: &Verify) -> Result<i32, Stop> {
-    let archive = super::open(&args.archive)?;
-    let verdict =
-        archive.verify(super::threads(args.threads), super::progress("verified", "of text"));
-    let verdict = verdict.map_err(|error| super::stop(&args.archive, &error))?;
-    say::clear();
+    let archive = super::open_archive(&args.archive)?;
+    let verdict = archive
+        .verify(super::thread_count(args.threads), super::progress_reporter("verified", "of text"));
+    let verdict = verdict.map_err(|error| super::archive_error(&args.archive, &error))?;
+    say::clear_passing_line();
     let dir = args.archive.display();
     for problem in verdict.problems.iter().chain(&verdict.unread) {
         say::error(&format!("{dir}: {problem}"), None);
@@ -42,7 +42,7 @@ pub(super) fn run(args: &Verify) -> Result<i32, Stop> {
         return Err(Stop::new(1, message, "see that all of it is yours to read, and ask again"));
     }
     if !args.quiet {
-        let (groups, bytes) = (verdict.groups, say::grouped(verdict.text_bytes));
+        let (groups, bytes) = (verdict.groups, say::group_thousands(verdict.text_bytes));
         say::note(&format!("{dir} is whole: {groups} groups, {bytes} bytes of text"));
     }
     Ok(0)

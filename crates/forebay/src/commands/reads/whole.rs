@@ -50,19 +50,21 @@ impl Whole {
                 (part, file)
             }
         };
-        let file = file.map_err(|error| cannot(&part, &error))?;
+        let file = file.map_err(|error| write_error(&part, &error))?;
         Ok(Whole { place, part, file })
     }
 
-    pub(super) fn counted(&mut self) -> Counted<'_, impl FnMut(u64)> {
-        Counted { file: &mut self.file, bytes: 0, progress: super::progress("wrote", "") }
+    pub(super) fn counting_writer(&mut self) -> Counted<'_, impl FnMut(u64)> {
+        Counted { file: &mut self.file, bytes: 0, progress: super::progress_reporter("wrote", "") }
     }
 
-    pub(super) fn end(self) -> Result<(), Stop> {
+    pub(super) fn commit_file(self) -> Result<(), Stop> {
         let Place::File(path) = &self.place else { return Ok(()) };
         // samtools may have put another file there.
         let synced = File::open(&self.part).and_then(|file| file.sync_all());
-        synced.and_then(|()| fs::rename(&self.part, path)).map_err(|error| cannot(path, &error))
+        synced
+            .and_then(|()| fs::rename(&self.part, path))
+            .map_err(|error| write_error(path, &error))
     }
 }
 
@@ -75,8 +77,8 @@ impl Drop for Whole {
     }
 }
 
-pub(super) fn cannot(path: &Path, error: &std::io::Error) -> Stop {
-    say::clear();
+pub(super) fn write_error(path: &Path, error: &std::io::Error) -> Stop {
+    say::clear_passing_line();
     let message = format!("{}: {error}", path.display());
     Stop::new(1, message, "nothing in part is left; see that there is room, and ask again")
 }

@@ -12,7 +12,7 @@ use forebay_plan::replay::{Act, How, Script};
 use rustix::fs::{self, AtFlags, Mode, OFlags};
 use rustix::io::{Errno, Result};
 
-use super::names::{NOW, list, look, look_up, mkdir};
+use super::names::{NOW, list_directory, look_up_name, mkdir, read_attributes};
 
 /// Who does steps: in one directory, with all files that are open.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(super) struct Doer {
     pub(super) written: AtomicU64,
 }
 
-pub(super) fn own<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+pub(super) fn lock_unpoisoned<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -43,43 +43,54 @@ impl Doer {
     }
 
     /// Does it. What should be there and is not is an error that the caller may count.
-    pub(super) fn act(&self, act: &Act) -> Result<()> {
+    pub(super) fn perform_act(&self, act: &Act) -> Result<()> {
         self.operations.fetch_add(1, Relaxed);
         match act {
-            Act::Open(session, path, how) => self.open(*session, path, *how),
-            Act::Read(session, moved) => self.with(*session, |file| self.take(file, *moved)),
-            Act::Write(session, moved) => self.with(*session, |file| self.put(file, *moved)),
-            Act::Sync(session) => self.with(*session, |file| fs::fsync(file)),
-            Act::Touch(session) => self.with(*session, |file| fs::futimens(file, &NOW)),
-            Act::Attributes(session) => self.with(*session, |file| look(file, Path::new(""))),
-            Act::Close(session, size) => self.close(*session, size.map(|size| size.get())),
-            Act::AttributesOf(path) => self.at(path, look),
-            Act::TouchOf(path) => {
-                self.at(path, |at, name| fs::utimensat(at, name, &NOW, AtFlags::SYMLINK_NOFOLLOW))
+            Act::Open(session, path, how) => self.open_session(*session, path, *how),
+            Act::Read(session, moved) => {
+                self.with_session(*session, |file| self.read_bytes(file, *moved))
             }
-            Act::Look(path) => self.at(path, look_up),
+            Act::Write(session, moved) => {
+                self.with_session(*session, |file| self.write_bytes(file, *moved))
+            }
+            Act::Sync(session) => self.with_session(*session, |file| fs::fsync(file)),
+            Act::Touch(session) => self.with_session(*session, |file| fs::futimens(file, &NOW)),
+            Act::Attributes(session) => {
+                self.with_session(*session, |file| read_attributes(file, Path::new("")))
+            }
+            Act::Close(session, size) => self.close_session(*session, size.map(|size| size.get())),
+            Act::AttributesOf(path) => self.with_parent_directory(path, read_attributes),
+            Act::TouchOf(path) => self.with_parent_directory(path, |at, name| {
+                fs::utimensat(at, name, &NOW, AtFlags::SYMLINK_NOFOLLOW)
+            }),
+            Act::Look(path) => self.with_parent_directory(path, look_up_name),
             Act::LookInVain(folder) => {
                 let name = format!("forebay-absent-{}", self.operations.load(Relaxed));
                 let path = [folder, b"/".as_slice(), name.as_bytes()].concat();
-                self.at(&path, look).or(Ok(()))
+                self.with_parent_directory(&path, read_attributes).or(Ok(()))
             }
-            Act::Access(path) => self
-                .at(path, |at, name| fs::accessat(at, name, fs::Access::READ_OK, AtFlags::empty())),
-            Act::List(path) => self.at(path, list),
-            Act::Mkdir(path) => self.at(path, mkdir),
+            Act::Access(path) => self.with_parent_directory(path, |at, name| {
+                fs::accessat(at, name, fs::Access::READ_OK, AtFlags::empty())
+            }),
+            Act::List(path) => self.with_parent_directory(path, list_directory),
+            Act::Mkdir(path) => self.with_parent_directory(path, mkdir),
             Act::Rmdir(path) => {
                 let folder = Path::new(OsStr::from_bytes(path));
-                own(&self.folders).retain(|known, _| !known.starts_with(folder));
-                self.at(path, |at, name| fs::unlinkat(at, name, AtFlags::REMOVEDIR))
+                lock_unpoisoned(&self.folders).retain(|known, _| !known.starts_with(folder));
+                self.with_parent_directory(path, |at, name| {
+                    fs::unlinkat(at, name, AtFlags::REMOVEDIR)
+                })
             }
-            Act::Unlink(path) => self.at(path, |at, name| fs::unlinkat(at, name, AtFlags::empty())),
-            Act::Rename(from, to) => self
-                .at(from, |at, name| self.at(to, |other, new| fs::renameat(at, name, other, new))),
+            Act::Unlink(path) => self
+                .with_parent_directory(path, |at, name| fs::unlinkat(at, name, AtFlags::empty())),
+            Act::Rename(from, to) => self.with_parent_directory(from, |at, name| {
+                self.with_parent_directory(to, |other, new| fs::renameat(at, name, other, new))
+            }),
             Act::Start(_) | Act::Join(_) | Act::Pause => Ok(()),
         }
     }
 
-    fn open(&self, session: usize, path: &[u8], how: How) -> Result<()> {
+    fn open_session(&self, session: usize, path: &[u8], how: How) -> Result<()> {
         let mut flags = match (how.read, how.write) {
             (_, false) => OFlags::RDONLY,
             (false, true) => OFlags::WRONLY,
@@ -93,24 +104,28 @@ impl Doer {
             flags |= OFlags::TRUNC;
         }
         let open = |at: &OwnedFd, name: &Path| fs::openat(at, name, flags, Mode::from(0o666));
-        let file = match self.at(path, open) {
+        let file = match self.with_parent_directory(path, open) {
             // Its directory is made by somebody who has not come so far.
             Err(Errno::NOENT) if how.create => {
-                self.parents(path).and_then(|()| self.at(path, open))
+                self.create_parents(path).and_then(|()| self.with_parent_directory(path, open))
             }
             done => done,
         }?;
-        *own(&self.sessions[session]) = Some(file);
+        *lock_unpoisoned(&self.sessions[session]) = Some(file);
         Ok(())
     }
 
     /// What could not be opened has been counted, and nothing is done with it.
-    fn with(&self, session: usize, call: impl FnOnce(&OwnedFd) -> Result<()>) -> Result<()> {
-        own(&self.sessions[session]).as_ref().map_or(Ok(()), call)
+    fn with_session(
+        &self,
+        session: usize,
+        call: impl FnOnce(&OwnedFd) -> Result<()>,
+    ) -> Result<()> {
+        lock_unpoisoned(&self.sessions[session]).as_ref().map_or(Ok(()), call)
     }
 
-    fn close(&self, session: usize, size: Option<u64>) -> Result<()> {
-        let Some(file) = own(&self.sessions[session]).take() else { return Ok(()) };
+    fn close_session(&self, session: usize, size: Option<u64>) -> Result<()> {
+        let Some(file) = lock_unpoisoned(&self.sessions[session]).take() else { return Ok(()) };
         size.map_or(Ok(()), |size| fs::ftruncate(&file, size))
     }
 }

@@ -13,9 +13,9 @@ use super::noise::Noise;
 const CALL_BYTES_MAX: u64 = 4 << 20;
 
 impl Doer {
-    pub(super) fn take(&self, file: &OwnedFd, moved: Moved) -> Result<()> {
+    pub(super) fn read_bytes(&self, file: &OwnedFd, moved: Moved) -> Result<()> {
         let mut buffer = Vec::new();
-        each_call(moved, self.seed, |offset, length| {
+        for_each_call(moved, self.seed, |offset, length| {
             self.operations.fetch_add(1, Relaxed);
             // Without bytes it is one that finds the end.
             buffer.resize(length.max(1), 0);
@@ -29,9 +29,9 @@ impl Doer {
         })
     }
 
-    pub(super) fn put(&self, file: &OwnedFd, moved: Moved) -> Result<()> {
+    pub(super) fn write_bytes(&self, file: &OwnedFd, moved: Moved) -> Result<()> {
         let mut buffer = Vec::new();
-        each_call(moved, self.seed, |mut offset, length| {
+        for_each_call(moved, self.seed, |mut offset, length| {
             buffer.resize(length, 0);
             Noise::new(self.seed, self.written.load(Relaxed) ^ offset << 20).fill(&mut buffer);
             let mut left = &buffer[..];
@@ -47,7 +47,7 @@ impl Doer {
 }
 
 /// The offset and length of each call.
-fn each_call(
+fn for_each_call(
     moved: Moved,
     seed: u64,
     mut call: impl FnMut(u64, usize) -> Result<()>,
@@ -59,7 +59,7 @@ fn each_call(
     while left > 0 {
         let length = size.min(left);
         if moved.random && moved.end.is_some() {
-            offset = noise.next() % (end - length + 1) / 4096 * 4096;
+            offset = noise.next_word() % (end - length + 1) / 4096 * 4096;
         } else if offset.saturating_add(length) > end {
             offset = 0;
         }

@@ -35,26 +35,26 @@ impl<'s> Play<'s> {
         Play { script, doer, think, state, moved, missed }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn lock_state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How often one went on without what it waited for.
-    pub(super) fn past(&self) -> u64 {
-        self.state().past
+    pub(super) fn skipped_waits(&self) -> u64 {
+        self.lock_state().past
     }
 
     /// Does all of it.
-    pub(super) fn all(&self) -> Result<(), Stop> {
+    pub(super) fn play_all(&self) -> Result<(), Stop> {
         thread::scope(|scope| {
-            let mut state = self.state();
+            let mut state = self.lock_state();
             while state.left > 0 && state.failed.is_none() {
-                if let Some(turn) = state.next(self.script) {
+                if let Some(turn) = state.next_turn(self.script) {
                     state.lane_begins();
                     drop(state);
-                    self.begin(scope, turn);
-                    state = self.state();
-                } else if state.unstick() {
+                    self.begin_turn(scope, turn);
+                    state = self.lock_state();
+                } else if state.release_earliest() {
                     self.moved.notify_all();
                 } else {
                     state = self.moved.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -62,87 +62,87 @@ impl<'s> Play<'s> {
             }
         });
         let next = "look at the directory: what was done until then is there";
-        self.state().failed.take().map_or(Ok(()), |why| Err(Stop::new(1, why, next)))
+        self.lock_state().failed.take().map_or(Ok(()), |why| Err(Stop::new(1, why, next)))
     }
 
-    fn begin<'e>(&'e self, scope: &'e Scope<'e, '_>, turn: usize) {
+    fn begin_turn<'e>(&'e self, scope: &'e Scope<'e, '_>, turn: usize) {
         let go = &self.script.turns[turn];
-        self.spawn(scope, move || self.lane(scope, go.lane, Some(go.cores)));
+        self.spawn_lane(scope, move || self.play_lane(scope, go.lane, Some(go.cores)));
     }
 
-    fn spawn<'e>(&'e self, scope: &'e Scope<'e, '_>, lane: impl FnOnce() + Send + 'e) {
+    fn spawn_lane<'e>(&'e self, scope: &'e Scope<'e, '_>, lane: impl FnOnce() + Send + 'e) {
         if let Err(error) = thread::Builder::new().stack_size(256 << 10).spawn_scoped(scope, lane) {
             self.fail(format!("a thread can't be started: {error}"));
         }
     }
 
     fn fail(&self, why: String) {
-        self.state().failed.get_or_insert(why);
+        self.lock_state().failed.get_or_insert(why);
         self.moved.notify_all();
     }
 
     /// One lane, from its first step to its last; that of a turn has cores to give back. Who begins it
     /// has counted it as moving.
-    fn lane<'e>(&'e self, scope: &'e Scope<'e, '_>, lane: usize, cores: Option<u32>) {
+    fn play_lane<'e>(&'e self, scope: &'e Scope<'e, '_>, lane: usize, cores: Option<u32>) {
         let mut owed = Duration::ZERO;
         for step in &self.script.lanes[lane].steps {
             owed += Duration::try_from_secs_f64(step.think.get() * self.think).unwrap_or_default();
             if owed >= NAP {
-                owed = owed.saturating_sub(self.sleep(owed));
+                owed = owed.saturating_sub(self.sleep_unless_failed(owed));
             }
             if let Some(before) = step.wait {
-                self.wait(step, lane, Wait::Name(before));
+                self.wait_for(step, lane, Wait::Name(before));
             }
             match step.act {
                 Act::Start(other) => {
-                    self.state().lane_begins();
-                    self.spawn(scope, move || self.lane(scope, other, None));
+                    self.lock_state().lane_begins();
+                    self.spawn_lane(scope, move || self.play_lane(scope, other, None));
                 }
-                Act::Join(other) => self.wait(step, lane, Wait::Lane(other)),
-                _ => self.act(&step.act),
+                Act::Join(other) => self.wait_for(step, lane, Wait::Lane(other)),
+                _ => self.perform_act(&step.act),
             }
             if let Some((name, changes)) = step.name {
-                self.state().done(name, changes, matches!(step.act, Act::Open(..)));
+                self.lock_state().record_done(name, changes, matches!(step.act, Act::Open(..)));
                 self.moved.notify_all();
             }
-            if self.state().failed.is_some() {
+            if self.lock_state().failed.is_some() {
                 break;
             }
         }
-        self.state().lane_ends(lane, cores);
+        self.lock_state().lane_ends(lane, cores);
         self.moved.notify_all();
     }
 
     /// Sleeps, unless all of it has failed meanwhile; and how long it was.
-    fn sleep(&self, time: Duration) -> Duration {
+    fn sleep_unless_failed(&self, time: Duration) -> Duration {
         let began = Instant::now();
         // In short pieces: nobody wakes those who sleep when something has failed.
         while let Some(left) = time.checked_sub(began.elapsed()).filter(|left| !left.is_zero()) {
             thread::sleep(left.min(Duration::from_secs(1)));
-            if self.state().failed.is_some() {
+            if self.lock_state().failed.is_some() {
                 break;
             }
         }
         began.elapsed()
     }
 
-    fn wait(&self, step: &Step, lane: usize, wait: Wait) {
-        let mut state = self.state();
-        if state.is_so(wait) {
+    fn wait_for(&self, step: &Step, lane: usize, wait: Wait) {
+        let mut state = self.lock_state();
+        if state.is_satisfied(wait) {
             return;
         }
         // Times are positive, and positive numbers are in the order of their bits.
         let key = (step.at.get().max(0.0).to_bits(), lane);
-        state.waits(key, wait);
+        state.begin_wait(key, wait);
         self.moved.notify_all();
-        while !state.may(key, wait) {
+        while !state.may_go_on(key, wait) {
             state = self.moved.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        state.goes_on(key);
+        state.end_wait(key);
     }
 
-    fn act(&self, act: &Act) {
-        match self.doer.act(act) {
+    fn perform_act(&self, act: &Act) {
+        match self.doer.perform_act(act) {
             Ok(()) => {}
             Err(Errno::NOENT | Errno::EXIST | Errno::NOTDIR | Errno::ISDIR | Errno::NOTEMPTY) => {
                 self.missed.fetch_add(1, Relaxed);

@@ -10,8 +10,14 @@ use super::Args;
 use super::play::Play;
 use crate::say;
 
-pub(super) fn tell(args: &Args, name: &str, script: &Script, play: &Play<'_>, seconds: f64) {
-    let (missed, past) = (play.missed.load(Relaxed), play.past());
+pub(super) fn print_replay(
+    args: &Args,
+    name: &str,
+    script: &Script,
+    play: &Play<'_>,
+    seconds: f64,
+) {
+    let (missed, past) = (play.missed.load(Relaxed), play.skipped_waits());
     let doer = play.doer;
     let [operations, read, written] =
         [&doer.operations, &doer.read, &doer.written].map(|count| count.load(Relaxed));

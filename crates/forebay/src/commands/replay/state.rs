@@ -46,18 +46,18 @@ impl State {
     }
 
     /// The next turn that may begin: of those that wait for nobody the first, if there is room.
-    pub(super) fn next(&mut self, script: &Script) -> Option<usize> {
+    pub(super) fn next_turn(&mut self, script: &Script) -> Option<usize> {
         while self.begun.get(self.first).is_some_and(|begun| *begun) {
             self.first += 1;
         }
         let ready = |turn: &usize| {
             let after = &script.turns[*turn].after;
-            !self.begun[*turn] && after.iter().all(|before| self.over(script, *before))
+            !self.begun[*turn] && after.iter().all(|before| self.has_ended(script, *before))
         };
         let turn = (self.first..script.turns.len()).find(ready)?;
         let cores = script.turns[turn].cores;
         // Those that hold all room may wait for what is still to begin.
-        if cores > self.free && !self.stuck() {
+        if cores > self.free && !self.is_stuck() {
             return None;
         }
         self.begun[turn] = true;
@@ -65,7 +65,7 @@ impl State {
         Some(turn)
     }
 
-    fn over(&self, script: &Script, turn: usize) -> bool {
+    fn has_ended(&self, script: &Script, turn: usize) -> bool {
         self.ended[script.turns[turn].lane]
     }
 
@@ -82,13 +82,13 @@ impl State {
         self.left -= usize::from(cores.is_some());
     }
 
-    pub(super) fn done(&mut self, name: usize, changed: bool, opened: bool) {
+    pub(super) fn record_done(&mut self, name: usize, changed: bool, opened: bool) {
         let (changes, opens) = &mut self.names[name];
         *changes += u32::from(changed);
         *opens += u32::from(opened);
     }
 
-    pub(super) fn is_so(&self, wait: Wait) -> bool {
+    pub(super) fn is_satisfied(&self, wait: Wait) -> bool {
         match wait {
             Wait::Name(before) => {
                 let (changes, opens) = self.names[before.name];
@@ -98,31 +98,31 @@ impl State {
         }
     }
 
-    pub(super) fn waits(&mut self, key: (u64, usize), wait: Wait) {
+    pub(super) fn begin_wait(&mut self, key: (u64, usize), wait: Wait) {
         self.waiting.insert(key, wait);
         self.moving -= 1;
     }
 
     /// May this one go on?
-    pub(super) fn may(&self, key: (u64, usize), wait: Wait) -> bool {
-        self.failed.is_some() || !self.waiting.contains_key(&key) || self.is_so(wait)
+    pub(super) fn may_go_on(&self, key: (u64, usize), wait: Wait) -> bool {
+        self.failed.is_some() || !self.waiting.contains_key(&key) || self.is_satisfied(wait)
     }
 
-    pub(super) fn goes_on(&mut self, key: (u64, usize)) {
+    pub(super) fn end_wait(&mut self, key: (u64, usize)) {
         self.waiting.remove(&key);
         self.moving += 1;
     }
 
     /// Nobody moves, and nobody who waits may go on.
-    fn stuck(&self) -> bool {
-        self.moving == 0 && !self.waiting.values().any(|wait| self.is_so(*wait))
+    fn is_stuck(&self) -> bool {
+        self.moving == 0 && !self.waiting.values().any(|wait| self.is_satisfied(*wait))
     }
 
     /// Nobody moves and nobody can begin: the earliest goes on, as if it had come. True if there was one.
-    pub(super) fn unstick(&mut self) -> bool {
+    pub(super) fn release_earliest(&mut self) -> bool {
         let names = |(_, wait): &(&(u64, usize), &Wait)| matches!(wait, Wait::Name(_));
         let earliest = self.waiting.iter().find(names).map(|(key, _)| *key);
-        let Some(key) = earliest.filter(|_| self.stuck()) else { return false };
+        let Some(key) = earliest.filter(|_| self.is_stuck()) else { return false };
         self.waiting.remove(&key);
         self.past += 1;
         true

@@ -3,7 +3,7 @@
 use forebay_model::Micros;
 use serde_json::Value;
 
-use super::table::number;
+use super::table::rounded_number;
 
 /// A chart has no more parts: a screen has not many more columns.
 const MOST: u64 = 600;
@@ -18,17 +18,17 @@ pub(super) struct Bins {
 
 impl Bins {
     /// For a run that lasts so long.
-    pub(super) fn of(span: Micros) -> Self {
+    pub(super) fn for_span(span: Micros) -> Self {
         let us = span.0.div_ceil(MOST).max(1);
         Self { us, count: span.0.div_ceil(us).max(1) as usize }
     }
 
     /// In which one a moment is; what comes after the end is in the last.
-    pub(super) fn at(self, moment: Micros) -> usize {
+    pub(super) fn bin_at(self, moment: Micros) -> usize {
         ((moment.0 / self.us) as usize).min(self.count - 1)
     }
 
-    fn begins(self, bin: usize) -> f64 {
+    fn start_of_bin(self, bin: usize) -> f64 {
         bin as f64 * self.us as f64
     }
 }
@@ -49,16 +49,16 @@ impl Spread {
     }
 
     /// Something that went on evenly from `from` to `to`.
-    pub(super) fn add(&mut self, from: Micros, to: Micros, amount: f64) {
-        let (bins, first, last) = (self.bins, self.bins.at(from), self.bins.at(to));
+    pub(super) fn add_evenly(&mut self, from: Micros, to: Micros, amount: f64) {
+        let (bins, first, last) = (self.bins, self.bins.bin_at(from), self.bins.bin_at(to));
         if first >= last {
             self.part[first] += amount;
             return;
         }
         let rate = amount / to.since(from).0 as f64;
-        self.part[first] += rate * (bins.begins(first + 1) - from.0 as f64);
+        self.part[first] += rate * (bins.start_of_bin(first + 1) - from.0 as f64);
         // Whatever is beyond the last part is put into it.
-        self.part[last] += rate * (to.0 as f64 - bins.begins(last));
+        self.part[last] += rate * (to.0 as f64 - bins.start_of_bin(last));
         self.change[first + 1] += rate;
         self.change[last] -= rate;
     }
@@ -75,12 +75,12 @@ impl Spread {
     /// Amounts per second.
     pub(super) fn per_second(&self) -> Value {
         let seconds = self.bins.us as f64 / 1e6;
-        self.amounts().map(|amount| number(amount / seconds)).collect()
+        self.amounts().map(|amount| rounded_number(amount / seconds)).collect()
     }
 
     /// Of amounts that are microseconds: how many went on at a time.
     pub(super) fn at_once(&self) -> Value {
-        self.amounts().map(|amount| number(amount / self.bins.us as f64)).collect()
+        self.amounts().map(|amount| rounded_number(amount / self.bins.us as f64)).collect()
     }
 }
 
@@ -91,13 +91,13 @@ mod tests {
 
     #[test]
     fn what_is_spread_adds_up_to_itself() {
-        let bins = Bins::of(Micros(6_000));
+        let bins = Bins::for_span(Micros(6_000));
         assert_eq!(bins, Bins { us: 10, count: 600 });
         let mut spread = Spread::new(bins);
         for (from, to, amount) in
             [(0, 6_000, 70.0), (15, 38, 23.0), (7, 7, 1.0), (5_995, 9_000, 4.0)]
         {
-            spread.add(Micros(from), Micros(to), amount);
+            spread.add_evenly(Micros(from), Micros(to), amount);
         }
         let amounts: Vec<f64> = spread.amounts().collect();
         assert!((amounts.iter().sum::<f64>() - 98.0).abs() < 1e-6, "{amounts:?}");
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_run_without_time_has_one_part() {
-        let bins = Bins::of(Micros::ZERO);
-        assert_eq!((bins.count, bins.at(Micros(99))), (1, 0));
+        let bins = Bins::for_span(Micros::ZERO);
+        assert_eq!((bins.count, bins.bin_at(Micros(99))), (1, 0));
     }
 }

@@ -8,15 +8,15 @@ use super::prices::Sheet;
 use super::seen::Seen;
 use super::strings::Strings;
 use super::table::column;
-use super::text::{command, shown};
+use super::text::{command_text, shown};
 
 /// The version of the data.
 const SCHEMA: u32 = 1;
 
 /// All that the page needs.
-pub(super) fn of(runs: &[Seen], sheet: Option<&Sheet>) -> Value {
+pub(super) fn build_document(runs: &[Seen], sheet: Option<&Sheet>) -> Value {
     let mut strings = Strings::new();
-    let told: Vec<Value> = runs.iter().map(|run| one(run, &mut strings, sheet)).collect();
+    let told: Vec<Value> = runs.iter().map(|run| run_document(run, &mut strings, sheet)).collect();
     let mut document = json!({ "schema": SCHEMA, "forebay": env!("CARGO_PKG_VERSION") });
     document["runs"] = told.into();
     for panel in PANELS {
@@ -28,7 +28,7 @@ pub(super) fn of(runs: &[Seen], sheet: Option<&Sheet>) -> Value {
     document
 }
 
-fn one(run: &Seen, strings: &mut Strings, sheet: Option<&Sheet>) -> Value {
+fn run_document(run: &Seen, strings: &mut Strings, sheet: Option<&Sheet>) -> Value {
     let header = &run.header;
     let mut panels = Map::new();
     for panel in PANELS {
@@ -48,7 +48,7 @@ fn one(run: &Seen, strings: &mut Strings, sheet: Option<&Sheet>) -> Value {
         "origin": header.origin,
         "started_unix_us": (header.started_unix.0 > 0).then_some(header.started_unix),
         "host": text(&header.host),
-        "command": command(&header.command),
+        "command": command_text(&header.command),
         "directory": shown(&header.directory),
         "cpus": header.cpus,
         "memory_bytes": header.memory,
@@ -58,24 +58,24 @@ fn one(run: &Seen, strings: &mut Strings, sheet: Option<&Sheet>) -> Value {
             .collect::<Vec<_>>(),
         "names": {
             "n": run.names.len(),
-            "name": column(run.names.iter().map(|(name, _)| strings.name(name.as_bytes()))),
+            "name": column(run.names.iter().map(|(name, _)| strings.intern_name(name.as_bytes()))),
             "tasks": column(tasks),
             "driver": column(run.names.iter().map(|(_, driver)| u8::from(*driver))),
         },
         "tiers": {
             "n": run.trees.len(),
             "name": column(run.trees.iter().map(|tree| match &tree.tier {
-                Some(tier) => strings.name(tier.as_bytes()),
-                None => strings.own("in place"),
+                Some(tier) => strings.intern_name(tier.as_bytes()),
+                None => strings.intern_text("in place"),
             })),
-            "path": column(run.trees.iter().map(|tree| strings.name(&tree.path))),
-            "fs": column(run.trees.iter().map(|tree| strings.name(tree.fs_type.as_bytes()))),
+            "path": column(run.trees.iter().map(|tree| strings.intern_name(&tree.path))),
+            "fs": column(run.trees.iter().map(|tree| strings.intern_name(tree.fs_type.as_bytes()))),
             "tier": column(run.trees.iter().map(|tree| u8::from(tree.tier.is_some()))),
-            "limit_bytes": column(run.trees.iter().map(|tree| run.limit(tree))),
+            "limit_bytes": column(run.trees.iter().map(|tree| run.capacity_limit(tree))),
         },
         "classes": {
             "n": run.classes.len(),
-            "pattern": column(run.classes.iter().map(|class| strings.name(class.as_bytes()))),
+            "pattern": column(run.classes.iter().map(|class| strings.intern_name(class.as_bytes()))),
         },
         "panels": panels,
     })

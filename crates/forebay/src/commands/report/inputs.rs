@@ -22,26 +22,26 @@ pub(super) struct Input {
 }
 
 /// All runs that the words name.
-pub(super) fn all(words: &[OsString]) -> std::result::Result<Vec<Input>, Stop> {
+pub(super) fn find_inputs(words: &[OsString]) -> std::result::Result<Vec<Input>, Stop> {
     let mut found: Vec<(Option<String>, PathBuf)> = Vec::new();
     for word in words {
         let path = Path::new(word);
         if path.is_dir() {
-            found.extend(of_folder(path)?);
-        } else if let Some((name, file)) = named(word).filter(|_| !path.exists()) {
+            found.extend(inputs_of_folder(path)?);
+        } else if let Some((name, file)) = parse_named_file(word).filter(|_| !path.exists()) {
             found.push((Some(shown(name.as_bytes())), file));
         } else {
             found.push((None, path.to_owned()));
         }
     }
-    Ok(labelled(found))
+    Ok(label_inputs(found))
 }
 
 /// Runs, and samples of machines apart from them.
 ///
 /// # Errors
 /// Those of a run file.
-pub(super) fn apart(inputs: Vec<Input>) -> Result<(Vec<Input>, Vec<Run>)> {
+pub(super) fn split_samples(inputs: Vec<Input>) -> Result<(Vec<Input>, Vec<Run>)> {
     let (mut runs, mut samples) = (Vec::new(), Vec::new());
     for input in inputs {
         let file = Run::open(&input.file)?;
@@ -52,30 +52,30 @@ pub(super) fn apart(inputs: Vec<Input>) -> Result<(Vec<Input>, Vec<Run>)> {
 }
 
 /// `NAME=FILE`.
-fn named(word: &OsStr) -> Option<(&OsStr, PathBuf)> {
+fn parse_named_file(word: &OsStr) -> Option<(&OsStr, PathBuf)> {
     let bytes = word.as_bytes();
     let at = bytes.iter().position(|byte| *byte == b'=').filter(|at| *at > 0)?;
     Some((OsStr::from_bytes(&bytes[..at]), OsStr::from_bytes(&bytes[at + 1..]).into()))
 }
 
 /// What `forebay bench` left (ROUND-NAME.run), or else all runs of a folder or a project.
-fn of_folder(folder: &Path) -> std::result::Result<Vec<(Option<String>, PathBuf)>, Stop> {
+fn inputs_of_folder(folder: &Path) -> std::result::Result<Vec<(Option<String>, PathBuf)>, Stop> {
     let none = |why: String| {
         let message = format!("{}: {why}", folder.display());
         let next = "name run files, a project, or the directory after -o of `forebay bench`";
         Stop::new(1, message, next)
     };
     let failed = |error: std::io::Error| none(error.to_string());
-    let mut all = runs::all(folder).map_err(failed)?;
+    let mut all = runs::list_runs(folder).map_err(failed)?;
     let of_project = folder.join(runs::FOLDER);
     if all.is_empty() && of_project.is_dir() {
-        all = runs::all(&of_project).map_err(failed)?;
+        all = runs::list_runs(&of_project).map_err(failed)?;
     }
     if all.is_empty() {
         return Err(none("there is no run in this directory".to_owned()));
     }
     let mut rounds: Vec<(u32, String, PathBuf)> =
-        all.iter().filter_map(|path| of_bench(path)).collect();
+        all.iter().filter_map(|path| parse_bench_name(path)).collect();
     if rounds.is_empty() {
         return Ok(all.into_iter().map(|path| (None, path)).collect());
     }
@@ -84,12 +84,12 @@ fn of_folder(folder: &Path) -> std::result::Result<Vec<(Option<String>, PathBuf)
 }
 
 /// The round and the storage of a run of `forebay bench`. Years are no rounds.
-fn of_bench(path: &Path) -> Option<(u32, String, PathBuf)> {
+fn parse_bench_name(path: &Path) -> Option<(u32, String, PathBuf)> {
     let (round, name) = path.file_stem()?.to_str()?.split_once('-')?;
     Some((round.parse().ok()?, name.to_owned(), path.to_owned()))
 }
 
-fn labelled(found: Vec<(Option<String>, PathBuf)>) -> Vec<Input> {
+fn label_inputs(found: Vec<(Option<String>, PathBuf)>) -> Vec<Input> {
     let name = |file: &Path| shown(file.file_name().unwrap_or(file.as_os_str()).as_bytes());
     let mut times: HashMap<String, usize> = HashMap::new();
     for (group, file) in &found {
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn every_run_has_a_name_of_its_own() {
         let words = ["a/x.run", "b/x.run", "nfs=1.run", "nfs=2.run", "y.run", "=z"];
-        let inputs = all(&words.map(OsString::from)).expect("no directory among them");
+        let inputs = find_inputs(&words.map(OsString::from)).expect("no directory among them");
         let told: Vec<(&str, &str)> =
             inputs.iter().map(|input| (&*input.label, &*input.group)).collect();
         assert_eq!(

@@ -11,31 +11,32 @@ use flate2::{Compression, GzBuilder};
 
 use super::panels::overview;
 use super::seen::Seen;
-use super::text::html as escaped;
-use crate::output::{UNSEALED, sealed};
+use super::text::escape_html as escaped;
+use crate::output::{UNSEALED, seal_text};
 
 const TEMPLATE: &str = include_str!("bundle/page.html");
 const SCRIPT: &str = include_str!("bundle/page.js");
 const STYLE: &str = include_str!("bundle/page.css");
 
 /// The page of these runs with this JSON.
-pub(super) fn html(runs: &[Seen], data: &str) -> String {
+pub(super) fn render_page(runs: &[Seen], data: &str) -> String {
     let labels: Vec<&str> = runs.iter().map(|run| &*run.label).collect();
     let title = escaped(&format!("Forebay: {}", labels.join(", ")));
-    let told = runs.iter().map(|run| format!("{}: {}\n", run.label, overview::verdict(run)));
+    let told =
+        runs.iter().map(|run| format!("{}: {}\n", run.label, overview::verdict_sentence(run)));
     let told = escaped(&told.collect::<String>());
-    let page = fill(&[
+    let page = fill_template(&[
         ("{{title}}", &title),
         ("{{css}}", STYLE),
         ("{{noscript}}", &told),
-        ("{{data}}", &packed(data)),
+        ("{{data}}", &compress_data(data)),
         ("{{js}}", SCRIPT),
     ]);
-    sealed(format!("{page}<!-- {UNSEALED} -->\n"))
+    seal_text(format!("{page}<!-- {UNSEALED} -->\n"))
 }
 
 /// Puts texts into the template; none is looked into for the places of others.
-fn fill(texts: &[(&str, &str)]) -> String {
+fn fill_template(texts: &[(&str, &str)]) -> String {
     let mut page = String::new();
     let mut rest = TEMPLATE;
     while let Some(((at, mark), text)) = texts
@@ -50,7 +51,7 @@ fn fill(texts: &[(&str, &str)]) -> String {
     page + rest
 }
 
-fn packed(data: &str) -> String {
+fn compress_data(data: &str) -> String {
     let into = Vec::with_capacity(data.len() / 4);
     // Without a name and a time: the same runs give the same page.
     let mut gzip = GzBuilder::new().write(into, Compression::best());
@@ -82,7 +83,7 @@ mod tests {
 
     #[test]
     fn what_is_filled_in_is_not_filled_in_again() {
-        let page = fill(&[("{{title}}", "{{data}}"), ("{{data}}", "DATA")]);
+        let page = fill_template(&[("{{title}}", "{{data}}"), ("{{data}}", "DATA")]);
         assert!(page.contains("<title>{{data}}</title>"), "{page}");
         assert_eq!(page.matches("DATA").count(), 1);
     }

@@ -6,7 +6,7 @@ use forebay_model::{Prices, Seconds};
 use forebay_plan::cost::{self, Cost, NotPriced, Recorded};
 
 use crate::exit::Stop;
-use crate::storages::prices_of;
+use crate::storages::load_prices;
 
 /// Prices: without an item there are none.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -33,30 +33,30 @@ pub(super) struct Sheet {
     storages: Vec<(String, String)>,
 }
 
-fn wrong(message: String) -> Stop {
+fn usage_error(message: String) -> Stop {
     Stop::new(2, message, "write --price TIER=ITEM, where the sheet (prices/) has ITEM.storage")
 }
 
 /// Looks all prices up before anything is read. `None`: nobody asks what it costs.
-pub(super) fn load(options: &Options) -> Result<Option<Sheet>, Stop> {
+pub(super) fn load_price_sheet(options: &Options) -> Result<Option<Sheet>, Stop> {
     let mut storages = Vec::new();
     for word in &options.price {
         let pair = word.split_once('=').filter(|(tier, _)| !tier.is_empty());
         let (tier, item) =
-            pair.ok_or_else(|| wrong(format!("--price {word}: which of the tiers?")))?;
+            pair.ok_or_else(|| usage_error(format!("--price {word}: which of the tiers?")))?;
         storages.push((tier.to_owned(), item.to_owned()));
     }
     let instance = options.instance.clone();
     if instance.is_none() && storages.is_empty() {
         return match options.prices {
-            Some(_) => Err(wrong("--prices: nothing is paid for".to_owned())),
+            Some(_) => Err(usage_error("--prices: nothing is paid for".to_owned())),
             None => Ok(None),
         };
     }
-    let prices = prices_of(options.prices.as_deref(), 2)?;
+    let prices = load_prices(options.prices.as_deref(), 2)?;
     let sheet = Sheet { prices, instance, storages };
     let nothing = |_: &str| Some(Recorded::default());
-    sheet.cost(Seconds::ZERO, nothing).map_err(|why| wrong(why.to_string()))?;
+    sheet.cost_of_run(Seconds::ZERO, nothing).map_err(|why| usage_error(why.to_string()))?;
     Ok(Some(sheet))
 }
 
@@ -66,15 +66,16 @@ impl Sheet {
     ///
     /// # Errors
     /// The sheet has no such machine or storage.
-    pub(super) fn cost(
+    pub(super) fn cost_of_run(
         &self,
         lasted: Seconds,
         did: impl Fn(&str) -> Option<Recorded>,
     ) -> Result<Cost, NotPriced> {
-        let mut all = cost::recorded(&self.prices, lasted, self.instance.as_deref(), None)?;
+        let mut all =
+            cost::cost_of_recorded_run(&self.prices, lasted, self.instance.as_deref(), None)?;
         for (tier, item) in &self.storages {
             let Some(did) = did(tier) else { continue };
-            let one = cost::recorded(&self.prices, lasted, None, Some((item, &did)))?;
+            let one = cost::cost_of_recorded_run(&self.prices, lasted, None, Some((item, &did)))?;
             all.total += one.total;
             all.per_sample += one.per_sample;
             all.lines.extend(one.lines.into_iter().map(|mut line| {
@@ -90,7 +91,7 @@ impl Sheet {
     }
 
     /// Is this tier paid for?
-    pub(super) fn pays(&self, tier: &str) -> bool {
+    pub(super) fn has_price_for(&self, tier: &str) -> bool {
         self.storages.iter().any(|(name, _)| name == tier)
     }
 }

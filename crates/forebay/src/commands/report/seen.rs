@@ -8,7 +8,8 @@ use std::collections::HashMap;
 
 use forebay_model::run::{OpRow, TaskRow};
 use forebay_model::{
-    ClassId, File, FileId, Header, Machine, Micros, Result, Run, Summary, Tree, TreeId, machines,
+    ClassId, File, FileId, Header, Machine, Micros, Result, Run, Summary, Tree, TreeId,
+    align_machines,
 };
 
 use super::bins::Bins;
@@ -53,15 +54,15 @@ impl Seen {
     ///
     /// # Errors
     /// Those of the run file.
-    pub(super) fn read(input: &Input, samples: &[Run]) -> Result<Self> {
+    pub(super) fn read_input(input: &Input, samples: &[Run]) -> Result<Self> {
         let run = Run::open(&input.file)?;
-        let summary = Summary::of(&run)?;
+        let summary = Summary::from_run(&run)?;
         let (tasks, trees) = (run.tasks()?, run.trees()?);
-        let mut machines = machines(&run, samples)?;
+        let mut machines = align_machines(&run, samples)?;
         let times = tasks.iter().flat_map(|task| [task.started, task.ended]).flatten();
         let times = times.chain(machines[0].samples.iter().map(|sample| sample.at));
         let span = times.chain([summary.wall_us]).max().unwrap_or_default();
-        let bins = Bins::of(span);
+        let bins = Bins::for_span(span);
         machines.retain(|machine| !machine.samples.is_empty());
         let names: Vec<(String, bool)> =
             summary.tasks.iter().map(|task| (task.name.clone(), task.driver)).collect();
@@ -76,8 +77,8 @@ impl Seen {
         // The covered directory itself has no name in its tree.
         let pattern = |pattern: String| if pattern.is_empty() { ".".to_owned() } else { pattern };
         let files = run.files()?;
-        let lives = lives::all(&run)?.into_iter().map(|life| (life.id, life)).collect();
-        let opened = Opened::of(&run, &files, &trees, bins)?;
+        let lives = lives::collect_lives(&run)?.into_iter().map(|life| (life.id, life)).collect();
+        let opened = Opened::from_run(&run, &files, &trees, bins)?;
         Ok(Self {
             label: input.label.clone(),
             group: input.group.clone(),
@@ -87,9 +88,9 @@ impl Seen {
             name_of,
             classes: classes.into_iter().map(|(_, class)| pattern(class)).collect(),
             class_at,
-            gone: run.gone()?.into_iter().collect(),
-            ops: run.ops()?,
-            commands: commands::by_task(&run.processes()?),
+            gone: run.removal_times()?.into_iter().collect(),
+            ops: run.operation_rows()?,
+            commands: commands::commands_by_task(&run.processes()?),
             summary,
             tasks,
             names,
@@ -102,21 +103,21 @@ impl Seen {
     }
 
     /// The place of a task's name; -1: nobody is known.
-    pub(super) fn name(&self, task: Option<u32>) -> i64 {
+    pub(super) fn name_index(&self, task: Option<u32>) -> i64 {
         task.and_then(|task| self.name_of.get(&task)).map_or(-1, |at| *at as i64)
     }
 
     /// The place of a tree.
-    pub(super) fn tier(&self, tree: TreeId) -> i64 {
+    pub(super) fn tier_index(&self, tree: TreeId) -> i64 {
         self.trees.iter().position(|known| known.id == tree).map_or(-1, |at| at as i64)
     }
 
     /// The place of a class.
-    pub(super) fn class(&self, class: ClassId) -> i64 {
+    pub(super) fn class_index(&self, class: ClassId) -> i64 {
         self.class_at.get(&class).map_or(-1, |at| *at as i64)
     }
 
-    pub(super) fn file(&self, id: FileId) -> Option<&File> {
+    pub(super) fn file_by_id(&self, id: FileId) -> Option<&File> {
         self.files.binary_search_by_key(&id, |file| file.id).ok().map(|at| &self.files[at])
     }
 
@@ -126,18 +127,18 @@ impl Seen {
     }
 
     /// Something that only the header tells.
-    pub(super) fn more(&self, key: &str) -> Option<&str> {
+    pub(super) fn header_value(&self, key: &str) -> Option<&str> {
         let found = self.header.more.iter().find(|(name, _)| name == key);
         found.map(|(_, value)| &**value)
     }
 
     /// How much a tier may take, if its site said so.
-    pub(super) fn limit(&self, tree: &Tree) -> Option<u64> {
-        self.more(&format!("capacity_bytes.{}", tree.tier.as_ref()?))?.parse().ok()
+    pub(super) fn capacity_limit(&self, tree: &Tree) -> Option<u64> {
+        self.header_value(&format!("capacity_bytes.{}", tree.tier.as_ref()?))?.parse().ok()
     }
 
     /// From when to when a task went on, if its start is known.
-    pub(super) fn times(&self, task: &TaskRow) -> Option<(Micros, Micros)> {
+    pub(super) fn task_times(&self, task: &TaskRow) -> Option<(Micros, Micros)> {
         let from = task.started?;
         Some((from, task.ended.unwrap_or(self.span).max(from)))
     }

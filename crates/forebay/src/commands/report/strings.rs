@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::text::{cut, shown};
+use super::text::{cut_long_text, shown};
 
 /// All texts so far.
 #[derive(Debug)]
@@ -14,12 +14,12 @@ pub(super) struct Strings {
 impl Strings {
     pub(super) fn new() -> Self {
         let mut strings = Self { at: HashMap::new(), all: Vec::new() };
-        strings.own("");
+        strings.intern_text("");
         strings
     }
 
     /// A text that is fit to be shown as it is: of our own making, or made so.
-    pub(super) fn own(&mut self, text: &str) -> i64 {
+    pub(super) fn intern_text(&mut self, text: &str) -> i64 {
         if let Some(at) = self.at.get(text) {
             return *at;
         }
@@ -30,14 +30,14 @@ impl Strings {
     }
 
     /// A name from outside.
-    pub(super) fn name(&mut self, name: &[u8]) -> i64 {
-        let text = cut(shown(name));
-        self.own(&text)
+    pub(super) fn intern_name(&mut self, name: &[u8]) -> i64 {
+        let text = cut_long_text(shown(name));
+        self.intern_text(&text)
     }
 
     /// A name from outside, or none: -1.
-    pub(super) fn maybe(&mut self, name: Option<&[u8]>) -> i64 {
-        name.map_or(-1, |name| self.name(name))
+    pub(super) fn intern_optional(&mut self, name: Option<&[u8]>) -> i64 {
+        name.map_or(-1, |name| self.intern_name(name))
     }
 
     pub(super) fn into_all(self) -> Vec<String> {

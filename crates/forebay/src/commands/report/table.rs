@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 /// Four digits of a number: more say nothing in a chart, and take room.
-pub(super) fn number(number: f64) -> Value {
+pub(super) fn rounded_number(number: f64) -> Value {
     if !number.is_finite() {
         return Value::Null;
     }
@@ -19,8 +19,8 @@ pub(super) fn number(number: f64) -> Value {
 }
 
 /// A share, or none.
-pub(super) fn share(share: Option<f64>) -> Value {
-    share.map_or(Value::Null, number)
+pub(super) fn share_or_null(share: Option<f64>) -> Value {
+    share.map_or(Value::Null, rounded_number)
 }
 
 /// One column.
@@ -39,7 +39,7 @@ pub(super) fn at_most(amount: &Amount) -> Option<ByteCount> {
 }
 
 /// Why there is nothing to draw.
-pub(super) fn missing(why: &str) -> Value {
+pub(super) fn missing_panel(why: &str) -> Value {
     json!({ "missing": why })
 }
 
@@ -57,7 +57,7 @@ mod tests {
             (f64::INFINITY, "null"),
             (1e-7, "1e-7"),
         ] {
-            assert_eq!(number(from).to_string(), to);
+            assert_eq!(rounded_number(from).to_string(), to);
         }
     }
 }

@@ -1,22 +1,22 @@
 //! Text for a page: names as they are, with nothing in them that acts.
 
-pub(super) use crate::named::named as shown;
+pub(super) use crate::named::escape_name as shown;
 
 /// So many characters of a text are shown.
 const LONGEST: usize = 300;
 
 /// The words of a command as one line.
-pub(super) fn command(words: &[Vec<u8>]) -> String {
+pub(super) fn command_text(words: &[Vec<u8>]) -> String {
     let words = words.iter().map(|word| {
         let word = shown(word);
         let plain = !word.is_empty() && !word.contains([' ', '\'', '"', '$', '`']);
         if plain { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
     });
-    cut(words.collect::<Vec<_>>().join(" "))
+    cut_long_text(words.collect::<Vec<_>>().join(" "))
 }
 
 /// The beginning of a text that is too long.
-pub(super) fn cut(mut text: String) -> String {
+pub(super) fn cut_long_text(mut text: String) -> String {
     if let Some((end, _)) = text.char_indices().nth(LONGEST) {
         text.truncate(end);
         text.push('…');
@@ -25,7 +25,7 @@ pub(super) fn cut(mut text: String) -> String {
 }
 
 /// Text between tags, or in an attribute.
-pub(super) fn html(text: &str) -> String {
+pub(super) fn escape_html(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -75,13 +75,13 @@ mod tests {
             assert_eq!(shown(bytes), text);
         }
         let words = [&b"sh"[..], b"-c", b"echo 'a'", b""].map(<[u8]>::to_vec);
-        assert_eq!(command(&words), r"sh -c 'echo '\''a'\''' ''");
-        assert_eq!(cut("ä".repeat(400)).chars().count(), LONGEST + 1);
+        assert_eq!(command_text(&words), r"sh -c 'echo '\''a'\''' ''");
+        assert_eq!(cut_long_text("ä".repeat(400)).chars().count(), LONGEST + 1);
     }
 
     #[test]
     fn nothing_ends_a_script_or_a_tag() {
-        assert_eq!(html(r#"<a b="c'&">"#), "&lt;a b=&quot;c&#39;&amp;&quot;&gt;");
+        assert_eq!(escape_html(r#"<a b="c'&">"#), "&lt;a b=&quot;c&#39;&amp;&quot;&gt;");
         let json = serde_json::json!(["</script><!--&\u{2028}\u{2029}"]).to_string();
         let safe = script_safe(&json);
         assert!(!safe.contains(['<', '>', '&', '\u{2028}', '\u{2029}']), "{safe}");

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use forebay_volume::daemon_log::{About, Told};
 use forebay_volume::launch::lasting_mounts;
-use forebay_volume::live::{Live, ask, daemons};
+use forebay_volume::live::{Live, list_daemons, query_daemon};
 
 use crate::daemon_logs;
 
@@ -65,7 +65,7 @@ pub(super) struct Found {
 }
 
 impl Found {
-    pub(super) fn health(&self) -> Health {
+    pub(super) fn worst_health(&self) -> Health {
         let newer = (!self.newer.is_empty()).then_some(Health::Degraded);
         let rows = self.rows.iter().map(|row| row.health).chain(newer);
         rows.max().unwrap_or(Health::Nothing)
@@ -73,23 +73,25 @@ impl Found {
 }
 
 /// Looks at all of this user; with `at`, at what shows this directory.
-pub(super) fn find(at: Option<&Path>) -> io::Result<Found> {
-    let logs = daemon_logs::all();
-    let pids = daemons()?;
+pub(super) fn find_daemons(at: Option<&Path>) -> io::Result<Found> {
+    let logs = daemon_logs::list_daemon_logs();
+    let pids = list_daemons()?;
     // One that does not answer keeps nobody from asking the others.
     let answers: Vec<_> = std::thread::scope(|scope| {
-        let asked: Vec<_> = pids.iter().map(|pid| (*pid, scope.spawn(move || ask(*pid)))).collect();
+        let asked: Vec<_> =
+            pids.iter().map(|pid| (*pid, scope.spawn(move || query_daemon(*pid)))).collect();
         asked.into_iter().map(|(pid, asked)| (pid, asked.join())).collect()
     });
     let mut rows = Vec::new();
     for (pid, answer) in answers {
         match answer {
-            Ok(Ok(Some(live))) => rows.push(judge(live)),
+            Ok(Ok(Some(live))) => rows.push(row_for_live(live)),
             Ok(Ok(None)) => {}
             Ok(Err(error)) => {
-                let kept = logs.iter().find(|one| about(&one.told).is_some_and(|it| it.pid == pid));
+                let kept =
+                    logs.iter().find(|one| known_about(&one.told).is_some_and(|it| it.pid == pid));
                 let log = kept.map(|one| one.folder.join(forebay_volume::daemon_log::LOG));
-                let points = kept.and_then(|one| about(&one.told)).map(points_of);
+                let points = kept.and_then(|one| known_about(&one.told)).map(mount_points);
                 let (live, why) = (None, vec![error.to_string()]);
                 let health = Health::Lost;
                 rows.push(Row {
@@ -101,12 +103,12 @@ pub(super) fn find(at: Option<&Path>) -> io::Result<Found> {
                     why,
                 });
             }
-            Err(_) => rows.push(silent(pid)),
+            Err(_) => rows.push(unanswering_row(pid)),
         }
     }
-    rows.extend(left_behind(&rows)?);
+    rows.extend(find_orphaned_mounts(&rows)?);
     let newer = logs.iter().filter_map(|one| match one.told {
-        Told::Newer(format) => Some(daemon_logs::newer(&one.folder, format)),
+        Told::Newer(format) => Some(daemon_logs::newer_format_message(&one.folder, format)),
         _ => None,
     });
     let mut newer: Vec<String> = newer.collect();
@@ -124,25 +126,25 @@ pub(super) fn find(at: Option<&Path>) -> io::Result<Found> {
     Ok(Found { rows, newer })
 }
 
-fn about(told: &Told) -> Option<&About> {
+fn known_about(told: &Told) -> Option<&About> {
     match told {
         Told::Known(about) => Some(about),
         Told::Newer(_) | Told::Nothing => None,
     }
 }
 
-fn points_of(about: &About) -> Vec<PathBuf> {
+fn mount_points(about: &About) -> Vec<PathBuf> {
     about.points.iter().map(PathBuf::from).collect()
 }
 
-fn silent(pid: u32) -> Row {
+fn unanswering_row(pid: u32) -> Row {
     let why = vec![format!("daemon {pid} could not be asked")];
     let (points, live, log, health) = (Vec::new(), None, None, Health::Lost);
     Row { points, pid: Some(pid), live, log, health, why }
 }
 
 /// How well one is that answers.
-fn judge(live: Live) -> Row {
+fn row_for_live(live: Live) -> Row {
     let mut why = live.ailing.clone();
     let failed = live.last_error_us.map(|at| live.at_us.saturating_sub(at));
     if let Some(ago) = failed.filter(|ago| *ago < RECENT) {
@@ -155,15 +157,15 @@ fn judge(live: Live) -> Row {
 }
 
 /// Mounts of this user that no daemon says it serves.
-fn left_behind(rows: &[Row]) -> io::Result<Vec<Row>> {
+fn find_orphaned_mounts(rows: &[Row]) -> io::Result<Vec<Row>> {
     let me = format!("user_id={}", rustix::process::geteuid().as_raw());
     let mine = lasting_mounts()?.into_iter().filter(|mount| {
         mount.options.split(',').any(|option| option == me)
             && !rows.iter().any(|row| row.points.contains(&mount.point))
     });
     let row = |point: PathBuf| {
-        let log =
-            daemon_logs::of(&point).map(|one| one.folder.join(forebay_volume::daemon_log::LOG));
+        let log = daemon_logs::find_log_serving(&point)
+            .map(|one| one.folder.join(forebay_volume::daemon_log::LOG));
         let end = format!("`forebay unmount {}` takes it away", point.display());
         let why = vec![format!("its daemon is gone, and programs get I/O errors; {end}")];
         Row { points: vec![point], pid: None, live: None, log, health: Health::Lost, why }
@@ -177,7 +179,7 @@ mod tests {
     use super::*;
 
     fn health(live: Live) -> Health {
-        judge(live).health
+        row_for_live(live).health
     }
 
     #[test]
@@ -194,11 +196,11 @@ mod tests {
 
     #[test]
     fn the_worst_of_all_is_told() {
-        let row = |health| Row { health, ..silent(1) };
+        let row = |health| Row { health, ..unanswering_row(1) };
         let of = |all: &[Health], newer: &[&str]| {
             let rows = all.iter().map(|health| row(*health)).collect();
             let newer = newer.iter().map(|text| (*text).to_owned()).collect();
-            Found { rows, newer }.health().code()
+            Found { rows, newer }.worst_health().code()
         };
         assert_eq!(of(&[], &[]), 3);
         assert_eq!(of(&[Health::Well, Health::Well], &[]), 0);

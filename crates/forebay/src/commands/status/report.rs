@@ -6,12 +6,12 @@ use forebay_volume::live::{Kind, Live, TierNow};
 use serde_json::{Value, json};
 
 use super::found::{Found, Row};
-use crate::named::named;
-use crate::say::grouped;
+use crate::named::escape_name;
+use crate::say::group_thousands;
 
 pub(super) fn as_json(found: &Found) -> String {
     let rows: Vec<Value> = found.rows.iter().map(row_json).collect();
-    let health = found.health().word();
+    let health = found.worst_health().word();
     json!({ "schema": 1, "health": health, "mounts": rows, "newer": found.newer }).to_string()
         + "\n"
 }
@@ -28,31 +28,31 @@ fn row_json(row: &Row) -> Value {
         let bucket = live.bucket.as_ref();
         told["kind"] = json!(live.kind);
         told["volume"] = json!(live.volume);
-        told["uptime_s"] = json!(seconds(live.at_us));
-        told["requests"] = json!(requests(live));
+        told["uptime_s"] = json!(to_seconds(live.at_us));
+        told["requests"] = json!(request_count(live));
         told["errors"] = json!(live.errors);
         told["waiting"] = json!(bucket.map(|bucket| json!({
             "changed": bucket.changed,
             "files": bucket.queued.0,
             "bytes": bucket.queued.1,
-            "lag_s": bucket.lag_us.map(seconds),
+            "lag_s": bucket.lag_us.map(to_seconds),
         })));
-        told["space"] = json!(space(live));
+        told["space"] = json!(space_by_tier(live));
         told["warnings"] = json!(live.warnings);
     }
     told
 }
 
-fn seconds(us: u64) -> f64 {
+fn to_seconds(us: u64) -> f64 {
     us as f64 / 1e6
 }
 
-fn requests(live: &Live) -> u64 {
+fn request_count(live: &Live) -> u64 {
     live.names.count + live.data.count + live.syncs.count
 }
 
 /// Tiers and covered directories; of a volume in a bucket, what is here of it.
-fn space(live: &Live) -> Vec<TierNow> {
+fn space_by_tier(live: &Live) -> Vec<TierNow> {
     let here = live.bucket.as_ref().and_then(|bucket| bucket.here);
     let mut all = live.tiers.clone();
     if let Some(first) = all.first_mut() {
@@ -72,33 +72,42 @@ pub(super) fn as_text(found: &Found) -> String {
     text
 }
 
-fn shown(path: &std::path::Path) -> String {
-    named(path.as_os_str().as_encoded_bytes())
+fn printable_path(path: &std::path::Path) -> String {
+    escape_name(path.as_os_str().as_encoded_bytes())
 }
 
 fn row_text(row: &Row) -> String {
-    let point = row.points.first().map_or_else(|| "(unknown)".to_owned(), |point| shown(point));
+    let point =
+        row.points.first().map_or_else(|| "(unknown)".to_owned(), |point| printable_path(point));
     let mut lines = vec![format!("{point}: {}", row.health.word())];
-    lines.extend(row.why.iter().map(|why| format!("  {}", named(why.as_bytes()))));
+    lines.extend(row.why.iter().map(|why| format!("  {}", escape_name(why.as_bytes()))));
     if let Some(live) = &row.live {
-        lines.push(format!("  {}, pid {}, since {}", what(live), live.pid, Micros(live.at_us)));
-        let errors: Vec<String> =
-            live.errors.iter().map(|(name, count)| format!("{} {name}", grouped(*count))).collect();
+        lines.push(format!(
+            "  {}, pid {}, since {}",
+            daemon_in_words(live),
+            live.pid,
+            Micros(live.at_us)
+        ));
+        let errors: Vec<String> = live
+            .errors
+            .iter()
+            .map(|(name, count)| format!("{} {name}", group_thousands(*count)))
+            .collect();
         let errors = if errors.is_empty() { "none failed".to_owned() } else { errors.join(", ") };
-        lines.push(format!("  {} requests, {errors}", grouped(requests(live))));
-        lines.extend(live.bucket.as_ref().map(waiting));
-        lines.extend(space(live).iter().map(room));
+        lines.push(format!("  {} requests, {errors}", group_thousands(request_count(live))));
+        lines.extend(live.bucket.as_ref().map(bucket_line));
+        lines.extend(space_by_tier(live).iter().map(tier_line));
     }
-    lines.extend(row.log.as_ref().map(|log| format!("  log {}", shown(log))));
+    lines.extend(row.log.as_ref().map(|log| format!("  log {}", printable_path(log))));
     lines.join("\n") + "\n"
 }
 
-fn what(live: &Live) -> String {
-    let volume = named(live.volume.as_bytes());
+fn daemon_in_words(live: &Live) -> String {
+    let volume = escape_name(live.volume.as_bytes());
     match live.kind {
         Kind::Run => {
             let words: Vec<String> =
-                live.command.iter().map(|word| named(word.as_bytes())).collect();
+                live.command.iter().map(|word| escape_name(word.as_bytes())).collect();
             match words.is_empty() {
                 true => format!("run in {volume}"),
                 false => format!("run of {}", words.join(" ")),
@@ -110,24 +119,24 @@ fn what(live: &Live) -> String {
     }
 }
 
-fn waiting(bucket: &BucketNow) -> String {
+fn bucket_line(bucket: &BucketNow) -> String {
     let lag = match bucket.lag_us {
         None => "nothing waits for the bucket".to_owned(),
         Some(lag) => format!("the oldest change waits for the bucket for {}", Micros(lag)),
     };
     format!(
         "  {} names changed, {} files queued ({}), {lag}",
-        grouped(bucket.changed),
-        grouped(bucket.queued.0),
+        group_thousands(bucket.changed),
+        group_thousands(bucket.queued.0),
         ByteCount(bucket.queued.1)
     )
 }
 
-fn room(tier: &TierNow) -> String {
+fn tier_line(tier: &TierNow) -> String {
     let bytes = |bytes: Option<u64>| bytes.map_or("?".to_owned(), |b| ByteCount(b).to_string());
     let name = tier.tier.as_ref().map_or("here".to_owned(), |name| format!("tier {name}"));
     let used = tier.used.map(|used| format!(" {} used", ByteCount(used))).unwrap_or_default();
     let limit = tier.limit.map(|limit| format!(" of {}", ByteCount(limit))).unwrap_or_default();
     let (free, room) = (bytes(tier.free), bytes(tier.room));
-    format!("  {name} {}:{used}{limit} {free} of {room} free", shown(&tier.path))
+    format!("  {name} {}:{used}{limit} {free} of {room} free", printable_path(&tier.path))
 }

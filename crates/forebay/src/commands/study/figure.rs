@@ -8,8 +8,12 @@ use forebay_plan::Outcome;
 /// How many bytes are a GiB.
 const GIB: f64 = (1_u64 << 30) as f64;
 
-pub(super) fn of(scenario: &Scenario, outcome: &Outcome, what: &str) -> Result<f64, Stop> {
-    let simulated = Simulated::of(scenario, outcome, 0);
+pub(super) fn figure_of_outcome(
+    scenario: &Scenario,
+    outcome: &Outcome,
+    what: &str,
+) -> Result<f64, Stop> {
+    let simulated = Simulated::from_outcome(scenario, outcome, 0);
     let unknown = |what: &str| {
         Stop::new(
             1,
@@ -46,13 +50,13 @@ pub(super) fn of(scenario: &Scenario, outcome: &Outcome, what: &str) -> Result<f
         "utilisation_pct" => Ok(simulated.utilisation * 100.0),
         "waited_pct" => Ok(simulated.waited_share * 100.0),
         "usd" => simulated.cost_usd.ok_or_else(|| unknown(what)),
-        "first_sample_hours" => Ok(first(outcome) / 3600.0),
+        "first_sample_hours" => Ok(first_pipeline_seconds(outcome) / 3600.0),
         _ => Err(unknown(what)),
     }
 }
 
 /// When the first pipeline is done.
-fn first(outcome: &Outcome) -> f64 {
+fn first_pipeline_seconds(outcome: &Outcome) -> f64 {
     let of = outcome.tasks.iter().filter(|task| task.pipeline == 0);
     of.map(|task| task.ended.get()).fold(0.0, f64::max)
 }

@@ -3,9 +3,9 @@
 use super::Row;
 use forebay_model::Study;
 
-pub(super) fn print(study: &Study, rows: &[Row]) {
+pub(super) fn print_study(study: &Study, rows: &[Row]) {
     println!("{}\n  {}", study.name, study.source);
-    match study.parameters() {
+    match study.parameter_count() {
         1 => println!("  1 parameter was fitted:"),
         number => println!("  {number} parameters were fitted:"),
     }

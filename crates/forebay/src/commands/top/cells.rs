@@ -7,7 +7,7 @@ use ratatui::text::Span;
 const NAME_LEAST: usize = 12;
 
 /// Text in so many columns: cut at its start, where a path says least.
-pub(super) fn fit(text: &str, columns: usize) -> String {
+pub(super) fn fit_columns(text: &str, columns: usize) -> String {
     let wide = |text: &str| Span::raw(text).width();
     if wide(text) <= columns {
         return format!("{text}{}", " ".repeat(columns - wide(text)));
@@ -21,7 +21,7 @@ pub(super) fn fit(text: &str, columns: usize) -> String {
 }
 
 /// Text in at most so many columns, cut at its end.
-pub(super) fn clip(text: &str, columns: usize) -> String {
+pub(super) fn clip_end(text: &str, columns: usize) -> String {
     let wide = |text: &str| Span::raw(text).width();
     if wide(text) <= columns {
         return text.to_owned();
@@ -36,7 +36,7 @@ pub(super) fn clip(text: &str, columns: usize) -> String {
 
 /// A name and its cells; the name has the room that they leave. Where that is too little, the first
 /// cells are left out.
-pub(super) fn row(name: &str, cells: &[(String, usize)], columns: usize) -> String {
+pub(super) fn format_row(name: &str, cells: &[(String, usize)], columns: usize) -> String {
     let wide = |cells: &[(String, usize)]| cells.iter().map(|(_, width)| width + 2).sum::<usize>();
     let mut cells = cells;
     while cells.len() > 1 && columns < wide(cells) + NAME_LEAST {
@@ -44,17 +44,17 @@ pub(super) fn row(name: &str, cells: &[(String, usize)], columns: usize) -> Stri
     }
     let right: String = cells.iter().map(|(cell, width)| format!("  {cell:>width$}")).collect();
     let room = columns.saturating_sub(right.chars().count()).max(8);
-    format!("{}{right}", fit(name, room))
+    format!("{}{right}", fit_columns(name, room))
 }
 
-pub(super) fn bytes(bytes: u64) -> String {
+pub(super) fn format_bytes(bytes: u64) -> String {
     ByteCount(bytes).to_string()
 }
 
 /// Bytes a second; `-`: not known.
-pub(super) fn per_s(rate: Option<f64>) -> String {
+pub(super) fn format_rate(rate: Option<f64>) -> String {
     rate.map_or("-".to_owned(), |rate| match rate.round() as u64 {
         0 => "0".to_owned(),
-        rate => format!("{}/s", bytes(rate)),
+        rate => format!("{}/s", format_bytes(rate)),
     })
 }

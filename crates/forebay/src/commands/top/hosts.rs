@@ -7,9 +7,9 @@ use forebay_model::{ByteCount, Micros, Run, Sample};
 use forebay_volume::sampler::Watch;
 use serde_json::{Value, json};
 
-use super::cells::{per_s, row};
+use super::cells::{format_rate, format_row};
 use crate::exit::Stop;
-use crate::named::named;
+use crate::named::escape_name;
 
 /// Samples that are older are no news.
 const LATE: Micros = Micros(15_000_000);
@@ -31,7 +31,7 @@ pub(super) struct Host {
 }
 
 impl Host {
-    fn of(name: &str, cores: u32, age: Option<Micros>, sample: &Sample) -> Host {
+    fn from_sample(name: &str, cores: u32, age: Option<Micros>, sample: &Sample) -> Host {
         let cpu = sample.cpu;
         let busy = cpu.user.0 + cpu.system.0 + cpu.steal.0;
         let all = (busy + cpu.iowait.0 + cpu.idle.0).max(1) as f64;
@@ -56,7 +56,7 @@ impl Host {
         self.age.is_some_and(|age| age > LATE)
     }
 
-    fn told(&self) -> Value {
+    fn to_json(&self) -> Value {
         json!({
             "host": self.name,
             "age_us": self.age,
@@ -78,7 +78,7 @@ pub(super) struct Hosts {
 
 impl Hosts {
     /// Opens what `forebay sample` writes.
-    pub(super) fn open(files: &[PathBuf]) -> Result<Hosts, Stop> {
+    pub(super) fn open_samples(files: &[PathBuf]) -> Result<Hosts, Stop> {
         let open = |path: &PathBuf| match Run::open(path) {
             Ok(run) => Ok((path.clone(), run)),
             Err(error) => {
@@ -96,34 +96,38 @@ impl Hosts {
     }
 
     /// How they are now, this machine first.
-    pub(super) fn look(&mut self) -> Vec<Host> {
+    pub(super) fn sample_all(&mut self) -> Vec<Host> {
         let cores = std::thread::available_parallelism().map_or(1, |count| count.get() as u32);
-        let here = self.here.look().map(|sample| Host::of("this machine", cores, None, &sample));
-        let others = self.files.iter().filter_map(|(path, run)| other(path, run));
+        let here = self
+            .here
+            .take_sample()
+            .map(|sample| Host::from_sample("this machine", cores, None, &sample));
+        let others = self.files.iter().filter_map(|(path, run)| read_other_host(path, run));
         here.into_iter().chain(others).collect()
     }
 }
 
 /// What a file says last; `None`: nothing yet.
-fn other(path: &Path, run: &Run) -> Option<Host> {
+fn read_other_host(path: &Path, run: &Run) -> Option<Host> {
     let (header, sample) = (run.header().ok()?, run.latest_sample().ok()??);
     let file = || path.file_name().map(|name| name.to_string_lossy().into_owned());
     let name = header.host.or_else(file)?;
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()?;
     let at = header.started_unix.0 + sample.at.0;
     let age = Micros((now.as_micros() as u64).saturating_sub(at));
-    Some(Host::of(&name, header.cpus.unwrap_or(1), Some(age), &sample))
+    Some(Host::from_sample(&name, header.cpus.unwrap_or(1), Some(age), &sample))
 }
 
 /// A line for each, below one of titles.
-pub(super) fn lines(hosts: &[Host], columns: usize) -> Vec<String> {
+pub(super) fn host_lines(hosts: &[Host], columns: usize) -> Vec<String> {
     let cells = |cpu: String, waiting: String, free: String, disks: String, network: String| {
         [(waiting, 7), (cpu, 5), (free, 9), (disks, 11), (network, 11)]
     };
     let percent = |share: f64| format!("{:.0} %", share * 100.0);
     let [cpu, waiting, free, disks, network] =
         ["cpu", "waiting", "free mem", "disks", "network"].map(str::to_owned);
-    let mut lines = vec![row("machine", &cells(cpu, waiting, free, disks, network), columns)];
+    let mut lines =
+        vec![format_row("machine", &cells(cpu, waiting, free, disks, network), columns)];
     for host in hosts {
         let late = match host.age {
             Some(age) if host.is_late() => format!(" ({age} ago)"),
@@ -133,14 +137,18 @@ pub(super) fn lines(hosts: &[Host], columns: usize) -> Vec<String> {
             percent(host.busy),
             percent(host.waiting),
             host.free.to_string(),
-            per_s(Some(host.disks)),
-            per_s(Some(host.network)),
+            format_rate(Some(host.disks)),
+            format_rate(Some(host.network)),
         );
-        lines.push(row(&format!("{}{late}", named(host.name.as_bytes())), &cells, columns));
+        lines.push(format_row(
+            &format!("{}{late}", escape_name(host.name.as_bytes())),
+            &cells,
+            columns,
+        ));
     }
     lines
 }
 
 pub(super) fn as_json(hosts: &[Host]) -> Vec<Value> {
-    hosts.iter().map(Host::told).collect()
+    hosts.iter().map(Host::to_json).collect()
 }

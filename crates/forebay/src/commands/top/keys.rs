@@ -6,7 +6,7 @@ use forebay_volume::live::Live;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::hosts::Hosts;
-use super::screen::draw;
+use super::screen::draw_screen;
 use super::state::State;
 use crate::ends::Ends;
 use crate::exit::Stop;
@@ -18,7 +18,7 @@ const LOOK: Duration = Duration::from_millis(200);
 const PAGE: usize = 10;
 
 /// Shows it until somebody ends it, or nothing is left to show.
-pub(super) fn watch(
+pub(super) fn watch_terminal(
     mut state: State,
     hosts: &mut Hosts,
     every: Duration,
@@ -34,19 +34,19 @@ pub(super) fn watch(
     let mut shown = || -> std::io::Result<bool> {
         let mut looked = Instant::now();
         loop {
-            terminal.draw(|frame| draw(frame, &state))?;
+            terminal.draw(|frame| draw_screen(frame, &state))?;
             if event::poll(LOOK.min(every.saturating_sub(looked.elapsed())))?
                 && let Event::Key(key) = event::read()?
-                && pressed(&mut state, key)
+                && handle_key(&mut state, key)
             {
                 return Ok(false);
             }
-            if ends.within(Duration::ZERO) {
+            if ends.wait_for_signal(Duration::ZERO) {
                 return Ok(false);
             }
             if looked.elapsed() >= every {
-                state.renew(look());
-                state.hosts = hosts.look();
+                state.update_views(look());
+                state.hosts = hosts.sample_all();
                 looked = Instant::now();
                 if !hosts.has_others() && state.views.iter().all(|view| view.ended) {
                     return Ok(true);
@@ -64,7 +64,7 @@ pub(super) fn watch(
 }
 
 /// True when this key ends it.
-pub(super) fn pressed(state: &mut State, key: KeyEvent) -> bool {
+pub(super) fn handle_key(state: &mut State, key: KeyEvent) -> bool {
     if key.kind == KeyEventKind::Release {
         return false;
     }
@@ -76,7 +76,7 @@ pub(super) fn pressed(state: &mut State, key: KeyEvent) -> bool {
         KeyCode::Esc if !state.help => return true,
         KeyCode::Esc => state.help = false,
         KeyCode::Char('?' | 'h') => state.help = !state.help,
-        KeyCode::Char('s') => state.sort = state.sort.next(),
+        KeyCode::Char('s') => state.sort = state.sort.next_order(),
         KeyCode::Up | KeyCode::Char('k') => state.scroll = state.scroll.saturating_sub(1),
         KeyCode::Down | KeyCode::Char('j') => state.scroll += 1,
         KeyCode::PageUp => state.scroll = state.scroll.saturating_sub(PAGE),

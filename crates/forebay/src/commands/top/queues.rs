@@ -1,12 +1,12 @@
 //! What is on its way: to a bucket, to readers, home.
 
-use super::cells::bytes;
+use super::cells::format_bytes;
 use super::view::View;
-use crate::named::named;
-use crate::say::grouped;
+use crate::named::escape_name;
+use crate::say::group_thousands;
 
 /// A bucket's queue, copies, what came home; the first says most.
-pub(super) fn lines(view: &View) -> Vec<String> {
+pub(super) fn queue_lines(view: &View) -> Vec<String> {
     let (live, mut lines) = (&view.now, Vec::new());
     if let Some(bucket) = &live.bucket {
         let health = match (&bucket.lost, &bucket.trouble) {
@@ -14,28 +14,32 @@ pub(super) fn lines(view: &View) -> Vec<String> {
             (None, Some(_)) => "out of reach",
             (None, None) => "well",
         };
-        lines.push(format!("bucket {}: {health}", named(bucket.url.as_bytes())));
+        lines.push(format!("bucket {}: {health}", escape_name(bucket.url.as_bytes())));
         lines.push(format!(
             "  {} changed, {} files queued ({}), {} objects written ({})",
-            grouped(bucket.changed),
-            grouped(bucket.queued.0),
-            bytes(bucket.queued.1),
-            grouped(bucket.shipped.0),
-            bytes(bucket.shipped.1)
+            group_thousands(bucket.changed),
+            group_thousands(bucket.queued.0),
+            format_bytes(bucket.queued.1),
+            group_thousands(bucket.shipped.0),
+            format_bytes(bucket.shipped.1)
         ));
     }
     if let Some(cache) = &live.cache {
         let (files, copied) = cache.copied;
         lines.push(format!(
             "copies: {} opens read one, {} did not; {} files copied ({})",
-            grouped(cache.hits),
-            grouped(cache.misses),
-            grouped(files),
-            bytes(copied)
+            group_thousands(cache.hits),
+            group_thousands(cache.misses),
+            group_thousands(files),
+            format_bytes(copied)
         ));
     }
     if let (files @ 1.., size) = live.drained {
-        lines.push(format!("written back so far: {} files ({})", grouped(files), bytes(size)));
+        lines.push(format!(
+            "written back so far: {} files ({})",
+            group_thousands(files),
+            format_bytes(size)
+        ));
     }
     lines
 }

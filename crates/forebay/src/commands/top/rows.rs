@@ -1,25 +1,25 @@
 //! Lines of each part of the screen, as text.
 
-use super::cells::{bytes, clip, per_s, row};
+use super::cells::{clip_end, format_bytes, format_rate, format_row};
 use super::view::View;
-use crate::named::named;
-use crate::say::grouped;
+use crate::named::escape_name;
+use crate::say::group_thousands;
 use forebay_model::Micros;
 use forebay_volume::live::Group;
 
-pub(super) fn title(view: &View) -> String {
+pub(super) fn daemon_title(view: &View) -> String {
     let live = &view.now;
     let what = match live.lasting {
         true => format!(
             "mount at {}",
             live.points
                 .first()
-                .map(|p| named(p.as_os_str().as_encoded_bytes()))
+                .map(|p| escape_name(p.as_os_str().as_encoded_bytes()))
                 .unwrap_or_default()
         ),
         false => {
             let words: Vec<String> =
-                live.command.iter().map(|word| named(word.as_bytes())).collect();
+                live.command.iter().map(|word| escape_name(word.as_bytes())).collect();
             words.join(" ")
         }
     };
@@ -28,42 +28,45 @@ pub(super) fn title(view: &View) -> String {
 }
 
 /// All that is at work, a row for each; the one that is shown has a mark.
-pub(super) fn all(views: &[View], shown: Option<usize>, columns: usize) -> Vec<String> {
+pub(super) fn daemon_rows(views: &[View], shown: Option<usize>, columns: usize) -> Vec<String> {
     let cells =
         |names: String, read: String, written: String| [(names, 9), (read, 11), (written, 11)];
     let titles = cells("names".into(), "read".into(), "written".into());
-    let mut lines = vec![row("  run or mount", &titles, columns)];
+    let mut lines = vec![format_row("  run or mount", &titles, columns)];
     for (number, view) in views.iter().enumerate() {
-        let names = view.rate(|live| live.names.count);
+        let names = view.rate_per_second(|live| live.names.count);
         let cells = cells(
-            names.map_or("-".to_owned(), |rate| format!("{}/s", grouped(rate.round() as u64))),
-            per_s(view.rate(|live| live.read)),
-            per_s(view.rate(|live| live.written)),
+            names.map_or("-".to_owned(), |rate| {
+                format!("{}/s", group_thousands(rate.round() as u64))
+            }),
+            format_rate(view.rate_per_second(|live| live.read)),
+            format_rate(view.rate_per_second(|live| live.written)),
         );
         let mark = if shown == Some(number) { ">" } else { " " };
         // Of a command the start says most, and `row` cuts there.
-        let name = clip(&format!("{mark} {}", title(view)), columns.saturating_sub(40).max(20));
-        lines.push(row(&name, &cells, columns));
+        let name =
+            clip_end(&format!("{mark} {}", daemon_title(view)), columns.saturating_sub(40).max(20));
+        lines.push(format_row(&name, &cells, columns));
     }
     lines
 }
 
 /// Operations and bytes a second.
-pub(super) fn totals(view: &View) -> Vec<String> {
+pub(super) fn total_lines(view: &View) -> Vec<String> {
     let group = |name: &str, of: fn(&forebay_volume::live::Live) -> Group| {
-        let rate = view.rate(|live| of(live).count);
-        let rate =
-            rate.map_or("-".to_owned(), |rate| format!("{}/s", grouped(rate.round() as u64)));
-        let each = view.each_us(of).map(|us| format!(" of {}", Micros(us.round() as u64)));
+        let rate = view.rate_per_second(|live| of(live).count);
+        let rate = rate
+            .map_or("-".to_owned(), |rate| format!("{}/s", group_thousands(rate.round() as u64)));
+        let each = view.mean_time_us(of).map(|us| format!(" of {}", Micros(us.round() as u64)));
         format!("{name} {rate}{}", each.unwrap_or_default())
     };
     let live = &view.now;
     let mut bytes_line = format!(
         "read {}, written {}, so far {}, {}",
-        per_s(view.rate(|live| live.read)),
-        per_s(view.rate(|live| live.written)),
-        bytes(live.read),
-        bytes(live.written)
+        format_rate(view.rate_per_second(|live| live.read)),
+        format_rate(view.rate_per_second(|live| live.written)),
+        format_bytes(live.read),
+        format_bytes(live.written)
     );
     if live.passthrough {
         bytes_line.push_str("   (+ passthrough)");
@@ -76,23 +79,23 @@ pub(super) fn totals(view: &View) -> Vec<String> {
     vec![operations.join("   "), bytes_line]
 }
 
-pub(super) fn tiers(view: &View, columns: usize) -> Vec<String> {
+pub(super) fn tier_rows(view: &View, columns: usize) -> Vec<String> {
     let cells = |used: String, limit: String, free: String| [(used, 9), (limit, 9), (free, 9)];
     let titles = cells("used".into(), "limit".into(), "free".into());
-    let mut lines = vec![row("tier", &titles, columns)];
+    let mut lines = vec![format_row("tier", &titles, columns)];
     for tier in &view.now.tiers {
         let name = match &tier.tier {
-            Some(name) => named(name.as_bytes()),
-            None => named(tier.path.as_os_str().as_encoded_bytes()),
+            Some(name) => escape_name(name.as_bytes()),
+            None => escape_name(tier.path.as_os_str().as_encoded_bytes()),
         };
-        let known = |amount: Option<u64>| amount.map_or("-".to_owned(), bytes);
+        let known = |amount: Option<u64>| amount.map_or("-".to_owned(), format_bytes);
         let cells = cells(known(tier.used), known(tier.limit), known(tier.free));
-        lines.push(row(&name, &cells, columns));
+        lines.push(format_row(&name, &cells, columns));
     }
     lines
 }
 
-pub(super) fn tasks(view: &View, columns: usize) -> Vec<String> {
+pub(super) fn task_rows(view: &View, columns: usize) -> Vec<String> {
     let live = &view.now;
     if live.lasting && !live.recorded {
         return vec!["tasks: not looked up (mount with -o RUN to know them)".to_owned()];
@@ -102,41 +105,41 @@ pub(super) fn tasks(view: &View, columns: usize) -> Vec<String> {
     };
     let titles =
         cells("procs".into(), "waiting".into(), "cpu".into(), "read".into(), "written".into());
-    let mut lines = vec![row("task", &titles, columns)];
+    let mut lines = vec![format_row("task", &titles, columns)];
     for task in &live.tasks {
-        let rates = view.of_task(&task.name);
+        let rates = view.task_rates(&task.name);
         let cells = cells(
             task.processes.to_string(),
             task.waiting.to_string(),
             Micros(task.cpu_us).to_string(),
-            per_s(rates.0),
-            per_s(rates.1),
+            format_rate(rates.0),
+            format_rate(rates.1),
         );
-        lines.push(row(&named(task.name.as_bytes()), &cells, columns));
+        lines.push(format_row(&escape_name(task.name.as_bytes()), &cells, columns));
     }
     lines
 }
 
-pub(super) fn files(view: &View, order: super::state::Sort, columns: usize) -> Vec<String> {
+pub(super) fn file_rows(view: &View, order: super::state::Sort, columns: usize) -> Vec<String> {
     let cells = |open: String, opens: String, read: String, written: String, rate: String| {
         [(open, 4), (opens, 6), (read, 9), (written, 9), (rate, 11)]
     };
     let titles =
         cells("open".into(), "opens".into(), "read".into(), "written".into(), "now".into());
-    let mut lines = vec![row(order.title(), &titles, columns)];
+    let mut lines = vec![format_row(order.column_title(), &titles, columns)];
     let mut files = view.now.files.clone();
-    order.sort(&mut files);
+    order.sort_files(&mut files);
     for file in &files {
-        let rates = view.of_file(&file.path);
+        let rates = view.file_rates(&file.path);
         let cells = cells(
             file.open.to_string(),
-            grouped(file.opens),
-            bytes(file.read),
-            bytes(file.written),
-            per_s(rates.map(|(read, written)| read + written)),
+            group_thousands(file.opens),
+            format_bytes(file.read),
+            format_bytes(file.written),
+            format_rate(rates.map(|(read, written)| read + written)),
         );
         let name = if file.path.is_empty() { "." } else { &file.path };
-        lines.push(row(&named(name.as_bytes()), &cells, columns));
+        lines.push(format_row(&escape_name(name.as_bytes()), &cells, columns));
     }
     lines
 }

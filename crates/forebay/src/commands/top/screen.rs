@@ -9,7 +9,7 @@ use ratatui::{Frame, Terminal};
 use super::state::State;
 use super::view::View;
 use super::{cells, hosts, queues, rows};
-use crate::named::named;
+use crate::named::escape_name;
 
 /// Fewer rows are a small screen.
 const SMALL: usize = 20;
@@ -27,50 +27,50 @@ const HELP: [&str; 8] = [
 ];
 
 /// Draws all of it.
-pub(super) fn draw(frame: &mut Frame<'_>, state: &State) {
+pub(super) fn draw_screen(frame: &mut Frame<'_>, state: &State) {
     let area = frame.area();
     let (columns, height) = (usize::from(area.width), usize::from(area.height));
     let lines = if state.help {
         HELP.iter().map(|line| Line::raw(*line)).collect()
     } else {
         match state.views.get(state.shown) {
-            Some(view) => lines(view, state, columns, height),
-            None => machines(state, columns),
+            Some(view) => screen_lines(view, state, columns, height),
+            None => machine_lines(state, columns),
         }
     };
     frame.render_widget(Paragraph::new(Text::from(lines)), area);
 }
 
-fn lines(view: &View, state: &State, columns: usize, height: usize) -> Vec<Line<'static>> {
+fn screen_lines(view: &View, state: &State, columns: usize, height: usize) -> Vec<Line<'static>> {
     let strong = Style::new().add_modifier(Modifier::BOLD);
     let colour = |colour: Color| if state.colour { strong.fg(colour) } else { strong };
     let of = match state.views.len() {
         0 | 1 => String::new(),
         all => format!("  [{}/{all}]", state.shown + 1),
     };
-    let title = format!("{}{of}", rows::title(view));
-    let clip = |text: &str| cells::clip(text, columns);
+    let title = format!("{}{of}", rows::daemon_title(view));
+    let clip = |text: &str| cells::clip_end(text, columns);
     let plain = |text: String| Line::raw(clip(&text));
     let mut top = Vec::new();
     if state.keys && state.views.len() > 1 && height >= SMALL {
         // As many as leave room for the one that is shown.
-        let all = rows::all(&state.views, Some(state.shown), columns);
+        let all = rows::daemon_rows(&state.views, Some(state.shown), columns);
         let first = state.shown.saturating_sub(height / 5);
         let rows = all[1..].iter().skip(first).take(height / 5 + 1);
         top.extend([&all[0]].into_iter().chain(rows).map(|line| plain(line.clone())));
         top.push(Line::default());
     }
     top.push(Line::styled(clip(&title), colour(Color::Cyan)));
-    top.extend(rows::totals(view).into_iter().map(plain));
+    top.extend(rows::total_lines(view).into_iter().map(plain));
     // On a small screen one line of each kind is all that there is room for.
     let (warnings, most) = if height < SMALL { (1, 1) } else { (3, usize::MAX) };
     for warning in view.now.warnings.iter().take(warnings) {
-        let warning = format!("! {}", named(warning.as_bytes()));
+        let warning = format!("! {}", escape_name(warning.as_bytes()));
         top.push(Line::styled(clip(&warning), colour(Color::Yellow)));
     }
-    top.extend(queues::lines(view).into_iter().take(most).map(plain));
+    top.extend(queues::queue_lines(view).into_iter().take(most).map(plain));
     if height >= SMALL {
-        top.extend(machines(state, columns));
+        top.extend(machine_lines(state, columns));
     }
     let keys = "q ends   arrows scroll   tab next   s sorts   ? explains";
     let foot =
@@ -90,10 +90,10 @@ fn lines(view: &View, state: &State, columns: usize, height: usize) -> Vec<Line<
         }
         lines
     };
-    let tiers = cut(rows::tiers(view, columns), (room / 4).max(3));
-    let tasks = cut(rows::tasks(view, columns), (room / 3).max(3));
+    let tiers = cut(rows::tier_rows(view, columns), (room / 4).max(3));
+    let tasks = cut(rows::task_rows(view, columns), (room / 3).max(3));
     let left = room.saturating_sub(tiers.len() + tasks.len());
-    let mut files = rows::files(view, state.sort, columns);
+    let mut files = rows::file_rows(view, state.sort, columns);
     let scroll = state.scroll.min(files.len().saturating_sub(left.max(2)));
     files.drain(1..=scroll.min(files.len() - 1));
     files.truncate(left);
@@ -105,20 +105,20 @@ fn lines(view: &View, state: &State, columns: usize, height: usize) -> Vec<Line<
 }
 
 /// A line for each machine.
-fn machines(state: &State, columns: usize) -> Vec<Line<'static>> {
+fn machine_lines(state: &State, columns: usize) -> Vec<Line<'static>> {
     if state.hosts.is_empty() {
         return Vec::new();
     }
-    let lines = hosts::lines(&state.hosts, columns).into_iter().map(Line::raw);
+    let lines = hosts::host_lines(&state.hosts, columns).into_iter().map(Line::raw);
     let strong = Style::new().add_modifier(Modifier::BOLD);
     lines.enumerate().map(|(at, line)| if at == 0 { line.style(strong) } else { line }).collect()
 }
 
 /// The same as text, without what is empty at its end.
-pub(super) fn text(state: &State, columns: u16, rows: u16) -> String {
+pub(super) fn screen_text(state: &State, columns: u16, rows: u16) -> String {
     let mut terminal =
         Terminal::new(TestBackend::new(columns, rows)).expect("memory can be drawn on");
-    terminal.draw(|frame| draw(frame, state)).expect("memory can be drawn on");
+    terminal.draw(|frame| draw_screen(frame, state)).expect("memory can be drawn on");
     let buffer = terminal.backend().buffer();
     let row = |y: u16| -> String {
         let mut skip = 0;

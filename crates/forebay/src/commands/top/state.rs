@@ -16,7 +16,7 @@ pub(super) enum Sort {
 }
 
 impl Sort {
-    pub(super) const fn title(self) -> &'static str {
+    pub(super) const fn column_title(self) -> &'static str {
         match self {
             Sort::Hot => "file (hottest)",
             Sort::Opens => "file (most opens)",
@@ -24,7 +24,7 @@ impl Sort {
         }
     }
 
-    pub(super) const fn next(self) -> Sort {
+    pub(super) const fn next_order(self) -> Sort {
         match self {
             Sort::Hot => Sort::Opens,
             Sort::Opens => Sort::Name,
@@ -32,7 +32,7 @@ impl Sort {
         }
     }
 
-    pub(super) fn sort(self, files: &mut [FileNow]) {
+    pub(super) fn sort_files(self, files: &mut [FileNow]) {
         match self {
             Sort::Hot => {}
             Sort::Opens => files.sort_by_key(|file| std::cmp::Reverse(file.opens)),
@@ -64,11 +64,11 @@ impl State {
     }
 
     /// Takes in what daemons say now; those that are new come last.
-    pub(super) fn renew(&mut self, mut lives: Vec<Live>) {
+    pub(super) fn update_views(&mut self, mut lives: Vec<Live>) {
         for view in &mut self.views {
             let at = lives.iter().position(|live| live.pid == view.now.pid);
-            view.renew(at.map(|at| lives.remove(at)));
+            view.update_live(at.map(|at| lives.remove(at)));
         }
-        self.views.extend(lives.into_iter().map(View::first));
+        self.views.extend(lives.into_iter().map(View::from_first_look));
     }
 }

@@ -1,7 +1,7 @@
 //! The screen at three sizes, character by character. If these fail, what people watch over ssh is
 //! cut, crooked, or lets a file's name write to their terminal.
 
-use super::screen::{draw, text};
+use super::screen::{draw_screen, screen_text};
 use super::state::{Sort, State};
 use super::view::View;
 use super::*;
@@ -76,15 +76,15 @@ fn live(seconds: u64) -> Live {
 }
 
 fn state() -> State {
-    let mut state = State::new(vec![View::first(live(60))], false);
-    state.renew(vec![live(62)]);
+    let mut state = State::new(vec![View::from_first_look(live(60))], false);
+    state.update_views(vec![live(62)]);
     state.keys = true;
     state
 }
 
 #[track_caller]
 fn looks(state: &State, columns: u16, rows: u16, expected: &str) {
-    let text = text(state, columns, rows);
+    let text = screen_text(state, columns, rows);
     assert!(text == expected, "{columns} by {rows} is now:\n{text}");
 }
 
@@ -107,11 +107,11 @@ fn a_large_terminal() {
 fn no_size_breaks_it_and_no_name_writes_to_the_terminal() {
     for help in [false, true] {
         for (columns, rows) in [(1, 1), (7, 2), (20, 5), (80, 3), (300, 100)] {
-            let text = text(&State { help, scroll: 7, ..state() }, columns, rows);
+            let text = screen_text(&State { help, scroll: 7, ..state() }, columns, rows);
             assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
         }
     }
-    assert!(text(&State::new(Vec::new(), true), 80, 24).trim().is_empty());
+    assert!(screen_text(&State::new(Vec::new(), true), 80, 24).trim().is_empty());
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn machines_have_a_line_each_and_samples_that_are_old_say_so() {
     };
     let late = Some(forebay_model::Micros(20_000_000));
     let hosts = vec![host("this machine", None), host("filer\x1b[2J", late)];
-    let screen = text(&State { hosts: hosts.clone(), ..state() }, 80, 30);
+    let screen = screen_text(&State { hosts: hosts.clone(), ..state() }, 80, 30);
     let line = |begin: &str| screen.lines().find(|line| line.starts_with(begin)).map(str::to_owned);
     let here = line("this machine").expect("a line");
     for said in ["50 %", "25 %", "3.0 GiB", "4.8 MiB/s"] {
@@ -137,15 +137,15 @@ fn machines_have_a_line_each_and_samples_that_are_old_say_so() {
     assert!(screen.contains("\ntask "), "{screen}");
     // Where nothing of this user's runs they are all that there is, and on a small screen the rest.
     let alone = State { hosts: hosts.clone(), ..State::new(Vec::new(), false) };
-    assert!(text(&alone, 80, 24).starts_with("machine "));
-    assert!(!text(&State { hosts, ..state() }, 50, 14).contains("machine"));
+    assert!(screen_text(&alone, 80, 24).starts_with("machine "));
+    assert!(!screen_text(&State { hosts, ..state() }, 50, 14).contains("machine"));
 }
 
 #[test]
 fn without_colour_there_is_none() {
     let colours = |colour| {
         let mut terminal = Terminal::new(TestBackend::new(80, 24)).expect("memory");
-        terminal.draw(|frame| draw(frame, &State { colour, ..state() })).expect("drawn");
+        terminal.draw(|frame| draw_screen(frame, &State { colour, ..state() })).expect("drawn");
         let cells = terminal.backend().buffer().content().to_vec();
         cells.iter().filter(|cell| cell.fg != Color::Reset || cell.bg != Color::Reset).count()
     };
@@ -156,9 +156,9 @@ fn without_colour_there_is_none() {
 #[test]
 fn keys_scroll_sort_explain_and_end_it() {
     let mut state = state();
-    state.views.push(View::first(live(5)));
+    state.views.push(View::from_first_look(live(5)));
     let mut press = |code| {
-        let ends = keys::pressed(&mut state, KeyEvent::new(code, KeyModifiers::NONE));
+        let ends = keys::handle_key(&mut state, KeyEvent::new(code, KeyModifiers::NONE));
         (ends, state.scroll, state.shown, state.sort, state.help)
     };
     assert_eq!(press(KeyCode::Down), (false, 1, 0, Sort::Hot, false));
@@ -171,9 +171,9 @@ fn keys_scroll_sort_explain_and_end_it() {
     assert_eq!(press(KeyCode::Esc), (false, 10, 0, Sort::Opens, false));
     assert!(press(KeyCode::Char('q')).0);
     let control = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
-    assert!(keys::pressed(&mut state, control));
+    assert!(keys::handle_key(&mut state, control));
     state.sort = Sort::Opens;
-    let text = text(&state, 120, 40);
+    let text = screen_text(&state, 120, 40);
     assert!(text.contains("file (most opens)"), "{text}");
     let (reference, map) = (text.find("reference.fa"), text.find("map/sample1.bam"));
     assert!(text.contains("[1/2]") && (reference < map || map.is_none()), "{text}");
@@ -181,13 +181,13 @@ fn keys_scroll_sort_explain_and_end_it() {
 
 #[test]
 fn rates_are_known_from_the_second_look_on() {
-    let mut view = View::first(live(10));
-    assert!(view.per_second()["read"].is_null());
-    view.renew(Some(live(14)));
-    assert_eq!(view.per_second()["names"], 1234.0);
-    assert_eq!(view.rate(|live| live.read), Some((120 << 20) as f64));
-    assert_eq!(view.each_us(|live| live.data), Some(1100.0));
-    assert_eq!(view.of_file("map/sample1.bam"), Some(((100 << 20) as f64, (50 << 20) as f64)));
-    view.renew(None);
-    assert!(view.ended && text(&State::new(vec![view], false), 80, 24).contains("ended)"));
+    let mut view = View::from_first_look(live(10));
+    assert!(view.rates_json()["read"].is_null());
+    view.update_live(Some(live(14)));
+    assert_eq!(view.rates_json()["names"], 1234.0);
+    assert_eq!(view.rate_per_second(|live| live.read), Some((120 << 20) as f64));
+    assert_eq!(view.mean_time_us(|live| live.data), Some(1100.0));
+    assert_eq!(view.file_rates("map/sample1.bam"), Some(((100 << 20) as f64, (50 << 20) as f64)));
+    view.update_live(None);
+    assert!(view.ended && screen_text(&State::new(vec![view], false), 80, 24).contains("ended)"));
 }

@@ -16,18 +16,18 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(20);
 
 /// The configuration of an engine that is started as `program` with these words.
-pub(super) fn configuration(engine: &str, program: &[u8], words: &[Vec<u8>]) -> String {
+pub(super) fn engine_configuration(engine: &str, program: &[u8], words: &[Vec<u8>]) -> String {
     let words: Vec<&OsStr> = words.iter().map(|word| OsStr::from_bytes(word)).collect();
     match engine {
         "nextflow" => {
             let asked = ask_nextflow(OsStr::from_bytes(program), &words);
-            let mut text = asked.unwrap_or_else(|| texts(&files_of_nextflow(&words)));
+            let mut text = asked.unwrap_or_else(|| join_file_texts(&nextflow_config_files(&words)));
             // It is for processes that nothing else is said of.
             let executor = var_os("NXF_EXECUTOR").unwrap_or_default();
             text.push_str(&format!("\nexecutor.name = '{}'\n", executor.to_string_lossy()));
             text
         }
-        "snakemake" => texts(&files_of_snakemake(&words)),
+        "snakemake" => join_file_texts(&snakemake_profile_files(&words)),
         _ => String::new(),
     }
 }
@@ -84,10 +84,11 @@ fn is_option(word: &OsStr) -> bool {
 }
 
 /// Files that Nextflow would read, with those that they include.
-fn files_of_nextflow(words: &[&OsStr]) -> Vec<PathBuf> {
+fn nextflow_config_files(words: &[&OsStr]) -> Vec<PathBuf> {
     let named =
         words.windows(2).filter(|pair| ["-c", "-C", "-config"].iter().any(|c| pair[0] == *c));
-    let home = var_os("NXF_HOME").map(PathBuf::from).or_else(|| Some(home()?.join(".nextflow")));
+    let home =
+        var_os("NXF_HOME").map(PathBuf::from).or_else(|| Some(home_directory()?.join(".nextflow")));
     let mut files: Vec<PathBuf> = named.map(|pair| PathBuf::from(pair[1])).collect();
     files.push(PathBuf::from("nextflow.config"));
     files.extend(home.map(|home| home.join("config")));
@@ -108,7 +109,7 @@ fn files_of_nextflow(words: &[&OsStr]) -> Vec<PathBuf> {
 }
 
 /// Files of the profiles that Snakemake would take.
-fn files_of_snakemake(words: &[&OsStr]) -> Vec<PathBuf> {
+fn snakemake_profile_files(words: &[&OsStr]) -> Vec<PathBuf> {
     let option = |name: &str| {
         let pair = words.windows(2).find(|pair| pair[0] == name).map(|pair| PathBuf::from(pair[1]));
         pair.or_else(|| {
@@ -125,7 +126,7 @@ fn files_of_snakemake(words: &[&OsStr]) -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> = Vec::new();
     if let Some(profile) = profile {
         let own = var_os("XDG_CONFIG_HOME").map(PathBuf::from);
-        let own = own.or_else(|| Some(home()?.join(".config")));
+        let own = own.or_else(|| Some(home_directory()?.join(".config")));
         let shared = var_os("XDG_CONFIG_DIRS").unwrap_or_else(|| "/etc/xdg".into());
         let bases = own.into_iter().chain(std::env::split_paths(&shared));
         folders.extend(bases.map(|base| base.join("snakemake").join(&profile)));
@@ -148,11 +149,11 @@ fn files_of_snakemake(words: &[&OsStr]) -> Vec<PathBuf> {
         .collect()
 }
 
-fn texts(files: &[PathBuf]) -> String {
+fn join_file_texts(files: &[PathBuf]) -> String {
     let texts = files.iter().filter_map(|path| std::fs::read_to_string(path).ok());
     texts.collect::<Vec<_>>().join("\n")
 }
 
-fn home() -> Option<PathBuf> {
+fn home_directory() -> Option<PathBuf> {
     var_os("HOME").map(PathBuf::from)
 }

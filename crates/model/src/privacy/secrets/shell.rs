@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 /// The simple commands of a text, each as the places of its words without their quotes.
-pub(super) fn commands(text: &[u8]) -> Vec<Vec<Range<usize>>> {
+pub(super) fn split_commands(text: &[u8]) -> Vec<Vec<Range<usize>>> {
     let (mut all, mut words) = (Vec::new(), Vec::new());
     let mut at = 0;
     while at < text.len() {
@@ -16,7 +16,7 @@ pub(super) fn commands(text: &[u8]) -> Vec<Vec<Range<usize>>> {
             byte if byte.is_ascii_whitespace() => at += 1,
             _ => {
                 let end = word_end(text, at);
-                words.push(unquoted(text, at..end));
+                words.push(unquoted_range(text, at..end));
                 at = end;
             }
         }
@@ -45,7 +45,7 @@ fn word_end(text: &[u8], mut at: usize) -> usize {
     at.min(text.len())
 }
 
-fn unquoted(text: &[u8], word: Range<usize>) -> Range<usize> {
+fn unquoted_range(text: &[u8], word: Range<usize>) -> Range<usize> {
     let bytes = &text[word.clone()];
     match bytes {
         [first @ (b'"' | b'\''), .., last] if first == last => word.start + 1..word.end - 1,

@@ -4,7 +4,7 @@ use crate::profile::{Burst, Contention, Lane, Stripes};
 use crate::toml::{Entry, Flaw, Table};
 
 /// Credits, which only mean something beside the limit that they let pass.
-pub(super) fn bursts(
+pub(super) fn parse_burst(
     table: Table<'_>,
     base: Option<Entry<'_>>,
     burst: Option<Entry<'_>>,
@@ -13,57 +13,60 @@ pub(super) fn bursts(
 ) -> Result<Option<Burst>, Flaw> {
     let Some(entry) = burst else {
         return match table.get(credits) {
-            Some(entry) => Err(entry.flaw(format!("{credits} need a burst that they pay for"))),
+            Some(entry) => {
+                Err(entry.value_error(format!("{credits} need a burst that they pay for")))
+            }
             None => Ok(None),
         };
     };
-    let base = base
-        .ok_or_else(|| entry.flaw(format!("{} needs the limit that it goes above", entry.key)))?;
+    let base = base.ok_or_else(|| {
+        entry.value_error(format!("{} needs the limit that it goes above", entry.key))
+    })?;
     let (per_second, least) = (amount(entry)?, amount(base)?);
     if per_second <= least {
-        return Err(entry.flaw(format!("{} must be above {}", entry.key, base.key)));
+        return Err(entry.value_error(format!("{} must be above {}", entry.key, base.key)));
     }
-    let credits = amount_of(table.need(credits)?)?;
+    let credits = parse_bytes_or_number(table.get_required(credits)?)?;
     Ok(Some(Burst { per_second, credits }))
 }
 
 /// Bytes in quotes, or a plain number.
-fn amount_of(entry: Entry<'_>) -> Result<f64, Flaw> {
-    if entry.text().is_ok() {
-        return Ok(entry.bytes()?.get() as f64);
+fn parse_bytes_or_number(entry: Entry<'_>) -> Result<f64, Flaw> {
+    if entry.as_text().is_ok() {
+        return Ok(entry.as_byte_count()?.get() as f64);
     }
-    entry.number(0.0, 1e18)
+    entry.as_number(0.0, 1e18)
 }
 
-pub(super) fn lane(entry: Entry<'_>) -> Result<Lane, Flaw> {
-    let table = entry.table()?;
-    table.only(&["stream", "node", "total", "burst", "credits"])?;
-    let rate = |key| table.get(key).map(Entry::rate).transpose();
+pub(super) fn parse_lane(entry: Entry<'_>) -> Result<Lane, Flaw> {
+    let table = entry.as_table()?;
+    table.refuse_unknown_keys(&["stream", "node", "total", "burst", "credits"])?;
+    let rate = |key| table.get(key).map(Entry::as_rate).transpose();
     let base = table.get("total").or_else(|| table.get("node"));
-    let per_second = |entry: Entry<'_>| Ok(entry.rate()?.get());
-    let burst = bursts(table, base, table.get("burst"), "credits", per_second)?;
+    let per_second = |entry: Entry<'_>| Ok(entry.as_rate()?.get());
+    let burst = parse_burst(table, base, table.get("burst"), "credits", per_second)?;
     Ok(Lane { stream: rate("stream")?, node: rate("node")?, total: rate("total")?, burst })
 }
 
-pub(super) fn stripes(table: Table<'_>) -> Result<Stripes, Flaw> {
+pub(super) fn parse_stripes(table: Table<'_>) -> Result<Stripes, Flaw> {
     let mut stripes = Stripes::default();
     if let Some(entry) = table.get("servers") {
-        stripes.servers = entry.whole(1, 1 << 20)?;
+        stripes.servers = entry.as_integer(1, 1 << 20)?;
         stripes.count = stripes.servers;
     }
     if let Some(entry) = table.get("stripe_count") {
-        stripes.count = entry.whole(1, stripes.servers)?;
+        stripes.count = entry.as_integer(1, stripes.servers)?;
     }
     if let Some(entry) = table.get("stripe_size") {
-        stripes.size = entry.bytes()?;
+        stripes.size = entry.as_byte_count()?;
     }
     Ok(stripes)
 }
 
-pub(super) fn contention(entry: Entry<'_>) -> Result<Contention, Flaw> {
-    let table = entry.table()?;
-    table.only(&["fill", "moved", "streams"])?;
-    let share = |key| table.get(key).map(|entry| entry.number(0.0, 1e3)).transpose();
+pub(super) fn parse_contention(entry: Entry<'_>) -> Result<Contention, Flaw> {
+    let table = entry.as_table()?;
+    table.refuse_unknown_keys(&["fill", "moved", "streams"])?;
+    let share = |key| table.get(key).map(|entry| entry.as_number(0.0, 1e3)).transpose();
     Ok(Contention {
         fill: share("fill")?.unwrap_or(0.0),
         moved: share("moved")?.unwrap_or(0.0),
@@ -71,6 +74,6 @@ pub(super) fn contention(entry: Entry<'_>) -> Result<Contention, Flaw> {
     })
 }
 
-pub(super) fn per_second(table: Table<'_>, key: &str) -> Result<Option<f64>, Flaw> {
-    table.get(key).map(|entry| entry.number(1e-3, 1e12)).transpose()
+pub(super) fn parse_rate_limit(table: Table<'_>, key: &str) -> Result<Option<f64>, Flaw> {
+    table.get(key).map(|entry| entry.as_number(1e-3, 1e12)).transpose()
 }

@@ -5,7 +5,7 @@ use crate::ByteCount;
 
 const BUSY_MIN: f64 = 0.7;
 
-pub(super) fn judge(evidence: &Evidence<'_>) -> Option<Finding> {
+pub(super) fn finding_for(evidence: &Evidence<'_>) -> Option<Finding> {
     let disk = evidence.disk.as_ref().filter(|disk| disk.busy_share >= BUSY_MIN)?;
     let wall_s = evidence.summary.wall_us.as_secs();
     let rate = ByteCount((disk.bytes.0 as f64 / wall_s.max(1.0)) as u64);

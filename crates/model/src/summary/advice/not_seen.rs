@@ -1,8 +1,8 @@
 //! Work was handed to where Forebay does not look: what follows is not the whole truth.
 
-use super::{Evidence, Finding, grouped};
+use super::{Evidence, Finding, group_thousands};
 
-pub(super) fn judge(evidence: &Evidence<'_>) -> Option<Finding> {
+pub(super) fn finding_for(evidence: &Evidence<'_>) -> Option<Finding> {
     let first = evidence.summary.not_seen.first()?;
     let all: u64 = evidence.summary.not_seen.iter().map(|n| n.count).sum();
     let names: Vec<&str> =
@@ -16,7 +16,8 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Option<Finding> {
         "ssh" | "pdsh" | "rsh" => "run the command on the machine that does the work",
         _ => "start `forebay run` inside the job, or let the engine run its tasks locally",
     };
-    let times = if all == 1 { "once".to_owned() } else { format!("{} times", grouped(all)) };
+    let times =
+        if all == 1 { "once".to_owned() } else { format!("{} times", group_thousands(all)) };
     Some(Finding {
         score_s: evidence.summary.wall_us.as_secs() * share,
         saves: None,

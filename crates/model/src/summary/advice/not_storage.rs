@@ -1,12 +1,12 @@
 //! Storage is not what the run waits for: say so, and spare people the search.
 
 use super::{Evidence, Finding};
-use crate::summary::percent;
+use crate::summary::format_percent;
 
 /// Less waiting than this is not worth a change.
 const SHARE_MAX: f64 = 0.05;
 
-pub(super) fn judge(evidence: &Evidence<'_>) -> Option<Finding> {
+pub(super) fn finding_for(evidence: &Evidence<'_>) -> Option<Finding> {
     let summary = evidence.summary;
     let waited = summary.waited_share?;
     // What went past Forebay is not in the share; the kernel's account of the machine bounds it.
@@ -42,7 +42,7 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Option<Finding> {
         saves: None,
         sentence: format!(
             "Storage is not the bottleneck: tasks waited for it {} of their time; {next}.",
-            percent(waited)
+            format_percent(waited)
         ),
     })
 }

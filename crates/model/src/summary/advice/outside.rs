@@ -2,7 +2,7 @@
 
 use super::{Evidence, Finding};
 
-pub(super) fn judge(evidence: &Evidence<'_>) -> Option<Finding> {
+pub(super) fn finding_for(evidence: &Evidence<'_>) -> Option<Finding> {
     let outside = &evidence.summary.outside;
     let (at, share) = (outside.at.as_ref()?, outside.share?);
     Some(Finding {

@@ -1,6 +1,6 @@
 //! A storm of tiny files: names cost more than bytes.
 
-use super::{Evidence, Finding, grouped};
+use super::{Evidence, Finding, group_thousands};
 use crate::{ByteCount, Micros};
 use std::collections::HashMap;
 
@@ -24,7 +24,7 @@ const NAME_OPS: &[&str] = &[
     "link",
 ];
 
-pub(super) fn judge(evidence: &Evidence<'_>) -> Option<Finding> {
+pub(super) fn finding_for(evidence: &Evidence<'_>) -> Option<Finding> {
     // Number of files and bytes of each class that the run made.
     let mut made: HashMap<u32, (u64, u64)> = HashMap::new();
     for file in evidence.files.iter().filter(|file| file.created) {
@@ -49,15 +49,15 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Option<Finding> {
     let (worst, (of_worst, _)) = made.iter().max_by_key(|(class, (n, _))| (*n, **class))?;
     let pattern = evidence.classes.get(worst).map_or("", String::as_str);
     // Local storage still has names to keep: most of the time goes, not all.
-    let seconds = evidence.wall_s(time) * 0.8;
-    Some(Finding::saving(
+    let seconds = evidence.wall_seconds(time) * 0.8;
+    Some(Finding::time_saving(
         seconds,
         format!(
             "The run made {} small files ({} on average, {} of them `{pattern}`), and their names \
              alone took {time}: keep them on node-local storage.",
-            grouped(count),
+            group_thousands(count),
             ByteCount(bytes / count),
-            grouped(*of_worst)
+            group_thousands(*of_worst)
         ),
     ))
 }

@@ -51,7 +51,7 @@ impl Case {
             disk: self.disk.clone(),
             parallel: 2.0,
         };
-        let advice = best(&evidence).unwrap_or(Advice {
+        let advice = best_advice(&evidence).unwrap_or(Advice {
             rule: "none".into(),
             saves_us: None,
             sentence: String::new(),
@@ -223,6 +223,6 @@ fn libraries_at_home_are_nobodys_fault() {
 #[test]
 fn counts_are_grouped() {
     for (count, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
-        assert_eq!(grouped(count), text);
+        assert_eq!(group_thousands(count), text);
     }
 }

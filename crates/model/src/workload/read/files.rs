@@ -44,20 +44,20 @@ pub(super) struct Families<'d> {
 }
 
 impl<'d> Families<'d> {
-    pub(super) fn read(root: Table<'d>, workload: &mut Workload) -> Result<Self, Flaw> {
+    pub(super) fn from_table(root: Table<'d>, workload: &mut Workload) -> Result<Self, Flaw> {
         let mut all = Vec::new();
-        for entry in root.need("files")?.table()?.entries() {
-            let table = entry.table()?;
-            table.only(&["path", "bytes", "count", "per", "freed", "source"])?;
-            let path = table.need("path")?.text()?;
+        for entry in root.get_required("files")?.as_table()?.entries() {
+            let table = entry.as_table()?;
+            table.refuse_unknown_keys(&["path", "bytes", "count", "per", "freed", "source"])?;
+            let path = table.get_required("path")?.as_text()?;
             let class = FileClassId(workload.classes.len() as u32);
             let (pattern, example) = (path.to_owned(), path.replace('#', "1").into_bytes());
             workload.classes.push(FileClass { pattern, example });
-            let count = table.get("count").map(|entry| entry.whole(1, 1 << 30)).transpose()?;
+            let count = table.get("count").map(|entry| entry.as_integer(1, 1 << 30)).transpose()?;
             all.push(Family {
                 name: entry.key,
                 class,
-                bytes: table.need("bytes")?.bytes()?,
+                bytes: table.get_required("bytes")?.as_byte_count()?,
                 count: u64::from(count.unwrap_or(1)),
                 per: table.get("per"),
                 freed: table.get("freed"),
@@ -71,16 +71,16 @@ impl<'d> Families<'d> {
     }
 
     /// Cuts the families for the stages that they are for.
-    pub(super) fn split(
+    pub(super) fn split_by_stages(
         &mut self,
         stages: &[Stage<'_>],
         workload: &mut Workload,
     ) -> Result<(), Flaw> {
         let known: Vec<&str> = stages.iter().map(|stage| stage.name).collect();
         let find = |entry: Entry<'_>| -> Result<usize, Flaw> {
-            let name = entry.text()?;
+            let name = entry.as_text()?;
             let place = known.iter().position(|known| *known == name);
-            place.ok_or_else(|| entry.unknown("stage", name, &known))
+            place.ok_or_else(|| entry.unknown_name_error("stage", name, &known))
         };
         let mut next = 0;
         for stage in stages {
@@ -92,14 +92,16 @@ impl<'d> Families<'d> {
             family.stage = family.per.map(find).transpose()?;
             family.until = match family.freed {
                 None => Freed::Never,
-                Some(entry) if entry.text() == Ok("job") => match family.stage {
+                Some(entry) if entry.as_text() == Ok("job") => match family.stage {
                     Some(_) => Freed::Job,
                     None => {
-                        return Err(entry.flaw("\"job\" needs `per`: whose job deletes a part?"));
+                        return Err(
+                            entry.value_error("\"job\" needs `per`: whose job deletes a part?")
+                        );
                     }
                 },
                 Some(entry) => {
-                    let step = family.stage.and_then(|stage| stages[stage].step(entry));
+                    let step = family.stage.and_then(|stage| stages[stage].step_number(entry));
                     match (find(entry), step) {
                         (Err(_), Some(step)) => Freed::Step(step),
                         (stage, _) => Freed::Stage(stage?),
@@ -133,7 +135,7 @@ impl<'d> Families<'d> {
     }
 
     /// Sets when each part is deleted.
-    pub(super) fn free(&self, workload: &mut Workload) -> Result<(), Flaw> {
+    pub(super) fn set_deletion_times(&self, workload: &mut Workload) -> Result<(), Flaw> {
         for family in &self.all {
             for part in 0..family.ends.len() {
                 workload.files[family.first + part].until = match (family.until, family.stage) {

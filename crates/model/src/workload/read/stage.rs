@@ -55,40 +55,47 @@ pub(super) struct Used<'d> {
 }
 
 impl<'d> Stage<'d> {
-    pub(super) fn read(table: Table<'d>, before: &[Self], named: &Named<'d>) -> Result<Self, Flaw> {
-        table.only(&KEYS)?;
-        let name = table.need("name")?;
-        let taken = before.iter().any(|stage| Ok(stage.name) == name.text().map_err(drop));
+    pub(super) fn from_table(
+        table: Table<'d>,
+        before: &[Self],
+        named: &Named<'d>,
+    ) -> Result<Self, Flaw> {
+        table.refuse_unknown_keys(&KEYS)?;
+        let name = table.get_required("name")?;
+        let taken = before.iter().any(|stage| Ok(stage.name) == name.as_text().map_err(drop));
         if taken {
-            return Err(name.flaw(format!("there is another stage {:?}", name.text()?)));
+            return Err(name.value_error(format!("there is another stage {:?}", name.as_text()?)));
         }
         let known: Vec<&str> = before.iter().map(|stage| stage.name).collect();
         let find = |item: Entry<'d>| -> Result<usize, Flaw> {
-            let wanted = item.text()?;
+            let wanted = item.as_text()?;
             let place = known.iter().position(|name| *name == wanted);
-            place.ok_or_else(|| item.unknown("stage before this one,", wanted, &known))
+            place.ok_or_else(|| item.unknown_name_error("stage before this one,", wanted, &known))
         };
         let after = match table.get("after") {
             None => Vec::new(),
-            Some(entry) => match entry.items() {
+            Some(entry) => match entry.as_list() {
                 Some(items) => items.into_iter().map(find).collect::<Result<_, _>>()?,
                 None => vec![find(entry)?],
             },
         };
         let slowest = match table.get("time") {
             None => false,
-            Some(entry) => entry.word(&[("mean", false), ("slowest", true)])?,
+            Some(entry) => entry.as_one_of(&[("mean", false), ("slowest", true)])?,
         };
-        let steps = table.need("step")?;
-        let items = steps.items().ok_or_else(|| steps.not("a list of tables, [[stage.step]]"))?;
-        let steps = items.into_iter().map(|item| step(item, slowest)).collect::<Result<_, _>>()?;
+        let steps = table.get_required("step")?;
+        let items = steps
+            .as_list()
+            .ok_or_else(|| steps.wrong_type_error("a list of tables, [[stage.step]]"))?;
+        let steps =
+            items.into_iter().map(|item| parse_step(item, slowest)).collect::<Result<_, _>>()?;
         Ok(Self {
-            name: name.text()?,
-            key: table.get("key").map(Entry::text).transpose()?,
+            name: name.as_text()?,
+            key: table.get("key").map(Entry::as_text).transpose()?,
             after,
-            lengths: lengths::of(table, named)?,
-            cores: table.need("cores")?.whole(1, 1 << 16)?,
-            memory: table.get("memory").map(Entry::bytes).transpose()?,
+            lengths: lengths::job_lengths(table, named)?,
+            cores: table.get_required("cores")?.as_integer(1, 1 << 16)?,
+            memory: table.get("memory").map(Entry::as_byte_count).transpose()?,
             steps,
         })
     }
@@ -96,52 +103,59 @@ impl<'d> Stage<'d> {
 
 impl Stage<'_> {
     /// The step of this name.
-    pub(super) fn step(&self, name: Entry<'_>) -> Option<u32> {
-        let name = name.text().ok()?;
+    pub(super) fn step_number(&self, name: Entry<'_>) -> Option<u32> {
+        let name = name.as_text().ok()?;
         self.steps.iter().position(|step| step.name == name).map(|step| step as u32)
     }
 }
 
-fn step(entry: Entry<'_>, slowest: bool) -> Result<ReadStep<'_>, Flaw> {
-    let table = entry.table()?;
-    table.only(&["name", "compute", "takes", "files"])?;
+fn parse_step(entry: Entry<'_>, slowest: bool) -> Result<ReadStep<'_>, Flaw> {
+    let table = entry.as_table()?;
+    table.refuse_unknown_keys(&["name", "compute", "takes", "files"])?;
     let mut accesses = Vec::new();
     if let Some(files) = table.get("files") {
-        for entry in files.table()?.entries() {
-            accesses.push(used(entry)?);
+        for entry in files.as_table()?.entries() {
+            accesses.push(parse_file_access(entry)?);
         }
     }
     let (time, takes) = match (table.get("compute"), table.get("takes")) {
         (Some(_), Some(entry)) => {
-            return Err(entry.key_flaw("compute says already how long it is"));
+            return Err(entry.key_error("compute says already how long it is"));
         }
-        (Some(entry), None) => (entry.seconds()?, false),
-        (None, Some(entry)) => (entry.seconds()?, true),
+        (Some(entry), None) => (entry.as_seconds()?, false),
+        (None, Some(entry)) => (entry.as_seconds()?, true),
         (None, None) => (Seconds::ZERO, false),
     };
-    Ok(ReadStep { name: table.need("name")?.text()?, compute: time, takes, slowest, accesses })
+    Ok(ReadStep {
+        name: table.get_required("name")?.as_text()?,
+        compute: time,
+        takes,
+        slowest,
+        accesses,
+    })
 }
 
-fn used(entry: Entry<'_>) -> Result<Used<'_>, Flaw> {
-    let table = entry.table()?;
-    table.only(&["read", "write", "block", "random", "ops"])?;
+fn parse_file_access(entry: Entry<'_>) -> Result<Used<'_>, Flaw> {
+    let table = entry.as_table()?;
+    table.refuse_unknown_keys(&["read", "write", "block", "random", "ops"])?;
     let much = |key| match table.get(key) {
         None => Ok(Much::Times(0.0)),
-        Some(entry) if entry.text().is_ok() => entry.bytes().map(Much::Bytes),
-        Some(entry) => entry.number(0.0, 1e6).map(Much::Times),
+        Some(entry) if entry.as_text().is_ok() => entry.as_byte_count().map(Much::Bytes),
+        Some(entry) => entry.as_number(0.0, 1e6).map(Much::Times),
     };
-    let block = table.get("block").map(Entry::bytes).transpose()?.unwrap_or(ByteCount(1 << 20));
+    let block =
+        table.get("block").map(Entry::as_byte_count).transpose()?.unwrap_or(ByteCount(1 << 20));
     if block == ByteCount::ZERO {
-        return Err(table.flaw("a block has at least one byte"));
+        return Err(table.table_error("a block has at least one byte"));
     }
-    let random = table.get("random").map(Entry::truth).transpose()?.unwrap_or(false);
+    let random = table.get("random").map(Entry::as_bool).transpose()?.unwrap_or(false);
     let mut ops = Vec::new();
     if let Some(entry) = table.get("ops") {
         let known: Vec<&str> = Op::ALL.iter().map(|op| op.name()).collect();
-        entry.table()?.only(&known)?;
-        for entry in entry.table()?.entries() {
+        entry.as_table()?.refuse_unknown_keys(&known)?;
+        for entry in entry.as_table()?.entries() {
             if let Some(op) = Op::from_name(entry.key) {
-                ops.push((OpKey::plain(op), entry.number(0.0, 1e12)?));
+                ops.push((OpKey::without_bytes(op), entry.as_number(0.0, 1e12)?));
             }
         }
     }

@@ -1,8 +1,8 @@
 //! What a job does to the files of a family: to its own part where the family is cut for its stage,
 //! else to each part that its share of the row covers.
 
+use super::file_set_id;
 use super::files::Families;
-use super::set;
 use super::stage::{Much, Used};
 use crate::event::{Op, OpKey};
 use crate::toml::Flaw;
@@ -12,7 +12,7 @@ use crate::workload::Access;
 impl Families<'_> {
     /// The accesses of one job: to its own part where the family is cut for its stage, else to
     /// each part that its share of the row covers.
-    pub(super) fn touch(
+    pub(super) fn add_accesses(
         &self,
         used: &Used<'_>,
         (stage, job): (usize, usize),
@@ -22,7 +22,7 @@ impl Families<'_> {
     ) -> Result<(), Flaw> {
         let known: Vec<&str> = self.all.iter().map(|family| family.name).collect();
         let Some(family) = self.all.iter().find(|family| family.name == used.files.key) else {
-            return Err(used.files.unknown_key("family of files", &known));
+            return Err(used.files.unknown_key_error("family of files", &known));
         };
         let share = family.bytes.get() as f64 * (to - from);
         let much = |much: Much| match much {
@@ -40,10 +40,13 @@ impl Families<'_> {
             for (op, bytes) in [(Op::Read, read), (Op::Write, written)] {
                 if bytes > ByteCount::ZERO {
                     let count = bytes.get() as f64 / used.block.get() as f64;
-                    ops.push((OpKey::data(op, used.block.get(), used.pattern), count.max(1.0)));
+                    ops.push((
+                        OpKey::with_bytes(op, used.block.get(), used.pattern),
+                        count.max(1.0),
+                    ));
                 }
             }
-            accesses.push(Access { files: set(family.first + part), ops, read, written });
+            accesses.push(Access { files: file_set_id(family.first + part), ops, read, written });
         };
         if family.stage == Some(stage) {
             add(job, 1.0);

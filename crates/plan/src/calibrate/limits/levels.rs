@@ -22,14 +22,16 @@ pub(super) struct Level<'b> {
 }
 
 /// Batches of one name at several numbers of threads that are about this, fewest threads first.
-pub(super) fn families<'b>(
+pub(super) fn levels_by_batch_name<'b>(
     batches: &'b [Batch],
     medians: &[Option<f64>],
     limited: Limited,
 ) -> Vec<Vec<Level<'b>>> {
     let mut families: BTreeMap<&str, Vec<Level<'b>>> = BTreeMap::new();
     for (batch, seconds) in batches.iter().zip(medians) {
-        let (Some(seconds), Some((kind, amount))) = (*seconds, asks(batch)) else { continue };
+        let (Some(seconds), Some((kind, amount))) = (*seconds, demand_per_thread(batch)) else {
+            continue;
+        };
         if kind == limited {
             let through = f64::from(batch.threads) * amount / seconds;
             families.entry(&batch.name).or_default().push(Level { batch, seconds, through });
@@ -43,17 +45,21 @@ pub(super) fn families<'b>(
 }
 
 /// The most of it that one thread alone got in a second, of whatever kind.
-pub(super) fn most_alone(batches: &[Batch], medians: &[Option<f64>], limited: Limited) -> f64 {
+pub(super) fn most_by_one_thread(
+    batches: &[Batch],
+    medians: &[Option<f64>],
+    limited: Limited,
+) -> f64 {
     let alone = batches.iter().zip(medians).filter(|(batch, _)| batch.threads == 1);
     let rates = alone.filter_map(|(batch, seconds)| {
-        let (kind, amount) = asks(batch)?;
+        let (kind, amount) = demand_per_thread(batch)?;
         (kind == limited).then_some(amount / (*seconds)?)
     });
     rates.fold(0.0, f64::max)
 }
 
 /// What a batch is about, and how much of it each thread asks for.
-pub(super) fn asks(batch: &Batch) -> Option<(Limited, f64)> {
+pub(super) fn demand_per_thread(batch: &Batch) -> Option<(Limited, f64)> {
     let count = |data: bool| -> f64 {
         let ops = batch.ops.iter();
         ops.filter(|(key, _)| (key.op().group() == OpGroup::Data) == data).map(|(_, n)| n).sum()
@@ -70,24 +76,24 @@ pub(super) fn asks(batch: &Batch) -> Option<(Limited, f64)> {
     Some((way, bytes))
 }
 
-pub(super) fn most(levels: &[Level<'_>]) -> f64 {
+pub(super) fn highest_throughput(levels: &[Level<'_>]) -> f64 {
     levels.iter().map(|level| level.through).fold(0.0, f64::max)
 }
 
 /// The last threads that were added got so much more done that no limit is in sight.
-pub(super) fn grows(levels: &[Level<'_>]) -> bool {
-    gain(levels) > IN_SIGHT
+pub(super) fn still_scales(levels: &[Level<'_>]) -> bool {
+    scaling_gain(levels) > IN_SIGHT
 }
 
 /// What the most threads got done, against the best of fewer.
-fn gain(levels: &[Level<'_>]) -> f64 {
+fn scaling_gain(levels: &[Level<'_>]) -> f64 {
     let Some((last, before)) = levels.split_last() else { return f64::INFINITY };
-    last.through / most(before)
+    last.through / highest_throughput(before)
 }
 
 /// The least threads that fill the storage.
-pub(super) fn full_from(levels: &[Level<'_>]) -> Option<u32> {
-    let enough = most(levels) * FULL;
+pub(super) fn threads_to_saturate(levels: &[Level<'_>]) -> Option<u32> {
+    let enough = highest_throughput(levels) * FULL;
     let first = levels.iter().find(|level| level.through >= enough);
-    first.filter(|_| gain(levels) <= REACHED).map(|level| level.batch.threads)
+    first.filter(|_| scaling_gain(levels) <= REACHED).map(|level| level.batch.threads)
 }

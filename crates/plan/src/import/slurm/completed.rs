@@ -1,12 +1,12 @@
 //! The file of `jobcomp/filetxt`: a line for each job that is over.
 
-use super::super::amounts::{moment, whole};
-use super::super::{NotRead, Source, Told, ToldTask, text};
-use super::status;
+use super::super::amounts::{parse_integer, parse_timestamp};
+use super::super::{NotRead, Source, Told, ToldTask, utf8_text};
+use super::parse_exit_code;
 use std::collections::BTreeMap;
 
 /// Lines of `Key=value`; a value may have blanks, so only known keys end one.
-pub(super) fn read(source: &Source, told: &mut Told) -> Result<(), NotRead> {
+pub(super) fn read_jobcomp_file(source: &Source, told: &mut Told) -> Result<(), NotRead> {
     const KEYS: [&str; 28] = [
         "JobId",
         "UserId",
@@ -37,7 +37,7 @@ pub(super) fn read(source: &Source, told: &mut Told) -> Result<(), NotRead> {
         "HetJobOffset",
         "Gres",
     ];
-    for (at, line) in text(source)?.lines().enumerate() {
+    for (at, line) in utf8_text(source)?.lines().enumerate() {
         if line.trim().is_empty() {
             continue;
         }
@@ -62,9 +62,9 @@ pub(super) fn read(source: &Source, told: &mut Told) -> Result<(), NotRead> {
         let job = value("JobId").ok_or_else(|| flaw("it has no JobId".to_owned()))?;
         let when = |key| match value(key) {
             None | Some("Unknown" | "None" | "(null)") => Ok(None),
-            Some(text) => {
-                moment(text).map(Some).ok_or_else(|| flaw(format!("{key} is {text:?}: no time")))
-            }
+            Some(text) => parse_timestamp(text)
+                .map(Some)
+                .ok_or_else(|| flaw(format!("{key} is {text:?}: no time"))),
         };
         let (Some(started), ended) = (when("StartTime")?, when("EndTime")?) else {
             told.left_out += 1;
@@ -76,8 +76,10 @@ pub(super) fn read(source: &Source, told: &mut Told) -> Result<(), NotRead> {
             key: Some(array.map_or(job.to_owned(), |(job, task)| format!("{job}_{task}"))),
             started: Some(started),
             ended,
-            exit_status: value("ExitCode").and_then(status),
-            cores: value("ProcCnt").and_then(whole).and_then(|cores| u32::try_from(cores).ok()),
+            exit_status: value("ExitCode").and_then(parse_exit_code),
+            cores: value("ProcCnt")
+                .and_then(parse_integer)
+                .and_then(|cores| u32::try_from(cores).ok()),
             ..ToldTask::default()
         });
     }

@@ -75,23 +75,23 @@ fn no_text_ends_in_a_panic() {
         let mut dice = Dice(seed);
         let (number, content) = changed(&mut dice);
         let (importer, path, ..) = SAMPLES[number];
-        let importer = Importer::named(importer).expect("an importer");
+        let importer = Importer::find_by_name(importer).expect("an importer");
         let source = Source { path: path.to_owned(), content };
         // Whoever mistakes one kind of records for another gets an error, too.
         let other = &IMPORTERS[dice.roll(IMPORTERS.len())];
-        let _ = other.import(std::slice::from_ref(&source), &|_| None);
-        let Ok((header, facts)) = importer.import(&[source], &|_| None) else { continue };
+        let _ = other.import_run(std::slice::from_ref(&source), &|_| None);
+        let Ok((header, facts)) = importer.import_run(&[source], &|_| None) else { continue };
         read += 1;
         if seed % 8 > 0 {
             continue;
         }
         let file = directory.path().join(format!("{seed}.run"));
         let mut writer = RunWriter::create(&file, header).expect("a run file");
-        writer.write(&facts).expect("whatever was read can be written");
-        writer.finish().expect("folded");
+        writer.write_facts(&facts).expect("whatever was read can be written");
+        writer.finish_run().expect("folded");
         let run = Run::open(&file).expect("readable");
-        if let Ok(found) = crate::learn(&run) {
-            let _ = found.again();
+        if let Ok(found) = crate::learn_workload(&run) {
+            let _ = found.simulate_rerun();
             learnt += 1;
         }
         writer.remove().expect("removed");

@@ -12,7 +12,7 @@ pub(super) struct Files {
 }
 
 impl Files {
-    pub(super) fn number(&mut self, path: &str, facts: &mut Vec<Fact>) -> FileId {
+    pub(super) fn intern_file(&mut self, path: &str, facts: &mut Vec<Fact>) -> FileId {
         if let Some(&id) = self.files.get(path) {
             return id;
         }

@@ -48,7 +48,7 @@ struct OldFile {
 }
 
 /// The same document as a 1.5 would have it.
-pub(super) fn read(content: &[u8]) -> serde_json::Result<Document> {
+pub(super) fn read_old_version(content: &[u8]) -> serde_json::Result<Document> {
     let old: OldDocument = serde_json::from_slice(content)?;
     let (mut tasks, mut files, mut ran) = (Vec::new(), Vec::new(), Vec::new());
     for task in old.workflow.tasks {

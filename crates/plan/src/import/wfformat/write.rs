@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 /// One JSON document. Sets of files are files here; run times are times of computing, without
 /// storage, since that is what a simulator adds. `note` stands in the description.
-pub fn write(work: &Workload, note: &str) -> String {
+pub fn to_wfformat_json(work: &Workload, note: &str) -> String {
     let id = |task: TaskId| format!("t{}", task.0);
     let mut children: Vec<Vec<String>> = vec![Vec::new(); work.tasks.len()];
     for (number, task) in work.tasks.iter().enumerate() {

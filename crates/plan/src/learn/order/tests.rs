@@ -25,10 +25,12 @@ fn rows(shells: &[u32], processes: &[(u32, Option<u32>, u32, f64, f64)]) -> Rows
 
 /// Edges by number of task: (later, earlier).
 fn found(rows: &Rows) -> Vec<(u32, u32)> {
-    let line = Timeline::of(rows);
+    let line = Timeline::from_rows(rows);
     let id = |at: usize| rows.tasks[line.ran[at].row].id;
-    let mut all: Vec<_> =
-        edges(rows, &line).into_iter().map(|(later, earlier)| (id(later), id(earlier))).collect();
+    let mut all: Vec<_> = sibling_edges(rows, &line)
+        .into_iter()
+        .map(|(later, earlier)| (id(later), id(earlier)))
+        .collect();
     all.sort_unstable();
     all
 }

@@ -2,7 +2,7 @@
 //! are `trim/hs_1.fq` and `bam/hs.bam`.
 
 use super::NamedClass;
-use super::tokens::{beginnings, in_word, stem_and_ending};
+use super::tokens::{is_word_char, stem_and_extension, word_prefixes};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Endings of programs and their settings: their names are of steps, not of samples.
@@ -32,11 +32,11 @@ pub(super) fn sample_names<'r>(classes: &[&NamedClass<'r>]) -> SampleNames<'r> {
     let mut made: Made<'_> = BTreeMap::new();
     for (at, class) in classes.iter().enumerate().filter(|(_, class)| class.is_made) {
         let count = stages.len();
-        let stage = *stages.entry((class.directory(), &class.makers)).or_insert(count);
+        let stage = *stages.entry((class.directory_part(), &class.makers)).or_insert(count);
         for part in class.pattern.split('/') {
-            for beginning in beginnings(part) {
+            for beginning in word_prefixes(part) {
                 let names = made.entry(beginning).or_default().entry(stage).or_default();
-                names.entry(class.name()).or_default().push(at);
+                names.entry(class.file_name()).or_default().push(at);
             }
         }
     }
@@ -55,7 +55,7 @@ pub(super) fn sample_names<'r>(classes: &[&NamedClass<'r>]) -> SampleNames<'r> {
         // who made them, it is by the same name; where it is known of some, by the same readers too.
         let tells = |stage: usize, names: &Names<'_>| {
             let (directory, makers) = stages[stage];
-            let is_elsewhere = directory != class.directory() || directory.contains('*');
+            let is_elsewhere = directory != class.directory_part() || directory.contains('*');
             let mut namesakes = names.get(name).into_iter().flatten().map(|&at| classes[at]);
             let is_other = match (makers.is_empty(), class.makers.is_empty()) {
                 (true, true) => namesakes.next().is_none(),
@@ -74,7 +74,7 @@ pub(super) fn sample_names<'r>(classes: &[&NamedClass<'r>]) -> SampleNames<'r> {
 }
 
 fn is_source(class: &NamedClass<'_>) -> bool {
-    let (_, ending) = stem_and_ending(class.name());
+    let (_, ending) = stem_and_extension(class.file_name());
     let is_hidden = class.pattern.split('/').any(|part| part.starts_with('.'));
     class.is_read && !is_hidden && !PROGRAMS.contains(&ending)
 }
@@ -85,8 +85,8 @@ fn sample_of<'r>(
     made: &Made<'_>,
     tells: &dyn Fn(usize, &Names<'_>) -> bool,
 ) -> Option<&'r str> {
-    let (stem, _) = stem_and_ending(name);
-    let all: Vec<&'r str> = beginnings(stem).collect();
+    let (stem, _) = stem_and_extension(name);
+    let all: Vec<&'r str> = word_prefixes(stem).collect();
     let mut counted: BTreeSet<usize> = BTreeSet::new();
     // Each stage counts for the longest beginning that it has.
     let mut shared: Vec<(&'r str, usize)> = Vec::new();
@@ -115,24 +115,24 @@ fn sample_of<'r>(
 
 /// `_#`, `_R#`, `_S#_L#`: mates, lanes and the like.
 fn is_number(rest: &str) -> bool {
-    rest.split(|c| !in_word(c)).all(|word| matches!(word, "" | "#" | "R#" | "L#" | "S#"))
+    rest.split(|c| !is_word_char(c)).all(|word| matches!(word, "" | "#" | "R#" | "L#" | "S#"))
 }
 
 impl SampleNames<'_> {
     /// A pattern with names of samples as wildcards.
-    pub(super) fn replaced_in(&self, pattern: &str) -> String {
+    pub(super) fn replace_samples(&self, pattern: &str) -> String {
         let parts: Vec<String> =
-            pattern.split('/').map(|part| self.replaced_in_part(part)).collect();
+            pattern.split('/').map(|part| self.replace_sample_in_part(part)).collect();
         parts.join("/")
     }
 
-    fn replaced_in_part(&self, part: &str) -> String {
+    fn replace_sample_in_part(&self, part: &str) -> String {
         for (name, is_input) in &self.names {
             let mut from = 0;
             while let Some(found) = part[from..].find(name) {
                 let (start, end) = (from + found, from + found + name.len());
-                let starts = part[..start].chars().next_back().is_none_or(|c| !in_word(c));
-                let ends = part[end..].chars().next().is_none_or(|c| !in_word(c));
+                let starts = part[..start].chars().next_back().is_none_or(|c| !is_word_char(c));
+                let ends = part[end..].chars().next().is_none_or(|c| !is_word_char(c));
                 let inside = *is_input && name.len() >= INSIDE_BYTES_MIN;
                 if starts && ends && (start == 0 || inside) {
                     return format!("{}*{}", &part[..start], &part[end..]);

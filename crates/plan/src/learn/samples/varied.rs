@@ -2,7 +2,7 @@
 //! of them, and `out/ds/all.bam` by another.
 
 use super::NamedClass;
-use super::tokens::{in_word, stem_and_ending, words};
+use super::tokens::{is_word_char, stem_and_extension, word_ranges};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// More classes of one shape are compared with so many of them only.
@@ -15,9 +15,9 @@ pub(super) fn with_wildcards(classes: &[&NamedClass<'_>], patterns: Vec<String>)
         if class.maker_tasks.is_empty() {
             continue;
         }
-        let (_, ending) = stem_and_ending(class.name());
+        let (_, ending) = stem_and_extension(class.file_name());
         let use_of = (&class.makers, &class.readers, class.is_deleted);
-        groups.entry((use_of, shape(pattern), ending)).or_default().push(at);
+        groups.entry((use_of, word_shape(pattern), ending)).or_default().push(at);
     }
     let mut varied: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); patterns.len()];
     for group in groups.values() {
@@ -31,14 +31,14 @@ pub(super) fn with_wildcards(classes: &[&NamedClass<'_>], patterns: Vec<String>)
             }
         }
     }
-    patterns.iter().zip(varied).map(|(pattern, places)| replaced(pattern, &places)).collect()
+    patterns.iter().zip(varied).map(|(pattern, places)| replace_words(pattern, &places)).collect()
 }
 
 /// A pattern with each word as one letter.
-fn shape(pattern: &str) -> String {
+fn word_shape(pattern: &str) -> String {
     let mut shape = String::new();
     for c in pattern.chars() {
-        match in_word(c) {
+        match is_word_char(c) {
             true if shape.ends_with('x') => {}
             true => shape.push('x'),
             false => shape.push(c),
@@ -49,18 +49,18 @@ fn shape(pattern: &str) -> String {
 
 /// The places at which two patterns of one shape differ, if it is by the same word everywhere.
 fn one_word_differs(one: &str, other: &str) -> Option<Vec<usize>> {
-    let pairs = words(one).into_iter().map(|word| &one[word]);
-    let pairs = pairs.zip(words(other).into_iter().map(|word| &other[word]));
+    let pairs = word_ranges(one).into_iter().map(|word| &one[word]);
+    let pairs = pairs.zip(word_ranges(other).into_iter().map(|word| &other[word]));
     let differ: Vec<_> = pairs.enumerate().filter(|(_, (a, b))| a != b).collect();
     let (_, first) = differ.first()?;
     let same = differ.iter().all(|(_, pair)| pair == first);
     same.then(|| differ.iter().map(|(place, _)| *place).collect())
 }
 
-fn replaced(pattern: &str, places: &BTreeSet<usize>) -> String {
+fn replace_words(pattern: &str, places: &BTreeSet<usize>) -> String {
     let mut text = pattern.to_owned();
     for (_, word) in
-        words(pattern).into_iter().enumerate().rev().filter(|(at, _)| places.contains(at))
+        word_ranges(pattern).into_iter().enumerate().rev().filter(|(at, _)| places.contains(at))
     {
         text.replace_range(word, "*");
     }

@@ -9,11 +9,11 @@ use std::path::Path;
 
 fn look(path: &Path) -> bool {
     let learnt = Run::open(path).map_err(|error| error.to_string());
-    let learnt = learnt.and_then(|run| learn(&run).map_err(|flaw| flaw.to_string()));
+    let learnt = learnt.and_then(|run| learn_workload(&run).map_err(|flaw| flaw.to_string()));
     match learnt {
         Ok(learnt) => {
-            assert_eq!(learnt.workload.check(), Ok(()));
-            let _ = learnt.again();
+            assert_eq!(learnt.workload.ensure_valid(), Ok(()));
+            let _ = learnt.simulate_rerun();
             let _ = crate::import::write_wfformat(&learnt.workload, "");
             true
         }

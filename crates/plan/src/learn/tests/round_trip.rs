@@ -48,7 +48,7 @@ pub(super) fn written(all: &[Meant], path: &std::path::Path) {
         Fact::Tree(Story::new(vec![]).rows.trees.remove(0)),
         Fact::Class { id: ClassId(0), pattern: "out/#".to_owned() },
     ];
-    let key = OpKey::plain(Op::Open);
+    let key = OpKey::without_bytes(Op::Open);
     for (number, task) in all.iter().enumerate() {
         let process = ProcessId(number as u32 + 1);
         let start = task.end - task.compute - task.opens as f64 * PRICE;
@@ -92,8 +92,8 @@ pub(super) fn written(all: &[Meant], path: &std::path::Path) {
         }));
     }
     let mut writer = RunWriter::create(path, header).expect("a new run file");
-    writer.write(&facts).expect("written");
-    writer.finish().expect("folded");
+    writer.write_facts(&facts).expect("written");
+    writer.finish_run().expect("folded");
 }
 
 #[test]
@@ -104,8 +104,9 @@ fn what_was_meant_is_learnt() {
         let path = directory.path().join("a.run");
         written(&all, &path);
         let run = forebay_model::Run::open(&path).expect("readable");
-        let Learnt { workload, storages, measured, .. } = learn(&run).expect("it can be learnt");
-        assert_eq!(learn(&run).expect("again").workload, workload, "seed {seed}");
+        let Learnt { workload, storages, measured, .. } =
+            learn_workload(&run).expect("it can be learnt");
+        assert_eq!(learn_workload(&run).expect("again").workload, workload, "seed {seed}");
         // Tasks by what they write, for the engine's own stand between them and their order differs.
         let number = |task: &Task| -> Option<usize> {
             let accesses = &task.steps.last()?.accesses;
@@ -132,7 +133,7 @@ fn what_was_meant_is_learnt() {
         assert!(seen * 2 > all.len(), "seed {seed}: files of one size are few");
         let last = all.iter().map(|meant| meant.end).fold(0.0, f64::max);
         assert!((measured.makespan.get() - last).abs() < 1e-5);
-        let price = storages[0].profile.price(OpKey::plain(Op::Open)).get();
+        let price = storages[0].profile.operation_latency(OpKey::without_bytes(Op::Open)).get();
         assert!((price / PRICE - 1.0).abs() < 1e-3, "seed {seed}: {price}");
     }
 }

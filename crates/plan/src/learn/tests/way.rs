@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn the_way_to_forebay_is_neither_computing_nor_waiting_elsewhere() {
-    let write = OpKey::data(Op::Write, 512, Pattern::Sequential);
+    let write = OpKey::with_bytes(Op::Write, 512, Pattern::Sequential);
     let mut story = Story::new(vec![task(1, "sort", 0.0, 10.0)]);
     story.wrote(1, "a.tmp", 0.1, 50).ops(1, "a.tmp", write, 100_000, 1.0);
     let sort = ProcessId(7);

@@ -53,7 +53,7 @@ pub(super) fn frames(nodes: u32) -> Frames {
 
 /// Each task reads what some earlier ones made, and makes something of a class.
 pub(super) fn random(dice: &mut Dice, classes: usize, tasks: usize) -> Workload {
-    let gb = |dice: &mut Dice| ByteCount(100_000_000 + 1_000_000 * dice.below(4000) as u64);
+    let gb = |dice: &mut Dice| ByteCount(100_000_000 + 1_000_000 * dice.next_index(4000) as u64);
     let name = |class: usize| format!("c{class}/#");
     let mut workload = Workload {
         name: "random".to_owned(),
@@ -68,36 +68,39 @@ pub(super) fn random(dice: &mut Dice, classes: usize, tasks: usize) -> Workload 
     };
     for number in 0..tasks {
         let made = FileSetId(number as u32);
-        let class = FileClassId(if number == 0 { 0 } else { dice.below(classes) as u32 });
+        let class = FileClassId(if number == 0 { 0 } else { dice.next_index(classes) as u32 });
         let bytes = gb(dice);
         workload.files.push(FileSet { class, count: 1, bytes, until: Until::End });
         // The first set is an input: nobody makes it.
         let mut accesses = Vec::new();
         let mut after = Vec::new();
         for _ in 0..2 {
-            let from = dice.below(number.max(1));
+            let from = dice.next_index(number.max(1));
             let set = FileSetId(from as u32);
-            let names = 10.0 * dice.below(300) as f64;
+            let names = 10.0 * dice.next_index(300) as f64;
             let (read, written) = (workload.files[from].bytes, ByteCount::ZERO);
-            let reads = OpKey::data(Op::Read, 1 << 20, Pattern::Sequential);
-            let ops = vec![(OpKey::plain(Op::Lookup), names), (reads, 9.0)];
+            let reads = OpKey::with_bytes(Op::Read, 1 << 20, Pattern::Sequential);
+            let ops = vec![(OpKey::without_bytes(Op::Lookup), names), (reads, 9.0)];
             accesses.push(Access { files: set, ops, read, written });
             if from > 0 && from < number {
                 after.push(TaskId(from as u32));
                 workload.files[from].until = match workload.files[from].until {
-                    Until::End if dice.below(2) == 0 => Until::End,
+                    Until::End if dice.next_index(2) == 0 => Until::End,
                     _ => Until::Task(TaskId(number as u32)),
                 };
             }
         }
         if number > 0 {
-            let ops = vec![(OpKey::plain(Op::Create), 1.0), (OpKey::plain(Op::Fsync), 5.0)];
+            let ops = vec![
+                (OpKey::without_bytes(Op::Create), 1.0),
+                (OpKey::without_bytes(Op::Fsync), 5.0),
+            ];
             let read = ByteCount::ZERO;
             accesses.push(Access { files: made, ops, read, written: bytes });
         }
         after.sort_unstable();
         after.dedup();
-        let compute = Seconds(dice.below(40) as f64);
+        let compute = Seconds(dice.next_index(40) as f64);
         let step = Step { name: "s".to_owned(), compute, accesses };
         workload.tasks.push(Task { kind: TaskKindId(0), key: None, after, steps: vec![step] });
     }
@@ -118,12 +121,12 @@ impl<'a> Toy<'a> {
 const RENT: f64 = 0.001;
 
 impl Judge for Toy<'_> {
-    fn judge(&mut self, choices: &[Choice]) -> Vec<Result<Score, String>> {
+    fn score_choices(&mut self, choices: &[Choice]) -> Vec<Result<Score, String>> {
         let one = |choice: &Choice| {
             let outcome =
                 simulate(self.scene, &strict(choice), 1).map_err(|why| why.to_string())?;
             let placed = choice.placements.iter().enumerate();
-            let tolls: f64 = placed.map(|(class, p)| self.toll(class, p).get()).sum();
+            let tolls: f64 = placed.map(|(class, p)| self.placement_toll(class, p).get()).sum();
             let makespan = outcome.makespan;
             let usd = RENT * makespan.get() / f64::from(choice.pipelines) + tolls;
             Ok(Score { makespan, per_sample: Some(Usd(usd)) })
@@ -131,11 +134,11 @@ impl Judge for Toy<'_> {
         choices.iter().map(one).collect()
     }
 
-    fn rent(&self, _frame: &Frame) -> Option<Usd> {
+    fn rent_per_second(&self, _frame: &Frame) -> Option<Usd> {
         Some(Usd(RENT))
     }
 
-    fn toll(&self, class: usize, placement: &Placement) -> Usd {
+    fn placement_toll(&self, class: usize, placement: &Placement) -> Usd {
         let shares = match &placement.home {
             Home::Here => 1.0,
             Home::Tier(tier) if tier.as_str() == "slow" => 0.2,
@@ -144,8 +147,8 @@ impl Judge for Toy<'_> {
         Usd(shares * 0.003 * (class + 1) as f64)
     }
 
-    fn delay(&self, frame: &Frame, class: usize, placement: &Placement) -> Seconds {
-        self.homecoming.least(class, placement, &project(), frame.nodes)
+    fn minimum_delay(&self, frame: &Frame, class: usize, placement: &Placement) -> Seconds {
+        self.homecoming.minimum_write_back_time(class, placement, &project(), frame.nodes)
     }
 }
 

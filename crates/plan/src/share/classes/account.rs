@@ -36,12 +36,12 @@ impl Account {
     }
 
     /// The part of the limit that it pays for.
-    pub(super) fn share(&self) -> f64 {
+    pub(super) fn limit_share(&self) -> f64 {
         if self.empty { self.share } else { 1.0 }
     }
 
     /// Time has passed.
-    pub(super) fn pass(&mut self, now: f64) {
+    pub(super) fn advance_to(&mut self, now: f64) {
         let level = self.level + (self.income - self.through) * (now - self.at);
         self.level = level.clamp(0.0, self.full);
         self.at = now;
@@ -52,7 +52,7 @@ impl Account {
     }
 
     /// From now on so much goes through; when it will be empty.
-    pub(super) fn spend(&mut self, through: f64) -> f64 {
+    pub(super) fn spend_at_rate(&mut self, through: f64) -> f64 {
         self.through = through;
         if self.empty || through <= self.income {
             return f64::INFINITY;
@@ -72,15 +72,15 @@ mod tests {
         let limit =
             Limit { total: 400.0, node: f64::INFINITY, servers: 1, spread: 1, credits: None };
         let mut account = Account::new(credits, &limit, 1);
-        assert_eq!(account.spend(400.0), 2.0, "600 / (400 - 100)");
-        account.pass(2.0);
-        assert_eq!(account.share(), 0.25);
-        assert_eq!(account.spend(100.0), f64::INFINITY, "it lives from what comes");
-        account.pass(9.0);
-        assert_eq!(account.share(), 0.25);
-        account.spend(0.0);
-        account.pass(10.0);
-        assert_eq!(account.share(), 1.0);
-        assert_eq!(account.spend(200.0), 11.0, "a second of nothing is 100");
+        assert_eq!(account.spend_at_rate(400.0), 2.0, "600 / (400 - 100)");
+        account.advance_to(2.0);
+        assert_eq!(account.limit_share(), 0.25);
+        assert_eq!(account.spend_at_rate(100.0), f64::INFINITY, "it lives from what comes");
+        account.advance_to(9.0);
+        assert_eq!(account.limit_share(), 0.25);
+        account.spend_at_rate(0.0);
+        account.advance_to(10.0);
+        assert_eq!(account.limit_share(), 1.0);
+        assert_eq!(account.spend_at_rate(200.0), 11.0, "a second of nothing is 100");
     }
 }

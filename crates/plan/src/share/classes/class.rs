@@ -20,16 +20,16 @@ pub(super) struct Class {
 }
 
 impl Class {
-    pub(super) fn pass(&mut self, now: f64) {
+    pub(super) fn advance_to(&mut self, now: f64) {
         if now > self.at {
             self.done += (now - self.at) / self.stretch;
         }
         self.at = now;
     }
 
-    pub(super) fn look_ahead(&mut self) {
+    pub(super) fn predict_next_completion(&mut self) {
         self.moved = false;
-        self.next = match self.queue.first() {
+        self.next = match self.queue.first_end() {
             Some(end) => self.at + (end - self.done).max(0.0) * self.stretch,
             None => f64::INFINITY,
         };

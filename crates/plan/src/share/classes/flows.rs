@@ -7,15 +7,15 @@ use crate::share::{Flows, ShapeId, Shapes};
 impl Flows for Classes {
     fn new(limits: Vec<Limit>, nodes: u32) -> Self {
         let storage = (0..limits.len()).map(|lane| lane / LANES).collect();
-        Self::over(limits, storage, nodes)
+        Self::with_lane_storages(limits, storage, nodes)
     }
 
-    fn contend(&mut self, storage: usize, fill: f64, streams: f64) {
+    fn set_contention(&mut self, storage: usize, fill: f64, streams: f64) {
         self.growth[storage] = (fill, streams);
         self.changed = true;
     }
 
-    fn start(
+    fn start_flow(
         &mut self,
         now: f64,
         flow: u32,
@@ -24,31 +24,31 @@ impl Flows for Classes {
         alone: f64,
         shapes: &Shapes,
     ) {
-        self.enter(now, shape, shapes);
+        self.activate_class(now, shape, shapes);
         let place = Place { shape, node };
-        self.count(place, true, shapes);
+        self.adjust_stream_counts(place, true, shapes);
         let class = &mut self.classes[shape as usize];
         class.queue.push(class.done + alone, flow);
-        class.look_ahead();
+        class.predict_next_completion();
         if self.flows.len() <= flow as usize {
             self.flows.resize(flow as usize + 1, Place::default());
         }
         self.flows[flow as usize] = place;
     }
 
-    fn stop(&mut self, now: f64, flow: u32, shapes: &Shapes) {
+    fn stop_flow(&mut self, now: f64, flow: u32, shapes: &Shapes) {
         let place = self.flows[flow as usize];
         let class = &mut self.classes[place.shape as usize];
-        class.pass(now);
+        class.advance_to(now);
         class.queue.remove(flow);
-        class.look_ahead();
-        self.count(place, false, shapes);
-        self.leave(place.shape, shapes);
+        class.predict_next_completion();
+        self.adjust_stream_counts(place, false, shapes);
+        self.deactivate_if_empty(place.shape, shapes);
     }
 
-    fn next(&mut self, now: f64, _: &Shapes) -> f64 {
+    fn next_completion(&mut self, now: f64, _: &Shapes) -> f64 {
         if self.changed || now >= self.empties {
-            self.settle(now);
+            self.update_lane_waits(now);
         }
         let next = self.active.iter().map(|shape| self.classes[*shape as usize].next);
         let next = next.fold(f64::INFINITY, f64::min);
@@ -56,25 +56,25 @@ impl Flows for Classes {
         if next == f64::INFINITY { next } else { next.min(self.empties) }
     }
 
-    fn done(&mut self, now: f64, flows: &mut Vec<u32>, shapes: &Shapes) {
+    fn take_completed(&mut self, now: f64, flows: &mut Vec<u32>, shapes: &Shapes) {
         let from = flows.len();
         for number in 0..self.active.len() {
             let class = &mut self.classes[self.active[number] as usize];
             if class.next > now {
                 continue;
             }
-            class.pass(now);
+            class.advance_to(now);
             // A billionth of a second is no time: what ends together is taken out together.
-            let until = class.queue.first().map_or(0.0, |end| class.done.max(end)) + 1e-9;
-            while let Some(flow) = class.queue.pop(until) {
+            let until = class.queue.first_end().map_or(0.0, |end| class.done.max(end)) + 1e-9;
+            while let Some(flow) = class.queue.pop_if_due(until) {
                 flows.push(flow);
             }
-            class.look_ahead();
+            class.predict_next_completion();
         }
         for flow in &flows[from..] {
             let place = self.flows[*flow as usize];
-            self.count(place, false, shapes);
-            self.leave(place.shape, shapes);
+            self.adjust_stream_counts(place, false, shapes);
+            self.deactivate_if_empty(place.shape, shapes);
         }
         flows[from..].sort_unstable();
     }

@@ -40,11 +40,11 @@ impl Lane {
         }
     }
 
-    pub(super) fn join(&mut self, shape: ShapeId, amount: f64) {
+    pub(super) fn add_member(&mut self, shape: ShapeId, amount: f64) {
         self.members.push((shape, amount));
     }
 
-    pub(super) fn part(&mut self, shape: ShapeId) {
+    pub(super) fn remove_member(&mut self, shape: ShapeId) {
         self.members.retain(|(other, _)| *other != shape);
         if self.members.is_empty() {
             // What is left is rounding.
@@ -54,7 +54,7 @@ impl Lane {
     }
 
     /// One flow more or less.
-    pub(super) fn count(&mut self, node: u32, amount: f64, more: bool) {
+    pub(super) fn adjust_flow_count(&mut self, node: u32, amount: f64, more: bool) {
         self.asked += if more { amount } else { -amount };
         if let Some(on) = self.on.get_mut(node as usize) {
             if more {
@@ -67,10 +67,10 @@ impl Lane {
         }
     }
 
-    fn has(&self) -> f64 {
+    fn available_rate(&self) -> f64 {
         let nodes =
             if self.on.is_empty() { f64::INFINITY } else { self.limit.node * f64::from(self.busy) };
-        let share = self.account.as_ref().map_or(1.0, Account::share);
+        let share = self.account.as_ref().map_or(1.0, Account::limit_share);
         match self.limit.credits.is_some_and(|credits| credits.of_node) {
             true => self.limit.total.min(nodes * share) * self.left,
             false => (self.limit.total * share).min(nodes) * self.left,
@@ -78,7 +78,7 @@ impl Lane {
     }
 
     /// Bytes or operations a second that go through it now.
-    pub(super) fn through(&self, classes: &[Class]) -> f64 {
+    pub(super) fn current_throughput(&self, classes: &[Class]) -> f64 {
         let each = self.members.iter().map(|(shape, amount)| {
             let class = &classes[*shape as usize];
             class.queue.len() as f64 * amount / class.stretch
@@ -88,15 +88,15 @@ impl Lane {
 
     /// It adds nothing, and has no reason to.
     pub(super) fn is_idle(&self) -> bool {
-        self.extra == 0.0 && self.asked <= self.has()
+        self.extra == 0.0 && self.asked <= self.available_rate()
     }
 
     /// What it should add, so that no more than it has goes through it; `None`: what it adds now.
-    pub(super) fn wanted(&self, classes: &[Class]) -> Option<f64> {
+    pub(super) fn solve_wait(&self, classes: &[Class]) -> Option<f64> {
         if self.members.is_empty() || self.is_idle() {
             return None;
         }
-        let has = self.has();
+        let has = self.available_rate();
         let through = |extra: f64| {
             let (mut sum, mut slope) = (0.0, 0.0);
             for (shape, amount) in &self.members {

@@ -37,7 +37,7 @@ impl Queue {
         self.0.len()
     }
 
-    pub(super) fn first(&self) -> Option<f64> {
+    pub(super) fn first_end(&self) -> Option<f64> {
         self.0.peek().map(|end| end.at)
     }
 
@@ -46,8 +46,8 @@ impl Queue {
     }
 
     /// The first, if it ends by then.
-    pub(super) fn pop(&mut self, until: f64) -> Option<u32> {
-        if self.first()? > until {
+    pub(super) fn pop_if_due(&mut self, until: f64) -> Option<u32> {
+        if self.first_end()? > until {
             return None;
         }
         self.0.pop().map(|end| end.flow)

@@ -4,21 +4,21 @@ use super::Classes;
 
 impl Classes {
     /// Works out what each lane adds, until no lane is asked for more than it has.
-    pub(super) fn settle(&mut self, now: f64) {
+    pub(super) fn update_lane_waits(&mut self, now: f64) {
         for lane in &self.accounts {
-            self.lanes[*lane].account.iter_mut().for_each(|account| account.pass(now));
+            self.lanes[*lane].account.iter_mut().for_each(|account| account.advance_to(now));
         }
-        self.share(now);
+        self.solve_lane_waits(now);
         self.empties = f64::INFINITY;
         for lane in &self.accounts {
             let lane = &mut self.lanes[*lane];
-            let through = lane.through(&self.classes);
-            let empties = lane.account.as_mut().map(|account| account.spend(through));
+            let through = lane.current_throughput(&self.classes);
+            let empties = lane.account.as_mut().map(|account| account.spend_at_rate(through));
             self.empties = self.empties.min(empties.unwrap_or(f64::INFINITY));
         }
     }
 
-    fn share(&mut self, now: f64) {
+    fn solve_lane_waits(&mut self, now: f64) {
         self.changed = false;
         for (number, lane) in self.lanes.iter_mut().enumerate() {
             let (fill, streams) = self.growth[self.storage[number]];
@@ -34,12 +34,12 @@ impl Classes {
         for _ in 0..100 {
             let mut moved = false;
             for number in 0..self.lanes.len() {
-                let Some(extra) = self.lanes[number].wanted(&self.classes) else { continue };
+                let Some(extra) = self.lanes[number].solve_wait(&self.classes) else { continue };
                 let step = extra - self.lanes[number].extra;
                 self.lanes[number].extra = extra;
                 for (shape, amount) in &self.lanes[number].members {
                     let class = &mut self.classes[*shape as usize];
-                    class.pass(now);
+                    class.advance_to(now);
                     class.moved = true;
                     moved |= (amount * step).abs() > 1e-7 * class.stretch;
                     class.stretch = (class.stretch + amount * step).max(1.0);
@@ -52,7 +52,7 @@ impl Classes {
         }
         for shape in &self.active {
             if self.classes[*shape as usize].moved {
-                self.classes[*shape as usize].look_ahead();
+                self.classes[*shape as usize].predict_next_completion();
             }
         }
     }

@@ -8,7 +8,7 @@ use forebay_model::{Ahead, Reach};
 
 impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
     /// Makes the copies of inputs that should be there when the command starts.
-    pub(crate) fn copy_ahead(&mut self) {
+    pub(crate) fn prefetch_inputs(&mut self) {
         let scene = self.scene;
         for (set, files) in scene.workload.files.iter().enumerate() {
             let home = self.homes.of_class[files.class.index()];
@@ -26,14 +26,15 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
                 let key = Key { held: set as u32, row, place };
                 // In the order of their names, as long as they fit: none makes way for another.
                 let copied = bytes.saturating_mul(each);
-                if self.used[row].missing(place, copied) == 0 {
-                    self.copy(key, place, copied);
+                if self.used[row].missing_bytes(place, copied) == 0 {
+                    self.create_copy(key, place, copied);
                 }
             }
             let from = scene.tiers[self.homes.project].storage;
             let all = bytes as f64 * f64::from(places);
-            let total = scene.storages[from].limits()[0].total;
-            let alone = self.lanes.copy(from * LANES, scene.tiers[row].storage * LANES);
+            let total = scene.storages[from].lane_limits()[0].total;
+            let alone =
+                self.lanes.copy_seconds_per_byte(from * LANES, scene.tiers[row].storage * LANES);
             self.begin += (bytes as f64 * alone).max(all / total);
         }
     }

@@ -48,28 +48,28 @@ pub(crate) struct Copies {
 }
 
 impl Copies {
-    pub(super) fn has(&self, key: &Key) -> bool {
+    pub(super) fn contains(&self, key: &Key) -> bool {
         self.all.contains_key(key)
     }
 
     /// Some copy of these files.
-    pub(super) fn of(&self, held: u32) -> Option<Key> {
+    pub(super) fn any_copy_of(&self, held: u32) -> Option<Key> {
         let first = Key { held, row: 0, place: 0 };
         self.all.range(first..).next().map(|(key, _)| *key).filter(|key| key.held == held)
     }
 
-    pub(super) fn bytes(&self, at: (usize, u32)) -> u64 {
+    pub(super) fn bytes_at(&self, at: (usize, u32)) -> u64 {
         self.shelves.get(&at).map_or(0, |shelf| shelf.bytes)
     }
 
     /// Bytes of those that nobody has open.
-    pub(crate) fn idle(&self, at: (usize, u32)) -> u64 {
+    pub(crate) fn idle_bytes(&self, at: (usize, u32)) -> u64 {
         self.shelves.get(&at).map_or(0, |shelf| shelf.idle)
     }
 
     /// The one that goes first of those that nobody has open; with `again`, also one that was used
     /// again.
-    pub(super) fn oldest(&self, at: (usize, u32), again: bool) -> Option<Key> {
+    pub(super) fn eviction_candidate(&self, at: (usize, u32), again: bool) -> Option<Key> {
         let (row, place) = at;
         let order = self.shelves.get(&at)?.order.iter();
         let mut keys = order
@@ -79,7 +79,7 @@ impl Copies {
     }
 
     /// Whether these files were in this memory, or passed through it, before.
-    pub(super) fn met(&mut self, key: Key) -> bool {
+    pub(super) fn record_visit(&mut self, key: Key) -> bool {
         !self.met.insert(key)
     }
 
@@ -103,7 +103,7 @@ impl Copies {
     }
 
     /// A step reads it. `true`: it is there.
-    pub(super) fn open(&mut self, flow: u32, key: Key) -> bool {
+    pub(super) fn open_for_flow(&mut self, flow: u32, key: Key) -> bool {
         let Some(copy) = self.all.get_mut(&key) else { return false };
         let shelf = self.shelves.entry((key.row, key.place)).or_default();
         shelf.order.remove(&(copy.turn, key.held));
@@ -120,7 +120,7 @@ impl Copies {
     }
 
     /// The step of a flow is over.
-    pub(super) fn close(&mut self, flow: u32) {
+    pub(super) fn close_for_flow(&mut self, flow: u32) {
         for key in self.lent.remove(&flow).unwrap_or_default() {
             let Some(copy) = self.all.get_mut(&key) else { continue };
             copy.readers = copy.readers.saturating_sub(1);

@@ -1,7 +1,7 @@
 //! Where steps find their files, and what they leave for those who come.
 
 use super::kept::{Key, MEMORY};
-use crate::scene::remembered;
+use crate::scene::cached_read_share;
 use crate::share::Flows;
 use crate::simulate::{Running, Sim, Watch};
 use forebay_model::Reach;
@@ -18,21 +18,27 @@ pub(crate) struct Near {
 
 impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
     /// Where a step finds these files; what is read from home may leave a copy.
-    pub(crate) fn near(&mut self, flow: u32, running: Running, set: u32, access: &Access) -> Near {
-        let (pipeline, _) = self.of(running.run);
-        let held = self.held_of(pipeline, set);
+    pub(crate) fn locate_files(
+        &mut self,
+        flow: u32,
+        running: Running,
+        set: u32,
+        access: &Access,
+    ) -> Near {
+        let (pipeline, _) = self.pipeline_and_task(running.run);
+        let held = self.shared_held_index(pipeline, set);
         let home = self.homes.of_class[self.scene.workload.files[set as usize].class.index()];
         let only_reads = access.written.get() == 0 && access.read.get() > 0;
         let mut near = Near::default();
         if self.scene.nodes.memory.is_some() {
-            near.remembered = self.remembered(flow, (held, running.node), set, access);
+            near.remembered = self.memory_read_share(flow, (held, running.node), set, access);
             if near.remembered >= 1.0 && only_reads {
                 return near;
             }
         }
         let Some((row, _)) = home.cache.filter(|_| only_reads) else { return near };
-        let key = Key { held, row, place: self.place(row, running.node) };
-        if self.copies.open(flow, key) {
+        let key = Key { held, row, place: self.place_on_tier(row, running.node) };
+        if self.copies.open_for_flow(flow, key) {
             near.copy = Some(row);
         } else {
             self.copies.coming.entry(flow).or_default().push((row, set));
@@ -41,7 +47,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
     }
 
     /// Which part of its reads the memory of the node answers; what it has not seen comes there.
-    fn remembered(
+    fn memory_read_share(
         &mut self,
         flow: u32,
         (held, node): (u32, u32),
@@ -49,8 +55,10 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         access: &Access,
     ) -> f64 {
         // Tasks that came since may have taken memory from copies.
-        self.make_way((MEMORY, node), node, 0, true);
-        if access.read.get() > 0 && self.copies.open(flow, Key { held, row: MEMORY, place: node }) {
+        self.evict_to_fit((MEMORY, node), node, 0, true);
+        if access.read.get() > 0
+            && self.copies.open_for_flow(flow, Key { held, row: MEMORY, place: node })
+        {
             return 1.0;
         }
         let kept = self.keeps_written(set);
@@ -60,8 +68,8 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         let bytes = self.scene.workload.files[set as usize].bytes.get();
         // Of what is larger than memory, the beginning is gone when it is read again.
         let written = if kept { access.written.get() } else { 0 };
-        let fits = bytes <= self.room.memory(node);
-        if fits { remembered(access.read.get(), written, bytes) } else { 0.0 }
+        let fits = bytes <= self.room.free_memory(node);
+        if fits { cached_read_share(access.read.get(), written, bytes) } else { 0.0 }
     }
 
     /// Whether what is written where these files are stays in the memory of the node.
@@ -73,26 +81,30 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
     }
 
     /// The step of a flow is done: what it read is there for those who come.
-    pub(crate) fn copies_made(&mut self, flow: u32, node: u32) {
-        self.copies.close(flow);
+    pub(crate) fn commit_coming_copies(&mut self, flow: u32, node: u32) {
+        self.copies.close_for_flow(flow);
         let Some(coming) = self.copies.coming.remove(&flow) else { return };
-        let (pipeline, _) = self.of(self.running[flow as usize].run);
+        let (pipeline, _) = self.pipeline_and_task(self.running[flow as usize].run);
         for (row, set) in coming {
             let bytes = self.scene.workload.files[set as usize].bytes.get();
-            let key = Key { held: self.held_of(pipeline, set), row, place: self.place(row, node) };
-            self.copy(key, node, bytes);
+            let key = Key {
+                held: self.shared_held_index(pipeline, set),
+                row,
+                place: self.place_on_tier(row, node),
+            };
+            self.create_copy(key, node, bytes);
         }
     }
 
     /// A flow ends before it is done, and leaves no copies.
-    pub(crate) fn forget_coming(&mut self, flow: u32) {
-        self.copies.close(flow);
+    pub(crate) fn discard_coming_copies(&mut self, flow: u32) {
+        self.copies.close_for_flow(flow);
         self.copies.coming.remove(&flow);
     }
 
     /// How much of what a task reads is on this node, in memory or in a cache of its own.
-    pub(crate) fn has_near(&self, run: u32, node: u32) -> u64 {
-        let (pipeline, task) = self.of(run);
+    pub(crate) fn bytes_near_node(&self, run: u32, node: u32) -> u64 {
+        let (pipeline, task) = self.pipeline_and_task(run);
         let steps = &self.scene.workload.tasks[task as usize].steps;
         let reads = steps.iter().flat_map(|step| &step.accesses);
         let reads = reads.filter(|access| access.written.get() == 0 && access.read.get() > 0);
@@ -101,15 +113,15 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
             let home = self.homes.of_class[self.scene.workload.files[set].class.index()];
             let cache = home.cache.map(|(row, _)| row);
             let own = cache.filter(|row| self.scene.tiers[*row].reach == Reach::Node);
-            let held = self.held_of(pipeline, set as u32);
+            let held = self.shared_held_index(pipeline, set as u32);
             let mut rows = [Some(MEMORY), own].into_iter().flatten();
-            rows.any(|row| self.copies.has(&Key { held, row, place: node }))
+            rows.any(|row| self.copies.contains(&Key { held, row, place: node }))
         });
         here.map(|access| access.read.get()).fold(0, u64::saturating_add)
     }
 
     /// Inputs are everybody's, what tasks make is their pipeline's.
-    fn held_of(&self, pipeline: u32, set: u32) -> u32 {
-        self.held(if self.scene.made[set as usize] { pipeline } else { 0 }, set) as u32
+    fn shared_held_index(&self, pipeline: u32, set: u32) -> u32 {
+        self.held_index(if self.scene.made[set as usize] { pipeline } else { 0 }, set) as u32
     }
 }

@@ -42,78 +42,78 @@ impl Carriers {
     }
 
     /// Whether one of these sets is on its way.
-    pub(super) fn have_any(&self, sets: std::ops::Range<u32>) -> bool {
+    pub(super) fn carries_any_of(&self, sets: std::ops::Range<u32>) -> bool {
         self.of.range(sets).next().is_some()
     }
 
     /// When somebody whose hands are empty has something to do.
-    pub(super) fn due(&self) -> f64 {
+    pub(super) fn next_due_time(&self) -> f64 {
         self.free.first().map_or(f64::INFINITY, |(due, _)| f64::from_bits(*due))
     }
 
     /// A set waits to be carried, from this moment on; those that are there keep their turn.
-    pub(super) fn add(&mut self, by: Carrier, held: u32, due: f64) {
+    pub(super) fn enqueue_set(&mut self, by: Carrier, held: u32, due: f64) {
         if self.of.insert(held, by).is_none() {
             self.all.entry(by).or_default().queue.push_back((held, due));
-            self.file(by);
+            self.update_due_index(by);
         }
     }
 
     /// All that waits need not wait longer.
-    pub(super) fn hurry(&mut self, pipeline: u32, now: f64) {
+    pub(super) fn expedite_pipeline(&mut self, pipeline: u32, now: f64) {
         let of: Vec<Carrier> =
             self.all.range((pipeline, 0)..=(pipeline, u32::MAX)).map(|(by, _)| *by).collect();
         for by in of {
             for (_, due) in self.all.entry(by).or_default().queue.iter_mut() {
                 *due = due.min(now);
             }
-            self.file(by);
+            self.update_due_index(by);
         }
     }
 
     /// The next that somebody can carry by now.
-    pub(super) fn next(&mut self, now: f64) -> Option<(Carrier, u32)> {
+    pub(super) fn take_next_due(&mut self, now: f64) -> Option<(Carrier, u32)> {
         let (due, by) = *self.free.first()?;
         if f64::from_bits(due) > now {
             return None;
         }
         let (held, _) = self.all.get_mut(&by)?.queue.pop_front()?;
         self.of.remove(&held);
-        self.file(by);
+        self.update_due_index(by);
         Some((by, held))
     }
 
-    pub(super) fn take(&mut self, by: Carrier, load: Load) {
+    pub(super) fn start_carrying(&mut self, by: Carrier, load: Load) {
         self.of.insert(load.held, by);
         self.by_flow.insert(load.flow, by);
         self.all.entry(by).or_default().load = Some(load);
-        self.file(by);
+        self.update_due_index(by);
     }
 
     /// What this flow carried.
-    pub(super) fn put(&mut self, flow: u32) -> Option<(Carrier, Load)> {
+    pub(super) fn finish_carrying(&mut self, flow: u32) -> Option<(Carrier, Load)> {
         let by = self.by_flow.remove(&flow)?;
         let load = self.all.get_mut(&by)?.load.take()?;
         self.of.remove(&load.held);
-        self.file(by);
+        self.update_due_index(by);
         Some((by, load))
     }
 
     /// Takes a set out: `None`, it was not on its way; `Some(None)`, nobody had it in hand.
-    pub(super) fn stop(&mut self, held: u32) -> Option<Option<Load>> {
+    pub(super) fn cancel_set(&mut self, held: u32) -> Option<Option<Load>> {
         let by = *self.of.get(&held)?;
         let hands = self.all.get_mut(&by)?;
         if let Some(load) = hands.load.filter(|load| load.held == held) {
-            return Some(self.put(load.flow).map(|(_, load)| load));
+            return Some(self.finish_carrying(load.flow).map(|(_, load)| load));
         }
         hands.queue.retain(|(waits, _)| *waits != held);
         self.of.remove(&held);
-        self.file(by);
+        self.update_due_index(by);
         Some(None)
     }
 
     /// Says anew whether a carrier is free, and since or until when.
-    fn file(&mut self, by: Carrier) {
+    fn update_due_index(&mut self, by: Carrier) {
         let Some(hands) = self.all.get_mut(&by) else { return };
         let front = hands.queue.front().filter(|_| hands.load.is_none());
         let due = front.map(|(_, due)| due.to_bits());

@@ -10,14 +10,14 @@ use forebay_model::{ByteCount, Seconds};
 
 impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
     /// Everybody with empty hands takes what is due.
-    pub(crate) fn drain_due(&mut self) -> Result<(), NotPossible> {
-        while let Some((by, held)) = self.drains.carriers.next(self.now) {
-            let (pipeline, set) = self.set_of(held);
+    pub(crate) fn start_due_write_backs(&mut self) -> Result<(), NotPossible> {
+        while let Some((by, held)) = self.drains.carriers.take_next_due(self.now) {
+            let (pipeline, set) = self.pipeline_and_set(held);
             let files = &self.scene.workload.files[set];
             let home = self.homes.of_class[files.class.index()];
             let (to, has) = (self.homes.project, self.held[held as usize]);
             let id = &self.scene.tiers[home.row].id;
-            if !self.used[to].fits(has.node, has.home, false) {
+            if !self.used[to].can_hold(has.node, has.home, false) {
                 if self.unfinished[pipeline as usize] > 0 {
                     // The run's end tries again.
                     continue;
@@ -30,22 +30,27 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
                     id.as_str()
                 )));
             }
-            self.used[to].take(has.node, has.home);
+            self.used[to].allocate_bytes(has.node, has.home);
             let target = self.scene.tiers[to].storage;
-            self.filled(target);
+            self.update_contention(target);
             let (from, into) = (self.scene.tiers[home.row].storage * LANES, target * LANES);
             let bytes = has.home as f64;
             let storage = &self.scene.storages[target];
-            let way = Way::of(home.packed, storage.reach, self.cost.own.is_some());
-            let byte = self.lanes.copy(from, into);
-            self.cost.start(way.alone((bytes, files.count), byte, storage.profile));
+            let way = Way::for_placement(home.packed, storage.reach, self.cost.own.is_some());
+            let byte = self.lanes.copy_seconds_per_byte(from, into);
+            self.cost.reset_to_compute(way.uncontended_seconds(
+                (bytes, files.count),
+                byte,
+                storage.profile,
+            ));
             self.cost.asks[from + READ] += bytes;
             self.cost.asks[into + WRITE] += bytes;
-            self.cost.asks[into + NAMES] += way.operations(files.count);
-            let shape = self.shapes.of(self.cost.alone, &self.cost.asks, &self.lanes.limited);
-            let flow = self.flow(Running { node: has.node, ..Running::default() });
-            self.drains.carriers.take(by, Load { held, flow, bytes: has.home });
-            self.flows.start(self.now, flow, has.node, shape, self.cost.alone, &self.shapes);
+            self.cost.asks[into + NAMES] += way.metadata_operations(files.count);
+            let shape =
+                self.shapes.intern_demands(self.cost.alone, &self.cost.asks, &self.lanes.limited);
+            let flow = self.allocate_flow(Running { node: has.node, ..Running::default() });
+            self.drains.carriers.start_carrying(by, Load { held, flow, bytes: has.home });
+            self.flows.start_flow(self.now, flow, has.node, shape, self.cost.alone, &self.shapes);
             let seen = Seen::Leaves {
                 pipeline,
                 files: FileSetId(set as u32),
@@ -53,23 +58,23 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
                 node: has.node,
                 bytes: ByteCount(has.home),
             };
-            self.watch.see(Seconds(self.now), &seen);
+            self.watch.on_event(Seconds(self.now), &seen);
         }
         Ok(())
     }
 
     /// Whether a flow that is done carried files, which are home now.
-    pub(crate) fn landed(&mut self, flow: u32) -> Result<bool, NotPossible> {
-        let Some((_, load)) = self.drains.carriers.put(flow) else { return Ok(false) };
+    pub(crate) fn finish_write_back(&mut self, flow: u32) -> Result<bool, NotPossible> {
+        let Some((_, load)) = self.drains.carriers.finish_carrying(flow) else { return Ok(false) };
         self.spare.push(flow);
-        let (pipeline, set) = self.set_of(load.held);
+        let (pipeline, set) = self.pipeline_and_set(load.held);
         let files = &self.scene.workload.files[set];
         let (row, to) = (self.homes.of_class[files.class.index()].row, self.homes.project);
         let held = &mut self.held[load.held as usize];
         held.home -= load.bytes;
         held.in_place += load.bytes;
-        self.used[row].give(held.node, load.bytes);
-        self.filled(self.scene.tiers[row].storage);
+        self.used[row].release_bytes(held.node, load.bytes);
+        self.update_contention(self.scene.tiers[row].storage);
         // Tasks that still come find them in place.
         self.spilled |= self.unfinished[pipeline as usize] > 0;
         let bytes = ByteCount(load.bytes);
@@ -78,27 +83,27 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         self.tiers[to].written_bytes += bytes;
         let way = {
             let packed = self.homes.of_class[files.class.index()].packed;
-            Way::of(packed, self.scene.tiers[to].reach, self.cost.own.is_some())
+            Way::for_placement(packed, self.scene.tiers[to].reach, self.cost.own.is_some())
         };
-        self.tiers[to].operations += way.operations(files.count);
+        self.tiers[to].operations += way.metadata_operations(files.count);
         self.drains.last = self.now;
         let tier = &self.scene.tiers[row].id;
         let seen = Seen::Landed { pipeline, files: FileSetId(set as u32), tier, bytes };
-        self.watch.see(Seconds(self.now), &seen);
-        self.drain_due()?;
+        self.watch.on_event(Seconds(self.now), &seen);
+        self.start_due_write_backs()?;
         Ok(true)
     }
 
     /// Files are used again, or deleted: whoever carries them stops, and the copy is gone.
-    pub(crate) fn stay(&mut self, held: u32) {
-        let Some(load) = self.drains.carriers.stop(held) else { return };
+    pub(crate) fn cancel_write_back(&mut self, held: u32) {
+        let Some(load) = self.drains.carriers.cancel_set(held) else { return };
         let Some(load) = load else { return };
-        self.flows.stop(self.now, load.flow, &self.shapes);
+        self.flows.stop_flow(self.now, load.flow, &self.shapes);
         self.spare.push(load.flow);
-        self.used[self.homes.project].give(self.held[held as usize].node, load.bytes);
-        self.filled(self.scene.tiers[self.homes.project].storage);
-        let (pipeline, set) = self.set_of(held);
+        self.used[self.homes.project].release_bytes(self.held[held as usize].node, load.bytes);
+        self.update_contention(self.scene.tiers[self.homes.project].storage);
+        let (pipeline, set) = self.pipeline_and_set(held);
         let seen = Seen::Stays { pipeline, files: FileSetId(set as u32) };
-        self.watch.see(Seconds(self.now), &seen);
+        self.watch.on_event(Seconds(self.now), &seen);
     }
 }

@@ -43,7 +43,7 @@ pub(crate) fn two_tiers(nodes: &str, fast: &str, slow: &str) -> Site {
 pub(crate) fn writes(files: u32, mib: u64) -> Access {
     Access {
         files: FileSetId(files),
-        ops: vec![(OpKey::plain(Op::Create), 1.0)],
+        ops: vec![(OpKey::without_bytes(Op::Create), 1.0)],
         read: ByteCount::ZERO,
         written: ByteCount(mib * MIB),
     }
@@ -52,7 +52,7 @@ pub(crate) fn writes(files: u32, mib: u64) -> Access {
 pub(crate) fn reads(files: u32, mib: u64) -> Access {
     Access {
         files: FileSetId(files),
-        ops: vec![(OpKey::plain(Op::Open), 1.0)],
+        ops: vec![(OpKey::without_bytes(Op::Open), 1.0)],
         read: ByteCount(mib * MIB),
         written: ByteCount::ZERO,
     }
@@ -93,14 +93,14 @@ pub(crate) fn writers(count: u32, compute: f64, mib: u64) -> Workload {
 }
 
 pub(crate) fn choice(site: &Site, workload: &Workload, project: &str) -> Choice {
-    Choice::plain(site, workload, TierId(project.to_owned())).expect("a site with nodes")
+    Choice::all_in_place(site, workload, TierId(project.to_owned())).expect("a site with nodes")
 }
 
 /// The placement of a rule.
 pub(crate) fn placed(site: &Site, rule: &str) -> Placement {
     let text = format!("[[rule]]\nmatch = \"**\"\n{rule}\n");
     let rules = Rules::parse(&text, "rules.toml", site).expect("rules");
-    rules.place(std::path::Path::new("a").as_os_str().as_encoded_bytes(), None).clone()
+    rules.placement_for_path(std::path::Path::new("a").as_os_str().as_encoded_bytes(), None).clone()
 }
 
 pub(crate) fn with_policy(choice: Choice, policy: &'static str) -> Choice {

@@ -20,12 +20,12 @@ pub(super) struct Place {
 }
 
 impl Place {
-    pub(super) fn of(number: u8) -> Place {
+    pub(super) fn from_number(number: u8) -> Place {
         Place { skip: usize::from(number & 3), turned: number & 4 != 0 }
     }
 
     /// Bytes that a read takes there.
-    pub(super) fn bytes(self, letters: usize) -> usize {
+    pub(super) fn byte_len(self, letters: usize) -> usize {
         (self.skip + letters).div_ceil(4)
     }
 }
@@ -36,35 +36,35 @@ pub(super) struct Seen {
     table: Vec<u32>,
 }
 
-fn slot(letters: u32) -> usize {
+fn table_slot(letters: u32) -> usize {
     (letters.wrapping_mul(0x9e37_79b1) >> (32 - SEEN)) as usize
 }
 
 /// One, two or three letters again and again are everywhere, and say nothing.
-fn dull(letters: u32) -> bool {
+fn is_repetitive(letters: u32) -> bool {
     [2, 4, 6].iter().any(|shift| letters >> shift == letters << shift >> shift)
 }
 
 impl Seen {
     pub(super) fn new(packed: &[u8]) -> Seen {
         let mut seen = Seen { table: vec![0; 1 << SEEN] };
-        seen.learn(packed);
+        seen.learn_windows(packed);
         seen
     }
 
-    pub(super) fn learn(&mut self, packed: &[u8]) {
+    pub(super) fn learn_windows(&mut self, packed: &[u8]) {
         for window in packed.windows(4) {
             let letters = u32::from_le_bytes(window.try_into().expect("four"));
-            self.table[slot(letters)] = letters;
+            self.table[table_slot(letters)] = letters;
         }
     }
 
-    fn has(&self, letters: u32) -> bool {
-        self.table[slot(letters)] == letters && !dull(letters)
+    fn has_seen(&self, letters: u32) -> bool {
+        self.table[table_slot(letters)] == letters && !is_repetitive(letters)
     }
 
     /// The place of a read (number of [`Place::of`]) where most of it was seen.
-    pub(super) fn place(&self, read: &[u8]) -> u8 {
+    pub(super) fn choose_place(&self, read: &[u8]) -> u8 {
         let mut votes = [0_u8; 8];
         let (mut forth, mut back) = (0_u32, 0_u32);
         for (at, byte) in read.iter().enumerate() {
@@ -74,11 +74,11 @@ impl Seen {
             if at + 1 < LETTERS {
                 continue;
             }
-            if self.has(forth) {
+            if self.has_seen(forth) {
                 let votes = &mut votes[!at & 3];
                 *votes = votes.saturating_add(1);
             }
-            if self.has(back) {
+            if self.has_seen(back) {
                 // Where the last of these letters stands when the read is turned round.
                 let last = read.len() - 1 - at + LETTERS - 1;
                 let votes = &mut votes[4 + (!last & 3)];

@@ -7,7 +7,7 @@ use super::tokens::PLACES_MAX;
 use crate::codecs::{Shape, zstandard};
 use crate::error::{Error, Result};
 use crate::rans;
-use crate::wire::{Wire, put, put_bytes};
+use crate::wire::{Wire, append_prefixed_bytes, append_varint};
 
 const COUNT: usize = (PLACES_MAX + 1) * 8;
 /// How a stream was made small.
@@ -33,31 +33,31 @@ impl Default for Writer {
 }
 
 impl Writer {
-    pub(super) fn put(&mut self, place: usize, what: usize, bytes: &[u8]) {
+    pub(super) fn append_to_stream(&mut self, place: usize, what: usize, bytes: &[u8]) {
         self.streams[place * 8 + what].extend_from_slice(bytes);
     }
 
-    pub(super) fn end(self) -> Vec<u8> {
+    pub(super) fn into_bytes(self) -> Vec<u8> {
         let mut out = Vec::new();
         for (id, stream) in self.streams.iter().enumerate().filter(|(_, s)| !s.is_empty()) {
-            let mut best = smallest(stream);
+            let mut best = compress_smallest(stream);
             if id % 8 == TEXT
-                && let Some(columns) = in_columns(stream)
+                && let Some(columns) = encode_columns(stream)
                 && columns.len() < best.1.len()
             {
                 best = (COLUMNS, columns);
             }
             let (how, bytes) = best;
-            put(&mut out, id as u64);
-            put(&mut out, stream.len() as u64);
+            append_varint(&mut out, id as u64);
+            append_varint(&mut out, stream.len() as u64);
             out.push(how);
-            put_bytes(&mut out, &bytes);
+            append_prefixed_bytes(&mut out, &bytes);
         }
         out
     }
 }
 
-fn smallest(stream: &[u8]) -> (u8, Vec<u8>) {
+fn compress_smallest(stream: &[u8]) -> (u8, Vec<u8>) {
     let mut best = (PLAIN, stream.to_vec());
     let zstd = zstandard::compress(stream);
     if zstd.len() < best.1.len() {
@@ -66,7 +66,7 @@ fn smallest(stream: &[u8]) -> (u8, Vec<u8>) {
     if stream.len() >= RANS_LEAST {
         let units = 1 + usize::from(stream.iter().copied().max().unwrap_or(0));
         let whole = [stream.len() as u32];
-        let bytes = rans::encode(stream, &whole, units, rans::Kind::Bytes);
+        let bytes = rans::encode_sequence(stream, &whole, units, rans::Kind::Bytes);
         if bytes.len() < best.1.len() {
             best = (RANS, bytes);
         }
@@ -82,33 +82,33 @@ fn line_width(stream: &[u8]) -> Option<usize> {
     (width > 0 && is_even && lines.remainder().is_empty()).then_some(width)
 }
 
-fn in_columns(stream: &[u8]) -> Option<Vec<u8>> {
+fn encode_columns(stream: &[u8]) -> Option<Vec<u8>> {
     let width = line_width(stream)?;
     let lines = stream.chunks_exact(width + 1);
     if lines.len() < LINES_LEAST {
         return None;
     }
     let mut out = Vec::new();
-    put(&mut out, width as u64);
+    append_varint(&mut out, width as u64);
     for at in 0..width {
         let column: Vec<u8> = lines.clone().map(|line| line[at]).collect();
-        let (how, bytes) = smallest(&column);
+        let (how, bytes) = compress_smallest(&column);
         out.push(how);
-        put_bytes(&mut out, &bytes);
+        append_prefixed_bytes(&mut out, &bytes);
     }
     Some(out)
 }
 
-fn from_columns(bytes: &[u8], raw_len: usize) -> Result<Vec<u8>> {
+fn decode_columns(bytes: &[u8], raw_len: usize) -> Result<Vec<u8>> {
     let mut wire = Wire::new(bytes);
-    let width = wire.at_most(raw_len)?;
+    let width = wire.read_bounded_varint(raw_len)?;
     let mut stream = vec![b'\n'; raw_len];
     if !raw_len.is_multiple_of(width + 1) {
         return Err(Error::damaged("lines of one length end in the middle of one"));
     }
     for at in 0..width {
-        let how = wire.byte()?;
-        let column = undo_smallest(how, wire.bytes()?, raw_len / (width + 1))?;
+        let how = wire.read_byte()?;
+        let column = decompress_smallest(how, wire.read_prefixed_bytes()?, raw_len / (width + 1))?;
         let places = stream.iter_mut().skip(at).step_by(width + 1);
         places.zip(column).for_each(|(place, byte)| *place = byte);
     }
@@ -119,11 +119,11 @@ fn from_columns(bytes: &[u8], raw_len: usize) -> Result<Vec<u8>> {
 }
 
 /// Undoes [`smallest`]; `raw_len` bytes come out.
-fn undo_smallest(how: u8, bytes: &[u8], raw_len: usize) -> Result<Vec<u8>> {
+fn decompress_smallest(how: u8, bytes: &[u8], raw_len: usize) -> Result<Vec<u8>> {
     let raw = match how {
         PLAIN => bytes.to_vec(),
-        ZSTD => zstandard::expand(bytes, raw_len)?,
-        RANS => rans::decode(bytes, &[raw_len as u32], raw_len)?.0,
+        ZSTD => zstandard::decompress(bytes, raw_len)?,
+        RANS => rans::decode_sequence(bytes, &[raw_len as u32], raw_len)?.0,
         _ => return Err(Error::damaged("a stream that nothing makes")),
     };
     match raw.len() == raw_len {
@@ -152,14 +152,14 @@ impl Reader {
         let mut room = 8 * shape.raw_len + 2 * shape.lengths.len();
         let mut wire = Wire::new(bytes);
         while !wire.is_empty() {
-            let id = wire.at_most(COUNT - 1)?;
-            let raw_len = wire.at_most(room)?;
+            let id = wire.read_bounded_varint(COUNT - 1)?;
+            let raw_len = wire.read_bounded_varint(room)?;
             room -= raw_len;
-            let how = wire.byte()?;
-            let bytes = wire.bytes()?;
+            let how = wire.read_byte()?;
+            let bytes = wire.read_prefixed_bytes()?;
             let bytes = match how {
-                COLUMNS => from_columns(bytes, raw_len)?,
-                how => undo_smallest(how, bytes, raw_len)?,
+                COLUMNS => decode_columns(bytes, raw_len)?,
+                how => decompress_smallest(how, bytes, raw_len)?,
             };
             if !streams[id].bytes.is_empty() {
                 return Err(Error::damaged("a stream comes twice"));
@@ -170,23 +170,23 @@ impl Reader {
     }
 
     #[inline]
-    pub(super) fn byte(&mut self, place: usize, what: usize) -> Result<u8> {
-        let stream = self.streams.get_mut(place * 8 + what).ok_or_else(ended)?;
-        let byte = stream.bytes.get(stream.at).copied().ok_or_else(ended)?;
+    pub(super) fn read_byte(&mut self, place: usize, what: usize) -> Result<u8> {
+        let stream = self.streams.get_mut(place * 8 + what).ok_or_else(truncated_error)?;
+        let byte = stream.bytes.get(stream.at).copied().ok_or_else(truncated_error)?;
         stream.at += 1;
         Ok(byte)
     }
 
     #[inline]
-    pub(super) fn line(&mut self, place: usize, what: usize) -> Result<&[u8]> {
-        let stream = self.streams.get_mut(place * 8 + what).ok_or_else(ended)?;
+    pub(super) fn read_line(&mut self, place: usize, what: usize) -> Result<&[u8]> {
+        let stream = self.streams.get_mut(place * 8 + what).ok_or_else(truncated_error)?;
         let rest = &stream.bytes[stream.at..];
-        let end = memchr(b'\n', rest).ok_or_else(ended)?;
+        let end = memchr(b'\n', rest).ok_or_else(truncated_error)?;
         stream.at += end + 1;
         Ok(&rest[..end])
     }
 }
 
-fn ended() -> Error {
+fn truncated_error() -> Error {
     Error::damaged("a stream ends too early")
 }

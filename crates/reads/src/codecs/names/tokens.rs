@@ -12,7 +12,7 @@ pub(super) struct Token<'a> {
 }
 
 /// Cuts a name up.
-pub(super) fn tokens<'a>(name: &'a [u8], found: &mut Vec<Token<'a>>) {
+pub(super) fn split_tokens<'a>(name: &'a [u8], found: &mut Vec<Token<'a>>) {
     found.clear();
     let mut rest = name;
     while let Some(first) = rest.first() {
@@ -25,7 +25,7 @@ pub(super) fn tokens<'a>(name: &'a [u8], found: &mut Vec<Token<'a>>) {
         let end = rest.iter().position(|byte| byte.is_ascii_digit() != digits);
         let end = end.filter(|_| found.len() + 1 < PLACES_MAX).unwrap_or(rest.len());
         let (text, after) = rest.split_at(end);
-        found.push(Token { text, number: number(text) });
+        found.push(Token { text, number: parse_number(text) });
         rest = after;
     }
 }
@@ -41,7 +41,7 @@ fn leading_uuid(text: &[u8]) -> Option<(&[u8], &[u8])> {
     is_one.then_some((uuid, after))
 }
 
-fn number(text: &[u8]) -> Option<u32> {
+fn parse_number(text: &[u8]) -> Option<u32> {
     let plain = text.len() <= 9 && text.iter().all(u8::is_ascii_digit);
     if !plain || text.len() > 1 && text[0] == b'0' {
         return None;
@@ -50,7 +50,7 @@ fn number(text: &[u8]) -> Option<u32> {
 }
 
 /// Writes a number as [`tokens`] reads it.
-pub(super) fn digits(mut number: u32, out: &mut Vec<u8>) {
+pub(super) fn push_digits(mut number: u32, out: &mut Vec<u8>) {
     let mut text = [0; 10];
     let mut at = text.len();
     loop {

@@ -10,30 +10,30 @@ mod kept;
 
 use noodles_cram::io::{Reader, reader::Container};
 
-use super::{KindOf, kind};
+use super::{KindOf, define_kind};
 use crate::error::{Error, Kind, Result};
 use crate::existing::GROUP;
 use crate::existing::blobs::Blobs;
-use crate::existing::bytes::{Bytes, told};
+use crate::existing::bytes::{Bytes, to_reads_error};
 use crate::existing::table::{Group, TEXT_MAX, TEXTS};
 use crate::hash::{Hash, hash};
-use crate::in_order::in_order;
-use container::texts;
+use crate::in_order::run_in_order;
+use container::decode_container;
 use deal::{Chain, Dealt};
-use front::open;
+use front::open_at_reads;
 
-pub(super) const KIND: KindOf = kind((2, b"CRAM", &[".cram"]), index, decode);
+pub(super) const KIND: KindOf = define_kind((2, b"CRAM", &[".cram"]), index_cram, decode_cram);
 
 /// Bytes of the container behind all others (CRAMv3, section 9).
 const LAST: u64 = 38;
 
-fn index(
+fn index_cram(
     bytes: &Bytes,
     threads: usize,
     blobs: &mut Blobs<'_>,
     progress: &mut (dyn FnMut(u64) + Send),
 ) -> Result<(Vec<String>, Vec<Group>)> {
-    let (mut reader, front) = open(bytes)?;
+    let (mut reader, front) = open_at_reads(bytes)?;
     let mut ended = false;
     let next = || {
         if std::mem::replace(&mut ended, true) {
@@ -54,22 +54,22 @@ fn index(
                 ended = false;
                 Some(Ok((start, len, container)))
             }
-            Err(error) => Some(Err(told(Kind::Input, error))),
+            Err(error) => Some(Err(to_reads_error(Kind::Input, error))),
         }
     };
     let work = |read: Result<(u64, u64, Container)>| {
         let (start, len, container) = read?;
-        if !kept::has_names(bytes, start, len)? {
+        if !kept::has_read_names(bytes, start, len)? {
             let words = "the names of its reads were thrown away (lossy_names), and every program \
                  makes up others";
             return Err(Error::new(Kind::Request, words));
         }
-        Ok((start, len, texts(&container, &front)?))
+        Ok((start, len, decode_container(&container, &front)?))
     };
     let (mut chain, mut open, mut groups, mut text) = (Chain::default(), None, Vec::new(), 0);
-    in_order(threads, next, work, |dealt: Result<(u64, u64, Dealt)>| {
+    run_in_order(threads, next, work, |dealt: Result<(u64, u64, Dealt)>| {
         let (start, len, dealt) = dealt?;
-        chain.add(&dealt)?;
+        chain.add_container(&dealt)?;
         let under = open.get_or_insert_with(|| Open { start, len: 0, texts: Default::default() });
         under.len += len;
         for (all, more) in under.texts.iter_mut().zip(&dealt.texts) {
@@ -78,13 +78,13 @@ fn index(
         }
         progress(text);
         if under.texts.iter().map(|text| text.len() as u64).sum::<u64>() >= GROUP {
-            groups.extend(open.take().map(|open| open.end(blobs)).transpose()?);
+            groups.extend(open.take().map(|open| open.finish_group(blobs)).transpose()?);
         }
         Ok(())
     })?;
-    chain.end()?;
-    groups.extend(open.take().map(|open| open.end(blobs)).transpose()?);
-    Ok((names(bytes.name(), chain.paired()), groups))
+    chain.check_complete()?;
+    groups.extend(open.take().map(|open| open.finish_group(blobs)).transpose()?);
+    Ok((text_names(bytes.name(), chain.is_paired()), groups))
 }
 
 /// A group that may become longer.
@@ -95,7 +95,7 @@ struct Open {
 }
 
 impl Open {
-    fn end(self, blobs: &mut Blobs<'_>) -> Result<Group> {
+    fn finish_group(self, blobs: &mut Blobs<'_>) -> Result<Group> {
         let mut lens = [0; TEXTS];
         for (len, text) in lens.iter_mut().zip(&self.texts) {
             let fits = u32::try_from(text.len()).ok().filter(|len| *len <= TEXT_MAX);
@@ -104,26 +104,30 @@ impl Open {
                 Error::new(Kind::Request, words)
             })?;
         }
-        blobs.group([self.start, self.len, 0], lens, &self.texts.map(|text| hash(&text)).concat())
+        blobs.write_group(
+            [self.start, self.len, 0],
+            lens,
+            &self.texts.map(|text| hash(&text)).concat(),
+        )
     }
 }
 
-fn decode(bytes: &Bytes, group: &Group, _: u64, blob: &[u8]) -> Result<Vec<Vec<u8>>> {
-    let (_, front) = open(bytes)?;
+fn decode_cram(bytes: &Bytes, group: &Group, _: u64, blob: &[u8]) -> Result<Vec<Vec<u8>>> {
+    let (_, front) = open_at_reads(bytes)?;
     let [start, len, _] = group.place;
     let len = usize::try_from(len).map_err(|_| Error::damaged("a group of no length"))?;
-    let whole = bytes.range(start, len)?;
+    let whole = bytes.read_range(start, len)?;
     let mut rest = &whole[..];
     let mut all: [Vec<u8>; TEXTS] = Default::default();
     while !rest.is_empty() {
         let mut container = Container::default();
         let mut reader = Reader::new(rest);
         let read = reader.read_container(&mut container);
-        if read.map_err(|error| told(Kind::Damaged, error))? == 0 {
+        if read.map_err(|error| to_reads_error(Kind::Damaged, error))? == 0 {
             break;
         }
         rest = reader.into_inner();
-        let dealt = texts(&container, &front);
+        let dealt = decode_container(&container, &front);
         let dealt = dealt.map_err(|error| Error::new(Kind::Damaged, error.message))?;
         all.iter_mut().zip(dealt.texts).for_each(|(all, more)| all.extend(more));
     }
@@ -136,7 +140,7 @@ fn decode(bytes: &Bytes, group: &Group, _: u64, blob: &[u8]) -> Result<Vec<Vec<u
     Ok(all.into())
 }
 
-fn names(path: &str, paired: bool) -> Vec<String> {
+fn text_names(path: &str, paired: bool) -> Vec<String> {
     let name = path.rsplit('/').next().unwrap_or_default();
     let stem = name.strip_suffix(".cram").filter(|stem| !stem.is_empty()).unwrap_or(name);
     match paired {

@@ -10,19 +10,22 @@ use rapidgzip_core::{
     IndexOptions, IndexedReader, IndexingError, StoredWindow, WindowStorage,
 };
 
-use super::{KindOf, kind};
-use crate::codecs::{compress, expand};
+use super::{KindOf, define_kind};
+use crate::codecs::{compress, decompress};
 use crate::error::{Error, Kind, Result};
 use crate::existing::GROUP;
 use crate::existing::blobs::Blobs;
-use crate::existing::bytes::{Bytes, ours, told, within};
-use crate::existing::pieces::{PIECE, Pieces, compare};
+use crate::existing::bytes::{Bytes, find_error_in, objects_error_in, to_reads_error};
+use crate::existing::pieces::{PIECE, Pieces, check_pieces};
 use crate::existing::table::Group;
-use crate::shown::bare;
-use crate::wire::{Wire, put_bytes};
+use crate::shown::strip_packed_suffix;
+use crate::wire::{Wire, append_prefixed_bytes};
 
-pub(super) const KIND: KindOf =
-    kind((1, b"\x1f\x8b", &[".fastq.gz", ".fq.gz", ".fastq.bgz", ".fq.bgz"]), index, decode);
+pub(super) const KIND: KindOf = define_kind(
+    (1, b"\x1f\x8b", &[".fastq.gz", ".fq.gz", ".fastq.bgz", ".fq.bgz"]),
+    index_gzip,
+    decode_gzip,
+);
 
 /// Text in front of a block that it may copy from.
 const WINDOW: usize = 32 << 10;
@@ -31,7 +34,7 @@ const WINDOW: usize = 32 << 10;
 const BLOCK: u64 = 0;
 const HEADER: u64 = u64::MAX;
 
-fn index(
+fn index_gzip(
     bytes: &Bytes,
     threads: usize,
     blobs: &mut Blobs<'_>,
@@ -46,39 +49,43 @@ fn index(
             window_storage: WindowStorage::Zlib,
         };
         let read = decoder.decode_with_index(bytes, &mut pieces, options);
-        read.map(|read| (read, pieces.end()))
+        read.map(|read| (read, pieces.into_hashes()))
     };
     let mut read = whole(bytes);
     // Tapes, dd and tar fill up with zeros: what is before them is read once more, to its end.
-    if let Some((end, _)) = read.as_ref().err().and_then(|error| behind(error))
-        && let Some(first) = bytes.unpadded(end)?
+    if let Some((end, _)) = read.as_ref().err().and_then(|error| non_member_offset(error))
+        && let Some(first) = bytes.without_padding(end)?
     {
         read = whole(&first);
     }
-    let (read, (len, hashes)) = read.map_err(refusal)?;
+    let (read, (len, hashes)) = read.map_err(indexing_error)?;
     let mut groups = Vec::new();
     let mut start = 0;
     while start < len {
-        let end = end_of(&read.index, start, len);
+        let end = group_end(&read.index, start, len);
         let point = read.index.checkpoint_at_or_before(start);
         let point = point.ok_or_else(|| Error::new(Kind::Input, "no text begins at its start"))?;
         let window = read.index.windows().get(point.compressed_offset_in_bits);
         let window = window.map(StoredWindow::decompressed).transpose();
         let window = window.map_err(|error| Error::new(Kind::Input, error.to_string()))?;
         let mut blob = Vec::new();
-        put_bytes(&mut blob, &window.map_or_else(Vec::new, |window| compress(&window)));
+        append_prefixed_bytes(&mut blob, &window.map_or_else(Vec::new, |window| compress(&window)));
         let of = (start as usize / PIECE)..(end as usize).div_ceil(PIECE);
         blob.extend_from_slice(&hashes[of].concat());
-        groups.push(blobs.group(place(point), [(end - start) as u32, 0], &blob)?);
+        groups.push(blobs.write_group(
+            checkpoint_place(point),
+            [(end - start) as u32, 0],
+            &blob,
+        )?);
         start = end;
     }
     let name = bytes.name().rsplit('/').next().unwrap_or_default();
-    Ok((vec![bare(name).to_owned()], groups))
+    Ok((vec![strip_packed_suffix(name).to_owned()], groups))
 }
 
 /// Where a group ends: at the first piece behind a block that has its length, or, where blocks are
 /// longer, in one.
-fn end_of(index: &DeflateIndex, start: u64, len: u64) -> u64 {
+fn group_end(index: &DeflateIndex, start: u64, len: u64) -> u64 {
     let up = |offset: u64| offset.next_multiple_of(PIECE as u64);
     let points = index.checkpoints();
     let next = points.partition_point(|point| {
@@ -89,7 +96,7 @@ fn end_of(index: &DeflateIndex, start: u64, len: u64) -> u64 {
 }
 
 /// Bits before it, text before it, and how one goes on.
-fn place(point: &Checkpoint) -> [u64; 3] {
+fn checkpoint_place(point: &Checkpoint) -> [u64; 3] {
     let how = match point.kind {
         CheckpointKind::GzipMemberHeader => HEADER,
         CheckpointKind::GzipMemberDeflate { header_offset_in_bytes } => {
@@ -100,12 +107,12 @@ fn place(point: &Checkpoint) -> [u64; 3] {
     [point.compressed_offset_in_bits, point.uncompressed_offset_in_bytes, how]
 }
 
-fn decode(bytes: &Bytes, group: &Group, start: u64, blob: &[u8]) -> Result<Vec<Vec<u8>>> {
+fn decode_gzip(bytes: &Bytes, group: &Group, start: u64, blob: &[u8]) -> Result<Vec<Vec<u8>>> {
     let mut wire = Wire::new(blob);
-    let window = match wire.bytes()? {
+    let window = match wire.read_prefixed_bytes()? {
         [] => StoredWindow::empty(),
         window => {
-            let window = StoredWindow::from_raw(expand(window, WINDOW)?);
+            let window = StoredWindow::from_raw(decompress(window, WINDOW)?);
             window.map_err(|error| Error::damaged(error.to_string()))?
         }
     };
@@ -135,19 +142,19 @@ fn decode(bytes: &Bytes, group: &Group, start: u64, blob: &[u8]) -> Result<Vec<V
     };
     let mut text = part(bytes);
     // As when it was read whole.
-    if let Some((end, _)) = text.as_ref().err().and_then(|error| behind(error))
-        && let Some(first) = bytes.unpadded(end)?
+    if let Some((end, _)) = text.as_ref().err().and_then(|error| non_member_offset(error))
+        && let Some(first) = bytes.without_padding(end)?
     {
         text = part(&first);
     }
-    let text = text.map_err(|error| told(Kind::Damaged, error))?;
-    compare(&text, start, wire.rest())?;
+    let text = text.map_err(|error| to_reads_error(Kind::Damaged, error))?;
+    check_pieces(&text, start, wire.rest())?;
     Ok(vec![text])
 }
 
 /// Where something begins that is no member, or none that is whole.
-fn behind(error: &(dyn std::error::Error + 'static)) -> Option<(u64, GzipErrorKind)> {
-    match within(error)? {
+fn non_member_offset(error: &(dyn std::error::Error + 'static)) -> Option<(u64, GzipErrorKind)> {
+    match find_error_in(error)? {
         DecodeError::InvalidGzip { offset, reason } => {
             let other = matches!(reason, GzipErrorKind::TrailingGarbage | GzipErrorKind::Truncated);
             other.then(|| (*offset, reason.clone()))
@@ -157,11 +164,11 @@ fn behind(error: &(dyn std::error::Error + 'static)) -> Option<(u64, GzipErrorKi
 }
 
 /// What is wrong with a file that was to be read whole.
-fn refusal(error: IndexingError) -> Error {
-    if let Some(ours) = ours(&error) {
+fn indexing_error(error: IndexingError) -> Error {
+    if let Some(ours) = objects_error_in(&error) {
         return ours;
     }
-    let words = match behind(&error) {
+    let words = match non_member_offset(&error) {
         Some((at, GzipErrorKind::TrailingGarbage)) => {
             format!("behind all that is gzip, from byte {at} on, something else follows")
         }

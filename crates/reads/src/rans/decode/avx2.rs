@@ -29,7 +29,7 @@ static DEAL: [[u32; 8]; 256] = {
 };
 
 /// As many steps as there are words for; one row of units each. Says how many.
-pub(super) fn steps(
+pub(super) fn decode_steps(
     model: &Model<'_>,
     lanes: &mut Lanes,
     word: &mut usize,
@@ -39,19 +39,19 @@ pub(super) fn steps(
     // at is in bounds: contexts are below `contexts.count()`, the length of `base`, since units
     // in entries are below `units`, histories of such units below 1 << HISTORY, and bins cut off; `base` points at 1 << BITS entries; a
     // lane goes to the next read only when it has used up one, and its last is never used up.
-    unsafe { run(model, lanes, word, rows) }
+    unsafe { decode_vectors(model, lanes, word, rows) }
 }
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn load(lanes: &[u32; LANES]) -> [__m256i; VECTORS] {
+fn load_lanes(lanes: &[u32; LANES]) -> [__m256i; VECTORS] {
     // SAFETY: eight values of four bytes each lie at each address; unaligned loads are asked for.
     std::array::from_fn(|at| unsafe { _mm256_loadu_si256(lanes.as_ptr().add(at * 8).cast()) })
 }
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn store(lanes: &mut [u32; LANES], vectors: [__m256i; VECTORS]) {
+fn store_lanes(lanes: &mut [u32; LANES], vectors: [__m256i; VECTORS]) {
     for (eight, vector) in lanes.as_chunks_mut::<8>().0.iter_mut().zip(vectors) {
         // SAFETY: room for 32 bytes.
         unsafe { _mm256_storeu_si256(eight.as_mut_ptr().cast(), vector) }
@@ -59,7 +59,7 @@ fn store(lanes: &mut [u32; LANES], vectors: [__m256i; VECTORS]) {
 }
 
 #[target_feature(enable = "avx2,popcnt")]
-unsafe fn run(
+unsafe fn decode_vectors(
     model: &Model<'_>,
     lanes: &mut Lanes,
     word: &mut usize,
@@ -69,19 +69,19 @@ unsafe fn run(
     let (base, entries) = (model.tables.base.as_ptr(), model.tables.entries.as_ptr());
     let spans = model.spans.as_ptr();
     let all = |number: u32| _mm256_set1_epi32(number as i32);
-    let (scale, width) = (all(contexts.scale), all(contexts.width() as u32));
+    let (scale, width) = (all(contexts.scale), all(contexts.row_width() as u32));
     let (last_bin, none, mask) =
-        (all(contexts.bins as u32 - 1), all(contexts.none()), all(contexts.mask()));
-    let weight = all(contexts.weight());
+        (all(contexts.bins as u32 - 1), all(contexts.absent_unit()), all(contexts.unit_mask()));
+    let weight = all(contexts.unit_weight());
     let levels = _mm_cvtsi32_si128(contexts.level_bits as i32);
     let level = _mm_cvtsi32_si128((HISTORY - contexts.level_bits) as i32);
     let (slots, byte, share_bits) = (all((1 << BITS) - 1), all(0xff), all(0xfff));
     let (one, zero) = (all(1), _mm256_setzero_si256());
     let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
 
-    let (mut state, mut before) = (load(&lanes.state), load(&lanes.before));
-    let (mut position, mut span) = (load(&lanes.position), load(&lanes.span));
-    let (mut read, mut history) = (load(&lanes.read), load(&lanes.history));
+    let (mut state, mut before) = (load_lanes(&lanes.state), load_lanes(&lanes.before));
+    let (mut position, mut span) = (load_lanes(&lanes.position), load_lanes(&lanes.span));
+    let (mut read, mut history) = (load_lanes(&lanes.read), load_lanes(&lanes.history));
     // Times the scale, which is added at each step instead of multiplied.
     let mut scaled = position.map(|position| _mm256_mullo_epi32(position, scale));
     let mut done = 0;
@@ -145,11 +145,11 @@ unsafe fn run(
         unsafe { _mm256_storeu_si256(row.as_mut_ptr().cast(), packed) };
         done += 1;
     }
-    store(&mut lanes.state, state);
-    store(&mut lanes.before, before);
-    store(&mut lanes.history, history);
-    store(&mut lanes.position, position);
-    store(&mut lanes.span, span);
-    store(&mut lanes.read, read);
+    store_lanes(&mut lanes.state, state);
+    store_lanes(&mut lanes.before, before);
+    store_lanes(&mut lanes.history, history);
+    store_lanes(&mut lanes.position, position);
+    store_lanes(&mut lanes.span, span);
+    store_lanes(&mut lanes.read, read);
     done
 }

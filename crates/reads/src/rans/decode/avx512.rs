@@ -10,7 +10,7 @@ use super::{Lanes, Model};
 const VECTORS: usize = LANES / 16;
 
 /// As many steps as there are words for; one row of units each. Says how many.
-pub(super) fn steps(
+pub(super) fn decode_steps(
     model: &Model<'_>,
     lanes: &mut Lanes,
     word: &mut usize,
@@ -18,19 +18,19 @@ pub(super) fn steps(
 ) -> usize {
     // SAFETY: `Way::Avx512` is chosen on machines that have it only. Every index that is gathered
     // at is in bounds, for the reasons that `avx2::steps` gives.
-    unsafe { run(model, lanes, word, rows) }
+    unsafe { decode_vectors(model, lanes, word, rows) }
 }
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn load(lanes: &[u32; LANES]) -> [__m512i; VECTORS] {
+fn load_lanes(lanes: &[u32; LANES]) -> [__m512i; VECTORS] {
     // SAFETY: sixteen values of four bytes each lie at each address; loads are unaligned.
     std::array::from_fn(|at| unsafe { _mm512_loadu_si512(lanes.as_ptr().add(at * 16).cast()) })
 }
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn store(lanes: &mut [u32; LANES], vectors: [__m512i; VECTORS]) {
+fn store_lanes(lanes: &mut [u32; LANES], vectors: [__m512i; VECTORS]) {
     for (sixteen, vector) in lanes.as_chunks_mut::<16>().0.iter_mut().zip(vectors) {
         // SAFETY: room for 64 bytes.
         unsafe { _mm512_storeu_si512(sixteen.as_mut_ptr().cast(), vector) }
@@ -38,7 +38,7 @@ fn store(lanes: &mut [u32; LANES], vectors: [__m512i; VECTORS]) {
 }
 
 #[target_feature(enable = "avx512f,avx512bw,popcnt")]
-unsafe fn run(
+unsafe fn decode_vectors(
     model: &Model<'_>,
     lanes: &mut Lanes,
     word: &mut usize,
@@ -48,18 +48,18 @@ unsafe fn run(
     let (base, entries) = (model.tables.base.as_ptr(), model.tables.entries.as_ptr());
     let spans = model.spans.as_ptr();
     let all = |number: u32| _mm512_set1_epi32(number as i32);
-    let (scale, width) = (all(contexts.scale), all(contexts.width() as u32));
+    let (scale, width) = (all(contexts.scale), all(contexts.row_width() as u32));
     let (last_bin, none, mask) =
-        (all(contexts.bins as u32 - 1), all(contexts.none()), all(contexts.mask()));
-    let weight = all(contexts.weight());
+        (all(contexts.bins as u32 - 1), all(contexts.absent_unit()), all(contexts.unit_mask()));
+    let weight = all(contexts.unit_weight());
     let levels = _mm_cvtsi32_si128(contexts.level_bits as i32);
     let level = _mm_cvtsi32_si128((HISTORY - contexts.level_bits) as i32);
     let (slots, byte, share_bits) = (all((1 << BITS) - 1), all(0xff), all(0xfff));
     let (one, low) = (all(1), all(LOW));
 
-    let (mut state, mut before) = (load(&lanes.state), load(&lanes.before));
-    let (mut position, mut span) = (load(&lanes.position), load(&lanes.span));
-    let (mut read, mut history) = (load(&lanes.read), load(&lanes.history));
+    let (mut state, mut before) = (load_lanes(&lanes.state), load_lanes(&lanes.before));
+    let (mut position, mut span) = (load_lanes(&lanes.position), load_lanes(&lanes.span));
+    let (mut read, mut history) = (load_lanes(&lanes.read), load_lanes(&lanes.history));
     // Times the scale, which is added at each step instead of multiplied.
     let mut scaled = position.map(|position| _mm512_mullo_epi32(position, scale));
     let mut done = 0;
@@ -113,11 +113,11 @@ unsafe fn run(
         }
         done += 1;
     }
-    store(&mut lanes.state, state);
-    store(&mut lanes.before, before);
-    store(&mut lanes.history, history);
-    store(&mut lanes.position, position);
-    store(&mut lanes.span, span);
-    store(&mut lanes.read, read);
+    store_lanes(&mut lanes.state, state);
+    store_lanes(&mut lanes.before, before);
+    store_lanes(&mut lanes.history, history);
+    store_lanes(&mut lanes.position, position);
+    store_lanes(&mut lanes.span, span);
+    store_lanes(&mut lanes.read, read);
     done
 }

@@ -48,12 +48,12 @@ impl std::fmt::Debug for Job {
 
 impl State {
     /// Whether a text is there or under way.
-    pub(super) fn knows(&self, key: Key) -> bool {
+    pub(super) fn has_slot(&self, key: Key) -> bool {
         self.slots.contains_key(&key)
     }
 
     /// A text that is there, now used.
-    pub(super) fn take(&mut self, key: Key) -> Option<Arc<Vec<u8>>> {
+    pub(super) fn touch_text(&mut self, key: Key) -> Option<Arc<Vec<u8>>> {
         let Some(Slot::There { text, used, ahead }) = self.slots.get_mut(&key) else { return None };
         self.clock += 1;
         self.order.remove(&std::mem::replace(used, self.clock));
@@ -65,7 +65,7 @@ impl State {
     }
 
     /// Makes room for a text that is now under way: those used longest ago go.
-    pub(super) fn begin(&mut self, key: Key, len: usize, bytes_max: usize) {
+    pub(super) fn begin_decoding(&mut self, key: Key, len: usize, bytes_max: usize) {
         while self.bytes + len > bytes_max
             && let Some((&used, _)) = self.order.first_key_value()
         {
@@ -76,8 +76,14 @@ impl State {
     }
 
     /// A text that was under way is there.
-    pub(super) fn put(&mut self, key: Key, text: &Arc<Vec<u8>>, len: usize, ahead: bool) {
-        self.give_up(key, len, ahead);
+    pub(super) fn insert_decoded(
+        &mut self,
+        key: Key,
+        text: &Arc<Vec<u8>>,
+        len: usize,
+        ahead: bool,
+    ) {
+        self.abandon_decoding(key, len, ahead);
         if !self.readers.contains(&key.0) {
             return;
         }
@@ -90,15 +96,15 @@ impl State {
     }
 
     /// A text is not under way any more.
-    pub(super) fn give_up(&mut self, key: Key, len: usize, ahead: bool) {
+    pub(super) fn abandon_decoding(&mut self, key: Key, len: usize, ahead: bool) {
         self.slots.remove(&key);
         self.bytes -= len;
         self.ahead_bytes -= if ahead { len } else { 0 };
     }
 
     /// Lets a job wait, unless it is known or there is no room: whether it does.
-    pub(super) fn wait(&mut self, job: Job, ahead_max: usize) -> bool {
-        let known = self.knows(job.key) || self.waiting.iter().any(|other| other.key == job.key);
+    pub(super) fn enqueue_job(&mut self, job: Job, ahead_max: usize) -> bool {
+        let known = self.has_slot(job.key) || self.waiting.iter().any(|other| other.key == job.key);
         if known || self.ahead_bytes + job.len > ahead_max {
             return false;
         }
@@ -107,23 +113,23 @@ impl State {
         true
     }
 
-    pub(super) fn forget_jobs(&mut self, which: impl Fn(&Job) -> bool) {
+    pub(super) fn drop_jobs(&mut self, which: impl Fn(&Job) -> bool) {
         let gone: usize = self.waiting.iter().filter(|job| which(job)).map(|job| job.len).sum();
         self.waiting.retain(|job| !which(job));
         self.ahead_bytes -= gone;
     }
 
     /// A number for a new reader.
-    pub(super) fn open(&mut self) -> u64 {
+    pub(super) fn register_reader(&mut self) -> u64 {
         self.opened += 1;
         self.readers.insert(self.opened);
         self.opened
     }
 
     /// Lets go of all that a reader had.
-    pub(super) fn close(&mut self, reader: u64) {
+    pub(super) fn forget_reader(&mut self, reader: u64) {
         self.readers.remove(&reader);
-        self.forget_jobs(|job| job.key.0 == reader);
+        self.drop_jobs(|job| job.key.0 == reader);
         let own = self.order.iter().filter(|(_, key)| key.0 == reader);
         let own: Vec<u64> = own.map(|(used, _)| *used).collect();
         own.into_iter().for_each(|used| self.drop_text(used));

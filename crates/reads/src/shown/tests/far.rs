@@ -17,15 +17,15 @@ struct Far {
 }
 
 impl Objects for Far {
-    fn len(&self, name: &str) -> Result<u64> {
-        self.own.len(name)
+    fn object_size(&self, name: &str) -> Result<u64> {
+        self.own.object_size(name)
     }
 
-    fn read(&self, name: &str, offset: u64, len: usize) -> Result<Vec<u8>> {
+    fn read_range(&self, name: &str, offset: u64, len: usize) -> Result<Vec<u8>> {
         if name != INDEX && name != MANIFEST {
             self.asked.lock().expect("it").insert((name.to_owned(), offset, len));
         }
-        let mut bytes = self.own.read(name, offset, len)?;
+        let mut bytes = self.own.read_range(name, offset, len)?;
         let is_wrong = |left: usize| left.checked_sub(1);
         if self.wrong.fetch_update(Ordering::SeqCst, Ordering::SeqCst, is_wrong).is_ok() {
             bytes[0] ^= 0x10;
@@ -33,7 +33,7 @@ impl Objects for Far {
         Ok(bytes)
     }
 
-    fn soon(&self, parts: &[Part<'_>]) {
+    fn prefetch_parts(&self, parts: &[Part<'_>]) {
         for part in parts {
             let part = (part.name.to_owned(), part.offset, part.len);
             assert!(!self.asked.lock().expect("it").contains(&part), "it was read already");
@@ -41,7 +41,7 @@ impl Objects for Far {
         }
     }
 
-    fn look_again(&self, _: &[Part<'_>]) -> bool {
+    fn can_retry_damaged(&self, _: &[Part<'_>]) -> bool {
         true
     }
 }
@@ -60,10 +60,10 @@ fn who_reads_in_a_row_tells_once_and_before_what_will_be_asked_for() {
     let packed = packed(&[&texts[0], &texts[1]], false);
     for mate in [0, 1] {
         let (archive, told, asked, _) = far(&packed);
-        let archive = Arc::new(archive.at_a_time(1));
-        let face = archive.faces(None).expect("faces").swap_remove(2 * mate);
+        let archive = Arc::new(archive.with_decode_limit(1));
+        let face = archive.exported_files(None).expect("faces").swap_remove(2 * mate);
         let mut out = Vec::new();
-        Reader::copy(Arc::clone(&archive), &face, 3, &mut out).expect("read");
+        Reader::copy_to_writer(Arc::clone(&archive), &face, 3, &mut out).expect("read");
         assert!(out == texts[mate]);
         let (told, asked) = (told.lock().expect("it"), asked.lock().expect("it"));
         // The group with which it began: bases, names, qualities, and what they lean on.
@@ -72,7 +72,7 @@ fn who_reads_in_a_row_tells_once_and_before_what_will_be_asked_for() {
     }
     let (archive, told, asked, _) = far(&packed);
     let mut out = Vec::new();
-    archive.write(View::Mate(0), Form::Fastq, 3, &mut out).expect("read");
+    archive.write_view(View::Mate(0), Form::Fastq, 3, &mut out).expect("read");
     assert!(out == texts[0]);
     assert_eq!(*told.lock().expect("it"), *asked.lock().expect("it"));
     // Some reads by their numbers are no reason to fetch others.
@@ -89,11 +89,11 @@ fn what_changes_on_its_way_is_asked_for_again_and_what_stays_wrong_is_told() {
         let (archive, _, _, wrong) = far(&packed);
         wrong.store(count, Ordering::SeqCst);
         let mut out = Vec::new();
-        archive.write(View::File(0), Form::Fastq, 1, &mut out).expect("read");
+        archive.write_view(View::File(0), Form::Fastq, 1, &mut out).expect("read");
         assert!(out == text, "{count}");
     }
     let (archive, _, _, wrong) = far(&packed);
     wrong.store(usize::MAX, Ordering::SeqCst);
-    let error = archive.write(View::File(0), Form::Fastq, 1, &mut Vec::new());
+    let error = archive.write_view(View::File(0), Form::Fastq, 1, &mut Vec::new());
     assert_eq!(error.expect_err("damaged").kind, Kind::Damaged);
 }

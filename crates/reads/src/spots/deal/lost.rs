@@ -20,11 +20,11 @@ pub(super) struct Lost {
 
 impl Lost {
     /// Takes note of a read: whether its mate was left out before.
-    pub(super) fn has_other(&mut self, name: &[u8], mate: usize) -> bool {
-        self.note(short(name), mate, MOST)
+    pub(super) fn note_left_out(&mut self, name: &[u8], mate: usize) -> bool {
+        self.note_hash(name_hash(name), mate, MOST)
     }
 
-    fn note(&mut self, hash: u64, mate: usize, most: usize) -> bool {
+    fn note_hash(&mut self, hash: u64, mate: usize, most: usize) -> bool {
         if hash.trailing_zeros() < self.thinned {
             return false;
         }
@@ -43,7 +43,7 @@ impl Lost {
     }
 }
 
-fn short(name: &[u8]) -> u64 {
+fn name_hash(name: &[u8]) -> u64 {
     hash(name).first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
@@ -55,17 +55,21 @@ mod tests {
     #[test]
     fn a_mate_that_comes_later_is_found_however_many_lie_between() {
         let mut lost = Lost::default();
-        assert!(!lost.has_other(b"a", 0) && !lost.has_other(b"b", 0) && !lost.has_other(b"c", 1));
-        assert!(!lost.has_other(b"a", 0), "the same mate again");
-        assert!(lost.has_other(b"a", 1) && lost.has_other(b"c", 0));
+        assert!(
+            !lost.note_left_out(b"a", 0)
+                && !lost.note_left_out(b"b", 0)
+                && !lost.note_left_out(b"c", 1)
+        );
+        assert!(!lost.note_left_out(b"a", 0), "the same mate again");
+        assert!(lost.note_left_out(b"a", 1) && lost.note_left_out(b"c", 0));
 
-        let hash = |nth: u32| short(&nth.to_le_bytes());
+        let hash = |nth: u32| name_hash(&nth.to_le_bytes());
         let mut lost = Lost::default();
         for nth in 0..100_000 {
-            assert!(!lost.note(hash(nth), 0, 1000));
+            assert!(!lost.note_hash(hash(nth), 0, 1000));
             assert!(lost.names[0].len() <= 1000);
         }
-        let found = (0..100_000).position(|nth| lost.note(hash(nth), 1, 1000));
+        let found = (0..100_000).position(|nth| lost.note_hash(hash(nth), 1, 1000));
         assert!(found.is_some_and(|nth| nth < 2000), "{found:?}");
     }
 }

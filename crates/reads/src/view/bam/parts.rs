@@ -1,6 +1,6 @@
 //! A record of FASTQ in its parts, and the name that mates have in common.
 
-use super::no_bam;
+use super::bam_limit_error;
 use crate::error::Result;
 
 /// A record in its parts.
@@ -15,7 +15,7 @@ pub(super) struct Parts<'a> {
     pub(super) plain: bool,
 }
 
-pub(super) fn parts(record: &[u8]) -> Option<Parts<'_>> {
+pub(super) fn parse_record(record: &[u8]) -> Option<Parts<'_>> {
     let plain = record.ends_with(b"\n");
     let mut lines = record.strip_suffix(b"\n").unwrap_or(record).split(|byte| *byte == b'\n');
     let mut returns = false;
@@ -32,7 +32,7 @@ pub(super) fn parts(record: &[u8]) -> Option<Parts<'_>> {
 }
 
 /// Mates have one name in BAM: `x/1` and `x/2`, or `x.1` and `x.2`, are `x`.
-pub(super) fn share_name(first: &mut Parts<'_>, second: &mut Parts<'_>) -> Result<()> {
+pub(super) fn unify_mate_names(first: &mut Parts<'_>, second: &mut Parts<'_>) -> Result<()> {
     let names = [&first.line[..first.end], &second.line[..second.end]];
     if names[0] == names[1] {
         return Ok(());
@@ -44,6 +44,6 @@ pub(super) fn share_name(first: &mut Parts<'_>, second: &mut Parts<'_>) -> Resul
             (first.end, second.end) = (end, end);
             Ok(())
         }
-        _ => Err(no_bam(names[0], "has a mate with another name")),
+        _ => Err(bam_limit_error(names[0], "has a mate with another name")),
     }
 }

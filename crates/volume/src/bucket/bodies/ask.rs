@@ -8,11 +8,11 @@ use bytes::Bytes;
 
 use super::super::body::Body;
 use super::super::record::Place;
-use super::super::request::of_state_or_any;
-use super::super::sums::are_right;
+use super::super::request::get_version_or_any;
+use super::super::sums::matches_checksums;
 use super::{Away, Bodies};
 use forebay_objstore::Failed;
-use forebay_objstore::patiently;
+use forebay_objstore::retry_patiently;
 
 /// Until bytes that have got another place are looked for again.
 const SHORTLY: Duration = Duration::from_millis(50);
@@ -23,31 +23,31 @@ const WRONG: u32 = 3;
 type Asked = Result<Bytes, Failed>;
 
 impl Bodies {
-    pub(super) fn ask(&self, body: &Body, range: &Range<u64>) -> Asked {
-        self.patiently(|| {
-            self.where_it_is(body, |away| match away.place {
-                Place::Own { .. } => self.of_object(body, away, range),
+    pub(super) fn request_range(&self, body: &Body, range: &Range<u64>) -> Asked {
+        self.retry_patiently(|| {
+            self.with_current_place(body, |away| match away.place {
+                Place::Own { .. } => self.read_from_object(body, away, range),
                 // It may have had an object when its first parts were asked for.
-                _ => self.of_segment(away, range),
+                _ => self.read_from_segment(away, range),
             })
         })
     }
 
     /// Asks again while the bucket is away, for as long as is wanted.
-    pub(super) fn patiently<T>(
+    pub(super) fn retry_patiently<T>(
         &self,
         mut ask: impl FnMut() -> Result<T, Failed>,
     ) -> Result<T, Failed> {
         let mut wrong = 0;
-        patiently(&self.gone, &self.patience, || {
+        retry_patiently(&self.gone, &self.patience, || {
             let asked = ask();
             match &asked {
-                Ok(_) => self.health.answered(),
+                Ok(_) => self.health.note_success(),
                 // One object, not the bucket.
-                Err(failed) if is_about_one(failed.kind) => {
+                Err(failed) if concerns_one_object(failed.kind) => {
                     wrong += u32::from(failed.kind == ErrorKind::InvalidData);
                 }
-                Err(failed) => self.health.failed(failed),
+                Err(failed) => self.health.note_failure(failed),
             }
             match asked {
                 // Answers are cut off or changed on their way, but not again and again.
@@ -58,7 +58,7 @@ impl Bodies {
     }
 
     /// Asks for bytes of a file where they are now.
-    pub(super) fn where_it_is<T>(
+    pub(super) fn with_current_place<T>(
         &self,
         body: &Body,
         mut ask: impl FnMut(&Away) -> Result<T, Failed>,
@@ -70,16 +70,16 @@ impl Bodies {
             let Some(away) = away else { break };
             let failed = match ask(&away) {
                 Err(failed) if failed.kind == ErrorKind::NotFound => failed,
-                Err(failed) if behind.is_some() && is_about_one(failed.kind) => failed,
+                Err(failed) if behind.is_some() && concerns_one_object(failed.kind) => failed,
                 asked => return asked,
             };
             match &behind {
                 None => std::thread::sleep(SHORTLY),
                 Some(behind) => {
-                    behind.look();
+                    behind.refresh_now();
                     let now = self.known.lock().away.get(&body.ino).map(|now| now.place.clone());
                     if now.as_ref() == Some(&away.place) {
-                        return Err(self.lost_behind(body.ino, failed));
+                        return Err(self.explain_missing_bytes(body.ino, failed));
                     }
                 }
             }
@@ -89,8 +89,8 @@ impl Bodies {
     }
 
     /// Bytes are where the log says, and are others, or are not there.
-    fn lost_behind(&self, number: u64, failed: Failed) -> Failed {
-        match self.retired(number) {
+    fn explain_missing_bytes(&self, number: u64, failed: Failed) -> Failed {
+        match self.retired_path(number) {
             Some(_) => {
                 let why = "it has been changed or removed since it was opened".to_owned();
                 Failed { kind: ErrorKind::StaleNetworkFileHandle, why }
@@ -99,51 +99,55 @@ impl Bodies {
         }
     }
 
-    pub(super) fn of_segment(&self, away: &Away, range: &Range<u64>) -> Asked {
-        let bytes = self.fetch.packed(&away.place)?;
+    pub(super) fn read_from_segment(&self, away: &Away, range: &Range<u64>) -> Asked {
+        let bytes = self.fetch.read_packed(&away.place)?;
         let end = bytes.len().min(range.end as usize);
         Ok(bytes.slice(end.min(range.start as usize)..end))
     }
 
     /// The checksums of its object, if it has some.
-    pub(super) fn sums_of(&self, body: &Body, away: &Away) -> Result<Option<Bytes>, Failed> {
+    pub(super) fn object_checksums(
+        &self,
+        body: &Body,
+        away: &Away,
+    ) -> Result<Option<Bytes>, Failed> {
         let Some(sums) = &away.sums else { return Ok(None) };
         if let Some(sums) = body.sums.get() {
             return Ok(Some(sums.clone()));
         }
-        let sums = self.fetch.packed(sums)?;
+        let sums = self.fetch.read_packed(sums)?;
         Ok(Some(body.sums.get_or_init(|| sums).clone()))
     }
 
-    fn of_object(&self, body: &Body, away: &Away, range: &Range<u64>) -> Asked {
+    fn read_from_object(&self, body: &Body, away: &Away, range: &Range<u64>) -> Asked {
         let Place::Own { key, version, .. } = &away.place else { return Ok(Bytes::new()) };
         let read = |is_right: &dyn Fn(&[u8]) -> bool| {
-            of_state_or_any(version.as_deref(), away.sums.is_some(), |version| {
-                self.bucket.read_of(key, version, range.clone(), is_right)
+            get_version_or_any(version.as_deref(), away.sums.is_some(), |version| {
+                self.bucket.get_version_range(key, version, range.clone(), is_right)
             })
         };
         if away.sums.is_none() {
             return read(&|_| true);
         }
         if let Some(sums) = body.sums.get() {
-            return read(&|bytes| are_right(sums, range, bytes));
+            return read(&|bytes| matches_checksums(sums, range, bytes));
         }
         // At the same time: who reads waits for one round trip less.
         let (sums, bytes) = std::thread::scope(|scope| {
-            let sums = scope.spawn(|| self.sums_of(body, away));
+            let sums = scope.spawn(|| self.object_checksums(body, away));
             let bytes = read(&|_| true);
             let lost = |_| Failed { kind: ErrorKind::Other, why: "a thread is gone".to_owned() };
             (sums.join().map_err(lost), bytes)
         });
         let (sums, bytes) = (sums??.unwrap_or_default(), bytes?);
-        match are_right(&sums, range, &bytes) {
+        match matches_checksums(&sums, range, &bytes) {
             true => Ok(bytes),
-            false => read(&|bytes| are_right(&sums, range, bytes)),
+            false => read(&|bytes| matches_checksums(&sums, range, bytes)),
         }
     }
 }
 
-fn is_about_one(kind: ErrorKind) -> bool {
+fn concerns_one_object(kind: ErrorKind) -> bool {
     use ErrorKind::{InvalidData, NotFound, StaleNetworkFileHandle};
     matches!(kind, NotFound | StaleNetworkFileHandle | InvalidData)
 }

@@ -35,8 +35,8 @@ impl Bodies {
             }
             let (this, filled) = (Arc::clone(self), Arc::clone(body));
             let work = move || {
-                while let Some(range) = filled.claim_any(PART) {
-                    if this.bring(&filled, range).is_err() {
+                while let Some(range) = filled.claim_next_missing(PART) {
+                    if this.fetch_range(&filled, range).is_err() {
                         break;
                     }
                 }
@@ -50,37 +50,38 @@ impl Bodies {
         }
     }
 
-    pub(super) fn ensure(&self, body: &Body, range: Range<u64>, most: u64) -> Result<()> {
+    pub(super) fn ensure_present(&self, body: &Body, range: Range<u64>, most: u64) -> Result<()> {
         if body.is_whole() || range.is_empty() {
             return Ok(());
         }
-        while let Task::Bring(part) = body.claim(&range, most) {
-            self.bring(body, part)?;
+        while let Task::Bring(part) = body.claim_missing(&range, most) {
+            self.fetch_range(body, part)?;
         }
         Ok(())
     }
 
-    fn bring(&self, body: &Body, range: Range<u64>) -> Result<()> {
+    fn fetch_range(&self, body: &Body, range: Range<u64>) -> Result<()> {
         self.brought.fetch_add(range.end - range.start, Relaxed);
         let mut left = range;
         let brought = if left.end - left.start > AT_ONCE {
-            self.stream(body, &mut left)
+            self.stream_range(body, &mut left)
         } else {
-            let put = |bytes: Bytes| body.put(&bytes, left.start).map_err(io::Error::from);
-            self.ask(body, &left).and_then(|bytes| put(bytes).map_err(Failed::from))
+            let put =
+                |bytes: Bytes| body.write_arrived(&bytes, left.start).map_err(io::Error::from);
+            self.request_range(body, &left).and_then(|bytes| put(bytes).map_err(Failed::from))
         };
-        body.settle(&left, brought.is_ok(), || self.is_here(body))?;
+        body.settle_range(&left, brought.is_ok(), || self.mark_present(body))?;
         brought.map_err(|failed| {
             if let Some(behind) = self.behind() {
-                let name = self.retired(body.ino).or_else(|| behind.name_of(body.ino));
+                let name = self.retired_path(body.ino).or_else(|| behind.display_path(body.ino));
                 let name = name.unwrap_or_else(|| format!("file {}", body.ino));
                 tracing::error!("bytes {left:?} of {name}: {failed}");
-                return self.lost.note(&name, &failed);
+                return self.lost.note_failure(&name, &failed);
             }
             tracing::error!("bytes {left:?} of file {}: {failed}", body.ino);
             let away = self.known.lock().away.get(&body.ino).cloned();
             match away.map(|away| away.place) {
-                Some(Place::Own { key, .. }) => self.lost.note(&key, &failed),
+                Some(Place::Own { key, .. }) => self.lost.note_failure(&key, &failed),
                 _ if failed.kind == io::ErrorKind::StorageFull => Errno::NOSPC,
                 _ => Errno::IO,
             }
@@ -88,13 +89,13 @@ impl Bodies {
     }
 
     /// All bytes are here: it is a file like any other.
-    pub(super) fn is_here(&self, body: &Body) -> Result<()> {
+    pub(super) fn mark_present(&self, body: &Body) -> Result<()> {
         let mut known = self.known.lock();
         if known.is_over {
             return Ok(());
         }
-        placeholder::is_here(&body.file, body.mtime)?;
-        let stamp = Stamp::of(body.file.as_fd())?;
+        placeholder::mark_present(&body.file, body.mtime)?;
+        let stamp = Stamp::from_file(body.file.as_fd())?;
         known.away.remove(&body.ino);
         known.came.push((body.ino, stamp));
         Ok(())

@@ -16,7 +16,7 @@ use super::super::scan::Stamp;
 use super::super::ship::{Moved, Readers};
 use super::super::tree::File;
 use super::{Away, Bodies, Result};
-use forebay_os::files::{FileIdentity, reopen};
+use forebay_os::files::{FileIdentity, reopen_with_flags};
 
 #[derive(Debug, Default)]
 pub(super) struct Known {
@@ -37,21 +37,21 @@ pub(super) struct Known {
 
 impl Away {
     /// What the bucket has of a file.
-    pub(crate) fn of(file: &File) -> Away {
+    pub(crate) fn from_file(file: &File) -> Away {
         let sums = file.sums.as_deref().cloned();
         Away { place: file.place.clone(), sums, mtime: file.attr.mtime }
     }
 }
 
 impl Readers for Bodies {
-    fn moved(&self, moved: Vec<Moved>) {
-        self.have_moved(moved);
+    fn notify_moved(&self, moved: Vec<Moved>) {
+        self.update_places(moved);
     }
 }
 
 impl Bodies {
     /// Files whose bytes lie elsewhere now.
-    pub(super) fn have_moved(&self, moved: Vec<Moved>) {
+    pub(super) fn update_places(&self, moved: Vec<Moved>) {
         let mut known = self.known.lock();
         for Moved { ino, place, sums } in moved {
             if let Some(away) = known.away.get_mut(&ino) {
@@ -61,19 +61,19 @@ impl Bodies {
     }
 
     /// Files that have come since this was asked last.
-    pub(crate) fn came(&self) -> Vec<(u64, Stamp)> {
+    pub(crate) fn take_arrived(&self) -> Vec<(u64, Stamp)> {
         std::mem::take(&mut self.known.lock().came)
     }
 
     /// Nobody uses the volume any more: bytes that come are not told to be here, since nobody makes
     /// them durable.
-    pub(crate) fn end(&self) {
+    pub(crate) fn stop_accepting(&self) {
         self.known.lock().is_over = true;
     }
 
     /// A file's bytes are in the bucket alone from now on, and what is here is about to be made a
     /// hole; [`Bodies::has_left`] says that it is one.
-    pub(crate) fn leave(&self, identity: FileIdentity, ino: u64, away: Away) {
+    pub(crate) fn begin_eviction(&self, identity: FileIdentity, ino: u64, away: Away) {
         let mut known = self.known.lock();
         if known.leaving.insert(identity, away.mtime).is_none() {
             self.count.fetch_add(1, Relaxed);
@@ -86,27 +86,27 @@ impl Bodies {
     }
 
     /// The same by its number.
-    pub(crate) fn is_known_away(&self, ino: u64) -> bool {
+    pub(crate) fn is_inode_evicted(&self, ino: u64) -> bool {
         self.known.lock().away.contains_key(&ino)
     }
 
     /// The bytes that have come since this last had an answer, once they are more than so many.
-    pub(crate) fn has_brought(&self, much: u64) -> Option<u64> {
+    pub(crate) fn take_fetched_bytes(&self, much: u64) -> Option<u64> {
         let is_much = self.brought.load(Relaxed) > much;
         is_much.then(|| self.brought.swap(0, Relaxed))
     }
 
     /// Whether a file's bytes are in the bucket alone.
-    pub(crate) fn is_away(&self, identity: &FileIdentity) -> bool {
+    pub(crate) fn is_evicted(&self, identity: &FileIdentity) -> bool {
         let known = self.known.lock();
         known.numbers.get(identity).is_some_and(|ino| known.away.contains_key(ino))
     }
 }
 
 /// Opens a file again, to read and write, whatever its mode is.
-pub(super) fn writable(file: BorrowedFd<'_>) -> Result<OwnedFd> {
-    match reopen(file, OFlags::RDWR) {
-        Err(Errno::ACCESS) => while_writable(file, || reopen(file, OFlags::RDWR)),
+pub(super) fn reopen_writable(file: BorrowedFd<'_>) -> Result<OwnedFd> {
+    match reopen_with_flags(file, OFlags::RDWR) {
+        Err(Errno::ACCESS) => while_writable(file, || reopen_with_flags(file, OFlags::RDWR)),
         opened => opened,
     }
 }

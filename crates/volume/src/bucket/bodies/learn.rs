@@ -14,14 +14,14 @@ use forebay_os::files::FileIdentity;
 /// Tells where bytes are that somebody else moves.
 pub(in crate::bucket) trait Behind: Send + Sync {
     /// Looks now; returns when that is done.
-    fn look(&self);
+    fn refresh_now(&self);
     /// What a file is called, for people.
-    fn name_of(&self, number: u64) -> Option<String>;
+    fn display_path(&self, number: u64) -> Option<String>;
 }
 
 impl Bodies {
     /// Somebody else moves bytes, as this one tells.
-    pub(in crate::bucket) fn is_behind(&self, behind: Weak<dyn Behind>) {
+    pub(in crate::bucket) fn set_behind(&self, behind: Weak<dyn Behind>) {
         let _ = self.behind.set(behind);
     }
 
@@ -31,12 +31,12 @@ impl Bodies {
 
     /// Bytes lie elsewhere, and others have the places of some files: who has these open reads on
     /// as long as their bytes can be had.
-    pub(in crate::bucket) fn go_on(
+    pub(in crate::bucket) fn apply_moves_and_retire(
         &self,
         moved: Vec<Moved>,
         retired: impl IntoIterator<Item = (FileIdentity, u64, String)>,
     ) {
-        self.have_moved(moved);
+        self.update_places(moved);
         let mut known = self.known.lock();
         known.came.clear();
         let before = std::mem::take(&mut known.retired);
@@ -60,13 +60,13 @@ impl Bodies {
     }
 
     /// What a file was called that another has the place of.
-    pub(super) fn retired(&self, number: u64) -> Option<String> {
+    pub(super) fn retired_path(&self, number: u64) -> Option<String> {
         let known = self.known.lock();
         known.retired.iter().find(|(_, ino, _)| *ino == number).map(|(_, _, name)| name.clone())
     }
 
     /// More files whose bytes are away.
-    pub(in crate::bucket) fn learn(
+    pub(in crate::bucket) fn add_evicted_files(
         &self,
         more: impl IntoIterator<Item = (FileIdentity, u64, Away)>,
     ) {
@@ -78,14 +78,14 @@ impl Bodies {
     }
 
     /// From now on bytes that came in an earlier run are not asked for again.
-    pub(in crate::bucket) fn keep_parts(&self) {
+    pub(in crate::bucket) fn retain_partial_files(&self) {
         self.keeps_parts.store(true, Relaxed);
     }
 
-    pub(super) fn recall(&self, body: &Body) {
-        for range in body.kept() {
+    pub(super) fn restore_present_ranges(&self, body: &Body) {
+        for range in body.present_ranges() {
             // With the last one it is whole, or is asked for by the next run as it was by this.
-            let _ = body.settle(&range, true, || self.is_here(body));
+            let _ = body.settle_range(&range, true, || self.mark_present(body));
         }
     }
 
@@ -93,7 +93,7 @@ impl Bodies {
     ///
     /// # Errors
     /// ESTALE: it is another object already. EIO: nobody knows.
-    pub(in crate::bucket) fn pin(&self, identity: &FileIdentity) -> Result<()> {
+    pub(in crate::bucket) fn pin_version(&self, identity: &FileIdentity) -> Result<()> {
         let unknown = {
             let known = self.known.lock();
             let ino = known.numbers.get(identity).copied();
@@ -103,7 +103,7 @@ impl Bodies {
             })
         };
         let Some((ino, key, size)) = unknown else { return Ok(()) };
-        let failed = match self.bucket.head(&key) {
+        let failed = match self.bucket.head_object(&key) {
             Ok(Some(found)) if found.size == size => {
                 let version = found.version.map(|version| version.0);
                 if let Some(away) = self.known.lock().away.get_mut(&ino) {
@@ -118,6 +118,6 @@ impl Bodies {
             Ok(None) => Failed { kind: ErrorKind::NotFound, why: format!("{key} is not there") },
             Err(failed) => failed,
         };
-        Err(self.lost.note(&key, &failed))
+        Err(self.lost.note_failure(&key, &failed))
     }
 }

@@ -8,7 +8,7 @@ use super::Bodies;
 
 impl Bodies {
     /// A name of this file is about to go.
-    pub(crate) fn is_losing(self: &Arc<Self>, body: &Arc<Body>) {
+    pub(crate) fn note_unlink(self: &Arc<Self>, body: &Arc<Body>) {
         if !body.is_whole() {
             self.begin_filling(body);
             self.losing.lock().push(Arc::clone(body));
@@ -16,10 +16,10 @@ impl Bodies {
     }
 
     /// Brings what they miss. Where it can't be had, whoever reads on is told then.
-    pub(in super::super) fn rescue(self: &Arc<Self>) {
+    pub(in super::super) fn fetch_unlinked_files(self: &Arc<Self>) {
         let losing = std::mem::take(&mut *self.losing.lock());
         for body in losing {
-            if self.fill(&body).is_err() {
+            if self.fetch_all(&body).is_err() {
                 tracing::error!("file {} is open and has lost its bytes", body.ino);
             }
         }

@@ -18,7 +18,7 @@ pub(crate) struct Losses(Mutex<BTreeMap<String, (ErrorKind, String)>>);
 
 impl Losses {
     /// Notes one; gives what its reader is told.
-    pub(in crate::bucket) fn note(&self, key: &str, failed: &Failed) -> Errno {
+    pub(in crate::bucket) fn note_failure(&self, key: &str, failed: &Failed) -> Errno {
         let mut all = self.0.lock();
         if all.len() < MOST && !all.contains_key(key) {
             all.insert(key.to_owned(), (failed.kind, failed.why.clone()));
@@ -31,7 +31,7 @@ impl Losses {
     }
 
     /// All of them, by key.
-    pub(in crate::bucket) fn all(&self) -> BTreeMap<String, (ErrorKind, String)> {
+    pub(in crate::bucket) fn all_by_key(&self) -> BTreeMap<String, (ErrorKind, String)> {
         self.0.lock().clone()
     }
 }

@@ -9,8 +9,8 @@ use rustix::io::Errno;
 
 use super::super::body::{BLOCK, Body};
 use super::super::record::Place;
-use super::super::request::of_state_or_any;
-use super::super::sums::sum_of;
+use super::super::request::get_version_or_any;
+use super::super::sums::block_checksum;
 use super::Bodies;
 use forebay_objstore::Failed;
 
@@ -39,27 +39,31 @@ impl Bodies {
     ///
     /// # Errors
     /// Those of the bucket, and of this machine's file system.
-    pub(super) fn stream(&self, body: &Body, left: &mut Range<u64>) -> Result<(), Failed> {
-        self.patiently(|| {
-            let mut asked = self.stream_once(body, left);
+    pub(super) fn stream_range(&self, body: &Body, left: &mut Range<u64>) -> Result<(), Failed> {
+        self.retry_patiently(|| {
+            let mut asked = self.stream_range_once(body, left);
             for _ in 0..AGAIN {
                 match &asked {
                     Err(failed) if failed.kind == io::ErrorKind::InvalidData => {}
                     _ => break,
                 }
-                asked = self.stream_once(body, left);
+                asked = self.stream_range_once(body, left);
             }
             asked
         })?
         .map_err(|local| io::Error::from(local).into())
     }
 
-    fn stream_once(&self, body: &Body, left: &mut Range<u64>) -> Result<Result<(), Errno>, Failed> {
-        self.where_it_is(body, |away| {
+    fn stream_range_once(
+        &self,
+        body: &Body,
+        left: &mut Range<u64>,
+    ) -> Result<Result<(), Errno>, Failed> {
+        self.with_current_place(body, |away| {
             let mut arriving = Arriving {
                 bodies: self,
                 body,
-                sums: self.sums_of(body, away)?,
+                sums: self.object_checksums(body, away)?,
                 at: left.start,
                 end: left.end,
                 settled: left.start,
@@ -69,13 +73,15 @@ impl Bodies {
             let asked = match &away.place {
                 Place::Own { key, version, .. } => {
                     let has_sums = arriving.sums.is_some();
-                    let mut take = |bytes: Bytes| arriving.take(&bytes);
-                    of_state_or_any(version.as_deref(), has_sums, |version| {
-                        self.bucket.stream_of(key, version, left.clone(), &mut take)
+                    let mut take = |bytes: Bytes| arriving.accept_bytes(&bytes);
+                    get_version_or_any(version.as_deref(), has_sums, |version| {
+                        self.bucket.stream_range(key, version, left.clone(), &mut take)
                     })
                 }
                 // It had an object when its first parts were asked for.
-                _ => self.of_segment(away, left).and_then(|bytes| arriving.take(&bytes)),
+                _ => self
+                    .read_from_segment(away, left)
+                    .and_then(|bytes| arriving.accept_bytes(&bytes)),
             };
             left.start = arriving.settled;
             match arriving.local {
@@ -87,12 +93,12 @@ impl Bodies {
 }
 
 impl Arriving<'_> {
-    fn take(&mut self, bytes: &[u8]) -> Result<(), Failed> {
+    fn accept_bytes(&mut self, bytes: &[u8]) -> Result<(), Failed> {
         let stopped = |this: &mut Self, errno: Errno| {
             this.local = Some(errno);
             Failed::from(io::Error::from(errno))
         };
-        self.body.put(bytes, self.at).map_err(|errno| stopped(self, errno))?;
+        self.body.write_arrived(bytes, self.at).map_err(|errno| stopped(self, errno))?;
         let mut rest = bytes;
         let mut right = self.settled;
         while !rest.is_empty() {
@@ -103,22 +109,22 @@ impl Arriving<'_> {
             }
             self.at += now.len() as u64;
             if self.at == block_end {
-                if let Err(failed) = self.look((block_end - 1) / BLOCK) {
-                    self.settle(right).map_err(|errno| stopped(self, errno))?;
+                if let Err(failed) = self.verify_block((block_end - 1) / BLOCK) {
+                    self.release_to_readers(right).map_err(|errno| stopped(self, errno))?;
                     return Err(failed);
                 }
                 right = block_end;
             }
             rest = later;
         }
-        self.settle(right).map_err(|errno| stopped(self, errno))
+        self.release_to_readers(right).map_err(|errno| stopped(self, errno))
     }
 
     /// Whether all of a block came as it was written.
-    fn look(&mut self, number: u64) -> Result<(), Failed> {
+    fn verify_block(&mut self, number: u64) -> Result<(), Failed> {
         let came = std::mem::take(&mut self.block).finalize();
         match &self.sums {
-            Some(sums) if sum_of(sums, number) != Some(came) => {
+            Some(sums) if block_checksum(sums, number) != Some(came) => {
                 let why =
                     format!("block {number} of file {} is not what was written", self.body.ino);
                 Err(Failed { kind: io::ErrorKind::InvalidData, why })
@@ -128,11 +134,11 @@ impl Arriving<'_> {
     }
 
     /// Readers may have all up to here.
-    fn settle(&mut self, right: u64) -> Result<(), Errno> {
+    fn release_to_readers(&mut self, right: u64) -> Result<(), Errno> {
         if right > self.settled {
             let came = self.settled..right;
             self.settled = right;
-            self.body.settle(&came, true, || self.bodies.is_here(self.body))?;
+            self.body.settle_range(&came, true, || self.bodies.mark_present(self.body))?;
         }
         Ok(())
     }

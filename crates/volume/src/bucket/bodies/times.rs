@@ -58,15 +58,15 @@ impl Bodies {
     }
 
     /// A file is a hole with its own time.
-    pub(crate) fn has_left(&self, identity: FileIdentity) {
+    pub(crate) fn finish_eviction(&self, identity: FileIdentity) {
         let mut known = self.known.lock();
         if known.leaving.remove(&identity).is_some() {
             self.count.fetch_sub(1, Relaxed);
-            self.has_settled(&mut known, identity);
+            self.note_settled(&mut known, identity);
         }
     }
 
-    pub(super) fn has_settled(&self, known: &mut Known, identity: FileIdentity) {
+    pub(super) fn note_settled(&self, known: &mut Known, identity: FileIdentity) {
         let before = known.settled.len();
         known.settled.retain(|other| *other != identity);
         known.settled.push_back(identity);

@@ -25,14 +25,14 @@ pub(super) enum State {
 }
 
 impl Parts {
-    pub(super) fn missing(size: u64) -> Parts {
+    pub(super) fn all_missing(size: u64) -> Parts {
         let blocks = size.div_ceil(BLOCK) as usize;
         let state = vec![State::Missing; blocks];
         Parts { state, missing: blocks, next: 0, streak: 0, reads: 0, filling: false }
     }
 
     /// Notes a read; tells how many bytes were read by several, one after the other.
-    pub(super) fn reads(&mut self, range: &Range<u64>) -> u64 {
+    pub(super) fn note_read(&mut self, range: &Range<u64>) -> u64 {
         // The kernel reads ahead by several requests, not always in their order.
         let goes_on = range.start <= self.next + 4 * BLOCK && self.next <= range.start + 4 * BLOCK;
         let (streak, reads) = if goes_on { (self.streak, self.reads) } else { (0, 0) };
@@ -42,13 +42,13 @@ impl Parts {
     }
 
     /// All is here: there is nothing to bring.
-    pub(super) fn are_here(&mut self) {
+    pub(super) fn mark_all_present(&mut self) {
         self.state.fill(State::Here);
         self.missing = 0;
     }
 
     /// Blocks of these bytes are here, or not after all.
-    pub(super) fn settle(&mut self, range: &Range<u64>, is_here: bool) {
+    pub(super) fn settle_range(&mut self, range: &Range<u64>, is_here: bool) {
         let state = if is_here { State::Here } else { State::Missing };
         for block in range.start / BLOCK..range.end.div_ceil(BLOCK) {
             let before = std::mem::replace(&mut self.state[block as usize], state);
@@ -62,7 +62,13 @@ impl Parts {
     }
 
     /// Claims missing blocks from `first` on.
-    pub(super) fn take(&mut self, first: u64, end: u64, most: u64, size: u64) -> Range<u64> {
+    pub(super) fn claim_blocks(
+        &mut self,
+        first: u64,
+        end: u64,
+        most: u64,
+        size: u64,
+    ) -> Range<u64> {
         let last = (first + (most / BLOCK).max(1)).min(end.max(first + 1));
         let mut block = first;
         while block < last && self.state[block as usize] == State::Missing {

@@ -8,7 +8,7 @@ use super::{BLOCK, Body};
 
 impl Body {
     /// Blocks that are data from end to end. It is asked before anybody writes to the file.
-    pub(in crate::bucket) fn kept(&self) -> Vec<Range<u64>> {
+    pub(in crate::bucket) fn present_ranges(&self) -> Vec<Range<u64>> {
         let mut kept = Vec::new();
         let mut at = 0;
         while at < self.size {
@@ -36,11 +36,12 @@ mod tests {
         let size = BLOCK * 6 + 5;
         file.set_len(size).expect("a hole");
         let body = Body::new(7, file.into(), size, Time::default());
-        assert_eq!(body.kept(), [0..0; 0], "it is a hole");
-        let put = |blocks: u64, at: u64| body.put(&vec![1; blocks as usize], at).expect("put");
+        assert_eq!(body.present_ranges(), [0..0; 0], "it is a hole");
+        let put =
+            |blocks: u64, at: u64| body.write_arrived(&vec![1; blocks as usize], at).expect("put");
         put(BLOCK * 2, BLOCK);
         put(BLOCK / 2, BLOCK * 4);
         put(5, BLOCK * 6);
-        assert_eq!(body.kept(), [BLOCK..BLOCK * 3, BLOCK * 6..size]);
+        assert_eq!(body.present_ranges(), [BLOCK..BLOCK * 3, BLOCK * 6..size]);
     }
 }

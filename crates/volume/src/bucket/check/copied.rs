@@ -19,19 +19,19 @@ pub(super) fn has_bytes_of(
 ) -> Result<bool, Failed> {
     let sums = history.tree.file(ino).and_then(|file| file.sums.as_deref());
     let Some(sums) = sums else { return Ok(false) };
-    let sums = match packed::read(bucket, sums) {
+    let sums = match packed::read_packed(bucket, sums) {
         Err(failed) if matches!(failed.kind, ErrorKind::InvalidData | ErrorKind::NotFound) => {
             return Ok(false);
         }
         sums => sums?,
     };
     let mut summing = Summing::default();
-    let done = bucket.stream_of(key, None, 0..size, &mut |bytes| {
-        summing.take(&bytes);
+    let done = bucket.stream_range(key, None, 0..size, &mut |bytes| {
+        summing.add_bytes(&bytes);
         Ok(())
     });
     match done {
         Err(failed) if failed.kind == ErrorKind::InvalidData => Ok(false),
-        done => done.map(|()| summing.end() == sums[..]),
+        done => done.map(|()| summing.into_checksums() == sums[..]),
     }
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
-use super::super::tree::{ROOT, Tree, joined};
+use super::super::tree::{ROOT, Tree, join_path};
 use super::{Bad, Finding};
 
 /// A finding for each name of each of these files.
-pub(super) fn told(tree: &Tree, bad: Vec<Bad>) -> Vec<Finding> {
+pub(super) fn findings_by_name(tree: &Tree, bad: Vec<Bad>) -> Vec<Finding> {
     let bad: BTreeMap<u64, Bad> = bad.into_iter().map(|bad| (bad.ino, bad)).collect();
     let (mut found, mut folders) = (Vec::new(), vec![(ROOT, Vec::new())]);
     if bad.is_empty() {
@@ -16,7 +16,7 @@ pub(super) fn told(tree: &Tree, bad: Vec<Bad>) -> Vec<Finding> {
     }
     while let Some((folder, path)) = folders.pop() {
         for (name, ino) in tree.file(folder).into_iter().flat_map(|file| &file.names) {
-            let path = joined(&path, name.as_bytes());
+            let path = join_path(&path, name.as_bytes());
             if let Some(Bad { what, next, .. }) = bad.get(ino) {
                 let path = OsString::from_vec(path).into();
                 found.push(Finding { path, what: what.clone(), next });

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::log::History;
 use super::super::record::Place;
-use super::super::request::{Bucket, each};
+use super::super::request::{Bucket, map_in_parallel};
 use super::super::tree::Tree;
 use super::copied::has_bytes_of;
 use super::{Bad, Finding};
@@ -15,7 +15,7 @@ const OURS: [&str; 3] = [".forebay/log/", ".forebay/checkpoint/", ".forebay/writ
 
 /// The file of whom the object is that has this tag, if Forebay wrote it as a volume's: `VOLUME INO`
 /// and two times.
-fn whose(tag: Option<&str>) -> Option<u64> {
+fn inode_from_tag(tag: Option<&str>) -> Option<u64> {
     let is_time = |word: &str| {
         let parts = word.split_once('.');
         parts.is_some_and(|(sec, nsec)| sec.parse::<i64>().is_ok() && nsec.parse::<u32>().is_ok())
@@ -29,13 +29,13 @@ fn whose(tag: Option<&str>) -> Option<u64> {
 }
 
 /// Whether they are of one state; `None`: one is not known.
-fn is_same(one: Option<&Version>, other: Option<&String>) -> Option<bool> {
+fn is_same_version(one: Option<&Version>, other: Option<&String>) -> Option<bool> {
     // Some stores tell the same one with its quotes here and without them there.
     Some(one?.0.trim_matches('"') == other?.trim_matches('"'))
 }
 
 /// Files whose objects are not as the log says.
-pub(super) fn own(
+pub(super) fn find_bad_objects(
     bucket: &dyn Bucket,
     history: &History,
     listed: &BTreeMap<&str, &Found>,
@@ -44,9 +44,9 @@ pub(super) fn own(
     for (ino, file) in history.tree.files() {
         let Place::Own { key, version, size } = &file.place else { continue };
         match listed.get(key.as_str()) {
-            None => bad.push(missing(history, ino, key)),
+            None => bad.push(missing_object(history, ino, key)),
             Some(found) if found.size == *size => {
-                if is_same(found.version.as_ref(), version.as_ref()) != Some(true) {
+                if is_same_version(found.version.as_ref(), version.as_ref()) != Some(true) {
                     ask.push((ino, key, version, *size));
                 }
             }
@@ -54,17 +54,17 @@ pub(super) fn own(
         }
     }
     // The tag tells whose it is, and not all stores list versions.
-    let heads = each(&ask, |(_, key, ..)| bucket.head(key));
+    let heads = map_in_parallel(&ask, |(_, key, ..)| bucket.head_object(key));
     for ((ino, key, version, size), head) in ask.into_iter().zip(heads) {
         let Some(found) = head? else {
-            bad.push(missing(history, ino, key));
+            bad.push(missing_object(history, ino, key));
             continue;
         };
-        let same = is_same(found.version.as_ref(), version.as_ref());
+        let same = is_same_version(found.version.as_ref(), version.as_ref());
         // Of a copy the ETag is another, and the bytes are those.
         let is_as_said = found.size == size
             && (same != Some(false) || has_bytes_of(bucket, history, ino, key, size)?);
-        match whose(found.tag.as_deref()) {
+        match inode_from_tag(found.tag.as_deref()) {
             Some(other) if other != ino && same != Some(true) => bad.push(Bad {
                 ino,
                 what: format!("object {key} is another file's"),
@@ -93,7 +93,7 @@ pub(super) fn own(
     Ok(bad)
 }
 
-fn missing(history: &History, ino: u64, key: &str) -> Bad {
+fn missing_object(history: &History, ino: u64, key: &str) -> Bad {
     let perhaps = match history.is_whole {
         true => "",
         false => ", unless the file went in the part of the log that can't be read",
@@ -107,7 +107,7 @@ fn missing(history: &History, ino: u64, key: &str) -> Bad {
 }
 
 /// Objects that no file has: those that Forebay wrote, and those of others.
-pub(super) fn others(
+pub(super) fn find_unowned_objects(
     bucket: &dyn Bucket,
     tree: &Tree,
     all: &[Found],
@@ -118,7 +118,8 @@ pub(super) fn others(
     };
     let kept: BTreeSet<&str> = tree.files().filter_map(key).collect();
     // A volume below this one has its own check.
-    let inner: BTreeSet<&str> = all.iter().filter_map(|found| volume_of(&found.name)).collect();
+    let inner: BTreeSet<&str> =
+        all.iter().filter_map(|found| inner_volume_prefix(&found.name)).collect();
     let is_inner = |name: &str| {
         let ends = name.match_indices('/').map(|(at, _)| at);
         ends.into_iter().any(|end| inner.contains(&name[..end]))
@@ -128,14 +129,14 @@ pub(super) fn others(
         !is_ours && !kept.contains(found.name.as_str())
     };
     let others: Vec<&Found> = all.iter().filter(is_other).collect();
-    let heads = each(&others, |found| match is_inner(&found.name) {
+    let heads = map_in_parallel(&others, |found| match is_inner(&found.name) {
         true => Ok(Some((*found).clone())),
-        false => bucket.head(&found.name),
+        false => bucket.head_object(&found.name),
     });
     let (mut orphans, mut foreign) = (Vec::new(), Vec::new());
     for head in heads {
         match head? {
-            Some(found) if whose(found.tag.as_deref()).is_some() => orphans.push(found),
+            Some(found) if inode_from_tag(found.tag.as_deref()).is_some() => orphans.push(found),
             Some(found) => foreign.push(found),
             None => {}
         }
@@ -144,12 +145,12 @@ pub(super) fn others(
 }
 
 /// The folder of a volume's log that is not ours.
-fn volume_of(name: &str) -> Option<&str> {
+fn inner_volume_prefix(name: &str) -> Option<&str> {
     name.find("/.forebay/").map(|at| &name[..at])
 }
 
 /// An object that may be a file's of which the log can't be read.
-pub(super) fn nameless(found: Found) -> Finding {
+pub(super) fn unnamed_object_finding(found: Found) -> Finding {
     Finding {
         path: found.name.into(),
         what:

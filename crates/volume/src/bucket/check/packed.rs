@@ -6,9 +6,9 @@ use std::io::ErrorKind::{InvalidData, NotFound};
 
 use bytes::Bytes;
 
-use super::super::log::{History, segment};
+use super::super::log::{History, segment_key};
 use super::super::record::Place;
-use super::super::request::{Bucket, each};
+use super::super::request::{Bucket, map_in_parallel};
 use super::super::segment::{HEADER, Head};
 use super::Bad;
 use forebay_objstore::Failed;
@@ -44,20 +44,20 @@ struct Part {
 ///
 /// # Errors
 /// Those of the bucket. `InvalidData`: they are not what was written.
-pub(super) fn read(bucket: &dyn Bucket, place: &Place) -> Result<Bytes, Failed> {
+pub(super) fn read_packed(bucket: &dyn Bucket, place: &Place) -> Result<Bytes, Failed> {
     let &Place::Packed { segment: number, at, length, crc } = place else {
         return Ok(Bytes::new());
     };
-    let name = segment(number);
-    let head = bucket.read(&name, 0..HEADER as u64, &|bytes| Head::parse(bytes).is_ok())?;
+    let name = segment_key(number);
+    let head = bucket.get_range(&name, 0..HEADER as u64, &|bytes| Head::parse(bytes).is_ok())?;
     let damaged = |_| Failed { kind: InvalidData, why: format!("{name}: it is damaged") };
-    let at = Head::parse(&head).map_err(damaged)?.data_at().saturating_add(at);
+    let at = Head::parse(&head).map_err(damaged)?.data_offset().saturating_add(at);
     let is_right = |bytes: &[u8]| crc32fast::hash(bytes) == crc;
-    bucket.read(&name, at..at.saturating_add(u64::from(length)), &is_right)
+    bucket.get_range(&name, at..at.saturating_add(u64::from(length)), &is_right)
 }
 
 /// Files whose bytes are not what was written; and all segments that have bytes of files.
-pub(super) fn packed(
+pub(super) fn find_bad_packed_files(
     bucket: &dyn Bucket,
     history: &History,
 ) -> Result<(Vec<Bad>, BTreeSet<u64>), Failed> {
@@ -74,9 +74,9 @@ pub(super) fn packed(
     let mut all: Vec<_> = segments.into_iter().collect();
     all.iter_mut().for_each(|(_, parts)| parts.sort_by_key(|part| part.at));
     let read = |(number, parts): &(u64, Vec<Part>)| {
-        let name = segment(*number);
+        let name = segment_key(*number);
         let size = history.segments.get(number).copied();
-        let wrong = match size.map(|size| damaged(bucket, &name, size, parts)) {
+        let wrong = match size.map(|size| find_damaged_parts(bucket, &name, size, parts)) {
             None => Err(format!("{name} is missing")),
             Some(Ok(wrong)) => Ok(wrong),
             Some(Err(failed)) => match failed.kind {
@@ -96,23 +96,23 @@ pub(super) fn packed(
         })
     };
     let mut bad = Vec::new();
-    for found in each(&all, read) {
+    for found in map_in_parallel(&all, read) {
         bad.extend(found?);
     }
     Ok((bad, live))
 }
 
 /// The files of one segment that are not what was written.
-fn damaged(
+fn find_damaged_parts(
     bucket: &dyn Bucket,
     name: &str,
     size: u64,
     parts: &[Part],
 ) -> Result<Vec<Part>, Failed> {
     let start = 0..size.min(HEADER as u64);
-    let start = bucket.read(name, start, &|bytes| Head::parse(bytes).is_ok())?;
+    let start = bucket.get_range(name, start, &|bytes| Head::parse(bytes).is_ok())?;
     let wrong = |_| Failed { kind: InvalidData, why: name.to_owned() };
-    let data_at = Head::parse(&start).map_err(wrong)?.data_at();
+    let data_at = Head::parse(&start).map_err(wrong)?.data_offset();
     let there = size.saturating_sub(data_at);
     let (mut left, beyond): (Vec<&Part>, Vec<&Part>) =
         parts.iter().partition(|part| part.end <= there);
@@ -122,7 +122,7 @@ fn damaged(
         let count = left.iter().take_while(|part| part.end <= from + WINDOW).count().max(1);
         let some: Vec<&Part> = left.drain(..count).collect();
         let end = some.iter().map(|part| part.end).max().unwrap_or(from);
-        let bytes = match bucket.read(name, data_at + from..data_at + end, &|_| true) {
+        let bytes = match bucket.get_range(name, data_at + from..data_at + end, &|_| true) {
             // They come one by one then.
             Err(failed) if failed.kind == InvalidData => bytes::Bytes::new(),
             bytes => bytes?,
@@ -130,7 +130,9 @@ fn damaged(
         for part in some {
             let range = (part.at - from) as usize..(part.end - from) as usize;
             let is_right = |bytes: &[u8]| crc32fast::hash(bytes) == part.crc;
-            if !bytes.get(range).is_some_and(is_right) && !is_well(bucket, name, data_at, part)? {
+            if !bytes.get(range).is_some_and(is_right)
+                && !is_intact_alone(bucket, name, data_at, part)?
+            {
                 found.push(part.clone());
             }
         }
@@ -139,10 +141,15 @@ fn damaged(
 }
 
 /// Whether the bytes are right when they are asked for alone: on the way they change, too.
-fn is_well(bucket: &dyn Bucket, name: &str, data_at: u64, part: &Part) -> Result<bool, Failed> {
+fn is_intact_alone(
+    bucket: &dyn Bucket,
+    name: &str,
+    data_at: u64,
+    part: &Part,
+) -> Result<bool, Failed> {
     let is_right = |bytes: &[u8]| crc32fast::hash(bytes) == part.crc;
     for _ in 0..LOOKS {
-        match bucket.read(name, data_at + part.at..data_at + part.end, &is_right) {
+        match bucket.get_range(name, data_at + part.at..data_at + part.end, &is_right) {
             Err(failed) if failed.kind == InvalidData => {}
             done => return done.map(|_| true),
         }

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 
 use super::super::opening::{BucketError, Wanted};
-use super::super::request::{AT_ONCE, Bucket, each};
+use super::super::request::{AT_ONCE, Bucket, map_in_parallel};
 use super::super::writer::Writer;
 use forebay_objstore::{Failed, Found};
 
@@ -15,44 +15,47 @@ pub(super) struct Held<'a> {
 }
 
 impl<'a> Held<'a> {
-    pub(super) fn take(bucket: &'a dyn Bucket, wanted: &Wanted) -> Result<Held<'a>, BucketError> {
+    pub(super) fn claim_volume(
+        bucket: &'a dyn Bucket,
+        wanted: &Wanted,
+    ) -> Result<Held<'a>, BucketError> {
         let Wanted { me, host, now, .. } = wanted;
         let host = format!("{host} (`forebay check --repair`)");
         let writer = Writer { me: me.clone(), host, since: *now };
-        match writer.begin(bucket)? {
+        match writer.claim_if_free(bucket)? {
             Some(other) => Err(BucketError::Taken(other)),
             None => Ok(Held { bucket, me: writer.me }),
         }
     }
 
-    pub(super) fn sweep(
+    pub(super) fn remove_unneeded(
         &self,
         orphans: &[Found],
         unneeded: &[(String, u64)],
     ) -> Result<(), BucketError> {
         for some in orphans.chunks(AT_ONCE) {
-            self.is_ours()?;
-            self.all(each(some, |orphan| {
+            self.ensure_still_ours()?;
+            self.fail_on_first(map_in_parallel(some, |orphan| {
                 // As it was when nobody had it.
-                let now = self.bucket.head(&orphan.name)?;
+                let now = self.bucket.head_object(&orphan.name)?;
                 let is_same = now.is_some_and(|now| now.tag == orphan.tag);
-                if is_same { self.bucket.delete(&orphan.name) } else { Ok(()) }
+                if is_same { self.bucket.delete_object(&orphan.name) } else { Ok(()) }
             }))?;
         }
         for some in unneeded.chunks(AT_ONCE) {
-            self.is_ours()?;
-            self.all(each(some, |(name, _)| self.bucket.delete(name)))?;
+            self.ensure_still_ours()?;
+            self.fail_on_first(map_in_parallel(some, |(name, _)| self.bucket.delete_object(name)))?;
         }
         Ok(())
     }
 
-    fn all(&self, done: Vec<Result<(), Failed>>) -> Result<(), BucketError> {
+    fn fail_on_first(&self, done: Vec<Result<(), Failed>>) -> Result<(), BucketError> {
         Ok(done.into_iter().collect::<Result<(), Failed>>()?)
     }
 
     /// Who takes over is not asked; it says so here first.
-    fn is_ours(&self) -> Result<(), BucketError> {
-        match Writer::of(self.bucket)? {
+    fn ensure_still_ours(&self) -> Result<(), BucketError> {
+        match Writer::read_from_bucket(self.bucket)? {
             Some(writer) if writer.me == self.me => Ok(()),
             Some(writer) => Err(BucketError::Taken(writer)),
             None => {
@@ -62,7 +65,7 @@ impl<'a> Held<'a> {
         }
     }
 
-    pub(super) fn end(self) -> Result<(), Failed> {
-        Writer::leave(&self.me, self.bucket)
+    pub(super) fn release_claim(self) -> Result<(), Failed> {
+        Writer::release_claim(&self.me, self.bucket)
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use forebay_model::{Kept, SyncTo};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
-use super::super::log::{Log, segment};
+use super::super::log::{Log, segment_key};
 use super::super::memory::Memory;
 use super::super::record::Record;
 use super::super::scan::{LARGEST, Scan};
@@ -29,9 +29,9 @@ impl Volume {
         let root = openat(CWD, folder.path(), flags, Mode::empty()).expect("opened");
         let requests = || Arc::clone(&bucket) as Arc<dyn Bucket>;
         let (mut log, tree) = Log::open(requests(), "writer".to_owned()).expect("a log");
-        log.begin("writer").expect("begun");
+        log.begin_as_writer("writer").expect("begun");
         let scan = Scan::new(root).expect("a root");
-        let ship = Ship::of(requests(), (log, tree), scan, "volume".to_owned());
+        let ship = Ship::for_tree(requests(), (log, tree), scan, "volume".to_owned());
         let mut volume = Volume { bucket, folder, ship };
         volume.write("a/large", &[1; LARGEST as usize + 1]);
         volume.write("a/other", &[2; LARGEST as usize + 2]);
@@ -53,12 +53,12 @@ impl Volume {
     }
 
     fn cut(&mut self) {
-        self.ship.cut(None, &|_| false).expect("looked at");
+        self.ship.make_commit(None, &|_| false).expect("looked at");
         let open =
             |path: &[u8]| openat(self.folder.path().dir(), path, OFlags::RDONLY, Mode::empty());
-        self.ship.ship(&open).expect("shipped");
+        self.ship.upload_commit(&open).expect("shipped");
         // By a machine that is gone before it removes anything.
-        self.ship.checkpoint();
+        self.ship.checkpoint_if_due();
     }
 
     /// So many cuts of small files of which the last one alone stays.
@@ -92,11 +92,11 @@ impl Volume {
     }
 
     fn see(&self) -> Checked {
-        look(&*self.bucket, &wanted(), false).expect("looked at")
+        check_bucket(&*self.bucket, &wanted(), false).expect("looked at")
     }
 
     fn repair(&self) -> Result<Checked, BucketError> {
-        look(&*self.bucket, &wanted(), true)
+        check_bucket(&*self.bucket, &wanted(), true)
     }
 
     /// Where the bytes of every file are, as who opens it is told.
@@ -162,7 +162,7 @@ fn a_whole_volume_is_said_to_be_whole() {
     assert_eq!((checked.own, checked.packed), ((2, large), (2, 8)));
     assert!(checked.orphans.is_empty() && checked.foreign.is_empty(), "{checked:?}");
     assert!(checked.unneeded.is_empty() && checked.mounted.is_none(), "{checked:?}");
-    let empty = look(&*Memory::new(), &wanted(), true).expect_err("no volume");
+    let empty = check_bucket(&*Memory::new(), &wanted(), true).expect_err("no volume");
     assert!(empty.to_string().contains("no volume"), "{empty}");
 }
 
@@ -190,17 +190,17 @@ fn damage_of_files_is_told_by_all_their_names() {
         let at = bytes.windows(4).rposition(|four| four == b"ACGT").expect("its bytes");
         bytes[at + 2] ^= 1;
     };
-    volume.damage(&segment(1), flip);
+    volume.damage(&segment_key(1), flip);
     let place = "they are damaged in .forebay/log/0000000000000001";
     says(&volume.see(), &[("a/small", place), ("b/linked", place)]);
     assert!(volume.repair().expect("nothing to sweep").findings.len() == 2);
     // The checksums of an object: its own bytes are there.
-    volume.damage(&segment(1), |bytes| {
+    volume.damage(&segment_key(1), |bytes| {
         let at = bytes.windows(4).rposition(|four| four == b"ACFT").expect("its bytes");
         bytes[at + 2] ^= 1;
     });
     let sum = crc32fast::hash(&[1; 64 << 10]).to_le_bytes();
-    volume.damage(&segment(1), |bytes| {
+    volume.damage(&segment_key(1), |bytes| {
         let at = bytes.windows(4).rposition(|four| four == sum).expect("its checksums");
         bytes[at] ^= 1;
     });
@@ -225,15 +225,15 @@ fn of_a_damaged_log_it_is_said_how_far_it_is_read() {
     volume.write("later", b"GG");
     volume.cut();
     let whole = volume.names();
-    volume.damage(&segment(2), |bytes| bytes[50] ^= 1);
+    volume.damage(&segment_key(2), |bytes| bytes[50] ^= 1);
     let checked = volume.repair().expect("nothing is swept");
     let log = ".forebay/log/0000000000000002";
     says(&checked, &[(log, "up to segment 0000000000000001"), ("late", "or an orphan")]);
     assert_eq!(volume.names(), whole, "nothing goes that may be needed");
-    volume.remove(&segment(2));
+    volume.remove(&segment_key(2));
     says(&volume.see(), &[(log, "it is missing"), ("late", "or an orphan")]);
     // All of the log gone but a segment: nothing is an orphan then.
-    volume.remove(&segment(0));
+    volume.remove(&segment_key(0));
     let checked = volume.repair().expect("nothing is swept");
     assert!(told(&checked)[0].contains("names of all files are unknown"), "{checked:?}");
     assert!(checked.orphans.is_empty() && checked.findings.len() == 4, "{checked:?}");
@@ -247,10 +247,10 @@ fn a_segment_that_is_cut_off_or_gone_takes_its_files_and_no_others() {
     volume.write("b/young", b"CC");
     volume.cut();
     // It is below the last checkpoint, and there for its data.
-    volume.damage(&segment(1), |bytes| bytes.truncate(bytes.len() - 1));
+    volume.damage(&segment_key(1), |bytes| bytes.truncate(bytes.len() - 1));
     let checked = volume.see();
     assert_eq!(checked.findings.len(), 1, "{checked:?}");
-    volume.remove(&segment(1));
+    volume.remove(&segment_key(1));
     let gone = "0000000000000001 is missing";
     let sums = "its checksums are gone: .forebay/log/0000000000000001 is missing";
     let objects = [("a/large", sums), ("a/other", sums)];
@@ -287,7 +287,7 @@ fn what_nothing_needs_is_swept_and_nothing_else() {
         let swept = seen.orphans.iter().chain(&seen.unneeded);
         swept.into_iter().all(|(other, _)| other != name)
     });
-    assert!(expected.contains(&segment(0)) && expected.contains(&segment(1)));
+    assert!(expected.contains(&segment_key(0)) && expected.contains(&segment_key(1)));
     let repaired = volume.repair().expect("nobody has it mounted");
     assert_eq!((repaired.orphans.len(), repaired.unneeded.len()), (2, 127));
     assert_eq!(volume.names(), expected);
@@ -329,7 +329,7 @@ fn nothing_is_swept_while_somebody_has_it_mounted() {
     let volume = Volume::new();
     volume.put("stray", b"left over", "volume 77 1.000000000 2.000000000");
     let note = Writer { me: "other".to_owned(), host: "node3".to_owned(), since: 5 };
-    assert_eq!(note.begin(&*volume.bucket).expect("written"), None);
+    assert_eq!(note.claim_if_free(&*volume.bucket).expect("written"), None);
     let Err(BucketError::Taken(writer)) = volume.repair() else { panic!("it must be refused") };
     assert_eq!(writer, note);
     assert!(volume.names().contains(&"stray".to_owned()));
@@ -341,17 +341,20 @@ fn nothing_is_swept_while_somebody_has_it_mounted() {
     let mut volume = volume;
     let (mut second, _) =
         Log::open(Arc::clone(&volume.bucket) as Arc<dyn Bucket>, "new".to_owned()).expect("opened");
-    second.begin("new").expect("it takes over");
+    second.begin_as_writer("new").expect("it takes over");
     let root = openat(CWD, volume.folder.path(), OFlags::RDONLY, Mode::empty()).expect("opened");
     let tree = Log::open(Arc::clone(&volume.bucket) as Arc<dyn Bucket>, "new".to_owned());
     let scan = Scan::new(root).expect("a root");
     let requests = Arc::clone(&volume.bucket) as Arc<dyn Bucket>;
-    volume.ship = Ship::of(requests, (second, tree.expect("opened").1), scan, "new".to_owned());
+    volume.ship =
+        Ship::for_tree(requests, (second, tree.expect("opened").1), scan, "new".to_owned());
     volume.cut();
     volume.cuts(130);
     assert!(volume.repair().expect("swept").unneeded.len() > 50);
     let mut draft = Draft::default();
-    draft.add(&Record::Cut);
-    let late = first.write(draft.finish(first.next()).into()).expect_err("shut out");
+    draft.append_record(&Record::Cut);
+    let late = first
+        .write_segment(draft.encode_segment(first.next_segment()).into())
+        .expect_err("shut out");
     assert_eq!(late.kind, ErrorKind::AlreadyExists);
 }

@@ -41,7 +41,7 @@ impl Shown {
     ///
     /// # Errors
     /// Those of the file system; ESTALE, ELOOP: it is not what it was left as.
-    pub(super) fn apply(
+    pub(super) fn apply_tree(
         &mut self,
         tree: &Tree,
         touched: &Touched,
@@ -52,28 +52,28 @@ impl Shown {
         let shown = self;
         let mut turn =
             Turn { shown, tree, touched, learn, changes, placing, renewed, wanted, dressing };
-        turn.survey()?;
-        turn.stage()?;
-        turn.leave()?;
-        turn.folders()?;
-        turn.place()?;
-        turn.take_away()?;
-        turn.end();
-        turn.dress();
+        turn.plan_changes()?;
+        turn.stage_files()?;
+        turn.stage_ended_directories()?;
+        turn.place_directories()?;
+        turn.place_files()?;
+        turn.unlink_removed_names()?;
+        turn.remove_ended();
+        turn.set_pending_attributes();
         Ok(())
     }
 }
 
 impl Turn<'_> {
     /// What is to be done.
-    fn survey(&mut self) -> Result<()> {
+    fn plan_changes(&mut self) -> Result<()> {
         let (tree, touched) = (self.tree, self.touched);
         for (folder, name) in &touched.names {
-            let Some(ino) = self.tree.find(*folder, name) else { continue };
+            let Some(ino) = self.tree.lookup_name(*folder, name) else { continue };
             let Some(file) = self.tree.file(ino) else { continue };
             let at = (*folder, name.clone());
             match file.kind {
-                Kind::Folder if self.is_in_place(ino, &at) => {}
+                Kind::Folder if self.is_at_name(ino, &at) => {}
                 Kind::Folder => drop(self.wanted.insert(ino, at)),
                 _ => drop(self.placing.insert(at, ino)),
             }
@@ -87,7 +87,7 @@ impl Turn<'_> {
             }
             let (Some(was), Some(spot)) = (was, self.shown.spots.get(ino)) else { continue };
             let (number, at) = (spot.number, (spot.parent, spot.name.clone()));
-            let is_other = match was.differs(file) {
+            let is_other = match was.compare_with(file) {
                 _ if touched.is_torn => true,
                 Differs::Bytes => true,
                 Differs::Rest { moved, dressed } => {
@@ -96,13 +96,13 @@ impl Turn<'_> {
                         let place = file.place.clone();
                         self.changes.moved.push(Moved { ino: number, place, sums });
                     }
-                    dressed && self.dress_file(*ino, file).is_err()
+                    dressed && self.set_file_attributes(*ino, file).is_err()
                 }
             };
             if is_other {
                 self.renewed.insert(*ino);
                 // The name by which it is known here may be one that it has lost.
-                let has_name = self.tree.find(at.0, &at.1) == Some(*ino);
+                let has_name = self.tree.lookup_name(at.0, &at.1) == Some(*ino);
                 several.extend((file.links > 1 || !has_name).then_some(*ino));
                 if has_name {
                     self.placing.insert(at, *ino);
@@ -120,7 +120,7 @@ impl Turn<'_> {
     }
 
     /// A file here is none of the volume's any more.
-    fn retire(&mut self, ino: u64) {
+    fn retire_file(&mut self, ino: u64) {
         let path = self.shown.path_of(ino);
         if let Some(spot) = self.shown.spots.remove(&ino) {
             self.changes.retired.push((spot.identity, spot.number, path));
@@ -128,17 +128,17 @@ impl Turn<'_> {
     }
 
     /// Files that are no more: what is left of folders goes.
-    fn end(&mut self) {
+    fn remove_ended(&mut self) {
         let touched = self.touched;
         for ino in &touched.ended {
             let Some(spot) = self.shown.spots.get(ino) else { continue };
             if spot.is_folder {
-                let gone = super::shown::remove_in(&self.shown.aside, &spot.name);
+                let gone = super::shown::remove_entry(&self.shown.aside, &spot.name);
                 if let Err(error) = gone {
                     tracing::warn!("removing a folder that is no more: {error}");
                 }
             }
-            self.retire(*ino);
+            self.retire_file(*ino);
         }
         let spots = &self.shown.spots;
         let led = self.touched.names.iter().chain(self.placing.keys());
@@ -146,7 +146,7 @@ impl Turn<'_> {
         self.changes.names.extend(told.map(|(folder, name)| (folder, name.clone())));
     }
 
-    fn is_in_place(&self, ino: u64, at: &Name) -> bool {
+    fn is_at_name(&self, ino: u64, at: &Name) -> bool {
         let spot = self.shown.spots.get(&ino);
         spot.is_some_and(|spot| spot.parent == at.0 && spot.name == at.1)
     }

@@ -6,25 +6,30 @@ use std::sync::Arc;
 use rustix::fs::Statx;
 
 use super::super::extended::OURS;
-use super::super::source::{far_bytes, threads};
+use super::super::source::{bucket_thread_counts, evicted_file_source};
 use super::Follow;
 use crate::backend::{Backend, Result, Source};
 use forebay_os::files::FileIdentity;
 
 impl Backend for Follow {
-    fn threads(&self, _usual: usize) -> (usize, usize) {
-        threads()
+    fn thread_counts(&self, _usual: usize) -> (usize, usize) {
+        bucket_thread_counts()
     }
 
-    fn open(
+    fn open_source(
         self: Arc<Self>,
         file: &FileIdentity,
         descriptor: BorrowedFd<'_>,
     ) -> Result<Option<Arc<dyn Source>>> {
-        far_bytes(&self.bodies, file, self.body(file, descriptor))
+        evicted_file_source(&self.bodies, file, self.open_evicted_file(file, descriptor))
     }
 
-    fn give_times(&self, file: &FileIdentity, stat: &mut Statx, again: &dyn Fn() -> Result<Statx>) {
+    fn apply_times(
+        &self,
+        file: &FileIdentity,
+        stat: &mut Statx,
+        again: &dyn Fn() -> Result<Statx>,
+    ) {
         self.bodies.give_times(file, stat, again);
     }
 
@@ -32,15 +37,15 @@ impl Backend for Follow {
         name.starts_with(OURS)
     }
 
-    fn trouble(&self) -> Option<String> {
-        self.out_of_reach()
+    fn current_error(&self) -> Option<String> {
+        self.unreachable_message()
     }
 
-    fn finish(&self) -> Vec<String> {
-        self.end()
+    fn finish_serving(&self) -> Vec<String> {
+        self.end_following()
     }
 
-    fn let_go(&self) {
-        self.remove_local();
+    fn drop_local_state(&self) {
+        self.remove_local_tree();
     }
 }

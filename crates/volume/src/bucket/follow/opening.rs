@@ -17,29 +17,29 @@ const MOST: u32 = 256;
 ///
 /// # Errors
 /// Why it can't be.
-pub(in crate::bucket) fn open(wanted: Following) -> Result<Followed, BucketError> {
+pub(in crate::bucket) fn open_read_replica(wanted: Following) -> Result<Followed, BucketError> {
     let objects = Objects::open(&wanted.url, wanted.settings.clone())?;
-    let tail = Tail::open(&objects)?;
-    made(wanted, tail)
+    let tail = Tail::open_at_end(&objects)?;
+    make_local_tree(wanted, tail)
 }
 
 /// Makes the local tree.
-pub(super) fn made(wanted: Following, tail: Tail) -> Result<Followed, BucketError> {
+pub(super) fn make_local_tree(wanted: Following, tail: Tail) -> Result<Followed, BucketError> {
     let at = |error| BucketError::State(wanted.state.clone(), error);
-    let state = take(&wanted).map_err(at)?;
+    let state = lock_state_directory(&wanted).map_err(at)?;
     let mut away = Vec::new();
     let mut shown = Shown::new(&state).map_err(at)?;
     let mut learn = |one| away.push(one);
     // Nobody looks yet.
-    let filled = shown.fill(tail.tree(), &mut learn, &mut Changes::default());
+    let filled = shown.fill_whole_tree(tail.tree(), &mut learn, &mut Changes::default());
     filled.map_err(|error| at(error.into()))?;
     Ok(Followed { wanted, state, shown, tail, away })
 }
 
-fn take(wanted: &Following) -> std::io::Result<State> {
+fn lock_state_directory(wanted: &Following) -> std::io::Result<State> {
     let volume = || Volume { url: wanted.url.clone(), me: String::new(), is_reader: true };
     if wanted.is_named {
-        return State::take_as(&wanted.state, volume());
+        return State::lock_directory_as(&wanted.state, volume());
     }
     for number in 1..=MOST {
         let folder = match number {
@@ -50,7 +50,7 @@ fn take(wanted: &Following) -> std::io::Result<State> {
                 PathBuf::from(name)
             }
         };
-        match State::try_take(&folder, volume()) {
+        match State::try_lock_directory(&folder, volume()) {
             // Another reader on this machine has it; or, as long as a name may be, another volume.
             Err(error) if matches!(error.kind(), ErrorKind::ResourceBusy) => {}
             taken => return taken,

@@ -15,14 +15,14 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, fchmod, fstat, openat};
 use rustix::io::Errno;
 
 use super::super::bodies::Away;
-use super::super::scan::{Lent, into};
+use super::super::scan::{Lent, open_directory_at};
 use super::super::ship::Moved;
 use super::super::state::State;
-use super::super::tree::{DEEPEST, ROOT, joined};
-use forebay_os::files::{FileIdentity, stat_of};
+use super::super::tree::{DEEPEST, ROOT, join_path};
+use forebay_os::files::{FileIdentity, statx_nofollow};
 use forebay_os::short::ShortName;
 
-pub(super) use whole::{remove_all, remove_in};
+pub(super) use whole::{remove_entry, remove_recursively};
 
 pub(super) type Result<T> = std::result::Result<T, Errno>;
 
@@ -79,14 +79,14 @@ impl Shown {
     /// Those of the file system.
     pub(super) fn new(state: &State) -> io::Result<Shown> {
         let empty = |path: &Path| {
-            remove_all(path)?;
+            remove_recursively(path)?;
             std::fs::create_dir(path)?;
             std::fs::set_permissions(path, Permissions::from_mode(0o700))?;
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
             Ok::<_, io::Error>(openat(CWD, path, flags, Mode::empty())?)
         };
-        let (tree, aside) = (empty(&state.tree())?, empty(&state.aside())?);
-        let identity = FileIdentity::of(&stat_of(tree.as_fd(), c"")?);
+        let (tree, aside) = (empty(&state.tree_directory())?, empty(&state.staging_directory())?);
+        let identity = FileIdentity::from_statx(&statx_nofollow(tree.as_fd(), c"")?);
         let root =
             Spot { parent: ROOT, name: ShortName::NONE, identity, number: 0, is_folder: true };
         Ok(Shown { tree, aside, spots: FxHashMap::from_iter([(ROOT, root)]), made: 0 })
@@ -96,7 +96,7 @@ impl Shown {
     ///
     /// # Errors
     /// Those of the file system. ESTALE: it is not here.
-    pub(super) fn enter(&self, ino: u64) -> Result<Entered> {
+    pub(super) fn open_directory(&self, ino: u64) -> Result<Entered> {
         let mut names = Vec::new();
         let mut at = ino;
         while at != ROOT && at != ASIDE {
@@ -111,7 +111,7 @@ impl Shown {
         let here = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let mut entered = Entered { fd: openat(start, c".", here, Mode::empty())?, _lent: vec![] };
         for name in names.into_iter().rev() {
-            let (fd, lent) = into(&entered.fd, c_name(name)?.as_c_str())?;
+            let (fd, lent) = open_directory_at(&entered.fd, c_name(name)?.as_c_str())?;
             entered.fd = fd;
             entered._lent.extend(lent);
         }
@@ -119,16 +119,20 @@ impl Shown {
     }
 
     /// Which file has this name here, if any has.
-    pub(super) fn there(&self, folder: &Entered, name: &ShortName) -> Result<Option<FileIdentity>> {
-        match stat_of(folder.fd.as_fd(), &c_name(name)?) {
-            Ok(stat) => Ok(Some(FileIdentity::of(&stat))),
+    pub(super) fn lookup_identity(
+        &self,
+        folder: &Entered,
+        name: &ShortName,
+    ) -> Result<Option<FileIdentity>> {
+        match statx_nofollow(folder.fd.as_fd(), &c_name(name)?) {
+            Ok(stat) => Ok(Some(FileIdentity::from_statx(&stat))),
             Err(Errno::NOENT) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
     /// The path of what has a number, for people.
-    pub(super) fn name_of(&self, number: u64) -> Option<String> {
+    pub(super) fn display_path(&self, number: u64) -> Option<String> {
         let (ino, _) = self.spots.iter().find(|(_, spot)| spot.number == number)?;
         Some(self.path_of(*ino))
     }
@@ -140,7 +144,8 @@ impl Shown {
             names.push(&spot.name);
             at = self.spots.get(&spot.parent);
         }
-        let path = names.iter().rev().fold(Vec::new(), |path, name| joined(&path, name.as_bytes()));
+        let path =
+            names.iter().rev().fold(Vec::new(), |path, name| join_path(&path, name.as_bytes()));
         String::from_utf8_lossy(&path).into_owned()
     }
 }
@@ -150,7 +155,7 @@ pub(super) fn c_name(name: &ShortName) -> Result<CString> {
 }
 
 /// Its owner may change what is in a folder, whatever its mode was; root may anyway.
-pub(super) fn open_up(folder: &OwnedFd) -> Result<()> {
+pub(super) fn make_owner_writable(folder: &OwnedFd) -> Result<()> {
     if rustix::process::geteuid().is_root() {
         return Ok(());
     }
@@ -158,6 +163,6 @@ pub(super) fn open_up(folder: &OwnedFd) -> Result<()> {
     fchmod(folder, mode | Mode::RWXU)
 }
 
-pub(super) fn is_folder(kind: u32) -> bool {
+pub(super) fn is_directory_mode(kind: u32) -> bool {
     FileType::from_raw_mode(kind) == FileType::Directory
 }

@@ -3,7 +3,7 @@
 
 use std::io::ErrorKind;
 
-use super::super::log::{Reader, newest_checkpoint, read, segment};
+use super::super::log::{Reader, newest_checkpoint, read_segment, segment_key};
 use super::super::request::Bucket;
 use super::super::tree::Tree;
 use super::BucketError;
@@ -33,10 +33,10 @@ impl Tail {
     ///
     /// # Errors
     /// Those of the bucket; `NoVolume`: there is none in it.
-    pub(super) fn open(bucket: &dyn Bucket) -> Result<Tail, BucketError> {
-        let (reader, next) = newest(bucket)?;
+    pub(super) fn open_at_end(bucket: &dyn Bucket) -> Result<Tail, BucketError> {
+        let (reader, next) = read_newest_log(bucket)?;
         if next == 0 {
-            let first = bucket.names("")?.into_iter().next();
+            let first = bucket.list_objects("")?.into_iter().next();
             return Err(BucketError::NoVolume(first.map(|found| found.name)));
         }
         let touched = Touched::default();
@@ -54,10 +54,10 @@ impl Tail {
     /// # Errors
     /// Those of the bucket: the next look goes on where this one was. `InvalidData`: a segment is
     /// damaged.
-    pub(super) fn look(&mut self, bucket: &dyn Bucket, is_missing: bool) -> Result<(), Failed> {
+    pub(super) fn poll_log(&mut self, bucket: &dyn Bucket, is_missing: bool) -> Result<(), Failed> {
         self.looks += 1;
         let ask = self.is_unsure || is_missing || self.looks.is_multiple_of(SURE);
-        let looked = match self.go_on(bucket) {
+        let looked = match self.read_new_segments(bucket) {
             Ok(came) if ask || came >= MANY => self.catch_up(bucket),
             Ok(_) => Ok(()),
             // A checkpoint may say what it said.
@@ -75,14 +75,16 @@ impl Tail {
     }
 
     /// Takes in the segments that follow; tells how many there were.
-    fn go_on(&mut self, bucket: &dyn Bucket) -> Result<u32, Failed> {
+    fn read_new_segments(&mut self, bucket: &dyn Bucket) -> Result<u32, Failed> {
         let mut came = 0;
         loop {
-            let name = segment(self.next);
-            let Some(found) = bucket.head(&name)? else { return Ok(came) };
-            let part = read(bucket, &name, found.size)?;
+            let name = segment_key(self.next);
+            let Some(found) = bucket.head_object(&name)? else { return Ok(came) };
+            let part = read_segment(bucket, &name, found.size)?;
             let touched = &mut self.touched;
-            self.reader.take_telling(part, &mut |tree, record| touched.note(tree, record))?;
+            self.reader.apply_segment_observed(part, &mut |tree, record| {
+                touched.note_record(tree, record)
+            })?;
             self.next += 1;
             came += 1;
         }
@@ -94,8 +96,8 @@ impl Tail {
             return Ok(());
         }
         tracing::info!("segment {:x} of the log is gone: it is read anew", self.next);
-        let (reader, next) = newest(bucket)?;
-        self.touched.compare(&self.reader.tree, &reader.tree);
+        let (reader, next) = read_newest_log(bucket)?;
+        self.touched.note_differences(&self.reader.tree, &reader.tree);
         // Segments that were waiting for a cut are in what was read.
         (self.reader, self.next) = (reader, next);
         Ok(())
@@ -103,7 +105,7 @@ impl Tail {
 }
 
 /// All that there is, while its writer goes on and removes what it does not need.
-fn newest(bucket: &dyn Bucket) -> Result<(Reader, u64), Failed> {
+fn read_newest_log(bucket: &dyn Bucket) -> Result<(Reader, u64), Failed> {
     let mut tries = 1;
     loop {
         let mut reader = Reader::default();

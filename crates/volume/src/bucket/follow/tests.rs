@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
 use super::super::body::BLOCK;
-use super::super::log::{Log, segment};
+use super::super::log::{Log, segment_key};
 use super::super::memory::Memory;
 use super::super::record::{Attr, Kind, Record};
 use super::super::segment::Draft;
@@ -57,12 +57,12 @@ fn wanted(state: &Path) -> Following {
 
 fn reader(bucket: &Arc<Memory>) -> Reader {
     let state = tempfile::tempdir().expect("a folder");
-    let tail = Tail::open(&**bucket).expect("a volume");
-    let followed = opening::made(wanted(state.path()), tail).expect("made");
-    let tree = followed.directory();
+    let tail = Tail::open_at_end(&**bucket).expect("a volume");
+    let followed = opening::make_local_tree(wanted(state.path()), tail).expect("made");
+    let tree = followed.tree_directory();
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = openat(CWD, &tree, flags, Mode::empty()).expect("opened");
-    let (follow, mut worker) = Follow::over(Arc::clone(bucket) as Arc<dyn Bucket>, followed);
+    let (follow, mut worker) = Follow::with_bucket(Arc::clone(bucket) as Arc<dyn Bucket>, followed);
     let native = Native::new(root, native::Settings::default(), Box::new(|_| Arc::from([])));
     let native = Arc::new(
         native.expect("statx works").with_backend(Arc::clone(&follow) as Arc<dyn Backend>),
@@ -74,18 +74,18 @@ fn reader(bucket: &Arc<Memory>) -> Reader {
 
 impl Reader {
     fn look(&mut self) -> Result<(), Failed> {
-        self.worker.look(false, &mut Changes::default())
+        self.worker.poll_and_apply(false, &mut Changes::default())
     }
 
     /// After a pause in which segments may have come and gone.
     fn look_closely(&mut self) -> Result<(), Failed> {
-        self.worker.look(true, &mut Changes::default())
+        self.worker.poll_and_apply(true, &mut Changes::default())
     }
 
     /// Follows on a thread of its own, as a mount does.
     fn live(self) -> (Seen, std::thread::JoinHandle<()>) {
         let Reader { seen, mut worker } = self;
-        (seen, std::thread::spawn(move || worker.work()))
+        (seen, std::thread::spawn(move || worker.run_until_over()))
     }
 }
 
@@ -164,9 +164,9 @@ fn same_bytes(reader: &Reader, root: &Path, when: &str) {
 }
 
 fn cut(ship: &mut Ship, root: &Path) {
-    ship.cut(None, &|_| false).expect("looked at");
-    ship.ship(&open_in(root)).expect("shipped");
-    ship.keep_short();
+    ship.make_commit(None, &|_| false).expect("looked at");
+    ship.upload_commit(&open_in(root)).expect("shipped");
+    ship.truncate_log();
 }
 
 #[test]
@@ -202,7 +202,8 @@ fn a_reader_shows_each_cut_that_it_sees_and_all_bytes_of_it() {
         reader.look_closely().expect("looked");
         same(&reader, root, &format!("seed {seed}"));
         same_bytes(&reader, root, &format!("seed {seed}"));
-        let aside = std::fs::read_dir(reader.follow.state.aside()).expect("there").count();
+        let aside =
+            std::fs::read_dir(reader.follow.state.staging_directory()).expect("there").count();
         assert_eq!(aside, 0, "seed {seed}: nothing is left beside the tree");
     }
 }
@@ -233,7 +234,7 @@ fn who_fell_behind_begins_anew_and_finds_what_was_written_once_more() {
     cut(&mut ship, root);
     let mut reader = reader(&bucket);
     let count = bucket.objects.lock().keys().filter(|name| name.contains("/log/")).count();
-    let next = segment(count as u64);
+    let next = segment_key(count as u64);
     for turn in 0..40 {
         std::fs::write(root.join("goes"), vec![b'x'; 3000 + turn]).expect("written");
         std::fs::write(root.join(format!("n{turn}")), "new").expect("written");
@@ -277,7 +278,7 @@ fn bytes_that_went_elsewhere_are_found_before_the_next_look_is_due() {
     let stale = reader.native.open(old, libc::O_RDONLY as u32).map(|_| ());
     assert_eq!(stale, Err(Errno::STALE));
     assert_eq!(reader.read("changes").as_deref(), Ok(&b"others"[..]));
-    assert_eq!(reader.follow.finish(), [""; 0], "nobody missed anything");
+    assert_eq!(reader.follow.finish_serving(), [""; 0], "nobody missed anything");
     thread.join().expect("it ended");
 }
 
@@ -311,7 +312,7 @@ fn an_open_file_shows_one_state_or_an_error_that_names_it() {
         assert_eq!(reader.read(name), Ok(large(b'2')), "{name}");
     }
     assert_eq!(reader.read("d/small").as_deref(), Ok(&b"other"[..]));
-    let told = reader.follow.finish();
+    let told = reader.follow.finish_serving();
     let begin = "changed or removed in s3://lab/v while they were open here: d/large; programs";
     assert!(told.len() == 1 && told[0].starts_with(begin), "{told:?}");
     thread.join().expect("it ended");
@@ -323,15 +324,15 @@ fn another_writer_is_followed_and_half_a_cut_of_the_one_before_never_shown() {
     let log = |me: &str| Log::open(Arc::clone(&bucket) as Arc<dyn Bucket>, me.to_owned());
     let add = |log: &mut Log, ino: u64, name: &str, is_whole: bool| {
         let mut draft = Draft::default();
-        draft.add(&Record::File { ino, kind: Kind::Plain, attr: Attr::default() });
-        draft.add(&Record::Name { folder: ROOT, name: name.as_bytes(), ino });
+        draft.append_record(&Record::File { ino, kind: Kind::Plain, attr: Attr::default() });
+        draft.append_record(&Record::Name { folder: ROOT, name: name.as_bytes(), ino });
         if is_whole {
-            draft.add(&Record::Cut);
+            draft.append_record(&Record::Cut);
         }
-        log.write(draft.finish(log.next()).into()).expect("written");
+        log.write_segment(draft.encode_segment(log.next_segment()).into()).expect("written");
     };
     let (mut first, _) = log("first").expect("it opens");
-    first.begin("first").expect("alone");
+    first.begin_as_writer("first").expect("alone");
     add(&mut first, 2, "whole", true);
     let mut reader = reader(&bucket);
     add(&mut first, 3, "half", false);
@@ -339,7 +340,7 @@ fn another_writer_is_followed_and_half_a_cut_of_the_one_before_never_shown() {
     let names = |reader: &Reader| listing(&reader.tree).into_keys().collect::<Vec<_>>();
     assert_eq!(names(&reader), ["whole"]);
     let (mut second, _) = log("second").expect("it opens");
-    second.begin("second").expect("it takes over");
+    second.begin_as_writer("second").expect("it takes over");
     reader.look().expect("looked");
     // The same number: what was half never was.
     add(&mut second, 3, "others", true);
@@ -350,20 +351,20 @@ fn another_writer_is_followed_and_half_a_cut_of_the_one_before_never_shown() {
 #[test]
 fn who_reads_makes_no_volume_and_uses_no_directory_of_a_writer() {
     let bucket = Memory::new();
-    assert!(matches!(Tail::open(&*bucket), Err(BucketError::NoVolume(None))));
+    assert!(matches!(Tail::open_at_end(&*bucket), Err(BucketError::NoVolume(None))));
     bucket.objects.lock().insert("theirs".to_owned(), (bytes::Bytes::new(), String::new()));
-    let theirs = Tail::open(&*bucket);
+    let theirs = Tail::open_at_end(&*bucket);
     assert!(matches!(theirs, Err(BucketError::NoVolume(Some(name))) if name == "theirs"));
     let folder = tempfile::tempdir().expect("a folder");
     let wanted = wanted(folder.path());
-    drop(State::take(&wanted.state, &wanted.url, "me").expect("taken"));
+    drop(State::lock_directory(&wanted.state, &wanted.url, "me").expect("taken"));
     let volume = Volume { url: wanted.url.clone(), me: String::new(), is_reader: true };
     let refused = |taken: io::Result<State>| taken.map(drop).map_err(|error| error.to_string());
-    let as_reader = State::take_as(&wanted.state, volume.clone());
+    let as_reader = State::lock_directory_as(&wanted.state, volume.clone());
     assert_eq!(refused(as_reader), Err("it belongs to a writer".to_owned()));
     let other = folder.path().join("other");
-    drop(State::take_as(&other, volume).expect("taken"));
-    let as_writer = State::take(&other, &wanted.url, "me");
+    drop(State::lock_directory_as(&other, volume).expect("taken"));
+    let as_writer = State::lock_directory(&other, &wanted.url, "me");
     assert_eq!(refused(as_writer), Err("it belongs to a reader".to_owned()));
 }
 
@@ -374,9 +375,9 @@ fn meets(records: &[Record<'_>]) {
     let (mut log, _) = log.expect("it opens");
     let mut say = |records: &[Record<'_>]| {
         let mut draft = Draft::default();
-        records.iter().for_each(|record| draft.add(record));
-        draft.add(&Record::Cut);
-        log.write(draft.finish(log.next()).into()).expect("written");
+        records.iter().for_each(|record| draft.append_record(record));
+        draft.append_record(&Record::Cut);
+        log.write_segment(draft.encode_segment(log.next_segment()).into()).expect("written");
     };
     let folder = |ino| Record::File { ino, kind: Kind::Folder, attr: Attr::default() };
     let name = |folder, name: &'static [u8], ino| Record::Name { folder, name, ino };

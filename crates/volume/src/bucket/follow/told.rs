@@ -9,8 +9,8 @@ const NAMED: usize = 3;
 
 impl Follow {
     /// What went wrong, in sentences.
-    pub(super) fn troubles(&self) -> Vec<String> {
-        let lost = self.bodies.lost.all();
+    pub(super) fn error_messages(&self) -> Vec<String> {
+        let lost = self.bodies.lost.all_by_key();
         let changed = |kind: &ErrorKind| {
             matches!(kind, ErrorKind::StaleNetworkFileHandle | ErrorKind::NotFound)
         };

@@ -38,7 +38,7 @@ pub(super) enum Differs {
 }
 
 impl Was {
-    pub(super) fn of(file: &File) -> Was {
+    pub(super) fn from_file(file: &File) -> Was {
         Was {
             kind: file.kind.clone(),
             attr: file.attr,
@@ -48,8 +48,8 @@ impl Was {
         }
     }
 
-    pub(super) fn differs(&self, file: &File) -> Differs {
-        let now = Was::of(file);
+    pub(super) fn compare_with(&self, file: &File) -> Differs {
+        let now = Was::from_file(file);
         let same = self.kind == now.kind && self.attr.mtime == now.attr.mtime;
         if !same || !self.has_bytes_of(&now) {
             return Differs::Bytes;
@@ -83,30 +83,30 @@ impl Was {
 
 impl Touched {
     /// A record is about to change a tree.
-    pub(super) fn note(&mut self, tree: &Tree, record: &Record<'_>) {
+    pub(super) fn note_record(&mut self, tree: &Tree, record: &Record<'_>) {
         match record {
             Record::File { ino, .. }
             | Record::Bytes { ino, .. }
             | Record::Sums { ino, .. }
             | Record::Extended { ino, .. } => {
-                self.files.entry(*ino).or_insert_with(|| tree.file(*ino).map(Was::of));
+                self.files.entry(*ino).or_insert_with(|| tree.file(*ino).map(Was::from_file));
             }
             Record::Name { folder, name, .. } | Record::Gone { folder, name } => {
-                self.names.extend(ShortName::of(name).map(|name| (*folder, name)));
+                self.names.extend(ShortName::from_file_name(name).map(|name| (*folder, name)));
             }
             Record::Begin { .. } | Record::Cut => {}
         }
     }
 
     /// One tree takes the place of another.
-    pub(super) fn compare(&mut self, before: &Tree, now: &Tree) {
+    pub(super) fn note_differences(&mut self, before: &Tree, now: &Tree) {
         for (ino, file) in before.files() {
             let Some(after) = now.file(ino) else {
                 self.ended.push(ino);
                 continue;
             };
-            let was = Was::of(file);
-            if was != Was::of(after) {
+            let was = Was::from_file(file);
+            if was != Was::from_file(after) {
                 self.files.entry(ino).or_insert(Some(was));
             }
             let lost = file.names.iter().filter(|(name, to)| after.names.get(*name) != Some(*to));

@@ -38,22 +38,22 @@ struct Wish {
 }
 
 impl Worker {
-    pub(super) fn of(follow: Arc<Follow>, bucket: Arc<dyn Bucket>, tail: Tail) -> Worker {
-        Worker { follow, bucket, tail, server: None, looked: MachineClock.nanos() }
+    pub(super) fn with_tail(follow: Arc<Follow>, bucket: Arc<dyn Bucket>, tail: Tail) -> Worker {
+        Worker { follow, bucket, tail, server: None, looked: MachineClock.elapsed_nanos() }
     }
 
-    pub(super) fn work(&mut self) {
-        while let Some(Wish { asked, is_missing }) = self.wait() {
-            let late = u128::from(MachineClock.nanos() - self.looked);
+    pub(super) fn run_until_over(&mut self) {
+        while let Some(Wish { asked, is_missing }) = self.wait_for_work() {
+            let late = u128::from(MachineClock.elapsed_nanos() - self.looked);
             let is_late = late > self.follow.every.as_nanos() * u128::from(LATE);
             let mut changes = Changes::default();
-            let looked = self.look(is_missing || is_late, &mut changes);
-            self.looked = MachineClock.nanos();
+            let looked = self.poll_and_apply(is_missing || is_late, &mut changes);
+            self.looked = MachineClock.elapsed_nanos();
             match looked {
-                Ok(()) => self.follow.health.answered(),
+                Ok(()) => self.follow.health.note_success(),
                 Err(failed) => {
                     tracing::warn!("following {}: {failed}", self.follow.url);
-                    self.follow.health.failed(&failed);
+                    self.follow.health.note_failure(&failed);
                 }
             }
             let mut call = self.follow.call.lock();
@@ -61,12 +61,12 @@ impl Worker {
             self.follow.called.notify_all();
             drop(call);
             // Nobody who waits is kept from answering the kernel by what the kernel is told.
-            self.tell(&changes);
+            self.invalidate_kernel_cache(&changes);
         }
     }
 
     /// Until it is time, or somebody asks; `None`: it is over.
-    fn wait(&self) -> Option<Wish> {
+    fn wait_for_work(&self) -> Option<Wish> {
         let mut call = self.follow.call.lock();
         if call.asked == call.done && !call.is_over {
             self.follow.called.wait_for(&mut call, self.follow.every);
@@ -76,30 +76,36 @@ impl Worker {
     }
 
     /// One look, and what came of it is shown.
-    pub(super) fn look(&mut self, is_missing: bool, changes: &mut Changes) -> Result<(), Failed> {
-        let looked = self.tail.look(&*self.bucket, is_missing);
+    pub(super) fn poll_and_apply(
+        &mut self,
+        is_missing: bool,
+        changes: &mut Changes,
+    ) -> Result<(), Failed> {
+        let looked = self.tail.poll_log(&*self.bucket, is_missing);
         if looked.is_ok() {
-            self.follow.bodies.is_back();
+            self.follow.bodies.mark_reachable();
         }
         let follow = Arc::clone(&self.follow);
         let mut local = follow.shown.lock();
         if follow.call.lock().is_over {
             return looked;
         }
-        let shown = self.show(&mut local, changes);
-        follow.bodies.go_on(std::mem::take(&mut changes.moved), changes.retired.drain(..));
+        let shown = self.apply_touched(&mut local, changes);
+        follow
+            .bodies
+            .apply_moves_and_retire(std::mem::take(&mut changes.moved), changes.retired.drain(..));
         looked.and(shown.map_err(|error| Failed::from(std::io::Error::from(error))))
     }
 
-    fn show(&mut self, shown: &mut Shown, changes: &mut Changes) -> Result<(), Errno> {
+    fn apply_touched(&mut self, shown: &mut Shown, changes: &mut Changes) -> Result<(), Errno> {
         // What has no end is not shown: what was shown before stays.
         if self.tail.touched.is_empty() || self.tail.tree().is_knotted() {
             return Ok(());
         }
         let bodies: &Bodies = &self.follow.bodies;
-        let mut learn = |one| bodies.learn([one]);
+        let mut learn = |one| bodies.add_evicted_files([one]);
         let (tree, touched) = (self.tail.tree(), &self.tail.touched);
-        match shown.apply(tree, touched, &mut learn, changes) {
+        match shown.apply_tree(tree, touched, &mut learn, changes) {
             Ok(()) => {}
             // With room it goes on where it was.
             Err(error @ (Errno::NOSPC | Errno::DQUOT | Errno::MFILE | Errno::NFILE)) => {
@@ -108,17 +114,17 @@ impl Worker {
             }
             Err(error) => {
                 tracing::warn!("{}: the local tree is made anew: {error}", self.follow.url);
-                shown.forget(changes)?;
-                shown.fill(tree, &mut learn, changes)?;
+                shown.remove_whole_tree(changes)?;
+                shown.fill_whole_tree(tree, &mut learn, changes)?;
             }
         }
         self.tail.touched = Touched::default();
         Ok(())
     }
 
-    fn tell(&self, changes: &Changes) {
+    fn invalidate_kernel_cache(&self, changes: &Changes) {
         if let Some(server) = self.server.as_ref().and_then(Weak::upgrade) {
-            server.forget(&changes.names, &changes.files);
+            server.invalidate_in_kernel(&changes.names, &changes.files);
         }
     }
 }

@@ -4,37 +4,40 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::{Dir, FileType, Mode, OFlags, openat};
 
-use super::super::placeholder::is_away;
-use super::super::scan::{Lent, into};
+use super::super::placeholder::is_evicted;
+use super::super::scan::{Lent, open_directory_at};
 use super::{INTO, Result};
-use forebay_os::files::{FileIdentity, stat_of};
+use forebay_os::files::{FileIdentity, statx_nofollow};
 
 /// The files below a directory whose bytes are in the bucket alone, open to read.
 ///
 /// # Errors
 /// Those of the file system.
-pub(crate) fn marked(root: &OwnedFd) -> Result<Vec<(FileIdentity, OwnedFd)>> {
+pub(crate) fn open_evicted_files(root: &OwnedFd) -> Result<Vec<(FileIdentity, OwnedFd)>> {
     let mut found = Vec::new();
-    below(&openat(root, c".", INTO, Mode::empty())?, &mut found)?;
+    collect_evicted_below(&openat(root, c".", INTO, Mode::empty())?, &mut found)?;
     Ok(found)
 }
 
-fn below(folder: &OwnedFd, found: &mut Vec<(FileIdentity, OwnedFd)>) -> Result<()> {
+fn collect_evicted_below(folder: &OwnedFd, found: &mut Vec<(FileIdentity, OwnedFd)>) -> Result<()> {
     for entry in Dir::read_from(folder)? {
         let entry = entry?;
         let name = entry.file_name();
         let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         match entry.file_type() {
             FileType::Directory if !matches!(name.to_bytes(), b"." | b"..") => {
-                let (inner, _lent) = into(folder, name)?;
-                below(&inner, found)?;
+                let (inner, _lent) = open_directory_at(folder, name)?;
+                collect_evicted_below(&inner, found)?;
             }
             FileType::RegularFile => {
-                let _lent = Lent::of(folder, name);
+                let _lent = Lent::grant_read_access(folder, name);
                 // What this user may not even read was not made by this user.
                 let Ok(file) = openat(folder, name, how, Mode::empty()) else { continue };
-                if is_away(&file) {
-                    found.push((FileIdentity::of(&stat_of(file.as_fd(), c"")?), file));
+                if is_evicted(&file) {
+                    found.push((
+                        FileIdentity::from_statx(&statx_nofollow(file.as_fd(), c"")?),
+                        file,
+                    ));
                 }
             }
             _ => {}

@@ -10,7 +10,7 @@ use super::super::placeholder::while_writable;
 use super::super::record::{Place, Time};
 use super::super::tree::File;
 use super::Result;
-use forebay_os::files::stat_of;
+use forebay_os::files::statx_nofollow;
 
 const SYNCED: &str = "user.forebay.synced";
 /// More than the longest mark.
@@ -27,7 +27,7 @@ pub(crate) struct Synced {
 
 impl Synced {
     /// What a file says; `None`: nothing.
-    pub(crate) fn of(file: impl AsFd) -> Option<Synced> {
+    pub(crate) fn read_mark(file: impl AsFd) -> Option<Synced> {
         let mut text = [0; LONGEST];
         let length = fgetxattr(file, SYNCED, &mut text[..]).ok()?;
         let mut words = std::str::from_utf8(text.get(..length)?).ok()?.split(' ');
@@ -56,14 +56,14 @@ impl Synced {
 /// # Errors
 /// Those of the file system.
 pub(crate) fn mark_synced(file: BorrowedFd<'_>, segment: u64) -> Result<()> {
-    let stat = stat_of(file, c"")?;
+    let stat = statx_nofollow(file, c"")?;
     let mtime = Time { sec: stat.stx_mtime.tv_sec, nsec: stat.stx_mtime.tv_nsec };
-    if Synced::of(file) == Some(Synced { segment, mtime }) {
+    if Synced::read_mark(file) == Some(Synced { segment, mtime }) {
         return Ok(());
     }
     // The bytes before the mark: a journal may be written at any moment, and would make a file
     // count whose bytes are on no disk.
-    write_out(file)?;
+    flush_data(file)?;
     let text = format!("{segment} {} {}", mtime.sec, mtime.nsec);
     let set = || fsetxattr(file, SYNCED, text.as_bytes(), XattrFlags::empty());
     match set() {
@@ -74,7 +74,7 @@ pub(crate) fn mark_synced(file: BorrowedFd<'_>, segment: u64) -> Result<()> {
 
 /// Writes the bytes of a file out, without waiting for the disk's own memory: the sync that follows
 /// does.
-fn write_out(file: BorrowedFd<'_>) -> Result<()> {
+fn flush_data(file: BorrowedFd<'_>) -> Result<()> {
     use std::os::fd::AsRawFd;
     let how = libc::SYNC_FILE_RANGE_WAIT_BEFORE
         | libc::SYNC_FILE_RANGE_WRITE
@@ -96,15 +96,15 @@ mod tests {
     fn what_was_synced_after_the_bucket_got_its_bytes_is_newer() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = std::fs::File::create(folder.path().join("x")).expect("made");
-        assert_eq!(Synced::of(&file), None);
+        assert_eq!(Synced::read_mark(&file), None);
         mark_synced(file.as_fd(), 7).expect("marked");
-        let synced = Synced::of(&file).expect("it says so");
+        let synced = Synced::read_mark(&file).expect("it says so");
         let mut tree = Tree::default();
         let mut known = |segment, sec| {
             let attr = Attr { mtime: Time { sec, nsec: 0 }, ..Attr::default() };
             let place = Place::Packed { segment, at: 0, length: 4, crc: 9 };
-            tree.apply(&Record::File { ino: ROOT + 1, kind: Kind::Plain, attr });
-            tree.apply(&Record::Bytes { ino: ROOT + 1, place });
+            tree.apply_record(&Record::File { ino: ROOT + 1, kind: Kind::Plain, attr });
+            tree.apply_record(&Record::Bytes { ino: ROOT + 1, place });
             tree.file(ROOT + 1).expect("there").clone()
         };
         let (before, after) = (1, i64::from(u32::MAX));
@@ -112,6 +112,6 @@ mod tests {
         assert!(!synced.is_newer_than(&known(7, after)) && !synced.is_newer_than(&known(8, after)));
         assert!(synced.is_newer_than(&known(8, before)), "what the bucket has was moved");
         mark_synced(file.as_fd(), 9).expect("marked again");
-        assert_eq!(Synced::of(&file).expect("it says so").segment, 9);
+        assert_eq!(Synced::read_mark(&file).expect("it says so").segment, 9);
     }
 }

@@ -9,7 +9,7 @@ use rustix::fs::CWD;
 use super::super::fetch::Fetch;
 use super::super::log::Log;
 use super::super::memory::Memory;
-use super::super::placeholder::{is_away, is_here};
+use super::super::placeholder::{is_evicted, mark_present};
 use super::super::record::Record;
 use super::super::request::Bucket;
 use super::super::scan::Found;
@@ -25,9 +25,9 @@ fn shipped(root: &Path) -> Arc<Memory> {
     let shared = Arc::clone(&bucket) as Arc<dyn Bucket>;
     let (mut log, mut tree) = Log::open(shared, "writer".to_owned()).expect("empty");
     let (mut scan, mut found) = (Scan::new(top(root)).expect("a root"), Found::default());
-    scan.all((&mut tree, &mut found), &|_| false).expect("scanned");
-    found.draft.add(&Record::Cut);
-    log.write(found.draft.finish(log.next()).into()).expect("written");
+    scan.scan_tree((&mut tree, &mut found), &|_| false).expect("scanned");
+    found.draft.append_record(&Record::Cut);
+    log.write_segment(found.draft.encode_segment(log.next_segment()).into()).expect("written");
     bucket
 }
 
@@ -48,7 +48,7 @@ fn a_machine_that_has_nothing_shows_all_and_gets_bytes_when_they_are_read() {
     let (_, mut tree) = Log::open(Arc::clone(&shared), "reader".to_owned()).expect("whole");
     let root = top(other.path());
     let mut scan = Scan::new(top(other.path())).expect("a root");
-    make(&root, &tree, &mut scan).expect("a file system with attributes");
+    make_placeholder_tree(&root, &tree, &mut scan).expect("a file system with attributes");
 
     let there = |name: &str| other.path().join(name);
     let meta = |path: &Path| {
@@ -61,7 +61,7 @@ fn a_machine_that_has_nothing_shows_all_and_gets_bytes_when_they_are_read() {
     assert_eq!(std::fs::metadata(there("a/b/3")).expect("there").blocks(), 0, "a hole");
     // Nothing of it counts as a change.
     let mut found = Found::default();
-    scan.all((&mut tree, &mut found), &|_| false).expect("scanned");
+    scan.scan_tree((&mut tree, &mut found), &|_| false).expect("scanned");
     assert!(found.draft.is_empty(), "{:?}", found.draft);
 
     let fetch = Fetch::new(shared);
@@ -70,13 +70,13 @@ fn a_machine_that_has_nothing_shows_all_and_gets_bytes_when_they_are_read() {
         let file = OwnedFd::from(
             std::fs::File::options().write(true).read(true).open(&path).expect("opened"),
         );
-        assert!(is_away(&file));
-        let ino = tree.at(format!("a/b/{number}").as_bytes()).expect("known");
+        assert!(is_evicted(&file));
+        let ino = tree.lookup_path(format!("a/b/{number}").as_bytes()).expect("known");
         let known = tree.file(ino).expect("known");
-        let bytes = fetch.packed(&known.place).expect("fetched");
+        let bytes = fetch.read_packed(&known.place).expect("fetched");
         rustix::io::pwrite(&file, &bytes, 0).expect("written");
-        is_here(&file, known.attr.mtime).expect("marked");
-        assert!(!is_away(&file));
+        mark_present(&file, known.attr.mtime).expect("marked");
+        assert!(!is_evicted(&file));
         assert_eq!(std::fs::read_to_string(&path).expect("read"), format!("file {number}"));
         assert_eq!(meta(&path), meta(&at(&format!("a/b/{number}"))));
     }

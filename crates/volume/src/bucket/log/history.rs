@@ -9,9 +9,9 @@ use bytes::Bytes;
 use super::super::request::Bucket;
 use super::super::segment::{Damage, Head};
 use super::super::tree::Tree;
-use super::reader::{Reader, read};
-use super::sweep::{KEPT, unneeded};
-use super::{name_of_checkpoint as checkpoint, segment};
+use super::reader::{Reader, read_segment};
+use super::sweep::{KEPT, find_unneeded};
+use super::{checkpoint_key as checkpoint, segment_key};
 use forebay_objstore::{Failed, Found};
 
 /// What can be read of a log.
@@ -37,7 +37,7 @@ impl History {
     ///
     /// # Errors
     /// Those of the bucket; damage is none.
-    pub(crate) fn read(bucket: &dyn Bucket, all: &[Found]) -> Result<History, Failed> {
+    pub(crate) fn read_from_bucket(bucket: &dyn Bucket, all: &[Found]) -> Result<History, Failed> {
         let numbered = |name_of: fn(u64) -> String| {
             let number = |found: &Found| {
                 let digits = found.name.rsplit('/').next()?;
@@ -46,32 +46,37 @@ impl History {
             };
             all.iter().filter_map(number).collect::<BTreeMap<_, _>>()
         };
-        let (segments, checkpoints) = (numbered(segment), numbered(checkpoint));
+        let (segments, checkpoints) = (numbered(segment_key), numbered(checkpoint));
         let mut history = History { segments, checkpoints, ..History::default() };
         let mut reader = Reader::default();
-        let begun = history.begin(bucket, &mut reader)?;
-        history.go_on(bucket, &mut reader, begun)?;
+        let begun = history.read_newest_checkpoint(bucket, &mut reader)?;
+        history.read_following_segments(bucket, &mut reader, begun)?;
         history.tree = reader.tree;
         Ok(history)
     }
 
     /// Whether there is any.
-    pub(crate) fn is_there(&self) -> bool {
+    pub(crate) fn has_objects(&self) -> bool {
         !self.segments.is_empty() || !self.checkpoints.is_empty()
     }
 
     /// The newest checkpoint that can be read, and whether those that are kept can.
-    fn begin(&mut self, bucket: &dyn Bucket, reader: &mut Reader) -> Result<Option<u64>, Failed> {
+    fn read_newest_checkpoint(
+        &mut self,
+        bucket: &dyn Bucket,
+        reader: &mut Reader,
+    ) -> Result<Option<u64>, Failed> {
         let mut begun = None;
         for (place, (number, size)) in self.checkpoints.clone().into_iter().rev().enumerate() {
             if place >= KEPT && begun.is_some() {
                 break;
             }
-            let Some(part) = self.part(bucket, checkpoint(number), (number, size))? else {
+            let Some(part) = self.read_log_object(bucket, checkpoint(number), (number, size))?
+            else {
                 continue;
             };
             if begun.is_none() {
-                reader.take(part)?;
+                reader.apply_segment(part)?;
                 begun = Some(number);
             }
             if place + 1 == KEPT && self.damage.is_empty() {
@@ -82,7 +87,7 @@ impl History {
     }
 
     /// The segments that follow.
-    fn go_on(
+    fn read_following_segments(
         &mut self,
         bucket: &dyn Bucket,
         reader: &mut Reader,
@@ -92,13 +97,15 @@ impl History {
         let last = self.segments.keys().last().map(|last| last + 1);
         let end = last.max(self.checkpoints.keys().last().copied()).unwrap_or(0);
         while self.next < end {
-            let name = segment(self.next);
+            let name = segment_key(self.next);
             let Some(size) = self.segments.get(&self.next).copied() else {
                 self.damage.push((name, "it is missing".to_owned()));
                 return Ok(());
             };
-            let Some(part) = self.part(bucket, name, (self.next, size))? else { return Ok(()) };
-            reader.take(part)?;
+            let Some(part) = self.read_log_object(bucket, name, (self.next, size))? else {
+                return Ok(());
+            };
+            reader.apply_segment(part)?;
             self.next += 1;
         }
         self.is_whole = true;
@@ -106,13 +113,13 @@ impl History {
     }
 
     /// Reads one object of the log; `None`: it is damaged, which is noted.
-    fn part(
+    fn read_log_object(
         &mut self,
         bucket: &dyn Bucket,
         name: String,
         (number, size): (u64, u64),
     ) -> Result<Option<(Head, Bytes)>, Failed> {
-        let (head, records) = match read(bucket, &name, size) {
+        let (head, records) = match read_segment(bucket, &name, size) {
             Err(failed) if matches!(failed.kind, ErrorKind::InvalidData | ErrorKind::NotFound) => {
                 let why = failed.why.strip_prefix(&format!("{name}: ")).unwrap_or(&failed.why);
                 self.damage.push((name, why.to_owned()));
@@ -120,7 +127,7 @@ impl History {
             }
             part => part?,
         };
-        let why = match head.each(&records, |_| {}) {
+        let why = match head.for_each_record(&records, |_| {}) {
             Err(damage @ Damage::Unfit(_)) => damage.to_string(),
             Ok(()) if head.number == number => return Ok(Some((head, records))),
             _ => "it is not what was written under this name".to_owned(),
@@ -133,13 +140,15 @@ impl History {
     ///
     /// # Errors
     /// Those of the bucket.
-    pub(crate) fn unneeded(
+    pub(crate) fn find_unneeded(
         &self,
         bucket: &dyn Bucket,
         is_live: impl Fn(u64) -> bool,
     ) -> Result<Vec<(String, u64)>, Failed> {
         match self.floor.filter(|_| self.is_whole && self.damage.is_empty()) {
-            Some(floor) => unneeded(bucket, (&self.segments, &self.checkpoints), floor, is_live),
+            Some(floor) => {
+                find_unneeded(bucket, (&self.segments, &self.checkpoints), floor, is_live)
+            }
             None => Ok(Vec::new()),
         }
     }

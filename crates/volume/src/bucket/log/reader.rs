@@ -8,7 +8,7 @@ use super::super::record::Record;
 use super::super::request::Bucket;
 use super::super::segment::{Damage, HEADER, Head};
 use super::super::tree::{DEEPEST, Tree};
-use super::{CHECKPOINTS, LOG, Position, name_of_checkpoint, numbers, segment};
+use super::{CHECKPOINTS, LOG, Position, checkpoint_key, list_numbered_objects, segment_key};
 use forebay_objstore::Failed;
 
 /// Bytes of a segment of which the start is asked for: the records of most are in it.
@@ -21,17 +21,17 @@ const KNOTTED: &str = "a folder in it has two names, so it may lie in itself";
 ///
 /// # Errors
 /// Those of the bucket. `InvalidData`: it is damaged.
-pub(in crate::bucket) fn read(
+pub(in crate::bucket) fn read_segment(
     bucket: &dyn Bucket,
     name: &str,
     size: u64,
 ) -> Result<(Head, Bytes), Failed> {
     let broken =
         |why: &str| Failed { kind: io::ErrorKind::InvalidData, why: format!("{name}: {why}") };
-    let start = bucket.read(name, 0..size.min(START), &|bytes| {
+    let start = bucket.get_range(name, 0..size.min(START), &|bytes| {
         Head::parse(bytes).is_ok_and(|head| {
-            let records = HEADER..head.data_at() as usize;
-            bytes.get(records).is_none_or(|records| head.is_right(records))
+            let records = HEADER..head.data_offset() as usize;
+            bytes.get(records).is_none_or(|records| head.has_valid_checksum(records))
         })
     });
     let start = match start {
@@ -41,13 +41,15 @@ pub(in crate::bucket) fn read(
         start => start?,
     };
     let head = Head::parse(&start).map_err(|damage| broken(&damage.to_string()))?;
-    if head.length() != size {
+    if head.object_length() != size {
         return Err(broken("it has another length than it says"));
     }
-    let end = head.data_at();
+    let end = head.data_offset();
     let records = match start.len() as u64 >= end {
         true => start.slice(HEADER..end as usize),
-        false => bucket.read(name, HEADER as u64..end, &|bytes| head.is_right(bytes))?,
+        false => {
+            bucket.get_range(name, HEADER as u64..end, &|bytes| head.has_valid_checksum(bytes))?
+        }
     };
     Ok((head, records))
 }
@@ -74,17 +76,17 @@ impl Reader {
         bucket: &dyn Bucket,
     ) -> Result<(Position, bool), Failed> {
         let (mut next, mut checkpoint) = (0, 0);
-        if let Some((number, size)) = numbers(bucket, CHECKPOINTS)?.pop() {
-            self.take(read(bucket, &name_of_checkpoint(number), size)?)?;
+        if let Some((number, size)) = list_numbered_objects(bucket, CHECKPOINTS)?.pop() {
+            self.apply_segment(read_segment(bucket, &checkpoint_key(number), size)?)?;
             (next, checkpoint, self.cut) = (number, number, number);
         }
         let mut is_whole = true;
-        for (number, size) in numbers(bucket, LOG)? {
+        for (number, size) in list_numbered_objects(bucket, LOG)? {
             match number {
                 // Covered by the checkpoint; there for its data.
                 number if number < next => {}
                 number if number == next => {
-                    self.take(read(bucket, &segment(number), size)?)?;
+                    self.apply_segment(read_segment(bucket, &segment_key(number), size)?)?;
                     next += 1;
                 }
                 // What follows a gap was never told to be written.
@@ -101,15 +103,15 @@ impl Reader {
         Ok((Position { next, checkpoint }, is_whole))
     }
 
-    pub(super) fn take(&mut self, part: (Head, Bytes)) -> Result<(), Failed> {
-        self.take_telling(part, &mut |_, _| {})
+    pub(super) fn apply_segment(&mut self, part: (Head, Bytes)) -> Result<(), Failed> {
+        self.apply_segment_observed(part, &mut |_, _| {})
     }
 
     /// The same; `tell` is told of each record before the tree has it.
     ///
     /// # Errors
     /// `InvalidData`: it is damaged.
-    pub(in crate::bucket) fn take_telling(
+    pub(in crate::bucket) fn apply_segment_observed(
         &mut self,
         (head, records): (Head, Bytes),
         tell: &mut dyn FnMut(&Tree, &Record<'_>),
@@ -120,7 +122,7 @@ impl Reader {
         };
         // Where the last cut of it is, and whether a new writer began before that.
         let (mut at, mut cut, mut begin) = (0, None, None);
-        head.each(&records, |record| {
+        head.for_each_record(&records, |record| {
             at += 1;
             match record {
                 Record::Cut => cut = Some(at),
@@ -144,20 +146,20 @@ impl Reader {
             let skip = if place == 0 { self.taken } else { 0 };
             let end = if place == last { cut } else { u32::MAX };
             let mut at = 0;
-            head.each(records, |record| {
+            head.for_each_record(records, |record| {
                 at += 1;
                 if at > skip && at <= end {
                     tell(&self.tree, record);
                     match record {
                         Record::Bytes { ino, place } => {
                             let place = place.clone().in_segment(head.number);
-                            self.tree.apply(&Record::Bytes { ino: *ino, place })
+                            self.tree.apply_record(&Record::Bytes { ino: *ino, place })
                         }
                         Record::Sums { ino, place } => {
                             let place = place.clone().in_segment(head.number);
-                            self.tree.apply(&Record::Sums { ino: *ino, place })
+                            self.tree.apply_record(&Record::Sums { ino: *ino, place })
                         }
-                        record => self.tree.apply(record),
+                        record => self.tree.apply_record(record),
                     };
                 }
             })

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 
 use super::super::record::Record;
-use super::super::request::{Bucket, each};
-use super::reader::read;
-use super::{CHECKPOINTS, LOG, Log, name_of_checkpoint, numbers, segment};
+use super::super::request::{Bucket, map_in_parallel};
+use super::reader::read_segment;
+use super::{CHECKPOINTS, LOG, Log, checkpoint_key, list_numbered_objects, segment_key};
 use forebay_objstore::Failed;
 
 /// A segment that says who begins has nothing else, and is shorter than this.
@@ -30,20 +30,22 @@ impl Log {
     ///
     /// # Errors
     /// Those of the bucket; `InvalidData`: a checkpoint is damaged, and nothing is removed.
-    pub(crate) fn sweep(&self, is_live: impl Fn(u64) -> bool) -> Result<Sizes, Failed> {
+    pub(crate) fn remove_unneeded(&self, is_live: impl Fn(u64) -> bool) -> Result<Sizes, Failed> {
         let bucket = &*self.bucket;
-        let checkpoints: Sizes = numbers(bucket, CHECKPOINTS)?.into_iter().collect();
+        let checkpoints: Sizes = list_numbered_objects(bucket, CHECKPOINTS)?.into_iter().collect();
         let Some((floor, size)) = checkpoints.iter().rev().nth(KEPT - 1) else {
             return Ok(Sizes::new());
         };
-        let (head, records) = read(bucket, &name_of_checkpoint(*floor), *size)?;
-        head.each(&records, |_| {}).map_err(|_| Failed {
+        let (head, records) = read_segment(bucket, &checkpoint_key(*floor), *size)?;
+        head.for_each_record(&records, |_| {}).map_err(|_| Failed {
             kind: ErrorKind::InvalidData,
             why: "a checkpoint is damaged".to_owned(),
         })?;
-        let mut segments: Sizes = numbers(bucket, LOG)?.into_iter().collect();
-        let gone = unneeded(bucket, (&segments, &checkpoints), *floor, &is_live)?;
-        each(&gone, |(name, _)| bucket.delete(name)).into_iter().collect::<Result<(), Failed>>()?;
+        let mut segments: Sizes = list_numbered_objects(bucket, LOG)?.into_iter().collect();
+        let gone = find_unneeded(bucket, (&segments, &checkpoints), *floor, &is_live)?;
+        map_in_parallel(&gone, |(name, _)| bucket.delete_object(name))
+            .into_iter()
+            .collect::<Result<(), Failed>>()?;
         segments.retain(|number, _| number < floor && is_live(*number));
         Ok(segments)
     }
@@ -55,7 +57,7 @@ impl Log {
 ///
 /// # Errors
 /// Those of the bucket.
-pub(super) fn unneeded(
+pub(super) fn find_unneeded(
     bucket: &dyn Bucket,
     (segments, checkpoints): (&Sizes, &Sizes),
     floor: u64,
@@ -63,9 +65,9 @@ pub(super) fn unneeded(
 ) -> Result<Vec<(String, u64)>, Failed> {
     let mut found = Vec::new();
     let dead = segments.range(..floor).filter(|(number, _)| !is_live(**number));
-    let dead: Vec<_> = dead.map(|(number, size)| (segment(*number), *size)).collect();
-    let kept = each(&dead, |(name, size)| match *size <= SHORT {
-        true => begins(bucket, name, *size),
+    let dead: Vec<_> = dead.map(|(number, size)| (segment_key(*number), *size)).collect();
+    let kept = map_in_parallel(&dead, |(name, size)| match *size <= SHORT {
+        true => has_begin_record(bucket, name, *size),
         false => Ok(false),
     });
     for (dead, is_kept) in dead.into_iter().zip(kept) {
@@ -74,19 +76,19 @@ pub(super) fn unneeded(
         }
     }
     let old = checkpoints.range(..floor);
-    found.extend(old.map(|(at, size)| (name_of_checkpoint(*at), *size)));
+    found.extend(old.map(|(at, size)| (checkpoint_key(*at), *size)));
     Ok(found)
 }
 
 /// Whether a writer began with this segment, as far as one can tell.
-fn begins(bucket: &dyn Bucket, name: &str, size: u64) -> Result<bool, Failed> {
+fn has_begin_record(bucket: &dyn Bucket, name: &str, size: u64) -> Result<bool, Failed> {
     let mut begins = false;
-    match read(bucket, name, size) {
+    match read_segment(bucket, name, size) {
         Err(failed) if failed.kind == ErrorKind::InvalidData => Ok(true),
         part => {
             let (head, records) = part?;
             let look = |record: &Record<'_>| begins |= matches!(record, Record::Begin { .. });
-            Ok(head.each(&records, look).is_err() || begins)
+            Ok(head.for_each_record(&records, look).is_err() || begins)
         }
     }
 }

@@ -10,11 +10,11 @@ use super::*;
 
 /// One cut: a file `name` with these bytes, in the root.
 fn file(draft: &mut Draft, segment: u64, ino: u64, name: &str, bytes: &[u8]) {
-    let (at, crc) = (draft.take(bytes), crc32fast::hash(bytes));
+    let (at, crc) = (draft.append_data(bytes), crc32fast::hash(bytes));
     let place = Place::Packed { segment, at, length: bytes.len() as u32, crc };
-    draft.add(&Record::File { ino, kind: Kind::Plain, attr: Attr::default() });
-    draft.add(&Record::Bytes { ino, place });
-    draft.add(&Record::Name { folder: ROOT, name: name.as_bytes(), ino });
+    draft.append_record(&Record::File { ino, kind: Kind::Plain, attr: Attr::default() });
+    draft.append_record(&Record::Bytes { ino, place });
+    draft.append_record(&Record::Name { folder: ROOT, name: name.as_bytes(), ino });
 }
 
 fn names(tree: &Tree) -> Vec<String> {
@@ -25,25 +25,29 @@ fn names(tree: &Tree) -> Vec<String> {
 /// Ten cuts in ten segments; the odd ones end in the middle of the next cut. A checkpoint after six.
 fn story(bucket: &Arc<Memory>, me: &str) -> Result<(), Failed> {
     let (mut log, mut tree) = Log::open(Arc::clone(bucket) as Arc<dyn Bucket>, me.to_owned())?;
-    log.begin(me)?;
+    log.begin_as_writer(me)?;
     let first = tree.next;
     for turn in 0..10 {
         let mut draft = Draft::default();
-        let (ino, number) = (first + turn, log.next());
+        let (ino, number) = (first + turn, log.next_segment());
         if turn % 2 == 0 {
             file(&mut draft, number, ino, &format!("{me}{turn}"), b"ACGT");
-            draft.add(&Record::Cut);
+            draft.append_record(&Record::Cut);
             // Half of the next.
-            draft.add(&Record::File { ino: ino + 1, kind: Kind::Plain, attr: Attr::default() });
+            draft.append_record(&Record::File {
+                ino: ino + 1,
+                kind: Kind::Plain,
+                attr: Attr::default(),
+            });
         } else {
             let name = format!("{me}{turn}");
-            draft.add(&Record::Name { folder: ROOT, name: name.as_bytes(), ino });
-            draft.add(&Record::Cut);
+            draft.append_record(&Record::Name { folder: ROOT, name: name.as_bytes(), ino });
+            draft.append_record(&Record::Cut);
         }
-        log.write(draft.finish(number).into())?;
+        log.write_segment(draft.encode_segment(number).into())?;
         if turn == 5 {
             tree = Log::open(Arc::clone(bucket) as Arc<dyn Bucket>, me.to_owned())?.1;
-            log.checkpoint(&tree)?;
+            log.write_checkpoint(&tree)?;
         }
     }
     Ok(())
@@ -79,13 +83,15 @@ fn after_a_stop_at_any_write_the_tree_is_what_it_was_at_some_cut() {
 fn of_two_writers_the_first_is_shut_out() {
     let bucket = Memory::new();
     let (mut first, _) = open(&bucket).expect("it opens");
-    first.begin("first").expect("alone");
+    first.begin_as_writer("first").expect("alone");
     let mut second = Log::open(Arc::clone(&bucket) as Arc<dyn Bucket>, "other".to_owned());
-    second.as_mut().expect("it opens").0.begin("second").expect("it takes over");
+    second.as_mut().expect("it opens").0.begin_as_writer("second").expect("it takes over");
     let mut draft = Draft::default();
-    file(&mut draft, first.next(), 2, "late", b"x");
-    draft.add(&Record::Cut);
-    let late = first.write(draft.finish(first.next()).into()).expect_err("shut out");
+    file(&mut draft, first.next_segment(), 2, "late", b"x");
+    draft.append_record(&Record::Cut);
+    let late = first
+        .write_segment(draft.encode_segment(first.next_segment()).into())
+        .expect_err("shut out");
     assert_eq!(late.kind, io::ErrorKind::AlreadyExists);
     assert!(names(&open(&bucket).expect("it opens").1).is_empty());
 }

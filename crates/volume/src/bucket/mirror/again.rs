@@ -15,7 +15,7 @@ pub(super) struct Again {
 
 impl Again {
     /// Files were looked at: whether one that should have been given back is in use.
-    pub(super) fn was_looked(&mut self, is_in_use: bool) {
+    pub(super) fn note_attempt(&mut self, is_in_use: bool) {
         self.last = if is_in_use { (self.last * 2).clamp(1, ROUNDS_MAX) } else { 0 };
         self.left = self.last;
     }
@@ -37,11 +37,11 @@ mod tests {
         assert!(!again.is_due(), "nothing to come back for");
         let mut rounds = Vec::new();
         for _ in 0..9 {
-            again.was_looked(true);
+            again.note_attempt(true);
             rounds.push((1..).find(|_| again.is_due()).expect("some time"));
         }
         assert_eq!(rounds, [1, 2, 4, 8, 16, 32, 64, 64, 64]);
-        again.was_looked(false);
+        again.note_attempt(false);
         assert!((0..100).all(|_| !again.is_due()), "it was given back");
     }
 }

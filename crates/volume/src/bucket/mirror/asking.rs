@@ -15,11 +15,11 @@ impl Mirror {
     /// Asks for the bytes of a file and all that was done before to be brought to the bucket, if
     /// its rule says so, or it was mounted so. Of a directory it counts what a rule says of all in
     /// it.
-    pub(super) fn ask(&self, path: &[u8], file: FileIdentity) -> Option<SyncTicket> {
-        if self.rules.sync_to(path).unwrap_or(self.durable) == SyncTo::Local {
+    pub(super) fn request_sync(&self, path: &[u8], file: FileIdentity) -> Option<SyncTicket> {
+        if self.rules.fsync_target(path).unwrap_or(self.durable) == SyncTo::Local {
             return None;
         }
-        let mut noted = self.marks.noted();
+        let mut noted = self.marks.lock_noted();
         noted.synced.insert(file);
         noted.asked += 1;
         self.marks.call.notify_all();
@@ -38,9 +38,9 @@ impl Mirror {
     ///
     /// # Errors
     /// EIO: it will not have it.
-    pub(super) fn wait(&self, ticket: SyncTicket) -> Result<(), Errno> {
+    pub(super) fn wait_for_sync(&self, ticket: SyncTicket) -> Result<(), Errno> {
         let SyncTicket { number, file } = ticket;
-        let mut noted = self.marks.noted();
+        let mut noted = self.marks.lock_noted();
         while noted.done < number {
             if noted.lost.is_some() || noted.over {
                 return Err(Errno::IO);

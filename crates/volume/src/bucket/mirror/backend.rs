@@ -8,46 +8,51 @@ use parking_lot::RwLockReadGuard;
 use rustix::fs::Statx;
 
 use super::super::extended::OURS;
-use super::super::source::{far_bytes, threads};
+use super::super::source::{bucket_thread_counts, evicted_file_source};
 use super::Mirror;
 use crate::backend::{Backend, Gate, Result, Source, SyncTicket};
 use crate::ipc::{BucketNow, BucketWaiting, UploadReport, WriteBackProgress};
 use forebay_os::files::FileIdentity;
 
 impl Backend for Mirror {
-    fn threads(&self, _usual: usize) -> (usize, usize) {
-        threads()
+    fn thread_counts(&self, _usual: usize) -> (usize, usize) {
+        bucket_thread_counts()
     }
 
     fn gate(&self) -> Option<&Gate> {
         Some(&self.marks.gate)
     }
 
-    fn name_changes(&self, folder: Vec<u8>, name: CString) {
-        self.marks.mark(folder, name);
+    fn note_name_change(&self, folder: Vec<u8>, name: CString) {
+        self.marks.mark_dirty(folder, name);
     }
 
-    fn open(
+    fn open_source(
         self: Arc<Self>,
         file: &FileIdentity,
         descriptor: BorrowedFd<'_>,
     ) -> Result<Option<Arc<dyn Source>>> {
-        far_bytes(&self.bodies, file, self.bodies.open(file, descriptor))
+        evicted_file_source(&self.bodies, file, self.bodies.open_evicted_file(file, descriptor))
     }
 
-    fn opening(&self) -> Option<RwLockReadGuard<'_, ()>> {
+    fn pin_bytes_for_open(&self) -> Option<RwLockReadGuard<'_, ()>> {
         Some(self.opening.read())
     }
 
-    fn is_away(&self, file: &FileIdentity) -> bool {
-        self.bodies.is_away(file)
+    fn is_evicted(&self, file: &FileIdentity) -> bool {
+        self.bodies.is_evicted(file)
     }
 
-    fn bytes_change(&self, file: FileIdentity) {
-        self.marks.is_written(file);
+    fn note_bytes_change(&self, file: FileIdentity) {
+        self.marks.mark_written(file);
     }
 
-    fn give_times(&self, file: &FileIdentity, stat: &mut Statx, again: &dyn Fn() -> Result<Statx>) {
+    fn apply_times(
+        &self,
+        file: &FileIdentity,
+        stat: &mut Statx,
+        again: &dyn Fn() -> Result<Statx>,
+    ) {
         self.bodies.give_times(file, stat, again);
     }
 
@@ -56,34 +61,34 @@ impl Backend for Mirror {
     }
 
     fn wait_for_room(&self) {
-        self.waits_for_room();
+        self.wait_for_local_room();
     }
 
-    fn makes_room(&self) -> bool {
-        self.waits_for_others_room()
+    fn try_free_space(&self) -> bool {
+        self.wait_for_freed_room()
     }
 
-    fn is_synced(&self, descriptor: BorrowedFd<'_>) {
+    fn before_local_sync(&self, descriptor: BorrowedFd<'_>) {
         self.note_synced(descriptor);
     }
 
     fn begin_sync(&self, path: &[u8], file: FileIdentity) -> Option<SyncTicket> {
-        self.ask(path, file)
+        self.request_sync(path, file)
     }
 
     fn finish_sync(&self, ticket: SyncTicket) -> Result<()> {
-        self.wait(ticket)
+        self.wait_for_sync(ticket)
     }
 
-    fn now(&self) -> Option<BucketNow> {
-        Some(self.figures())
+    fn bucket_status(&self) -> Option<BucketNow> {
+        Some(self.current_status())
     }
 
-    fn ship(
+    fn finish_upload(
         &self,
         tell: &dyn Fn(&WriteBackProgress),
         waits: &dyn Fn(&BucketWaiting),
     ) -> Option<UploadReport> {
-        Some(self.bring_all(tell, waits))
+        Some(self.finish_upload(tell, waits))
     }
 }

@@ -36,14 +36,14 @@ impl Fill {
     }
 
     /// All files have so many bytes, and so many more are free.
-    pub(super) fn is(&self, taken: u64, free: u64) {
+    pub(super) fn note_usage(&self, taken: u64, free: u64) {
         self.taken.store(taken, Relaxed);
         self.whole.store(taken.saturating_add(free), Relaxed);
     }
 
     /// Whether the files have more than they may, when so many bytes are free. What others put on
     /// the disk meanwhile counts as theirs until they are looked at again.
-    fn is_over(&self, free: u64) -> bool {
+    fn is_over_limit(&self, free: u64) -> bool {
         self.space.is_some_and(|space| self.whole.load(Relaxed).saturating_sub(free) > space)
     }
 }
@@ -51,11 +51,11 @@ impl Fill {
 impl Mirror {
     /// Somebody begins to write a file: waits while there is little room, and the bucket takes what
     /// is here, so that there will be more.
-    pub(super) fn waits_for_room(&self) {
+    pub(super) fn wait_for_local_room(&self) {
         if !self.has_little_room() {
             return;
         }
-        let mut noted = self.marks.noted();
+        let mut noted = self.marks.lock_noted();
         let last = noted.rounds + ROUNDS;
         loop {
             if self.is_vain(&noted) || !self.has_little_room() {
@@ -76,11 +76,11 @@ impl Mirror {
     }
 
     /// Waits until room was looked for once more; false where waiting would be vain.
-    pub(super) fn waits_for_others_room(&self) -> bool {
-        if Gate::is_inside() {
+    pub(super) fn wait_for_freed_room(&self) -> bool {
+        if Gate::is_changing() {
             return false;
         }
-        let mut noted = self.marks.noted();
+        let mut noted = self.marks.lock_noted();
         let last = noted.rounds + 1;
         while noted.rounds < last {
             if self.is_vain(&noted) {
@@ -99,18 +99,19 @@ impl Mirror {
 
     /// Bytes that the files had on this machine when they were looked at last; `None`: there was no
     /// need yet.
-    pub(super) fn takes_here(&self) -> Option<u64> {
+    pub(super) fn local_bytes_used(&self) -> Option<u64> {
         Some(self.fill.taken.load(Relaxed)).filter(|taken| *taken > 0)
     }
 
     fn has_little_room(&self) -> bool {
         let Ok(disk) = fstatvfs(&self.root) else { return false };
-        disk.f_bavail < disk.f_blocks / FULL || self.fill.is_over(disk.f_bavail * disk.f_frsize)
+        disk.f_bavail < disk.f_blocks / FULL
+            || self.fill.is_over_limit(disk.f_bavail * disk.f_frsize)
     }
 
     /// The thread that ships has done a round, and given so many files back.
-    pub(super) fn ends_round(&self, given_back: usize) {
-        let mut noted = self.marks.noted();
+    pub(super) fn end_round(&self, given_back: usize) {
+        let mut noted = self.marks.lock_noted();
         noted.rounds += 1;
         noted.crowded = false;
         noted.is_vain &= given_back == 0;
@@ -126,14 +127,14 @@ mod tests {
     #[test]
     fn what_is_free_says_how_much_the_files_have() {
         let fill = Fill::new(Some(100));
-        assert!(!fill.is_over(0), "nobody has looked yet");
-        fill.is(60, 1000);
-        assert!(!fill.is_over(1000));
-        assert!(!fill.is_over(960), "60 and 40 more");
-        assert!(fill.is_over(959));
-        assert!(!fill.is_over(2000), "others removed something");
+        assert!(!fill.is_over_limit(0), "nobody has looked yet");
+        fill.note_usage(60, 1000);
+        assert!(!fill.is_over_limit(1000));
+        assert!(!fill.is_over_limit(960), "60 and 40 more");
+        assert!(fill.is_over_limit(959));
+        assert!(!fill.is_over_limit(2000), "others removed something");
         let fill = Fill::new(None);
-        fill.is(60, 1000);
-        assert!(!fill.is_over(0));
+        fill.note_usage(60, 1000);
+        assert!(!fill.is_over_limit(0));
     }
 }

@@ -5,7 +5,7 @@ use crate::ipc::BucketNow;
 use forebay_os::clock::{Clock, MachineClock};
 
 impl Mirror {
-    pub(super) fn figures(&self) -> BucketNow {
+    pub(super) fn current_status(&self) -> BucketNow {
         let (url, shipped) = {
             let told = self.told.lock();
             (told.url.clone(), told.shipped)
@@ -16,12 +16,12 @@ impl Mirror {
             (left(progress.files), left(progress.bytes))
         };
         let (changed, lost, oldest) = {
-            let noted = self.marks.noted();
+            let noted = self.marks.lock_noted();
             let changed = noted.dirty.len().max(noted.written.len()) as u64;
-            (changed, noted.lost.clone(), noted.oldest())
+            (changed, noted.lost.clone(), noted.oldest_change())
         };
-        let lag_us = oldest.map(|since| MachineClock.nanos().saturating_sub(since) / 1000);
-        let (trouble, here) = (self.health.trouble(), self.takes_here());
+        let lag_us = oldest.map(|since| MachineClock.elapsed_nanos().saturating_sub(since) / 1000);
+        let (trouble, here) = (self.health.current_error(), self.local_bytes_used());
         BucketNow { url, changed, queued, shipped, trouble, lost, lag_us, here }
     }
 }

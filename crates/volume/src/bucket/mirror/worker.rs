@@ -46,49 +46,49 @@ pub(super) struct Worker {
 
 impl Worker {
     /// Works until nobody uses the volume any more.
-    pub(super) fn work(&mut self) {
+    pub(super) fn run_until_over(&mut self) {
         // What changed while nobody looked.
-        self.mirror.marks.noted().changed();
+        self.mirror.marks.lock_noted().note_change();
         let mut dirty = None;
         loop {
-            let is_over = self.mirror.marks.noted().over;
-            let done = self.turn(dirty.take());
+            let is_over = self.mirror.marks.lock_noted().over;
+            let done = self.commit_and_upload(dirty.take());
             let given_back = self.make_room();
-            self.mirror.ends_round(given_back);
+            self.mirror.end_round(given_back);
             match done {
-                Ok(()) => self.went_well(),
-                Err(failed) if self.goes_on(&failed, is_over) => continue,
+                Ok(()) => self.note_success(),
+                Err(failed) if self.wait_to_retry(&failed, is_over) => continue,
                 Err(_) => return,
             }
             if is_over {
-                return self.last();
+                return self.upload_remaining();
             }
-            dirty = Some(self.wait());
+            dirty = Some(self.wait_for_work());
         }
     }
 
     /// Makes a cut of these names, or of everything, if none waits; and ships it.
-    fn turn(&mut self, dirty: Option<Dirty>) -> Result<(), Failed> {
+    fn commit_and_upload(&mut self, dirty: Option<Dirty>) -> Result<(), Failed> {
         let mut dirty = dirty;
         for _ in 0..LOOKS {
-            let mut asked = self.mirror.marks.noted().done;
+            let mut asked = self.mirror.marks.lock_noted().done;
             if !self.ship.is_pending() {
-                asked = self.cut(dirty.take())?;
+                asked = self.make_commit(dirty.take())?;
             }
-            let (files, bytes) = self.ship.waiting();
+            let (files, bytes) = self.ship.waiting_uploads();
             {
                 let mut progress = self.mirror.progress.lock();
                 progress.files.1 = progress.files.0 + files;
                 progress.bytes.1 = progress.bytes.0 + bytes;
             }
             let mirror = Arc::clone(&self.mirror);
-            mirror.bodies.rescue();
+            mirror.bodies.fetch_unlinked_files();
             let is_awaited = {
-                let noted = mirror.marks.noted();
+                let noted = mirror.marks.lock_noted();
                 noted.over || noted.done < noted.asked
             };
-            self.ship.is_awaited(is_awaited);
-            let shipped = self.ship.ship(&|path| mirror.open(path));
+            self.ship.set_awaited(is_awaited);
+            let shipped = self.ship.upload_commit(&|path| mirror.open_to_read(path));
             self.mirror.next_segment.store(self.next_segment(), Relaxed);
             if let Some(shipped) = shipped? {
                 let mut progress = self.mirror.progress.lock();
@@ -99,20 +99,20 @@ impl Worker {
                 told.shipped.1 += bytes.max(shipped.bytes);
                 self.grown = self.grown.saturating_add(bytes.max(shipped.bytes));
             }
-            let learnt = self.ship.scan().learnt();
-            if let Err(error) = self.journal.note(self.ship.next(), false, learnt) {
+            let learnt = self.ship.scan_mut().take_learnt();
+            if let Err(error) = self.journal.append_frame(self.ship.next_segment(), false, learnt) {
                 tracing::warn!("what was learnt of {} is not kept: {error}", self.wanted.url);
             }
-            let again = self.ship.again();
+            let again = self.ship.take_changed_names();
             let is_done = again.is_empty();
-            let mut noted = self.mirror.marks.noted();
+            let mut noted = self.mirror.marks.lock_noted();
             noted.dirty.extend(again);
             if !self.ship.is_pending() {
-                noted.is_shipped(!is_done);
+                noted.note_uploaded(!is_done);
             }
             if is_done {
                 self.synced.clear();
-                self.crowd.is_joined_by(noted.asked - asked);
+                self.crowd.note_joiners(noted.asked - asked);
                 noted.done = noted.done.max(asked);
             }
             let waits = noted.done < noted.asked;
@@ -123,21 +123,21 @@ impl Worker {
             dirty = Some(std::mem::take(&mut noted.dirty));
         }
         if !self.ship.is_pending() {
-            self.ship.settle()?;
-            self.ship.keep_short();
+            self.ship.settle_object_keys()?;
+            self.ship.truncate_log();
         }
         Ok(())
     }
 
     /// Nobody uses it any more: all of it is looked at once more.
-    fn last(&mut self) {
+    fn upload_remaining(&mut self) {
         loop {
-            match self.turn(None) {
-                Ok(()) if self.mirror.marks.noted().dirty.is_empty() => {
-                    return self.end(self.ship.unread());
+            match self.commit_and_upload(None) {
+                Ok(()) if self.mirror.marks.lock_noted().dirty.is_empty() => {
+                    return self.end_upload(self.ship.unread_message());
                 }
-                Ok(()) => self.went_well(),
-                Err(failed) if self.goes_on(&failed, true) => {}
+                Ok(()) => self.note_success(),
+                Err(failed) if self.wait_to_retry(&failed, true) => {}
                 Err(_) => return,
             }
         }

@@ -15,14 +15,14 @@ const TRIED: &str = ".forebay/probe";
 ///
 /// # Errors
 /// `NoConditions`, or what the bucket says.
-pub(super) fn try_conditions(bucket: &dyn Bucket, me: &str) -> Result<(), BucketError> {
+pub(super) fn probe_conditional_put(bucket: &dyn Bucket, me: &str) -> Result<(), BucketError> {
     let name = format!("{TRIED}/{me}");
     let create = |turn: u32| {
         let tag = format!("{me} {turn} 0.000000000 0.000000000");
-        bucket.create(&name, Bytes::from_static(b"is If-None-Match looked at?"), &tag)
+        bucket.put_if_absent(&name, Bytes::from_static(b"is If-None-Match looked at?"), &tag)
     };
     let done = create(1).and_then(|()| create(2));
-    let removed = bucket.delete(&name);
+    let removed = bucket.delete_object(&name);
     match done {
         Ok(()) => Err(BucketError::NoConditions),
         Err(failed) if failed.kind == ErrorKind::AlreadyExists => Ok(removed?),
@@ -39,13 +39,13 @@ mod tests {
     #[test]
     fn a_store_is_tried_and_nothing_is_left_of_that() {
         let bucket = Memory::new();
-        try_conditions(&*bucket, "me").expect("it looks at conditions");
+        probe_conditional_put(&*bucket, "me").expect("it looks at conditions");
         // What one left that was killed.
-        bucket.create(".forebay/probe/me", Bytes::new(), "me 1").expect("made");
-        try_conditions(&*bucket, "me").expect("it looks at conditions");
+        bucket.put_if_absent(".forebay/probe/me", Bytes::new(), "me 1").expect("made");
+        probe_conditional_put(&*bucket, "me").expect("it looks at conditions");
         assert!(bucket.objects.lock().is_empty());
         bucket.ignores_conditions();
-        let refused = try_conditions(&*bucket, "me").expect_err("it does not");
+        let refused = probe_conditional_put(&*bucket, "me").expect_err("it does not");
         assert!(matches!(refused, BucketError::NoConditions), "{refused}");
         assert!(bucket.objects.lock().is_empty());
     }

@@ -10,7 +10,7 @@ use super::super::local;
 use super::super::scan::{Learnt, Scan};
 use super::super::state::State;
 use super::super::tree::Tree;
-use super::root_of;
+use super::open_root;
 use super::salvage::Salvage;
 
 /// Files that are kept for people: a folder for each time.
@@ -25,41 +25,41 @@ const MAKING: &str = "making";
 ///
 /// # Errors
 /// Those of the file system; nothing that is here is believed then, the next time.
-pub(super) fn rebuild(
+pub(super) fn rebuild_local_tree(
     state: &State,
     tree: &Tree,
     next: u64,
     left: Option<(&Learnt, u64)>,
 ) -> io::Result<Option<String>> {
-    state.distrust()?;
+    state.mark_untrusted()?;
     let making = state.folder.join(MAKING);
-    clear(state, &making)?;
+    remove_or_set_aside(state, &making)?;
     std::fs::create_dir(&making)?;
-    let root = root_of(&making)?;
-    let mut made = Scan::new(root_of(&making)?)?;
-    local::make(&root, tree, &mut made)?;
+    let root = open_root(&making)?;
+    let mut made = Scan::new(open_root(&making)?)?;
+    local::make_placeholder_tree(&root, tree, &mut made)?;
     let Some((learnt, cut)) = left else {
-        take_place(state, &making)?;
-        state.begin(next, made.learnt(), tree)?;
-        clear(state, &making)?;
+        swap_into_place(state, &making)?;
+        state.begin_journal(next, made.take_learnt(), tree)?;
+        remove_or_set_aside(state, &making)?;
         return Ok(None);
     };
-    let beside = next_folder(state)?;
+    let beside = next_kept_directory(state)?;
     std::fs::create_dir_all(&beside)?;
-    let old = root_of(&state.tree())?;
-    let mut known = Scan::new(root_of(&state.tree())?)?;
-    known.recall(learnt);
-    let to = root_of(&beside)?;
+    let old = open_root(&state.tree_directory())?;
+    let mut known = Scan::new(open_root(&state.tree_directory())?)?;
+    known.restore_learnt(learnt);
+    let to = open_root(&beside)?;
     let salvage = Salvage { old: &old, known: &known, tree, cut, beside: &to };
-    let saved = salvage.save(&root, &mut made);
-    take_place(state, &making)?;
-    state.begin(next, made.learnt(), tree)?;
+    let saved = salvage.merge_into(&root, &mut made);
+    swap_into_place(state, &making)?;
+    state.begin_journal(next, made.take_learnt(), tree)?;
     let begin = "this machine went down before the volume was unmounted here: files are as the \
                  bucket has them, but for what was synced here and is newer";
     match saved {
         Ok(kept) => {
-            clear(state, &making)?;
-            let Some((count, names, beside)) = kept.told(&beside) else {
+            remove_or_set_aside(state, &making)?;
+            let Some((count, names, beside)) = kept.to_summary(&beside) else {
                 std::fs::remove_dir(&beside)?;
                 return Ok(Some(begin.to_owned()));
             };
@@ -72,7 +72,7 @@ pub(super) fn rebuild(
         }
         // Not all of it could be told apart.
         Err(error) => {
-            let all = next_folder(state)?;
+            let all = next_kept_directory(state)?;
             std::fs::rename(&making, &all)?;
             Ok(Some(format!(
                 "{begin}; all that was here is in {}, as it could not be compared ({error}): copy \
@@ -84,15 +84,15 @@ pub(super) fn rebuild(
 }
 
 /// The tree that was made takes the place of the one before, which has its name then.
-fn take_place(state: &State, making: &Path) -> io::Result<()> {
-    let tree = state.tree();
+fn swap_into_place(state: &State, making: &Path) -> io::Result<()> {
+    let tree = state.tree_directory();
     if !tree.exists() {
         return std::fs::rename(making, tree);
     }
     match renameat_with(CWD, making, CWD, &tree, RenameFlags::EXCHANGE) {
         // Not all file systems can do that at once.
         Err(rustix::io::Errno::INVAL) => {
-            let beside = next_folder(state)?;
+            let beside = next_kept_directory(state)?;
             if let Some(folder) = beside.parent() {
                 std::fs::create_dir_all(folder)?;
             }
@@ -105,11 +105,11 @@ fn take_place(state: &State, making: &Path) -> io::Result<()> {
 }
 
 /// What has this name is not wanted any more; what can't be removed is kept.
-fn clear(state: &State, making: &Path) -> io::Result<()> {
+fn remove_or_set_aside(state: &State, making: &Path) -> io::Result<()> {
     match std::fs::remove_dir_all(making) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(_) => {
-            let beside = next_folder(state)?;
+            let beside = next_kept_directory(state)?;
             if let Some(folder) = beside.parent() {
                 std::fs::create_dir_all(folder)?;
             }
@@ -120,7 +120,7 @@ fn clear(state: &State, making: &Path) -> io::Result<()> {
 }
 
 /// A folder for what is kept, which is not there yet.
-fn next_folder(state: &State) -> io::Result<PathBuf> {
+fn next_kept_directory(state: &State) -> io::Result<PathBuf> {
     let folder = state.folder.join(KEPT);
     let mut number = 1;
     while folder.join(number.to_string()).try_exists()? {

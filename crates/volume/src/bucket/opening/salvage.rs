@@ -14,12 +14,12 @@ use rustix::fs::{Dir, FileType, Mode, OFlags, openat};
 use rustix::io::Errno;
 
 use super::super::local::Synced;
-use super::super::placeholder::is_away;
-use super::super::scan::{Lent, Scan, Stamp, into};
-use super::super::tree::{Tree, joined};
-use forebay_os::files::{FileIdentity, stat_of};
+use super::super::placeholder::is_evicted;
+use super::super::scan::{Lent, Scan, Stamp, open_directory_at};
+use super::super::tree::{Tree, join_path};
+use forebay_os::files::{FileIdentity, statx_nofollow};
 use judge::Verdict;
-use place::{names_of, remove};
+use place::{names_by_inode, remove_name};
 
 type Result<T> = std::result::Result<T, Errno>;
 
@@ -59,15 +59,15 @@ impl Salvage<'_> {
     ///
     /// # Errors
     /// Those of the file system: not all of the old tree is in one of both.
-    pub(super) fn save(&self, new: &OwnedFd, made: &mut Scan) -> Result<Kept> {
+    pub(super) fn merge_into(&self, new: &OwnedFd, made: &mut Scan) -> Result<Kept> {
         let (mut found, mut kept) = (Vec::new(), Kept::default());
-        let root = openat(self.old, c".", into_flags(), Mode::empty())?;
-        self.folder(&root, b"", &mut found, &mut kept)?;
-        self.adopt(found, new, made)?;
+        let root = openat(self.old, c".", directory_flags(), Mode::empty())?;
+        self.visit_directory(&root, b"", &mut found, &mut kept)?;
+        self.adopt_files(found, new, made)?;
         Ok(kept)
     }
 
-    fn folder(
+    fn visit_directory(
         &self,
         fd: &OwnedFd,
         path: &[u8],
@@ -80,44 +80,44 @@ impl Salvage<'_> {
             if matches!(name.to_bytes(), b"." | b"..") {
                 continue;
             }
-            let path = joined(path, name.to_bytes());
+            let path = join_path(path, name.to_bytes());
             let verdict = match entry.file_type() {
                 FileType::Directory => {
-                    let (inner, _lent) = into(fd, name)?;
-                    self.folder(&inner, &path, found, kept)?;
+                    let (inner, _lent) = open_directory_at(fd, name)?;
+                    self.visit_directory(&inner, &path, found, kept)?;
                     Verdict::Drop
                 }
-                FileType::RegularFile => self.file(fd, name, &path, found)?,
-                FileType::Symlink if self.tree.at(&path).is_none() => Verdict::Keep,
+                FileType::RegularFile => self.visit_file(fd, name, &path, found)?,
+                FileType::Symlink if self.tree.lookup_path(&path).is_none() => Verdict::Keep,
                 _ => Verdict::Drop,
             };
             if verdict == Verdict::Keep {
-                self.link(&path, self.beside, &path)?;
-                kept.note(path);
+                self.link_name(&path, self.beside, &path)?;
+                kept.note_path(path);
             }
         }
         Ok(())
     }
 
-    fn file(
+    fn visit_file(
         &self,
         folder: &OwnedFd,
         name: &CStr,
         path: &[u8],
         found: &mut Vec<Found>,
     ) -> Result<Verdict> {
-        let _lent = Lent::of(folder, name);
+        let _lent = Lent::grant_read_access(folder, name);
         let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         // What this user may not read was not made by this user.
         let Ok(file) = openat(folder, name, how, Mode::empty()) else { return Ok(Verdict::Keep) };
-        if is_away(&file) {
+        if is_evicted(&file) {
             return Ok(Verdict::Drop);
         }
-        let identity = FileIdentity::of(&stat_of(file.as_fd(), c"")?);
-        let stamp = Stamp::of(file.as_fd())?;
-        let ino = self.known.number(&identity);
-        let synced = Synced::of(&file);
-        let verdict = self.judge(path, ino, &stamp, synced.as_ref());
+        let identity = FileIdentity::from_statx(&statx_nofollow(file.as_fd(), c"")?);
+        let stamp = Stamp::from_file(file.as_fd())?;
+        let ino = self.known.inode_number(&identity);
+        let synced = Synced::read_mark(&file);
+        let verdict = self.decide_verdict(path, ino, &stamp, synced.as_ref());
         if verdict == Verdict::Adopt {
             let ino = ino.filter(|ino| self.tree.file(*ino).is_some());
             let has_name = synced.is_some_and(|synced| synced.segment >= self.cut);
@@ -127,16 +127,16 @@ impl Salvage<'_> {
     }
 
     /// Files that count take the places of those that the bucket has.
-    fn adopt(&self, found: Vec<Found>, new: &OwnedFd, made: &mut Scan) -> Result<()> {
+    fn adopt_files(&self, found: Vec<Found>, new: &OwnedFd, made: &mut Scan) -> Result<()> {
         let mut wanted = BTreeMap::<u64, BTreeSet<Vec<u8>>>::new();
         let known: BTreeSet<u64> = found.iter().filter_map(|one| one.ino).collect();
-        let names = names_of(self.tree, &known);
+        let names = names_by_inode(self.tree, &known);
         for Found { ino, path, has_name, identity } in found {
             let Some(ino) = ino else {
-                self.put(&path, new, &path)?;
+                self.replace_name(&path, new, &path)?;
                 continue;
             };
-            made.replaces(identity, ino);
+            made.replace_file(identity, ino);
             let here = wanted.entry(ino).or_default();
             if has_name {
                 here.insert(path.clone());
@@ -145,24 +145,24 @@ impl Salvage<'_> {
                 here.extend(names.get(&ino).into_iter().flatten().cloned());
             }
             for name in here.iter() {
-                self.put(&path, new, name)?;
+                self.replace_name(&path, new, name)?;
             }
         }
         for (ino, names) in names {
             for name in names.iter().filter(|name| !wanted[&ino].contains(*name)) {
-                remove(new, name)?;
+                remove_name(new, name)?;
             }
         }
         Ok(())
     }
 }
 
-fn into_flags() -> OFlags {
+fn directory_flags() -> OFlags {
     OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC
 }
 
 impl Kept {
-    fn note(&mut self, path: Vec<u8>) {
+    fn note_path(&mut self, path: Vec<u8>) {
         self.count += 1;
         if self.names.len() < TOLD {
             self.names.push(path);
@@ -170,7 +170,7 @@ impl Kept {
     }
 
     /// For people, who find them in this directory.
-    pub(super) fn told(&self, beside: &Path) -> Option<(usize, String, PathBuf)> {
+    pub(super) fn to_summary(&self, beside: &Path) -> Option<(usize, String, PathBuf)> {
         let names = self.names.iter().map(|name| String::from_utf8_lossy(name));
         let names = names.collect::<Vec<_>>().join(", ");
         (self.count > 0).then(|| (self.count, names, beside.to_owned()))

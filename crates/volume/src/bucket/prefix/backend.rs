@@ -7,33 +7,38 @@ use std::sync::Arc;
 use rustix::fs::Statx;
 
 use super::super::extended::OURS;
-use super::super::source::{far_bytes, threads};
+use super::super::source::{bucket_thread_counts, evicted_file_source};
 use super::Prefix;
 use crate::backend::{Backend, OpenFolder, Result, Source};
 use forebay_os::files::FileIdentity;
 
 impl Backend for Prefix {
-    fn threads(&self, _usual: usize) -> (usize, usize) {
-        threads()
+    fn thread_counts(&self, _usual: usize) -> (usize, usize) {
+        bucket_thread_counts()
     }
 
     fn is_listed(&self, folder: u64) -> bool {
         self.has_listed(folder)
     }
 
-    fn list(&self, folder: u64, open: OpenFolder<'_>) -> Result<()> {
-        self.look(folder, open)
+    fn list_directory(&self, folder: u64, open: OpenFolder<'_>) -> Result<()> {
+        self.list_directory_once(folder, open)
     }
 
-    fn open(
+    fn open_source(
         self: Arc<Self>,
         file: &FileIdentity,
         descriptor: BorrowedFd<'_>,
     ) -> Result<Option<Arc<dyn Source>>> {
-        far_bytes(&self.bodies, file, self.body(file, descriptor))
+        evicted_file_source(&self.bodies, file, self.open_evicted_file(file, descriptor))
     }
 
-    fn give_times(&self, file: &FileIdentity, stat: &mut Statx, again: &dyn Fn() -> Result<Statx>) {
+    fn apply_times(
+        &self,
+        file: &FileIdentity,
+        stat: &mut Statx,
+        again: &dyn Fn() -> Result<Statx>,
+    ) {
         self.bodies.give_times(file, stat, again);
     }
 
@@ -41,11 +46,11 @@ impl Backend for Prefix {
         name.starts_with(OURS)
     }
 
-    fn told(&self) -> Vec<String> {
-        self.troubles()
+    fn warnings_so_far(&self) -> Vec<String> {
+        self.error_messages()
     }
 
-    fn finish(&self) -> Vec<String> {
-        self.end()
+    fn finish_serving(&self) -> Vec<String> {
+        self.end_reading()
     }
 }

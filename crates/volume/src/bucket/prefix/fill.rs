@@ -13,10 +13,10 @@ use rustix::fs::{
 };
 
 use super::super::bodies::Away;
-use super::super::placeholder::{AWAY, is_away, set_mtime};
+use super::super::placeholder::{AWAY, is_evicted, set_mtime};
 use super::super::record::{Place, Time};
 use forebay_objstore::{Folder, Listed};
-use forebay_os::files::{FileIdentity, proc_path, stat_of};
+use forebay_os::files::{FileIdentity, proc_fd_path, statx_nofollow};
 
 /// The extended attribute that says which state of its object a file has.
 const OBJECT: &str = "user.forebay.object";
@@ -44,7 +44,7 @@ enum Wanted<'a> {
 ///
 /// # Errors
 /// Those of the file system.
-pub(super) fn fill(dir: &OwnedFd, folder: &Folder, above: &str) -> io::Result<Filled> {
+pub(super) fn fill_directory(dir: &OwnedFd, folder: &Folder, above: &str) -> io::Result<Filled> {
     let mut filled = Filled { odd: folder.odd.clone(), ..Filled::default() };
     let mut wanted: BTreeMap<&str, Wanted<'_>> = BTreeMap::new();
     for name in &folder.folders {
@@ -70,15 +70,17 @@ pub(super) fn fill(dir: &OwnedFd, folder: &Folder, above: &str) -> io::Result<Fi
         let known = name.to_str().ok().and_then(|text| wanted.remove_entry(text));
         match known {
             Some((_, Wanted::Folder)) if is_folder => {}
-            Some((_, Wanted::File(object))) if !is_folder => match same(dir, name, object)? {
-                Some(file) => filled.add(&file, object, above)?,
-                None => {
-                    unlinkat(dir, name, AtFlags::empty())?;
-                    filled.add(&make(dir, object)?, object, above)?;
+            Some((_, Wanted::File(object))) if !is_folder => {
+                match open_if_same_state(dir, name, object)? {
+                    Some(file) => filled.add_file(&file, object, above)?,
+                    None => {
+                        unlinkat(dir, name, AtFlags::empty())?;
+                        filled.add_file(&make_placeholder(dir, object)?, object, above)?;
+                    }
                 }
-            },
+            }
             other => {
-                remove(dir, name, is_folder)?;
+                remove_entry(dir, name, is_folder)?;
                 wanted.extend(other);
             }
         }
@@ -89,24 +91,26 @@ pub(super) fn fill(dir: &OwnedFd, folder: &Folder, above: &str) -> io::Result<Fi
                 mkdirat(dir, name, FOLDER)?;
                 chmodat(dir, name, FOLDER, AtFlags::empty())?;
             }
-            Wanted::File(object) => filled.add(&make(dir, object)?, object, above)?,
+            Wanted::File(object) => {
+                filled.add_file(&make_placeholder(dir, object)?, object, above)?
+            }
         }
     }
     Ok(filled)
 }
 
 impl Filled {
-    fn add(&mut self, file: &OwnedFd, object: &Listed, above: &str) -> io::Result<()> {
+    fn add_file(&mut self, file: &OwnedFd, object: &Listed, above: &str) -> io::Result<()> {
         let (sec, nsec) = object.written;
         let mtime = Time { sec, nsec };
         set_mtime(file, mtime)?;
-        if is_away(file) {
-            let stat = stat_of(file.as_fd(), c"")?;
+        if is_evicted(file) {
+            let stat = statx_nofollow(file.as_fd(), c"")?;
             let version = object.version.as_ref().map(|version| version.0.clone());
             let key = format!("{above}{}", object.name);
             let place = Place::Own { key, version, size: object.size };
             self.away.push((
-                FileIdentity::of(&stat),
+                FileIdentity::from_statx(&stat),
                 stat.stx_ino,
                 Away { place, sums: None, mtime },
             ));
@@ -116,7 +120,7 @@ impl Filled {
 }
 
 /// What tells the state of an object: its ETag, or what comes nearest to one.
-fn state_of(object: &Listed) -> String {
+fn object_state(object: &Listed) -> String {
     match &object.version {
         Some(version) => version.0.clone(),
         None => format!("{} {}.{:09}", object.size, object.written.0, object.written.1),
@@ -124,33 +128,33 @@ fn state_of(object: &Listed) -> String {
 }
 
 /// The file, if it has this state of the object.
-fn same(dir: &OwnedFd, name: &CStr, object: &Listed) -> io::Result<Option<OwnedFd>> {
+fn open_if_same_state(dir: &OwnedFd, name: &CStr, object: &Listed) -> io::Result<Option<OwnedFd>> {
     let file = openat(dir, name, FILE | OFlags::NONBLOCK, Mode::empty())?;
     let mut value = [0u8; 1024];
     let length = fgetxattr(&file, OBJECT, &mut value[..]).unwrap_or(0);
-    let is_same = &value[..length] == state_of(object).as_bytes();
-    let is_long = stat_of(file.as_fd(), c"")?.stx_size == object.size;
+    let is_same = &value[..length] == object_state(object).as_bytes();
+    let is_long = statx_nofollow(file.as_fd(), c"")?.stx_size == object.size;
     Ok((is_same && is_long).then_some(file))
 }
 
 /// Makes a file without its bytes. Which state it has comes last, or a kill would leave half of it.
-fn make(dir: &OwnedFd, object: &Listed) -> io::Result<OwnedFd> {
+fn make_placeholder(dir: &OwnedFd, object: &Listed) -> io::Result<OwnedFd> {
     let file = openat(dir, object.name.as_str(), NEW, Mode::RUSR | Mode::WUSR)?;
     fchmod(&file, PLAIN)?;
     if object.size > 0 {
         fsetxattr(&file, AWAY, b"1", XattrFlags::CREATE)?;
         ftruncate(&file, object.size)?;
     }
-    fsetxattr(&file, OBJECT, state_of(object).as_bytes(), XattrFlags::CREATE)?;
+    fsetxattr(&file, OBJECT, object_state(object).as_bytes(), XattrFlags::CREATE)?;
     Ok(file)
 }
 
-fn remove(dir: &OwnedFd, name: &CStr, is_folder: bool) -> io::Result<()> {
+fn remove_entry(dir: &OwnedFd, name: &CStr, is_folder: bool) -> io::Result<()> {
     use std::os::unix::ffi::OsStrExt;
     if !is_folder {
         return Ok(unlinkat(dir, name, AtFlags::empty())?);
     }
     let above =
-        std::path::PathBuf::from(std::ffi::OsStr::from_bytes(proc_path(dir.as_fd()).to_bytes()));
+        std::path::PathBuf::from(std::ffi::OsStr::from_bytes(proc_fd_path(dir.as_fd()).to_bytes()));
     std::fs::remove_dir_all(above.join(std::ffi::OsStr::from_bytes(name.to_bytes())))
 }

@@ -11,8 +11,8 @@ use rustix::fs::{CWD, FlockOperation, Mode, OFlags, SeekFrom, flock, openat, see
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use super::super::life::life_of;
-use super::super::state::write_whole;
+use super::super::life::boot_and_mount_id;
+use super::super::state::write_atomically;
 
 const LOCK: &str = "lock";
 const ABOUT: &str = "prefix.json";
@@ -43,7 +43,7 @@ struct About {
 
 /// A name for a directory that no other volume or prefix has, but where it would be too long.
 #[must_use]
-pub fn folder_of(url: &str) -> String {
+pub fn directory_name_for(url: &str) -> String {
     let path = url.split_once("://").map_or(url, |(_, path)| path);
     let plain = |part: char| part.is_ascii_alphanumeric() || matches!(part, '.' | '_' | '-');
     // `%` is in no plain name, so that no two share one.
@@ -65,8 +65,8 @@ impl Held {
     ///
     /// # Errors
     /// Those of the file system.
-    pub(crate) fn take(root: &Path, url: &str) -> io::Result<Held> {
-        let name = folder_of(url);
+    pub(crate) fn lock_unused_directory(root: &Path, url: &str) -> io::Result<Held> {
+        let name = directory_name_for(url);
         for number in 1..=MOST {
             let name = if number == 1 { name.clone() } else { format!("{name}%{number}") };
             let folder = root.join(name);
@@ -84,56 +84,56 @@ impl Held {
             if about.as_ref().is_some_and(|about| about.url != url) {
                 continue;
             }
-            let now = life_of(&folder);
+            let now = boot_and_mount_id(&folder);
             let is_of_now = |boot: &Option<String>| now.is_some() && *boot == now;
             let is_safe = about.is_some_and(|about| about.boot.is_none() || is_of_now(&about.boot));
             let about = About { url: url.to_owned(), boot: Some(now.unwrap_or_default()) };
             let held = Held { folder, about, _lock: lock };
-            held.begin(is_safe)?;
+            held.begin_use(is_safe)?;
             return Ok(held);
         }
         Err(io::ErrorKind::ResourceBusy.into())
     }
 
-    fn begin(&self, is_safe: bool) -> io::Result<()> {
+    fn begin_use(&self, is_safe: bool) -> io::Result<()> {
         if !is_safe {
-            match std::fs::remove_dir_all(self.tree()) {
+            match std::fs::remove_dir_all(self.tree_directory()) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
             }
         }
-        match DirBuilder::new().create(self.tree()) {
+        match DirBuilder::new().create(self.tree_directory()) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-            _ => std::fs::set_permissions(self.tree(), Permissions::from_mode(0o755))?,
+            _ => std::fs::set_permissions(self.tree_directory(), Permissions::from_mode(0o755))?,
         }
-        self.note(&self.about)
+        self.write_about(&self.about)
     }
 
     /// Throws away what is here, and makes the directory again.
     ///
     /// # Errors
     /// Those of the file system.
-    pub(crate) fn clear(&self) -> io::Result<()> {
-        self.begin(false)
+    pub(crate) fn remake_empty(&self) -> io::Result<()> {
+        self.begin_use(false)
     }
 
-    fn note(&self, about: &About) -> io::Result<()> {
-        write_whole(&self.folder.join(ABOUT), &serde_json::to_vec(about)?)
+    fn write_about(&self, about: &About) -> io::Result<()> {
+        write_atomically(&self.folder.join(ABOUT), &serde_json::to_vec(about)?)
     }
 
     /// What is shown.
-    pub(crate) fn tree(&self) -> PathBuf {
+    pub(crate) fn tree_directory(&self) -> PathBuf {
         self.folder.join(TREE)
     }
 
     /// The same, open to read.
-    pub(crate) fn open(&self) -> io::Result<OwnedFd> {
+    pub(crate) fn open_tree(&self) -> io::Result<OwnedFd> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        Ok(openat(CWD, self.tree(), flags, Mode::empty())?)
+        Ok(openat(CWD, self.tree_directory(), flags, Mode::empty())?)
     }
 
     /// Whether the file system tells holes from data: else nobody knows what has come of a file.
-    pub(super) fn tells_holes(&self) -> bool {
+    pub(super) fn can_seek_holes(&self) -> bool {
         let name = self.folder.join(PROBE);
         let hole = File::create(&name).and_then(|file| file.set_len(1 << 20).map(|()| file));
         let told = hole.is_ok_and(|file| seek(&file, SeekFrom::Data(0)) == Err(Errno::NXIO));
@@ -142,9 +142,9 @@ impl Held {
     }
 
     /// Nobody uses it any more: all that is here survives a crash of the machine.
-    pub(super) fn settle(&self) -> io::Result<()> {
-        syncfs(self.open()?)?;
-        self.note(&About { boot: None, ..self.about.clone() })
+    pub(super) fn make_durable(&self) -> io::Result<()> {
+        syncfs(self.open_tree()?)?;
+        self.write_about(&About { boot: None, ..self.about.clone() })
     }
 }
 
@@ -154,37 +154,40 @@ mod tests {
 
     #[test]
     fn each_has_a_directory_of_its_own_and_finds_it_again() {
-        assert_eq!(folder_of("s3://lab/run-1"), "lab%2frun-1");
-        assert_ne!(folder_of("s3://lab/a/b"), folder_of("s3://lab/a%2fb"));
-        let long = |end: &str| folder_of(&format!("s3://lab/{}{end}", "x".repeat(900)));
+        assert_eq!(directory_name_for("s3://lab/run-1"), "lab%2frun-1");
+        assert_ne!(directory_name_for("s3://lab/a/b"), directory_name_for("s3://lab/a%2fb"));
+        let long = |end: &str| directory_name_for(&format!("s3://lab/{}{end}", "x".repeat(900)));
         assert!(long("a").len() < 250 && long("a") != long("b"));
         let root = tempfile::tempdir().expect("a directory");
-        let take = |url| Held::take(root.path(), url).expect("taken");
+        let take = |url| Held::lock_unused_directory(root.path(), url).expect("taken");
         let (one, two, other) = (take("s3://b/a"), take("s3://b/a"), take("s3://b/c"));
         assert!(one.folder != two.folder && one.folder != other.folder);
-        std::fs::write(one.tree().join("x"), "kept").expect("written");
+        std::fs::write(one.tree_directory().join("x"), "kept").expect("written");
         let place = one.folder.clone();
         drop(one);
         let again = take("s3://b/a");
-        assert!(again.folder == place && again.tree().join("x").is_file(), "the same boot");
+        assert!(
+            again.folder == place && again.tree_directory().join("x").is_file(),
+            "the same boot"
+        );
     }
 
     #[test]
     fn what_a_crash_of_the_machine_may_have_damaged_is_not_believed() {
         let root = tempfile::tempdir().expect("a directory");
         let of_boot = |boot: Option<&str>| {
-            let held = Held::take(root.path(), "s3://b/a").expect("taken");
-            std::fs::write(held.tree().join("x"), "bytes").expect("written");
-            held.note(&About { boot: boot.map(str::to_owned), ..held.about.clone() })
+            let held = Held::lock_unused_directory(root.path(), "s3://b/a").expect("taken");
+            std::fs::write(held.tree_directory().join("x"), "bytes").expect("written");
+            held.write_about(&About { boot: boot.map(str::to_owned), ..held.about.clone() })
                 .expect("noted");
             drop(held);
-            let held = Held::take(root.path(), "s3://b/a").expect("taken");
-            held.tree().join("x").is_file()
+            let held = Held::lock_unused_directory(root.path(), "s3://b/a").expect("taken");
+            held.tree_directory().join("x").is_file()
         };
         assert!(!of_boot(Some("another")));
         assert!(of_boot(None), "it was settled");
-        let held = Held::take(root.path(), "s3://b/a").expect("taken");
-        held.settle().expect("settled");
+        let held = Held::lock_unused_directory(root.path(), "s3://b/a").expect("taken");
+        held.make_durable().expect("settled");
         let text = std::fs::read_to_string(held.folder.join(ABOUT)).expect("read");
         assert_eq!(text, "{\"url\":\"s3://b/a\"}");
     }

@@ -20,11 +20,11 @@ struct Shown {
 
 fn show(bucket: &Arc<Memory>, state: &Path) -> Shown {
     let ways = Ways { settings: Settings::default(), state: state.to_owned() };
-    let folder = bucket.folder("").expect("listed");
-    let lent = lend_as(&folder, "s3://lab/p", &ways).expect("a file system with attributes");
+    let folder = bucket.list_with_delimiter("").expect("listed");
+    let lent = attach_listed(&folder, "s3://lab/p", &ways).expect("a file system with attributes");
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let root = openat(CWD, lent.directory(), flags, Mode::empty()).expect("opened");
-    let prefix = Arc::new(Prefix::over(Arc::clone(bucket) as Arc<dyn Bucket>, lent));
+    let root = openat(CWD, lent.tree_directory(), flags, Mode::empty()).expect("opened");
+    let prefix = Arc::new(Prefix::with_bucket(Arc::clone(bucket) as Arc<dyn Bucket>, lent));
     let native = Native::new(root, crate::native::Settings::default(), Box::new(|_| Arc::from([])));
     let native = native.expect("statx works").with_backend(Arc::clone(&prefix) as Arc<dyn Backend>);
     Shown { native, prefix }
@@ -41,7 +41,7 @@ impl Shown {
     fn names(&self, path: &str) -> Result<Vec<String>, Errno> {
         let opened = self.native.opendir(self.walk(path)?)?;
         let mut names = Vec::new();
-        self.native.dir_handle(opened)?.reader.lock().from(0, |entry| {
+        self.native.dir_handle(opened)?.reader.lock().for_each_entry_from(0, |entry| {
             names.push(entry.name.to_string_lossy().into_owned());
             true
         })?;
@@ -98,7 +98,7 @@ fn a_folder_is_listed_when_somebody_looks_into_it_and_bytes_come_when_they_are_r
     assert_eq!(shown.read("a/long", part as u64, 5).as_deref(), Ok(&long(1)[part..part + 5]));
     let block = format!("a/long {}..{}", 2 * BLOCK, 3 * BLOCK);
     assert_eq!(asked(&bucket), [block], "a block, and no listing again");
-    assert_eq!(shown.prefix.finish(), [""; 0], "nothing is to be told");
+    assert_eq!(shown.prefix.finish_serving(), [""; 0], "nothing is to be told");
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn an_object_that_changes_under_its_reader_is_an_error_that_names_it() {
     assert_eq!(shown.read("d/gone", BLOCK * 3, 3), Err(Errno::IO));
     assert_eq!(shown.read("d/long", 0, 3).as_deref(), Ok(&long(1)[..3]), "that had come");
     assert_eq!(shown.read("d/fine", 0, 9), Ok(b"fine".to_vec()));
-    let told = shown.prefix.finish();
+    let told = shown.prefix.finish_serving();
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(told[0].contains("s3://lab/p/d/gone, s3://lab/p/d/long"), "{told:?}");
     drop(shown);
@@ -187,7 +187,7 @@ fn names_that_no_file_can_have_are_left_out_and_told() {
     assert_eq!(shown.names(""), Ok(vec!["d".into()]));
     assert_eq!(shown.names("d"), Ok(vec!["both".into(), "fine".into()]));
     assert_eq!(shown.read("d/both/inner", 0, 9), Ok(b"bytes".to_vec()));
-    let told = shown.prefix.finish();
+    let told = shown.prefix.finish_serving();
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(told[0].contains(&too_long) && told[0].contains("and 2 more"), "{told:?}");
 }

@@ -35,8 +35,8 @@ impl Stamp {
         Stamp { mtime, ..self }
     }
 
-    pub(crate) fn of(file: BorrowedFd<'_>) -> Result<Stamp> {
-        Ok(stamp_of(&statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS)?))
+    pub(crate) fn from_file(file: BorrowedFd<'_>) -> Result<Stamp> {
+        Ok(stamp_from_statx(&statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS)?))
     }
 
     /// Whether a file of this state, which nobody has written since, has the same bytes: a name, an
@@ -133,11 +133,11 @@ impl Found {
     }
 
     /// Takes the bytes of a small file in.
-    pub(crate) fn pack(&mut self, ino: u64, bytes: &[u8]) -> Place {
+    pub(crate) fn pack_bytes(&mut self, ino: u64, bytes: &[u8]) -> Place {
         match bytes.len() as u32 {
             0 => Place::Empty,
             length => {
-                let (at, crc) = (self.draft.take(bytes), crc32fast::hash(bytes));
+                let (at, crc) = (self.draft.append_data(bytes), crc32fast::hash(bytes));
                 self.packed.push(ino);
                 Place::Packed { segment: HERE, at, length, crc }
             }
@@ -145,10 +145,14 @@ impl Found {
     }
 }
 
-pub(super) fn time(stamp: &rustix::fs::StatxTimestamp) -> Time {
+pub(super) fn time_from_statx(stamp: &rustix::fs::StatxTimestamp) -> Time {
     Time { sec: stamp.tv_sec, nsec: stamp.tv_nsec }
 }
 
-pub(super) fn stamp_of(stat: &Statx) -> Stamp {
-    Stamp { size: stat.stx_size, mtime: time(&stat.stx_mtime), ctime: time(&stat.stx_ctime) }
+pub(super) fn stamp_from_statx(stat: &Statx) -> Stamp {
+    Stamp {
+        size: stat.stx_size,
+        mtime: time_from_statx(&stat.stx_mtime),
+        ctime: time_from_statx(&stat.stx_ctime),
+    }
 }

@@ -7,9 +7,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, chmodat, openat};
 use rustix::path::Arg;
 
-use super::stat::look;
+use super::stat::statx_at;
 use super::{INTO, Result};
-use forebay_os::files::proc_path;
+use forebay_os::files::proc_fd_path;
 
 /// A permission that was lent; it is taken back when this goes.
 #[derive(Debug)]
@@ -21,12 +21,12 @@ pub(crate) struct Lent {
 impl Lent {
     /// Lends what is missing to read a file, or a folder and what is in it. `None`: nothing is
     /// missing, or it is not this user's to lend.
-    pub(crate) fn of(folder: &OwnedFd, name: impl Arg + Copy) -> Option<Lent> {
+    pub(crate) fn grant_read_access(folder: &OwnedFd, name: impl Arg + Copy) -> Option<Lent> {
         let user = rustix::process::geteuid();
         if user.is_root() {
             return None;
         }
-        let stat = look(folder, name).ok()?;
+        let stat = statx_at(folder, name).ok()?;
         let mode = Mode::from_raw_mode(u32::from(stat.stx_mode) & 0o7777);
         let needed = match FileType::from_raw_mode(stat.stx_mode.into()) {
             FileType::RegularFile => Mode::RUSR,
@@ -38,14 +38,14 @@ impl Lent {
         }
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = openat(folder, name, flags, Mode::empty()).ok()?;
-        chmodat(CWD, proc_path(file.as_fd()), mode | needed, AtFlags::empty()).ok()?;
+        chmodat(CWD, proc_fd_path(file.as_fd()), mode | needed, AtFlags::empty()).ok()?;
         Some(Lent { file, mode })
     }
 }
 
 impl Drop for Lent {
     fn drop(&mut self) {
-        let path = proc_path(self.file.as_fd());
+        let path = proc_fd_path(self.file.as_fd());
         if let Err(error) = chmodat(CWD, &path, self.mode, AtFlags::empty()) {
             tracing::error!("{path:?} keeps a permission that was lent: {error}");
         }
@@ -56,7 +56,10 @@ impl Drop for Lent {
 ///
 /// # Errors
 /// Those of the file system.
-pub(crate) fn into(folder: &OwnedFd, name: impl Arg + Copy) -> Result<(OwnedFd, Option<Lent>)> {
-    let lent = Lent::of(folder, name);
+pub(crate) fn open_directory_at(
+    folder: &OwnedFd,
+    name: impl Arg + Copy,
+) -> Result<(OwnedFd, Option<Lent>)> {
+    let lent = Lent::grant_read_access(folder, name);
     Ok((openat(folder, name, INTO, Mode::empty())?, lent))
 }

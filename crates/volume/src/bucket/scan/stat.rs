@@ -8,19 +8,19 @@ use rustix::path::Arg;
 
 use super::super::record::{Attr, Kind};
 use super::Result;
-use super::found::time;
+use super::found::time_from_statx;
 
-pub(super) fn look(fd: &OwnedFd, name: impl Arg) -> Result<Statx> {
+pub(super) fn statx_at(fd: &OwnedFd, name: impl Arg) -> Result<Statx> {
     let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW;
     statx(fd.as_fd(), name, flags, StatxFlags::BASIC_STATS | StatxFlags::BTIME)
 }
 
-pub(super) fn attr_of(stat: &Statx) -> Attr {
+pub(super) fn attr_from_statx(stat: &Statx) -> Attr {
     let mode = u32::from(stat.stx_mode) & 0o7777;
-    Attr { mode, uid: stat.stx_uid, gid: stat.stx_gid, mtime: time(&stat.stx_mtime) }
+    Attr { mode, uid: stat.stx_uid, gid: stat.stx_gid, mtime: time_from_statx(&stat.stx_mtime) }
 }
 
-pub(super) fn kind_of(fd: &OwnedFd, name: &CStr, stat: &Statx) -> Result<Kind> {
+pub(super) fn read_file_kind(fd: &OwnedFd, name: &CStr, stat: &Statx) -> Result<Kind> {
     let mode = u32::from(stat.stx_mode);
     Ok(match FileType::from_raw_mode(mode) {
         FileType::Directory => Kind::Folder,

@@ -30,7 +30,7 @@ impl Local {
     fn all(&mut self) -> (usize, Vec<Large>) {
         let mut found = Found::default();
         let turn = (&mut self.tree, &mut found);
-        self.scan.all(turn, &|_| false).expect("scanned");
+        self.scan.scan_tree(turn, &|_| false).expect("scanned");
         self.end(found)
     }
 
@@ -38,14 +38,14 @@ impl Local {
         let mut found = Found::default();
         for (path, name) in names {
             let turn = (&mut self.tree, &mut found);
-            self.scan.name(turn, path.as_bytes(), name, &|_| false).expect("scanned");
+            self.scan.scan_entry(turn, path.as_bytes(), name, &|_| false).expect("scanned");
         }
         self.end(found)
     }
 
     fn end(&mut self, found: Found) -> (usize, Vec<Large>) {
-        self.tree.apply(&Record::Cut);
-        let length = if found.draft.is_empty() { 0 } else { found.draft.length() };
+        self.tree.apply_record(&Record::Cut);
+        let length = if found.draft.is_empty() { 0 } else { found.draft.encoded_length() };
         (length, found.large)
     }
 
@@ -82,7 +82,7 @@ fn everything_is_found_once_and_then_only_what_changed() {
     let expected =
         known(&[("/a", 0), ("/a/b", 0), ("/a/b/one", 1), ("/big", 0), ("/link", 0), ("/two", 1)]);
     assert_eq!(local.known(), expected);
-    local.scan.is_as(large[0].ino, large[0].stamp);
+    local.scan.record_stamp(large[0].ino, large[0].stamp);
     assert_eq!(local.all(), (0, Vec::new()), "nothing has changed");
     std::fs::rename(local.path().join("a/b"), local.path().join("c")).expect("renamed");
     std::fs::write(local.path().join("c/new"), "123").expect("written");
@@ -102,7 +102,7 @@ fn a_file_that_is_written_just_now_counts_as_it_was() {
     std::fs::write(local.path().join("log"), "12345").expect("written");
     let mut found = Found::default();
     let turn = (&mut local.tree, &mut found);
-    local.scan.name(turn, b"", c"log", &|_| true).expect("scanned");
+    local.scan.scan_entry(turn, b"", c"log", &|_| true).expect("scanned");
     local.end(found);
     assert_eq!(local.known(), known(&[("/log", 1)]));
     local.some(&[("", c"log")]);

@@ -11,10 +11,10 @@ use rustix::io::Errno;
 
 use super::super::extended;
 use super::super::record::{Attr, Kind, Record};
-use super::super::tree::{File, Tree, joined};
-use super::found::{Found, Stamp, Unread, stamp_of};
-use super::lend::{Lent, into};
-use super::stat::{attr_of, kind_of, look};
+use super::super::tree::{File, Tree, join_path};
+use super::found::{Found, Stamp, Unread, stamp_from_statx};
+use super::lend::{Lent, open_directory_at};
+use super::stat::{attr_from_statx, read_file_kind, statx_at};
 use super::{INTO, Result, Scan};
 use forebay_os::files::FileIdentity;
 
@@ -52,27 +52,27 @@ struct One<'a> {
 
 impl Turn<'_> {
     /// Opens a folder by its path; what was lent for that is needed as long as it is looked at.
-    pub(super) fn enter(&self, path: &[u8]) -> Result<(OwnedFd, Vec<Lent>)> {
+    pub(super) fn open_directory(&self, path: &[u8]) -> Result<(OwnedFd, Vec<Lent>)> {
         let mut lent = Vec::new();
         let mut folder = openat(&self.scan.root, c".", INTO, Mode::empty())?;
         for part in path.split(|byte| *byte == b'/').filter(|part| !part.is_empty()) {
-            let (inner, more) = into(&folder, part)?;
+            let (inner, more) = open_directory_at(&folder, part)?;
             lent.extend(more);
             folder = inner;
         }
         Ok((folder, lent))
     }
 
-    fn say(&mut self, record: &Record<'_>) {
-        self.tree.apply(record);
-        self.found.draft.add(record);
+    fn append_record(&mut self, record: &Record<'_>) {
+        self.tree.apply_record(record);
+        self.found.draft.append_record(record);
     }
 
     /// A file is like this.
-    pub(super) fn dress(&mut self, ino: u64, attr: Attr, kind: &Kind) {
+    pub(super) fn record_attributes(&mut self, ino: u64, attr: Attr, kind: &Kind) {
         let is_same = |file: &File| (&file.kind, file.attr) == (kind, attr);
         if !self.tree.file(ino).is_some_and(is_same) {
-            self.say(&Record::File { ino, kind: kind.clone(), attr });
+            self.append_record(&Record::File { ino, kind: kind.clone(), attr });
         }
     }
 
@@ -80,26 +80,32 @@ impl Turn<'_> {
     ///
     /// # Errors
     /// Those of the file system.
-    fn extended(&mut self, ino: u64, fd: &OwnedFd, name: &CStr, stat: &Statx) -> Result<()> {
-        let (stamp, known) = (stamp_of(stat), self.scan.stamps.get(&ino));
+    fn record_xattr_changes(
+        &mut self,
+        ino: u64,
+        fd: &OwnedFd,
+        name: &CStr,
+        stat: &Statx,
+    ) -> Result<()> {
+        let (stamp, known) = (stamp_from_statx(stat), self.scan.stamps.get(&ino));
         let is_folder = FileType::from_raw_mode(stat.stx_mode.into()) == FileType::Directory;
         let is_file = FileType::from_raw_mode(stat.stx_mode.into()) == FileType::RegularFile;
         if !is_folder && (!is_file || known == Some(&stamp)) {
             return Ok(());
         }
-        let now = extended::of(fd.as_fd(), name)?;
+        let now = extended::read_xattrs(fd.as_fd(), name)?;
         let before = self.tree.file(ino).map(|file| file.extended.clone()).unwrap_or_default();
         for name in before.keys().filter(|name| !now.contains_key(*name)) {
-            self.say(&Record::Extended { ino, name, value: None });
+            self.append_record(&Record::Extended { ino, name, value: None });
         }
         for (name, value) in now.iter().filter(|(name, value)| before.get(*name) != Some(*value)) {
-            self.say(&Record::Extended { ino, name, value: Some(value) });
+            self.append_record(&Record::Extended { ino, name, value: Some(value) });
         }
         Ok(())
     }
 
     /// All names of a folder, those that are gone too.
-    pub(super) fn folder(&mut self, (ino, fd): (u64, &OwnedFd), path: &[u8]) -> Result<()> {
+    pub(super) fn scan_directory(&mut self, (ino, fd): (u64, &OwnedFd), path: &[u8]) -> Result<()> {
         let mut names: Vec<CString> = Vec::new();
         for entry in Dir::read_from(fd)? {
             let name = entry?.file_name().to_owned();
@@ -112,29 +118,29 @@ impl Turn<'_> {
         // In one order, so that one state gives one log; and none twice.
         names.sort();
         names.dedup();
-        names.iter().try_for_each(|name| self.name((ino, fd), path, name))
+        names.iter().try_for_each(|name| self.scan_entry((ino, fd), path, name))
     }
 
-    pub(super) fn name(
+    pub(super) fn scan_entry(
         &mut self,
         (folder, fd): (u64, &OwnedFd),
         path: &[u8],
         name: &CStr,
     ) -> Result<()> {
-        let before = self.tree.find(folder, name.to_bytes());
-        let stat = match look(fd, name) {
+        let before = self.tree.lookup_name(folder, name.to_bytes());
+        let stat = match statx_at(fd, name) {
             Err(Errno::NOENT) => {
                 if before.is_some() {
-                    self.say(&Record::Gone { folder, name: name.to_bytes() });
+                    self.append_record(&Record::Gone { folder, name: name.to_bytes() });
                 }
                 return Ok(());
             }
             stat => stat?,
         };
-        let identity = FileIdentity::of(&stat);
+        let identity = FileIdentity::from_statx(&stat);
         let known = self.scan.numbers.get(&identity).copied();
         let known = known.filter(|ino| self.tree.file(*ino).is_some());
-        let kind = kind_of(fd, name, &stat)?;
+        let kind = read_file_kind(fd, name, &stat)?;
         let is_busy = kind == Kind::Plain && (self.is_busy)(&identity);
         if is_busy && known.is_none() {
             // It gets its name with its bytes, when it is closed.
@@ -142,40 +148,41 @@ impl Turn<'_> {
         }
         let ino = known.unwrap_or(self.tree.next);
         if known.is_none() {
-            self.scan.is_number(identity, ino);
+            self.scan.record_inode_number(identity, ino);
         }
-        let path = joined(path, name.to_bytes());
+        let path = join_path(path, name.to_bytes());
         let is_known = known.is_some();
         let one =
             One { folder, fd, name, before, ino, is_known, identity, kind, is_busy, stat, path };
         let (deep, has_moved) = (self.deep, self.has_moved);
         self.has_moved |= before != Some(ino);
-        let done = self.lend(&one);
+        let done = self.scan_with_lent_access(&one);
         (self.deep, self.has_moved) = (deep, has_moved);
         match done {
-            Err(Errno::ACCESS | Errno::PERM) => self.can_not_read(&one),
+            Err(Errno::ACCESS | Errno::PERM) => self.note_unreadable(&one),
             done => done?,
         }
         Ok(())
     }
 
     /// Looks at a file that may have to be lent a permission for that.
-    fn lend(&mut self, one: &One<'_>) -> Result<()> {
-        let known = self.scan.stamps.get(&one.ino) == Some(&stamp_of(&one.stat));
+    fn scan_with_lent_access(&mut self, one: &One<'_>) -> Result<()> {
+        let known = self.scan.stamps.get(&one.ino) == Some(&stamp_from_statx(&one.stat));
         let lent = match known || one.is_busy {
             true => None,
-            false => Lent::of(one.fd, one.name),
+            false => Lent::grant_read_access(one.fd, one.name),
         };
         let (was_lent, large) = (self.is_lent, self.found.large.len());
         self.is_lent = lent.is_some();
-        let done = self.one(one);
+        let done = self.record_entry_changes(one);
         self.is_lent = was_lent;
         if let Some(lent) = lent {
             drop(lent);
             // Lending changes a time by which files are told from what they were.
-            let (before, now) = (stamp_of(&one.stat), stamp_of(&look(one.fd, one.name)?));
+            let (before, now) =
+                (stamp_from_statx(&one.stat), stamp_from_statx(&statx_at(one.fd, one.name)?));
             if self.scan.stamps.get(&one.ino) == Some(&before) {
-                self.scan.is_as(one.ino, now);
+                self.scan.record_stamp(one.ino, now);
             }
             let found = self.found.large.iter_mut().skip(large);
             found.filter(|large| large.ino == one.ino).for_each(|large| large.stamp = now);
@@ -184,7 +191,7 @@ impl Turn<'_> {
     }
 
     /// It can't be read: the bucket keeps what it has of it, and it is told.
-    fn can_not_read(&mut self, one: &One<'_>) {
+    fn note_unreadable(&mut self, one: &One<'_>) {
         let unread = Unread { path: one.path.clone(), identity: one.identity };
         self.found.unread.push(unread);
     }
@@ -193,37 +200,37 @@ impl Turn<'_> {
     ///
     /// # Errors
     /// Those of the file system.
-    fn one(&mut self, one: &One<'_>) -> Result<()> {
+    fn record_entry_changes(&mut self, one: &One<'_>) -> Result<()> {
         let One { folder, fd, name, before, ino, ref kind, ref stat, .. } = *one;
         if !one.is_busy {
-            let mut attr = attr_of(stat);
-            if *kind == Kind::Plain && self.is_away(ino, fd, name, attr.mtime) {
+            let mut attr = attr_from_statx(stat);
+            if *kind == Kind::Plain && self.is_evicted(ino, fd, name, attr.mtime) {
                 // Bytes that come change the time here, and not the file's.
                 attr.mtime = self.tree.file(ino).map_or(attr.mtime, |file| file.attr.mtime);
             }
-            self.dress(ino, attr, kind);
-            self.extended(ino, fd, name, stat)?;
+            self.record_attributes(ino, attr, kind);
+            self.record_xattr_changes(ino, fd, name, stat)?;
             if *kind == Kind::Plain
-                && let Err(error) = self.bytes(one)
+                && let Err(error) = self.scan_file_content(one)
             {
                 // With what the bucket has of it, if there is any.
                 if one.is_known && before != Some(ino) {
-                    self.say(&Record::Name { folder, name: name.to_bytes(), ino });
+                    self.append_record(&Record::Name { folder, name: name.to_bytes(), ino });
                 }
                 return Err(error);
             }
-        } else if !self.is_laid(one) {
+        } else if !self.is_layout_current(one) {
             // When it is closed.
-            self.scan.is_as(ino, Stamp::NEVER);
+            self.scan.record_stamp(ino, Stamp::NEVER);
         }
         if before != Some(ino) {
-            self.say(&Record::Name { folder, name: name.to_bytes(), ino });
+            self.append_record(&Record::Name { folder, name: name.to_bytes(), ino });
         }
         // What was noted of a folder that has moved was noted of its old path.
         if *kind == Kind::Folder && (before != Some(ino) || self.deep) {
             let inner = openat(fd, name, INTO, Mode::empty())?;
             self.deep = true;
-            self.folder((ino, &inner), &one.path)?;
+            self.scan_directory((ino, &inner), &one.path)?;
         }
         Ok(())
     }

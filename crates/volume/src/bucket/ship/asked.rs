@@ -8,22 +8,22 @@ use super::{Dirty, Pending, Readers, Ship};
 
 impl Ship {
     /// Says from now on where bytes of files lie.
-    pub(crate) fn says_to(&mut self, readers: Arc<dyn Readers>) {
+    pub(crate) fn set_readers(&mut self, readers: Arc<dyn Readers>) {
         self.readers = readers;
     }
 
     /// What is known of the local tree.
-    pub(crate) fn scan(&mut self) -> &mut Scan {
+    pub(crate) fn scan_mut(&mut self) -> &mut Scan {
         &mut self.scan
     }
 
     /// Where the log goes on.
-    pub(crate) fn next(&self) -> u64 {
-        self.log.next()
+    pub(crate) fn next_segment(&self) -> u64 {
+        self.log.next_segment()
     }
 
     /// Files that wait to be written, and their bytes.
-    pub(crate) fn waiting(&self) -> (u64, u64) {
+    pub(crate) fn waiting_uploads(&self) -> (u64, u64) {
         match &self.pending {
             Some(Pending::Cut(found)) => {
                 let bytes = found.large.iter().map(|large| large.stamp.size()).sum();
@@ -45,7 +45,7 @@ impl Ship {
     }
 
     /// Names that are dirty again: their files changed while they were stored.
-    pub(crate) fn again(&mut self) -> Dirty {
+    pub(crate) fn take_changed_names(&mut self) -> Dirty {
         std::mem::take(&mut self.again)
     }
 }

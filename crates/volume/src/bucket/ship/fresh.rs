@@ -8,25 +8,25 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::super::record::Place;
 use super::super::scan::Large;
 use super::Ship;
-use super::moved::unused;
-use super::moves::{MOVING, name_of};
+use super::moved::unused_objects;
+use super::moves::{MOVING, object_key};
 use forebay_objstore::Failed;
 
 /// The name that the object of a file is to have.
-pub(super) fn own_name(large: &Large) -> String {
-    name_of(large.ino, large.by.as_ref().unwrap_or(&large.path))
+pub(super) fn wanted_object_key(large: &Large) -> String {
+    object_key(large.ino, large.by.as_ref().unwrap_or(&large.path))
 }
 
 impl Ship {
     /// Writes the object of a file by `send`, which is told its name and writes over nothing: its
     /// own name where that is free, else one that no writer has ever used, from which it gets its
     /// own when the log says so.
-    pub(super) fn to_new_key<T>(
+    pub(super) fn write_to_new_key<T>(
         &self,
         large: &Large,
         mut send: impl FnMut(&str) -> Result<T, Failed>,
     ) -> Result<(String, T), Failed> {
-        let own = own_name(large);
+        let own = wanted_object_key(large);
         let is_in_use = self
             .tree
             .file(large.ino)
@@ -53,25 +53,25 @@ impl Ship {
     ///
     /// # Errors
     /// As `ship`; it goes on where it was when it is called again.
-    pub(crate) fn settle(&mut self) -> Result<(), Failed> {
+    pub(crate) fn settle_object_keys(&mut self) -> Result<(), Failed> {
         debug_assert!(self.pending.is_none(), "a cut of which a part is written is ended first");
         let readers = &*self.readers;
-        self.moves.settle(&*self.bucket, &mut self.log, &mut self.tree, readers)?;
-        self.clean_up();
+        self.moves.settle_object_keys(&*self.bucket, &mut self.log, &mut self.tree, readers)?;
+        self.delete_unused_objects();
         Ok(())
     }
 
     /// Removes objects that no file has any more; one that stays is found by a check.
-    pub(super) fn clean_up(&mut self) {
+    pub(super) fn delete_unused_objects(&mut self) {
         let lost = std::mem::take(&mut self.tree.unused);
-        let unused = unused(&self.tree, lost);
+        let unused = unused_objects(&self.tree, lost);
         // Names may be those of objects of who has taken over meanwhile.
         if unused.is_empty() || !self.log.is_at_end().unwrap_or(false) {
             return;
         }
         for key in unused {
             // A check finds what stays.
-            let _ = self.bucket.delete(&key);
+            let _ = self.bucket.delete_object(&key);
         }
     }
 }

@@ -20,7 +20,7 @@ pub(crate) struct Moved {
 /// Those who read files whose bytes are in the bucket alone.
 pub(crate) trait Readers: Debug + Send + Sync {
     /// The log says that these files lie elsewhere. Where they lay is there until this returns.
-    fn moved(&self, moved: Vec<Moved>);
+    fn notify_moved(&self, moved: Vec<Moved>);
 }
 
 /// Nobody reads.
@@ -28,11 +28,11 @@ pub(crate) trait Readers: Debug + Send + Sync {
 pub(super) struct Nobody;
 
 impl Readers for Nobody {
-    fn moved(&self, _moved: Vec<Moved>) {}
+    fn notify_moved(&self, _moved: Vec<Moved>) {}
 }
 
 /// Where files lie now.
-pub(super) fn laid(tree: &Tree, files: &[u64]) -> Vec<Moved> {
+pub(super) fn current_places(tree: &Tree, files: &[u64]) -> Vec<Moved> {
     let moved = |ino: &u64| {
         let file = tree.file(*ino)?;
         let (place, sums) = (file.place.clone(), file.sums.as_deref().cloned());
@@ -42,7 +42,7 @@ pub(super) fn laid(tree: &Tree, files: &[u64]) -> Vec<Moved> {
 }
 
 /// Those of the objects that no file has.
-pub(super) fn unused(tree: &Tree, objects: Vec<String>) -> BTreeSet<String> {
+pub(super) fn unused_objects(tree: &Tree, objects: Vec<String>) -> BTreeSet<String> {
     let mut unused: BTreeSet<_> = objects.into_iter().collect();
     if !unused.is_empty() {
         for (_, file) in tree.files() {

@@ -12,7 +12,7 @@ use super::super::request::Bucket;
 use super::super::segment::Draft;
 use super::super::tree::{ROOT, Tree};
 use super::moved::{Moved, Readers};
-use forebay_objstore::{Failed, key_of};
+use forebay_objstore::{Failed, key_for_path};
 
 /// Where an object is whose file's path can't be its name, or is another's for a moment more.
 pub(super) const MOVING: &str = ".forebay/moving";
@@ -35,25 +35,25 @@ pub(super) struct Moves {
 }
 
 /// The name for the object of a file.
-pub(super) fn name_of(ino: u64, path: &[u8]) -> String {
+pub(super) fn object_key(ino: u64, path: &[u8]) -> String {
     // A file that is called like something of ours is not that.
     let is_ours = path == b".forebay" || path.starts_with(b".forebay/");
-    let key = key_of(path).filter(|key| !is_ours && key.len() <= LONGEST);
+    let key = key_for_path(path).filter(|key| !is_ours && key.len() <= LONGEST);
     key.unwrap_or_else(|| format!("{MOVING}/{ino:x}"))
 }
 
 impl Moves {
     /// All objects of a tree that was left while some were moving.
-    pub(super) fn of(tree: &Tree, session: u64) -> Moves {
+    pub(super) fn from_tree(tree: &Tree, session: u64) -> Moves {
         let mut moves = Moves { session, ..Moves::default() };
-        moves.note_below(tree, ROOT);
+        moves.note_misnamed_below(tree, ROOT);
         moves
     }
 
     /// A cut is made: files may have lost the names that their objects have, and may live on under
     /// others.
-    pub(super) fn note(&mut self, tree: &Tree) {
-        tree.loose().for_each(|ino| self.note_below(tree, ino));
+    pub(super) fn note_loose_files(&mut self, tree: &Tree) {
+        tree.loose().for_each(|ino| self.note_misnamed_below(tree, ino));
     }
 
     /// A file has got an object, which is to have this name if it could not have it at once.
@@ -64,11 +64,11 @@ impl Moves {
         }
     }
 
-    fn note_below(&mut self, tree: &Tree, ino: u64) {
-        tree.own_below(ino, &mut |ino, _, key| {
+    fn note_misnamed_below(&mut self, tree: &Tree, ino: u64) {
+        tree.for_each_object_below(ino, &mut |ino, _, key| {
             let path = key.as_bytes();
             // Where a name is spelt another way than the path, `settle` looks closer.
-            if tree.at(path) != Some(ino) || name_of(ino, path) != key {
+            if tree.lookup_path(path) != Some(ino) || object_key(ino, path) != key {
                 self.wanted.entry(ino).or_default();
             }
         });
@@ -79,18 +79,18 @@ impl Moves {
     ///
     /// # Errors
     /// Those of the bucket; it goes on where it was when it is called again.
-    pub(super) fn settle(
+    pub(super) fn settle_object_keys(
         &mut self,
         bucket: &dyn Bucket,
         log: &mut Log,
         tree: &mut Tree,
         readers: &dyn Readers,
     ) -> Result<u64, Failed> {
-        let mut copied = self.tell(log, readers)?;
+        let mut copied = self.log_copies(log, readers)?;
         if self.wanted.is_empty() {
             return Ok(copied);
         }
-        let (mut left, mut holders) = self.survey(tree);
+        let (mut left, mut holders) = self.plan_copies(tree);
         while !left.is_empty() {
             let is_free = |to: &str| !holders.contains_key(to);
             let free = left.iter().filter(|(_, to)| is_free(to));
@@ -107,24 +107,24 @@ impl Moves {
                 if left.get(&ino) == Some(&to) {
                     left.remove(&ino);
                 }
-                if self.copy(bucket, tree, ino, &to)? {
+                if self.copy_to_key(bucket, tree, ino, &to)? {
                     holders.insert(to, ino);
                 }
             }
-            copied += self.tell(log, readers)?;
+            copied += self.log_copies(log, readers)?;
         }
         self.wanted.clear();
         Ok(copied)
     }
 
     /// Which of the wanted have to go where, and whose object has which name.
-    fn survey(&self, tree: &Tree) -> (BTreeMap<u64, String>, FxHashMap<String, u64>) {
+    fn plan_copies(&self, tree: &Tree) -> (BTreeMap<u64, String>, FxHashMap<String, u64>) {
         let (mut left, mut holders) = (BTreeMap::new(), FxHashMap::default());
         let mut settled = BTreeSet::new();
-        tree.own_below(ROOT, &mut |ino, path, key| {
+        tree.for_each_object_below(ROOT, &mut |ino, path, key| {
             holders.insert(key.to_owned(), ino);
             let Some(wanted) = self.wanted.get(&ino) else { return };
-            let name = name_of(ino, path);
+            let name = object_key(ino, path);
             if name == key {
                 settled.insert(ino);
             } else if wanted.as_ref() == Some(&name) {
@@ -143,7 +143,7 @@ impl Moves {
     }
 
     /// Tells whether there was something to copy.
-    fn copy(
+    fn copy_to_key(
         &mut self,
         bucket: &dyn Bucket,
         tree: &mut Tree,
@@ -153,36 +153,36 @@ impl Moves {
         let Some(file) = tree.file(ino) else { return Ok(false) };
         let Place::Own { key, size, .. } = file.place.clone() else { return Ok(false) };
         let sums = file.sums.as_deref().cloned();
-        match bucket.copy(&key, to) {
+        match bucket.copy_object(&key, to) {
             // Somebody has removed it. Who reads the file is told; all else goes on.
             Err(failed) if failed.kind == ErrorKind::NotFound => return Ok(false),
             done => done?,
         }
         let place = Place::Own { key: to.to_owned(), version: None, size };
-        tree.apply(&Record::Bytes { ino, place: place.clone() });
+        tree.apply_record(&Record::Bytes { ino, place: place.clone() });
         if let Some(place) = sums.clone() {
-            tree.apply(&Record::Sums { ino, place });
+            tree.apply_record(&Record::Sums { ino, place });
         }
         self.told.push(Moved { ino, place, sums });
         Ok(true)
     }
 
     /// Puts into the log what was copied, and says it to those who read.
-    fn tell(&mut self, log: &mut Log, readers: &dyn Readers) -> Result<u64, Failed> {
+    fn log_copies(&mut self, log: &mut Log, readers: &dyn Readers) -> Result<u64, Failed> {
         if self.told.is_empty() {
             return Ok(0);
         }
         let mut draft = Draft::default();
         for Moved { ino, place, sums } in self.told.iter().cloned() {
-            draft.add(&Record::Bytes { ino, place });
+            draft.append_record(&Record::Bytes { ino, place });
             if let Some(place) = sums {
-                draft.add(&Record::Sums { ino, place });
+                draft.append_record(&Record::Sums { ino, place });
             }
         }
-        draft.add(&Record::Cut);
-        log.write(draft.finish(log.next()).into())?;
+        draft.append_record(&Record::Cut);
+        log.write_segment(draft.encode_segment(log.next_segment()).into())?;
         let copied = self.told.len() as u64;
-        readers.moved(std::mem::take(&mut self.told));
+        readers.notify_moved(std::mem::take(&mut self.told));
         Ok(copied)
     }
 }

@@ -39,22 +39,22 @@ impl Default for Short {
 
 impl Ship {
     /// Says whether somebody waits for the cut that is shipped next.
-    pub(crate) fn is_awaited(&mut self, is_awaited: bool) {
+    pub(crate) fn set_awaited(&mut self, is_awaited: bool) {
         self.short.is_awaited = is_awaited;
     }
 
     /// Writes a checkpoint where one is due, when nothing is pending; tells whether it did.
-    pub(crate) fn checkpoint(&mut self) -> bool {
+    pub(crate) fn checkpoint_if_due(&mut self) -> bool {
         debug_assert!(self.pending.is_none(), "the tree is what the log says");
-        self.log.has_grown_by(self.short.between) && self.log.checkpoint(&self.tree).is_ok()
+        self.log.has_grown_by(self.short.between) && self.log.write_checkpoint(&self.tree).is_ok()
     }
 
     /// The same, and removes what nothing needs then.
-    pub(crate) fn keep_short(&mut self) {
-        if !self.checkpoint() {
+    pub(crate) fn truncate_log(&mut self) {
+        if !self.checkpoint_if_due() {
             return;
         }
-        match self.sweep() {
+        match self.remove_unneeded() {
             Ok(sparse) => self.short.sparse = sparse,
             // What stays is looked at after the next one.
             Err(failed) => tracing::warn!("making the log short: {failed}"),
@@ -62,19 +62,19 @@ impl Ship {
     }
 
     /// Removes what nothing needs, and tells the segments of which little is needed.
-    fn sweep(&self) -> Result<BTreeSet<u64>, Failed> {
+    fn remove_unneeded(&self) -> Result<BTreeSet<u64>, Failed> {
         let mut live = FxHashMap::<u64, u64>::default();
-        for (_, _, place) in self.packed() {
+        for (_, _, place) in self.packed_places() {
             if let Place::Packed { segment, length, .. } = place {
                 *live.entry(*segment).or_default() += u64::from(*length);
             }
         }
-        let left = self.log.sweep(|number| live.contains_key(&number))?;
+        let left = self.log.remove_unneeded(|number| live.contains_key(&number))?;
         let mut sparse = BTreeSet::new();
         for (number, size) in left {
             let live = live[&number];
             if live * DATA < size
-                && (live * ALL < size || live * DATA < self.fetch.data_of(number)?)
+                && (live * ALL < size || live * DATA < self.fetch.segment_data_length(number)?)
             {
                 sparse.insert(number);
             }
@@ -84,12 +84,12 @@ impl Ship {
 
     /// Takes files of sparse segments into the segment that is written next, unless somebody waits
     /// for that. Bytes that can't be had stay where they are.
-    pub(super) fn compact(&mut self, found: &mut Found) {
+    pub(super) fn compact_segments(&mut self, found: &mut Found) {
         if self.short.sparse.is_empty() || self.short.is_awaited {
             return;
         }
         let mut parts = BTreeMap::new();
-        for (ino, is_sums, place) in self.packed() {
+        for (ino, is_sums, place) in self.packed_places() {
             if let Place::Packed { segment, at, .. } = place
                 && self.short.sparse.contains(segment)
             {
@@ -104,7 +104,7 @@ impl Ship {
                 sparse.insert(segment);
                 continue;
             }
-            let bytes = match self.fetch.packed(&place) {
+            let bytes = match self.fetch.read_packed(&place) {
                 Ok(bytes) => bytes,
                 Err(failed) => {
                     tracing::warn!("making the log short: {failed}");
@@ -113,20 +113,20 @@ impl Ship {
                 }
             };
             room = room.saturating_sub(bytes.len() as u64);
-            let place = found.pack(ino, &bytes);
+            let place = found.pack_bytes(ino, &bytes);
             let record = match is_sums {
                 true => Record::Sums { ino, place },
                 false => Record::Bytes { ino, place },
             };
-            self.tree.apply(&record);
-            found.draft.add(&record);
+            self.tree.apply_record(&record);
+            found.draft.append_record(&record);
             found.laid.push(ino);
         }
         self.short.sparse = sparse;
     }
 
     /// Where bytes of files are, or checksums of objects (`true`), that are in segments.
-    fn packed(&self) -> impl Iterator<Item = (u64, bool, &Place)> {
+    fn packed_places(&self) -> impl Iterator<Item = (u64, bool, &Place)> {
         self.tree.files().flat_map(|(ino, file)| {
             let sums = file.sums.as_deref().map(|sums| (ino, true, sums));
             let packed = matches!(file.place, Place::Packed { .. });

@@ -13,10 +13,10 @@ use forebay_model::Kept;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
 use super::super::memory::Memory;
-use super::super::placeholder::is_away;
+use super::super::placeholder::is_evicted;
 use super::super::record::{Kind, Place};
 use super::super::scan::LARGEST;
-use super::super::sums::are_right;
+use super::super::sums::matches_checksums;
 use super::super::tree::ROOT;
 use super::*;
 
@@ -94,7 +94,7 @@ fn local(root: &Path, away: &Away) -> State {
                     let name = path.strip_prefix(root).expect("below").display().to_string();
                     let file = std::fs::File::open(&path).expect("opened");
                     let ino = file.metadata().expect("there").ino();
-                    let bytes = match is_away(&file) {
+                    let bytes = match is_evicted(&file) {
                         true => away[&ino].clone(),
                         false => std::fs::read(path).expect("read"),
                     };
@@ -141,9 +141,9 @@ fn known(bucket: &Arc<Memory>) -> Tree {
 
 fn packed(objects: &BTreeMap<String, (bytes::Bytes, String)>, place: &Place) -> Vec<u8> {
     let Place::Packed { segment, at, length, crc } = *place else { panic!("{place:?}") };
-    let (bytes, _) = &objects[&super::super::log::segment(segment)];
+    let (bytes, _) = &objects[&super::super::log::segment_key(segment)];
     let head = super::super::segment::Head::parse(bytes).expect("a segment");
-    let at = (head.data_at() + at) as usize;
+    let at = (head.data_offset() + at) as usize;
     let bytes = bytes[at..at + length as usize].to_vec();
     assert_eq!(crc32fast::hash(&bytes), crc);
     bytes
@@ -157,7 +157,7 @@ fn seen(bucket: &Arc<Memory>) -> State {
         Place::Empty => Vec::new(),
         place @ Place::Packed { .. } => packed(&objects, &place),
         Place::Own { key, version, .. } => {
-            let ino = tree.at(path.as_bytes()).expect("it has this path");
+            let ino = tree.lookup_path(path.as_bytes()).expect("it has this path");
             match objects.get(&key) {
                 Some((bytes, tag)) if tag.starts_with(&format!("volume {ino} ")) => {
                     let sums = tree.file(ino).and_then(|file| file.sums.as_deref().cloned());
@@ -166,7 +166,10 @@ fn seen(bucket: &Arc<Memory>) -> State {
                     // A machine that is gone may have written it over, and not said so.
                     let is_known = version == Some(super::super::memory::version_of(bytes));
                     let all = 0..bytes.len() as u64;
-                    assert!(!is_known || are_right(&sums, &all, bytes), "checksums of {key}");
+                    assert!(
+                        !is_known || matches_checksums(&sums, &all, bytes),
+                        "checksums of {key}"
+                    );
                     bytes.to_vec()
                 }
                 Some(_) => format!("{LOST} {ino}").into_bytes(),
@@ -201,7 +204,7 @@ fn rules() -> Arc<Kept> {
 struct Told(parking_lot::Mutex<Vec<Moved>>);
 
 impl Readers for Told {
-    fn moved(&self, moved: Vec<Moved>) {
+    fn notify_moved(&self, moved: Vec<Moved>) {
         self.0.lock().extend(moved);
     }
 }
@@ -212,8 +215,8 @@ pub(in crate::bucket) fn ship(bucket: &Arc<Memory>, root: &Path) -> Ship {
     let bucket = Arc::clone(bucket) as Arc<dyn Bucket>;
     let opened = Log::open(Arc::clone(&bucket), "writer".to_owned()).expect("the log is whole");
     let mut scan = Scan::new(fd).expect("a root");
-    scan.obey(rules());
-    let mut ship = Ship::of(bucket, opened, scan, "volume".to_owned());
+    scan.set_layout_rules(rules());
+    let mut ship = Ship::for_tree(bucket, opened, scan, "volume".to_owned());
     // Often, so that it is seen.
     ship.short.between = 3;
     ship
@@ -234,16 +237,16 @@ impl Story {
             for step in 0..6 {
                 change(root, lot, from + cut * 10 + step);
             }
-            ship.cut(None, &|_| false).expect("looked at");
+            ship.make_commit(None, &|_| false).expect("looked at");
             self.states.push(local(root, away));
-            match ship.ship(&open_in(root)) {
+            match ship.upload_commit(&open_in(root)) {
                 Ok(_) => self.acknowledged = self.states.len() - 1,
                 Err(_) => return,
             }
-            if ship.settle().is_err() {
+            if ship.settle_object_keys().is_err() {
                 return;
             }
-            ship.keep_short();
+            ship.truncate_log();
         }
     }
 
@@ -286,7 +289,7 @@ fn objects_have_names(bucket: &Arc<Memory>, when: &str) -> BTreeSet<String> {
     let (places, mut objects) = (places(&known(bucket)), BTreeSet::new());
     for (name, place) in &places {
         let is_own = matches!(place, Place::Own { .. });
-        assert!(is_own || !rules().is_plain(name.as_bytes()), "{when}: {name} has no object");
+        assert!(is_own || !rules().has_own_object(name.as_bytes()), "{when}: {name} has no object");
         if let Place::Own { key, .. } = place {
             assert_eq!(places.get(key), Some(place), "{when}: the object of {name}");
             objects.insert(key.clone());

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::super::scan::Unread;
-use super::super::tree::joined;
+use super::super::tree::join_path;
 use super::{Dirty, Ship};
 use forebay_os::files::FileIdentity;
 
@@ -17,11 +17,11 @@ pub(super) struct AllUnread(BTreeMap<Vec<u8>, FileIdentity>);
 
 impl AllUnread {
     /// What a look at these names has found; `None`: at all.
-    pub(super) fn note(&mut self, dirty: Option<&Dirty>, found: Vec<Unread>) {
+    pub(super) fn note_found(&mut self, dirty: Option<&Dirty>, found: Vec<Unread>) {
         let before = match dirty {
             None => std::mem::take(&mut self.0),
             Some(dirty) => {
-                let names = dirty.iter().map(|(path, name)| joined(path, name.to_bytes()));
+                let names = dirty.iter().map(|(path, name)| join_path(path, name.to_bytes()));
                 names.filter_map(|name| self.0.remove_entry(&name)).collect()
             }
         };
@@ -36,7 +36,7 @@ impl AllUnread {
 
 impl Ship {
     /// Why not all can be in the bucket.
-    pub(crate) fn unread(&self) -> Option<String> {
+    pub(crate) fn unread_message(&self) -> Option<String> {
         let all = &self.unread.0;
         let names = all.keys().take(TOLD).map(|path| String::from_utf8_lossy(path));
         let told = names.collect::<Vec<_>>().join(", ");

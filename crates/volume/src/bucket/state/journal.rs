@@ -29,7 +29,7 @@ pub(crate) struct Journal {
 
 impl Journal {
     /// Goes on where a file of whole frames ends.
-    pub(super) fn of(file: File, length: u64) -> Journal {
+    pub(super) fn for_file(file: File, length: u64) -> Journal {
         Journal { file, length, left: Learnt::default() }
     }
 
@@ -38,12 +38,17 @@ impl Journal {
     /// # Errors
     /// Those of the file system: it is noted the next time, or, after the next start, files are
     /// brought to the bucket again.
-    pub(crate) fn note(&mut self, next: u64, clean: bool, learnt: Learnt) -> io::Result<()> {
+    pub(crate) fn append_frame(
+        &mut self,
+        next: u64,
+        clean: bool,
+        learnt: Learnt,
+    ) -> io::Result<()> {
         let Learnt { mut numbers, mut stamps } = std::mem::take(&mut self.left);
         numbers.extend(learnt.numbers);
         stamps.extend(learnt.stamps);
         let (mut bytes, whole) = (Vec::new(), Frame { next, clean, numbers, stamps });
-        put(&mut bytes, &whole)?;
+        encode_frame(&mut bytes, &whole)?;
         if let Err(error) = self.file.write_all(&bytes) {
             // Or nothing that comes after half a frame would be read.
             self.file.set_len(self.length)?;
@@ -58,17 +63,17 @@ impl Journal {
     ///
     /// # Errors
     /// Those of the file system.
-    pub(crate) fn sync(&self) -> io::Result<()> {
+    pub(crate) fn sync_to_disk(&self) -> io::Result<()> {
         self.file.sync_data()
     }
 
     /// Whether it has been noted which file here that one of the bucket's is.
-    pub(crate) fn knows(&self, ino: u64) -> bool {
+    pub(crate) fn has_noted(&self, ino: u64) -> bool {
         self.left.numbers.iter().all(|(left, _)| *left != ino)
     }
 }
 
-pub(super) fn put(to: &mut Vec<u8>, frame: &Frame) -> io::Result<()> {
+pub(super) fn encode_frame(to: &mut Vec<u8>, frame: &Frame) -> io::Result<()> {
     let frame = postcard::to_stdvec(frame).map_err(io::Error::other)?;
     to.extend_from_slice(&(frame.len() as u32).to_le_bytes());
     to.extend_from_slice(&crc32fast::hash(&frame).to_le_bytes());

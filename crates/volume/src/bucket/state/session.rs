@@ -7,8 +7,8 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::life::life_of;
-use super::{State, write_whole};
+use super::super::life::boot_and_mount_id;
+use super::{State, write_atomically};
 
 const SESSION: &str = "session";
 
@@ -28,15 +28,15 @@ impl State {
     pub(in crate::bucket) fn has_survived(&self, is_clean: bool) -> bool {
         let Ok(text) = std::fs::read(self.folder.join(SESSION)) else { return is_clean };
         let Session { life, is_flushed } = serde_json::from_slice(&text).unwrap_or_default();
-        is_flushed || life.is_some() && life == life_of(&self.folder)
+        is_flushed || life.is_some() && life == boot_and_mount_id(&self.folder)
     }
 
     /// Nothing that is here is to be believed.
     ///
     /// # Errors
     /// Those of the file system.
-    pub(in crate::bucket) fn distrust(&self) -> io::Result<()> {
-        self.note_session(&Session::default())
+    pub(in crate::bucket) fn mark_untrusted(&self) -> io::Result<()> {
+        self.write_session(&Session::default())
     }
 
     /// From now on something may be here that a power failure takes away.
@@ -44,7 +44,7 @@ impl State {
     /// # Errors
     /// Those of the file system.
     pub(in crate::bucket) fn begin_session(&self) -> io::Result<()> {
-        self.note_session(&Session { life: life_of(&self.folder), is_flushed: false })
+        self.write_session(&Session { life: boot_and_mount_id(&self.folder), is_flushed: false })
     }
 
     /// Flushes all that is here; nothing may be changed any more.
@@ -52,24 +52,24 @@ impl State {
     /// # Errors
     /// Those of the file system.
     pub(in crate::bucket) fn end_session(&self) -> io::Result<()> {
-        self.flush()?;
-        self.note_session(&Session { life: None, is_flushed: true })
+        self.flush_file_system()?;
+        self.write_session(&Session { life: None, is_flushed: true })
     }
 
     /// Flushes the file system of the directory.
     ///
     /// # Errors
     /// Those of the file system.
-    pub(in crate::bucket) fn flush(&self) -> io::Result<()> {
+    pub(in crate::bucket) fn flush_file_system(&self) -> io::Result<()> {
         Ok(rustix::fs::syncfs(std::fs::File::open(&self.folder)?)?)
     }
 
-    fn note_session(&self, session: &Session) -> io::Result<()> {
+    fn write_session(&self, session: &Session) -> io::Result<()> {
         let (file, text) = (self.folder.join(SESSION), serde_json::to_vec(session)?);
         match std::fs::read(&file) {
             // After a kill, perhaps on a full disk.
             Ok(before) if before == text => Ok(()),
-            _ => write_whole(&file, &text),
+            _ => write_atomically(&file, &text),
         }
     }
 }
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn only_what_was_flushed_survives_another_life_of_the_file_system() {
         let folder = tempfile::tempdir().expect("a folder");
-        let state = State::take(folder.path(), "s3://b/v", "me").expect("taken");
+        let state = State::lock_directory(folder.path(), "s3://b/v", "me").expect("taken");
         assert!(state.has_survived(true) && !state.has_survived(false), "an older version left it");
         state.begin_session().expect("begun");
         assert!(state.has_survived(false), "killed, and nothing else");

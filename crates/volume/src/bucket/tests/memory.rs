@@ -83,7 +83,7 @@ fn missing(name: &str) -> Failed {
 }
 
 impl Bucket for Memory {
-    fn create(&self, name: &str, bytes: Bytes, tag: &str) -> Result<(), Failed> {
+    fn put_if_absent(&self, name: &str, bytes: Bytes, tag: &str) -> Result<(), Failed> {
         self.write()?;
         let mut objects = self.objects.lock();
         let ignores = self.ignores.load(std::sync::atomic::Ordering::Relaxed);
@@ -97,7 +97,7 @@ impl Bucket for Memory {
         }
     }
 
-    fn read(
+    fn get_range(
         &self,
         name: &str,
         range: Range<u64>,
@@ -112,7 +112,7 @@ impl Bucket for Memory {
         }
     }
 
-    fn read_of(
+    fn get_version_range(
         &self,
         name: &str,
         of: Option<&str>,
@@ -126,25 +126,25 @@ impl Bucket for Memory {
                 let (kind, why) = (io::ErrorKind::StaleNetworkFileHandle, "another now".to_owned());
                 Err(Failed { kind, why })
             }
-            _ => self.read(name, range, is_right),
+            _ => self.get_range(name, range, is_right),
         }
     }
 
-    fn stream_of(
+    fn stream_range(
         &self,
         name: &str,
         of: Option<&str>,
         range: Range<u64>,
         take: &mut dyn FnMut(Bytes) -> Result<(), Failed>,
     ) -> Result<(), Failed> {
-        let mut bytes = self.read_of(name, of, range, &|_| true)?;
+        let mut bytes = self.get_version_range(name, of, range, &|_| true)?;
         while !bytes.is_empty() {
             take(bytes.split_to(PIECE.min(bytes.len())))?;
         }
         Ok(())
     }
 
-    fn upload(
+    fn upload_if_absent(
         &self,
         name: &str,
         tag: &str,
@@ -169,7 +169,7 @@ impl Bucket for Memory {
         Ok(Some(version))
     }
 
-    fn copy(&self, from: &str, to: &str) -> Result<(), Failed> {
+    fn copy_object(&self, from: &str, to: &str) -> Result<(), Failed> {
         self.write()?;
         let mut objects = self.objects.lock();
         let object = objects.get(from).cloned().ok_or_else(|| missing(from))?;
@@ -177,13 +177,13 @@ impl Bucket for Memory {
         Ok(())
     }
 
-    fn delete(&self, name: &str) -> Result<(), Failed> {
+    fn delete_object(&self, name: &str) -> Result<(), Failed> {
         self.write()?;
         self.objects.lock().remove(name);
         Ok(())
     }
 
-    fn head(&self, name: &str) -> Result<Option<Found>, Failed> {
+    fn head_object(&self, name: &str) -> Result<Option<Found>, Failed> {
         let objects = self.objects.lock();
         let found = |(bytes, tag): &(Bytes, String)| Found {
             tag: Some(tag.clone()).filter(|tag| !tag.is_empty()),
@@ -192,13 +192,13 @@ impl Bucket for Memory {
         Ok(objects.get(name).map(found))
     }
 
-    fn names(&self, folder: &str) -> Result<Vec<Found>, Failed> {
+    fn list_objects(&self, folder: &str) -> Result<Vec<Found>, Failed> {
         let objects = self.objects.lock();
         let below = objects.iter().filter(|(name, _)| name.starts_with(folder));
         Ok(below.map(|(name, (bytes, _))| self.found(name, bytes)).collect())
     }
 
-    fn folder(&self, folder: &str) -> Result<Folder, Failed> {
+    fn list_with_delimiter(&self, folder: &str) -> Result<Folder, Failed> {
         self.asked.lock().push(format!("{folder}/"));
         let above = if folder.is_empty() { String::new() } else { format!("{folder}/") };
         let mut found = Folder::default();

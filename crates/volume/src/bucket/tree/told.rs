@@ -7,18 +7,18 @@ use super::{File, ROOT, Tree};
 
 impl Tree {
     /// The records that make this tree of an empty one, folders before what is in them.
-    pub(crate) fn records(&self, mut take: impl FnMut(&Record<'_>)) {
+    pub(crate) fn for_each_record(&self, mut take: impl FnMut(&Record<'_>)) {
         let mut told = BTreeSet::from([ROOT]);
         let mut folders = vec![ROOT];
         if let Some(root) = self.files.get(&ROOT) {
-            tell(ROOT, root, &mut take);
+            emit_file_records(ROOT, root, &mut take);
         }
         while let Some(folder) = folders.pop() {
             let Some(file) = self.files.get(&folder) else { continue };
             for (name, ino) in &file.names {
                 let Some(found) = self.files.get(ino) else { continue };
                 if told.insert(*ino) {
-                    tell(*ino, found, &mut take);
+                    emit_file_records(*ino, found, &mut take);
                     if found.kind == Kind::Folder {
                         folders.push(*ino);
                     }
@@ -30,7 +30,7 @@ impl Tree {
     }
 }
 
-fn tell(ino: u64, file: &File, take: &mut impl FnMut(&Record<'_>)) {
+fn emit_file_records(ino: u64, file: &File, take: &mut impl FnMut(&Record<'_>)) {
     take(&Record::File { ino, kind: file.kind.clone(), attr: file.attr });
     if file.place != Place::Empty {
         take(&Record::Bytes { ino, place: file.place.clone() });

@@ -36,8 +36,9 @@ pub(super) struct Answered {
 
 impl Asked {
     /// `None`: nobody waits for the reply, or no storage is asked.
-    pub(super) fn of(header: &InHeader, body: &[u8], began: u64) -> Option<Asked> {
-        let kind = kind(header.opcode).filter(|_| !abi::is_unasked(header, body))?;
+    pub(super) fn from_request(header: &InHeader, body: &[u8], began: u64) -> Option<Asked> {
+        let kind =
+            operation_kind(header.opcode).filter(|_| !abi::is_kernel_initiated(header, body))?;
         let mut asked = Asked {
             opcode: header.opcode,
             kind,
@@ -81,7 +82,7 @@ impl Asked {
 }
 
 /// What a request counts as (`recorder` counts the same).
-fn kind(opcode: u32) -> Option<Op> {
+fn operation_kind(opcode: u32) -> Option<Op> {
     Some(match opcode {
         op::LOOKUP => Op::Lookup,
         op::GETATTR | op::STATX => Op::Getattr,
@@ -118,7 +119,7 @@ fn kind(opcode: u32) -> Option<Op> {
 }
 
 /// What the parts of a reply say: the header first.
-pub(super) fn answered(opcode: u32, parts: &[IoSlice<'_>]) -> Answered {
+pub(super) fn parse_reply(opcode: u32, parts: &[IoSlice<'_>]) -> Answered {
     let header = parts.first().and_then(|part| abi::OutHeader::read_from_prefix(part).ok());
     let error = header.map_or(0, |(header, _)| header.error);
     let body = parts.get(1).map_or(&[][..], |part| part);

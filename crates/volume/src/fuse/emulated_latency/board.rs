@@ -46,30 +46,30 @@ impl Board {
         }
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         let board = Board { base };
-        board.forget_unless(started()?);
+        board.reset_after_reboot(boot_number()?);
         Ok(board)
     }
 
     /// Forgets all moments that are not of this start of the machine.
-    fn forget_unless(&self, start: u64) {
-        if self.place(PLACES).load(Relaxed) != start {
-            (0..PLACES).for_each(|at| self.place(at).store(0, Relaxed));
-            self.place(PLACES).store(start, Relaxed);
+    fn reset_after_reboot(&self, start: u64) {
+        if self.slot_at(PLACES).load(Relaxed) != start {
+            (0..PLACES).for_each(|at| self.slot_at(at).store(0, Relaxed));
+            self.slot_at(PLACES).store(start, Relaxed);
         }
     }
 
-    fn place(&self, at: usize) -> &AtomicU64 {
+    fn slot_at(&self, at: usize) -> &AtomicU64 {
         assert!(at <= PLACES, "a board has {PLACES} places");
         // SAFETY: within the mapping, aligned, and zeros are a valid atomic.
         unsafe { self.base.add(at).as_ref() }
     }
 
     /// Changes a moment, whoever else does so at the same time; what it is then.
-    pub(super) fn change(&self, at: usize, to: impl Fn(f64) -> f64) -> f64 {
-        let place = self.place(at);
+    pub(super) fn update_moment(&self, at: usize, to: impl Fn(f64) -> f64) -> f64 {
+        let place = self.slot_at(at);
         let mut known = place.load(Relaxed);
         loop {
-            let new = to(moment(known));
+            let new = to(moment_from_bits(known));
             match place.compare_exchange_weak(known, new.to_bits(), Relaxed, Relaxed) {
                 Ok(_) => return new,
                 Err(other) => known = other,
@@ -79,14 +79,15 @@ impl Board {
 
     /// Takes the one of `count` moments from `first` on that is the earliest, for `takes` more
     /// nanoseconds; when that begins, not before `now`.
-    pub(super) fn take(&self, first: usize, count: usize, now: f64, takes: f64) -> f64 {
+    pub(super) fn take_earliest(&self, first: usize, count: usize, now: f64, takes: f64) -> f64 {
         loop {
-            let all = (first..first + count).map(|at| (at, self.place(at).load(Relaxed)));
-            let earliest = all.min_by(|one, other| moment(one.1).total_cmp(&moment(other.1)));
+            let all = (first..first + count).map(|at| (at, self.slot_at(at).load(Relaxed)));
+            let earliest = all
+                .min_by(|one, other| moment_from_bits(one.1).total_cmp(&moment_from_bits(other.1)));
             let Some((at, known)) = earliest else { return now };
-            let start = moment(known).max(now);
+            let start = moment_from_bits(known).max(now);
             let new = (start + takes).to_bits();
-            if self.place(at).compare_exchange(known, new, Relaxed, Relaxed).is_ok() {
+            if self.slot_at(at).compare_exchange(known, new, Relaxed, Relaxed).is_ok() {
                 return start;
             }
         }
@@ -94,13 +95,13 @@ impl Board {
 }
 
 /// A number of this start of the machine, and no other.
-fn started() -> io::Result<u64> {
+fn boot_number() -> io::Result<u64> {
     let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
     let digits: String = id.chars().filter(char::is_ascii_hexdigit).take(16).collect();
     u64::from_str_radix(&digits, 16).map_err(io::Error::other)
 }
 
-fn moment(bits: u64) -> f64 {
+fn moment_from_bits(bits: u64) -> f64 {
     if bits == 0 { f64::NEG_INFINITY } else { f64::from_bits(bits) }
 }
 
@@ -121,21 +122,25 @@ mod tests {
         let folder = tempfile::tempdir().expect("a directory");
         let path = folder.path().join("server");
         let (one, other) = (Board::open(&path).expect("made"), Board::open(&path).expect("there"));
-        assert_eq!(one.change(3, |known| known.max(5.0) + 1.0), 6.0);
-        assert_eq!(other.change(3, |known| known + 1.0), 7.0);
+        assert_eq!(one.update_moment(3, |known| known.max(5.0) + 1.0), 6.0);
+        assert_eq!(other.update_moment(3, |known| known + 1.0), 7.0);
         std::thread::scope(|scope| {
             for board in [&one, &other] {
                 scope.spawn(|| {
                     for _ in 0..10_000 {
-                        board.change(3, |known| known + 1.0);
+                        board.update_moment(3, |known| known + 1.0);
                     }
                 });
             }
         });
-        assert_eq!(one.change(3, |known| known), 20_007.0, "none is lost");
-        let takes = [&one, &other, &one].map(|board| board.take(8, 2, 100.0, 10.0));
+        assert_eq!(one.update_moment(3, |known| known), 20_007.0, "none is lost");
+        let takes = [&one, &other, &one].map(|board| board.take_earliest(8, 2, 100.0, 10.0));
         assert_eq!(takes, [100.0, 100.0, 110.0], "two work at a time");
-        one.forget_unless(1);
-        assert_eq!(other.change(3, |known| known.max(5.0)), 5.0, "the machine has started again");
+        one.reset_after_reboot(1);
+        assert_eq!(
+            other.update_moment(3, |known| known.max(5.0)),
+            5.0,
+            "the machine has started again"
+        );
     }
 }

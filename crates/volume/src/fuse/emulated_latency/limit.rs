@@ -18,7 +18,7 @@ pub(super) const PAUSE: f64 = 1_500_000.0;
 pub(super) const PAUSE_OF_PRICED: f64 = 600_000.0;
 
 /// When what comes now begins, after what was done then.
-pub(super) fn after(done: f64, now: f64, pause: f64) -> f64 {
+pub(super) fn start_after(done: f64, now: f64, pause: f64) -> f64 {
     if now - done < pause { done } else { now }
 }
 
@@ -44,13 +44,13 @@ enum Moment {
 }
 
 impl Moment {
-    fn change(&mut self, to: impl Fn(f64) -> f64) -> f64 {
+    fn update_moment(&mut self, to: impl Fn(f64) -> f64) -> f64 {
         match self {
             Self::Own(moment) => {
                 *moment = to(*moment);
                 *moment
             }
-            Self::Shared(board, at) => board.change(*at, to),
+            Self::Shared(board, at) => board.update_moment(*at, to),
         }
     }
 }
@@ -62,31 +62,31 @@ impl Limit {
     }
 
     /// The same for all mounts that have this board; it takes two of its places.
-    pub(super) fn shared(self, board: Option<&Arc<Board>>, at: usize) -> Self {
+    pub(super) fn with_board(self, board: Option<&Arc<Board>>, at: usize) -> Self {
         let Some(board) = board else { return self };
         let moment = |at| Moment::Shared(Arc::clone(board), at);
         Self { done: moment(at), fast: moment(at + 1), ..self }
     }
 
     /// What goes through at most, while credits last.
-    pub(super) fn most(&self) -> f64 {
+    pub(super) fn peak_rate(&self) -> f64 {
         self.burst.map_or(self.rate, |burst| burst.per_second)
     }
 
     /// When so much more that comes now will be through.
-    pub(super) fn turn(&mut self, now: f64, amount: f64) -> f64 {
+    pub(super) fn schedule_amount(&mut self, now: f64, amount: f64) -> f64 {
         if self.rate == f64::INFINITY {
             return now;
         }
         let takes = |rate: f64| amount / rate * SECOND;
         let Some(burst) = self.burst else {
             let takes = takes(self.rate);
-            return self.done.change(|done| after(done, now, PAUSE) + takes);
+            return self.done.update_moment(|done| start_after(done, now, PAUSE) + takes);
         };
         let ahead = burst.credits / self.rate * SECOND;
         let (slow, fast) = (takes(self.rate), takes(burst.per_second));
-        let done = self.done.change(|done| done.max(now - ahead) + slow);
-        done.max(self.fast.change(|done| after(done, now, PAUSE) + fast))
+        let done = self.done.update_moment(|done| done.max(now - ahead) + slow);
+        done.max(self.fast.update_moment(|done| start_after(done, now, PAUSE) + fast))
     }
 }
 
@@ -98,10 +98,10 @@ mod tests {
     #[test]
     fn bytes_wait_for_their_turn() {
         let mut limit = Limit::new(Some(1e6), None);
-        assert_eq!(limit.turn(0.0, 5e5), 5e8);
-        assert_eq!(limit.turn(0.0, 5e5), 1e9, "after those before them");
-        assert_eq!(limit.turn(5e9, 1.0), 5e9 + 1e3, "a pause is not saved up");
-        assert_eq!(Limit::new(None, None).turn(7.0, 1e9), 7.0);
+        assert_eq!(limit.schedule_amount(0.0, 5e5), 5e8);
+        assert_eq!(limit.schedule_amount(0.0, 5e5), 1e9, "after those before them");
+        assert_eq!(limit.schedule_amount(5e9, 1.0), 5e9 + 1e3, "a pause is not saved up");
+        assert_eq!(Limit::new(None, None).schedule_amount(7.0, 1e9), 7.0);
     }
 
     #[test]
@@ -112,7 +112,7 @@ mod tests {
         let mut through = |limit: &mut Limit, until: f64| {
             let mut count = 0;
             while now < until {
-                now = limit.turn(now, 1.0);
+                now = limit.schedule_amount(now, 1.0);
                 count += 1;
             }
             count
@@ -124,7 +124,7 @@ mod tests {
         let mut again = |until: f64| {
             let mut count = 0;
             while now < until {
-                now = limit.turn(now, 1.0);
+                now = limit.schedule_amount(now, 1.0);
                 count += 1;
             }
             count

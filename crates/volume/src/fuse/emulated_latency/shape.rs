@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::asked::{Answered, Asked};
 use super::board::Board;
-use super::limit::{Limit, PAUSE, PAUSE_OF_PRICED, after};
+use super::limit::{Limit, PAUSE, PAUSE_OF_PRICED, start_after};
 use super::workers::Workers;
 use super::written::Written;
 
@@ -54,8 +54,8 @@ pub(super) struct Shape {
 
 /// What a close takes that has bytes to send: the kernel asks at each descriptor's, and waits for
 /// that answer alone.
-pub(super) fn closing(profile: &Profile) -> f64 {
-    let price = |op| profile.price(OpKey::plain(op)).get();
+pub(super) fn close_seconds(profile: &Profile) -> f64 {
+    let price = |op| profile.operation_latency(OpKey::without_bytes(op)).get();
     price(Op::Flush) + price(Op::Close)
 }
 
@@ -69,16 +69,16 @@ impl Lane {
         let (node_burst, total_burst) =
             if lane.total.is_some() { (None, lane.burst) } else { (lane.burst, None) };
         let node = Limit::new(rate(lane.node), node_burst);
-        let total = Limit::new(rate(lane.total), total_burst).shared(board, at);
-        let file = node.most().min(total.most() * spread);
+        let total = Limit::new(rate(lane.total), total_burst).with_board(board, at);
+        let file = node.peak_rate().min(total.peak_rate() * spread);
         let byte = 1.0 / rate(lane.stream).map_or(file, |stream| stream.min(file));
         Self { byte, node, total }
     }
 }
 
 impl Stream {
-    fn pattern(&mut self, offset: u64, bytes: u64) -> Pattern {
-        let pattern = Pattern::after(self.end, offset, bytes);
+    fn next_pattern(&mut self, offset: u64, bytes: u64) -> Pattern {
+        let pattern = Pattern::from_offsets(self.end, offset, bytes);
         self.end = offset + bytes;
         pattern
     }
@@ -92,8 +92,8 @@ impl Shape {
         Self {
             read: Lane::new(profile.read, spread, (server, 0)),
             write: Lane::new(profile.write, spread, (server, 2)),
-            names: Limit::new(profile.names_per_second, None).shared(server, 4),
-            data: Limit::new(profile.data_per_second, profile.data_burst).shared(server, 6),
+            names: Limit::new(profile.names_per_second, None).with_board(server, 4),
+            data: Limit::new(profile.data_per_second, profile.data_burst).with_board(server, 6),
             workers: Workers::new(profile.at_once, server),
             streams: FxHashMap::default(),
             unsent: FxHashSet::default(),
@@ -104,7 +104,7 @@ impl Shape {
 
     /// When the reply to a request is due, in nanoseconds of the clock, and whether what comes next
     /// of the same open file waits for that moment, too.
-    pub(super) fn due(&mut self, asked: &Asked, answered: &Answered) -> (u64, bool) {
+    pub(super) fn reply_due(&mut self, asked: &Asked, answered: &Answered) -> (u64, bool) {
         let now = asked.began as f64;
         if asked.kind == Op::Close {
             self.streams.remove(&(asked.open, false));
@@ -123,21 +123,21 @@ impl Shape {
             _ => {}
         }
         let (due, awaited) = match asked.kind.group() {
-            OpGroup::Data => self.data(asked, answered, now),
-            _ => (self.names(asked, answered, now), false),
+            OpGroup::Data => self.data_due(asked, answered, now),
+            _ => (self.metadata_due(asked, answered, now), false),
         };
         (due as u64, awaited)
     }
 
-    fn names(&mut self, asked: &Asked, answered: &Answered, now: f64) -> f64 {
+    fn metadata_due(&mut self, asked: &Asked, answered: &Answered, now: f64) -> f64 {
         if let (Op::Truncate, Some(written)) = (asked.kind, &mut self.written) {
-            written.cut(asked.node, asked.bytes);
+            written.truncate_extent(asked.node, asked.bytes);
         }
         let price = match asked.kind {
-            Op::Flush => closing(&self.profile),
+            Op::Flush => close_seconds(&self.profile),
             _ => {
                 let kind = if answered.absent { Op::LookupFailed } else { asked.kind };
-                self.profile.price(OpKey::plain(kind)).get()
+                self.profile.operation_latency(OpKey::without_bytes(kind)).get()
             }
         };
         // What costs nothing is not asked of the storage at all.
@@ -146,12 +146,12 @@ impl Shape {
         }
         let through = match asked.kind.group() {
             OpGroup::Sync => now,
-            _ => self.names.turn(now, 1.0),
+            _ => self.names.schedule_amount(now, 1.0),
         };
-        (self.workers.begin(now, price * 1e9) + price * 1e9).max(through)
+        (self.workers.begin_work(now, price * 1e9) + price * 1e9).max(through)
     }
 
-    fn data(&mut self, asked: &Asked, answered: &Answered, now: f64) -> (f64, bool) {
+    fn data_due(&mut self, asked: &Asked, answered: &Answered, now: f64) -> (f64, bool) {
         let writes = asked.kind != Op::Read;
         let bytes = if asked.kind == Op::Write { asked.bytes } else { answered.bytes };
         // Its bytes were on their way to us when the program had called already.
@@ -159,30 +159,33 @@ impl Shape {
         let end = asked.offset + bytes;
         if let Some(written) = &mut self.written {
             if writes {
-                written.wrote(asked.node, asked.offset, bytes);
-            } else if bytes > 0 && written.has(asked.node, end) {
+                written.record_write(asked.node, asked.offset, bytes);
+            } else if bytes > 0 && written.holds_range(asked.node, end) {
                 return (now, false);
             }
         }
         let stream = self.streams.entry((asked.open, writes)).or_default();
         let pattern = match asked.collected {
             // Many are on their way at a time, and come in another order.
-            true => stream.pattern(asked.offset, bytes).of_collected(bytes),
-            false => stream.pattern(asked.offset, bytes),
+            true => stream.next_pattern(asked.offset, bytes).as_collected_write(bytes),
+            false => stream.next_pattern(asked.offset, bytes),
         };
-        let (from, key) = (stream.busy, OpKey::data(asked.kind, bytes, pattern));
+        let (from, key) = (stream.busy, OpKey::with_bytes(asked.kind, bytes, pattern));
         let bytes = bytes as f64;
-        let share = self.profile.share_of_one(key, bytes);
-        let price = self.profile.price(key).get() * share;
-        let mut start = self.workers.begin(now, price * 1e9);
+        let share = self.profile.operation_share(key, bytes);
+        let price = self.profile.operation_latency(key).get() * share;
+        let mut start = self.workers.begin_work(now, price * 1e9);
         if pattern == Pattern::Sequential {
             let pause = if price == 0.0 { PAUSE } else { PAUSE_OF_PRICED };
-            start = if start > now { start.max(from) } else { after(from, now, pause) };
+            start = if start > now { start.max(from) } else { start_after(from, now, pause) };
         }
         let lane = if writes { &mut self.write } else { &mut self.read };
         let alone = start + (price + bytes * lane.byte) * 1e9;
-        let through =
-            [lane.node.turn(now, bytes), lane.total.turn(now, bytes), self.data.turn(now, share)];
+        let through = [
+            lane.node.schedule_amount(now, bytes),
+            lane.total.schedule_amount(now, bytes),
+            self.data.schedule_amount(now, share),
+        ];
         // What is through already holds nothing back: least of all a stream that makes good for time
         // which this machine lost.
         let due = through.into_iter().filter(|at| *at > now).fold(alone, f64::max);

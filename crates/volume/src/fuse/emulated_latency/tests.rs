@@ -6,8 +6,8 @@ use forebay_os::clock::ManualClock;
 use zerocopy::IntoBytes;
 
 fn slow() -> Profile {
-    let mut profile = Profile::free("a test");
-    profile.set_prices(Op::Lookup, Seconds(5e-3));
+    let mut profile = Profile::zero_cost("a test");
+    profile.set_latencies(Op::Lookup, Seconds(5e-3));
     profile.write.total = Some(Rate(1e6));
     profile.keeps_written = false;
     profile
@@ -24,9 +24,9 @@ fn replies_go_in_the_order_of_their_time() {
     let file = Arc::new(File::from(std::os::fd::OwnedFd::from(writer)));
     let (head, write) = (OutHeader::default(), WriteIn { size: 1_000_000, ..WriteIn::default() });
     let keep = |opcode: u32, body: &[u8], text: &str| {
-        let asked = late.begin(&header(opcode), body);
+        let asked = late.begin_request(&header(opcode), body);
         let parts = [head.as_bytes(), text.as_bytes()].map(std::io::IoSlice::new);
-        asked.and_then(|asked| late.keep(&asked, &file, &parts)).is_some()
+        asked.and_then(|asked| late.delay_reply(&asked, &file, &parts)).is_some()
     };
     assert!(keep(op::WRITE, write.as_bytes(), "after its bytes"));
     assert!(keep(op::LOOKUP, &[], "after 5 ms"));
@@ -55,12 +55,18 @@ fn what_is_believed_is_bounded_by_the_profile() {
     let second = Duration::from_secs(1);
     let (alone, one_of_many) = (late(&profile, true), late(&profile, false));
     assert!(!alone.closes);
-    assert_eq!([alone.trust(second), one_of_many.trust(second)], [TRUST_WATCHED, second]);
+    assert_eq!(
+        [alone.client_timeout(second), one_of_many.client_timeout(second)],
+        [TRUST_WATCHED, second]
+    );
     profile.attributes_for = Some(Seconds(3.0));
-    profile.set_prices(Op::Flush, Seconds(1e-3));
+    profile.set_latencies(Op::Flush, Seconds(1e-3));
     let (alone, one_of_many) = (late(&profile, true), late(&profile, false));
     assert!(alone.closes);
-    assert_eq!([alone.trust(second), one_of_many.trust(second)], [3 * second, second]);
-    assert_eq!(one_of_many.trust(9 * second), 3 * second);
-    assert_eq!(alone.trust(Duration::ZERO), Duration::ZERO, "what must not be believed");
+    assert_eq!(
+        [alone.client_timeout(second), one_of_many.client_timeout(second)],
+        [3 * second, second]
+    );
+    assert_eq!(one_of_many.client_timeout(9 * second), 3 * second);
+    assert_eq!(alone.client_timeout(Duration::ZERO), Duration::ZERO, "what must not be believed");
 }

@@ -31,13 +31,13 @@ impl Workers {
     }
 
     /// When one of them begins to work on what takes so many nanoseconds.
-    pub(super) fn begin(&mut self, now: f64, takes: f64) -> f64 {
+    pub(super) fn begin_work(&mut self, now: f64, takes: f64) -> f64 {
         if takes == 0.0 {
             return now;
         }
         match self {
             Self::Any => now,
-            Self::Shared(board, count) => board.take(FIRST, *count, now, takes),
+            Self::Shared(board, count) => board.take_earliest(FIRST, *count, now, takes),
             Self::Own(all) => {
                 let free = all.pop().map_or(0, |Reverse(free)| free);
                 let start = now.max(free as f64);

@@ -24,7 +24,7 @@ struct Extent {
 
 impl Extent {
     /// Adds a piece; tells how much more there is from the beginning.
-    fn add(&mut self, offset: u64, bytes: u64) -> u64 {
+    fn add_range(&mut self, offset: u64, bytes: u64) -> u64 {
         let before = self.end;
         let end = self.behind.entry(offset).or_default();
         *end = (*end).max(offset + bytes);
@@ -36,7 +36,7 @@ impl Extent {
 }
 
 /// Half of this machine's memory: programs need some, too.
-pub(super) fn room() -> u64 {
+pub(super) fn half_of_memory() -> u64 {
     let memory = rustix::system::sysinfo();
     memory.totalram.saturating_mul(memory.mem_unit.into()) / 2
 }
@@ -47,12 +47,12 @@ impl Written {
     }
 
     /// Bytes were written.
-    pub(super) fn wrote(&mut self, node: u64, offset: u64, bytes: u64) {
+    pub(super) fn record_write(&mut self, node: u64, offset: u64, bytes: u64) {
         let extent = self.files.entry(node).or_insert_with(|| {
             self.order.push_back(node);
             Extent::default()
         });
-        let more = extent.add(offset, bytes);
+        let more = extent.add_range(offset, bytes);
         self.bytes += more;
         while self.bytes > self.most {
             let Some(oldest) = self.order.pop_front() else { break };
@@ -61,7 +61,7 @@ impl Written {
     }
 
     /// The length was set.
-    pub(super) fn cut(&mut self, node: u64, length: u64) {
+    pub(super) fn truncate_extent(&mut self, node: u64, length: u64) {
         if let Some(extent) = self.files.get_mut(&node) {
             self.bytes -= extent.end.saturating_sub(length);
             extent.end = length.min(extent.end);
@@ -70,7 +70,7 @@ impl Written {
     }
 
     /// Memory has all of these bytes.
-    pub(super) fn has(&self, node: u64, end: u64) -> bool {
+    pub(super) fn holds_range(&self, node: u64, end: u64) -> bool {
         self.files.get(&node).is_some_and(|known| end <= known.end)
     }
 }
@@ -82,15 +82,17 @@ mod tests {
     #[test]
     fn memory_has_what_was_written_last_and_no_more_than_fits() {
         let mut written = Written::new(100);
-        written.wrote(1, 0, 60);
-        assert!(written.has(1, 60) && !written.has(1, 61) && !written.has(2, 0));
-        written.wrote(1, 80, 10);
-        assert!(!written.has(1, 90), "not across a hole");
-        written.wrote(1, 60, 20);
-        assert!(written.has(1, 90), "until it is filled");
-        written.cut(1, 50);
-        assert!(!written.has(1, 60));
-        written.wrote(2, 0, 60);
-        assert!(!written.has(1, 1) && written.has(2, 60), "the oldest makes room");
+        written.record_write(1, 0, 60);
+        assert!(
+            written.holds_range(1, 60) && !written.holds_range(1, 61) && !written.holds_range(2, 0)
+        );
+        written.record_write(1, 80, 10);
+        assert!(!written.holds_range(1, 90), "not across a hole");
+        written.record_write(1, 60, 20);
+        assert!(written.holds_range(1, 90), "until it is filled");
+        written.truncate_extent(1, 50);
+        assert!(!written.holds_range(1, 60));
+        written.record_write(2, 0, 60);
+        assert!(!written.holds_range(1, 1) && written.holds_range(2, 60), "the oldest makes room");
     }
 }

@@ -8,7 +8,7 @@ use parking_lot::MutexGuard;
 use rustix::io::Errno;
 
 use crate::native::{Native, Node, Result, boot_nanos};
-use forebay_os::files::stat_of;
+use forebay_os::files::statx_nofollow;
 
 /// How often a directory is looked at that is changed meanwhile.
 const LOOKS: usize = 4;
@@ -23,25 +23,25 @@ pub(super) struct Hidden<'n> {
 impl Drop for Hidden<'_> {
     fn drop(&mut self) {
         let folder = self.dir.folder();
-        let (changes, seen) = (folder.changes(), boot_nanos());
-        folder.end_hidden(changes, seen, stat_of(self.fd, c"").ok());
+        let (changes, seen) = (folder.change_count(), boot_nanos());
+        folder.end_hidden_creation(changes, seen, statx_nofollow(self.fd, c"").ok());
     }
 }
 
 impl Native {
-    pub(super) fn begin_hidden<'n>(
+    pub(super) fn begin_hidden_creation<'n>(
         &self,
         dir: &'n Arc<Node>,
         fd: BorrowedFd<'n>,
         name: &CStr,
     ) -> Result<Hidden<'n>> {
         let folder = dir.folder();
-        let alone = folder.alone();
+        let alone = folder.lock_times();
         for _ in 0..LOOKS {
-            let changes = folder.changes();
+            let changes = folder.change_count();
             // In place, now: what is believed of it may be older than what others did there.
-            let stat = stat_of(fd, c"")?;
-            if let Some(first) = folder.begin_hidden(name, changes, &stat) {
+            let stat = statx_nofollow(fd, c"")?;
+            if let Some(first) = folder.begin_hidden_creation(name, changes, &stat) {
                 if first {
                     self.note_touched(dir);
                 }

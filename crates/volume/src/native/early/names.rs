@@ -9,7 +9,7 @@ use rustix::fs::{AtFlags, unlinkat};
 use rustix::io::Errno;
 
 use crate::native::packed::At;
-use crate::native::{Native, Node, Result, is_there};
+use crate::native::{Native, Node, Result, leads_to_file};
 use forebay_packlog::Found;
 
 /// Names that are apart from each other.
@@ -25,29 +25,30 @@ impl Default for Stripes {
     }
 }
 
-fn stripe(dir: &Node, name: &CStr) -> usize {
+fn stripe_of_name(dir: &Node, name: &CStr) -> usize {
     let hasher = BuildHasherDefault::<FxHasher>::default();
     (hasher.hash_one((dir.id, name)) >> 32) as usize % STRIPES
 }
 
 impl Native {
     /// Holds a name: nothing gets it in place meanwhile.
-    pub(in crate::native) fn hold_name(
+    pub(in crate::native) fn lock_name(
         &self,
         dir: &Node,
         name: &CStr,
     ) -> Option<MutexGuard<'_, ()>> {
-        self.goes_early().then(|| self.early.names.0[stripe(dir, name)].lock())
+        self.writes_back_packed_eagerly()
+            .then(|| self.early.names.0[stripe_of_name(dir, name)].lock())
     }
 
     /// Holds two.
-    pub(in crate::native) fn hold_names(
+    pub(in crate::native) fn lock_two_names(
         &self,
         (dir, name): (&Node, &CStr),
         (to, new): (&Node, &CStr),
     ) -> [Option<MutexGuard<'_, ()>>; 2] {
-        let (one, other) = (stripe(dir, name), stripe(to, new));
-        if !self.goes_early() {
+        let (one, other) = (stripe_of_name(dir, name), stripe_of_name(to, new));
+        if !self.writes_back_packed_eagerly() {
             return [None, None];
         }
         // In one order, so that nobody waits for who waits for them.
@@ -57,11 +58,11 @@ impl Native {
     }
 
     /// Removes what is hidden behind a packed name that is about to lead elsewhere.
-    pub(in crate::native) fn unhide(&self, at: At<'_>, found: &Found) -> Result<()> {
+    pub(in crate::native) fn remove_hidden_file(&self, at: At<'_>, found: &Found) -> Result<()> {
         let Some(pack) = self.pack() else { return Ok(()) };
-        if found.over.is_some_and(|over| is_there(at.fd, at.name, over)) {
-            pack.not_early(found.ino);
-            let _change = self.changing(at.dir, Some(at.name));
+        if found.over.is_some_and(|over| leads_to_file(at.fd, at.name, over)) {
+            pack.forget_eager_copy(found.ino);
+            let _change = self.begin_change(at.dir, Some(at.name));
             match unlinkat(at.fd, at.name, AtFlags::empty()) {
                 Ok(()) | Err(Errno::NOENT) => {}
                 Err(other) => return Err(other),

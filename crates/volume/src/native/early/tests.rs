@@ -106,7 +106,7 @@ fn where_all_files_have_names_no_half_of_one_is_seen_beside_others() {
     inotify::add_watch(&watch, &small, what).expect("watched");
     let go = || {
         forbid_nameless();
-        nodes.each_ref().map(|node| ground.native.go_early(node))
+        nodes.each_ref().map(|node| ground.native.write_back_eagerly(node))
     };
     let gone = std::thread::scope(|scope| scope.spawn(go).join().expect("no panic"));
     assert_eq!(gone, [Some(()); 2]);
@@ -131,7 +131,9 @@ fn a_time_that_is_set_while_files_go_early_stays() {
     ground.set_modified(last);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            nodes.iter().for_each(|node| assert_eq!(ground.native.go_early(node), Some(())));
+            nodes
+                .iter()
+                .for_each(|node| assert_eq!(ground.native.write_back_eagerly(node), Some(())));
             over.store(true, Relaxed);
         });
         while !over.load(Relaxed) {
@@ -140,7 +142,7 @@ fn a_time_that_is_set_while_files_go_early_stays() {
             assert!((0..9).all(|_| ground.modified() == last), "set {last}");
         }
     });
-    ground.native.end_early();
+    ground.native.stop_eager_write_back();
     assert_eq!(ground.modified(), last);
     ground.native.set_all_times();
     let small = ground.home.path().join("small");

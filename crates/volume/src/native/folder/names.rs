@@ -34,18 +34,18 @@ pub(super) struct Names {
     useless: Option<Moment>,
 }
 
-fn hash(name: &[u8]) -> u64 {
+fn hash_name(name: &[u8]) -> u64 {
     BuildHasherDefault::<FxHasher>::default().hash_one(name)
 }
 
 impl Names {
-    pub(super) fn none_at(now: Moment) -> Names {
+    pub(super) fn known_empty(now: Moment) -> Names {
         Names { listed: Some((now, FxHashSet::default())), ..Names::default() }
     }
 
     /// A name may be there from now on.
-    pub(super) fn comes(&mut self, name: &CStr) {
-        let name = hash(name.to_bytes());
+    pub(super) fn note_name(&mut self, name: &CStr) {
+        let name = hash_name(name.to_bytes());
         if let Some((_, names)) = &mut self.listed {
             names.insert(name);
         }
@@ -54,10 +54,10 @@ impl Names {
         }
     }
 
-    pub(super) fn ask(&mut self, name: &CStr, now: Moment, trust: u64) -> Known {
+    pub(super) fn check_name(&mut self, name: &CStr, now: Moment, trust: u64) -> Known {
         match &self.listed {
             Some((seen, names)) if is_fresh(*seen, now, trust) => {
-                match names.contains(&hash(name.to_bytes())) {
+                match names.contains(&hash_name(name.to_bytes())) {
                     true => Known::Open,
                     false => Known::Absent,
                 }
@@ -77,7 +77,7 @@ impl Names {
         first
     }
 
-    pub(super) fn listed<'n>(
+    pub(super) fn finish_listing<'n>(
         &mut self,
         began: Moment,
         names: Option<impl Iterator<Item = &'n [u8]>>,
@@ -85,7 +85,9 @@ impl Names {
         let coming = self.coming.take().unwrap_or_default();
         self.misses = 0;
         match names {
-            Some(names) => self.listed = Some((began, names.map(hash).chain(coming).collect())),
+            Some(names) => {
+                self.listed = Some((began, names.map(hash_name).chain(coming).collect()))
+            }
             None => self.useless = Some(began),
         }
     }

@@ -35,7 +35,7 @@ struct Held {
 
 impl Times {
     /// We changed something in place.
-    pub(super) fn changed(&mut self, time: impl FnOnce() -> Time) {
+    pub(super) fn note_change(&mut self, time: impl FnOnce() -> Time) {
         if let Some(held) = &mut self.held {
             // A file that was made at the same time may have hidden it.
             held.shown = [time(); 2];
@@ -44,25 +44,26 @@ impl Times {
 
     /// A file is about to be made early in a directory that has these attributes in place. Returns
     /// whether nothing was to be set in place until now.
-    pub(super) fn hold(&mut self, stat: &Statx) -> bool {
+    pub(super) fn begin_hidden_creation(&mut self, stat: &Statx) -> bool {
         let first = self.is_empty();
-        let (now, shown) = (stamps(stat), Times { touched: None, ..*self }.shown(*stat));
-        self.held = Some(Held { shown: stamps(&shown), place: [now; 2], busy: true });
+        let (now, shown) =
+            (time_stamps(stat), Times { touched: None, ..*self }.exposed_stat(*stat));
+        self.held = Some(Held { shown: time_stamps(&shown), place: [now; 2], busy: true });
         first
     }
 
     /// It was made, and the directory has these attributes now, if that is known.
-    pub(super) fn held(&mut self, stat: Option<&Statx>) {
+    pub(super) fn end_hidden_creation(&mut self, stat: Option<&Statx>) {
         if let Some(held) = &mut self.held {
             held.busy = false;
-            held.place[1] = stat.map_or(held.place[0], stamps);
+            held.place[1] = stat.map_or(held.place[0], time_stamps);
         }
     }
 
     /// A directory is as old as the last change of a name in it, packed or not.
-    pub(in crate::native) fn shown(&self, mut stat: Statx) -> Statx {
+    pub(in crate::native) fn exposed_stat(&self, mut stat: Statx) -> Statx {
         for (which, stamp) in [&mut stat.stx_mtime, &mut stat.stx_ctime].into_iter().enumerate() {
-            let in_place = Time::of(stamp);
+            let in_place = Time::from_timestamp(stamp);
             let mut time = in_place;
             if let Some([shown, place]) = &self.settled
                 && place[which] == in_place
@@ -85,40 +86,40 @@ impl Times {
     }
 }
 
-fn stamps(stat: &Statx) -> Stamps {
-    [Time::of(&stat.stx_mtime), Time::of(&stat.stx_ctime)]
+fn time_stamps(stat: &Statx) -> Stamps {
+    [Time::from_timestamp(&stat.stx_mtime), Time::from_timestamp(&stat.stx_ctime)]
 }
 
 impl Folder {
     /// Nobody else sets its times, or makes a file early there, as long as this is held.
-    pub(in crate::native) fn alone(&self) -> MutexGuard<'_, ()> {
+    pub(in crate::native) fn lock_times(&self) -> MutexGuard<'_, ()> {
         self.1.lock()
     }
 
     /// A packed name in it changed. Returns whether that is the first since its times were set.
-    pub(in crate::native) fn touch(&self, time: Time, now: Moment) -> bool {
+    pub(in crate::native) fn note_packed_change(&self, time: Time, now: Moment) -> bool {
         let times = &mut self.0.lock().times;
         let first = times.is_empty();
         times.touched = Some((time, times.touched.map_or(now, |(_, since)| since)));
-        times.changed(|| time);
+        times.note_change(|| time);
         first
     }
 
     /// Since when its times in place are behind. Where files are made early they are set in the
     /// end: until then there may be more.
     pub(in crate::native) fn touched_since(&self) -> Option<Moment> {
-        let times = self.times();
+        let times = self.pending_times();
         times.held.map(|_| Moment::MAX).or(times.touched.map(|(_, since)| since))
     }
 
     /// What its times in place are to become.
-    pub(in crate::native) fn times(&self) -> Times {
+    pub(in crate::native) fn pending_times(&self) -> Times {
         self.0.lock().times
     }
 
     /// They are set in place, where the directory had the first attributes and has the second now.
     /// False: there are newer ones.
-    pub(in crate::native) fn times_are_set(
+    pub(in crate::native) fn confirm_times_set(
         &self,
         times: &Times,
         stats: Option<(Statx, Statx)>,
@@ -126,7 +127,8 @@ impl Folder {
         let now = &mut self.0.lock().times;
         let is_all = now == times;
         if is_all {
-            let settled = stats.map(|(was, is)| [stamps(&times.shown(was)), stamps(&is)]);
+            let settled =
+                stats.map(|(was, is)| [time_stamps(&times.exposed_stat(was)), time_stamps(&is)]);
             *now = Times { settled, ..Times::default() };
         }
         is_all

@@ -11,8 +11,8 @@ use rustix::io::Errno;
 use super::{Moving, Ticket};
 use crate::native::lease::{self, Leased};
 use crate::native::{Native, Result};
-use crate::tiers::{Carried, StagingPath, TieredFile, Tiers, merged};
-use forebay_os::files::{proc_path, reopen, stat_of};
+use crate::tiers::{Carried, StagingPath, TieredFile, Tiers, merged_attributes};
+use forebay_os::files::{proc_fd_path, reopen_with_flags, statx_nofollow};
 
 /// A file that has moved, and what is to go when its name is safe.
 #[derive(Debug)]
@@ -38,25 +38,25 @@ impl Native {
     /// # Errors
     /// ECANCELED when somebody uses the file or has changed it; else the file system's. What was
     /// carried is gone then.
-    pub(crate) fn land(
+    pub(crate) fn commit_migration(
         &self,
         passage: &StagingPath,
         moving: &Moving,
         carried: &Carried,
     ) -> Result<Moved> {
         let tiers = self.tiers.as_ref().ok_or(Errno::STALE)?;
-        let done = self.try_land(tiers, passage, moving, carried);
+        let done = self.try_commit_migration(tiers, passage, moving, carried);
         match done {
             Ok(_) => {
                 let name = moving.cargo.name.as_c_str();
-                self.left_its_place(&moving.node, (moving.parent, name));
+                self.invalidate_migrated(&moving.node, (moving.parent, name));
             }
-            Err(_) => tiers.drop_carried(passage, carried),
+            Err(_) => tiers.drop_migrated_file(passage, carried),
         }
         done
     }
 
-    fn try_land(
+    fn try_commit_migration(
         &self,
         tiers: &Tiers,
         passage: &StagingPath,
@@ -64,44 +64,45 @@ impl Native {
         carried: &Carried,
     ) -> Result<Moved> {
         let Moving { node, parent, cargo, ticket } = moving;
-        let to = carried.check(passage)?;
-        let _alone = self.still.alone(node.id, *parent).ok_or(Errno::CANCELED)?;
+        let to = carried.check_identity(passage)?;
+        let _alone = self.still.try_lock_exclusive(node.id, *parent).ok_or(Errno::CANCELED)?;
         // From the rename on until the table knows of it, nobody is to think that it was made outside.
         let _naming = self.naming.read_recursive();
         let mut open = node.open.lock();
         let mine = open.moving.take().is_some_and(|now| Arc::ptr_eq(&now, ticket));
-        if !mine || open.shared.is_open() || !ticket.is_good() {
+        if !mine || open.shared.is_open() || !ticket.is_undisturbed() {
             return Err(Errno::CANCELED);
         }
         let dir = self.dir_fd(*parent)?;
-        let same_name = node.name().as_ref() == Some(&(*parent, cargo.name.clone()));
-        let now = stat_of(ticket.file.as_fd(), c"")?;
+        let same_name = node.newest_name().as_ref() == Some(&(*parent, cargo.name.clone()));
+        let now = statx_nofollow(ticket.file.as_fd(), c"")?;
         if !same_name
             || self.path_of(node) != cargo.path
-            || !self.may_move(node, dir.as_fd(), &cargo.name)?
-            || !is_same(&cargo.stat, &now)
-            || ticket.leased && lease::alone(ticket.file.as_fd()) != Leased::Alone
+            || !self.can_migrate(node, dir.as_fd(), &cargo.name)?
+            || !is_unchanged(&cargo.stat, &now)
+            || ticket.leased && lease::try_write_lease(ticket.file.as_fd()) != Leased::Alone
         {
             return Err(Errno::CANCELED);
         }
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let was = self.with_room(|| openat(&dir, &cargo.name, flags, Mode::empty()));
-        let mut shown = merged_of(tiers, dir.as_fd(), cargo.from.as_deref(), &cargo.name)?;
-        node.guise.put_on(&mut shown);
+        let was = self.with_free_descriptors(|| openat(&dir, &cargo.name, flags, Mode::empty()));
+        let mut shown = stat_merged(tiers, dir.as_fd(), cargo.from.as_deref(), &cargo.name)?;
+        node.guise.apply_to(&mut shown);
         // To its programs nothing has happened to the directory, nor has it to Nextflow's hashes.
         let up = self.node(*parent)?;
-        let _times = up.folder.get().map(|folder| folder.alone());
-        let before = stat_of(dir.as_fd(), c"")?;
+        let _times = up.folder.get().map(|folder| folder.lock_times());
+        let before = statx_nofollow(dir.as_fd(), c"")?;
         tiers.forget_copy(node.identity());
-        let placed = tiers.name_carried(passage, carried, dir.as_fd(), &cargo.name)?.map(Arc::new);
+        let placed =
+            tiers.name_migrated_file(passage, carried, dir.as_fd(), &cargo.name)?.map(Arc::new);
         crate::tiers::set_times(dir.as_fd(), &before);
         node.placed.set(placed.clone());
         let name = &cargo.name;
-        let since = merged_of(tiers, dir.as_fd(), placed.as_deref(), name).unwrap_or(shown);
-        if self.table.moved(node, to, (&shown, &since))
+        let since = stat_merged(tiers, dir.as_fd(), placed.as_deref(), name).unwrap_or(shown);
+        if self.table.change_identity(node, to, (&shown, &since))
             && let Ok(was) = was
         {
-            self.table.keep_number(node, was);
+            self.table.keep_old_inode(node, was);
         }
         open.fresh = None;
         Ok(Moved {
@@ -115,22 +116,22 @@ impl Native {
     }
 
     /// The new name is safe: what the file was before goes.
-    pub(crate) fn leave_behind(&self, moved: &Moved) {
+    pub(crate) fn finish_migration(&self, moved: &Moved) {
         let Some(tiers) = &self.tiers else { return };
         match &moved.from {
-            Some(from) => tiers.leave_behind(from, moved.to.as_deref(), moved.bytes),
+            Some(from) => tiers.finish_migration(from, moved.to.as_deref(), moved.bytes),
             None => {
                 // Its inode is kept for its number, and not for its bytes, unless somebody outside
                 // had found it by its name before and wants to open it now.
                 let kept = moved.ticket.file.as_fd();
-                if !lease::is_kept(kept) {
-                    return lease::give_up(kept);
+                if !lease::is_lease_kept(kept) {
+                    return lease::release_lease(kept);
                 }
-                let path = proc_path(kept);
+                let path = proc_fd_path(kept);
                 // Without either it takes room until the kernel forgets it.
                 let _ = chmodat(CWD, path, Mode::RUSR | Mode::WUSR, AtFlags::empty());
-                lease::give_up(kept);
-                if let Ok(file) = reopen(kept, OFlags::WRONLY | OFlags::NONBLOCK) {
+                lease::release_lease(kept);
+                if let Ok(file) = reopen_with_flags(kept, OFlags::WRONLY | OFlags::NONBLOCK) {
                     // As above.
                     let _ = ftruncate(file, 0);
                 }
@@ -139,21 +140,21 @@ impl Native {
     }
 }
 
-fn merged_of(
+fn stat_merged(
     tiers: &Tiers,
     dir: BorrowedFd<'_>,
     placed: Option<&TieredFile>,
     name: &CStr,
 ) -> Result<Statx> {
-    let stat = stat_of(dir, name)?;
+    let stat = statx_nofollow(dir, name)?;
     match placed {
-        Some(placed) => tiers.stat(placed).map(|body| merged(&stat, &body)),
+        Some(placed) => tiers.stat_data_file(placed).map(|body| merged_attributes(&stat, &body)),
         None => Ok(stat),
     }
 }
 
 /// Whether nothing of a file has changed.
-fn is_same(before: &Statx, now: &Statx) -> bool {
+fn is_unchanged(before: &Statx, now: &Statx) -> bool {
     let key = |stat: &Statx| {
         let (m, c) = (&stat.stx_mtime, &stat.stx_ctime);
         let links = u64::from(stat.stx_nlink);

@@ -19,7 +19,7 @@ use super::super::moves::SETTLE_NANOS;
 use super::super::placed::boot_nanos;
 use super::super::{Change, Permissions, ROOT, Settings};
 use super::*;
-use crate::tiers::{Homecoming, Progress, Purpose, Wanted, Which, bring_home};
+use crate::tiers::{Homecoming, Progress, Purpose, Wanted, Which, write_back_files};
 use forebay_os::credentials::Credentials;
 
 const RULES: &str = "
@@ -124,22 +124,24 @@ impl Ground {
     }
 
     fn begin(&self, id: u64) -> (Box<Moving>, Carried) {
-        let begun = self.native.begin_move(id).expect("no failure");
+        let begun = self.native.begin_migration(id).expect("no failure");
         let Begun::Yes(moving) = begun else { panic!("it does not move: {begun:?}") };
-        let passage = self.native.passage().expect("there");
-        let carried = Native::carry(&self.tiers, passage, &moving, &|| false).expect("carried");
+        let passage = self.native.staging_path().expect("there");
+        let carried =
+            Native::stage_migration(&self.tiers, passage, &moving, &|| false).expect("carried");
         (moving, carried)
     }
 
     fn land(&self, (moving, carried): &(Box<Moving>, Carried)) -> Result<Moved> {
-        self.native.land(self.native.passage().expect("there"), moving, carried)
+        self.native.commit_migration(self.native.staging_path().expect("there"), moving, carried)
     }
 
     pub(crate) fn go_home(&self) -> Homecoming {
-        self.native.end_moves();
+        self.native.stop_migrator();
         let clock = forebay_os::clock::ManualClock::default();
         let progress = Progress::new(&clock, &|_| ());
-        let done = bring_home(&self.home, &self.tiers, Which::Ruled { succeeded: true }, &progress);
+        let done =
+            write_back_files(&self.home, &self.tiers, Which::Ruled { succeeded: true }, &progress);
         assert!(done.left.is_empty() && done.nameless.is_empty(), "{done:?}");
         assert_eq!(self.bodies(), Vec::<String>::new());
         done
@@ -159,9 +161,9 @@ fn a_file_comes_home_when_it_has_settled_and_stays_itself() {
     let (node, number) = ground.look("a.bam");
     let before = ground.native.getattr(node, None).expect("there").0;
     let closed = boot_nanos();
-    ground.native.move_due(closed);
+    ground.native.migrate_due_files(closed);
     assert!(ground.is_link("a.bam"), "it has not settled");
-    ground.native.move_due(closed + 2 * SETTLE_NANOS);
+    ground.native.migrate_due_files(closed + 2 * SETTLE_NANOS);
     let meta = fs::symlink_metadata(ground.home.join("a.bam")).expect("there");
     assert!(meta.is_file());
     assert_eq!((meta.mode() & 0o7777, meta.mtime(), meta.mtime_nsec()), (0o604, 7, 9));
@@ -175,7 +177,7 @@ fn a_file_comes_home_when_it_has_settled_and_stays_itself() {
     ground.native.setattr(node, set).expect("changed");
     let changed = ground.native.getattr(node, None).expect("there").0;
     assert!(times(&changed)[0] > times(&before)[0], "it was changed since");
-    assert_eq!(ground.native.table.shown_number(meta.dev(), meta.ino()), number);
+    assert_eq!(ground.native.table.exposed_inode(meta.dev(), meta.ino()), number);
     assert_eq!(ground.read(node), "reads");
     // No other file gets the number while this one is known.
     for count in 0..64 {
@@ -212,7 +214,7 @@ fn a_new_name_sends_a_file_where_its_rule_says() {
             (id, number)
         })
         .collect();
-    ground.native.move_due(EVER);
+    ground.native.migrate_due_files(EVER);
     for ((from, to, away), (id, number)) in ways.iter().zip(&before) {
         assert_eq!(ground.is_link(to), *away, "{to}");
         assert_eq!(ground.look(to), (*id, *number), "{to}");
@@ -222,13 +224,13 @@ fn a_new_name_sends_a_file_where_its_rule_says() {
     }
     assert_eq!(ground.bodies().len(), 5);
     let stays = ground.write("k.txt", "k");
-    ground.native.move_due(EVER);
+    ground.native.migrate_due_files(EVER);
     assert!(!ground.is_link("k.txt") && ground.read(stays) == "k");
     // Back again: each way can be gone twice.
     for (from, to, _) in &ways {
         ground.rename(to, from);
     }
-    ground.native.move_due(EVER);
+    ground.native.migrate_due_files(EVER);
     for ((from, ..), (id, number)) in ways.iter().zip(&before) {
         assert_eq!(ground.look(from), (*id, *number), "{from}");
         assert_eq!(ground.read(*id), *from);
@@ -245,10 +247,14 @@ fn a_tier_holds_what_comes_after_what_has_gone() {
     let text = "x".repeat(40 << 10);
     for count in 0..64 {
         ground.write(&format!("{count}.bam"), &text);
-        ground.native.move_due(boot_nanos());
+        ground.native.migrate_due_files(boot_nanos());
     }
-    assert_eq!(ground.tiers.spilled().0, 0, "{:?}", ground.tiers.spilled());
-    assert!(ground.tiers.moved().0 > 50 && ground.bodies().len() < 8, "{:?}", ground.tiers.moved());
+    assert_eq!(ground.tiers.spilled_files().0, 0, "{:?}", ground.tiers.spilled_files());
+    assert!(
+        ground.tiers.written_back_counts().0 > 50 && ground.bodies().len() < 8,
+        "{:?}",
+        ground.tiers.written_back_counts()
+    );
     assert_eq!(ground.go_home().brought, (64, 64 * text.len() as u64));
 }
 
@@ -258,9 +264,9 @@ fn what_can_not_move_stays_whole_and_is_tried_again() {
     let id = ground.write("a.bam", "words");
     // What is in its way: nothing can be made where it would be on its way.
     let moving = ground.home.join(".forebay/moving");
-    ground.native.passage().map(drop).expect("made");
+    ground.native.staging_path().map(drop).expect("made");
     fs::remove_dir(&moving).expect("empty");
-    ground.native.move_due(boot_nanos() + 2 * SETTLE_NANOS);
+    ground.native.migrate_due_files(boot_nanos() + 2 * SETTLE_NANOS);
     assert!(ground.is_link("a.bam") && ground.read(id) == "words");
     assert_eq!(ground.go_home().brought, (1, 5), "the end brings it");
     assert_eq!(fs::read_to_string(ground.home.join("a.bam")).expect("at home"), "words");
@@ -281,7 +287,7 @@ fn what_a_killed_move_left_behind_goes_whatever_the_file_is_called_now() {
         let waiting = ground.write("c.sam", "third");
         ground.rename("c.sam", "c.near");
         let (moving, _) = ground.begin(waiting);
-        moving.ticket.end(); // as the kernel ends a lease with its process
+        moving.ticket.cancel_migration(); // as the kernel ends a lease with its process
         assert_eq!(ground.bodies().len(), 6, "{:?}", ground.bodies());
         for (name, text) in [("a.bam", "words"), ("b.near", "other"), ("c.near", "third")] {
             let (from, to) = (ground.home.join(name), ground.home.join(format!("{name}.x")));
@@ -307,16 +313,16 @@ fn a_body_whose_move_did_not_land_stays_when_its_link_is_taken_away() {
     let id = ground.write("a.bam", "words");
     let begun = ground.begin(id);
     // It is announced, and then it can't be named.
-    let passage = ground.native.passage().expect("there");
+    let passage = ground.native.staging_path().expect("there");
     let nowhere = fs::File::open("/dev/shm").expect("another file system");
-    let named = ground.tiers.name_carried(passage, &begun.1, nowhere.as_fd(), c"x");
+    let named = ground.tiers.name_migrated_file(passage, &begun.1, nowhere.as_fd(), c"x");
     assert_eq!(named.map(drop), Err(Errno::XDEV));
     drop(begun);
     fs::remove_file(ground.home.join("a.bam")).expect("taken away");
-    ground.native.end_moves();
+    ground.native.stop_migrator();
     let clock = forebay_os::clock::ManualClock::default();
     let progress = Progress::new(&clock, &|_| ());
-    let done = bring_home(&ground.home, &ground.tiers, Which::All, &progress);
+    let done = write_back_files(&ground.home, &ground.tiers, Which::All, &progress);
     assert_eq!(done.nameless.len(), 1, "{done:?}");
     assert_eq!(fs::read_to_string(&done.nameless[0]).expect("there"), "words");
 }
@@ -333,20 +339,24 @@ fn a_body_goes_if_its_name_was_being_removed_and_stays_if_somebody_took_its_link
     };
     let (leaves, stays) = (placed("leaves.bam", "words"), placed("stays.bam", "words"));
     let (_empty, taken) = (placed("made.bam", ""), placed("taken.bam", "words"));
-    ground.tiers.leaves(&leaves, Credentials::new());
+    ground.tiers.note_removal(&leaves, Credentials::new());
     // It could not be removed, and then somebody takes its link away.
-    let slot = ground.tiers.leaves(&stays, Credentials::new());
-    ground.tiers.stays(&stays, slot);
+    let slot = ground.tiers.note_removal(&stays, Credentials::new());
+    ground.tiers.cancel_removal(&stays, slot);
     for name in ["leaves.bam", "stays.bam", "made.bam", "taken.bam"] {
         fs::remove_file(ground.home.join(name)).expect("taken away");
     }
-    ground.native.end_moves();
+    ground.native.stop_migrator();
     let clock = forebay_os::clock::ManualClock::default();
     let progress = Progress::new(&clock, &|_| ());
-    let done = bring_home(&ground.home, &ground.tiers, Which::All, &progress);
+    let done = write_back_files(&ground.home, &ground.tiers, Which::All, &progress);
     let mut left = done.nameless.clone();
     left.sort();
-    assert_eq!(left, [ground.tiers.path_of(&stays), ground.tiers.path_of(&taken)], "{done:?}");
+    assert_eq!(
+        left,
+        [ground.tiers.data_file_path(&stays), ground.tiers.data_file_path(&taken)],
+        "{done:?}"
+    );
     assert_eq!(ground.bodies().len(), 2, "{:?}", ground.bodies());
 }
 
@@ -357,7 +367,7 @@ fn a_directory_does_not_change_when_a_file_comes_home() {
     let then = std::time::UNIX_EPOCH + std::time::Duration::from_secs(7);
     let dir = fs::File::open(&ground.home).expect("there");
     dir.set_times(fs::FileTimes::new().set_modified(then)).expect("set");
-    ground.native.move_due(EVER);
+    ground.native.migrate_due_files(EVER);
     assert!(!ground.is_link("a.bam"));
     assert_eq!(fs::metadata(&ground.home).and_then(|meta| meta.modified()).expect("there"), then);
     ground.go_home();
@@ -368,7 +378,7 @@ fn a_number_that_the_file_system_gives_away_is_its_new_owners() {
     let ground = Ground::new("");
     let id = ground.write("a.bam", "words");
     let number = ground.look("a.bam").1;
-    ground.native.move_due(EVER);
+    ground.native.migrate_due_files(EVER);
     let node = ground.native.node(id).expect("known");
     assert_eq!(ground.look("a.bam").1, number);
     // The old inode is not kept any more, as on storage that can't keep it.

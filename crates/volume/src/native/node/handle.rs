@@ -64,8 +64,8 @@ impl Handle {
     ///
     /// # Errors
     /// The error of that write.
-    pub(in crate::native) fn report_error(&self) -> Result<()> {
-        self.node.unreported.report(&self.heard)
+    pub(in crate::native) fn report_write_error(&self) -> Result<()> {
+        self.node.unreported.report_once(&self.heard)
     }
 }
 

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use rustix::fs::{OFlags, Statx, StatxTimestamp, ftruncate};
 use rustix::io::Errno;
 
-use super::open::keep_set_id;
-use super::{Packed, SET_ID, stamp, writes};
+use super::open::copy_set_id_bits;
+use super::{Packed, SET_ID, opens_for_writing, set_working_times};
 use crate::native::open::EXEC;
 use crate::native::{Change, Entry, Native, Node, Result, When};
 use forebay_packlog::{Attr, Time};
 
-fn shown_time(time: Time) -> StatxTimestamp {
+fn to_statx_time(time: Time) -> StatxTimestamp {
     // SAFETY: plain numbers, for which zero is a value.
     let mut shown: StatxTimestamp = unsafe { std::mem::zeroed() };
     (shown.tv_sec, shown.tv_nsec) = (time.sec, time.nsec);
@@ -20,7 +20,7 @@ fn shown_time(time: Time) -> StatxTimestamp {
 
 impl Native {
     /// Attributes as statx(2) has them.
-    pub(super) fn packed_stat(&self, ino: u64, attr: &Attr, links: u32) -> Statx {
+    pub(super) fn statx_from_attr(&self, ino: u64, attr: &Attr, links: u32) -> Statx {
         let device = self.table.device();
         // SAFETY: a Statx is plain numbers, for which zero is a value.
         let mut stat: Statx = unsafe { std::mem::zeroed() };
@@ -33,23 +33,23 @@ impl Native {
         stat.stx_ino = ino;
         stat.stx_size = attr.size;
         stat.stx_blocks = attr.size.div_ceil(4096) * 8;
-        stat.stx_atime = shown_time(attr.atime);
-        stat.stx_mtime = shown_time(attr.mtime);
-        stat.stx_ctime = shown_time(attr.ctime);
-        stat.stx_btime = shown_time(attr.born);
+        stat.stx_atime = to_statx_time(attr.atime);
+        stat.stx_mtime = to_statx_time(attr.mtime);
+        stat.stx_ctime = to_statx_time(attr.ctime);
+        stat.stx_btime = to_statx_time(attr.born);
         stat.stx_dev_major = rustix::fs::major(device);
         stat.stx_dev_minor = rustix::fs::minor(device);
         stat
     }
 
     /// Attributes of a packed file now.
-    pub(crate) fn stat_packed(&self, packed: &Packed) -> Result<Statx> {
+    pub(crate) fn stat_packed_file(&self, packed: &Packed) -> Result<Statx> {
         let pack = self.pack().ok_or(Errno::STALE)?;
-        let (attr, links) = packed.attr(pack)?;
-        let mut stat = self.packed_stat(packed.ino, &attr, links);
+        let (attr, links) = packed.attributes_and_links(pack)?;
+        let mut stat = self.statx_from_attr(packed.ino, &attr, links);
         // A file with holes, or with room reserved, takes other than its size.
-        let open = packed.in_use.lock().as_ref().and_then(|used| used.stat().ok());
-        let apart = open.or_else(|| pack.stat_body(packed.ino));
+        let open = packed.in_use.lock().as_ref().and_then(|used| used.stat_working_file().ok());
+        let apart = open.or_else(|| pack.stat_data_file(packed.ino));
         stat.stx_blocks = apart.map_or(stat.stx_blocks, |file| file.stx_blocks);
         Ok(stat)
     }
@@ -60,7 +60,7 @@ impl Native {
             return self.check_access(attr, 1);
         }
         let reads = how & OFlags::ACCMODE != OFlags::WRONLY;
-        self.check_access(attr, u32::from(reads) * 4 + u32::from(writes(how)) * 2)
+        self.check_access(attr, u32::from(reads) * 4 + u32::from(opens_for_writing(how)) * 2)
     }
 
     pub(super) fn check_access(&self, attr: &Attr, mask: u32) -> Result<()> {
@@ -72,7 +72,7 @@ impl Native {
 
     /// access(2) on a packed file.
     pub(in crate::native) fn access_packed(&self, packed: &Packed, mask: u32) -> Result<()> {
-        let (attr, _) = packed.attr(self.pack().ok_or(Errno::STALE)?)?;
+        let (attr, _) = packed.attributes_and_links(self.pack().ok_or(Errno::STALE)?)?;
         self.check_access(&attr, mask)
     }
 
@@ -87,7 +87,7 @@ impl Native {
         let by_root = forebay_os::credentials::impersonated_ids().0 == 0;
         self.credentials.revert();
         if let Some(size) = change.size {
-            let (attr, _) = packed.attr(pack)?;
+            let (attr, _) = packed.attributes_and_links(pack)?;
             let open = change.handle.and_then(|fh| self.handle(fh).ok());
             if open.is_none_or(|handle| !handle.writes) {
                 self.check_access(&attr, 2)?;
@@ -101,22 +101,22 @@ impl Native {
             || change.mtime.is_some();
         if changes {
             let mut in_use = packed.in_use.lock();
-            let now = pack.now();
-            let old = pack.attr(packed.ino)?.0;
-            let attr = changed(&old, &change, now);
+            let now = pack.timestamp_now();
+            let old = pack.attributes_and_links(packed.ino)?.0;
+            let attr = apply_change(&old, &change, now);
             if let (Some(used), true) = (&mut *in_use, attr.mode != old.mode) {
                 // Whoever has it open may write to it next.
-                keep_set_id(used, &attr)?;
+                copy_set_id_bits(used, &attr)?;
             }
             if let (Some(used), true) = (&mut *in_use, change.mtime.is_some()) {
                 // It goes on from there.
-                stamp(&used.work, attr.atime, attr.mtime)?;
-                used.attributes_set()?;
+                set_working_times(&used.work, attr.atime, attr.mtime)?;
+                used.note_own_change()?;
             }
-            pack.set_attr(packed.ino, attr)?;
+            pack.set_attributes(packed.ino, attr)?;
         }
-        let stat = self.stat_packed(packed)?;
-        let attr_trust = self.attr_trust(node);
+        let stat = self.stat_packed_file(packed)?;
+        let attr_trust = self.attr_timeout(node);
         Ok(Entry { node: node.id, stat, name_trust: attr_trust, attr_trust })
     }
 
@@ -131,22 +131,23 @@ impl Native {
         let pack = self.pack().ok_or(Errno::STALE)?;
         let mut in_use = packed.in_use.lock();
         let how = OFlags::RDWR | OFlags::CLOEXEC;
-        let done = self.reach_packed(pack, packed, &mut in_use, attr, how).and_then(|(file, _)| {
-            ftruncate(&file, size)?;
-            packed.wrote();
-            Ok(())
-        });
+        let done =
+            self.open_working_file(pack, packed, &mut in_use, attr, how).and_then(|(file, _)| {
+                ftruncate(&file, size)?;
+                packed.mark_dirty();
+                Ok(())
+            });
         if done.is_ok() && !by_root && attr.mode & SET_ID != 0 {
             let group = if attr.mode & 0o010 != 0 { 0o2000 } else { 0 };
-            let (attr, _) = pack.attr(packed.ino)?;
-            pack.set_attr(packed.ino, Attr { mode: attr.mode & !(0o4000 | group), ..attr })?;
+            let (attr, _) = pack.attributes_and_links(packed.ino)?;
+            pack.set_attributes(packed.ino, Attr { mode: attr.mode & !(0o4000 | group), ..attr })?;
         }
-        self.put_away(node, packed, &mut in_use);
+        self.release_working_file(node, packed, &mut in_use);
         done
     }
 }
 
-fn changed(old: &Attr, change: &Change, now: Time) -> Attr {
+fn apply_change(old: &Attr, change: &Change, now: Time) -> Attr {
     let mut new = *old;
     if change.uid.is_some() || change.gid.is_some() {
         new.uid = change.uid.unwrap_or(old.uid);

@@ -6,19 +6,24 @@ use crate::native::{Native, Node};
 impl Native {
     /// Puts the working file away when nobody has the file open. Bytes that the pack can't take
     /// (its tier is full) stay there, and are found after a kill, too.
-    pub(super) fn put_away(&self, node: &Node, packed: &Packed, in_use: &mut Option<InUse>) {
+    pub(super) fn release_working_file(
+        &self,
+        node: &Node,
+        packed: &Packed,
+        in_use: &mut Option<InUse>,
+    ) {
         if node.open.lock().shared.is_open() {
             return;
         }
         // Locks end with the last close; the working file is another's soon.
-        self.posix_locks.drop_node(node.id);
-        let nameless = self.pack().and_then(|pack| pack.attr(packed.ino).ok());
+        self.posix_locks.drop_node_locks(node.id);
+        let nameless = self.pack().and_then(|pack| pack.attributes_and_links(packed.ino).ok());
         if nameless.is_some_and(|(_, links)| links == 0) {
             return;
         }
         let Some(mut used) = in_use.take() else { return };
-        match (self.settle_packed(packed, &mut used, false), self.pack()) {
-            (Ok(()), Some(pack)) => pack.done(packed.ino, used.work),
+        match (self.commit_packed_content(packed, &mut used, false), self.pack()) {
+            (Ok(()), Some(pack)) => pack.release_working_file(packed.ino, used.work),
             _ => *in_use = Some(used),
         }
     }
@@ -27,18 +32,18 @@ impl Native {
     pub(in crate::native) fn forget_packed(&self, packed: &Packed) {
         let Some(pack) = self.pack() else { return };
         let used = packed.in_use.lock().take();
-        let body = used.as_ref().is_some_and(|used| pack.is_body(packed.ino, &used.work));
-        pack.forget(packed.ino);
+        let body = used.as_ref().is_some_and(|used| pack.is_data_file(packed.ino, &used.work));
+        pack.forget_inode(packed.ino);
         if let (Some(used), false) = (used, body) {
-            pack.done(packed.ino, used.work);
+            pack.release_working_file(packed.ino, used.work);
         }
     }
 
     /// A handle of a packed file was closed.
-    pub(in crate::native) fn closed_packed(&self, node: &Node) {
+    pub(in crate::native) fn close_packed_handle(&self, node: &Node) {
         if let Some(packed) = node.packed.get() {
             self.credentials.revert();
-            self.put_away(node, packed, &mut packed.in_use.lock());
+            self.release_working_file(node, packed, &mut packed.in_use.lock());
         }
     }
 }

@@ -11,7 +11,7 @@ const TAIL: u64 = 0x7fff_ffff_0000_0000;
 
 impl Native {
     /// Shows the names in a directory from `position` on to `take` until it returns false.
-    pub(crate) fn list(
+    pub(crate) fn list_directory(
         &self,
         handle: &DirHandle,
         position: u64,
@@ -19,8 +19,8 @@ impl Native {
     ) -> Result<()> {
         let mut reader = handle.reader.lock();
         let mut listing = handle.packed.lock();
-        let Some((pack, key)) = self.pack_of(&handle.node) else {
-            return reader.from(position, take);
+        let Some((pack, key)) = self.pack_and_key(&handle.node) else {
+            return reader.for_each_entry_from(position, take);
         };
         let fd = self.dir_fd_of(&handle.node)?;
         if position == 0 {
@@ -28,9 +28,9 @@ impl Native {
         }
         if position < TAIL || position == i64::MAX as u64 {
             let mut full = false;
-            reader.from(position, |found| {
+            reader.for_each_entry_from(position, |found| {
                 // Hidden behind a packed one.
-                if self.packed_name(&handle.node, fd.as_fd(), &found.name).is_some() {
+                if self.find_packed_name(&handle.node, fd.as_fd(), &found.name).is_some() {
                     return true;
                 }
                 let taken = take(found);
@@ -42,13 +42,13 @@ impl Native {
             }
         }
         let names = listing.get_or_insert_with(|| {
-            let all = pack.names(key).into_iter();
+            let all = pack.list_names(key).into_iter();
             all.filter_map(|(name, ino)| Some((CString::new(name).ok()?, ino))).collect()
         });
         let from = if position < TAIL || position == i64::MAX as u64 { 0 } else { position - TAIL };
         for (number, (name, ino)) in names.iter().enumerate().skip(from as usize) {
             // Removed, or replaced in place, since.
-            if self.packed_name(&handle.node, fd.as_fd(), name).is_none() {
+            if self.find_packed_name(&handle.node, fd.as_fd(), name).is_none() {
                 continue;
             }
             let next = TAIL + number as u64 + 1;

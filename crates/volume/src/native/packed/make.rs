@@ -10,12 +10,12 @@ use parking_lot::Mutex;
 use rustix::fs::Statx;
 use rustix::io::Errno;
 
-use super::open::{keep_set_id, show_rights};
-use super::{InUse, Packed, stamp};
+use super::open::{copy_set_id_bits, override_rights};
+use super::{InUse, Packed, set_working_times};
 use crate::native::create::Created;
 use crate::native::folder::Right;
 use crate::native::{Native, Node, Permissions, Result, Seen};
-use forebay_os::files::{reopen, stat_of};
+use forebay_os::files::{reopen_with_flags, statx_nofollow};
 use forebay_packlog::{Attr, Time};
 
 impl Native {
@@ -29,12 +29,12 @@ impl Native {
         flags: u32,
         permissions: Permissions,
     ) -> Result<Option<(Created, Arc<Node>)>> {
-        let (Some((pack, key)), Some(tiers)) = (self.pack_of(dir), self.tiers()) else {
+        let (Some((pack, key)), Some(tiers)) = (self.pack_and_key(dir), self.tiers()) else {
             return Ok(None);
         };
         let up = self.dir_fd_of(dir)?;
-        self.check(dir, up.as_fd(), Right::Change)?;
-        if self.stat_in(dir, up.as_fd(), name).is_ok() {
+        self.check_directory_right(dir, up.as_fd(), Right::Change)?;
+        if self.stat_unless_absent(dir, up.as_fd(), name).is_ok() {
             // Somebody was faster, from outside.
             return Ok(None);
         }
@@ -44,45 +44,49 @@ impl Native {
             gid = directory.stx_gid;
         }
         self.credentials.revert();
-        let now = pack.now();
+        let now = pack.timestamp_now();
         let mode = permissions.mode & !permissions.umask & 0o7777;
         let attr = Attr { mode, uid, gid, size: 0, atime: now, mtime: now, ctime: now, born: now };
-        let made = self.with_room(|| pack.make(key, || self.path_of(dir), name.to_bytes(), attr));
+        let made = self.with_free_descriptors(|| {
+            pack.create_file(key, || self.path_of(dir), name.to_bytes(), attr)
+        });
         let (ino, work) = match made {
             Ok(made) => made,
             Err(Errno::EXIST) => return Err(Errno::EXIST),
             Err(error) => {
-                return tiers.spill(rule, || format!("the packed files take no more: {error}"));
+                return tiers
+                    .spill_or_fail(rule, || format!("the packed files take no more: {error}"));
             }
         };
         let apart = rule.layout == Layout::Apart;
         let begun = match apart {
-            true => pack.make_body(ino, &work),
+            true => pack.make_data_file(ino, &work),
             false => Ok(()),
         };
         let ready = begun
-            .and_then(|()| stamp(&work, now, now))
-            .and_then(|()| stat_of(work.file.as_fd(), c""))
+            .and_then(|()| set_working_times(&work, now, now))
+            .and_then(|()| statx_nofollow(work.file.as_fd(), c""))
             .and_then(|stat| {
-                let file =
-                    self.with_room(|| reopen(work.file.as_fd(), self.backing_flags(flags)))?;
+                let file = self.with_free_descriptors(|| {
+                    reopen_with_flags(work.file.as_fd(), self.backing_open_flags(flags))
+                })?;
                 Ok((stat, file))
             });
         let (mut stat, file) = match ready {
             Ok(ready) => ready,
             Err(error) => {
-                pack.leave(key, name.to_bytes());
-                pack.forget(ino);
-                pack.done(ino, work);
+                pack.remove_written_back_name(key, name.to_bytes());
+                pack.forget_inode(ino);
+                pack.release_working_file(ino, work);
                 return Err(error);
             }
         };
-        let since = Time::of(&stat.stx_ctime);
+        let since = Time::from_timestamp(&stat.stx_ctime);
         let mut in_use = InUse { work, set_id: 0, begun: true, since };
-        if let Err(error) = keep_set_id(&mut in_use, &attr) {
-            pack.leave(key, name.to_bytes());
-            pack.forget(ino);
-            pack.done(ino, in_use.work);
+        if let Err(error) = copy_set_id_bits(&mut in_use, &attr) {
+            pack.remove_written_back_name(key, name.to_bytes());
+            pack.forget_inode(ino);
+            pack.release_working_file(ino, in_use.work);
             return Err(error);
         }
         let packed = Packed { in_use: Mutex::new(Some(in_use)), ..Packed::new(ino) };
@@ -90,15 +94,15 @@ impl Native {
         let packed = Arc::new(packed);
         self.touch_dir(dir, up.as_fd());
         let seen = Seen {
-            stat: self.packed_stat(ino, &attr, 1),
+            stat: self.statx_from_attr(ino, &attr, 1),
             placed: None,
             packed: Some(packed),
             body: (0, 0),
         };
-        let (mut entry, node) = self.entry(dir, name, seen, dir.is_watched());
-        show_rights(&mut stat, &attr);
-        let opened = self.opened(&node, file, flags, &stat)?;
-        entry.attr_trust = self.attr_trust(&node);
+        let (mut entry, node) = self.reference_entry(dir, name, seen, dir.is_watched());
+        override_rights(&mut stat, &attr);
+        let opened = self.register_open(&node, file, flags, &stat)?;
+        entry.attr_trust = self.attr_timeout(&node);
         Ok(Some((Created { entry, opened }, node)))
     }
 }

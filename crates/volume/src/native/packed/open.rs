@@ -7,10 +7,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use rustix::fs::{Mode, OFlags, Statx, fchmod};
 use rustix::io::Errno;
 
-use super::{InUse, Packed, SET_ID, stamp, writes};
+use super::{InUse, Packed, SET_ID, opens_for_writing, set_working_times};
 use crate::native::open::backing_flags;
 use crate::native::{Native, Node, Opened, Result};
-use forebay_os::files::reopen;
+use forebay_os::files::reopen_with_flags;
 use forebay_packlog::{Attr, Pack};
 
 impl Native {
@@ -22,24 +22,24 @@ impl Native {
         flags: u32,
     ) -> Result<Opened> {
         let pack = self.pack().ok_or(Errno::STALE)?;
-        let (attr, _) = packed.attr(pack)?;
+        let (attr, _) = packed.attributes_and_links(pack)?;
         self.check_mode(&attr, backing_flags(flags), flags)?;
-        let how = self.backing_flags(flags);
+        let how = self.backing_open_flags(flags);
         let mut in_use = packed.in_use.lock();
-        let (file, mut stat) = match self.reach_packed(pack, packed, &mut in_use, &attr, how) {
+        let (file, mut stat) = match self.open_working_file(pack, packed, &mut in_use, &attr, how) {
             Ok(reached) => reached,
             Err(error) => {
-                self.put_away(node, packed, &mut in_use);
+                self.release_working_file(node, packed, &mut in_use);
                 return Err(error);
             }
         };
         // The working file is new; its bytes need not be.
         (stat.stx_ctime.tv_sec, stat.stx_ctime.tv_nsec) = (attr.ctime.sec, attr.ctime.nsec);
-        show_rights(&mut stat, &attr);
-        self.opened(node, file, flags, &stat)
+        override_rights(&mut stat, &attr);
+        self.register_open(node, file, flags, &stat)
     }
 
-    pub(super) fn reach_packed(
+    pub(super) fn open_working_file(
         &self,
         pack: &Pack,
         packed: &Packed,
@@ -51,26 +51,28 @@ impl Native {
         let used = match in_use {
             Some(used) => used,
             none => {
-                let (work, newer) = self.with_room(|| pack.work(packed.ino, writes(how)))?;
+                let (work, newer) = self.with_free_descriptors(|| {
+                    pack.prepare_working_file(packed.ino, opens_for_writing(how))
+                })?;
                 if newer {
-                    packed.wrote();
+                    packed.mark_dirty();
                 }
-                stamp(&work, attr.atime, attr.mtime)?;
+                set_working_times(&work, attr.atime, attr.mtime)?;
                 let used = InUse::new(work, false)?;
-                packed.body.store(pack.is_body(packed.ino, &used.work), Relaxed);
+                packed.body.store(pack.is_data_file(packed.ino, &used.work), Relaxed);
                 none.insert(used)
             }
         };
-        if writes(how) {
-            self.begin_packed(pack, packed, used, attr)?;
+        if opens_for_writing(how) {
+            self.begin_packed_write(pack, packed, used, attr)?;
         }
-        let file = self.with_room(|| reopen(used.work.file.as_fd(), how))?;
-        let stat = used.stat()?;
+        let file = self.with_free_descriptors(|| reopen_with_flags(used.work.file.as_fd(), how))?;
+        let stat = used.stat_working_file()?;
         Ok((file, stat))
     }
 
     /// From now on the working file may be written to.
-    fn begin_packed(
+    fn begin_packed_write(
         &self,
         pack: &Pack,
         packed: &Packed,
@@ -78,27 +80,27 @@ impl Native {
         attr: &Attr,
     ) -> Result<()> {
         if !used.begun {
-            pack.begin(packed.ino, &used.work)?;
+            pack.begin_writing(packed.ino, &used.work)?;
             used.begun = true;
         }
-        keep_set_id(used, attr)
+        copy_set_id_bits(used, attr)
     }
 }
 
 /// Who may write a working file is for its packed file to say, not for its own mode: the kernel
 /// writes to it with the rights of one of them.
-pub(super) fn show_rights(stat: &mut Statx, attr: &Attr) {
+pub(super) fn override_rights(stat: &mut Statx, attr: &Attr) {
     stat.stx_mode = (libc::S_IFREG | attr.mode & 0o7777) as _;
     (stat.stx_uid, stat.stx_gid) = (attr.uid, attr.gid);
 }
 
 /// Gives the working file the set-id bits, for the kernel to take away with a write.
-pub(super) fn keep_set_id(used: &mut InUse, attr: &Attr) -> Result<()> {
+pub(super) fn copy_set_id_bits(used: &mut InUse, attr: &Attr) -> Result<()> {
     if attr.mode & SET_ID != 0 {
         let kept = if attr.mode & 0o010 != 0 { SET_ID } else { 0o4000 };
         fchmod(&used.work.file, Mode::from_raw_mode(0o666 | attr.mode & (kept | 0o010)))?;
-        used.set_id = u32::from(used.stat()?.stx_mode) & SET_ID;
-        used.attributes_set()?;
+        used.set_id = u32::from(used.stat_working_file()?.stx_mode) & SET_ID;
+        used.note_own_change()?;
     }
     Ok(())
 }

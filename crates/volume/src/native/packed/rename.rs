@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 use crate::native::folder::Right;
 use crate::native::{Native, Node, Result};
-use forebay_os::files::stat_of;
+use forebay_os::files::statx_nofollow;
 use forebay_packlog::{DirKey, Found};
 
 /// A name in a directory.
@@ -34,19 +34,19 @@ impl Native {
         flags: u32,
     ) -> Result<Option<Option<Arc<Node>>>> {
         let Some(pack) = self.pack() else { return Ok(None) };
-        let one = self.packed_name(from.dir, from.fd, from.name);
-        let other = self.packed_name(to.dir, to.fd, to.name);
+        let one = self.find_packed_name(from.dir, from.fd, from.name);
+        let other = self.find_packed_name(to.dir, to.fd, to.name);
         if flags & RenameFlags::NOREPLACE.bits() != 0 && other.is_some() {
             return Err(Errno::EXIST);
         }
         let swap = flags & RenameFlags::EXCHANGE.bits() != 0;
         match (one, other) {
             (None, None) => {
-                let moved = stat_of(from.fd, from.name)?;
+                let moved = statx_nofollow(from.fd, from.name)?;
                 if is_dir(moved.stx_mode) && !swap {
-                    self.check_empty(to.fd, to.name)?;
+                    self.check_no_packed_names(to.fd, to.name)?;
                 }
-                if !is_dir(moved.stx_mode) && !pack.is_safe() {
+                if !is_dir(moved.stx_mode) && !pack.is_durable() {
                     // A finished file must not be safer than what it was made of.
                     pack.sync()?;
                 }
@@ -68,18 +68,18 @@ impl Native {
         other: Option<&Found>,
         flags: u32,
     ) -> Result<Option<Arc<Node>>> {
-        let (pack, dir) = self.pack_of(from.dir).ok_or(Errno::STALE)?;
-        let (_, new) = self.pack_of(to.dir).ok_or(Errno::XDEV)?;
+        let (pack, dir) = self.pack_and_key(from.dir).ok_or(Errno::STALE)?;
+        let (_, new) = self.pack_and_key(to.dir).ok_or(Errno::XDEV)?;
         let node = self.packed_node(one);
         if other.is_some_and(|other| other.ino == one.ino) {
             return Ok(node);
         }
         // Where a packed name is, only what it hides is nobody else's.
         let is_hidden = |stat: &Statx| match other {
-            Some(other) => other.over == Some(DirKey::of(stat)),
+            Some(other) => other.over == Some(DirKey::from_statx(stat)),
             None => true,
         };
-        let in_place = self.stat_in(to.dir, to.fd, to.name).ok().filter(is_hidden);
+        let in_place = self.stat_unless_absent(to.dir, to.fd, to.name).ok().filter(is_hidden);
         if let Some(stat) = &in_place {
             if flags & RenameFlags::NOREPLACE.bits() != 0 {
                 return Err(Errno::EXIST);
@@ -88,19 +88,19 @@ impl Native {
                 return Err(Errno::ISDIR);
             }
         }
-        self.check(from.dir, from.fd, Right::Change)?;
-        self.check(to.dir, to.fd, Right::Change)?;
+        self.check_directory_right(from.dir, from.fd, Right::Change)?;
+        self.check_directory_right(to.dir, to.fd, Right::Change)?;
         self.sync_before_naming_packed(one.ino)?;
         if let Some(node) = &node {
             // A name is not to be safer than its bytes.
-            self.settle_now(node)?;
+            self.commit_content_now(node)?;
             if other.is_some() || in_place.is_some() {
                 // Nor may a replaced file be gone before the bytes of the new one are there.
-                self.sync_bytes(node)?;
+                self.sync_packed_bytes(node)?;
             }
         }
-        self.unhide(from, one)?;
-        let (now, over) = (pack.now(), in_place.as_ref().map(DirKey::of));
+        self.remove_hidden_file(from, one)?;
+        let (now, over) = (pack.timestamp_now(), in_place.as_ref().map(DirKey::from_statx));
         pack.rename(
             (dir, from.name.to_bytes()),
             (new, || self.path_of(to.dir)),
@@ -109,52 +109,52 @@ impl Native {
             over,
         )?;
         if over.is_some() {
-            self.remove_hidden(to);
+            self.remove_replaced_file(to);
         }
         if let Some(other) = other {
-            self.lost(other, to.dir.id, to.name);
+            self.note_name_lost(other, to.dir.id, to.name);
         }
         if let Some(node) = &node {
-            node.gone_from(from.dir.id, from.name);
-            node.seen_at(to.dir.id, to.name, one.links);
-            node.rename_known();
+            node.remove_name(from.dir.id, from.name);
+            node.note_name(to.dir.id, to.name, one.links);
+            node.invalidate_recorded_path();
         }
         self.touch_both(from, to);
         Ok(node)
     }
 
     /// Removes the file in place that a packed one has replaced.
-    fn remove_hidden(&self, at: At<'_>) {
-        let node = self.pin_before_loss(at.fd, at.name).map(|(node, _)| node);
-        let body = self.placed_before_loss(at.fd, at.name, node.as_ref());
-        let _change = self.changing(at.dir, Some(at.name));
+    fn remove_replaced_file(&self, at: At<'_>) {
+        let node = self.pin_before_unlink(at.fd, at.name).map(|(node, _)| node);
+        let body = self.begin_tiered_unlink(at.fd, at.name, node.as_ref());
+        let _change = self.begin_change(at.dir, Some(at.name));
         if unlinkat(at.fd, at.name, AtFlags::empty()).is_err() {
-            self.keep_body(&body);
+            self.cancel_tiered_unlink(&body);
             return;
         }
         if let Some(node) = node {
-            node.gone_from(at.dir.id, at.name);
+            node.remove_name(at.dir.id, at.name);
         }
         if let Some(body) = body {
-            self.drop_body(body, true);
+            self.finish_tiered_unlink(body, true);
         }
     }
 
     /// A file in place over a packed one.
     fn replace_packed(&self, from: At<'_>, to: At<'_>, other: &Found) -> Result<Option<Arc<Node>>> {
-        let (pack, key) = self.pack_of(to.dir).ok_or(Errno::STALE)?;
-        let moved = stat_of(from.fd, from.name)?;
+        let (pack, key) = self.pack_and_key(to.dir).ok_or(Errno::STALE)?;
+        let moved = statx_nofollow(from.fd, from.name)?;
         if is_dir(moved.stx_mode) {
             return Err(Errno::NOTDIR);
         }
-        if !pack.is_safe() {
+        if !pack.is_durable() {
             pack.sync()?;
         }
-        pack.yield_to(key, to.name.to_bytes(), DirKey::of(&moved))?;
+        pack.note_replaced_by(key, to.name.to_bytes(), DirKey::from_statx(&moved))?;
         let node = self.rename_in_place(from, to, 0)?;
         // It may have been seen to yield already, and what the log can't take it says by the yield.
-        pack.leave(key, to.name.to_bytes());
-        self.lost(other, to.dir.id, to.name);
+        pack.remove_written_back_name(key, to.name.to_bytes());
+        self.note_name_lost(other, to.dir.id, to.name);
         Ok(node)
     }
 

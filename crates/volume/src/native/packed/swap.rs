@@ -17,24 +17,25 @@ impl Native {
         to: At<'_>,
         other: &Found,
     ) -> Result<Option<Arc<Node>>> {
-        let (Some((pack, dir)), Some((_, new))) = (self.pack_of(from.dir), self.pack_of(to.dir))
+        let (Some((pack, dir)), Some((_, new))) =
+            (self.pack_and_key(from.dir), self.pack_and_key(to.dir))
         else {
             return Err(Errno::XDEV);
         };
-        self.check(from.dir, from.fd, Right::Change)?;
-        self.check(to.dir, to.fd, Right::Change)?;
+        self.check_directory_right(from.dir, from.fd, Right::Change)?;
+        self.check_directory_right(to.dir, to.fd, Right::Change)?;
         self.sync_before_naming_packed(one.ino)?;
         self.sync_before_naming_packed(other.ino)?;
-        self.unhide(from, one)?;
-        self.unhide(to, other)?;
-        let now = pack.now();
-        pack.swap((dir, from.name.to_bytes()), (new, to.name.to_bytes()), now)?;
+        self.remove_hidden_file(from, one)?;
+        self.remove_hidden_file(to, other)?;
+        let now = pack.timestamp_now();
+        pack.exchange_names((dir, from.name.to_bytes()), (new, to.name.to_bytes()), now)?;
         let (one, other) = (self.packed_node(one), self.packed_node(other));
         for (node, old, new) in [(&one, from, to), (&other, to, from)] {
             if let Some(node) = node {
-                node.gone_from(old.dir.id, old.name);
-                node.seen_at(new.dir.id, new.name, 2);
-                node.rename_known();
+                node.remove_name(old.dir.id, old.name);
+                node.note_name(new.dir.id, new.name, 2);
+                node.invalidate_recorded_path();
             }
         }
         self.touch_both(from, to);

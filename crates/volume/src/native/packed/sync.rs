@@ -11,7 +11,7 @@ use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use super::Packed;
 use crate::native::{Handle, Native, Node, Result};
 use crate::tiers::{Maker, SyncJob, WhichSync};
-use forebay_os::files::reopen;
+use forebay_os::files::reopen_with_flags;
 
 impl Native {
     /// fsync(2): the bytes and the names, once and for all that is packed.
@@ -20,33 +20,38 @@ impl Native {
             return Err(Errno::STALE);
         };
         let path = self.path_of(&handle.node);
-        let policy = tiers.rule_of(&path, || Maker::Packed(packed.ino));
+        let policy = tiers.rule_for_file(&path, || Maker::Packed(packed.ino));
         let policy = policy.map_or(Fsync::Durable, |rule| rule.fsync);
         if policy == Fsync::Scratch {
             return Ok(());
         }
         self.credentials.revert();
         if let Some(used) = &mut *packed.in_use.lock() {
-            self.settle_packed(packed, used, true)?;
+            self.commit_packed_content(packed, used, true)?;
             if policy == Fsync::Ordered {
-                let body = match pack.is_body(packed.ino, &used.work) {
-                    true => Some(self.with_room(|| fcntl_dupfd_cloexec(&used.work.file, 0))?),
+                let body = match pack.is_data_file(packed.ino, &used.work) {
+                    true => Some(
+                        self.with_free_descriptors(|| fcntl_dupfd_cloexec(&used.work.file, 0))?,
+                    ),
                     false => None,
                 };
-                return self.sync_packed_soon(handle, packed, body, path);
+                return self.sync_packed_in_background(handle, packed, body, path);
             }
-            pack.sync_body(packed.ino, &used.work)?;
+            pack.sync_data_file(packed.ino, &used.work)?;
         }
         if policy == Fsync::Ordered {
-            return self.sync_packed_soon(handle, packed, None, path);
+            return self.sync_packed_in_background(handle, packed, None, path);
         }
         pack.sync()?;
         // Its directory is one in place.
-        if let Some((parent, _)) = handle.node.name() {
+        if let Some((parent, _)) = handle.node.newest_name() {
             let dir = self.node(parent)?;
             if !dir.named.load(Relaxed) {
                 let fd = self.dir_fd_of(&dir)?;
-                rustix::fs::fsync(reopen(fd.as_fd(), OFlags::RDONLY | OFlags::DIRECTORY)?)?;
+                rustix::fs::fsync(reopen_with_flags(
+                    fd.as_fd(),
+                    OFlags::RDONLY | OFlags::DIRECTORY,
+                )?)?;
                 dir.named.store(true, Relaxed);
             }
         }
@@ -54,7 +59,7 @@ impl Native {
     }
 
     /// The same, done soon: the log has the file as it is now, and is one history.
-    fn sync_packed_soon(
+    fn sync_packed_in_background(
         &self,
         handle: &Handle,
         packed: &Packed,
@@ -64,7 +69,7 @@ impl Native {
         let (Some(pack), Some(tiers)) = (self.pack().cloned(), self.tiers()) else {
             return Err(Errno::STALE);
         };
-        let dir = match handle.node.name() {
+        let dir = match handle.node.newest_name() {
             Some((parent, _)) => Some(self.node(parent)?).filter(|dir| !dir.named.load(Relaxed)),
             None => None,
         };
@@ -75,17 +80,17 @@ impl Native {
             let (pack, path) = (Arc::clone(&pack), path.clone());
             let run = move || {
                 rustix::fs::fsync(body)?;
-                pack.sync_works()?;
+                pack.sync_working_files()?;
                 pack.sync()
             };
             let which = WhichSync::PackedBody(packed.ino);
             let run = Box::new(run);
-            done = tiers.sync_soon(SyncJob { which, with_names: false, path, run });
+            done = tiers.enqueue_sync(SyncJob { which, with_names: false, path, run });
         }
         if let Some(dir) = dir {
             let fd = self.dir_fd_of(&dir)?;
             let how = OFlags::RDONLY | OFlags::DIRECTORY;
-            let fd = self.with_room(|| reopen(fd.as_fd(), how))?;
+            let fd = self.with_free_descriptors(|| reopen_with_flags(fd.as_fd(), how))?;
             let which = WhichSync::PackedDir(dir.id);
             let run = move || {
                 pack.sync()?;
@@ -94,11 +99,11 @@ impl Native {
                 Ok(())
             };
             let run = Box::new(run);
-            done = done.and(tiers.sync_soon(SyncJob { which, with_names: false, path, run }));
+            done = done.and(tiers.enqueue_sync(SyncJob { which, with_names: false, path, run }));
         } else if !is_apart {
             let run = Box::new(move || pack.sync());
             let which = WhichSync::Log;
-            done = tiers.sync_soon(SyncJob { which, with_names: false, path, run });
+            done = tiers.enqueue_sync(SyncJob { which, with_names: false, path, run });
         }
         done
     }
@@ -109,12 +114,12 @@ impl Native {
     }
 
     /// Makes the bytes of a large file safe.
-    pub(super) fn sync_bytes(&self, node: &Node) -> Result<()> {
+    pub(super) fn sync_packed_bytes(&self, node: &Node) -> Result<()> {
         let (Some(packed), Some(pack)) = (node.packed.get(), self.pack()) else { return Ok(()) };
         match &*packed.in_use.lock() {
-            Some(used) => pack.sync_body(packed.ino, &used.work),
-            None => match pack.apart(packed.ino)? {
-                Some(work) => pack.sync_body(packed.ino, &work),
+            Some(used) => pack.sync_data_file(packed.ino, &used.work),
+            None => match pack.open_working_file(packed.ino)? {
+                Some(work) => pack.sync_data_file(packed.ino, &work),
                 None => Ok(()),
             },
         }
@@ -132,7 +137,7 @@ impl Native {
     /// Makes packed names safe, for whoever makes a directory safe.
     pub(crate) fn sync_pack(&self) -> Result<()> {
         match self.pack() {
-            Some(pack) if !pack.is_safe() => pack.sync(),
+            Some(pack) if !pack.is_durable() => pack.sync(),
             _ => Ok(()),
         }
     }

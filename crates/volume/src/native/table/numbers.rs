@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use rustix::fs::Statx;
 
-use super::{Table, key};
+use super::{Table, identity_key};
 use crate::native::node::Node;
 use forebay_os::files::FileIdentity;
 
 impl Table {
     /// A node is another file from now on, and shows the number that it had. False if the kernel
     /// does not know it any more.
-    pub(in crate::native) fn moved(
+    pub(in crate::native) fn change_identity(
         &self,
         node: &Arc<Node>,
         to: FileIdentity,
@@ -25,19 +25,19 @@ impl Table {
             return false;
         }
         let was = node.identity();
-        if maps.by_identity.get(&key(was)).is_some_and(|other| other.id == node.id) {
-            maps.by_identity.remove(&key(was));
+        if maps.by_identity.get(&identity_key(was)).is_some_and(|other| other.id == node.id) {
+            maps.by_identity.remove(&identity_key(was));
         }
-        node.guise.moved(shown, since);
+        node.guise.record_move(shown, since);
         maps.lent.insert((was.device, shown.stx_ino), Arc::clone(node));
         *node.identity.write() = to;
-        maps.by_identity.insert(key(to), Arc::clone(node));
+        maps.by_identity.insert(identity_key(to), Arc::clone(node));
         true
     }
 
     /// Keeps the inode whose number a file shows and that has no name, so that no other gets it. The
     /// oldest go when there are too many, and lose their number if the file system gives it away.
-    pub(in crate::native) fn keep_number(&self, node: &Arc<Node>, was: OwnedFd) {
+    pub(in crate::native) fn keep_old_inode(&self, node: &Arc<Node>, was: OwnedFd) {
         let mut place = node.place.lock();
         if place.was.is_some() {
             return;
@@ -58,13 +58,13 @@ impl Table {
     }
 
     /// The number by which programs know the file that has this one now.
-    pub(crate) fn shown_number(&self, device: u64, inode: u64) -> u64 {
+    pub(crate) fn exposed_inode(&self, device: u64, inode: u64) -> u64 {
         let maps = self.maps.read();
         if maps.lent.is_empty() {
             return inode;
         }
         let node = maps.by_identity.get(&(device, inode));
-        node.and_then(|node| node.guise.number()).unwrap_or(inode)
+        node.and_then(|node| node.guise.exposed_inode()).unwrap_or(inode)
     }
 }
 
@@ -75,15 +75,15 @@ mod tests {
     use rustix::fs::{CWD, Mode, OFlags, openat};
 
     use super::*;
-    use forebay_os::files::{device_of, stat_of};
+    use forebay_os::files::{device_number, statx_nofollow};
 
     #[test]
     fn a_number_is_lost_to_a_file_of_the_same_device_only() {
         let dir = tempfile::tempdir().expect("made");
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = openat(CWD, dir.path(), flags, Mode::empty()).expect("there");
-        let stat = stat_of(root.as_fd(), c"").expect("there");
-        let device = device_of(&stat);
+        let stat = statx_nofollow(root.as_fd(), c"").expect("there");
+        let device = device_number(&stat);
         let file = |minor: u32, ino: u64| {
             let mut file = stat;
             file.stx_mode = libc::S_IFREG as u16;
@@ -92,15 +92,15 @@ mod tests {
         };
         let table = Table::new(root, &stat);
         let (before, since) = (file(0, u64::MAX - 7), file(0, u64::MAX - 8));
-        let node = table.take(&before);
-        assert!(table.moved(&node, FileIdentity::of(&since), (&before, &since)));
+        let node = table.reference_node(&before);
+        assert!(table.change_identity(&node, FileIdentity::from_statx(&since), (&before, &since)));
         // Subvolumes of btrfs have the numbers of each other.
-        let other = table.take(&file(1, before.stx_ino));
+        let other = table.reference_node(&file(1, before.stx_ino));
         assert_ne!(other.id, node.id);
-        assert_eq!(table.shown_number(device, since.stx_ino), before.stx_ino);
+        assert_eq!(table.exposed_inode(device, since.stx_ino), before.stx_ino);
         // One of its own device has the number from now on.
-        let last = table.take(&before);
-        assert_eq!(table.shown_number(device, since.stx_ino), since.stx_ino);
+        let last = table.reference_node(&before);
+        assert_eq!(table.exposed_inode(device, since.stx_ino), since.stx_ino);
         assert!(![node.id, other.id].contains(&last.id));
     }
 
@@ -109,14 +109,14 @@ mod tests {
         let dir = tempfile::tempdir().expect("made");
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = openat(CWD, dir.path(), flags, Mode::empty()).expect("there");
-        let stat = stat_of(root.as_fd(), c"").expect("there");
+        let stat = statx_nofollow(root.as_fd(), c"").expect("there");
         let mut before = stat;
         before.stx_ino = u64::MAX - 7;
         let mut since = stat;
         since.stx_ino = u64::MAX - 8;
         let table = Table::new(root, &stat);
-        let node = table.take(&before);
-        assert!(table.moved(&node, FileIdentity::of(&since), (&before, &since)));
+        let node = table.reference_node(&before);
+        assert!(table.change_identity(&node, FileIdentity::from_statx(&since), (&before, &since)));
         assert!(table.forget(node.id, 1).is_some());
         assert!(table.maps.read().lent.is_empty());
     }

@@ -9,23 +9,23 @@ use crate::native::node::Node;
 
 impl Table {
     /// Keeps a directory's descriptor, letting the oldest go when there are too many.
-    pub(crate) fn pin(&self, node: &Arc<Node>, fd: Arc<OwnedFd>) {
+    pub(crate) fn pin_directory(&self, node: &Arc<Node>, fd: Arc<OwnedFd>) {
         node.place.lock().pin = Some(fd);
         let mut pinned = self.pinned.lock();
         pinned.push_back(node.id);
         if pinned.len() > self.most_pinned {
-            self.drop_oldest(&mut pinned, 64);
+            self.unpin_oldest(&mut pinned, 64);
         }
     }
 
     /// Lets a quarter of the kept descriptors go.
-    pub(crate) fn let_go(&self) {
+    pub(crate) fn drop_oldest_pins(&self) {
         let mut pinned = self.pinned.lock();
         let count = (pinned.len() / 4).max(64);
-        self.drop_oldest(&mut pinned, count);
+        self.unpin_oldest(&mut pinned, count);
     }
 
-    fn drop_oldest(&self, pinned: &mut VecDeque<u64>, count: usize) {
+    fn unpin_oldest(&self, pinned: &mut VecDeque<u64>, count: usize) {
         for _ in 0..count.min(pinned.len()) {
             let Some(id) = pinned.pop_front() else { return };
             if let Some(node) = self.get(id) {

@@ -11,13 +11,13 @@ use rustix::mount::MountFlags;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
 use super::Access;
-use crate::overmount::receive_one;
+use crate::overmount::receive_message;
 
 /// The helper that mounts for those who may not; it comes with FUSE.
 const HELPER: &str = "fusermount3";
 
 /// fusermount3 sends the descriptor over the socket that `_FUSE_COMMFD` names (fusermount3(1)).
-pub(super) fn mount(
+pub(super) fn mount_by_helper(
     point: &Path,
     name: &Path,
     access: Access,
@@ -52,9 +52,9 @@ pub(super) fn mount(
         .map_err(helper_missing)?;
     drop(theirs);
     if !done.status.success() {
-        return Err(said(&done.stderr));
+        return Err(helper_error(&done.stderr));
     }
-    let (_, device) = receive_one::<1>(ours.as_fd())?;
+    let (_, device) = receive_message::<1>(ours.as_fd())?;
     device.ok_or_else(|| io::Error::other("fusermount3 mounted nothing"))
 }
 
@@ -68,7 +68,7 @@ fn helper_missing(error: io::Error) -> io::Error {
 }
 
 /// What the helper complained of.
-fn said(stderr: &[u8]) -> io::Error {
+fn helper_error(stderr: &[u8]) -> io::Error {
     let text = String::from_utf8_lossy(stderr);
     let line = text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("fusermount3 failed");
     let busy = line.contains("busy");
@@ -78,14 +78,14 @@ fn said(stderr: &[u8]) -> io::Error {
 }
 
 /// Takes a mount away.
-pub(super) fn unmount(point: &Path, lazy: bool) -> io::Result<()> {
+pub(super) fn unmount_by_helper(point: &Path, lazy: bool) -> io::Result<()> {
     let mut helper = Command::new(HELPER);
     helper.arg("-u");
     if lazy {
         helper.arg("-z");
     }
     let done = helper.arg("--").arg(point).stdin(Stdio::null()).output().map_err(helper_missing)?;
-    if done.status.success() { Ok(()) } else { Err(said(&done.stderr)) }
+    if done.status.success() { Ok(()) } else { Err(helper_error(&done.stderr)) }
 }
 
 #[cfg(test)]
@@ -95,9 +95,10 @@ mod tests {
 
     #[test]
     fn the_helpers_words_are_understood() {
-        let busy = said(b"fusermount3: failed to unmount /mnt: Device or resource busy\n\n");
+        let busy =
+            helper_error(b"fusermount3: failed to unmount /mnt: Device or resource busy\n\n");
         assert_eq!(busy.kind(), io::ErrorKind::ResourceBusy);
         assert_eq!(busy.to_string(), "failed to unmount /mnt: Device or resource busy");
-        assert_eq!(said(b"").to_string(), "fusermount3 failed");
+        assert_eq!(helper_error(b"").to_string(), "fusermount3 failed");
     }
 }

@@ -12,7 +12,7 @@ use forebay_reads::{Error, Kind, Part, Result};
 
 use super::Listing;
 use forebay_objstore::{Failed, Objects, Pin};
-use forebay_objstore::{Patience, patiently};
+use forebay_objstore::{Patience, retry_patiently};
 
 /// Requests at a time, a second one for what is overdue among them.
 const CONNECTIONS: usize = 8;
@@ -31,42 +31,45 @@ impl Client {
     pub(super) fn start(listing: Listing) -> std::result::Result<Client, Failed> {
         let Listing { url, settings, objects: listed, .. } = listing;
         let known = listed.into_iter();
-        let known = known.map(|(name, it)| (name, (it.size, Arc::new(Pin::of(it.version)))));
-        let objects = Objects::open(&url, settings)?.at_most(CONNECTIONS, LONGEST);
+        let known =
+            known.map(|(name, it)| (name, (it.size, Arc::new(Pin::for_version(it.version)))));
+        let objects = Objects::open(&url, settings)?.with_request_limit(CONNECTIONS, LONGEST);
         Ok(Client { url, objects, known: known.collect() })
     }
 
     /// How long an object is that was listed.
-    pub(super) fn size(&self, name: &str) -> Result<u64> {
+    pub(super) fn object_size(&self, name: &str) -> Result<u64> {
         let missing = || Error::new(Kind::Damaged, format!("{}/{name} is missing", self.url));
         self.known.get(name).map(|(size, _)| *size).ok_or_else(missing)
     }
 
     /// Asks for some bytes; `then` is told what came, and must not wait.
-    pub(super) fn begin(
+    pub(super) fn begin_request(
         &self,
         name: &str,
         range: Range<u64>,
         then: impl FnOnce(std::result::Result<Bytes, Failed>) + Send + 'static,
     ) -> std::result::Result<(), Failed> {
         match self.known.get(name) {
-            Some((_, pin)) => self.objects.begin(name, range, pin, then),
-            None => self.objects.begin(name, range, &Arc::default(), then),
+            Some((_, pin)) => self.objects.begin_fetch(name, range, pin, then),
+            None => self.objects.begin_fetch(name, range, &Arc::default(), then),
         }
     }
 
     /// Parts of objects, all of them at a time. A bucket that does not answer is asked again for
     /// minutes.
-    pub(super) fn fetch(&self, parts: &[Part<'_>]) -> Result<Vec<Bytes>> {
+    pub(super) fn fetch_parts(&self, parts: &[Part<'_>]) -> Result<Vec<Bytes>> {
         let mut came: Vec<Option<Bytes>> = vec![None; parts.len()];
         let gone = AtomicBool::new(false);
-        let asked = patiently(&gone, &Patience::default(), || self.ask(parts, &mut came));
-        asked.map_err(|failed| self.told(failed))?;
+        let asked = retry_patiently(&gone, &Patience::default(), || {
+            self.request_missing_parts(parts, &mut came)
+        });
+        asked.map_err(|failed| self.to_reads_error(failed))?;
         Ok(came.into_iter().flatten().collect())
     }
 
     /// Asks once for what has not come.
-    fn ask(
+    fn request_missing_parts(
         &self,
         parts: &[Part<'_>],
         came: &mut [Option<Bytes>],
@@ -74,7 +77,9 @@ impl Client {
         let (tell, told) = channel();
         for (nth, part) in parts.iter().enumerate().filter(|(nth, _)| came[*nth].is_none()) {
             let (tell, end) = (tell.clone(), part.offset + part.len as u64);
-            self.begin(part.name, part.offset..end, move |bytes| drop(tell.send((nth, bytes))))?;
+            self.begin_request(part.name, part.offset..end, move |bytes| {
+                drop(tell.send((nth, bytes)))
+            })?;
         }
         drop(tell);
         let mut failed: Option<Failed> = None;
@@ -89,7 +94,7 @@ impl Client {
         failed.map_or(Ok(()), Err)
     }
 
-    fn told(&self, failed: Failed) -> Error {
+    fn to_reads_error(&self, failed: Failed) -> Error {
         let Failed { kind, why } = failed;
         match kind {
             io::ErrorKind::NotFound | io::ErrorKind::StaleNetworkFileHandle => {

@@ -28,35 +28,35 @@ struct Shared {
 }
 
 impl Stretches {
-    pub(super) fn of(client: Arc<Client>) -> Stretches {
+    pub(super) fn for_client(client: Arc<Client>) -> Stretches {
         Stretches { client, shared: Arc::default() }
     }
 
     /// These parts will be asked for, the first ones first.
-    pub(super) fn want(&self, parts: &[Part<'_>]) {
+    pub(super) fn prefetch_parts(&self, parts: &[Part<'_>]) {
         let mut state = self.shared.state.lock();
-        state.forget_old();
-        state.cut(parts);
-        self.go_on(&mut state);
+        state.forget_unused();
+        state.add_stretches(parts);
+        self.request_waiting(&mut state);
     }
 
     /// What was fetched before of some parts, or is on its way.
-    pub(super) fn take(&self, parts: &[Part<'_>]) -> Vec<Option<Vec<u8>>> {
+    pub(super) fn take_parts(&self, parts: &[Part<'_>]) -> Vec<Option<Vec<u8>>> {
         let mut state = self.shared.state.lock();
-        for key in parts.iter().filter_map(|part| state.find(part)).collect::<Vec<_>>() {
+        for key in parts.iter().filter_map(|part| state.find_stretch(part)).collect::<Vec<_>>() {
             // Whoever takes it can't wait for others to make room.
             if state.all.get(&key).is_some_and(|it| matches!(it.stage, Stage::Waiting)) {
-                self.begin(&mut state, &key);
+                self.request_stretch(&mut state, &key);
             }
         }
         drop(state);
-        parts.iter().map(|part| self.take_one(part)).collect()
+        parts.iter().map(|part| self.take_part(part)).collect()
     }
 
-    fn take_one(&self, part: &Part<'_>) -> Option<Vec<u8>> {
+    fn take_part(&self, part: &Part<'_>) -> Option<Vec<u8>> {
         let mut state = self.shared.state.lock();
         let (key, bytes) = loop {
-            let key = state.find(part)?;
+            let key = state.find_stretch(part)?;
             let now = state.clock;
             let stretch = state.all.get_mut(&key)?;
             stretch.used = now;
@@ -65,7 +65,7 @@ impl Stretches {
                 Stage::Waiting => return None,
                 Stage::UnderWay => self.shared.came.wait(&mut state),
                 Stage::Failed => {
-                    state.remove(&key);
+                    state.remove_stretch(&key);
                     return None;
                 }
             }
@@ -74,39 +74,39 @@ impl Stretches {
         let stretch = state.all.get_mut(&key)?;
         stretch.left = stretch.left.saturating_sub(part.len as u64);
         if stretch.left == 0 {
-            state.remove(&key);
+            state.remove_stretch(&key);
         }
-        self.go_on(&mut state);
+        self.request_waiting(&mut state);
         drop(state);
         let from = (part.offset - key.1) as usize;
         Some(bytes.get(from..from + part.len)?.to_vec())
     }
 
     /// These parts came as nobody wrote them.
-    pub(super) fn forget(&self, parts: &[Part<'_>]) {
+    pub(super) fn forget_parts(&self, parts: &[Part<'_>]) {
         let mut state = self.shared.state.lock();
         for part in parts {
-            if let Some(key) = state.find(part)
+            if let Some(key) = state.find_stretch(part)
                 && matches!(state.all[&key].stage, Stage::There(_) | Stage::Failed)
             {
-                state.remove(&key);
+                state.remove_stretch(&key);
             }
         }
     }
 
     /// Asks for those for which there is room.
-    fn go_on(&self, state: &mut State) {
+    fn request_waiting(&self, state: &mut State) {
         while let Some(key) = state.waiting.front().cloned() {
             let len = state.all.get(&key).map_or(0, |stretch| stretch.end - key.1);
             if state.bytes > 0 && state.bytes + len > MOST {
                 return;
             }
             state.waiting.pop_front();
-            self.begin(state, &key);
+            self.request_stretch(state, &key);
         }
     }
 
-    fn begin(&self, state: &mut State, key: &Key) {
+    fn request_stretch(&self, state: &mut State, key: &Key) {
         let Some(stretch) = state.all.get_mut(key) else { return };
         // It was asked for already, by who could not wait.
         if !matches!(stretch.stage, Stage::Waiting) {
@@ -116,7 +116,7 @@ impl Stretches {
         let end = stretch.end;
         state.bytes += end - key.1;
         let (shared, own) = (Arc::clone(&self.shared), key.clone());
-        let begun = self.client.begin(&key.0, key.1..end, move |bytes| {
+        let begun = self.client.begin_request(&key.0, key.1..end, move |bytes| {
             let mut state = shared.state.lock();
             if let Some(stretch) = state.all.get_mut(&own) {
                 // Whoever comes for it asks again, and meets the error if it stays.
@@ -126,7 +126,7 @@ impl Stretches {
             shared.came.notify_all();
         });
         if begun.is_err() {
-            state.remove(key);
+            state.remove_stretch(key);
         }
     }
 }

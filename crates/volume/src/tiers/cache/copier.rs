@@ -12,8 +12,8 @@ use rustix::io::Errno;
 use super::Tiers;
 use super::stamp::Stamp;
 use super::table::Number;
-use crate::tiers::copy::bytes as copy_bytes;
-use forebay_os::files::stat_of;
+use crate::tiers::copy::copy_bytes;
+use forebay_os::files::statx_nofollow;
 
 /// Files that may wait to be copied; more are tried again when they are opened next.
 const WAITING_MAX: usize = 256;
@@ -47,8 +47,8 @@ impl Tiers {
     /// Makes the tiers ready to be used by many threads, one of which copies.
     pub(crate) fn start(self) -> Arc<Tiers> {
         let tiers = Arc::new(self);
-        if tiers.rules.as_ref().is_some_and(|rules| rules.syncs(Fsync::Ordered)) {
-            tiers.syncing.start();
+        if tiers.rules.as_ref().is_some_and(|rules| rules.has_fsync_rule(Fsync::Ordered)) {
+            tiers.syncing.start_thread();
         }
         if tiers.cache.used {
             let (queue, jobs) = sync_channel::<Job>(WAITING_MAX);
@@ -56,7 +56,7 @@ impl Tiers {
             let work = move || {
                 while let Ok(job) = jobs.recv() {
                     let Some(tiers) = weak.upgrade() else { return };
-                    tiers.copy_one(job, true);
+                    tiers.make_cached_copy(job, true);
                 }
             };
             // Without the thread, nothing but what was copied before the start has a copy.
@@ -68,10 +68,10 @@ impl Tiers {
     }
 
     /// Copies one file. `evict`: older copies may go for it.
-    pub(super) fn copy_one(&self, job: Job, evict: bool) -> Copied {
+    pub(super) fn make_cached_copy(&self, job: Job, evict: bool) -> Copied {
         let (number, tier) = (job.number, self.rooms[job.room].tier.clone());
         let name = String::from_utf8_lossy(&job.name).into_owned();
-        let done = self.try_copy(&job, evict);
+        let done = self.try_cached_copy(&job, evict);
         match &done {
             Ok(bytes) => {
                 self.cache.files.fetch_add(1, Relaxed);
@@ -79,8 +79,8 @@ impl Tiers {
                 return Copied::Whole(*bytes);
             }
             Err(_) => {
-                let gone = self.cache.table.lock().fail(number);
-                gone.iter().for_each(|gone| self.take_away(gone));
+                let gone = self.cache.table.lock().fail_copy(number);
+                gone.iter().for_each(|gone| self.remove_gone_copy(gone));
             }
         }
         let why = match done {
@@ -97,18 +97,18 @@ impl Tiers {
     }
 
     /// `Err(None)`: the file changes, or nobody wants the copy.
-    fn try_copy(&self, job: &Job, evict: bool) -> Result<u64, Option<Errno>> {
-        let before = Stamp::settled(&job.home)?.ok_or(None)?;
+    fn try_cached_copy(&self, job: &Job, evict: bool) -> Result<u64, Option<Errno>> {
+        let before = Stamp::wait_until_settled(&job.home)?.ok_or(None)?;
         let room = &self.rooms[job.room];
-        let name = room.copy_name(&job.name);
-        let to = self.begin(job, &name, before.size, evict)?;
+        let name = room.new_copy_name(&job.name);
+        let to = self.reserve_and_create_copy(job, &name, before.size, evict)?;
         let mut copied = copy_bytes(&job.home, &to, &|_| Ok(()));
-        if copied == Err(Errno::NOSPC) && evict && self.push_out(job.room, before.size) {
+        if copied == Err(Errno::NOSPC) && evict && self.evict_copies(job.room, before.size) {
             copied = copy_bytes(&job.home, &to, &|_| Ok(()));
         }
         // Bytes that were read while the file changed are no file that ever was.
-        let after = Stamp::of(&stat_of(job.home.as_fd(), c"")?);
-        let size = stat_of(to.as_fd(), c"")?.stx_size;
+        let after = Stamp::from_statx(&statx_nofollow(job.home.as_fd(), c"")?);
+        let size = statx_nofollow(to.as_fd(), c"")?.stx_size;
         if after != before {
             return Err(None);
         }
@@ -117,12 +117,12 @@ impl Tiers {
             return Err(None);
         }
         let mut table = self.cache.table.lock();
-        room.name_copy(&name)?;
-        if table.complete(job.number, before) { Ok(size) } else { Err(None) }
+        room.finish_copy(&name)?;
+        if table.complete_copy(job.number, before) { Ok(size) } else { Err(None) }
     }
 
     /// Sets room apart and makes the file, both before the run can end between them.
-    fn begin(
+    fn reserve_and_create_copy(
         &self,
         job: &Job,
         name: &std::ffi::CStr,
@@ -133,25 +133,25 @@ impl Tiers {
         let room = &self.rooms[job.room];
         let bytes = size.div_ceil(BLOCK).max(1) * BLOCK;
         let mut table = self.cache.table.lock();
-        if !room.reserve(bytes) {
-            let missing = room.missing(bytes).filter(|_| evict).ok_or(Errno::NOSPC)?;
-            let gone = table.make_way(job.room, missing).ok_or(Errno::NOSPC)?;
-            gone.iter().for_each(|gone| self.take_away(gone));
-            if !room.reserve(bytes) {
+        if !room.reserve_bytes(bytes) {
+            let missing = room.missing_bytes(bytes).filter(|_| evict).ok_or(Errno::NOSPC)?;
+            let gone = table.evict_idle_copies(job.room, missing).ok_or(Errno::NOSPC)?;
+            gone.iter().for_each(|gone| self.remove_gone_copy(gone));
+            if !room.reserve_bytes(bytes) {
                 return Err(Some(Errno::NOSPC));
             }
         }
-        if !table.begin(job.number, name.to_owned(), bytes) {
-            room.charge(bytes, 0);
+        if !table.begin_copy(job.number, name.to_owned(), bytes) {
+            room.charge_bytes(bytes, 0);
             return Err(None);
         }
         Ok(room.begin_copy(name)?)
     }
 
     /// On a tier without a capacity, the file system says when it is full: older copies go then.
-    fn push_out(&self, room: usize, bytes: u64) -> bool {
-        let gone = self.cache.table.lock().make_way(room, bytes);
-        gone.iter().flatten().for_each(|gone| self.take_away(gone));
+    fn evict_copies(&self, room: usize, bytes: u64) -> bool {
+        let gone = self.cache.table.lock().evict_idle_copies(room, bytes);
+        gone.iter().flatten().for_each(|gone| self.remove_gone_copy(gone));
         gone.is_some()
     }
 }

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use super::Tiers;
 use super::stamp::Stamp;
 use super::table::Number;
-use forebay_os::files::stat_of;
+use forebay_os::files::statx_nofollow;
 
 /// A copy that is read.
 pub(crate) struct Lent {
@@ -40,15 +40,15 @@ impl Lent {
         // Counted already by the table, so to be taken off it whatever happens.
         let reader = Reader { tiers: Arc::clone(tiers), number };
         let room = &tiers.rooms[room];
-        let file = room.reach_copy(name)?;
-        let stat = stat_of(file.as_fd(), c"")?;
+        let file = room.open_copy(name)?;
+        let stat = statx_nofollow(file.as_fd(), c"")?;
         let (recalled, held) = (AtomicBool::new(false), AtomicBool::new(false));
         Ok(Lent { file, stat, tree: room.tree, stamp, recalled, held, _reader: reader })
     }
 
     /// Whether it is of the file with these attributes.
-    pub(crate) fn is_of(&self, home: &Statx) -> bool {
-        self.stamp == Stamp::of(home)
+    pub(crate) fn matches_original(&self, home: &Statx) -> bool {
+        self.stamp == Stamp::from_statx(home)
     }
 
     /// Somebody has waited for its readers in vain: who only reads need not.
@@ -61,7 +61,7 @@ impl Lent {
     }
 
     /// From now on its readers read from home.
-    pub(crate) fn recall(&self) {
+    pub(crate) fn recall_readers(&self) {
         self.recalled.store(true, Relaxed);
     }
 
@@ -84,9 +84,9 @@ struct Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        let free = self.tiers.cache.table.lock().close(self.number);
+        let free = self.tiers.cache.table.lock().close_reader(self.number);
         if let Some((room, bytes)) = free {
-            self.tiers.rooms[room].charge(bytes, 0);
+            self.tiers.rooms[room].charge_bytes(bytes, 0);
         }
     }
 }

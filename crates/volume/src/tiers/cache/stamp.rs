@@ -6,7 +6,7 @@ use std::time::Duration;
 use rustix::fs::Statx;
 use rustix::io::Errno;
 
-use forebay_os::files::stat_of;
+use forebay_os::files::statx_nofollow;
 
 /// Times of files advance in steps of up to 10 ms (CONFIG_HZ=100); twice that is safe.
 const STEP_NANOS: i128 = 20_000_000;
@@ -22,7 +22,7 @@ pub(super) struct Stamp {
 }
 
 impl Stamp {
-    pub(super) fn of(stat: &Statx) -> Stamp {
+    pub(super) fn from_statx(stat: &Statx) -> Stamp {
         Stamp {
             size: stat.stx_size,
             modified: (stat.stx_mtime.tv_sec, stat.stx_mtime.tv_nsec),
@@ -32,9 +32,9 @@ impl Stamp {
 
     /// The stamp of a file once its last change is long enough ago that another can't leave the
     /// same times; `None` when it goes on changing.
-    pub(super) fn settled(file: &OwnedFd) -> Result<Option<Stamp>, Errno> {
+    pub(super) fn wait_until_settled(file: &OwnedFd) -> Result<Option<Stamp>, Errno> {
         for _ in 0..LOOKS {
-            let stamp = Stamp::of(&stat_of(file.as_fd(), c"")?);
+            let stamp = Stamp::from_statx(&statx_nofollow(file.as_fd(), c"")?);
             let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
             let nanos = |sec: i64, nsec: i64| i128::from(sec) * 1_000_000_000 + i128::from(nsec);
             let changed = nanos(stamp.changed.0, i64::from(stamp.changed.1));

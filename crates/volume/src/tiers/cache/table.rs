@@ -58,7 +58,7 @@ pub(super) struct Table {
 
 impl Table {
     /// Looks for a copy of `file` as it is now.
-    pub(super) fn open(&mut self, file: FileIdentity, now: &Stamp) -> Found {
+    pub(super) fn open_copy(&mut self, file: FileIdentity, now: &Stamp) -> Found {
         self.openings += 1;
         let Some(number) = self.of_file.get(&file).copied() else { return Found::Absent(None) };
         let copy = self.copies.get_mut(&number).expect("listed copies are there");
@@ -69,12 +69,12 @@ impl Table {
                 copy.opened = self.openings;
                 Found::Here { number, room: copy.room, name: copy.name.clone() }
             }
-            Some(_) => Found::Absent(self.forget(file)),
+            Some(_) => Found::Absent(self.forget_file(file)),
         }
     }
 
     /// Somebody will copy the file: nobody else does. `None` if there is a copy, or one comes.
-    pub(super) fn promise(&mut self, file: FileIdentity, room: usize) -> Option<Number> {
+    pub(super) fn promise_copy(&mut self, file: FileIdentity, room: usize) -> Option<Number> {
         if self.over || self.of_file.contains_key(&file) {
             return None;
         }
@@ -88,13 +88,13 @@ impl Table {
 
     /// The copy is begun under this name, and so many bytes are set apart. `false`: nobody wants it
     /// any more.
-    pub(super) fn begin(&mut self, number: Number, name: CString, bytes: u64) -> bool {
+    pub(super) fn begin_copy(&mut self, number: Number, name: CString, bytes: u64) -> bool {
         let copy = self.copies.get_mut(&number);
         copy.map(|copy| (copy.name, copy.bytes) = (name, bytes)).is_some()
     }
 
     /// The copy is whole. `false`: nobody wants it any more.
-    pub(super) fn complete(&mut self, number: Number, stamp: Stamp) -> bool {
+    pub(super) fn complete_copy(&mut self, number: Number, stamp: Stamp) -> bool {
         let Some(copy) = self.copies.get_mut(&number) else { return false };
         let wanted = self.of_file.get(&copy.file) == Some(&number);
         if wanted {
@@ -104,7 +104,7 @@ impl Table {
     }
 
     /// There will be no copy after all.
-    pub(super) fn fail(&mut self, number: Number) -> Option<Gone> {
+    pub(super) fn fail_copy(&mut self, number: Number) -> Option<Gone> {
         let Copy { file, room, name, bytes, .. } = self.copies.remove(&number)?;
         if self.of_file.get(&file) == Some(&number) {
             self.of_file.remove(&file);
@@ -114,13 +114,13 @@ impl Table {
 
     /// The file changes: no copy of it is given from now on. One that is read, or written, keeps its
     /// bytes until that is over.
-    pub(super) fn forget(&mut self, file: FileIdentity) -> Option<Gone> {
+    pub(super) fn forget_file(&mut self, file: FileIdentity) -> Option<Gone> {
         let number = self.of_file.remove(&file)?;
-        self.take(number)
+        self.take_unlisted(number)
     }
 
     /// One reader less. Tells what is free when it was the last of a copy without a name.
-    pub(super) fn close(&mut self, number: Number) -> Option<(usize, u64)> {
+    pub(super) fn close_reader(&mut self, number: Number) -> Option<(usize, u64)> {
         let copy = self.copies.get_mut(&number)?;
         copy.readers -= 1;
         let over = copy.readers == 0 && self.of_file.get(&copy.file) != Some(&number);
@@ -132,7 +132,7 @@ impl Table {
 
     /// Takes away the oldest copies of a room that nobody reads, as many as it takes to free
     /// `missing` bytes; none if all of them would not do.
-    pub(super) fn make_way(&mut self, room: usize, missing: u64) -> Option<Vec<Gone>> {
+    pub(super) fn evict_idle_copies(&mut self, room: usize, missing: u64) -> Option<Vec<Gone>> {
         let mut idle: Vec<(u64, u64, FileIdentity)> = self
             .copies
             .values()
@@ -149,25 +149,25 @@ impl Table {
                 break;
             }
             freed += bytes;
-            gone.extend(self.forget(file));
+            gone.extend(self.forget_file(file));
         }
         Some(gone)
     }
 
     /// Whether there is a copy, or one comes.
-    pub(super) fn has(&self, file: FileIdentity) -> bool {
+    pub(super) fn has_copy(&self, file: FileIdentity) -> bool {
         self.of_file.contains_key(&file)
     }
 
     /// Forgets all, for good.
-    pub(super) fn clear(&mut self) -> Vec<Gone> {
+    pub(super) fn forget_all_files(&mut self) -> Vec<Gone> {
         self.over = true;
         let files: Vec<FileIdentity> = self.of_file.keys().copied().collect();
-        files.into_iter().filter_map(|file| self.forget(file)).collect()
+        files.into_iter().filter_map(|file| self.forget_file(file)).collect()
     }
 
     /// Takes a copy that is not listed any more off the table, unless somebody uses it.
-    fn take(&mut self, number: Number) -> Option<Gone> {
+    fn take_unlisted(&mut self, number: Number) -> Option<Gone> {
         let copy = self.copies.get(&number)?;
         let (room, name) = (copy.room, copy.name.clone());
         let written = copy.stamp.is_none() && !name.is_empty();

@@ -7,7 +7,7 @@ use crate::ipc::CacheReport;
 
 impl Tiers {
     /// How often copies were read; `None` when no rule has a cache.
-    pub(crate) fn cache_told(&self) -> Option<CacheReport> {
+    pub(crate) fn cache_report(&self) -> Option<CacheReport> {
         let cache = &self.cache;
         cache.used.then(|| CacheReport {
             hits: cache.hits.load(Relaxed),

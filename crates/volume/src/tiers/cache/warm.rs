@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use super::Tiers;
 use super::copier::{Copied, Job};
 use forebay_os::clock::{Clock, SystemClock};
-use forebay_os::files::{FileIdentity, stat_of};
+use forebay_os::files::{FileIdentity, statx_nofollow};
 
 /// Threads that copy: enough for storage that answers late, few enough to leave it to others.
 const THREADS: (usize, usize) = (2, 4);
@@ -34,7 +34,7 @@ pub struct Warmed {
 }
 
 impl Warmed {
-    fn add(&mut self, one: Copied) {
+    fn add_result(&mut self, one: Copied) {
         match one {
             Copied::Whole(bytes) => self.copied = (self.copied.0 + 1, self.copied.1 + bytes),
             Copied::Dropped => {}
@@ -49,17 +49,17 @@ impl Warmed {
 impl Tiers {
     /// Copies the files below `directory`, seen bare, whose rules want that; `None` if none does.
     /// Its threads have ended when it returns.
-    pub(crate) fn warm(&self, directory: &Path) -> Option<Warmed> {
-        if !self.rules.as_ref()?.copies(Ahead::AtStart) {
+    pub(crate) fn warm_cache(&self, directory: &Path) -> Option<Warmed> {
+        if !self.rules.as_ref()?.has_cache_rule(Ahead::AtStart) {
             return None;
         }
         let clock = SystemClock::start();
-        let files = self.wanted(directory);
+        let files = self.files_to_warm(directory);
         let (next, warmed) = (AtomicUsize::new(0), Mutex::new(Warmed::default()));
         let work = || {
             while let Some((path, room)) = files.get(next.fetch_add(1, Relaxed)) {
-                let one = self.warm_one(directory, path, *room);
-                warmed.lock().add(one);
+                let one = self.warm_file(directory, path, *room);
+                warmed.lock().add_result(one);
             }
         };
         let threads = std::thread::available_parallelism().map_or(THREADS.0, usize::from);
@@ -73,18 +73,19 @@ impl Tiers {
         Some(warmed)
     }
 
-    fn warm_one(&self, directory: &Path, path: &Path, room: usize) -> Copied {
+    fn warm_file(&self, directory: &Path, path: &Path, room: usize) -> Copied {
         let open = || -> Result<Option<Job>, Errno> {
             let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
             let home = openat(CWD, directory.join(path), how, Mode::empty())?;
-            let stat = stat_of(home.as_fd(), c"")?;
+            let stat = statx_nofollow(home.as_fd(), c"")?;
             let name = path.file_name().unwrap_or_default().as_bytes().to_vec();
             // Another name of it may have come before.
-            let number = self.cache.table.lock().promise(FileIdentity::of(&stat), room);
+            let number =
+                self.cache.table.lock().promise_copy(FileIdentity::from_statx(&stat), room);
             Ok(number.map(|number| Job { number, room, home, name }))
         };
         match open() {
-            Ok(Some(job)) => self.copy_one(job, false),
+            Ok(Some(job)) => self.make_cached_copy(job, false),
             Ok(None) => Copied::Dropped,
             Err(error) => Copied::Failed(format!("{}: {error}", path.display())),
         }
@@ -92,7 +93,7 @@ impl Tiers {
 
     /// Plain files whose rules want a copy at the start, in the order of their names, and the rooms
     /// for the copies. Other file systems below have no rules.
-    fn wanted(&self, directory: &Path) -> Vec<(PathBuf, usize)> {
+    fn files_to_warm(&self, directory: &Path) -> Vec<(PathBuf, usize)> {
         let device = fs::metadata(directory).map_or(0, |meta| meta.dev());
         let (mut found, mut dirs) = (Vec::new(), vec![PathBuf::new()]);
         while let Some(dir) = dirs.pop() {
@@ -103,7 +104,8 @@ impl Tiers {
                         dirs.push(path);
                     }
                 } else if kind.is_ok_and(|kind| kind.is_file())
-                    && let Some((room, Ahead::AtStart)) = self.cached(path.as_os_str().as_bytes())
+                    && let Some((room, Ahead::AtStart)) =
+                        self.cache_placement(path.as_os_str().as_bytes())
                 {
                     found.push((path, room));
                 }

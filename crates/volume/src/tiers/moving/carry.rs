@@ -11,10 +11,10 @@ use rustix::io::Errno;
 
 use super::{Cargo, Goal};
 use crate::tiers::arrivals::{FAILED, LANDS};
-use crate::tiers::attributes::attributes;
-use crate::tiers::copy::{Step, bytes};
+use crate::tiers::attributes::copy_attributes;
+use crate::tiers::copy::{Step, copy_bytes};
 use crate::tiers::{StagingPath, Tiers};
-use forebay_os::files::{FileIdentity, stat_of};
+use forebay_os::files::{FileIdentity, statx_nofollow};
 
 /// The unit in which file systems give room.
 const BLOCK: u64 = 4096;
@@ -37,9 +37,9 @@ impl Carried {
     ///
     /// # Errors
     /// ECANCELED when it is not.
-    pub(crate) fn check(&self, passage: &StagingPath) -> Result<FileIdentity, Errno> {
-        match stat_of(passage.dir().as_fd(), &self.name) {
-            Ok(stat) if FileIdentity::of(&stat) == self.identity => Ok(self.identity),
+    pub(crate) fn check_identity(&self, passage: &StagingPath) -> Result<FileIdentity, Errno> {
+        match statx_nofollow(passage.dir().as_fd(), &self.name) {
+            Ok(stat) if FileIdentity::from_statx(&stat) == self.identity => Ok(self.identity),
             Ok(_) | Err(Errno::NOENT) => Err(Errno::CANCELED),
             Err(other) => Err(other),
         }
@@ -47,17 +47,17 @@ impl Carried {
 
     /// Notes that it is about to get its name: what it leaves behind is no file's from then on,
     /// whatever becomes of the name.
-    pub(super) fn lands(&self, passage: &StagingPath) -> Result<(), Errno> {
+    pub(super) fn note_before_naming(&self, passage: &StagingPath) -> Result<(), Errno> {
         let Some(from) = &self.from else { return Ok(()) };
-        let noted = passage.note(from.to_bytes(), &LANDS.mark(&self.identity));
+        let noted = passage.note_staged_file(from.to_bytes(), &LANDS.mark_for(&self.identity));
         noted.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
     }
 
     /// Notes that it did not.
-    pub(super) fn failed(&self, passage: &StagingPath) {
+    pub(super) fn note_naming_failed(&self, passage: &StagingPath) {
         if self.from.is_some() {
             // Without, a body is litter only if no link leads to it either.
-            let _ = passage.note(b"", &FAILED.mark(&self.identity));
+            let _ = passage.note_staged_file(b"", &FAILED.mark_for(&self.identity));
         }
     }
 }
@@ -67,45 +67,47 @@ impl Tiers {
     ///
     /// # Errors
     /// The file systems', ENOSPC where the tier has no room; nothing is left then.
-    pub(crate) fn carry(
+    pub(crate) fn stage_migration(
         &self,
         passage: &StagingPath,
         cargo: &Cargo,
         step: Step<'_>,
     ) -> Result<Carried, Errno> {
         match cargo.goal {
-            Goal::Place => self.carry_home(passage, cargo, step),
-            Goal::TierDirectory(number) => self.carry_to(passage, cargo, number, step),
+            Goal::Place => self.stage_in_place(passage, cargo, step),
+            Goal::TierDirectory(number) => self.stage_on_tier(passage, cargo, number, step),
         }
     }
 
-    fn carry_home(
+    fn stage_in_place(
         &self,
         passage: &StagingPath,
         cargo: &Cargo,
         step: Step<'_>,
     ) -> Result<Carried, Errno> {
         let placed = cargo.from.as_ref().ok_or(Errno::INVAL)?;
-        let name = passing(placed.room, &placed.key);
+        let name = staging_name(placed.room, &placed.key);
         let _ = unlinkat(passage.dir(), &name, AtFlags::empty());
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = openat(passage.dir(), &name, flags, Mode::RUSR | Mode::WUSR)?;
         let make = || {
-            fill(&file, cargo, step)?;
-            self.note(passage, placed.room, &placed.key, cargo)?;
-            stat_of(file.as_fd(), c"")
+            copy_to_staged_file(&file, cargo, step)?;
+            self.note_staged_file(passage, placed.room, &placed.key, cargo)?;
+            statx_nofollow(file.as_fd(), c"")
         };
-        let from = Some(self.rooms[placed.room].target(&placed.key));
+        let from = Some(self.rooms[placed.room].link_target(&placed.key));
         match make() {
-            Ok(stat) => Ok(Carried { name, identity: FileIdentity::of(&stat), body: None, from }),
+            Ok(stat) => {
+                Ok(Carried { name, identity: FileIdentity::from_statx(&stat), body: None, from })
+            }
             Err(error) => {
-                self.drop_way(passage, &name, None);
+                self.remove_staged_file(passage, &name, None);
                 Err(error)
             }
         }
     }
 
-    fn carry_to(
+    fn stage_on_tier(
         &self,
         passage: &StagingPath,
         cargo: &Cargo,
@@ -115,56 +117,57 @@ impl Tiers {
         let room = &self.rooms[number];
         // A file with holes takes less than its size, and its copy has its holes.
         let bytes = (cargo.stat.stx_blocks * 512).div_ceil(BLOCK).max(1) * BLOCK;
-        if !room.reserve(bytes) {
+        if !room.reserve_bytes(bytes) {
             return Err(Errno::NOSPC);
         }
-        let key = room.copy_name(cargo.name.to_bytes());
-        let name = passing(number, &key);
+        let key = room.new_copy_name(cargo.name.to_bytes());
+        let name = staging_name(number, &key);
         let make = || {
-            let file = room.begin_body(&key)?;
-            fill(&file, cargo, step)?;
+            let file = room.begin_data_file(&key)?;
+            copy_to_staged_file(&file, cargo, step)?;
             // Both, for either may be the one that is left without a link.
-            self.note(passage, number, &key, cargo)?;
+            self.note_staged_file(passage, number, &key, cargo)?;
             if let Some(placed) = &cargo.from {
-                self.note(passage, placed.room, &placed.key, cargo)?;
+                self.note_staged_file(passage, placed.room, &placed.key, cargo)?;
             }
-            let stat = stat_of(file.as_fd(), c"")?;
-            let link = link(passage, &name, &room.target(&key))?;
+            let stat = statx_nofollow(file.as_fd(), c"")?;
+            let link = create_staged_link(passage, &name, &room.link_target(&key))?;
             // A link stands for a body of its owner's alone.
             let (uid, gid) = (Uid::from_raw(stat.stx_uid), Gid::from_raw(stat.stx_gid));
             chownat(&link, c"", Some(uid), Some(gid), AtFlags::EMPTY_PATH)?;
-            room.name_body(&key)?;
+            room.finish_data_file(&key)?;
             if cargo.safe {
                 fsync(room.root())?;
             }
-            stat_of(link.as_fd(), c"")
+            statx_nofollow(link.as_fd(), c"")
         };
         let made = make();
         let body = Some((number, key, bytes));
-        let from = cargo.from.as_ref().map(|from| self.rooms[from.room].target(&from.key));
+        let from = cargo.from.as_ref().map(|from| self.rooms[from.room].link_target(&from.key));
         match made {
-            Ok(stat) => Ok(Carried { name, identity: FileIdentity::of(&stat), body, from }),
+            Ok(stat) => Ok(Carried { name, identity: FileIdentity::from_statx(&stat), body, from }),
             Err(error) => {
-                self.drop_way(passage, &name, body.as_ref());
+                self.remove_staged_file(passage, &name, body.as_ref());
                 Err(error)
             }
         }
     }
 
-    fn note(
+    fn note_staged_file(
         &self,
         passage: &StagingPath,
         room: usize,
         key: &CStr,
         cargo: &Cargo,
     ) -> Result<(), Errno> {
-        let noted = passage.note(self.rooms[room].target(key).to_bytes(), &cargo.path);
+        let noted =
+            passage.note_staged_file(self.rooms[room].link_target(key).to_bytes(), &cargo.path);
         noted.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
     }
 }
 
 /// Makes a link on the way, and holds it.
-fn link(passage: &StagingPath, name: &CStr, target: &CStr) -> Result<OwnedFd, Errno> {
+fn create_staged_link(passage: &StagingPath, name: &CStr, target: &CStr) -> Result<OwnedFd, Errno> {
     let _ = unlinkat(passage.dir(), name, AtFlags::empty());
     symlinkat(target, passage.dir(), name)?;
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -176,15 +179,15 @@ fn link(passage: &StagingPath, name: &CStr, target: &CStr) -> Result<OwnedFd, Er
 }
 
 /// Bytes, then attributes, then both safe.
-fn fill(file: &OwnedFd, cargo: &Cargo, step: Step<'_>) -> Result<(), Errno> {
-    bytes(&cargo.file, file, step)?;
-    attributes(&cargo.file, file, cargo.mode)?;
+fn copy_to_staged_file(file: &OwnedFd, cargo: &Cargo, step: Step<'_>) -> Result<(), Errno> {
+    copy_bytes(&cargo.file, file, step)?;
+    copy_attributes(&cargo.file, file, cargo.mode)?;
     step(0)?;
     if cargo.safe { fsync(file) } else { Ok(()) }
 }
 
 /// The name that a file has on its way: two bodies, of whatever rooms, never have the same.
-fn passing(room: usize, key: &CStr) -> CString {
+fn staging_name(room: usize, key: &CStr) -> CString {
     let mut name = format!("{room}.").into_bytes();
     name.extend_from_slice(key.to_bytes());
     CString::new(name).expect("a name holds no NUL")

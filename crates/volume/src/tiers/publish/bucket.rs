@@ -14,9 +14,9 @@ use rustix::fs::{Mode, OFlags, openat};
 
 use super::source::Source;
 use crate::tiers::copy;
-use forebay_objstore::{Failed, Objects, Settings, When, key_of};
-use forebay_objstore::{Patience, patiently};
-use forebay_os::files::stat_of;
+use forebay_objstore::{Failed, Objects, Settings, When, key_for_path};
+use forebay_objstore::{Patience, retry_patiently};
+use forebay_os::files::statx_nofollow;
 use forebay_packlog::Time;
 
 /// Made and removed again before the command starts, since S3 has no other way to ask whether one
@@ -27,10 +27,10 @@ const ATTEMPT: &str = ".forebay-attempt";
 ///
 /// # Errors
 /// It may not, or is not.
-pub(super) fn check(url: &str, settings: Settings) -> Result<(), Failed> {
+pub(super) fn check_bucket_access(url: &str, settings: Settings) -> Result<(), Failed> {
     // Its threads end with it: this process is about to fork.
     let objects = Objects::open(url, settings)?;
-    objects.list(ATTEMPT)?;
+    objects.list_recursive(ATTEMPT)?;
     objects.put(ATTEMPT, Bytes::new())?;
     objects.delete(ATTEMPT)
 }
@@ -50,15 +50,16 @@ pub(super) struct Shelf {
 }
 
 impl Bucket {
-    pub(super) fn of(url: &str, settings: &Settings) -> Bucket {
+    pub(super) fn for_url(url: &str, settings: &Settings) -> Bucket {
         Bucket { url: url.to_owned(), settings: settings.clone(), shelf: OnceLock::new() }
     }
 
-    pub(super) fn shelf(&self) -> Result<&Shelf, String> {
+    pub(super) fn listed_objects(&self) -> Result<&Shelf, String> {
         let open = || {
             let objects = Objects::open(&self.url, self.settings.clone())?;
-            let listed =
-                patiently(&AtomicBool::new(false), &Patience::default(), || objects.list(""))?;
+            let listed = retry_patiently(&AtomicBool::new(false), &Patience::default(), || {
+                objects.list_recursive("")
+            })?;
             let sizes = listed.into_iter().map(|found| (found.name, found.size)).collect();
             Ok(Shelf { sizes, objects })
         };
@@ -67,40 +68,45 @@ impl Bucket {
     }
 
     /// Whether it has this file already, as far as size and time tell.
-    pub(super) fn has(&self, path: &Path, size: u64, mtime: Time) -> bool {
+    pub(super) fn has_same_file(&self, path: &Path, size: u64, mtime: Time) -> bool {
         let asked = || {
-            let (shelf, key) = (self.shelf().ok()?, key(path).ok()?);
+            let (shelf, key) = (self.listed_objects().ok()?, object_key(path).ok()?);
             if shelf.sizes.get(&key) != Some(&size) {
                 return None;
             }
             shelf.objects.head(&key).ok()??.tag
         };
-        asked().is_some_and(|tag| tag == tag_of(mtime))
+        asked().is_some_and(|tag| tag == mtime_tag(mtime))
     }
 
     /// Whether it could have it, which costs no request.
-    pub(super) fn may_have(&self, path: &Path, size: u64) -> bool {
-        let sizes = self.shelf().ok().zip(key(path).ok());
+    pub(super) fn has_same_size(&self, path: &Path, size: u64) -> bool {
+        let sizes = self.listed_objects().ok().zip(object_key(path).ok());
         sizes.is_some_and(|(shelf, key)| shelf.sizes.get(&key) == Some(&size))
     }
 
     /// Publishes a plain file; tells how many bytes it has.
-    pub(super) fn file(&self, path: &Path, from: &Source<'_>) -> Result<u64, Failed> {
-        let (shelf, key) = (self.shelf().map_err(lasting)?, key(path)?);
+    pub(super) fn publish_file(&self, path: &Path, from: &Source<'_>) -> Result<u64, Failed> {
+        let (shelf, key) = (self.listed_objects().map_err(lasting_failure)?, object_key(path)?);
         match from {
             Source::Here(dir, name) => {
                 let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-                shelf.plain(&key, openat(dir, *name, how, Mode::empty()).map_err(lasting)?)
+                shelf.upload_file(
+                    &key,
+                    openat(dir, *name, how, Mode::empty()).map_err(lasting_failure)?,
+                )
             }
-            Source::Body(tiers, placed) => {
-                shelf.plain(&key, copy::readable(tiers, placed).map_err(lasting)?.0)
-            }
-            Source::Packed(pack, ino) => match pack.apart(*ino).map_err(lasting)? {
-                Some(work) => shelf.plain(&key, work.file),
+            Source::Body(tiers, placed) => shelf
+                .upload_file(&key, copy::open_readable(tiers, placed).map_err(lasting_failure)?.0),
+            Source::Packed(pack, ino) => match pack
+                .open_working_file(*ino)
+                .map_err(lasting_failure)?
+            {
+                Some(work) => shelf.upload_file(&key, work.file),
                 None => {
-                    let (attr, _) = pack.attr(*ino).map_err(lasting)?;
-                    let bytes = pack.content(*ino).map_err(lasting)?;
-                    shelf.upload(&key, (attr.size, attr.mtime), &mut io::Cursor::new(bytes))
+                    let (attr, _) = pack.attributes_and_links(*ino).map_err(lasting_failure)?;
+                    let bytes = pack.read_content(*ino).map_err(lasting_failure)?;
+                    shelf.upload_stream(&key, (attr.size, attr.mtime), &mut io::Cursor::new(bytes))
                 }
             },
         }
@@ -108,38 +114,38 @@ impl Bucket {
 }
 
 impl Shelf {
-    pub(super) fn plain(&self, key: &str, file: OwnedFd) -> Result<u64, Failed> {
+    pub(super) fn upload_file(&self, key: &str, file: OwnedFd) -> Result<u64, Failed> {
         // Before the first byte is read: if it is written meanwhile, the next run finds that it
         // has changed.
-        let stat = stat_of(file.as_fd(), c"").map_err(lasting)?;
-        let state = (stat.stx_size, Time::of(&stat.stx_mtime));
-        self.upload(key, state, &mut std::fs::File::from(file))
+        let stat = statx_nofollow(file.as_fd(), c"").map_err(lasting_failure)?;
+        let state = (stat.stx_size, Time::from_timestamp(&stat.stx_mtime));
+        self.upload_stream(key, state, &mut std::fs::File::from(file))
     }
 
-    fn upload(
+    fn upload_stream(
         &self,
         key: &str,
         (size, mtime): (u64, Time),
         from: &mut dyn io::Read,
     ) -> Result<u64, Failed> {
         let mut next = |buffer: &mut [u8]| from.read(buffer);
-        self.objects.upload(key, &tag_of(mtime), size, When::Always, &mut next).map(|_| size)
+        self.objects.upload(key, &mtime_tag(mtime), size, When::Always, &mut next).map(|_| size)
     }
 }
 
 /// What goes wrong on this side; the bucket need not be asked again.
-pub(super) fn lasting(why: impl ToString) -> Failed {
+pub(super) fn lasting_failure(why: impl ToString) -> Failed {
     Failed { kind: io::ErrorKind::InvalidInput, why: why.to_string() }
 }
 
 /// The name of a file's object.
-pub(super) fn key(path: &Path) -> Result<String, Failed> {
+pub(super) fn object_key(path: &Path) -> Result<String, Failed> {
     let bytes = path.as_os_str().as_bytes();
-    key_of(bytes).ok_or_else(|| lasting("no object can have so long a name"))
+    key_for_path(bytes).ok_or_else(|| lasting_failure("no object can have so long a name"))
 }
 
 /// What an object is tagged with: the file's time of modification.
-fn tag_of(mtime: Time) -> String {
+fn mtime_tag(mtime: Time) -> String {
     let Time { sec, nsec } = mtime;
     format!("mtime {sec}.{nsec:09}")
 }

@@ -7,10 +7,10 @@ use forebay_model::{Tier, TierId};
 use rustix::fs::{Access, CWD, Mode, OFlags, access, openat};
 use rustix::io::Errno;
 
-use crate::tiers::wanted::directory as tier_directory;
+use crate::tiers::wanted::tier_path as tier_directory;
 use crate::tiers::{TierError, Wanted};
 use forebay_objstore::Settings;
-use forebay_os::files::{FileIdentity, stat_of};
+use forebay_os::files::{FileIdentity, statx_nofollow};
 
 /// Where files of a directory are published.
 #[derive(Debug)]
@@ -39,22 +39,23 @@ pub(super) enum Shelf {
 /// # Errors
 /// One is missing or can't be written, or one of the two lies below the other: files would be
 /// published into the managed directory, over others.
-pub(in crate::tiers) fn open(
+pub(in crate::tiers) fn open_publish_targets(
     directory: &Path,
     wanted: &Wanted,
 ) -> Result<Vec<PublishDir>, TierError> {
-    let tiers = wanted.rules.publishes().into_iter().filter_map(|id| wanted.site.tier(id));
+    let tiers = wanted.rules.publish_tiers().into_iter().filter_map(|id| wanted.site.tier(id));
     let open = |tier: &Tier| {
         if let Some(url) = &tier.bucket {
-            let refuse = TierError::at(Path::new(url), "publishing to");
-            super::bucket::check(url, wanted.settings.clone())
+            let refuse = TierError::with_context(Path::new(url), "publishing to");
+            super::bucket::check_bucket_access(url, wanted.settings.clone())
                 .map_err(|failed| refuse(std::io::Error::new(failed.kind, failed)))?;
             let to = Shelf::Bucket { url: url.clone(), settings: wanted.settings.clone() };
             return Ok(PublishDir { tier: tier.id.clone(), to });
         }
         let path = tier_directory(tier)?;
-        let path = path.canonicalize().map_err(TierError::at(path, "publishing to"))?;
-        let refuse = |why| TierError::at(&path, "publishing to")(std::io::Error::other(why));
+        let path = path.canonicalize().map_err(TierError::with_context(path, "publishing to"))?;
+        let refuse =
+            |why| TierError::with_context(&path, "publishing to")(std::io::Error::other(why));
         if path.starts_with(directory) {
             return Err(refuse("it lies below the managed directory"));
         }
@@ -62,18 +63,18 @@ pub(in crate::tiers) fn open(
             return Err(refuse("the managed directory lies below it"));
         }
         access(&path, Access::WRITE_OK | Access::EXEC_OK)
-            .map_err(|error| TierError::at(&path, "publishing to")(error.into()))?;
-        let at = TierError::at(&path, "publishing to");
-        let identity = reach(&path).map_err(|error| at(error.into()))?.1;
+            .map_err(|error| TierError::with_context(&path, "publishing to")(error.into()))?;
+        let at = TierError::with_context(&path, "publishing to");
+        let identity = open_with_identity(&path).map_err(|error| at(error.into()))?.1;
         Ok(PublishDir { tier: tier.id.clone(), to: Shelf::Directory { path, identity } })
     };
     tiers.map(open).collect()
 }
 
 /// Opens a directory, and tells which it is.
-pub(super) fn reach(path: &Path) -> Result<(OwnedFd, FileIdentity), Errno> {
+pub(super) fn open_with_identity(path: &Path) -> Result<(OwnedFd, FileIdentity), Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let fd = openat(CWD, path, flags, Mode::empty())?;
-    let identity = FileIdentity::of(&stat_of(fd.as_fd(), c"")?);
+    let identity = FileIdentity::from_statx(&statx_nofollow(fd.as_fd(), c"")?);
     Ok((fd, identity))
 }

@@ -14,7 +14,7 @@ use rustix::process::geteuid;
 
 use super::Publisher;
 use crate::tiers::beneath::below;
-use forebay_os::files::{proc_path, stat_of};
+use forebay_os::files::{proc_fd_path, statx_nofollow};
 
 const INTO: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -28,21 +28,21 @@ pub(super) struct Folder {
 
 impl Publisher<'_> {
     /// The directory for the files of `path` below the covered directory, made if need be.
-    pub(super) fn folder(&mut self, to: usize, path: &Path) -> Result<Arc<OwnedFd>, Errno> {
+    pub(super) fn ensure_folder(&mut self, to: usize, path: &Path) -> Result<Arc<OwnedFd>, Errno> {
         if let Some(folder) = &self.folder
             && (folder.to, folder.path.as_path()) == (to, path)
         {
             return Ok(Arc::clone(&folder.fd));
         }
-        self.end_folder();
-        let mut fd = rustix::io::fcntl_dupfd_cloexec(self.base(to)?, 0)?;
+        self.close_folder();
+        let mut fd = rustix::io::fcntl_dupfd_cloexec(self.base_directory(to)?, 0)?;
         let mut so_far = PathBuf::new();
         for part in path.components() {
             let Component::Normal(part) = part else { return Err(Errno::INVAL) };
             so_far.push(part);
             fd = match openat(&fd, part, INTO, Mode::empty()) {
-                Err(Errno::NOENT) => self.make(&fd, to, &so_far)?,
-                other => self.enter(other?, to, &so_far)?,
+                Err(Errno::NOENT) => self.make_folder(&fd, to, &so_far)?,
+                other => self.enter_folder(other?, to, &so_far)?,
             };
         }
         let fd = Arc::new(fd);
@@ -51,23 +51,23 @@ impl Publisher<'_> {
     }
 
     /// Goes into a directory that is there, if it belongs to whom the one belongs that it stands for.
-    fn enter(&mut self, there: OwnedFd, to: usize, path: &Path) -> Result<OwnedFd, Errno> {
+    fn enter_folder(&mut self, there: OwnedFd, to: usize, path: &Path) -> Result<OwnedFd, Errno> {
         if geteuid().is_root() {
-            let like = stat_of(below(self.root, path)?.as_fd(), c"")?;
-            let owner = stat_of(there.as_fd(), c"")?.stx_uid;
-            self.same_owner(to, owner, like.stx_uid)?;
+            let like = statx_nofollow(below(self.root, path)?.as_fd(), c"")?;
+            let owner = statx_nofollow(there.as_fd(), c"")?.stx_uid;
+            self.check_same_owner(to, owner, like.stx_uid)?;
         }
         Ok(there)
     }
 
     /// Makes a directory as the one is that it stands for; its owner may write to it meanwhile.
-    fn make(&mut self, up: &OwnedFd, to: usize, path: &Path) -> Result<OwnedFd, Errno> {
-        let like = stat_of(below(self.root, path)?.as_fd(), c"")?;
+    fn make_folder(&mut self, up: &OwnedFd, to: usize, path: &Path) -> Result<OwnedFd, Errno> {
+        let like = statx_nofollow(below(self.root, path)?.as_fd(), c"")?;
         let name = path.file_name().unwrap_or_default().as_bytes();
         match mkdirat(up, name, Mode::RWXU) {
             // Somebody else publishes here, too.
             Err(Errno::EXIST) => {
-                return self.enter(openat(up, name, INTO, Mode::empty())?, to, path);
+                return self.enter_folder(openat(up, name, INTO, Mode::empty())?, to, path);
             }
             other => other?,
         }
@@ -88,7 +88,7 @@ impl Publisher<'_> {
     ///
     /// # Errors
     /// The tier's.
-    pub(crate) fn leave_folder(&mut self) -> Result<(), Errno> {
+    pub(crate) fn sync_folder(&mut self) -> Result<(), Errno> {
         match self.folder.take().map(|folder| fsync(&folder.fd)) {
             // A file system where there is nothing to do.
             None | Some(Ok(()) | Err(Errno::INVAL)) => Ok(()),
@@ -97,19 +97,20 @@ impl Publisher<'_> {
     }
 
     /// The same, where nobody is to blame but the directory.
-    pub(super) fn end_folder(&mut self) {
+    pub(super) fn close_folder(&mut self) {
         let at = self.folder.as_ref().map(|folder| (folder.to, folder.path.clone()));
-        if let (Err(error), Some((to, path))) = (self.leave_folder(), at) {
-            self.came(&path, to, Err(error));
+        if let (Err(error), Some((to, path))) = (self.sync_folder(), at) {
+            self.record_result(&path, to, Err(error));
         }
     }
 
     /// Directories that are closed to their owner here are so there, now that they are full.
-    pub(super) fn give_modes(&mut self) {
+    pub(super) fn apply_final_modes(&mut self) {
         for (to, path, mode) in std::mem::take(&mut self.made).into_iter().rev() {
-            let found = self.base(to).and_then(|base| below(base, &path));
+            let found = self.base_directory(to).and_then(|base| below(base, &path));
             // Without: its owner can look into it, and nobody else.
-            let change = |fd: OwnedFd| chmodat(CWD, proc_path(fd.as_fd()), mode, AtFlags::empty());
+            let change =
+                |fd: OwnedFd| chmodat(CWD, proc_fd_path(fd.as_fd()), mode, AtFlags::empty());
             // A directory that is gone has no times to keep.
             let _ = found.and_then(change);
         }

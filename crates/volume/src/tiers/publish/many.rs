@@ -10,14 +10,14 @@ use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
 
 use super::Publisher;
-use super::bucket::{Bucket, key, lasting};
+use super::bucket::{Bucket, lasting_failure, object_key};
 use super::source::Source;
 use super::walk::{Wanted, What};
 use crate::tiers::Tiers;
-use crate::tiers::beneath::parent;
+use crate::tiers::beneath::open_parent;
 use forebay_objstore::Failed;
-use forebay_objstore::{Patience, patiently};
-use forebay_os::files::stat_of;
+use forebay_objstore::{Patience, retry_patiently};
+use forebay_os::files::statx_nofollow;
 use forebay_packlog::Time;
 
 /// Files on their way at the same time: a request takes as long for a small file as for none.
@@ -32,7 +32,7 @@ type Done = Result<Option<u64>, Failed>;
 
 impl Publisher<'_> {
     /// Takes in what came of a file that went to a bucket.
-    pub(super) fn stored(&mut self, done: Result<u64, Failed>) -> Result<u64, Errno> {
+    pub(super) fn record_upload_error(&mut self, done: Result<u64, Failed>) -> Result<u64, Errno> {
         done.map_err(|failed| {
             self.refusal = Some(failed.why);
             Errno::IO
@@ -40,7 +40,7 @@ impl Publisher<'_> {
     }
 
     /// Publishes files to buckets, many at once.
-    pub(super) fn store_all(
+    pub(super) fn upload_all(
         &mut self,
         wanted: &[Wanted],
         mut came: impl FnMut(&mut Self, &Wanted),
@@ -54,12 +54,12 @@ impl Publisher<'_> {
             for _ in 0..AT_ONCE.min(wanted.len()) {
                 let (say, next, gone, buckets) = (say.clone(), &next, &gone, &buckets);
                 scope.spawn(move || {
-                    while let Some((number, one)) = turn(next, wanted) {
+                    while let Some((number, one)) = next_wanted(next, wanted) {
                         let done = match &buckets[one.to] {
-                            Some(bucket) => patiently(gone, &Patience::default(), || {
-                                store(bucket, tiers, here, one)
+                            Some(bucket) => retry_patiently(gone, &Patience::default(), || {
+                                upload_one(bucket, tiers, here, one)
                             }),
-                            None => Err(lasting("it is no bucket")),
+                            None => Err(lasting_failure("it is no bucket")),
                         };
                         let _ = say.send((number, done));
                     }
@@ -70,10 +70,10 @@ impl Publisher<'_> {
                 let one = &wanted[number];
                 match done {
                     Ok(None) => {}
-                    Ok(Some(bytes)) => drop(self.came(&one.path, one.to, Ok(bytes))),
+                    Ok(Some(bytes)) => drop(self.record_result(&one.path, one.to, Ok(bytes))),
                     Err(why) => {
-                        let done = self.stored(Err(why));
-                        self.came(&one.path, one.to, done);
+                        let done = self.record_upload_error(Err(why));
+                        self.record_result(&one.path, one.to, done);
                     }
                 }
                 came(self, one);
@@ -83,36 +83,40 @@ impl Publisher<'_> {
     }
 }
 
-fn turn<'w>(next: &AtomicUsize, wanted: &'w [Wanted]) -> Option<(usize, &'w Wanted)> {
+fn next_wanted<'w>(next: &AtomicUsize, wanted: &'w [Wanted]) -> Option<(usize, &'w Wanted)> {
     let number = next.fetch_add(1, Relaxed);
     Some((number, wanted.get(number)?))
 }
 
-fn store(bucket: &Bucket, tiers: &Tiers, here: (&OwnedFd, &Path), one: &Wanted) -> Done {
-    let is_there =
-        |size, mtime| bucket.may_have(&one.path, size) && bucket.has(&one.path, size, mtime);
+fn upload_one(bucket: &Bucket, tiers: &Tiers, here: (&OwnedFd, &Path), one: &Wanted) -> Done {
+    let is_there = |size, mtime| {
+        bucket.has_same_size(&one.path, size) && bucket.has_same_file(&one.path, size, mtime)
+    };
     let done = match &one.what {
         What::Link(target, (uid, _)) => {
-            let file = behind(here, &one.path, target, *uid).map_err(lasting)?;
-            let stat = stat_of(file.as_fd(), c"").map_err(lasting)?;
-            if is_there(stat.stx_size, Time::of(&stat.stx_mtime)) {
+            let file = open_link_target(here, &one.path, target, *uid).map_err(lasting_failure)?;
+            let stat = statx_nofollow(file.as_fd(), c"").map_err(lasting_failure)?;
+            if is_there(stat.stx_size, Time::from_timestamp(&stat.stx_mtime)) {
                 return Ok(None);
             }
-            bucket.shelf().map_err(lasting)?.plain(&key(&one.path)?, file)
+            bucket
+                .listed_objects()
+                .map_err(lasting_failure)?
+                .upload_file(&object_key(&one.path)?, file)
         }
         _ if is_there(one.bytes, one.mtime) => return Ok(None),
         What::Plain => {
-            let (dir, name) = parent(here.0, &one.path).map_err(lasting)?;
-            bucket.file(&one.path, &Source::Here(dir.as_fd(), &name))
+            let (dir, name) = open_parent(here.0, &one.path).map_err(lasting_failure)?;
+            bucket.publish_file(&one.path, &Source::Here(dir.as_fd(), &name))
         }
-        What::Body(placed) => bucket.file(&one.path, &Source::Body(tiers, placed)),
+        What::Body(placed) => bucket.publish_file(&one.path, &Source::Body(tiers, placed)),
     };
     done.map(Some)
 }
 
 /// The file that somebody's link leads to, below the covered directory and nowhere else: root's
 /// daemon may read what whoever made the link may not.
-fn behind(
+fn open_link_target(
     (root, directory): (&OwnedFd, &Path),
     path: &Path,
     target: &CStr,
@@ -130,7 +134,7 @@ fn behind(
         Errno::NOENT | Errno::LOOP => NO_FILE.to_owned(),
         error => error.to_string(),
     })?;
-    let stat = stat_of(file.as_fd(), c"").map_err(|error| error.to_string())?;
+    let stat = statx_nofollow(file.as_fd(), c"").map_err(|error| error.to_string())?;
     match (u32::from(stat.stx_mode) & libc::S_IFMT, stat.stx_uid == uid) {
         (libc::S_IFREG, true) => Ok(file),
         (libc::S_IFREG, false) => Err(NOT_THEIRS.to_owned()),

@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use rustix::time::Timespec;
 
 use crate::tiers::{TieredFile, Tiers, attributes, copy};
-use forebay_os::files::stat_of;
+use forebay_os::files::statx_nofollow;
 use forebay_packlog::{Attr, Pack, Time};
 
 /// Where the bytes of a file are.
@@ -22,18 +22,22 @@ pub(crate) enum Source<'a> {
 }
 
 /// Bytes, attributes as far as the tier takes them, mode and times; tells those of the source.
-pub(super) fn fill(from: &Source<'_>, to: &OwnedFd, told: copy::Step<'_>) -> Result<Attr, Errno> {
+pub(super) fn copy_source(
+    from: &Source<'_>,
+    to: &OwnedFd,
+    told: copy::Step<'_>,
+) -> Result<Attr, Errno> {
     let attr = match from {
         Source::Here(dir, name) => {
             let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-            plain(&openat(dir, *name, how, Mode::empty())?, to, None, told)?
+            copy_plain_file(&openat(dir, *name, how, Mode::empty())?, to, None, told)?
         }
         Source::Body(tiers, placed) => {
-            let (body, mode) = copy::readable(tiers, placed)?;
-            plain(&body, to, Some(mode), told)?
+            let (body, mode) = copy::open_readable(tiers, placed)?;
+            copy_plain_file(&body, to, Some(mode), told)?
         }
         Source::Packed(pack, ino) => {
-            let (attr, _) = pack.attr(*ino)?;
+            let (attr, _) = pack.attributes_and_links(*ino)?;
             copy::packed_bytes(pack, *ino, to)?;
             attr
         }
@@ -51,23 +55,23 @@ pub(super) fn fill(from: &Source<'_>, to: &OwnedFd, told: copy::Step<'_>) -> Res
 
 /// A plain file's bytes. Its attributes are those before the first of them was read: if it is
 /// written meanwhile, the next run finds that it has changed.
-fn plain(
+fn copy_plain_file(
     from: &OwnedFd,
     to: &OwnedFd,
     mode: Option<u32>,
     told: copy::Step<'_>,
 ) -> Result<Attr, Errno> {
-    let stat = stat_of(from.as_fd(), c"")?;
-    copy::bytes(from, to, told)?;
+    let stat = statx_nofollow(from.as_fd(), c"")?;
+    copy::copy_bytes(from, to, told)?;
     // A tier without them has the bytes all the same.
-    let _ = attributes::extended(from, to);
+    let _ = attributes::copy_xattrs(from, to);
     Ok(Attr {
         mode: mode.unwrap_or(u32::from(stat.stx_mode)),
         uid: stat.stx_uid,
         gid: stat.stx_gid,
         size: stat.stx_size,
-        atime: Time::of(&stat.stx_atime),
-        mtime: Time::of(&stat.stx_mtime),
+        atime: Time::from_timestamp(&stat.stx_atime),
+        mtime: Time::from_timestamp(&stat.stx_mtime),
         ..Attr::default()
     })
 }

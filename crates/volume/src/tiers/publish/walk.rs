@@ -12,10 +12,10 @@ use rustix::io::Errno;
 
 use super::Publisher;
 use super::source::Source;
-use crate::tiers::beneath::parent;
-use crate::tiers::walk::{Walking, walk};
-use crate::tiers::{Left, TieredFile, ours};
-use forebay_os::files::stat_of;
+use crate::tiers::beneath::open_parent;
+use crate::tiers::walk::{Walking, walk_tree};
+use crate::tiers::{Left, TieredFile, is_trusted_link};
+use forebay_os::files::statx_nofollow;
 use forebay_packlog::Time;
 
 /// How the names begin that files have on their way home, beside their own.
@@ -43,9 +43,9 @@ impl Publisher<'_> {
     /// Publishes all that lies in place, or whose link does.
     pub(in crate::tiers) fn publish_all(&mut self) {
         let mut found = Vec::new();
-        let closed = walk(self.root, Walking::Look, &mut |dir, name, kind, path| {
+        let closed = walk_tree(self.root, Walking::Look, &mut |dir, name, kind, path| {
             if matches!(kind, FileType::RegularFile | FileType::Symlink) {
-                found.extend(self.meet(dir, name, path));
+                found.extend(self.inspect_name(dir, name, path));
             }
         });
         self.done.failed.extend(closed.into_iter().map(|Left { path, why }| Left {
@@ -56,69 +56,74 @@ impl Publisher<'_> {
         let tried: BTreeSet<_> = self.done.failed.iter().map(|left| left.path.clone()).collect();
         found.retain(|one| !tried.contains(&one.path));
         let bytes = found.iter().map(|one| one.bytes).sum();
-        self.progress.begin(true, found.len() as u64, bytes);
+        self.progress.begin_phase(true, found.len() as u64, bytes);
         let mut so_far = (0, 0);
         let mut counted = |publisher: &mut Self, one: &Wanted| {
             so_far = (so_far.0 + 1, so_far.1 + one.bytes);
-            publisher.progress.landing();
-            publisher.progress.at(so_far.0, so_far.1);
+            publisher.progress.reset_copied_bytes();
+            publisher.progress.set_done(so_far.0, so_far.1);
         };
         let (objects, files): (Vec<_>, Vec<_>) =
             found.into_iter().partition(|one| self.buckets[one.to].is_some());
         for one in files {
-            let done = self.publish_one(&one);
-            self.came(&one.path, one.to, done);
+            let done = self.publish_wanted(&one);
+            self.record_result(&one.path, one.to, done);
             counted(self, &one);
         }
-        self.store_all(&objects, counted);
+        self.upload_all(&objects, counted);
     }
 
-    fn publish_one(&mut self, Wanted { path, to, what, .. }: &Wanted) -> Result<u64, Errno> {
+    fn publish_wanted(&mut self, Wanted { path, to, what, .. }: &Wanted) -> Result<u64, Errno> {
         match what {
             What::Plain => {
-                let (dir, name) = parent(self.root, path)?;
-                self.file(*to, path, &Source::Here(dir.as_fd(), &name))
+                let (dir, name) = open_parent(self.root, path)?;
+                self.publish_file(*to, path, &Source::Here(dir.as_fd(), &name))
             }
-            What::Body(placed) => self.file(*to, path, &Source::Body(self.tiers, placed)),
-            What::Link(target, owner) => self.link(*to, path, target, *owner),
+            What::Body(placed) => self.publish_file(*to, path, &Source::Body(self.tiers, placed)),
+            What::Link(target, owner) => self.publish_link(*to, path, target, *owner),
         }
     }
 
     /// What is to be done with a name.
-    fn meet(&mut self, dir: &OwnedFd, name: &CStr, path: &Path) -> Option<Wanted> {
+    fn inspect_name(&mut self, dir: &OwnedFd, name: &CStr, path: &Path) -> Option<Wanted> {
         // A copy that a homecoming began which was killed.
         if name.to_bytes().starts_with(PASSING) {
             return None;
         }
-        let to = self.wanted(path)?;
-        let stat = stat_of(dir.as_fd(), name).ok()?;
-        let (what, stat) = match self.behind(dir, name, stat) {
+        let to = self.publish_target(path)?;
+        let stat = statx_nofollow(dir.as_fd(), name).ok()?;
+        let (what, stat) = match self.resolve_name(dir, name, stat) {
             Ok(found) => found,
             Err(why) => {
                 self.done.failed.push(Left { path: path.to_owned(), why });
                 return None;
             }
         };
-        let mtime = Time::of(&stat.stx_mtime);
+        let mtime = Time::from_timestamp(&stat.stx_mtime);
         let (old, bytes) = match &what {
-            What::Link(target, _) => (self.has_link(to, path, target), 0),
+            What::Link(target, _) => (self.has_same_link(to, path, target), 0),
             // Of a bucket many are asked at once, later.
             _ if self.buckets[to].is_some() => (false, stat.stx_size),
-            _ => (self.has(to, path, stat.stx_size, mtime), stat.stx_size),
+            _ => (self.has_same_file(to, path, stat.stx_size, mtime), stat.stx_size),
         };
         if old { None } else { Some(Wanted { path: path.to_owned(), to, what, bytes, mtime }) }
     }
 
     /// What a name stands for, and its attributes. A link to where bodies lie is never somebody's
     /// own: published as it is, it would take the place of the file that it stood for before.
-    fn behind(&self, dir: &OwnedFd, name: &CStr, stat: Statx) -> Result<(What, Statx), String> {
+    fn resolve_name(
+        &self,
+        dir: &OwnedFd,
+        name: &CStr,
+        stat: Statx,
+    ) -> Result<(What, Statx), String> {
         if u32::from(stat.stx_mode) & libc::S_IFMT != libc::S_IFLNK {
             return Ok((What::Plain, stat));
         }
-        if let Some(placed) = self.tiers.recognise(dir.as_fd(), name) {
-            let body = self.tiers.stat(&placed);
+        if let Some(placed) = self.tiers.recognise_link(dir.as_fd(), name) {
+            let body = self.tiers.stat_data_file(&placed);
             let body = body.map_err(|error| format!("its body is not there: {error}"))?;
-            return match ours(&stat, &body) {
+            return match is_trusted_link(&stat, &body) {
                 true => Ok((What::Body(placed), body)),
                 false => Err("it leads to a body that is another user's".to_owned()),
             };

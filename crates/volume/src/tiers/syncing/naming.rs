@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use super::{SyncJob, Syncing, Which};
 use crate::tiers::Tiers;
-use forebay_os::files::stat_of;
+use forebay_os::files::statx_nofollow;
 
 impl Syncing {
     /// Nothing of this is still to be done, and nothing failed.
@@ -24,8 +24,8 @@ impl Tiers {
     ///
     /// # Errors
     /// An earlier one failed.
-    pub(crate) fn sync_soon(&self, sync: SyncJob) -> Result<(), Errno> {
-        self.syncing.soon(sync)
+    pub(crate) fn enqueue_sync(&self, sync: SyncJob) -> Result<(), Errno> {
+        self.syncing.enqueue(sync)
     }
 
     /// A name is about to change: waits until bytes that were asked to be durable are, those of
@@ -37,9 +37,9 @@ impl Tiers {
         if self.syncing.is_idle() {
             return Ok(());
         }
-        match self.recognise(dir, name) {
-            Some(placed) => self.syncing.wait_for(&Which::Body(placed.room, placed.key)),
-            None if is_dir(dir, name) => self.syncing.wait_for_all(),
+        match self.recognise_link(dir, name) {
+            Some(placed) => self.syncing.wait_until_durable(&Which::Body(placed.room, placed.key)),
+            None if is_directory_at(dir, name) => self.syncing.wait_until_all_durable(),
             None => Ok(()),
         }
     }
@@ -51,12 +51,12 @@ impl Tiers {
     pub(crate) fn sync_before_naming_packed(&self, ino: u64) -> Result<(), Errno> {
         match self.syncing.is_idle() {
             true => Ok(()),
-            false => self.syncing.wait_for(&Which::PackedBody(ino)),
+            false => self.syncing.wait_until_durable(&Which::PackedBody(ino)),
         }
     }
 }
 
-fn is_dir(dir: BorrowedFd<'_>, name: &CStr) -> bool {
-    let mode = stat_of(dir, name).map_or(0, |stat| u32::from(stat.stx_mode));
+fn is_directory_at(dir: BorrowedFd<'_>, name: &CStr) -> bool {
+    let mode = statx_nofollow(dir, name).map_or(0, |stat| u32::from(stat.stx_mode));
     mode & libc::S_IFMT == libc::S_IFDIR
 }

@@ -43,7 +43,7 @@ impl Disk {
 
 fn started() -> Arc<Syncing> {
     let syncing = Arc::new(Syncing::default());
-    syncing.start();
+    syncing.start_thread();
     syncing
 }
 
@@ -53,7 +53,7 @@ fn who_asks_does_not_wait_and_all_is_done_in_order() {
     let ends: Vec<_> = (0..20)
         .map(|number| {
             let (sync, end) = disk.sync(number);
-            syncing.soon(sync).expect("taken");
+            syncing.enqueue(sync).expect("taken");
             end
         })
         .collect();
@@ -61,7 +61,7 @@ fn who_asks_does_not_wait_and_all_is_done_in_order() {
         assert_eq!(disk.next(), number, "it began by itself, in its turn");
         end.send(Ok(())).expect("it waits");
     }
-    assert!(syncing.finish().is_empty());
+    assert!(syncing.finish_all().is_empty());
     assert!(syncing.is_idle());
 }
 
@@ -70,15 +70,15 @@ fn a_name_waits_for_its_bytes_and_for_no_others() {
     let (syncing, disk) = (started(), Disk::new());
     let (one, end_one) = disk.sync(1);
     let (two, end_two) = disk.sync(2);
-    syncing.soon(one).expect("taken");
-    syncing.soon(two).expect("taken");
+    syncing.enqueue(one).expect("taken");
+    syncing.enqueue(two).expect("taken");
     assert_eq!(disk.next(), 1);
-    syncing.wait_for(&body(3)).expect("nothing to wait for");
+    syncing.wait_until_durable(&body(3)).expect("nothing to wait for");
     let (named, is_named) = channel();
     let waits = std::thread::spawn({
         let syncing = Arc::clone(&syncing);
         move || {
-            let done = syncing.wait_for(&body(1));
+            let done = syncing.wait_until_durable(&body(1));
             let _ = named.send(());
             done
         }
@@ -88,70 +88,74 @@ fn a_name_waits_for_its_bytes_and_for_no_others() {
     is_named.recv_timeout(PATIENCE).expect("named");
     assert_eq!(waits.join().expect("ends"), Ok(()));
     end_two.send(Ok(())).expect("it waits");
-    syncing.wait_for_all().expect("a directory waits for all");
+    syncing.wait_until_all_durable().expect("a directory waits for all");
     assert!(syncing.is_idle());
-    assert!(syncing.finish().is_empty());
+    assert!(syncing.finish_all().is_empty());
 }
 
 #[test]
 fn the_same_file_waits_once() {
     let (syncing, disk) = (started(), Disk::new());
     let (first, end_first) = disk.sync(1);
-    syncing.soon(first).expect("taken");
+    syncing.enqueue(first).expect("taken");
     assert_eq!(disk.next(), 1);
     // It has begun: bytes written since may not be among those that it makes durable.
     let (second, end_second) = disk.sync(1);
     let (third, _) = disk.sync(1);
-    syncing.soon(second).expect("taken");
-    syncing.soon(third).expect("taken");
+    syncing.enqueue(second).expect("taken");
+    syncing.enqueue(third).expect("taken");
     assert_eq!(syncing.queue.lock().waiting.len(), 1);
     end_first.send(Ok(())).expect("it waits");
     assert_eq!(disk.next(), 1);
     end_second.send(Ok(())).expect("it waits");
-    assert!(syncing.finish().is_empty());
+    assert!(syncing.finish_all().is_empty());
 }
 
 #[test]
 fn a_failure_is_told_to_the_next_who_asks_and_in_the_end() {
     let (syncing, disk) = (started(), Disk::new());
     let (one, end) = disk.sync(1);
-    syncing.soon(one).expect("taken");
+    syncing.enqueue(one).expect("taken");
     end.send(Err(Errno::IO)).expect("it waits");
-    assert_eq!(syncing.wait_for(&body(1)), Err(Errno::IO), "no name for it");
+    assert_eq!(syncing.wait_until_durable(&body(1)), Err(Errno::IO), "no name for it");
     let (two, end) = disk.sync(2);
-    syncing.soon(two).expect("told once");
+    syncing.enqueue(two).expect("told once");
     end.send(Err(Errno::NOSPC)).expect("it waits");
-    let failed = syncing.finish();
+    let failed = syncing.finish_all();
     let paths: Vec<_> = failed.iter().map(|left| left.path.display().to_string()).collect();
     assert_eq!(paths, ["b", "c"]);
     let (three, end) = disk.sync(3);
-    assert_eq!(syncing.soon(three), Err(Errno::NOSPC));
+    assert_eq!(syncing.enqueue(three), Err(Errno::NOSPC));
     assert_eq!([disk.next(), disk.next(), disk.next()], [1, 2, 3], "done all the same");
     end.send(Ok(())).expect("it waits");
-    assert!(syncing.finish().is_empty());
+    assert!(syncing.finish_all().is_empty());
 }
 
 #[test]
 fn what_is_lost_gets_no_name_until_a_later_sync_succeeds() {
     let (syncing, disk) = (started(), Disk::new());
     let (one, end_one) = disk.sync(1);
-    syncing.soon(one).expect("taken");
+    syncing.enqueue(one).expect("taken");
     assert_eq!(disk.next(), 1);
     // Asked for before the failure: its success says nothing of what that took.
     let (two, end_two) = disk.sync(1);
-    syncing.soon(two).expect("taken");
+    syncing.enqueue(two).expect("taken");
     end_one.send(Err(Errno::IO)).expect("it waits");
     end_two.send(Ok(())).expect("it waits");
-    assert_eq!(syncing.wait_for_all(), Err(Errno::IO));
+    assert_eq!(syncing.wait_until_all_durable(), Err(Errno::IO));
     for _ in 0..2 {
-        assert_eq!(syncing.wait_for(&body(1)), Err(Errno::IO), "told before, and still lost");
+        assert_eq!(
+            syncing.wait_until_durable(&body(1)),
+            Err(Errno::IO),
+            "told before, and still lost"
+        );
     }
     assert!(!syncing.is_idle(), "names are to ask");
-    syncing.wait_for(&body(2)).expect("nothing of it is lost");
+    syncing.wait_until_durable(&body(2)).expect("nothing of it is lost");
     let (three, end) = disk.sync(1);
-    syncing.soon(three).expect("taken");
+    syncing.enqueue(three).expect("taken");
     end.send(Ok(())).expect("it waits");
-    syncing.wait_for(&body(1)).expect("written again, and durable");
+    syncing.wait_until_durable(&body(1)).expect("written again, and durable");
     assert!(syncing.is_idle());
 }
 
@@ -159,13 +163,13 @@ fn what_is_lost_gets_no_name_until_a_later_sync_succeeds() {
 fn who_brings_names_does_not_give_way_to_one_without() {
     let (syncing, disk) = (started(), Disk::new());
     let (zero, end) = disk.sync(0);
-    syncing.soon(zero).expect("taken");
+    syncing.enqueue(zero).expect("taken");
     assert_eq!(disk.next(), 0);
     // Bytes; bytes and names; each once more.
     let mut ends = Vec::new();
     for with_names in [false, true, false, true] {
         let (sync, end) = disk.sync(1);
-        syncing.soon(SyncJob { with_names, ..sync }).expect("taken");
+        syncing.enqueue(SyncJob { with_names, ..sync }).expect("taken");
         ends.push(end);
     }
     let waiting: Vec<bool> =
@@ -174,7 +178,7 @@ fn who_brings_names_does_not_give_way_to_one_without() {
     for end in std::iter::once(&end).chain(&ends[..2]) {
         end.send(Ok(())).expect("it waits");
     }
-    assert!(syncing.finish().is_empty());
+    assert!(syncing.finish_all().is_empty());
 }
 
 #[test]
@@ -182,7 +186,7 @@ fn without_the_thread_who_asks_waits() {
     let (syncing, disk) = (Syncing::default(), Disk::new());
     let (one, end) = disk.sync(1);
     end.send(Err(Errno::IO)).expect("it is there");
-    assert_eq!(syncing.soon(one), Err(Errno::IO));
+    assert_eq!(syncing.enqueue(one), Err(Errno::IO));
     assert_eq!(disk.next(), 1);
-    assert!(syncing.finish().is_empty(), "it was told");
+    assert!(syncing.finish_all().is_empty(), "it was told");
 }

@@ -8,17 +8,17 @@ use rustix::fs::{Mode, OFlags, openat, renameat};
 use rustix::io::Errno;
 
 use super::TierDirectory;
-use super::copies::{PARTIAL, prefixed};
+use super::copies::{PARTIAL, prefixed_name};
 
 impl TierDirectory {
     /// Makes the file for a body.
-    pub(in crate::tiers) fn begin_body(&self, key: &CStr) -> Result<OwnedFd, Errno> {
+    pub(in crate::tiers) fn begin_data_file(&self, key: &CStr) -> Result<OwnedFd, Errno> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        openat(&self.root, prefixed(PARTIAL, key), flags, Mode::RUSR | Mode::WUSR)
+        openat(&self.root, prefixed_name(PARTIAL, key), flags, Mode::RUSR | Mode::WUSR)
     }
 
     /// The body is whole.
-    pub(in crate::tiers) fn name_body(&self, key: &CStr) -> Result<(), Errno> {
-        renameat(&self.root, prefixed(PARTIAL, key), &self.root, key)
+    pub(in crate::tiers) fn finish_data_file(&self, key: &CStr) -> Result<(), Errno> {
+        renameat(&self.root, prefixed_name(PARTIAL, key), &self.root, key)
     }
 }

@@ -36,7 +36,7 @@ pub(crate) struct Leaving {
 pub(crate) struct Slot(u64);
 
 /// Where the notes of a room are.
-pub(in crate::tiers) fn place(room: &Path) -> PathBuf {
+pub(in crate::tiers) fn notes_path(room: &Path) -> PathBuf {
     let mut path = OsString::from(room);
     path.push(".leaving");
     PathBuf::from(path)
@@ -44,15 +44,15 @@ pub(in crate::tiers) fn place(room: &Path) -> PathBuf {
 
 /// The bodies that an earlier daemon had noted.
 pub(super) fn noted_removals(room: &Path) -> BTreeSet<CString> {
-    let notes = std::fs::read(place(room)).unwrap_or_default();
+    let notes = std::fs::read(notes_path(room)).unwrap_or_default();
     let key = |slot: &[u8]| CStr::from_bytes_until_nul(slot).ok().map(CStr::to_owned);
     notes.chunks(SLOT_BYTES).filter_map(key).filter(|key| !key.is_empty()).collect()
 }
 
 impl Leaving {
     /// Nothing is written before the first removal.
-    pub(super) fn of(room: &Path) -> Self {
-        Self { path: place(room), notes: OnceLock::new(), next: AtomicU64::new(0) }
+    pub(super) fn for_directory(room: &Path) -> Self {
+        Self { path: notes_path(room), notes: OnceLock::new(), next: AtomicU64::new(0) }
     }
 
     /// The file is there, or can't be.
@@ -62,7 +62,7 @@ impl Leaving {
 
     /// The last name of this body is about to go. The first time as the daemon itself, which alone
     /// may make the file. Without notes a killed removal leaves its body for somebody to look at.
-    pub(super) fn note(&self, key: &CStr) -> Slot {
+    pub(super) fn note_removal(&self, key: &CStr) -> Slot {
         self.notes.get_or_init(|| {
             let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             openat(CWD, &self.path, flags, Mode::RUSR | Mode::WUSR)
@@ -70,16 +70,16 @@ impl Leaving {
                 .ok()
         });
         let slot = Slot(self.next.fetch_add(1, Relaxed) % SLOTS);
-        self.write(slot, key.to_bytes_with_nul());
+        self.write_slot(slot, key.to_bytes_with_nul());
         slot
     }
 
     /// The name stays.
-    pub(super) fn forget(&self, slot: Slot) {
-        self.write(slot, &[0]);
+    pub(super) fn forget_removal(&self, slot: Slot) {
+        self.write_slot(slot, &[0]);
     }
 
-    fn write(&self, Slot(slot): Slot, bytes: &[u8]) {
+    fn write_slot(&self, Slot(slot): Slot, bytes: &[u8]) {
         if let Some(Some(notes)) = self.notes.get() {
             // One that can't be written is as good as none.
             let _ = pwrite(notes, bytes, slot * SLOT_BYTES as u64);
@@ -97,15 +97,15 @@ mod tests {
         let here = tempfile::tempdir().expect("a directory");
         let room = here.path().join("room");
         assert!(noted_removals(&room).is_empty(), "no notes");
-        let leaving = Leaving::of(&room);
-        leaving.note(c"2a.longer.sam");
-        let stays = leaving.note(c"2b.b.sam");
-        leaving.forget(stays);
+        let leaving = Leaving::for_directory(&room);
+        leaving.note_removal(c"2a.longer.sam");
+        let stays = leaving.note_removal(c"2b.b.sam");
+        leaving.forget_removal(stays);
         assert_eq!(noted_removals(&room), BTreeSet::from([c"2a.longer.sam".to_owned()]));
         for _ in 0..SLOTS - 2 {
-            leaving.note(c"2c.c");
+            leaving.note_removal(c"2c.c");
         }
-        leaving.note(c"2d.d");
+        leaving.note_removal(c"2d.d");
         assert_eq!(noted_removals(&room), BTreeSet::from([c"2c.c".to_owned(), c"2d.d".to_owned()]));
     }
 }

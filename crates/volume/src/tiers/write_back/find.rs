@@ -11,9 +11,9 @@ use rustix::fs::{FileType, readlinkat};
 use rustix::io::Errno;
 
 use super::{Left, Links};
-use crate::tiers::walk::{Walking, walk};
-use crate::tiers::{TierDirectory, TieredFile, Tiers, ours};
-use forebay_os::files::stat_of;
+use crate::tiers::walk::{Walking, walk_tree};
+use crate::tiers::{TierDirectory, TieredFile, Tiers, is_trusted_link};
+use forebay_os::files::statx_nofollow;
 
 /// One body, and all links to it.
 pub(in crate::tiers) struct Group {
@@ -26,22 +26,22 @@ pub(in crate::tiers) struct Group {
 
 impl Group {
     /// All names of the links were found.
-    pub(super) fn is_whole(&self) -> bool {
+    pub(super) fn has_all_names(&self) -> bool {
         self.links.values().map(|names| names.len() as u64).sum::<u64>() == self.names
     }
 
-    pub(super) fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+    pub(super) fn link_paths(&self) -> impl Iterator<Item = &PathBuf> {
         self.links.values().flatten()
     }
 
     /// Its only name.
-    pub(in crate::tiers) fn only(&self) -> Option<&Path> {
-        let mut all = self.paths();
+    pub(in crate::tiers) fn only_path(&self) -> Option<&Path> {
+        let mut all = self.link_paths();
         all.next().filter(|_| all.next().is_none()).map(PathBuf::as_path)
     }
 
-    pub(super) fn first(&self) -> &Path {
-        self.paths().next().map_or(Path::new("."), PathBuf::as_path)
+    pub(super) fn first_path(&self) -> &Path {
+        self.link_paths().next().map_or(Path::new("."), PathBuf::as_path)
     }
 }
 
@@ -58,15 +58,19 @@ pub(in crate::tiers) struct Found {
 }
 
 /// Whether there may be links of placed files.
-pub(super) fn may_be_links(tiers: &Tiers) -> bool {
+pub(super) fn may_have_links(tiers: &Tiers) -> bool {
     !tiers.missing.is_empty() || !tiers.rooms.iter().all(TierDirectory::is_empty)
 }
 
 /// Looks for the links of placed files.
-pub(in crate::tiers) fn links(root: &OwnedFd, tiers: &Tiers, walking: Walking) -> Found {
+pub(in crate::tiers) fn find_tiered_links(
+    root: &OwnedFd,
+    tiers: &Tiers,
+    walking: Walking,
+) -> Found {
     let mut met = Met { tiers, groups: BTreeMap::new(), left: Vec::new(), lost: Vec::new() };
-    let closed = all_links(root, walking, &mut |dir, name, path| {
-        if let Err(why) = met.meet(dir, name, path) {
+    let closed = walk_links(root, walking, &mut |dir, name, path| {
+        if let Err(why) = met.meet_link(dir, name, path) {
             met.left.push(Left { path: path.to_owned(), why });
         }
     });
@@ -76,12 +80,12 @@ pub(in crate::tiers) fn links(root: &OwnedFd, tiers: &Tiers, walking: Walking) -
 
 /// Shows `meet` every symbolic link below `root`: its directory, its name, and its path. Tells which
 /// directories could not be looked into.
-pub(super) fn all_links(
+pub(super) fn walk_links(
     root: &OwnedFd,
     walking: Walking,
     meet: &mut dyn FnMut(&OwnedFd, &CStr, &Path),
 ) -> Vec<Left> {
-    walk(root, walking, &mut |dir, name, kind, path| {
+    walk_tree(root, walking, &mut |dir, name, kind, path| {
         if kind == FileType::Symlink {
             meet(dir, name, path);
         }
@@ -97,26 +101,26 @@ struct Met<'a> {
 }
 
 impl Met<'_> {
-    fn meet(&mut self, dir: &OwnedFd, name: &CStr, path: &Path) -> Result<(), String> {
+    fn meet_link(&mut self, dir: &OwnedFd, name: &CStr, path: &Path) -> Result<(), String> {
         let word = |error: Errno| error.to_string();
-        let Some(placed) = self.tiers.recognise(dir.as_fd(), name) else {
+        let Some(placed) = self.tiers.recognise_link(dir.as_fd(), name) else {
             // A link into a room that is not there stays, for the day when its tier is back.
             let target = readlinkat(dir, name, Vec::with_capacity(256)).map_err(word)?;
             let target = Path::new(OsStr::from_bytes(target.to_bytes()));
             let away = self.tiers.missing.iter().any(|entry| target.starts_with(&entry.path));
             return if away { Err("its tier is not there".to_owned()) } else { Ok(()) };
         };
-        let link = stat_of(dir.as_fd(), name).map_err(word)?;
-        let body = match self.tiers.stat(&placed) {
+        let link = statx_nofollow(dir.as_fd(), name).map_err(word)?;
+        let body = match self.tiers.stat_data_file(&placed) {
             // Purged from its tier by age, or taken by a power failure there.
             Err(Errno::NOENT) => {
-                let why = format!("{} is not there", self.tiers.path_of(&placed).display());
+                let why = format!("{} is not there", self.tiers.data_file_path(&placed).display());
                 self.lost.push((Left { path: path.to_owned(), why }, placed.room));
                 return Ok(());
             }
             body => body.map_err(word)?,
         };
-        if !ours(&link, &body) {
+        if !is_trusted_link(&link, &body) {
             // Somebody's link to a file of somebody else.
             return Ok(());
         }

@@ -10,10 +10,10 @@ use rustix::io::Errno;
 
 use super::Work;
 use super::find::Group;
-use crate::tiers::beneath::parent;
-use crate::tiers::workers::in_parallel;
+use crate::tiers::beneath::open_parent;
+use crate::tiers::workers::run_in_parallel;
 use crate::tiers::{TieredFile, Tiers, copy};
-use forebay_os::files::{device_of, stat_of};
+use forebay_os::files::{device_number, statx_nofollow};
 
 /// Files and bytes that are copied before they are made safe together.
 const BATCH: (usize, u64) = (512, 256 << 20);
@@ -31,80 +31,80 @@ pub(super) struct Landing {
 }
 
 impl Work<'_> {
-    pub(super) fn bring(&mut self, group: Group, body: &Statx) {
-        let single = group.links.len() == 1 && group.paths().count() == 1;
+    pub(super) fn write_back_group(&mut self, group: Group, body: &Statx) {
+        let single = group.links.len() == 1 && group.link_paths().count() == 1;
         if !single {
-            return self.bring_all(&group, body.stx_size);
+            return self.write_back_all_names(&group, body.stx_size);
         }
-        let path = group.first().to_owned();
-        let (dir, name) = match parent(&self.root, &path) {
+        let path = group.first_path().to_owned();
+        let (dir, name) = match open_parent(&self.root, &path) {
             Ok(found) => found,
             // Files that wait to be named hold a directory each.
             Err(Errno::MFILE) if !self.batch.is_empty() => {
-                self.land();
-                return self.bring(group, body);
+                self.complete_batch();
+                return self.write_back_group(group, body);
             }
             // It has its own way into closed directories.
-            Err(Errno::ACCESS) => return self.bring_all(&group, body.stx_size),
-            Err(error) => return self.leave(&group, error),
+            Err(Errno::ACCESS) => return self.write_back_all_names(&group, body.stx_size),
+            Err(error) => return self.leave_group(&group, error),
         };
-        self.times.keep(dir.as_fd(), above(&path));
-        let here = stat_of(dir.as_fd(), c"").map(|dir| device_of(&dir));
-        let by_copy = here != Ok(device_of(body));
+        self.times.remember_times(dir.as_fd(), parent_path(&path));
+        let here = statx_nofollow(dir.as_fd(), c"").map(|dir| device_number(&dir));
+        let by_copy = here != Ok(device_number(body));
         if by_copy && let Err(error) = self.note_arrival(&path, &group.placed) {
-            return self.leave(&group, error);
+            return self.leave_group(&group, error);
         }
         let bytes = body.stx_size;
         self.batch.push(Landing { dir, name, by_copy, placed: group.placed, path, bytes });
         self.bytes += bytes;
         if self.batch.len() >= BATCH.0 || self.bytes >= BATCH.1 {
-            self.land();
+            self.complete_batch();
         }
     }
 
     /// Notes where a copy is about to be made: a kill leaves it there.
     pub(super) fn note_arrival(&mut self, path: &Path, placed: &TieredFile) -> Result<(), Errno> {
-        let noted = self.arrivals.note(&self.tiers.path_of(placed), path);
+        let noted = self.arrivals.append_entry(&self.tiers.data_file_path(placed), path);
         noted.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
     }
 
     /// Copies a batch, makes its bytes safe, then the names, then lets the bodies go.
-    pub(super) fn land(&mut self) {
+    pub(super) fn complete_batch(&mut self) {
         self.bytes = 0;
         let batch = std::mem::take(&mut self.batch);
         if !batch.is_empty() {
             let apart = self.land_batch(&batch);
             // Their directories may be what there is no descriptor for.
             drop(batch);
-            self.progress.landing();
+            self.progress.reset_copied_bytes();
             for one in apart {
                 let names = std::slice::from_ref(&one.path);
-                match self.bring_names(names, &one.placed).and_then(|()| syncfs(&self.root)) {
-                    Ok(()) => self.arrived(&one.placed, one.bytes),
-                    Err(error) => self.leave_one(&one.path, &one.placed, error),
+                match self.write_back_names(names, &one.placed).and_then(|()| syncfs(&self.root)) {
+                    Ok(()) => self.finish_write_back(&one.placed, one.bytes),
+                    Err(error) => self.leave_file(&one.path, &one.placed, error),
                 }
             }
         }
-        self.progress.landing();
-        self.times.give_back(&self.root);
+        self.progress.reset_copied_bytes();
+        self.times.restore_times(&self.root);
     }
 
     /// The same but for those that have to come one by one.
     fn land_batch(&mut self, batch: &[Landing]) -> Vec<Apart> {
         let (tiers, progress) = (self.tiers, self.progress);
-        let copies = in_parallel(
+        let copies = run_in_parallel(
             self.workers,
             batch,
-            |one, tell| one.copy(tiers, tell),
-            |bytes| progress.copied(bytes),
+            |one, tell| one.copy_data_file(tiers, tell),
+            |bytes| progress.add_copied_bytes(bytes),
         );
         // One call for all: they lie on one file system.
         let safe = syncfs(&self.root);
-        self.progress.landing();
-        let named = in_parallel(
+        self.progress.reset_copied_bytes();
+        let named = run_in_parallel(
             self.workers,
             &batch.iter().zip(copies).collect::<Vec<_>>(),
-            |(one, copied), _| copied.and(safe).and_then(|()| one.replace(tiers)),
+            |(one, copied), _| copied.and(safe).and_then(|()| one.replace_link(tiers)),
             |_| (),
         );
         let (mut landed, mut apart) = (Vec::new(), Vec::new());
@@ -115,10 +115,10 @@ impl Work<'_> {
                     one.drop_copy();
                     match error {
                         // Two parts of one file system (subvolumes, bind mounts): a copy after all.
-                        Errno::XDEV if !one.by_copy => apart.push(one.apart()),
+                        Errno::XDEV if !one.by_copy => apart.push(one.to_apart()),
                         // Into a closed directory in its own way; or with fewer open at a time.
-                        Errno::ACCESS | Errno::MFILE => apart.push(one.apart()),
-                        _ => self.leave_one(&one.path, &one.placed, error),
+                        Errno::ACCESS | Errno::MFILE => apart.push(one.to_apart()),
+                        _ => self.leave_file(&one.path, &one.placed, error),
                     }
                 }
             }
@@ -127,11 +127,11 @@ impl Work<'_> {
         let named = syncfs(&self.root).is_ok();
         for one in landed {
             if one.by_copy && named {
-                self.tiers.remove(&one.placed);
+                self.tiers.remove_data_file(&one.placed);
             }
             self.done.brought.0 += 1;
             self.done.brought.1 += one.bytes;
-            self.tell();
+            self.report_progress();
         }
         apart
     }
@@ -146,7 +146,7 @@ struct Apart {
 
 impl Landing {
     /// Copies the body beside the link, if it is to be copied.
-    fn copy(&self, tiers: &Tiers, tell: &dyn Fn(u64)) -> Result<(), Errno> {
+    fn copy_data_file(&self, tiers: &Tiers, tell: &dyn Fn(u64)) -> Result<(), Errno> {
         if !self.by_copy {
             return Ok(());
         }
@@ -154,38 +154,38 @@ impl Landing {
             tell(bytes);
             Ok(())
         };
-        copy::copy(tiers, &self.placed, self.dir.as_fd(), &step).map(drop)
+        copy::copy_data_file(tiers, &self.placed, self.dir.as_fd(), &step).map(drop)
     }
 
     /// The new name over the link, if it still is the link: somebody outside may have put another
     /// file in its place.
-    fn replace(&self, tiers: &Tiers) -> Result<(), Errno> {
-        let still = tiers.recognise(self.dir.as_fd(), &self.name);
+    fn replace_link(&self, tiers: &Tiers) -> Result<(), Errno> {
+        let still = tiers.recognise_link(self.dir.as_fd(), &self.name);
         if still.is_none_or(|now| (now.room, &now.key) != (self.placed.room, &self.placed.key)) {
             // A directory that is closed to its owner does not say.
-            stat_of(self.dir.as_fd(), &self.name)?;
+            statx_nofollow(self.dir.as_fd(), &self.name)?;
             return Err(Errno::STALE);
         }
         if self.by_copy {
-            return renameat(&self.dir, copy::passing_name(&self.placed), &self.dir, &self.name);
+            return renameat(&self.dir, copy::staging_name(&self.placed), &self.dir, &self.name);
         }
-        let room = tiers.room(&self.placed);
+        let room = tiers.tier_directory(&self.placed);
         renameat(room.root(), &self.placed.key, &self.dir, &self.name)
     }
 
     fn drop_copy(&self) {
         if self.by_copy {
-            let _ = unlinkat(&self.dir, copy::passing_name(&self.placed), AtFlags::empty());
+            let _ = unlinkat(&self.dir, copy::staging_name(&self.placed), AtFlags::empty());
         }
     }
 
-    fn apart(&self) -> Apart {
+    fn to_apart(&self) -> Apart {
         let placed = TieredFile::new(self.placed.room, self.placed.key.clone());
         Apart { placed, path: self.path.clone(), bytes: self.bytes }
     }
 }
 
 /// The directory that a path is in.
-pub(super) fn above(path: &Path) -> &Path {
+pub(super) fn parent_path(path: &Path) -> &Path {
     path.parent().unwrap_or(Path::new(""))
 }

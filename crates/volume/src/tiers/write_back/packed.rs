@@ -9,11 +9,11 @@ use forebay_model::After;
 use rustix::fs::syncfs;
 use rustix::io::Errno;
 
-use super::packed_file::make_all;
+use super::packed_file::make_under_all_names;
 use super::packed_names::{Files, Name};
 use super::{Left, Which, Work, verdict};
-use crate::tiers::opened_up::open_way;
-use crate::tiers::workers::{FAR, in_parallel};
+use crate::tiers::opened_up::lend_permissions_on_path;
+use crate::tiers::workers::{FAR, run_in_parallel};
 use forebay_packlog::{DirKey, Pack};
 
 /// Files that are made safe together.
@@ -31,7 +31,7 @@ pub(super) struct Landed {
 }
 
 impl Landed {
-    pub(super) fn of(name: &Name) -> Landed {
+    pub(super) fn from_name(name: &Name) -> Landed {
         let (ino, bytes) = (name.found.ino, name.found.attr.size);
         Landed { dir: name.place.key, name: name.name.clone(), ino, bytes, path: name.path() }
     }
@@ -39,18 +39,18 @@ impl Landed {
 
 impl Work<'_> {
     /// Brings all packed files home that are to come.
-    pub(super) fn bring_packed(&mut self, which: Which) {
+    pub(super) fn write_back_packed(&mut self, which: Which) {
         let tiers = self.tiers;
         let Some(pack) = tiers.pack() else { return };
-        let mut files = Files::of(pack, self);
+        let mut files = Files::for_pack(pack, self);
         let (mut wave, mut batch) = (Vec::new(), Vec::new());
-        while let Some(names) = files.next(self) {
-            self.tell();
+        while let Some(names) = files.next_file(self) {
+            self.report_progress();
             let Some(ino) = names.first().map(|name| name.found.ino) else { continue };
             let after = match which {
                 Which::All => After::Restore,
                 Which::Ruled { succeeded } => {
-                    verdict::after_packed(tiers, ino, names.iter().map(Name::path), succeeded)
+                    verdict::action_for_packed(tiers, ino, names.iter().map(Name::path), succeeded)
                 }
             };
             let Some(first) = names.first() else { continue };
@@ -64,45 +64,57 @@ impl Work<'_> {
                 // Published is its only copy then; if that failed, it stays for the next run.
                 After::Discard if !self.publish_packed(pack, &names, true) => {}
                 After::Discard => {
-                    leave_pack(pack, &names.iter().map(Landed::of).collect::<Vec<_>>());
+                    remove_from_pack(
+                        pack,
+                        &names.iter().map(Landed::from_name).collect::<Vec<_>>(),
+                    );
                     self.done.discarded.0 += 1;
                     self.done.discarded.1 += size;
                 }
                 After::Restore => {
                     for name in &names {
-                        self.times.keep(name.place.fd.as_fd(), &name.place.path);
+                        self.times.remember_times(name.place.fd.as_fd(), &name.place.path);
                     }
                     wave.push(names);
                     if wave.len() >= WAVE {
-                        self.make_wave(pack, &mut wave, &mut batch);
+                        self.make_files_in_parallel(pack, &mut wave, &mut batch);
                     }
                     if batch.len() >= BATCH {
-                        self.land_packed(pack, &mut batch);
+                        self.finish_packed_batch(pack, &mut batch);
                     }
                 }
             }
         }
-        self.make_wave(pack, &mut wave, &mut batch);
-        self.land_packed(pack, &mut batch);
-        self.times.give_back(&self.root);
+        self.make_files_in_parallel(pack, &mut wave, &mut batch);
+        self.finish_packed_batch(pack, &mut batch);
+        self.times.restore_times(&self.root);
     }
 
     /// Makes files under all their names, several at a time.
-    fn make_wave(&mut self, pack: &Pack, wave: &mut Vec<Vec<Name>>, batch: &mut Vec<Vec<Landed>>) {
-        let made = in_parallel(FAR, wave, |names, _| make_all(pack, names), |_| ());
+    fn make_files_in_parallel(
+        &mut self,
+        pack: &Pack,
+        wave: &mut Vec<Vec<Name>>,
+        batch: &mut Vec<Vec<Landed>>,
+    ) {
+        let made = run_in_parallel(FAR, wave, |names, _| make_under_all_names(pack, names), |_| ());
         for (names, made) in wave.drain(..).zip(made) {
             // Directories that are closed to writers are opened for one file after the other.
             let made = match made {
                 Err(Errno::ACCESS) => {
-                    let up =
-                        |name: &Name| (open_way(&self.root, &name.path()), name.place.open_up());
+                    let up = |name: &Name| {
+                        (
+                            lend_permissions_on_path(&self.root, &name.path()),
+                            name.place.lend_permissions(),
+                        )
+                    };
                     let _opened: Vec<_> = names.iter().map(up).collect();
-                    make_all(pack, &names)
+                    make_under_all_names(pack, &names)
                 }
                 made => made,
             };
             match (made, names.first()) {
-                (Ok(()), _) => batch.push(names.iter().map(Landed::of).collect()),
+                (Ok(()), _) => batch.push(names.iter().map(Landed::from_name).collect()),
                 (Err(Errno::EXIST), Some(first)) => {
                     self.leave_packed(first.path(), "another file has its name in place");
                 }
@@ -113,15 +125,15 @@ impl Work<'_> {
     }
 
     /// Makes a batch safe, then lets the pack forget it.
-    fn land_packed(&mut self, pack: &Pack, batch: &mut Vec<Vec<Landed>>) {
+    fn finish_packed_batch(&mut self, pack: &Pack, batch: &mut Vec<Vec<Landed>>) {
         let safe = batch.is_empty() || syncfs(&self.root).is_ok();
         for names in batch.drain(..) {
             let Some(first) = names.first() else { continue };
             if safe {
                 self.done.brought.0 += 1;
                 self.done.brought.1 += first.bytes;
-                leave_pack(pack, &names);
-                self.tell();
+                remove_from_pack(pack, &names);
+                self.report_progress();
             } else {
                 let path = first.path.clone();
                 self.leave_packed(path, "the file system in place could not make it safe");
@@ -135,9 +147,9 @@ impl Work<'_> {
 }
 
 /// Removes a file from the pack.
-pub(super) fn leave_pack(pack: &Pack, names: &[Landed]) {
+pub(super) fn remove_from_pack(pack: &Pack, names: &[Landed]) {
     for name in names {
-        pack.leave(name.dir, name.name.to_bytes());
-        pack.forget(name.ino);
+        pack.remove_written_back_name(name.dir, name.name.to_bytes());
+        pack.forget_inode(name.ino);
     }
 }

@@ -13,9 +13,9 @@ use rustix::fs::{FileType, Mode};
 use rustix::io::Errno;
 
 use crate::tiers::beneath::below;
-use crate::tiers::opened_up::{OpenedUp, open_up, open_way};
-use crate::tiers::walk::{Walking, walk};
-use forebay_os::files::stat_of;
+use crate::tiers::opened_up::{OpenedUp, lend_permissions, lend_permissions_on_path};
+use crate::tiers::walk::{Walking, walk_tree};
+use forebay_os::files::statx_nofollow;
 use forebay_packlog::{DirKey, PackedDir};
 
 /// A directory in place, open.
@@ -28,18 +28,19 @@ pub(super) struct Place {
 impl Place {
     /// Opens a directory that was found; it may be closed to its owner above.
     pub(super) fn open(root: &OwnedFd, path: &Path, key: DirKey) -> Option<Arc<Place>> {
-        let (fd, _) = open_dir(root, path, Walking::OpenUp).ok().filter(|(_, now)| *now == key)?;
+        let (fd, _) =
+            open_with_key(root, path, Walking::OpenUp).ok().filter(|(_, now)| *now == key)?;
         Some(Arc::new(Place { fd, key, path: path.to_owned() }))
     }
 
     /// Lets its owner make files in it, for a moment.
-    pub(super) fn open_up(&self) -> Option<OpenedUp> {
-        open_up(self.fd.as_fd(), &stat_of(self.fd.as_fd(), c"").ok()?, Mode::RWXU)
+    pub(super) fn lend_permissions(&self) -> Option<OpenedUp> {
+        lend_permissions(self.fd.as_fd(), &statx_nofollow(self.fd.as_fd(), c"").ok()?, Mode::RWXU)
     }
 }
 
 /// Where the directories are that there are, of those that have packed files.
-pub(super) fn find(
+pub(super) fn find_in_place(
     root: &OwnedFd,
     dirs: &[PackedDir],
     walking: Walking,
@@ -48,19 +49,19 @@ pub(super) fn find(
     let mut moved = HashSet::new();
     for PackedDir { key, path, .. } in dirs {
         let path = PathBuf::from(OsStr::from_bytes(path));
-        match open_dir(root, &path, walking) {
+        match open_with_key(root, &path, walking) {
             Ok((_, now)) if now == *key => drop(places.insert(*key, path)),
             _ => drop(moved.insert(*key)),
         }
     }
     if !moved.is_empty() {
         // Those that may not be looked into are told where a directory is missed.
-        walk(root, walking, &mut |dir, name, kind, path| {
+        walk_tree(root, walking, &mut |dir, name, kind, path| {
             if kind == FileType::Directory
-                && let Ok(stat) = stat_of(dir.as_fd(), name)
-                && moved.remove(&DirKey::of(&stat))
+                && let Ok(stat) = statx_nofollow(dir.as_fd(), name)
+                && moved.remove(&DirKey::from_statx(&stat))
             {
-                places.insert(DirKey::of(&stat), path.to_owned());
+                places.insert(DirKey::from_statx(&stat), path.to_owned());
             }
         });
     }
@@ -68,7 +69,7 @@ pub(super) fn find(
 }
 
 /// Why a directory was not found, in words.
-pub(super) fn why_not(root: &OwnedFd, path: &[u8]) -> &'static str {
+pub(super) fn why_not_found(root: &OwnedFd, path: &[u8]) -> &'static str {
     match below(root, Path::new(OsStr::from_bytes(path))) {
         Err(Errno::ACCESS) => "its directory may not be looked into by this user",
         Err(Errno::MFILE | Errno::NFILE) => "too many files are open to look into its directory",
@@ -77,15 +78,19 @@ pub(super) fn why_not(root: &OwnedFd, path: &[u8]) -> &'static str {
 }
 
 /// A directory in place, opened, and which one it is.
-fn open_dir(root: &OwnedFd, path: &Path, walking: Walking) -> Result<(OwnedFd, DirKey), Errno> {
+fn open_with_key(
+    root: &OwnedFd,
+    path: &Path,
+    walking: Walking,
+) -> Result<(OwnedFd, DirKey), Errno> {
     let fd = match below(root, path) {
         Err(Errno::ACCESS) if walking == Walking::OpenUp => {
             // The directory itself need not be open for that.
-            let _opened = open_way(root, path);
+            let _opened = lend_permissions_on_path(root, path);
             below(root, path)
         }
         fd => fd,
     }?;
-    let key = DirKey::of(&stat_of(fd.as_fd(), c"")?);
+    let key = DirKey::from_statx(&statx_nofollow(fd.as_fd(), c"")?);
     Ok((fd, key))
 }

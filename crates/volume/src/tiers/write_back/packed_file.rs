@@ -13,7 +13,7 @@ use rustix::time::Timespec;
 
 use super::packed_names::Name;
 use crate::tiers::copy::packed_bytes;
-use forebay_os::files::stat_of;
+use forebay_os::files::statx_nofollow;
 use forebay_packlog::{Attr, DirKey, Found, Pack, Time};
 pub(crate) use naming::Unnamed;
 
@@ -21,55 +21,56 @@ pub(crate) use naming::Unnamed;
 ///
 /// # Errors
 /// EEXIST when somebody has one of them; the file system's.
-pub(super) fn make_all(pack: &Pack, names: &[Name]) -> Result<(), Errno> {
+pub(super) fn make_under_all_names(pack: &Pack, names: &[Name]) -> Result<(), Errno> {
     let Some((first, others)) = names.split_first() else { return Ok(()) };
-    if others.is_empty() && is_early(pack, first) {
+    if others.is_empty() && is_eagerly_written(pack, first) {
         return Ok(());
     }
     let (dir, name) = (&first.place.fd, first.name.as_c_str());
     let announce = |key: DirKey| {
         // Should this be cut short, the file in place is the one. Where a full log can't say so, the
         // packed one is, which has the same bytes.
-        let _ = pack.land_on(first.place.key, name.to_bytes(), key);
+        let _ = pack.note_write_back_target(first.place.key, name.to_bytes(), key);
         Ok(())
     };
     let make = |replace| {
-        let new = match Unnamed::nameless(dir, &first.found) {
-            Err(Errno::OPNOTSUPP) => Unnamed::beside(dir, &first.found)?,
+        let new = match Unnamed::create_nameless(dir, &first.found) {
+            Err(Errno::OPNOTSUPP) => Unnamed::create_beside(dir, &first.found)?,
             new => new?,
         };
-        make(pack, &first.found, new, (dir, name), replace, announce)
+        make_packed_file(pack, &first.found, new, (dir, name), replace, announce)
     };
     // Nearly always nothing has the name; where asking is slow, not to ask is much.
     let made = match make(false) {
-        Err(Errno::EXIST) => make(is_ours(first)?),
+        Err(Errno::EXIST) => make(may_replace_existing(first)?),
         made => made,
     };
     let key = made?;
     for other in others {
         let to = &other.place.fd;
-        if is_ours(other)? {
+        if may_replace_existing(other)? {
             unlinkat(to, &other.name, AtFlags::empty())?;
         }
         // As above.
-        let _ = pack.land_on(other.place.key, other.name.to_bytes(), key);
+        let _ = pack.note_write_back_target(other.place.key, other.name.to_bytes(), key);
         linkat(dir, name, to, &other.name, AtFlags::empty())?;
     }
     Ok(())
 }
 
 /// Whether it was made while the run lasted, and nobody has changed either since.
-fn is_early(pack: &Pack, name: &Name) -> bool {
-    let early = pack.early(name.found.ino);
+fn is_eagerly_written(pack: &Pack, name: &Name) -> bool {
+    let early = pack.eager_copy(name.found.ino);
     early.is_some()
         && early == name.found.over
-        && stat_of(name.place.fd.as_fd(), &name.name)
-            .is_ok_and(|there| early == Some(DirKey::of(&there)) && is_same(name, &there))
+        && statx_nofollow(name.place.fd.as_fd(), &name.name).is_ok_and(|there| {
+            early == Some(DirKey::from_statx(&there)) && has_same_attributes(name, &there)
+        })
 }
 
-fn is_same(name: &Name, there: &Statx) -> bool {
+fn has_same_attributes(name: &Name, there: &Statx) -> bool {
     let Attr { mtime, size, mode, uid, .. } = name.found.attr;
-    (there.stx_size, Time::of(&there.stx_mtime)) == (size, mtime)
+    (there.stx_size, Time::from_timestamp(&there.stx_mtime)) == (size, mtime)
         && (u32::from(there.stx_mode), there.stx_uid) == (libc::S_IFREG | mode, uid)
 }
 
@@ -78,14 +79,14 @@ fn is_same(name: &Name, there: &Statx) -> bool {
 ///
 /// # Errors
 /// EEXIST: it is somebody's.
-fn is_ours(name: &Name) -> Result<bool, Errno> {
-    let there = match stat_of(name.place.fd.as_fd(), &name.name) {
+fn may_replace_existing(name: &Name) -> Result<bool, Errno> {
+    let there = match statx_nofollow(name.place.fd.as_fd(), &name.name) {
         Ok(there) => there,
         Err(Errno::NOENT) => return Ok(false),
         Err(other) => return Err(other),
     };
-    let key = Some(DirKey::of(&there));
-    let is_ours = is_same(name, &there) || name.found.over == key;
+    let key = Some(DirKey::from_statx(&there));
+    let is_ours = has_same_attributes(name, &there) || name.found.over == key;
     match is_ours && name.found.yields != key {
         true => Ok(true),
         false => Err(Errno::EXIST),
@@ -97,7 +98,7 @@ fn is_ours(name: &Name) -> Result<bool, Errno> {
 ///
 /// # Errors
 /// EEXIST when something has the name that is not to be replaced; the file system's.
-pub(crate) fn make<T>(
+pub(crate) fn make_packed_file<T>(
     pack: &Pack,
     found: &Found,
     new: Unnamed<'_>,
@@ -105,15 +106,15 @@ pub(crate) fn make<T>(
     replace: bool,
     announce: impl FnOnce(DirKey) -> Result<T, Errno>,
 ) -> Result<DirKey, Errno> {
-    let stat = stat_of(new.file.as_fd(), c"")?;
-    fill(pack, found, &new.file, &stat)?;
-    let made = DirKey::of(&stat);
+    let stat = statx_nofollow(new.file.as_fd(), c"")?;
+    fill_packed_file(pack, found, &new.file, &stat)?;
+    let made = DirKey::from_statx(&stat);
     let _held = announce(made)?;
-    new.name_it(at, replace).map(|()| made)
+    new.give_name(at, replace).map(|()| made)
 }
 
 /// Bytes and attributes of a file that is new.
-fn fill(pack: &Pack, found: &Found, file: &OwnedFd, new: &Statx) -> Result<(), Errno> {
+fn fill_packed_file(pack: &Pack, found: &Found, file: &OwnedFd, new: &Statx) -> Result<(), Errno> {
     let Attr { mode, uid, gid, atime, mtime, .. } = found.attr;
     packed_bytes(pack, found.ino, file)?;
     if (new.stx_uid, new.stx_gid) != (uid, gid) {

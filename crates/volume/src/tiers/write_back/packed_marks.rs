@@ -10,49 +10,53 @@ use std::sync::Arc;
 
 use rustix::fs::{AtFlags, Statx, syncfs, unlinkat};
 
-use super::packed::{Landed, leave_pack};
+use super::packed::{Landed, remove_from_pack};
 use super::packed_dirs::{self, Place};
 use super::packed_names::Name;
 use super::{Work, find};
 use crate::tiers::walk::Walking;
-use crate::tiers::{TierDirectory, ours};
-use forebay_os::files::stat_of;
+use crate::tiers::{TierDirectory, is_trusted_link};
+use forebay_os::files::statx_nofollow;
 use forebay_packlog::DirKey;
 
 impl Work<'_> {
     /// Ends what was cut short, and takes away the bodies that were replaced before.
-    pub(super) fn settle(&self) {
-        let yielded = self.settle_names(find::may_be_links(self.tiers));
+    pub(super) fn settle_interrupted(&self) {
+        let yielded = self.settle_marked_names(find::may_have_links(self.tiers));
         // What replaced them is safe before they go.
         if syncfs(&self.root).is_err() {
             return;
         }
         self.tiers.rooms.iter().for_each(TierDirectory::remove_retired);
         if let Some(pack) = self.tiers.pack() {
-            leave_pack(pack, &yielded);
+            remove_from_pack(pack, &yielded);
         }
     }
 
     /// The packed names that files in place have now. A link that a packed name was to replace goes.
-    fn settle_names(&self, links: bool) -> Vec<Landed> {
+    fn settle_marked_names(&self, links: bool) -> Vec<Landed> {
         let Some(pack) = self.tiers.pack() else { return Vec::new() };
-        let dirs = pack.marked(links);
+        let dirs = pack.list_marked_names(links);
         if dirs.is_empty() {
             return Vec::new();
         }
-        let places = packed_dirs::find(&self.root, &dirs, Walking::OpenUp);
+        let places = packed_dirs::find_in_place(&self.root, &dirs, Walking::OpenUp);
         let mut yielded = Vec::new();
         for dir in &dirs {
             let place = places.get(&dir.key);
             let place = place.and_then(|path| Place::open(&self.root, path, dir.key));
             let Some(place) = place else { continue };
             for bytes in &dir.names {
-                let Some(found) = pack.find(dir.key, bytes) else { continue };
+                let Some(found) = pack.lookup_name(dir.key, bytes) else { continue };
                 let Ok(name) = CString::new(&**bytes) else { continue };
-                let Ok(there) = stat_of(place.fd.as_fd(), &name) else { continue };
-                let key = Some(DirKey::of(&there));
+                let Ok(there) = statx_nofollow(place.fd.as_fd(), &name) else { continue };
+                let key = Some(DirKey::from_statx(&there));
                 if [found.yields, found.lands].contains(&key) {
-                    yielded.push(Landed::of(&Name { place: Arc::clone(&place), name, found }));
+                    yielded.push(Landed::from_name(&Name {
+                        place: Arc::clone(&place),
+                        name,
+                        found,
+                    }));
                 } else if links && found.over == key {
                     self.remove_hidden(&place, &name, &there);
                 }
@@ -64,16 +68,16 @@ impl Work<'_> {
     /// Removes a link of ours, and its body when that is safe. A plain file is replaced by the
     /// packed one when that comes home.
     fn remove_hidden(&self, place: &Place, name: &CStr, link: &Statx) {
-        let Some(placed) = self.tiers.recognise(place.fd.as_fd(), name) else { return };
-        let Ok(body) = self.tiers.stat(&placed) else { return };
-        if !ours(link, &body) {
+        let Some(placed) = self.tiers.recognise_link(place.fd.as_fd(), name) else { return };
+        let Ok(body) = self.tiers.stat_data_file(&placed) else { return };
+        if !is_trusted_link(link, &body) {
             return;
         }
-        let _opened = place.open_up();
+        let _opened = place.lend_permissions();
         match unlinkat(&place.fd, name, AtFlags::empty()) {
             // It had another name: that one leads there still.
             Ok(()) if link.stx_nlink > 1 => {}
-            Ok(()) => self.tiers.retire(&placed, 0),
+            Ok(()) => self.tiers.retire_data_file(&placed, 0),
             Err(error) => {
                 let path: PathBuf = place.path.join(OsStr::from_bytes(name.to_bytes()));
                 tracing::warn!("{}: what was replaced stays there: {error}", path.display());

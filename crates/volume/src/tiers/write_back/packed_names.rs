@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::packed_dirs::{self, Place, why_not};
+use super::packed_dirs::{self, Place, why_not_found};
 use super::{Left, Work};
 use crate::tiers::walk::Walking;
 use forebay_packlog::{DirKey, Found, Pack, PackedDir};
@@ -39,9 +39,9 @@ pub(super) struct Files<'p> {
 }
 
 impl<'p> Files<'p> {
-    pub(super) fn of(pack: &'p Pack, work: &Work<'_>) -> Files<'p> {
-        let mut dirs = pack.dirs();
-        let places = packed_dirs::find(&work.root, &dirs, Walking::OpenUp);
+    pub(super) fn for_pack(pack: &'p Pack, work: &Work<'_>) -> Files<'p> {
+        let mut dirs = pack.packed_directories();
+        let places = packed_dirs::find_in_place(&work.root, &dirs, Walking::OpenUp);
         // The last of a list is taken first.
         dirs.reverse();
         dirs.iter_mut().for_each(|dir| dir.names.reverse());
@@ -49,9 +49,9 @@ impl<'p> Files<'p> {
     }
 
     /// The next file. Names in directories that are gone are told of as left.
-    pub(super) fn next(&mut self, work: &mut Work<'_>) -> Option<Vec<Name>> {
+    pub(super) fn next_file(&mut self, work: &mut Work<'_>) -> Option<Vec<Name>> {
         while self.ready.is_empty() && !self.dirs.is_empty() {
-            self.look(work);
+            self.load_next_part(work);
         }
         if let Some(next) = self.ready.pop() {
             return Some(next);
@@ -63,21 +63,23 @@ impl<'p> Files<'p> {
             };
             match names.iter().map(open).collect::<Option<Vec<_>>>() {
                 Some(names) => return Some(names),
-                None => names.iter().for_each(|(key, name, _)| self.is_left(work, *key, name)),
+                None => {
+                    names.iter().for_each(|(key, name, _)| self.note_left_name(work, *key, name))
+                }
             }
         }
         None
     }
 
     /// A directory that was there a moment ago can't be opened.
-    fn is_left(&self, work: &mut Work<'_>, key: DirKey, name: &CStr) {
+    fn note_left_name(&self, work: &mut Work<'_>, key: DirKey, name: &CStr) {
         let Some(dir) = self.places.get(&key) else { return };
         let path = dir.join(OsStr::from_bytes(name.to_bytes()));
-        let why = why_not(&work.root, dir.as_os_str().as_bytes()).to_owned();
+        let why = why_not_found(&work.root, dir.as_os_str().as_bytes()).to_owned();
         work.done.left.push(Left { path, why });
     }
 
-    fn look(&mut self, work: &mut Work<'_>) {
+    fn load_next_part(&mut self, work: &mut Work<'_>) {
         let Some(dir) = self.dirs.last_mut() else { return };
         let rest = dir.names.len().saturating_sub(PART);
         let names = dir.names.split_off(rest);
@@ -87,7 +89,7 @@ impl<'p> Files<'p> {
         }
         let place = self.places.get(&key).and_then(|path| Place::open(&work.root, path, key));
         let Some(place) = place else {
-            let why = why_not(&work.root, path.as_os_str().as_bytes());
+            let why = why_not_found(&work.root, path.as_os_str().as_bytes());
             for name in names.into_iter().rev() {
                 let path = path.join(OsStr::from_bytes(&name));
                 work.done.left.push(Left { path, why: why.to_owned() });
@@ -95,7 +97,7 @@ impl<'p> Files<'p> {
             return;
         };
         for name in names {
-            let Some(found) = self.pack.find(key, &name) else { continue };
+            let Some(found) = self.pack.lookup_name(key, &name) else { continue };
             let Ok(text) = CString::new(&*name) else { continue };
             if found.links > 1 {
                 self.shared.entry(found.ino).or_default().push((key, text, found));

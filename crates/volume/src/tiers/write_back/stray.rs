@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, OFlags, openat, readlinkat};
 
-use super::find::all_links;
+use super::find::walk_links;
 use crate::tiers::Left;
-use crate::tiers::tier_directory::number_of;
+use crate::tiers::tier_directory::number_from_key;
 use crate::tiers::walk::Walking;
 
 /// Links that look like ours.
@@ -28,14 +28,14 @@ pub struct Strays {
 ///
 /// # Errors
 /// The directory can't be opened.
-pub fn strays(directory: &Path) -> std::io::Result<Strays> {
+pub fn find_stray_links(directory: &Path) -> std::io::Result<Strays> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = openat(CWD, directory, flags, Mode::empty())?;
     let mut links = (0, None);
-    let closed = all_links(&root, Walking::Look, &mut |dir, name, path| {
+    let closed = walk_links(&root, Walking::Look, &mut |dir, name, path| {
         let Ok(target) = readlinkat(dir, name, Vec::with_capacity(256)) else { return };
         let target = Path::new(OsStr::from_bytes(target.to_bytes()));
-        if leads_to_a_room(target) {
+        if leads_to_tier_directory(target) {
             links.0 += 1;
             links.1.get_or_insert_with(|| (path.to_owned(), target.to_owned()));
         }
@@ -45,10 +45,10 @@ pub fn strays(directory: &Path) -> std::io::Result<Strays> {
 }
 
 /// TIER/forebay-UID/ROOM-TIER/NUMBER.NAME
-fn leads_to_a_room(target: &Path) -> bool {
+fn leads_to_tier_directory(target: &Path) -> bool {
     let part = |path: Option<&Path>| path?.file_name()?.to_str().map(str::to_owned);
     let (room, user) = (target.parent(), target.parent().and_then(Path::parent));
-    let is_body = target.file_name().is_some_and(|name| number_of(name.as_bytes()).is_some());
+    let is_body = target.file_name().is_some_and(|name| number_from_key(name.as_bytes()).is_some());
     let is_room = part(room).is_some_and(|room| {
         let number = room.split_once('-').map(|(number, _)| number);
         number.is_some_and(|n| n.len() == 16 && n.bytes().all(|byte| byte.is_ascii_hexdigit()))
@@ -72,9 +72,9 @@ mod tests {
         let others = ["a.bam", "/scratch/2a.bam", "/scratch/forebay-7/x/2a.bam"];
         others.iter().enumerate().for_each(|(n, target)| link(target, &n.to_string()));
         link(&format!("{room}/notes"), "4");
-        assert_eq!(strays(dir.path()).expect("read").count, 0);
+        assert_eq!(find_stray_links(dir.path()).expect("read").count, 0);
         link(&format!("{room}/2a.a.bam"), "d/a.bam");
-        let found = strays(dir.path()).expect("read");
+        let found = find_stray_links(dir.path()).expect("read");
         assert_eq!(found.count, 1);
         let first = ("d/a.bam".into(), format!("{room}/2a.a.bam").into());
         assert_eq!(found.first, Some(first));

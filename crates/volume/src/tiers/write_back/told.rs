@@ -32,19 +32,19 @@ pub struct Homecoming {
 
 impl Homecoming {
     /// The same in plain data, to be told to another process.
-    pub fn told(&self, directory: &Path) -> WriteBackReport {
+    pub fn to_report(&self, directory: &Path) -> WriteBackReport {
         WriteBackReport {
             // For people, as JSON: which has no words for names that are no text.
             directory: directory.to_string_lossy().into_owned().into(),
             brought: self.brought,
             discarded: self.discarded,
             kept: self.kept,
-            left: told(&self.left),
-            lost: told(&self.lost),
+            left: summarize_left(&self.left),
+            lost: summarize_left(&self.lost),
             published: self.published,
-            unpublished: told(&self.unpublished),
+            unpublished: summarize_left(&self.unpublished),
             withheld: self.withheld,
-            unsynced: told(&self.unsynced),
+            unsynced: summarize_left(&self.unsynced),
             nameless: self.nameless.len() as u64,
             spilled: (0, String::new()),
             cache: None,
@@ -53,13 +53,13 @@ impl Homecoming {
 }
 
 /// How many, and why the first.
-fn told(left: &[Left]) -> (u64, String) {
-    let why = left.first().map(|first| format!("{}: {}", shown(&first.path), first.why));
+fn summarize_left(left: &[Left]) -> (u64, String) {
+    let why = left.first().map(|first| format!("{}: {}", shortened_path(&first.path), first.why));
     (left.len() as u64, why.unwrap_or_default())
 }
 
 /// A path for a message: its end, when it is long.
-fn shown(path: &Path) -> String {
+fn shortened_path(path: &Path) -> String {
     let path = path.display().to_string();
     match path.char_indices().rev().nth(99) {
         Some((at, _)) if at > 0 => format!("\u{2026}{}", &path[at..]),

@@ -1,22 +1,22 @@
 //! What it cost in dollars: the machine that is named, or what a simulation counted.
 
 use forebay_model::{Seconds, Usd};
-use forebay_plan::cost::recorded;
+use forebay_plan::cost::cost_of_recorded_run;
 use serde_json::json;
 
 use super::{Chapter, Told};
 use crate::commands::explain::story::Story;
 
-pub(super) const CHAPTER: Chapter = Chapter { name: "cost", title: "Cost", tell };
+pub(super) const CHAPTER: Chapter = Chapter { name: "cost", title: "Cost", tell: compose_chapter };
 
-fn tell(story: &Story) -> Option<Told> {
-    if let Some(usd) = story.noted("cost_usd") {
+fn compose_chapter(story: &Story) -> Option<Told> {
+    if let Some(usd) = story.noted_number("cost_usd") {
         let told = format!("By the price sheet it would cost {}, machines and storage.", Usd(usd));
         return Told::new(vec![told], json!({ "usd": usd }));
     }
     let (instance, prices) = story.paid.as_ref()?;
     let lasted = Seconds(story.summary.wall_us.as_secs());
-    let cost = match recorded(prices, lasted, Some(instance), None) {
+    let cost = match cost_of_recorded_run(prices, lasted, Some(instance), None) {
         Ok(cost) => cost,
         Err(why) => {
             let told = format!("What it cost is not known: {why}.");

@@ -5,28 +5,31 @@ use forebay_model::ByteCount;
 use serde_json::json;
 
 use super::{Chapter, Told};
-use crate::commands::explain::phrases::{count, listed};
+use crate::commands::explain::phrases::{count_with_noun, list_first_names};
 use crate::commands::explain::story::Story;
-use crate::named::named;
+use crate::named::escape_name;
 
-pub(super) const CHAPTER: Chapter =
-    Chapter { name: "files", title: "The biggest files, and where they belong", tell };
+pub(super) const CHAPTER: Chapter = Chapter {
+    name: "files",
+    title: "The biggest files, and where they belong",
+    tell: compose_chapter,
+};
 
-fn tell(story: &Story) -> Option<Told> {
+fn compose_chapter(story: &Story) -> Option<Told> {
     let (mut told, mut rows) = (Vec::new(), Vec::new());
-    for life in story.lives.iter().filter(|life| life.moved().get() > 0).take(story.most) {
-        let path = named(&life.path);
+    for life in story.lives.iter().filter(|life| life.bytes_moved().get() > 0).take(story.most) {
+        let path = escape_name(&life.path);
         let place = story.trees.iter().find(|tree| tree.id == life.tree);
-        let place = place.map_or_else(|| "?".to_owned(), |tree| story.tree(tree));
+        let place = place.map_or_else(|| "?".to_owned(), |tree| story.tree_name(tree));
         let (writers, readers) =
-            (story.names(life.writers.clone()), story.names(life.readers.clone()));
-        let belongs = life.belongs();
+            (story.task_names(life.writers.clone()), story.task_names(life.readers.clone()));
+        let belongs = life.best_location();
         let mut does = Vec::new();
         if !life.writers.is_empty() {
-            does.push(format!("written by {}", listed(&writers)));
+            does.push(format!("written by {}", list_first_names(&writers)));
         }
         if !life.readers.is_empty() {
-            does.push(format!("read by {}", listed(&readers)));
+            does.push(format!("read by {}", list_first_names(&readers)));
         }
         let does = if does.is_empty() { String::new() } else { format!("{}; ", does.join(", ")) };
         told.push(format!(
@@ -38,15 +41,15 @@ fn tell(story: &Story) -> Option<Told> {
                 (true, read) => format!("at least {read}"),
             },
             life.written,
-            count(life.opens, "open"),
-            life.why()
+            count_with_noun(life.opens, "open"),
+            life.location_reason()
         ));
         rows.push(json!({
             "path": path, "size_bytes": life.size_known.then_some(life.size),
             "read_bytes": (!life.read_unseen).then_some(life.read),
             "read_at_least_bytes": life.read, "written_bytes": life.written, "opens": life.opens, "made": life.made,
             "removed": life.gone, "written_by": writers, "read_by": readers, "on": place,
-            "belongs": belongs.rule(), "why": life.why(),
+            "belongs": belongs.rule(), "why": life.location_reason(),
             "writers": life.writers.len(), "readers": life.readers.len(),
         }));
     }

@@ -4,11 +4,14 @@ use forebay_model::{ByteCount, Seconds};
 use serde_json::json;
 
 use super::{Chapter, Told};
-use crate::commands::explain::phrases::count;
+use crate::commands::explain::phrases::count_with_noun;
 use crate::commands::explain::story::Story;
 
-pub(super) const CHAPTER: Chapter =
-    Chapter { name: "home", title: "What was written back after the last task", tell };
+pub(super) const CHAPTER: Chapter = Chapter {
+    name: "home",
+    title: "What was written back after the last task",
+    tell: compose_chapter,
+};
 
 /// What became of files, as the header counts it (docs/formats/run.md), and in words.
 const BECAME: [(&str, &str); 4] = [
@@ -18,11 +21,11 @@ const BECAME: [(&str, &str); 4] = [
     ("published", "were copied to where results go"),
 ];
 
-fn tell(story: &Story) -> Option<Told> {
-    let took = Seconds(story.noted("homecoming_s")?);
+fn compose_chapter(story: &Story) -> Option<Told> {
+    let took = Seconds(story.noted_number("homecoming_s")?);
     let amount = |what: &str| {
-        let files = story.noted(&format!("{what}_files"))? as u64;
-        Some((files, ByteCount(story.noted(&format!("{what}_bytes"))? as u64)))
+        let files = story.noted_number(&format!("{what}_files"))? as u64;
+        Some((files, ByteCount(story.noted_number(&format!("{what}_bytes"))? as u64)))
     };
     let (mut told, mut became) = (Vec::new(), serde_json::Map::new());
     let (brought, drained) = (amount("brought_home"), amount("drained").unwrap_or_default());
@@ -40,7 +43,7 @@ fn tell(story: &Story) -> Option<Told> {
                 }
                 _ => format!(
                     "After the last task Forebay wrote back {} ({bytes}), which took {took}.",
-                    count(files, "file")
+                    count_with_noun(files, "file")
                 ),
             });
         }
@@ -49,7 +52,7 @@ fn tell(story: &Story) -> Option<Told> {
         let Some((files, bytes)) = amount(what) else { continue };
         became.insert(what.into(), json!({"files": files, "bytes": bytes}));
         if files > 0 {
-            told.push(format!("{} ({bytes}) {words}.", count(files, "file")));
+            told.push(format!("{} ({bytes}) {words}.", count_with_noun(files, "file")));
         }
     }
     for (what, words) in [
@@ -62,10 +65,10 @@ fn tell(story: &Story) -> Option<Told> {
             "stayed in place against their rule, since their tier was full or refused",
         ),
     ] {
-        let Some(files) = story.noted(what).map(|files| files as u64) else { continue };
+        let Some(files) = story.noted_number(what).map(|files| files as u64) else { continue };
         became.insert(what.into(), json!(files));
         if files > 0 {
-            told.push(format!("{} {words}.", count(files, "file")));
+            told.push(format!("{} {words}.", count_with_noun(files, "file")));
         }
     }
     became.insert("homecoming_s".into(), json!(took));

@@ -4,31 +4,32 @@ use forebay_model::summary::MachineSummary;
 use serde_json::json;
 
 use super::{Chapter, Told};
-use crate::commands::explain::phrases::{count, percent};
+use crate::commands::explain::phrases::{count_with_noun, format_percent};
 use crate::commands::explain::story::Story;
-use crate::named::named;
+use crate::named::escape_name;
 
-pub(super) const CHAPTER: Chapter = Chapter { name: "machines", title: "Machines", tell };
+pub(super) const CHAPTER: Chapter =
+    Chapter { name: "machines", title: "Machines", tell: compose_chapter };
 
-fn tell(story: &Story) -> Option<Told> {
+fn compose_chapter(story: &Story) -> Option<Told> {
     let machines = &story.summary.machines;
-    Told::new(machines.iter().map(sentence).collect(), json!({ "machines": machines }))
+    Told::new(machines.iter().map(machine_sentence).collect(), json!({ "machines": machines }))
 }
 
-fn sentence(machine: &MachineSummary) -> String {
+fn machine_sentence(machine: &MachineSummary) -> String {
     let name = match machine.name.as_str() {
         "" => "The machine".to_owned(),
-        name => named(name.as_bytes()),
+        name => escape_name(name.as_bytes()),
     };
     let (Some(cpu), Some(iowait)) = (machine.cpu_share, machine.iowait_share) else {
         return format!("{name} was not sampled while the run lasted (do the clocks agree?).");
     };
-    let cores = machine.cpus.map(|cpus| format!(" ({})", count(cpus.into(), "core")));
+    let cores = machine.cpus.map(|cpus| format!(" ({})", count_with_noun(cpus.into(), "core")));
     let mut text = format!(
         "{name}{}: CPUs were busy {}, and idle with requests to disks under way {}",
         cores.unwrap_or_default(),
-        percent(cpu),
-        percent(iowait)
+        format_percent(cpu),
+        format_percent(iowait)
     );
     if let (Some(most), Some(all)) = (machine.memory_used_most, machine.memory) {
         text.push_str(&format!("; memory held up to {most} of {all}"));
@@ -36,8 +37,8 @@ fn sentence(machine: &MachineSummary) -> String {
     if let Some(disk) = &machine.disk {
         text.push_str(&format!(
             "; disk {} was busy {} ({} read, {} written)",
-            named(disk.name.as_bytes()),
-            percent(disk.busy_share),
+            escape_name(disk.name.as_bytes()),
+            format_percent(disk.busy_share),
             disk.read,
             disk.written
         ));
@@ -45,10 +46,10 @@ fn sentence(machine: &MachineSummary) -> String {
     if let Some(network) = &machine.network {
         text.push_str(&format!(
             "; {} received {} and sent {}",
-            named(network.name.as_bytes()),
+            escape_name(network.name.as_bytes()),
             network.received,
             network.sent
         ));
     }
-    text + &format!(" ({}).", count(machine.samples, "sample"))
+    text + &format!(" ({}).", count_with_noun(machine.samples, "sample"))
 }

@@ -5,15 +5,16 @@ use serde_json::json;
 
 use super::{Chapter, Told};
 use crate::commands::explain::story::Story;
-use crate::named::named;
+use crate::named::escape_name;
 
-pub(super) const CHAPTER: Chapter = Chapter { name: "next", title: "What to do next", tell };
+pub(super) const CHAPTER: Chapter =
+    Chapter { name: "next", title: "What to do next", tell: compose_chapter };
 
-fn tell(story: &Story) -> Option<Told> {
+fn compose_chapter(story: &Story) -> Option<Told> {
     let summary = &story.summary;
     let advice = summary.advice.as_ref();
     let mut told: Vec<String> =
-        advice.map(|advice| named(advice.sentence.as_bytes())).into_iter().collect();
+        advice.map(|advice| escape_name(advice.sentence.as_bytes())).into_iter().collect();
     let path = &story.path;
     // What only samples has no tasks to plan for.
     if !summary.tasks.is_empty() && summary.origin != Origin::Simulated {

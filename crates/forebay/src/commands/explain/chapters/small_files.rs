@@ -6,19 +6,20 @@ use forebay_model::{ClassId, Micros, Op, OpGroup};
 use serde_json::json;
 
 use super::{Chapter, Told};
-use crate::commands::explain::lives::{SIZES, sizes};
-use crate::commands::explain::phrases::count;
+use crate::commands::explain::lives::{SIZES, count_by_size};
+use crate::commands::explain::phrases::count_with_noun;
 use crate::commands::explain::story::Story;
 
-pub(super) const CHAPTER: Chapter = Chapter { name: "small_files", title: "Small files", tell };
+pub(super) const CHAPTER: Chapter =
+    Chapter { name: "small_files", title: "Small files", tell: compose_chapter };
 
 /// Fewer are no storm.
 const MANY: u64 = 500;
 /// A file that costs more in names than in bytes nearly everywhere.
 const SMALL: u64 = 64 << 10;
 
-fn tell(story: &Story) -> Option<Told> {
-    let sizes = sizes(&story.lives);
+fn compose_chapter(story: &Story) -> Option<Told> {
+    let sizes = count_by_size(&story.lives);
     let mut classes: BTreeMap<ClassId, (u64, u64)> = BTreeMap::new();
     for life in story.lives.iter().filter(|life| life.made && life.size_known) {
         let size = life.size.get();
@@ -35,7 +36,7 @@ fn tell(story: &Story) -> Option<Told> {
     let names: Micros = rows.map(|row| row.time).sum();
     let mut told = Vec::new();
     if small >= MANY {
-        let made = count(made, "file");
+        let made = count_with_noun(made, "file");
         told.push(match story.ops.is_empty() {
             true => format!(
                 "Of {made} that the run made, {small} are of at most 64 KiB; what their names \
@@ -59,7 +60,7 @@ fn tell(story: &Story) -> Option<Told> {
     } else if made > 0 {
         told.push(format!(
             "No storm: the run made {}, {small} of at most 64 KiB.",
-            count(made, "file")
+            count_with_noun(made, "file")
         ));
     }
     let histogram: Vec<_> = sizes

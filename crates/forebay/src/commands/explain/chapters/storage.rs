@@ -4,14 +4,14 @@ use forebay_model::{Micros, Origin};
 use serde_json::json;
 
 use super::{Chapter, Told};
-use crate::commands::explain::phrases::{bytes, count};
+use crate::commands::explain::phrases::{count_with_noun, describe_amount};
 use crate::commands::explain::story::Story;
-use crate::named::named;
+use crate::named::escape_name;
 
 pub(super) const CHAPTER: Chapter =
-    Chapter { name: "storage", title: "Which storage was slow", tell };
+    Chapter { name: "storage", title: "Which storage was slow", tell: compose_chapter };
 
-fn tell(story: &Story) -> Option<Told> {
+fn compose_chapter(story: &Story) -> Option<Told> {
     let summary = &story.summary;
     // Records of other tools, and simulations, tell no single operations.
     if summary.origin != Origin::Measured {
@@ -21,8 +21,8 @@ fn tell(story: &Story) -> Option<Told> {
     let each = |time: Micros, operations: u64| Micros(time.0 / operations.max(1));
     tiers.sort_by_key(|tier| std::cmp::Reverse(each(tier.time_us, tier.operations)));
     let name = |tier: &forebay_model::summary::TierSummary| match &tier.tier {
-        Some(name) => format!("tier {}", named(name.as_bytes())),
-        None => named(tier.path.as_bytes()),
+        Some(name) => format!("tier {}", escape_name(name.as_bytes())),
+        None => escape_name(tier.path.as_bytes()),
     };
     let mut told: Vec<String> = tiers
         .iter()
@@ -31,12 +31,12 @@ fn tell(story: &Story) -> Option<Told> {
             format!(
                 "{} ({}): {} took {} in all, {} each; {} read and {} written.",
                 name(tier),
-                named(tier.fs_type.as_bytes()),
-                count(tier.operations, "operation"),
+                escape_name(tier.fs_type.as_bytes()),
+                count_with_noun(tier.operations, "operation"),
                 tier.time_us,
                 each(tier.time_us, tier.operations),
-                bytes(&tier.read),
-                bytes(&tier.written)
+                describe_amount(&tier.read),
+                describe_amount(&tier.written)
             )
         })
         .collect();

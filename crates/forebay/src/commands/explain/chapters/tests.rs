@@ -3,7 +3,7 @@
 
 use super::super::story::Options;
 use super::*;
-use crate::commands::plan::push;
+use crate::commands::plan::push_sentence;
 use forebay_model::*;
 use std::path::PathBuf;
 
@@ -98,8 +98,8 @@ fn facts() -> Vec<Fact> {
     }
     facts.push(file(1000, 1, HOSTILE, Some(TreeId(1))));
     facts.extend([open(2, 1000, true, 3 << 20), open(3, 1000, false, 3 << 20)]);
-    facts.push(ops(2, 0, 0, OpKey::plain(Op::Create), 600, 30));
-    facts.push(ops(2, 1, 1, OpKey::data(Op::Write, 1 << 20, Pattern::Sequential), 3, 1));
+    facts.push(ops(2, 0, 0, OpKey::without_bytes(Op::Create), 600, 30));
+    facts.push(ops(2, 1, 1, OpKey::with_bytes(Op::Write, 1 << 20, Pattern::Sequential), 3, 1));
     facts.extend([sample(20), sample(40)]);
     facts.push(Fact::Ended(Ended {
         at: Micros::from_secs(42),
@@ -116,10 +116,10 @@ fn written(path: PathBuf, host: &str, facts: &[Fact], notes: &[(&str, &str)]) ->
     let command = vec![b"bash".to_vec(), b"run\n.sh".to_vec()];
     let header = Header { host: Some(host.to_owned()), started_unix, command, ..Header::default() };
     let mut writer = RunWriter::create_in_place(&path, header).expect("a run");
-    writer.write(facts).expect("facts");
+    writer.write_facts(facts).expect("facts");
     let notes = notes.iter().map(|(key, value)| (key.to_string(), value.to_string()));
-    writer.note(&notes.collect::<Vec<_>>()).expect("notes");
-    writer.close().expect("closed");
+    writer.add_notes(&notes.collect::<Vec<_>>()).expect("notes");
+    writer.close_in_place().expect("closed");
     path
 }
 
@@ -135,7 +135,7 @@ fn story(facts: &[Fact], notes: &[(&str, &str)]) -> (tempfile::TempDir, Story) {
     let run = written(dir.path().join("a.run"), "node1", facts, notes);
     let filer = written(dir.path().join("filer.run"), "filer", &[sample(10)], &[]);
     let typed = Typed::try_parse_from(["explain", "--instance", "ec2.m6i.large"]).expect("parsed");
-    let mut story = Story::read(&run, &[filer], false, &typed.options).expect("a run");
+    let mut story = Story::read_run(&run, &[filer], false, &typed.options).expect("a run");
     story.path = "a.run".into();
     (dir, story)
 }
@@ -156,7 +156,7 @@ fn text(story: &Story) -> String {
     for chapter in CHAPTERS {
         if let Some(told) = (chapter.tell)(story) {
             text.push_str(&format!("\n{}\n", chapter.title));
-            told.sentences.iter().for_each(|sentence| push(&mut text, sentence, 80));
+            told.sentences.iter().for_each(|sentence| push_sentence(&mut text, sentence, 80));
         }
     }
     text

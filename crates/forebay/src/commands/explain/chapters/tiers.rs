@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::{Chapter, Told};
-use crate::commands::explain::phrases::count;
+use crate::commands::explain::phrases::count_with_noun;
 use crate::commands::explain::story::Story;
-use crate::named::named;
+use crate::named::escape_name;
 
-pub(super) const CHAPTER: Chapter = Chapter { name: "tiers", title: "Tiers", tell };
+pub(super) const CHAPTER: Chapter =
+    Chapter { name: "tiers", title: "Tiers", tell: compose_chapter };
 
-fn tell(story: &Story) -> Option<Told> {
+fn compose_chapter(story: &Story) -> Option<Told> {
     let mut lay: BTreeMap<u16, (u64, u64, u64)> = BTreeMap::new();
     for life in &story.lives {
         let (files, bytes, gone) = lay.entry(life.tree.0).or_default();
@@ -22,13 +23,13 @@ fn tell(story: &Story) -> Option<Told> {
     for tree in story.trees.iter().filter(|tree| tree.tier.is_some()) {
         let (files, bytes, gone) = lay.get(&tree.id.0).copied().unwrap_or_default();
         let bytes = forebay_model::ByteCount(bytes);
-        let name = story.tree(tree);
+        let name = story.tree_name(tree);
         told.push(match files {
             0 => format!("On {name} no file lived."),
             _ => format!(
                 "On {name} ({}) lived {} of {bytes} together, {gone} of them removed by the run.",
-                named(tree.fs_type.as_bytes()),
-                count(files, "file")
+                escape_name(tree.fs_type.as_bytes()),
+                count_with_noun(files, "file")
             ),
         });
         rows.push(json!({

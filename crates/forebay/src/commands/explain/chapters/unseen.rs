@@ -3,32 +3,33 @@
 use serde_json::json;
 
 use super::{Chapter, Told};
-use crate::commands::explain::phrases::{count, percent};
+use crate::commands::explain::phrases::{count_with_noun, format_percent};
 use crate::commands::explain::story::Story;
-use crate::named::named;
+use crate::named::escape_name;
 
-pub(super) const CHAPTER: Chapter = Chapter { name: "unseen", title: "What was not seen", tell };
+pub(super) const CHAPTER: Chapter =
+    Chapter { name: "unseen", title: "What was not seen", tell: compose_chapter };
 
-fn tell(story: &Story) -> Option<Told> {
+fn compose_chapter(story: &Story) -> Option<Told> {
     let summary = &story.summary;
     let mut told = Vec::new();
     let outside = &summary.outside;
     if let (Some(share), Some(at)) = (outside.share, &outside.at) {
         let places: Vec<String> =
-            outside.directories.iter().take(3).map(|d| named(d.path.as_bytes())).collect();
+            outside.directories.iter().take(3).map(|d| escape_name(d.path.as_bytes())).collect();
         told.push(format!(
             "{} of the bytes (at least {}) moved outside, in {}; `--at {}` covers that, too.",
-            percent(share),
+            format_percent(share),
             outside.bytes,
             places.join(", "),
-            named(at.as_bytes())
+            escape_name(at.as_bytes())
         ));
     }
     for elsewhere in &summary.not_seen {
         told.push(format!(
             "What {} started elsewhere ({}) was not seen.",
-            named(elsewhere.program.as_bytes()),
-            count(elsewhere.count, "time")
+            escape_name(elsewhere.program.as_bytes()),
+            count_with_noun(elsewhere.count, "time")
         ));
     }
     if let (Some(cpu), Some(lost)) = (summary.cpu_us, summary.cpu_unattributed_us)

@@ -4,23 +4,24 @@ use forebay_model::{Exit, Origin};
 use serde_json::json;
 
 use super::{Chapter, Told};
-use crate::commands::explain::phrases::count;
+use crate::commands::explain::phrases::count_with_noun;
 use crate::commands::explain::story::Story;
-use crate::named::named;
+use crate::named::escape_name;
 
-pub(super) const CHAPTER: Chapter = Chapter { name: "verdict", title: "Verdict", tell };
+pub(super) const CHAPTER: Chapter =
+    Chapter { name: "verdict", title: "Verdict", tell: compose_chapter };
 
-fn tell(story: &Story) -> Option<Told> {
+fn compose_chapter(story: &Story) -> Option<Told> {
     let summary = &story.summary;
     let words: Vec<&[u8]> = summary.command.iter().map(|word| word.as_bytes()).collect();
-    let command = named(&words.join(&b' '));
+    let command = escape_name(&words.join(&b' '));
     let (verb, end) = match summary.origin {
         Origin::Simulated => ("It would take", String::new()),
-        _ => ("It took", ended(summary.exit)),
+        _ => ("It took", describe_exit(summary.exit)),
     };
     let of = match (&*command, &story.header.host) {
         ("", _) => String::new(),
-        (_, Some(host)) => format!(" to run `{command}` on {}", named(host.as_bytes())),
+        (_, Some(host)) => format!(" to run `{command}` on {}", escape_name(host.as_bytes())),
         _ => format!(" to run `{command}`"),
     };
     let mut told = vec![format!("{verb} {}{of}{end}.", summary.wall_us)];
@@ -31,7 +32,7 @@ fn tell(story: &Story) -> Option<Told> {
     }
     let tasks: u64 = summary.tasks.iter().filter(|task| !task.driver).map(|task| task.count).sum();
     if let Some(verdict) = &summary.verdict {
-        told.push(named(verdict.sentence.as_bytes()));
+        told.push(escape_name(verdict.sentence.as_bytes()));
     }
     if tasks > 0 && summary.waited_share.is_none() {
         told.push(format!("Operations on storage took {} in all.", summary.waited_us));
@@ -45,7 +46,7 @@ fn tell(story: &Story) -> Option<Told> {
     }
     let failed: u64 = summary.tasks.iter().map(|task| task.failed).sum();
     if failed > 0 {
-        told.push(format!("{} failed.", count(failed, "task")));
+        told.push(format!("{} failed.", count_with_noun(failed, "task")));
     }
     let facts = json!({
         "origin": summary.origin, "command": summary.command, "host": story.header.host,
@@ -58,7 +59,7 @@ fn tell(story: &Story) -> Option<Told> {
     Told::new(told, facts)
 }
 
-fn ended(exit: Option<Exit>) -> String {
+fn describe_exit(exit: Option<Exit>) -> String {
     match exit {
         Some(Exit::Code(0)) => ", with success".to_owned(),
         Some(Exit::Code(code)) => format!(", and it ended with status {code}"),

@@ -6,23 +6,28 @@ use forebay_model::{Micros, Op, OpGroup};
 use serde_json::json;
 
 use super::{Chapter, Told};
-use crate::commands::explain::phrases::{bytes, count, percent};
+use crate::commands::explain::phrases::{count_with_noun, describe_amount, format_percent};
 use crate::commands::explain::story::Story;
-use crate::named::named;
+use crate::named::escape_name;
 
-pub(super) const CHAPTER: Chapter = Chapter { name: "waiting", title: "Where the time went", tell };
+pub(super) const CHAPTER: Chapter =
+    Chapter { name: "waiting", title: "Where the time went", tell: compose_chapter };
 
-fn tell(story: &Story) -> Option<Told> {
+fn compose_chapter(story: &Story) -> Option<Told> {
     let summary = &story.summary;
     let mut told = Vec::new();
     let all: Micros = story.ops.iter().map(|row| row.time).sum();
-    let groups = groups(story);
+    let groups = time_by_group(story);
     let share = |part: Micros| part.0 as f64 / all.0.max(1) as f64;
     if all > Micros::ZERO {
         let parts: Vec<String> = groups
             .iter()
             .map(|(group, (time, number))| {
-                format!("{} in {group} ({})", percent(share(*time)), count(*number, "operation"))
+                format!(
+                    "{} in {group} ({})",
+                    format_percent(share(*time)),
+                    count_with_noun(*number, "operation")
+                )
             })
             .collect();
         told.push(format!("Of {all} in operations on storage, {}.", parts.join(", ")));
@@ -33,21 +38,24 @@ fn tell(story: &Story) -> Option<Told> {
         let waited = task.waited_us.map_or_else(|| "an unknown time".to_owned(), |w| w.to_string());
         told.push(format!(
             "{} ({}) waited {waited}{wall}, read {} and wrote {}.",
-            named(task.name.as_bytes()),
-            count(task.count, "time"),
-            bytes(&task.read),
-            bytes(&task.written)
+            escape_name(task.name.as_bytes()),
+            count_with_noun(task.count, "time"),
+            describe_amount(&task.read),
+            describe_amount(&task.written)
         ));
     }
     let more = tasks.clone().count().saturating_sub(story.most);
     if more > 0 {
-        told.push(format!("{} did less: --all tells of them.", count(more as u64, "other kind")));
+        told.push(format!(
+            "{} did less: --all tells of them.",
+            count_with_noun(more as u64, "other kind")
+        ));
     }
     for class in summary.classes.iter().filter(|class| class.time_us > Micros::ZERO).take(2) {
         told.push(format!(
             "Files like `{}` ({}) took {}, mostly in {}.",
-            named(class.pattern.as_bytes()),
-            count(class.files, "file"),
+            escape_name(class.pattern.as_bytes()),
+            count_with_noun(class.files, "file"),
             class.time_us,
             class.mostly.replace('_', " ")
         ));
@@ -65,7 +73,7 @@ fn tell(story: &Story) -> Option<Told> {
 }
 
 /// Time and number of operations: on names and attributes, on bytes, to make them durable.
-fn groups(story: &Story) -> BTreeMap<&'static str, (Micros, u64)> {
+fn time_by_group(story: &Story) -> BTreeMap<&'static str, (Micros, u64)> {
     let mut groups: BTreeMap<&str, (Micros, u64)> = BTreeMap::new();
     for row in &story.ops {
         let group = match Op::from_name(&row.op).map(Op::group) {

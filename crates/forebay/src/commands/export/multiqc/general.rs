@@ -8,7 +8,7 @@ use serde_json::{Map, json};
 use super::Told;
 
 /// One row for each run; what was not seen is left out.
-pub(super) fn rows(told: &[Told]) -> serde_json::Value {
+pub(super) fn general_statistics(told: &[Told]) -> serde_json::Value {
     let column = |title: &str, about: &str, suffix: &str, scale: &str, format: &str| {
         json!({"title": title, "description": about, "suffix": suffix, "scale": scale,
                "format": format, "min": 0})

@@ -5,18 +5,18 @@ use std::io::ErrorKind;
 use forebay_volume::bucket::BucketError;
 
 use crate::exit::{NOTHING_RUN, Stop};
-use crate::next_steps::next_of_bucket;
+use crate::next_steps::bucket_next_step;
 
 /// Why it can't be mounted, in words.
-pub(in crate::commands) fn explain(url: &str, trouble: &BucketError) -> Stop {
+pub(in crate::commands) fn explain_bucket_error(url: &str, trouble: &BucketError) -> Stop {
     let what = format!("{url} can't be mounted: {trouble}");
-    Stop::new(NOTHING_RUN, what, format!("{}; nothing was mounted", next_of(trouble)))
+    Stop::new(NOTHING_RUN, what, format!("{}; nothing was mounted", mount_next_step(trouble)))
 }
 
 /// What can be done about it.
-pub(in crate::commands) fn next_of(trouble: &BucketError) -> String {
+pub(in crate::commands) fn mount_next_step(trouble: &BucketError) -> String {
     match trouble {
-        BucketError::Bucket(failed) => next_of_bucket(failed).to_owned(),
+        BucketError::Bucket(failed) => bucket_next_step(failed).to_owned(),
         BucketError::State(_, error) if error.kind() == ErrorKind::ResourceBusy => {
             "it is mounted on this machine already; `forebay unmount` ends that".to_owned()
         }
@@ -24,7 +24,7 @@ pub(in crate::commands) fn next_of(trouble: &BucketError) -> String {
         BucketError::Taken(writer) => format!(
             "unmount it there (mounted {}); if that machine is gone: --take-over, and what had not \
              come into the bucket yet is there alone",
-            said(writer.since)
+            format_utc_minute(writer.since)
         ),
         BucketError::Outdated(path) => {
             let path = path.display();
@@ -44,8 +44,8 @@ pub(in crate::commands) fn next_of(trouble: &BucketError) -> String {
 }
 
 /// A moment, in words.
-pub(in crate::commands) fn said(since: i64) -> String {
-    let (year, month, day) = forebay_model::civil(since.div_euclid(86_400));
+pub(in crate::commands) fn format_utc_minute(since: i64) -> String {
+    let (year, month, day) = forebay_model::civil_from_days(since.div_euclid(86_400));
     let second = since.rem_euclid(86_400);
     format!("{year:04}-{month:02}-{day:02} {:02}:{:02} UTC", second / 3600, second / 60 % 60)
 }

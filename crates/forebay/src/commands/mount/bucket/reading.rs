@@ -3,9 +3,9 @@
 use std::io::ErrorKind;
 use std::time::Duration;
 
-use forebay_volume::bucket::{BucketError, Following, folder_of};
+use forebay_volume::bucket::{BucketError, Following, directory_name_for};
 
-use super::{Options, next_of, patient};
+use super::{Options, mount_next_step, patience_or_default};
 use crate::exit::{NOTHING_RUN, Stop};
 use crate::{placement, state};
 
@@ -15,7 +15,7 @@ const USUAL: Duration = Duration::from_secs(5);
 const LEAST: Duration = Duration::from_millis(100);
 
 /// What is to be followed.
-pub(super) fn following(url: &str, options: Options) -> Result<Following, Stop> {
+pub(super) fn volume_to_follow(url: &str, options: Options) -> Result<Following, Stop> {
     let Options { state, patience, every, .. } = options;
     let every = every.map_or(USUAL, Duration::from);
     if every < LEAST {
@@ -25,27 +25,27 @@ pub(super) fn following(url: &str, options: Options) -> Result<Following, Stop> 
     let is_named = state.is_some();
     let state = match state {
         Some(state) => std::path::absolute(&state).unwrap_or(state),
-        None => state::file(&format!("followed/{}", folder_of(url)))?,
+        None => state::state_file(&format!("followed/{}", directory_name_for(url)))?,
     };
     Ok(Following {
         url: url.to_owned(),
-        settings: placement::settings(),
+        settings: placement::bucket_settings(),
         state,
         is_named,
         every,
-        patience: patient(patience),
+        patience: patience_or_default(patience),
     })
 }
 
 /// An ordinary directory is not followed.
-pub(in super::super) fn refuse() -> Stop {
+pub(in super::super) fn refuse_reading() -> Stop {
     let what = "--read-only is for volumes in a bucket: s3://BUCKET/PREFIX";
     let next = "`mount -o bind,ro` shows a directory read-only; nothing was mounted";
     Stop::new(NOTHING_RUN, what, next)
 }
 
 /// Why it can't be followed, in words.
-pub(in super::super) fn explain(url: &str, trouble: &BucketError) -> Stop {
+pub(in super::super) fn explain_reading(url: &str, trouble: &BucketError) -> Stop {
     let next = match trouble {
         BucketError::Bucket(failed)
             if failed.kind == ErrorKind::PermissionDenied
@@ -55,7 +55,7 @@ pub(in super::super) fn explain(url: &str, trouble: &BucketError) -> Stop {
         {
             "a reader lists and reads: is AWS_ACCESS_KEY_ID of one who may?".to_owned()
         }
-        trouble => next_of(trouble),
+        trouble => mount_next_step(trouble),
     };
     let what = format!("{url} can't be followed: {trouble}");
     Stop::new(NOTHING_RUN, what, format!("{next}; nothing was mounted"))

@@ -12,10 +12,13 @@ const NARROW: f64 = 0.03;
 const ASKED: f64 = 100e-6;
 
 /// Whether all these figures are known well enough, at so many threads.
-pub(in super::super) fn narrow(measured: &Measured, (threads, figures): (u32, &[Figure])) -> bool {
+pub(in super::super) fn is_known_precisely(
+    measured: &Measured,
+    (threads, figures): (u32, &[Figure]),
+) -> bool {
     figures.iter().all(|figure| {
         let seconds = measured.get(&(*figure, threads));
-        let middle = seconds.and_then(|seconds| compare::middle(seconds));
+        let middle = seconds.and_then(|seconds| compare::median_with_interval(seconds));
         let rounds = seconds.map_or(0, Vec::len);
         middle.is_some_and(|middle| {
             let wide = (middle.span.high - middle.span.low) / 2.0;
@@ -25,7 +28,7 @@ pub(in super::super) fn narrow(measured: &Measured, (threads, figures): (u32, &[
 }
 
 /// Notes what ended the probe before all was known.
-pub(in super::super) fn few<'w>(found: &mut Found, ends: impl Iterator<Item = &'w str>) {
+pub(in super::super) fn note_early_end<'w>(found: &mut Found, ends: impl Iterator<Item = &'w str>) {
     let mut short: Vec<&str> = ends.filter(|why| why.starts_with("--")).collect();
     short.sort_unstable();
     short.dedup();
@@ -37,21 +40,21 @@ pub(in super::super) fn few<'w>(found: &mut Found, ends: impl Iterator<Item = &'
 }
 
 impl Rounds<'_> {
-    pub(super) fn done(mut self, parts: &[Part]) -> Found {
+    pub(super) fn into_found(mut self, parts: &[Part]) -> Found {
         let found = &mut self.found;
-        if remembered(&found.measured) {
+        if is_answered_by_cache(&found.measured) {
             found.measured.remove(&(Figure::Present, 1));
             found.left_out.push(format!("{}: answered by memory", Figure::Present.name()));
         }
-        few(found, parts.iter().filter_map(|part| self.over.get(part)).copied());
+        note_early_end(found, parts.iter().filter_map(|part| self.over.get(part)).copied());
         self.found
     }
 }
 
 /// Whether a name that is there is found so much faster than one that is not that no storage was
 /// asked for it. Where both take microseconds, the kernel of this machine is the storage's own.
-fn remembered(measured: &Measured) -> bool {
-    let median = |figure| Some(compare::middle(measured.get(&(figure, 1))?)?.median);
+fn is_answered_by_cache(measured: &Measured) -> bool {
+    let median = |figure| Some(compare::median_with_interval(measured.get(&(figure, 1))?)?.median);
     let both = median(Figure::Present).zip(median(Figure::Absent));
     both.is_some_and(|(present, absent)| absent > ASKED && present < absent * 0.3)
 }
@@ -68,8 +71,12 @@ mod tests {
         {
             let figures = [(Figure::Present, present), (Figure::Absent, absent)];
             let measured = figures.map(|(figure, seconds)| ((figure, 1), vec![seconds; 3]));
-            assert_eq!(remembered(&Measured::from(measured)), from_memory, "{present} {absent}");
+            assert_eq!(
+                is_answered_by_cache(&Measured::from(measured)),
+                from_memory,
+                "{present} {absent}"
+            );
         }
-        assert!(!remembered(&Measured::new()));
+        assert!(!is_answered_by_cache(&Measured::new()));
     }
 }

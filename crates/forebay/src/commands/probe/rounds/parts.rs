@@ -17,7 +17,7 @@ pub(super) enum Part {
 
 impl Part {
     /// At most so many times in a round.
-    pub(super) const fn most(self) -> u64 {
+    pub(super) const fn repetitions_max(self) -> u64 {
         match self {
             Part::Absent => 8,
             Part::Small | Part::Syncs | Part::Names(_) => 6,
@@ -28,7 +28,7 @@ impl Part {
     }
 
     /// At how many threads it is measured, and the figures that say whether it is known.
-    pub(super) const fn figures(self) -> (u32, &'static [Figure]) {
+    pub(super) const fn deciding_figures(self) -> (u32, &'static [Figure]) {
         match self {
             Part::Absent => (1, &[Figure::Absent, Figure::Getattr]),
             Part::Small => (1, &[Figure::Create, Figure::Small, Figure::Open, Figure::Rename]),

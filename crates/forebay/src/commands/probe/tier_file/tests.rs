@@ -3,7 +3,7 @@ use super::*;
 use crate::commands::probe::figures::{Figure, Measured, Sizes};
 use crate::commands::probe::rounds::Found;
 use forebay_model::{ByteCount, OpKey, Rate, Seconds, Site, TierId};
-use forebay_plan::calibrate::calibrate;
+use forebay_plan::calibrate::calibrate_profile;
 
 fn probe() -> Probe {
     let mut measured = Measured::new();
@@ -42,8 +42,9 @@ fn probe() -> Probe {
 fn what_is_printed_is_read_again_as_it_was_fitted() {
     let probe = probe();
     let batches = probe.batches();
-    let fitted = calibrate(&batches, probe.reach, &probe.source(), 1).expect("a profile");
-    let text = text(&probe, &fitted);
+    let fitted =
+        calibrate_profile(&batches, probe.reach, &probe.source_line(), 1).expect("a profile");
+    let text = tier_file_text(&probe, &fitted);
     for words in [
         "about = \"probe of /data \\\"x\\\"\\u000A (nfs) on 2026-11-22\"",
         "reach = \"shared\"",
@@ -67,10 +68,13 @@ fn what_is_printed_is_read_again_as_it_was_fitted() {
     let read = tier.profile.as_ref().expect("its profile");
     let near = |one: f64, other: f64| assert!((one / other - 1.0).abs() < 0.006, "{one} {other}");
     for op in [Op::LookupFailed, Op::Create, Op::Getattr, Op::Unlink] {
-        let key = OpKey::plain(op);
-        near(read.price(key).get() + 1e-6, fitted.profile.price(key).get() + 1e-6);
+        let key = OpKey::without_bytes(op);
+        near(
+            read.operation_latency(key).get() + 1e-6,
+            fitted.profile.operation_latency(key).get() + 1e-6,
+        );
     }
-    assert_eq!(read.price(OpKey::plain(Op::Statfs)), Seconds::ZERO);
+    assert_eq!(read.operation_latency(OpKey::without_bytes(Op::Statfs)), Seconds::ZERO);
     let rate = |rate: Option<Rate>| rate.expect("a rate").get();
     near(rate(read.read.stream), rate(fitted.profile.read.stream));
     near(rate(read.read.node), rate(fitted.profile.read.node));
@@ -82,11 +86,11 @@ fn numbers_have_three_digits_and_a_unit() {
     for (value, text) in
         [(0.0, "0"), (12.0, "12"), (5.018, "5.02"), (123_456.0, "123000"), (99.96, "100")]
     {
-        assert_eq!(digits(value), text);
+        assert_eq!(three_digits(value), text);
     }
-    let times = [0.0, 3e-8, 1e-6, 0.000_999_9, 0.005, 1.5, 600.0].map(time);
+    let times = [0.0, 3e-8, 1e-6, 0.000_999_9, 0.005, 1.5, 600.0].map(format_time);
     assert_eq!(times, ["0 s", "30 ns", "1 us", "1000 us", "5 ms", "1.5 s", "600 s"]);
-    let rates = [131_072_000.0, 3.2e9, 1e5, 0.3].map(bytes_a_second);
+    let rates = [131_072_000.0, 3.2e9, 1e5, 0.3].map(format_rate);
     assert_eq!(rates, ["125 MiB/s", "2.98 GiB/s", "97.7 KiB/s", "1 B/s"]);
     for text in times.iter() {
         text.parse::<Seconds>().expect(text);

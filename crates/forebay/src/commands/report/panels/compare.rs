@@ -13,11 +13,11 @@ use super::{Draws, Panel, cost, overview};
 use crate::commands::report::prices::Sheet;
 use crate::commands::report::seen::Seen;
 use crate::commands::report::strings::Strings;
-use crate::commands::report::table::{column, share};
+use crate::commands::report::table::{column, share_or_null};
 
-pub(super) const PANEL: Panel = Panel { name: "compare", draws: Draws::All(of) };
+pub(super) const PANEL: Panel = Panel { name: "compare", draws: Draws::All(panel_data) };
 
-fn of(runs: &[Seen], strings: &mut Strings, sheet: Option<&Sheet>) -> Value {
+fn panel_data(runs: &[Seen], strings: &mut Strings, sheet: Option<&Sheet>) -> Value {
     if runs.len() < 2 {
         return Value::Null;
     }
@@ -27,17 +27,17 @@ fn of(runs: &[Seen], strings: &mut Strings, sheet: Option<&Sheet>) -> Value {
     let predicted = runs.iter().position(|run| is(run, true));
     json!({
         "base": predicted.filter(|_| mixed).unwrap_or(0),
-        "runs": totals(runs, sheet),
-        "names": names(runs, strings),
-        "storages": storages::of(runs, strings),
+        "runs": run_totals(runs, sheet),
+        "names": compare_task_names(runs, strings),
+        "storages": storages::compare_groups(runs, strings),
     })
 }
 
-fn totals(runs: &[Seen], sheet: Option<&Sheet>) -> Value {
+fn run_totals(runs: &[Seen], sheet: Option<&Sheet>) -> Value {
     let summaries = || runs.iter().map(|run| &run.summary);
     let waits = |run: &Seen| run.tasks.iter().any(|task| task.waited.is_some());
     let sure = |of: fn(&TierSummary) -> &Amount| {
-        let sums = summaries().map(move |summary| overview::sum(summary, of));
+        let sums = summaries().map(move |summary| overview::sum_of_tiers(summary, of));
         column(sums.map(|(seen, least)| Some(least).filter(|_| seen.is_none() && least.0 > 0)))
     };
     json!({
@@ -45,22 +45,22 @@ fn totals(runs: &[Seen], sheet: Option<&Sheet>) -> Value {
         "run": column(0..runs.len()),
         "wall_us": column(summaries().map(|summary| summary.wall_us)),
         "cost_usd": column(runs.iter().map(|run| {
-            cost::of_run(run, sheet).ok().map(|cost| cost.total)
+            cost::run_cost(run, sheet).ok().map(|cost| cost.total)
         })),
-        "waited_share": column(summaries().map(|summary| share(summary.waited_share))),
-        "utilisation_share": column(runs.iter().map(|run| share(overview::utilisation(run)))),
-        "waited_us": column(runs.iter().map(|run| waits(run).then(|| overview::waited(run)))),
-        "read_bytes": column(summaries().map(|summary| overview::sum(summary, |t| &t.read).0)),
+        "waited_share": column(summaries().map(|summary| share_or_null(summary.waited_share))),
+        "utilisation_share": column(runs.iter().map(|run| share_or_null(overview::core_utilisation(run)))),
+        "waited_us": column(runs.iter().map(|run| waits(run).then(|| overview::total_waited(run)))),
+        "read_bytes": column(summaries().map(|summary| overview::sum_of_tiers(summary, |t| &t.read).0)),
         "written_bytes":
-            column(summaries().map(|summary| overview::sum(summary, |t| &t.written).0)),
+            column(summaries().map(|summary| overview::sum_of_tiers(summary, |t| &t.written).0)),
         "read_at_least_bytes": sure(|tier| &tier.read),
         "written_at_least_bytes": sure(|tier| &tier.written),
-        "operations": column(runs.iter().map(overview::operations)),
+        "operations": column(runs.iter().map(overview::operation_count)),
     })
 }
 
 /// All task names that do work, costliest first, with what each run says of them.
-fn names(runs: &[Seen], strings: &mut Strings) -> Value {
+fn compare_task_names(runs: &[Seen], strings: &mut Strings) -> Value {
     let mut cost: BTreeMap<&str, Micros> = BTreeMap::new();
     for task in runs.iter().flat_map(|run| &run.summary.tasks).filter(|task| !task.driver) {
         *cost.entry(&task.name).or_default() += task.wall_us.unwrap_or_default();
@@ -74,24 +74,24 @@ fn names(runs: &[Seen], strings: &mut Strings) -> Value {
         };
         json!({
             "run": at,
-            "tasks": told(&names, &of, |task| Some(task.count)),
-            "wall_us": told(&names, &of, |task| task.wall_us),
-            "median_us": told(&names, &of, |task| task.wall_median_us),
-            "waited_us": told(&names, &of, |task| task.waited_us),
-            "cpu_us": told(&names, &of, |task| task.cpu_us),
-            "read_bytes": told(&names, &of, |task| task.read.seen),
-            "written_bytes": told(&names, &of, |task| task.written.seen),
+            "tasks": task_column(&names, &of, |task| Some(task.count)),
+            "wall_us": task_column(&names, &of, |task| task.wall_us),
+            "median_us": task_column(&names, &of, |task| task.wall_median_us),
+            "waited_us": task_column(&names, &of, |task| task.waited_us),
+            "cpu_us": task_column(&names, &of, |task| task.cpu_us),
+            "read_bytes": task_column(&names, &of, |task| task.read.seen),
+            "written_bytes": task_column(&names, &of, |task| task.written.seen),
         })
     });
     let each: Vec<Value> = each.collect();
     json!({
         "n": names.len(),
-        "name": column(names.iter().map(|name| strings.name(name.as_bytes()))),
+        "name": column(names.iter().map(|name| strings.intern_name(name.as_bytes()))),
         "runs": each,
     })
 }
 
-fn told<T: Serialize>(
+fn task_column<T: Serialize>(
     names: &[&str],
     of: &BTreeMap<&str, &TaskSummary>,
     what: impl Fn(&TaskSummary) -> Option<T>,

@@ -8,20 +8,21 @@ use super::{Draws, Panel};
 use crate::commands::report::prices::Sheet;
 use crate::commands::report::seen::Seen;
 use crate::commands::report::strings::Strings;
-use crate::commands::report::table::{column, missing};
+use crate::commands::report::table::{column, missing_panel};
 use crate::commands::report::text::shown;
 
-pub(super) const PANEL: Panel = Panel { name: "cost", draws: Draws::Run(of) };
+pub(super) const PANEL: Panel = Panel { name: "cost", draws: Draws::Run(panel_data) };
 
-fn of(run: &Seen, strings: &mut Strings, sheet: Option<&Sheet>) -> Value {
-    let mut cost = match of_run(run, sheet) {
+fn panel_data(run: &Seen, strings: &mut Strings, sheet: Option<&Sheet>) -> Value {
+    let mut cost = match run_cost(run, sheet) {
         Ok(cost) => cost,
-        Err(why) => return missing(&why),
+        Err(why) => return missing_panel(&why),
     };
-    let predicted = run.more("cost").is_some();
+    let predicted = run.header_value("cost").is_some();
     if let Some(sheet) = sheet.filter(|_| !predicted) {
         let used = run.summary.tiers.iter().zip(&run.trees).filter(|(used, _)| used.operations > 0);
-        let unpaid = used.map(|(_, tree)| Seen::tier_name(tree)).filter(|tier| !sheet.pays(tier));
+        let unpaid =
+            used.map(|(_, tree)| Seen::tier_name(tree)).filter(|tier| !sheet.has_price_for(tier));
         cost.unpriced.extend(unpaid.map(str::to_owned));
         cost.unpriced.dedup();
     }
@@ -33,8 +34,8 @@ fn of(run: &Seen, strings: &mut Strings, sheet: Option<&Sheet>) -> Value {
         "compiled": shown(cost.compiled.as_bytes()),
         "lines": {
             "n": cost.lines.len(),
-            "what": column(cost.lines.iter().map(|line| strings.name(line.what.as_bytes()))),
-            "item": column(cost.lines.iter().map(|line| strings.name(line.item.as_bytes()))),
+            "what": column(cost.lines.iter().map(|line| strings.intern_name(line.what.as_bytes()))),
+            "item": column(cost.lines.iter().map(|line| strings.intern_name(line.item.as_bytes()))),
             "units": column(cost.lines.iter().map(|line| line.units)),
             "usd": column(cost.lines.iter().map(|line| line.usd)),
         },
@@ -51,8 +52,8 @@ fn of(run: &Seen, strings: &mut Strings, sheet: Option<&Sheet>) -> Value {
 }
 
 /// As the simulation wrote it, or by the prices that were given; else why it is not known.
-pub(super) fn of_run(run: &Seen, sheet: Option<&Sheet>) -> Result<Cost, String> {
-    if let Some(cost) = run.more("cost") {
+pub(super) fn run_cost(run: &Seen, sheet: Option<&Sheet>) -> Result<Cost, String> {
+    if let Some(cost) = run.header_value("cost") {
         return serde_json::from_str(cost).map_err(|_| "Its cost can't be read.".to_owned());
     }
     let sheet = sheet.ok_or(
@@ -60,18 +61,18 @@ pub(super) fn of_run(run: &Seen, sheet: Option<&Sheet>) -> Result<Cost, String> 
          storage.",
     )?;
     let lasted = Seconds(run.summary.wall_us.as_secs());
-    sheet.cost(lasted, |tier| did(run, tier)).map_err(|why| format!("{why}."))
+    sheet.cost_of_run(lasted, |tier| tier_use(run, tier)).map_err(|why| format!("{why}."))
 }
 
 /// What the run did to a tier; `None`: it has no such.
-fn did(run: &Seen, tier: &str) -> Option<Recorded> {
+fn tier_use(run: &Seen, tier: &str) -> Option<Recorded> {
     let trees = run.trees.iter().enumerate();
     let at: Vec<usize> =
         trees.filter(|(_, tree)| Seen::tier_name(tree) == tier).map(|(at, _)| at).collect();
-    let ops = run.ops.iter().filter(|row| at.contains(&(run.tier(row.tree) as usize)));
+    let ops = run.ops.iter().filter(|row| at.contains(&(run.tier_index(row.tree) as usize)));
     let ops = ops.filter_map(|row| Some((Op::from_name(&row.op)?, row.count)));
     let tiers = || at.iter().filter_map(|at| run.summary.tiers.get(*at));
-    let peaks = at.iter().map(|at| super::tiers::peak(run, run.trees[*at].id));
+    let peaks = at.iter().map(|at| super::tiers::peak_on_tier(run, run.trees[*at].id));
     (!at.is_empty()).then(|| Recorded {
         ops: ops.collect(),
         read: tiers().map(|tier| tier.read.at_least).sum(),

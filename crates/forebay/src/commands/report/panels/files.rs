@@ -12,9 +12,9 @@ use super::{Draws, Panel};
 use crate::commands::report::prices::Sheet;
 use crate::commands::report::seen::{OfFile, Seen};
 use crate::commands::report::strings::Strings;
-use crate::commands::report::table::{column, missing};
+use crate::commands::report::table::{column, missing_panel};
 
-pub(super) const PANEL: Panel = Panel { name: "files", draws: Draws::Run(of) };
+pub(super) const PANEL: Panel = Panel { name: "files", draws: Draws::Run(panel_data) };
 
 /// Nobody reads more.
 const MOST: usize = 200;
@@ -27,12 +27,12 @@ struct Users {
     read: BTreeMap<i64, u64>,
 }
 
-fn of(run: &Seen, strings: &mut Strings, _: Option<&Sheet>) -> Value {
+fn panel_data(run: &Seen, strings: &mut Strings, _: Option<&Sheet>) -> Value {
     let files = &run.opened.files;
     if files.is_empty() {
-        return missing("No open file was recorded in this run.");
+        return missing_panel("No open file was recorded in this run.");
     }
-    let times = times(run);
+    let times = estimate_file_times(run);
     let known = !times.is_empty();
     let time = |id: &FileId| times.get(id).copied().unwrap_or(0.0);
     // What went past Forebay was about the size of the file.
@@ -46,28 +46,29 @@ fn of(run: &Seen, strings: &mut Strings, _: Option<&Sheet>) -> Value {
         by_time.then(moved(other).cmp(&moved(one))).then(a.cmp(b))
     });
     ranked.truncate(MOST);
-    let users = users(run, &ranked);
+    let users = users_of_files(run, &ranked);
     let lives = || ranked.iter().map(|(id, _)| run.lives.get(id));
-    let crowds = place::crowds(run);
+    let crowds = place::count_small_files(run);
     let most = |bytes: &BTreeMap<i64, u64>| {
         bytes
             .iter()
             .max_by_key(|(name, bytes)| (**bytes, Reverse(**name)))
             .map_or(-1, |most| *most.0)
     };
-    let path = |id: &FileId| run.file(*id).map(|file| &*file.path);
-    let lived =
-        |id: &FileId| run.file(*id).map_or(-1, |file| run.tier(file.home.unwrap_or(file.tree)));
+    let path = |id: &FileId| run.file_by_id(*id).map(|file| &*file.path);
+    let lived = |id: &FileId| {
+        run.file_by_id(*id).map_or(-1, |file| run.tier_index(file.home.unwrap_or(file.tree)))
+    };
     let advised: Vec<(&str, String)> =
-        ranked.iter().map(|(id, file)| place::advised(run, *id, file, &crowds)).collect();
+        ranked.iter().map(|(id, file)| place::advise_location(run, *id, file, &crowds)).collect();
     json!({
         "of": files.len(),
         "ranked_by": if known { "time" } else { "bytes" },
         "rows": {
             "n": ranked.len(),
-            "path": column(ranked.iter().map(|(id, _)| strings.maybe(path(id)))),
+            "path": column(ranked.iter().map(|(id, _)| strings.intern_optional(path(id)))),
             "class": column(ranked.iter().map(|(id, _)| {
-                run.file(*id).map_or(-1, |file| run.class(file.class))
+                run.file_by_id(*id).map_or(-1, |file| run.class_index(file.class))
             })),
             "size_bytes": column(ranked.iter().map(|(_, file)| file.size)),
             "time_us": column(ranked.iter().map(|(id, _)| known.then(|| time(id) as u64))),
@@ -87,8 +88,8 @@ fn of(run: &Seen, strings: &mut Strings, _: Option<&Sheet>) -> Value {
             "read": column(users.iter().map(|users| most(&users.read))),
             "lived": column(ranked.iter().map(|(id, _)| lived(id))),
             "gone_us": column(ranked.iter().map(|(id, _)| run.gone.get(id))),
-            "should": column(advised.iter().map(|(should, _)| strings.own(should))),
-            "why": column(advised.iter().map(|(_, why)| strings.own(why))),
+            "should": column(advised.iter().map(|(should, _)| strings.intern_text(should))),
+            "why": column(advised.iter().map(|(_, why)| strings.intern_text(why))),
         },
         "notes": [
             "The time of a file is estimated: that of all operations of a task on files of its \
@@ -100,19 +101,19 @@ fn of(run: &Seen, strings: &mut Strings, _: Option<&Sheet>) -> Value {
 }
 
 /// How long each file was waited for, in microseconds, as far as opens tell.
-fn times(run: &Seen) -> HashMap<FileId, f64> {
+fn estimate_file_times(run: &Seen) -> HashMap<FileId, f64> {
     let mut whole: HashMap<_, f64> = HashMap::new();
     for row in &run.ops {
         *whole.entry((row.task, row.class)).or_default() += row.time.0 as f64;
     }
-    let class = |file| Some(run.file(file)?.class);
+    let class = |file| Some(run.file_by_id(file)?.class);
     let mut weights: HashMap<_, f64> = HashMap::new();
-    for (task, class, _, pair) in run.opened.pairs_of(class) {
+    for (task, class, _, pair) in run.opened.pairs_with_class(class) {
         let Some(class) = class else { continue };
         *weights.entry((task, class)).or_default() += pair.weight();
     }
     let mut times: HashMap<FileId, f64> = HashMap::new();
-    for (task, class, file, pair) in run.opened.pairs_of(class) {
+    for (task, class, file, pair) in run.opened.pairs_with_class(class) {
         let Some(key) = class.map(|class| (task, class)) else { continue };
         if let (Some(time), Some(weight)) = (whole.get(&key), weights.get(&key)) {
             *times.entry(file).or_default() += time * pair.weight() / weight.max(1.0);
@@ -121,7 +122,7 @@ fn times(run: &Seen) -> HashMap<FileId, f64> {
     times
 }
 
-fn users(run: &Seen, ranked: &[&(FileId, OfFile)]) -> Vec<Users> {
+fn users_of_files(run: &Seen, ranked: &[&(FileId, OfFile)]) -> Vec<Users> {
     let wanted: BTreeSet<FileId> = ranked.iter().map(|(id, _)| *id).collect();
     let mut users: HashMap<FileId, Users> = HashMap::new();
     for ((task, file), pair) in &run.opened.pairs {
@@ -129,7 +130,7 @@ fn users(run: &Seen, ranked: &[&(FileId, OfFile)]) -> Vec<Users> {
             continue;
         }
         let users = users.entry(*file).or_default();
-        let name = run.name(*task);
+        let name = run.name_index(*task);
         if pair.wrote {
             *users.wrote.entry(name).or_default() += pair.written;
         }

@@ -9,9 +9,9 @@ use super::{Draws, Panel};
 use crate::commands::report::prices::Sheet;
 use crate::commands::report::seen::Seen;
 use crate::commands::report::strings::Strings;
-use crate::commands::report::table::{column, missing};
+use crate::commands::report::table::{column, missing_panel};
 
-pub(super) const PANEL: Panel = Panel { name: "flow", draws: Draws::Run(of) };
+pub(super) const PANEL: Panel = Panel { name: "flow", draws: Draws::Run(panel_data) };
 
 /// More cannot be told apart in a drawing.
 const MOST: usize = 120;
@@ -19,11 +19,13 @@ const MOST: usize = 120;
 /// Bytes and files, by task name and class.
 type Flows = BTreeMap<(i64, i64), (u64, u64)>;
 
-fn of(run: &Seen, _: &mut Strings, _: Option<&Sheet>) -> Value {
+fn panel_data(run: &Seen, _: &mut Strings, _: Option<&Sheet>) -> Value {
     let (mut written, mut read) = (Flows::new(), Flows::new());
     let mut hidden = 0_u64;
-    for (task, class, file, pair) in run.opened.pairs_of(|file| Some(run.file(file)?.class)) {
-        let key = (run.name(task), class.map_or(-1, |class| run.class(class)));
+    for (task, class, file, pair) in
+        run.opened.pairs_with_class(|file| Some(run.file_by_id(file)?.class))
+    {
+        let key = (run.name_index(task), class.map_or(-1, |class| run.class_index(class)));
         let add = |flows: &mut Flows, bytes: u64| {
             let flow = flows.entry(key).or_default();
             flow.0 += bytes;
@@ -34,14 +36,14 @@ fn of(run: &Seen, _: &mut Strings, _: Option<&Sheet>) -> Value {
         }
         if pair.reads {
             // What went past Forebay was about the size of the file.
-            let size = run.opened.file(file).and_then(|file| file.size);
+            let size = run.opened.file_by_id(file).and_then(|file| file.size);
             let past = pair.read_hidden && pair.read == 0;
             hidden += u64::from(past);
             add(&mut read, if past { size.unwrap_or_default() } else { pair.read });
         }
     }
     if written.is_empty() && read.is_empty() {
-        return missing("No open file was recorded in this run.");
+        return missing_panel("No open file was recorded in this run.");
     }
     let mut left_out = 0;
     let mut notes = Vec::new();
@@ -51,14 +53,14 @@ fn of(run: &Seen, _: &mut Strings, _: Option<&Sheet>) -> Value {
         ));
     }
     json!({
-        "written": rows(written, &mut left_out),
-        "read": rows(read, &mut left_out),
+        "written": flow_rows(written, &mut left_out),
+        "read": flow_rows(read, &mut left_out),
         "left_out_bytes": left_out,
         "notes": notes,
     })
 }
 
-fn rows(flows: Flows, left_out: &mut u64) -> Value {
+fn flow_rows(flows: Flows, left_out: &mut u64) -> Value {
     let mut rows: Vec<_> = flows.into_iter().collect();
     rows.sort_by_key(|(key, (bytes, files))| (Reverse((*bytes, *files)), *key));
     *left_out += rows.iter().skip(MOST).map(|(_, (bytes, _))| bytes).sum::<u64>();

@@ -10,13 +10,13 @@ use crate::commands::report::bins::Spread;
 use crate::commands::report::prices::Sheet;
 use crate::commands::report::seen::Seen;
 use crate::commands::report::strings::Strings;
-use crate::commands::report::table::missing;
+use crate::commands::report::table::missing_panel;
 
-pub(super) const PANEL: Panel = Panel { name: "io", draws: Draws::Run(of) };
+pub(super) const PANEL: Panel = Panel { name: "io", draws: Draws::Run(panel_data) };
 
-fn of(run: &Seen, _: &mut Strings, _: Option<&Sheet>) -> Value {
+fn panel_data(run: &Seen, _: &mut Strings, _: Option<&Sheet>) -> Value {
     if run.trees.is_empty() && run.machines.is_empty() {
-        return missing("Neither storage nor the machine was looked at in this run.");
+        return missing_panel("Neither storage nor the machine was looked at in this run.");
     }
     let mut notes =
         vec!["Bytes are spread evenly from open to close, operations over their task.".to_owned()];
@@ -30,7 +30,7 @@ fn of(run: &Seen, _: &mut Strings, _: Option<&Sheet>) -> Value {
     if run.machines.is_empty() {
         notes.push("The machine was not sampled in this run.".to_owned());
     }
-    let (operations, queues) = operations(run);
+    let (operations, queues) = spread_operations(run);
     let known = !run.ops.is_empty();
     let tiers = run.trees.iter().enumerate().map(|(at, _)| {
         let or_none = |spread: Value| if known { spread } else { Value::Null };
@@ -46,26 +46,26 @@ fn of(run: &Seen, _: &mut Strings, _: Option<&Sheet>) -> Value {
         "bin_us": run.bins.us,
         "bins": run.bins.count,
         "tiers": tiers.collect::<Vec<_>>(),
-        "devices": machine::devices(run),
-        "nodes": machine::nodes(run),
+        "devices": machine::busy_devices(run),
+        "nodes": machine::sampled_nodes(run),
         "notes": notes,
     })
 }
 
 /// By tree, how many operations there were, and how long they took.
-fn operations(run: &Seen) -> (Vec<Spread>, Vec<Spread>) {
+fn spread_operations(run: &Seen) -> (Vec<Spread>, Vec<Spread>) {
     let empty = || vec![Spread::new(run.bins); run.trees.len()];
     let (mut operations, mut queues) = (empty(), empty());
     for row in &run.ops {
         let task = row.task.and_then(|id| {
             let at = run.tasks.binary_search_by_key(&id, |task| task.id).ok()?;
-            run.times(&run.tasks[at])
+            run.task_times(&run.tasks[at])
         });
         // Nobody knows when the operations of nobody were.
         let (from, to) = task.unwrap_or((Micros::ZERO, run.span));
-        if let Ok(tree) = usize::try_from(run.tier(row.tree)) {
-            operations[tree].add(from, to, row.count as f64);
-            queues[tree].add(from, to, row.time.0 as f64);
+        if let Ok(tree) = usize::try_from(run.tier_index(row.tree)) {
+            operations[tree].add_evenly(from, to, row.count as f64);
+            queues[tree].add_evenly(from, to, row.time.0 as f64);
         }
     }
     (operations, queues)

@@ -16,15 +16,15 @@ use crate::commands::report::bins::Spread;
 use crate::commands::report::prices::Sheet;
 use crate::commands::report::seen::{Pair, Seen};
 use crate::commands::report::strings::Strings;
-use crate::commands::report::table::{at_least, at_most, column, missing};
-use crate::commands::report::text::command;
+use crate::commands::report::table::{at_least, at_most, column, missing_panel};
+use crate::commands::report::text::command_text;
 
-pub(super) const PANEL: Panel = Panel { name: "occupancy", draws: Draws::Run(of) };
+pub(super) const PANEL: Panel = Panel { name: "occupancy", draws: Draws::Run(panel_data) };
 
-fn of(run: &Seen, strings: &mut Strings, _: Option<&Sheet>) -> Value {
+fn panel_data(run: &Seen, strings: &mut Strings, _: Option<&Sheet>) -> Value {
     let mut timed: Vec<&TaskRow> = run.tasks.iter().filter(|task| task.started.is_some()).collect();
     if timed.is_empty() {
-        return missing(match run.tasks.is_empty() {
+        return missing_panel(match run.tasks.is_empty() {
             true => "No task was seen in this run.",
             false => "Nobody told when the tasks of this run began.",
         });
@@ -32,7 +32,7 @@ fn of(run: &Seen, strings: &mut Strings, _: Option<&Sheet>) -> Value {
     timed.sort_by_key(|task| (task.started, task.id));
     let (drivers, tasks): (Vec<&TaskRow>, Vec<&TaskRow>) =
         timed.into_iter().partition(|task| task.driver);
-    let (lanes, count) = lanes(run, &tasks);
+    let (lanes, count) = assign_lanes(run, &tasks);
     let mut notes = vec![
         "A task is on the lowest lane that was free when it began: lanes are no cores.".to_owned(),
     ];
@@ -40,13 +40,17 @@ fn of(run: &Seen, strings: &mut Strings, _: Option<&Sheet>) -> Value {
     if untimed > 0 {
         notes.push(format!("{untimed} tasks are not shown: nobody told when they began."));
     }
-    let files = files::of(run, &tasks, strings);
+    let files = files::task_file_table(run, &tasks, strings);
     notes.extend(files.note);
     let (mut running, mut waiting) = (Spread::new(run.bins), Spread::new(run.bins));
     for task in &tasks {
-        let (from, to) = run.times(task).unwrap_or_default();
-        running.add(from, to, to.since(from).0 as f64);
-        waiting.add(from, to, task.waited.unwrap_or_default().0.min(to.since(from).0) as f64);
+        let (from, to) = run.task_times(task).unwrap_or_default();
+        running.add_evenly(from, to, to.since(from).0 as f64);
+        waiting.add_evenly(
+            from,
+            to,
+            task.waited.unwrap_or_default().0.min(to.since(from).0) as f64,
+        );
     }
     let waits_known = tasks.iter().any(|task| task.waited.is_some());
     json!({
@@ -55,9 +59,9 @@ fn of(run: &Seen, strings: &mut Strings, _: Option<&Sheet>) -> Value {
         "lane_of": "lanes",
         "cpus": run.header.cpus,
         "files": files.table,
-        "critical": critical::of(run, &tasks, strings),
-        "tasks": rows(run, &tasks, &lanes, strings),
-        "drivers": rows(run, &drivers, &self::lanes(run, &drivers).0, strings),
+        "critical": critical::critical_path(run, &tasks, strings),
+        "tasks": task_rows(run, &tasks, &lanes, strings),
+        "drivers": task_rows(run, &drivers, &self::assign_lanes(run, &drivers).0, strings),
         "busy": {
             "bin_us": run.bins.us,
             "running": running.at_once(),
@@ -67,17 +71,17 @@ fn of(run: &Seen, strings: &mut Strings, _: Option<&Sheet>) -> Value {
     })
 }
 
-fn rows(run: &Seen, tasks: &[&TaskRow], lanes: &[usize], strings: &mut Strings) -> Value {
-    let read: Vec<Amount> = tasks.iter().map(|task| read(run, task)).collect();
-    let written: Vec<Amount> = tasks.iter().map(|task| written(run, task)).collect();
+fn task_rows(run: &Seen, tasks: &[&TaskRow], lanes: &[usize], strings: &mut Strings) -> Value {
+    let read: Vec<Amount> = tasks.iter().map(|task| bytes_read(run, task)).collect();
+    let written: Vec<Amount> = tasks.iter().map(|task| bytes_written(run, task)).collect();
     let cpu = |task: &TaskRow| {
         let known = task.cpu_user.or(task.cpu_system);
         known.map(|_| task.cpu_user.unwrap_or_default() + task.cpu_system.unwrap_or_default())
     };
-    let times = |task: &TaskRow| run.times(task).unwrap_or_default();
+    let times = |task: &TaskRow| run.task_times(task).unwrap_or_default();
     json!({
         "n": tasks.len(),
-        "name": column(tasks.iter().map(|task| run.name(Some(task.id)))),
+        "name": column(tasks.iter().map(|task| run.name_index(Some(task.id)))),
         "lane": column(lanes),
         "start_us": column(tasks.iter().map(|task| times(task).0)),
         "end_us": column(tasks.iter().map(|task| times(task).1)),
@@ -94,41 +98,41 @@ fn rows(run: &Seen, tasks: &[&TaskRow], lanes: &[usize], strings: &mut Strings) 
         "written_at_most_bytes": column(written.iter().map(at_most)),
         "cores": column(tasks.iter().map(|task| task.cores)),
         "key": column(tasks.iter().map(|task| {
-            strings.maybe(task.key.as_ref().map(|key| key.as_bytes()))
+            strings.intern_optional(task.key.as_ref().map(|key| key.as_bytes()))
         })),
         "command": column(tasks.iter().map(|task| {
-            run.commands.get(&task.id).map_or(-1, |words| strings.own(&command(words)))
+            run.commands.get(&task.id).map_or(-1, |words| strings.intern_text(&command_text(words)))
         })),
     })
 }
 
-fn read(run: &Seen, task: &TaskRow) -> Amount {
-    amount(run, task, |pair| (pair.read, pair.read_hidden), task.rchar_upper)
+fn bytes_read(run: &Seen, task: &TaskRow) -> Amount {
+    task_amount(run, task, |pair| (pair.read, pair.read_hidden), task.rchar_upper)
 }
 
-fn written(run: &Seen, task: &TaskRow) -> Amount {
-    amount(run, task, |pair| (pair.written, pair.write_hidden), task.wchar_upper)
+fn bytes_written(run: &Seen, task: &TaskRow) -> Amount {
+    task_amount(run, task, |pair| (pair.written, pair.write_hidden), task.wchar_upper)
 }
 
 /// Of tasks whose operations nobody recorded no bytes were seen.
-fn amount(
+fn task_amount(
     run: &Seen,
     task: &TaskRow,
     of: fn(&Pair) -> (u64, bool),
     at_most: Option<ByteCount>,
 ) -> Amount {
-    let pairs = || run.opened.of_task(task.id).iter().map(|(_, pair)| of(pair));
+    let pairs = || run.opened.pairs_of_task(task.id).iter().map(|(_, pair)| of(pair));
     let at_least = ByteCount(pairs().map(|(bytes, _)| bytes).sum());
     let seen = task.waited.is_some() && !pairs().any(|(_, hidden)| hidden);
     Amount { seen: seen.then_some(at_least), at_least, at_most }
 }
 
 /// For each task a lane on which no other is at its time, and how many there are.
-fn lanes(run: &Seen, tasks: &[&TaskRow]) -> (Vec<usize>, usize) {
+fn assign_lanes(run: &Seen, tasks: &[&TaskRow]) -> (Vec<usize>, usize) {
     let (mut busy, mut free) = (BinaryHeap::<Reverse<(Micros, usize)>>::new(), BTreeSet::new());
     let mut count = 0;
     let lanes = tasks.iter().map(|task| {
-        let (from, to) = run.times(task).unwrap_or_default();
+        let (from, to) = run.task_times(task).unwrap_or_default();
         while let Some(Reverse((ended, lane))) =
             busy.peek().copied().filter(|next| next.0.0 <= from)
         {

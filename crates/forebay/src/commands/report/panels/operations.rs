@@ -10,9 +10,9 @@ use super::{Draws, Panel};
 use crate::commands::report::prices::Sheet;
 use crate::commands::report::seen::Seen;
 use crate::commands::report::strings::Strings;
-use crate::commands::report::table::{column, missing};
+use crate::commands::report::table::{column, missing_panel};
 
-pub(super) const PANEL: Panel = Panel { name: "operations", draws: Draws::Run(of) };
+pub(super) const PANEL: Panel = Panel { name: "operations", draws: Draws::Run(panel_data) };
 
 /// One kind on one tier.
 #[derive(Default)]
@@ -25,20 +25,20 @@ struct Kind {
     names: BTreeMap<i64, Micros>,
 }
 
-fn of(run: &Seen, strings: &mut Strings, _: Option<&Sheet>) -> Value {
+fn panel_data(run: &Seen, strings: &mut Strings, _: Option<&Sheet>) -> Value {
     if run.ops.is_empty() {
-        return missing("Operations were not recorded in this run.");
+        return missing_panel("Operations were not recorded in this run.");
     }
     let mut kinds: BTreeMap<_, Kind> = BTreeMap::new();
     for row in &run.ops {
-        let key = (&row.op, &row.size_class, &row.pattern, run.tier(row.tree));
+        let key = (&row.op, &row.size_class, &row.pattern, run.tier_index(row.tree));
         let kind = kinds.entry(key).or_default();
         kind.count += row.count;
         kind.failed += row.failed;
         kind.time += row.time;
         kind.bytes += row.bytes.get();
-        *kind.classes.entry(run.class(row.class)).or_default() += row.time;
-        *kind.names.entry(run.name(row.task)).or_default() += row.time;
+        *kind.classes.entry(run.class_index(row.class)).or_default() += row.time;
+        *kind.names.entry(run.name_index(row.task)).or_default() += row.time;
     }
     let mut rows: Vec<_> = kinds.into_iter().collect();
     rows.sort_by_key(|(_, kind)| Reverse((kind.time, kind.count)));
@@ -49,13 +49,13 @@ fn of(run: &Seen, strings: &mut Strings, _: Option<&Sheet>) -> Value {
         "time_us": rows.iter().map(|(_, kind)| kind.time).sum::<Micros>(),
         "rows": {
             "n": rows.len(),
-            "op": column(rows.iter().map(|((op, ..), _)| strings.name(op.as_bytes()))),
-            "group": column(rows.iter().map(|((op, ..), _)| strings.own(group(op)))),
+            "op": column(rows.iter().map(|((op, ..), _)| strings.intern_name(op.as_bytes()))),
+            "group": column(rows.iter().map(|((op, ..), _)| strings.intern_text(group(op)))),
             "size": column(rows.iter().map(|((_, size, ..), _)| {
-                strings.maybe(size.as_ref().map(|size| size.as_bytes()))
+                strings.intern_optional(size.as_ref().map(|size| size.as_bytes()))
             })),
             "pattern": column(rows.iter().map(|((_, _, pattern, _), _)| {
-                strings.maybe(pattern.as_ref().map(|pattern| pattern.as_bytes()))
+                strings.intern_optional(pattern.as_ref().map(|pattern| pattern.as_bytes()))
             })),
             "tier": column(rows.iter().map(|((.., tier), _)| *tier)),
             "count": column(rows.iter().map(|(_, kind)| kind.count)),

@@ -10,17 +10,17 @@ use super::{Draws, Panel, cost};
 use crate::commands::report::prices::Sheet;
 use crate::commands::report::seen::Seen;
 use crate::commands::report::strings::Strings;
-use crate::commands::report::table::{at_least, at_most, column, share};
+use crate::commands::report::table::{at_least, at_most, column, share_or_null};
 use crate::commands::report::text::shown;
-pub(in crate::commands::report) use verdict::verdict;
+pub(in crate::commands::report) use verdict::verdict_sentence;
 
-pub(super) const PANEL: Panel = Panel { name: "overview", draws: Draws::Run(of) };
+pub(super) const PANEL: Panel = Panel { name: "overview", draws: Draws::Run(panel_data) };
 
-fn of(run: &Seen, _: &mut Strings, sheet: Option<&Sheet>) -> Value {
+fn panel_data(run: &Seen, _: &mut Strings, sheet: Option<&Sheet>) -> Value {
     let summary = &run.summary;
     let tasks = || summary.tasks.iter().filter(|task| !task.driver);
     let whole = run.header.cpus.map(|cpus| f64::from(cpus) * run.span.as_secs());
-    let (cpu, told) = (cpu(summary), run.tasks.iter().filter(|task| !task.driver));
+    let (cpu, told) = (total_cpu(summary), run.tasks.iter().filter(|task| !task.driver));
     let mut notes = Vec::new();
     if told.clone().any(|task| task.cores.is_none()) && whole.is_some() {
         notes.push("A task whose cores nobody told counts as one core that is busy.");
@@ -47,21 +47,22 @@ fn of(run: &Seen, _: &mut Strings, sheet: Option<&Sheet>) -> Value {
     if !summary.complete {
         notes.push("The record is not complete: its end is missing, or facts were dropped.");
     }
-    let (read, written) = (sum(summary, |tier| &tier.read), sum(summary, |tier| &tier.written));
+    let (read, written) =
+        (sum_of_tiers(summary, |tier| &tier.read), sum_of_tiers(summary, |tier| &tier.written));
     json!({
-        "verdict": verdict(run),
+        "verdict": verdict_sentence(run),
         "advice": summary.advice.as_ref().map(|advice| shown(advice.sentence.as_bytes())),
         "advice_saves_us": summary.advice.as_ref().and_then(|advice| advice.saves_us),
         "wall_us": summary.wall_us,
-        "cost_usd": cost::of_run(run, sheet).ok().map(|cost| cost.total),
-        "utilisation_share": share(utilisation(run)),
+        "cost_usd": cost::run_cost(run, sheet).ok().map(|cost| cost.total),
+        "utilisation_share": share_or_null(core_utilisation(run)),
         "slots": run.header.cpus,
-        "waited_share": share(summary.waited_share),
-        "waited_us": run.tasks.iter().any(|task| task.waited.is_some()).then_some(waited(run)),
+        "waited_share": share_or_null(summary.waited_share),
+        "waited_us": run.tasks.iter().any(|task| task.waited.is_some()).then_some(total_waited(run)),
         "cpu_us": cpu,
-        "cpu_share": share(summary.time.computing_share()),
+        "cpu_share": share_or_null(summary.time.computing_share()),
         "time": summary.time,
-        "pressure_share": share(summary.pressure_share),
+        "pressure_share": share_or_null(summary.pressure_share),
         "tasks": tasks().map(|task| task.count).sum::<u64>(),
         "failed": tasks().map(|task| task.failed).sum::<u64>(),
         "read_bytes": read.0,
@@ -71,14 +72,14 @@ fn of(run: &Seen, _: &mut Strings, sheet: Option<&Sheet>) -> Value {
         "read_at_most_bytes": most_moved(summary, |task| &task.read).filter(|_| read.0.is_none()),
         "written_at_most_bytes":
             most_moved(summary, |task| &task.written).filter(|_| written.0.is_none()),
-        "operations": operations(run),
+        "operations": operation_count(run),
         "exit": summary.exit.map(|exit| match exit {
             Exit::Code(code) => code.to_string(),
             Exit::Signal(signal) => format!("signal {signal}"),
         }),
         "hidden": summary.hidden,
         "others": summary.others,
-        "by_name": by_name(run),
+        "by_name": tasks_by_name(run),
         "not_seen": summary.not_seen.iter()
             .map(|elsewhere| json!([shown(elsewhere.program.as_bytes()), elsewhere.count]))
             .collect::<Vec<_>>(),
@@ -87,28 +88,28 @@ fn of(run: &Seen, _: &mut Strings, sheet: Option<&Sheet>) -> Value {
 }
 
 /// Cores that had a task, as a share of all from start to end; `None`: nobody knows the cores.
-pub(super) fn utilisation(run: &Seen) -> Option<f64> {
+pub(super) fn core_utilisation(run: &Seen) -> Option<f64> {
     let whole = f64::from(run.header.cpus?) * run.span.as_secs();
     let busy = run.tasks.iter().filter(|task| !task.driver).filter_map(|task| {
-        let (from, to) = run.times(task)?;
+        let (from, to) = run.task_times(task)?;
         Some(to.since(from).as_secs() * f64::from(task.cores.unwrap_or(1)))
     });
     (whole > 0.0).then(|| (busy.sum::<f64>() / whole).min(1.0))
 }
 
 /// How long tasks waited for storage, summed.
-pub(super) fn waited(run: &Seen) -> Micros {
+pub(super) fn total_waited(run: &Seen) -> Micros {
     run.tasks.iter().filter(|task| !task.driver).filter_map(|task| task.waited).sum()
 }
 
-fn cpu(summary: &Summary) -> Option<Micros> {
+fn total_cpu(summary: &Summary) -> Option<Micros> {
     let of_tasks = summary.tasks.iter().filter_map(|task| task.cpu_us);
     summary.cpu_us.or(of_tasks.reduce(|a, b| a + b))
 }
 
 /// The exact amount, if all of it was seen, and what is sure. An imported run has no storage, and of
 /// it nothing was seen.
-pub(super) fn sum(
+pub(super) fn sum_of_tiers(
     summary: &Summary,
     of: fn(&TierSummary) -> &Amount,
 ) -> (Option<ByteCount>, ByteCount) {
@@ -126,12 +127,12 @@ fn most_moved(summary: &Summary, of: fn(&TaskSummary) -> &Amount) -> Option<Byte
 }
 
 /// All of them; `None`: they were not recorded.
-pub(super) fn operations(run: &Seen) -> Option<u64> {
+pub(super) fn operation_count(run: &Seen) -> Option<u64> {
     let all = run.summary.tiers.iter().map(|tier| tier.operations).sum();
     (!run.ops.is_empty()).then_some(all)
 }
 
-fn by_name(run: &Seen) -> Value {
+fn tasks_by_name(run: &Seen) -> Value {
     let all = &run.summary.tasks;
     let recorded = !run.ops.is_empty();
     // Records of other tools may name none.

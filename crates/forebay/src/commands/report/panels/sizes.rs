@@ -10,9 +10,9 @@ use super::{Draws, Panel};
 use crate::commands::report::prices::Sheet;
 use crate::commands::report::seen::{OfFile, SMALL, Seen};
 use crate::commands::report::strings::Strings;
-use crate::commands::report::table::{column, missing, number};
+use crate::commands::report::table::{column, missing_panel, rounded_number};
 
-pub(super) const PANEL: Panel = Panel { name: "sizes", draws: Draws::Run(of) };
+pub(super) const PANEL: Panel = Panel { name: "sizes", draws: Draws::Run(panel_data) };
 
 /// Classes of small files that are named.
 const CLASSES: usize = 20;
@@ -35,10 +35,10 @@ impl Sum {
     }
 }
 
-fn of(run: &Seen, _: &mut Strings, _: Option<&Sheet>) -> Value {
+fn panel_data(run: &Seen, _: &mut Strings, _: Option<&Sheet>) -> Value {
     let files = &run.opened.files;
     if files.is_empty() {
-        return missing("No open file was recorded in this run.");
+        return missing_panel("No open file was recorded in this run.");
     }
     let mut ends: Vec<Option<u64>> = vec![Some(0)];
     ends.extend((0..STEPS).map(|step| Some(1024 << (2 * step))));
@@ -56,14 +56,14 @@ fn of(run: &Seen, _: &mut Strings, _: Option<&Sheet>) -> Value {
         all.add(size, file);
         if size <= SMALL {
             small.add(size, file);
-            let class = run.file(*id).map_or(-1, |file| run.class(file.class));
+            let class = run.file_by_id(*id).map_or(-1, |file| run.class_index(file.class));
             let (sizes, opens) = classes.entry(class).or_default();
             sizes.push(size);
             *opens += file.opens;
         }
     }
     let share = |part: u64, whole: u64| {
-        if whole == 0 { Value::Null } else { number(part as f64 / whole as f64) }
+        if whole == 0 { Value::Null } else { rounded_number(part as f64 / whole as f64) }
     };
     json!({
         "bins": {
@@ -85,9 +85,9 @@ fn of(run: &Seen, _: &mut Strings, _: Option<&Sheet>) -> Value {
             "bin_us": run.bins.us,
             "opened_per_s": run.opened.small.0.per_second(),
             "created_per_s": run.opened.small.1.per_second(),
-            "classes": worst(run, classes),
+            "classes": costliest_classes(run, classes),
         },
-        "sentence": sentence(small, all),
+        "sentence": size_sentence(small, all),
         "notes": if unknown > 0 {
             vec![format!("Of {unknown} files nobody saw the size.")]
         } else {
@@ -96,7 +96,7 @@ fn of(run: &Seen, _: &mut Strings, _: Option<&Sheet>) -> Value {
     })
 }
 
-fn sentence(small: Sum, all: Sum) -> String {
+fn size_sentence(small: Sum, all: Sum) -> String {
     if all.files == 0 {
         return "The size of no file was seen.".to_owned();
     }
@@ -111,10 +111,10 @@ fn sentence(small: Sum, all: Sum) -> String {
 }
 
 /// Classes of small files, by the time of all operations on their class.
-fn worst(run: &Seen, classes: BTreeMap<i64, (Vec<u64>, u64)>) -> Value {
+fn costliest_classes(run: &Seen, classes: BTreeMap<i64, (Vec<u64>, u64)>) -> Value {
     let mut times: BTreeMap<i64, Micros> = BTreeMap::new();
     for row in &run.ops {
-        *times.entry(run.class(row.class)).or_default() += row.time;
+        *times.entry(run.class_index(row.class)).or_default() += row.time;
     }
     let time = |class: &i64| times.get(class).copied().unwrap_or_default();
     let mut rows: Vec<_> = classes.into_iter().collect();

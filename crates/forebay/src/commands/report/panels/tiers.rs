@@ -9,21 +9,21 @@ use super::{Draws, Panel};
 use crate::commands::report::prices::Sheet;
 use crate::commands::report::seen::Seen;
 use crate::commands::report::strings::Strings;
-use crate::commands::report::table::missing;
+use crate::commands::report::table::missing_panel;
 
-pub(super) const PANEL: Panel = Panel { name: "tiers", draws: Draws::Run(of) };
+pub(super) const PANEL: Panel = Panel { name: "tiers", draws: Draws::Run(panel_data) };
 
 /// At a moment, so many bytes and files more or less.
 type Change = (Micros, i64, i64);
 
-fn of(run: &Seen, _: &mut Strings, _: Option<&Sheet>) -> Value {
+fn panel_data(run: &Seen, _: &mut Strings, _: Option<&Sheet>) -> Value {
     if run.opened.files.is_empty() {
-        return missing("No open file was recorded in this run.");
+        return missing_panel("No open file was recorded in this run.");
     }
     let rows = run.trees.iter().enumerate().map(|(at, tree)| {
-        let changes = changes(run, tree.id);
-        let (used, files, peak) = over_time(run, &changes);
-        let limit = run.limit(tree);
+        let changes = size_changes(run, tree.id);
+        let (used, files, peak) = occupancy_over_time(run, &changes);
+        let limit = run.capacity_limit(tree);
         json!({ "tier": at, "used_bytes": used, "files": files, "peak_bytes": peak,
             "limit_bytes": limit })
     });
@@ -32,7 +32,7 @@ fn of(run: &Seen, _: &mut Strings, _: Option<&Sheet>) -> Value {
     if run.gone.is_empty() {
         notes.push("Nobody saw a file go: what was removed counts to the end.".to_owned());
     }
-    if run.trees.iter().any(|tree| tree.tier.is_some() && run.limit(tree).is_none()) {
+    if run.trees.iter().any(|tree| tree.tier.is_some() && run.capacity_limit(tree).is_none()) {
         notes.push("Nobody said how much may lie on a tier without a limit here.".to_owned());
     }
     json!({
@@ -44,15 +44,15 @@ fn of(run: &Seen, _: &mut Strings, _: Option<&Sheet>) -> Value {
 }
 
 /// The most bytes that files of the run took there at a moment.
-pub(super) fn peak(run: &Seen, tree: TreeId) -> u64 {
-    over_time(run, &changes(run, tree)).2.max(0) as u64
+pub(super) fn peak_on_tier(run: &Seen, tree: TreeId) -> u64 {
+    occupancy_over_time(run, &size_changes(run, tree)).2.max(0) as u64
 }
 
 /// In the order of time; what comes before what goes at the same moment, so that no sum is too small.
-fn changes(run: &Seen, tree: TreeId) -> Vec<Change> {
+fn size_changes(run: &Seen, tree: TreeId) -> Vec<Change> {
     let mut changes = Vec::new();
     for (id, file) in run.opened.files.iter().filter(|(_, file)| file.created) {
-        let place = run.file(*id).map(|place| place.home.unwrap_or(place.tree));
+        let place = run.file_by_id(*id).map(|place| place.home.unwrap_or(place.tree));
         if place != Some(tree) {
             continue;
         }
@@ -75,13 +75,13 @@ fn changes(run: &Seen, tree: TreeId) -> Vec<Change> {
 }
 
 /// At the end of each part of the run, bytes and files; and the most bytes at any moment.
-fn over_time(run: &Seen, changes: &[Change]) -> (Vec<i64>, Vec<i64>, i64) {
+fn occupancy_over_time(run: &Seen, changes: &[Change]) -> (Vec<i64>, Vec<i64>, i64) {
     let (mut used, mut files) = (vec![0; run.bins.count], vec![0; run.bins.count]);
     let (mut bytes, mut count, mut peak) = (0_i64, 0_i64, 0_i64);
     let mut next = 0;
     for bin in 0..run.bins.count {
         while let Some((_, more_bytes, more_files)) =
-            changes.get(next).filter(|(at, ..)| run.bins.at(*at) <= bin)
+            changes.get(next).filter(|(at, ..)| run.bins.bin_at(*at) <= bin)
         {
             bytes += more_bytes;
             count += more_files;

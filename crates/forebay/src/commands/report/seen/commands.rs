@@ -6,7 +6,7 @@ use forebay_model::ProcessId;
 use forebay_model::run::ProcessRow;
 
 /// The words by task; nothing of a task whose words were not seen.
-pub(super) fn by_task(processes: &[ProcessRow]) -> HashMap<u32, Vec<Vec<u8>>> {
+pub(super) fn commands_by_task(processes: &[ProcessRow]) -> HashMap<u32, Vec<Vec<u8>>> {
     let task_of: HashMap<ProcessId, Option<u32>> =
         processes.iter().map(|process| (process.id, process.task)).collect();
     let mut commands = HashMap::new();

@@ -68,7 +68,7 @@ pub(in crate::commands::report) struct Opened {
 }
 
 impl Opened {
-    pub(super) fn of(run: &Run, files: &[File], trees: &[Tree], bins: Bins) -> Result<Self> {
+    pub(super) fn from_run(run: &Run, files: &[File], trees: &[Tree], bins: Bins) -> Result<Self> {
         let at: HashMap<TreeId, usize> =
             trees.iter().enumerate().map(|(at, tree)| (tree.id, at)).collect();
         let empty = || vec![Spread::new(bins); trees.len()];
@@ -83,13 +83,13 @@ impl Opened {
         };
         let mut pairs: HashMap<(Option<u32>, FileId), Pair> = HashMap::new();
         let mut by_file: HashMap<FileId, OfFile> = HashMap::new();
-        run.each_open(|row| {
-            let one = opens::one(&row.open);
+        run.for_each_open(|row| {
+            let one = opens::summarize_open(&row.open);
             let file = files.binary_search_by_key(&row.open.file, |file| file.id);
             let lives = file.ok().map(|place| files[place].home.unwrap_or(files[place].tree));
-            all.over_time(&one, row.open.copy.or(lives), lives, &at);
-            pair(pairs.entry((row.task, row.open.file)).or_default(), &one);
-            add(by_file.entry(row.open.file).or_default(), &one);
+            all.add_over_time(&one, row.open.copy.or(lives), lives, &at);
+            add_to_pair(pairs.entry((row.task, row.open.file)).or_default(), &one);
+            add_to_file(by_file.entry(row.open.file).or_default(), &one);
         })?;
         all.pairs = pairs.into_iter().collect();
         all.pairs.sort_unstable_by_key(|(key, _)| *key);
@@ -98,7 +98,7 @@ impl Opened {
         Ok(all)
     }
 
-    fn over_time(
+    fn add_over_time(
         &mut self,
         one: &One,
         from: Option<TreeId>,
@@ -109,24 +109,24 @@ impl Opened {
         self.hidden += u64::from(one.read_hidden || one.write_hidden);
         let place = |tree: Option<TreeId>| tree.and_then(|tree| at.get(&tree).copied());
         if let Some(from) = place(from) {
-            self.read[from].add(one.from, one.to, one.read as f64);
+            self.read[from].add_evenly(one.from, one.to, one.read as f64);
         }
         if let Some(to) = place(to) {
-            self.written[to].add(one.from, one.to, one.written as f64);
+            self.written[to].add_evenly(one.from, one.to, one.written as f64);
         }
         if one.size.is_some_and(|size| size <= super::SMALL) {
-            self.small.0.add(one.from, one.from, 1.0);
-            self.small.1.add(one.from, one.from, f64::from(u8::from(one.created)));
+            self.small.0.add_evenly(one.from, one.from, 1.0);
+            self.small.1.add_evenly(one.from, one.from, f64::from(u8::from(one.created)));
         }
     }
 
     /// One file, if it was opened.
-    pub(in crate::commands::report) fn file(&self, id: FileId) -> Option<&OfFile> {
+    pub(in crate::commands::report) fn file_by_id(&self, id: FileId) -> Option<&OfFile> {
         self.files.binary_search_by_key(&id, |(id, _)| *id).ok().map(|at| &self.files[at].1)
     }
 
     /// What one task did, by file.
-    pub(in crate::commands::report) fn of_task(
+    pub(in crate::commands::report) fn pairs_of_task(
         &self,
         task: u32,
     ) -> &[((Option<u32>, FileId), Pair)] {
@@ -136,7 +136,7 @@ impl Opened {
     }
 
     /// Bytes read and written by task name and class: those of all pairs, given how to name them.
-    pub(in crate::commands::report) fn pairs_of(
+    pub(in crate::commands::report) fn pairs_with_class(
         &self,
         class: impl Fn(FileId) -> Option<ClassId>,
     ) -> impl Iterator<Item = (Option<u32>, Option<ClassId>, FileId, &Pair)> {
@@ -144,7 +144,7 @@ impl Opened {
     }
 }
 
-fn pair(pair: &mut Pair, one: &One) {
+fn add_to_pair(pair: &mut Pair, one: &One) {
     pair.opens += 1;
     pair.calls += one.calls;
     pair.read += one.read;
@@ -155,7 +155,7 @@ fn pair(pair: &mut Pair, one: &One) {
     pair.wrote |= one.writes;
 }
 
-fn add(file: &mut OfFile, one: &One) {
+fn add_to_file(file: &mut OfFile, one: &One) {
     file.opens += 1;
     file.created |= one.created;
     file.read += one.read;

@@ -22,7 +22,7 @@ pub(super) struct One {
     pub(super) write_hidden: bool,
 }
 
-pub(super) fn one(open: &Open) -> One {
+pub(super) fn summarize_open(open: &Open) -> One {
     let bytes = |io: Option<Io>| io.map_or(0, |io| io.bytes.get());
     let calls = |io: Option<Io>| io.map_or(0, |io| io.calls);
     let write_hidden = open.write && open.wrote.is_none();
@@ -39,8 +39,8 @@ pub(super) fn one(open: &Open) -> One {
         written: bytes(open.wrote) + grown,
         calls: calls(open.read) + calls(open.wrote),
         size: open.size_at_close.or(open.size_at_open).map(|size| size.get()),
-        reads: open.reads(),
-        writes: open.writes(),
+        reads: open.has_read(),
+        writes: open.has_written(),
         read_hidden: open.read.is_none(),
         write_hidden,
     }

@@ -9,18 +9,18 @@ use noodles_sam::alignment::Record;
 use super::deal::Dealt;
 use super::front::Front;
 use crate::error::{Error, Kind, Result};
-use crate::existing::bytes::told;
+use crate::existing::bytes::to_reads_error;
 use crate::spots::{Part, REST, REVERSE, Read};
 
 /// Texts of a container, one of them for each mate.
-pub(super) fn texts(container: &Container, front: &Front) -> Result<Dealt> {
+pub(super) fn decode_container(container: &Container, front: &Front) -> Result<Dealt> {
     // What noodles does not expect of a damaged file is told as all other damage.
-    let dealt = catch_unwind(AssertUnwindSafe(|| decoded(container, front)));
+    let dealt = catch_unwind(AssertUnwindSafe(|| decode_records(container, front)));
     dealt.unwrap_or_else(|_| Err(Error::new(Kind::Input, "it is damaged")))
 }
 
-fn decoded(container: &Container, front: &Front) -> Result<Dealt> {
-    let said = |error| told(Kind::Input, error);
+fn decode_records(container: &Container, front: &Front) -> Result<Dealt> {
+    let said = |error| to_reads_error(Kind::Input, error);
     let compression = container.compression_header().map_err(said)?;
     let mut dealt = Dealt::default();
     for slice in container.slices() {
@@ -28,9 +28,9 @@ fn decoded(container: &Container, front: &Front) -> Result<Dealt> {
         let (core, external) = slice.decode_blocks().map_err(said)?;
         let none = Repository::new(NoReference);
         let records = slice.records(none, &front.header, &compression, &core, &external);
-        for record in records.map_err(undecoded)? {
+        for record in records.map_err(undecodable_error)? {
             let flag = record.flags().map_err(said)?.bits();
-            if front.by_place && matches!(Part::of(flag), Some(Part::Mate(_))) {
+            if front.by_place && matches!(Part::from_flags(flag), Some(Part::Mate(_))) {
                 let words = "its reads are in the order of a reference, so mates are far apart";
                 return Err(Error::new(Kind::Request, words));
             }
@@ -51,12 +51,12 @@ fn decoded(container: &Container, front: &Front) -> Result<Dealt> {
             let qualities = scores.iter().collect::<std::io::Result<Vec<u8>>>().map_err(said)?;
             let (bases, reverse) = (sequence.len(), flag & REVERSE != 0);
             let read = Read { name, rest: &rest, reverse, bases };
-            dealt.push(name, flag, |out| {
-                read.put(|out| out.extend(sequence.iter()), qualities.into_iter(), out)
+            dealt.push_read(name, flag, |out| {
+                read.write_fastq(|out| out.extend(sequence.iter()), qualities.into_iter(), out)
             })?;
         }
     }
-    dealt.end();
+    dealt.end_container();
     Ok(dealt)
 }
 
@@ -73,6 +73,6 @@ impl Adapter for NoReference {
 }
 
 /// Reads whose container is whole, by its checksums, and that can't be had of it.
-fn undecoded(error: std::io::Error) -> Error {
+fn undecodable_error(error: std::io::Error) -> Error {
     Error::new(Kind::Request, format!("its reads can't be had: {error}"))
 }

@@ -24,19 +24,19 @@ pub(super) struct Dealt {
 
 impl Dealt {
     /// Takes a read, which `put` writes.
-    pub(super) fn push(
+    pub(super) fn push_read(
         &mut self,
         name: &[u8],
         flag: u16,
         put: impl FnOnce(&mut Vec<u8>) -> Result<()>,
     ) -> Result<()> {
-        let Some(part) = Part::of(flag) else { return Ok(()) };
+        let Some(part) = Part::from_flags(flag) else { return Ok(()) };
         let mate = match part {
             Part::Mate(mate) => Some(mate),
             _ => None,
         };
         if self.paired.is_some_and(|paired| paired != mate.is_some()) {
-            return Err(mixed(name));
+            return Err(mixed_reads_error(name));
         }
         self.paired = Some(mate.is_some());
         self.reads += 1;
@@ -48,12 +48,12 @@ impl Dealt {
                 self.first = Some(waits);
                 self.waiting = Some((name.to_vec(), mate));
             }
-            Some((waits, _)) => return Err(torn(&waits)),
+            Some((waits, _)) => return Err(torn_pair_error(&waits)),
         }
         put(&mut self.texts[mate])
     }
 
-    pub(super) fn end(&mut self) {
+    pub(super) fn end_container(&mut self) {
         self.last = self.waiting.take();
     }
 }
@@ -66,10 +66,10 @@ pub(super) struct Chain {
 }
 
 impl Chain {
-    pub(super) fn add(&mut self, dealt: &Dealt) -> Result<()> {
+    pub(super) fn add_container(&mut self, dealt: &Dealt) -> Result<()> {
         let Some(paired) = dealt.paired else { return Ok(()) };
         if self.paired.is_some_and(|before| before != paired) {
-            return Err(mixed(dealt.last.as_ref().map_or(b"", |(name, _)| name)));
+            return Err(mixed_reads_error(dealt.last.as_ref().map_or(b"", |(name, _)| name)));
         }
         self.paired = Some(paired);
         // Of a single read nobody knows yet whose mate it is.
@@ -81,27 +81,27 @@ impl Chain {
         match (self.waiting.take(), first) {
             (None, None) => {}
             (Some((name, mate)), Some((other, second))) if name == *other && mate != *second => {}
-            (Some((name, _)), _) => return Err(torn(&name)),
-            (None, Some((name, _))) => return Err(torn(name)),
+            (Some((name, _)), _) => return Err(torn_pair_error(&name)),
+            (None, Some((name, _))) => return Err(torn_pair_error(name)),
         }
         self.waiting.clone_from(last);
         Ok(())
     }
 
-    pub(super) fn end(&mut self) -> Result<()> {
-        self.waiting.take().map_or(Ok(()), |(name, _)| Err(torn(&name)))
+    pub(super) fn check_complete(&mut self) -> Result<()> {
+        self.waiting.take().map_or(Ok(()), |(name, _)| Err(torn_pair_error(&name)))
     }
 
-    pub(super) fn paired(&self) -> bool {
+    pub(super) fn is_paired(&self) -> bool {
         self.paired == Some(true)
     }
 }
 
-fn torn(name: &[u8]) -> Error {
+fn torn_pair_error(name: &[u8]) -> Error {
     Error::new(Kind::Request, format!("read {} has no mate beside it", name.escape_ascii()))
 }
 
-fn mixed(name: &[u8]) -> Error {
+fn mixed_reads_error(name: &[u8]) -> Error {
     let words = format!("it has reads of pairs and others (at read {})", name.escape_ascii());
     Error::new(Kind::Request, words)
 }
@@ -121,17 +121,17 @@ mod tests {
             rest = later;
             let mut dealt = Dealt::default();
             for (name, mate) in own {
-                dealt.push(name.as_bytes(), FLAGS[*mate], |out| {
+                dealt.push_read(name.as_bytes(), FLAGS[*mate], |out| {
                     out.extend_from_slice(name.as_bytes());
                     Ok(())
                 })?;
             }
-            dealt.end();
-            chain.add(&dealt)?;
+            dealt.end_container();
+            chain.add_container(&dealt)?;
             texts.extend_from_slice(&dealt.texts[0]);
         }
-        assert!(rest.is_empty() && chain.paired());
-        chain.end().map(|()| texts)
+        assert!(rest.is_empty() && chain.is_paired());
+        chain.check_complete().map(|()| texts)
     }
 
     #[test]
@@ -150,8 +150,8 @@ mod tests {
             }
         }
         let mut dealt = Dealt::default();
-        dealt.push(b"a", FLAGS[0], |_| Ok(())).expect("first");
-        dealt.push(b"a", 0x900 | FLAGS[1], |_| panic!("it repeats a read")).expect("left out");
-        assert!(dealt.push(b"b", 4, |_| Ok(())).is_err(), "one that is of no pair");
+        dealt.push_read(b"a", FLAGS[0], |_| Ok(())).expect("first");
+        dealt.push_read(b"a", 0x900 | FLAGS[1], |_| panic!("it repeats a read")).expect("left out");
+        assert!(dealt.push_read(b"b", 4, |_| Ok(())).is_err(), "one that is of no pair");
     }
 }

@@ -6,8 +6,8 @@ use noodles_cram::io::Reader;
 use noodles_sam::Header;
 
 use crate::error::{Error, Kind, Result};
-use crate::existing::bytes::{Bytes, told};
-use crate::spots::{by_place, ours};
+use crate::existing::bytes::{Bytes, to_reads_error};
+use crate::spots::{is_coordinate_sorted, is_written_by_forebay};
 
 /// Bytes that are read at a time.
 const BUFFER: usize = 256 << 10;
@@ -23,8 +23,8 @@ pub(super) struct Front {
 pub(super) type Stream = Reader<BufReader<Bytes>>;
 
 /// Reads up to the first container of reads.
-pub(super) fn open(bytes: &Bytes) -> Result<(Stream, Front)> {
-    let said = |error| told(Kind::Input, error);
+pub(super) fn open_at_reads(bytes: &Bytes) -> Result<(Stream, Front)> {
+    let said = |error| to_reads_error(Kind::Input, error);
     let mut reader = Reader::new(BufReader::with_capacity(BUFFER, bytes.clone()));
     let definition = reader.read_file_definition().map_err(said)?;
     if definition.version().major() != 3 {
@@ -48,5 +48,8 @@ pub(super) fn open(bytes: &Bytes) -> Result<(Stream, Front)> {
     let header = text
         .parse()
         .map_err(|error| Error::new(Kind::Request, format!("its header can't be read: {error}")))?;
-    Ok((reader, Front { header, ours: ours(&text), by_place: by_place(&text) }))
+    Ok((
+        reader,
+        Front { header, ours: is_written_by_forebay(&text), by_place: is_coordinate_sorted(&text) },
+    ))
 }

@@ -16,56 +16,56 @@ const GZIP: u8 = 1;
 
 /// Whether a container has names of its reads. Of one that can't be read that is not known, and left
 /// to who decodes it.
-pub(super) fn has_names(bytes: &Bytes, start: u64, len: u64) -> Result<bool> {
-    let front = bytes.range(start, len.min(FRONT) as usize)?;
-    let found = names_are_kept(&front);
+pub(super) fn has_read_names(bytes: &Bytes, start: u64, len: u64) -> Result<bool> {
+    let front = bytes.read_range(start, len.min(FRONT) as usize)?;
+    let found = header_keeps_names(&front);
     if found.is_none() && len > FRONT {
-        return Ok(names_are_kept(&bytes.range(start, len as usize)?) != Some(false));
+        return Ok(header_keeps_names(&bytes.read_range(start, len as usize)?) != Some(false));
     }
     Ok(found != Some(false))
 }
 
-fn names_are_kept(container: &[u8]) -> Option<bool> {
+fn header_keeps_names(container: &[u8]) -> Option<bool> {
     let mut rest = container.get(4..)?;
     // Reference, place, length, reads.
     for _ in 0..4 {
-        number(&mut rest)?;
+        read_itf8(&mut rest)?;
     }
     // Reads and bases before it: longer numbers.
     for _ in 0..2 {
         let more = rest.first()?.leading_ones() as usize;
         rest = rest.get(1 + more..)?;
     }
-    number(&mut rest)?;
-    for _ in 0..number(&mut rest)? {
-        number(&mut rest)?;
+    read_itf8(&mut rest)?;
+    for _ in 0..read_itf8(&mut rest)? {
+        read_itf8(&mut rest)?;
     }
     rest = rest.get(4..)?;
     let (method, mut rest) = (*rest.first()?, rest.get(2..)?);
-    number(&mut rest)?;
-    let (packed, len) = (number(&mut rest)? as usize, number(&mut rest)? as usize);
+    read_itf8(&mut rest)?;
+    let (packed, len) = (read_itf8(&mut rest)? as usize, read_itf8(&mut rest)? as usize);
     let block = rest.get(..packed)?;
     match method {
-        RAW => names_in_map(block),
+        RAW => map_keeps_names(block),
         GZIP => {
             let mut text = Vec::new();
             GzDecoder::new(block).take(len as u64).read_to_end(&mut text).ok()?;
-            names_in_map(&text)
+            map_keeps_names(&text)
         }
         _ => None,
     }
 }
 
 /// The preservation map: keys of two letters, and what belongs to each.
-fn names_in_map(mut map: &[u8]) -> Option<bool> {
-    number(&mut map)?;
-    for _ in 0..number(&mut map)? {
+fn map_keeps_names(mut map: &[u8]) -> Option<bool> {
+    read_itf8(&mut map)?;
+    for _ in 0..read_itf8(&mut map)? {
         let (key, rest) = map.split_first_chunk::<2>()?;
         map = rest;
         let len = match key {
             b"RN" => return map.first().map(|kept| *kept != 0),
             b"SM" => 5,
-            b"TD" => number(&mut map)? as usize,
+            b"TD" => read_itf8(&mut map)? as usize,
             _ => 1,
         };
         map = map.get(len..)?;
@@ -75,7 +75,7 @@ fn names_in_map(mut map: &[u8]) -> Option<bool> {
 }
 
 /// A number of the format's own kind (ITF8): ones in front say how many bytes follow.
-fn number(from: &mut &[u8]) -> Option<u32> {
+fn read_itf8(from: &mut &[u8]) -> Option<u32> {
     let first = *from.first()?;
     let more = first.leading_ones().min(4) as usize;
     let rest = from.get(1..=more)?;
@@ -107,13 +107,13 @@ mod tests {
         ];
         for (bytes, expected) in cases {
             let mut rest = bytes;
-            assert_eq!((number(&mut rest), rest.len()), (Some(expected), 0), "{bytes:?}");
-            assert_eq!(number(&mut &bytes[..bytes.len() - 1]), None, "{bytes:?}");
+            assert_eq!((read_itf8(&mut rest), rest.len()), (Some(expected), 0), "{bytes:?}");
+            assert_eq!(read_itf8(&mut &bytes[..bytes.len() - 1]), None, "{bytes:?}");
         }
-        assert_eq!(names_in_map(b"\x0a\x03SM\0\0\0\0\0TD\x02ab\0"), None, "cut");
-        assert_eq!(names_in_map(b"\x0a\x03SM\0\0\0\0\0TD\x02ab"), None, "cut");
-        assert_eq!(names_in_map(b"\x0a\x03SM\0\0\0\0\0TD\x02abRN\0"), Some(false));
-        assert_eq!(names_in_map(b"\x0a\x02AP\x01RN\x01"), Some(true));
-        assert_eq!(names_in_map(b"\x03\x01AP\x01"), Some(true));
+        assert_eq!(map_keeps_names(b"\x0a\x03SM\0\0\0\0\0TD\x02ab\0"), None, "cut");
+        assert_eq!(map_keeps_names(b"\x0a\x03SM\0\0\0\0\0TD\x02ab"), None, "cut");
+        assert_eq!(map_keeps_names(b"\x0a\x03SM\0\0\0\0\0TD\x02abRN\0"), Some(false));
+        assert_eq!(map_keeps_names(b"\x0a\x02AP\x01RN\x01"), Some(true));
+        assert_eq!(map_keeps_names(b"\x03\x01AP\x01"), Some(true));
     }
 }

@@ -28,10 +28,10 @@ fn scene(written: &[u8], there: Vec<u8>) -> (std::sync::Arc<Memory>, Bodies, Bod
     rustix::fs::fsetxattr(&file, AWAY, b"", XattrFlags::empty()).expect("a mark");
     let body = Body::new(7, file.into(), SIZE, Time::default());
     let mut summing = Summing::default();
-    summing.take(written);
-    body.sums.set(summing.end().into()).expect("nobody else");
-    let health = std::sync::Arc::new(Health::untold());
-    let patience = (Patience::of(Duration::from_millis(3)), health);
+    summing.add_bytes(written);
+    body.sums.set(summing.into_checksums().into()).expect("nobody else");
+    let health = std::sync::Arc::new(Health::without_note());
+    let patience = (Patience::with_limit(Duration::from_millis(3)), health);
     let bodies = Bodies::new(std::sync::Arc::clone(&bucket) as _, [], patience);
     bodies.known.lock().away.insert(7, away);
     (bucket, bodies, body)
@@ -50,9 +50,11 @@ fn content(body: &Body) -> Vec<u8> {
 #[test]
 fn all_of_it_comes() {
     let (_, bodies, body) = scene(&bytes(), bytes());
-    let Task::Bring(all) = body.claim(&(0..SIZE), u64::MAX) else { panic!("nothing is here") };
+    let Task::Bring(all) = body.claim_missing(&(0..SIZE), u64::MAX) else {
+        panic!("nothing is here")
+    };
     let mut left = all.clone();
-    bodies.stream(&body, &mut left).expect("it comes");
+    bodies.stream_range(&body, &mut left).expect("it comes");
     assert_eq!((all, left), (0..SIZE, SIZE..SIZE));
     assert!(body.is_whole() && content(&body) == bytes());
 }
@@ -62,12 +64,12 @@ fn what_comes_before_wrong_bytes_is_here_and_is_not_asked_for_again() {
     let mut other = bytes();
     other[20 * BLOCK as usize + 5] ^= 1;
     let (bucket, bodies, body) = scene(&bytes(), other);
-    assert!(matches!(body.claim(&(0..SIZE), u64::MAX), Task::Bring(_)));
+    assert!(matches!(body.claim_missing(&(0..SIZE), u64::MAX), Task::Bring(_)));
     let mut left = 0..SIZE;
-    let failed = bodies.stream(&body, &mut left).expect_err("a byte is wrong");
+    let failed = bodies.stream_range(&body, &mut left).expect_err("a byte is wrong");
     assert_eq!((failed.kind, left.clone()), (io::ErrorKind::InvalidData, 20 * BLOCK..SIZE));
     assert!(failed.why.contains("block 20 "), "{failed}");
-    assert_eq!(body.claim(&(0..20 * BLOCK), BLOCK), Task::Read);
+    assert_eq!(body.claim_missing(&(0..20 * BLOCK), BLOCK), Task::Read);
     let asked = std::mem::take(&mut *bucket.asked.lock());
     let again = format!("{KEY} {}..{SIZE}", 20 * BLOCK);
     assert!(asked.len() > 1 && asked[1..].iter().all(|asked| *asked == again), "{asked:?}");
@@ -84,10 +86,10 @@ fn of_an_object_in_another_state_the_checksums_decide() {
     };
     let (_, bodies, body) = scene(&bytes(), bytes());
     other(&bodies);
-    let first = bodies.ask(&body, &(0..BLOCK)).expect("a part comes");
+    let first = bodies.request_range(&body, &(0..BLOCK)).expect("a part comes");
     assert_eq!(first, bytes()[..BLOCK as usize]);
-    assert!(matches!(body.claim(&(0..SIZE), u64::MAX), Task::Bring(_)));
-    bodies.stream(&body, &mut (0..SIZE)).expect("all of it comes");
+    assert!(matches!(body.claim_missing(&(0..SIZE), u64::MAX), Task::Bring(_)));
+    bodies.stream_range(&body, &mut (0..SIZE)).expect("all of it comes");
     assert!(body.is_whole() && content(&body) == bytes());
 
     // Somebody has changed it.
@@ -95,8 +97,8 @@ fn of_an_object_in_another_state_the_checksums_decide() {
     changed[5] ^= 1;
     let (_, bodies, body) = scene(&bytes(), changed);
     other(&bodies);
-    let failed = bodies.ask(&body, &(0..BLOCK)).expect_err("another byte");
+    let failed = bodies.request_range(&body, &(0..BLOCK)).expect_err("another byte");
     assert_eq!(failed.kind, io::ErrorKind::StaleNetworkFileHandle, "{failed}");
-    let failed = bodies.stream(&body, &mut (0..SIZE)).expect_err("another byte");
+    let failed = bodies.stream_range(&body, &mut (0..SIZE)).expect_err("another byte");
     assert_eq!(failed.kind, io::ErrorKind::StaleNetworkFileHandle, "{failed}");
 }

@@ -9,66 +9,66 @@ use rustix::io::Errno;
 use super::super::super::bodies::Away;
 use super::super::super::local;
 use super::super::super::record::Kind;
-use super::super::shown::{ASIDE, Entered, Result, Spot, c_name, open_up};
+use super::super::shown::{ASIDE, Entered, Result, Spot, c_name, make_owner_writable};
 use super::Turn;
-use forebay_os::files::{FileIdentity, stat_of};
+use forebay_os::files::{FileIdentity, statx_nofollow};
 use forebay_os::short::ShortName;
 
 /// The name of a file beside the tree; with one more where it gets several.
-fn aside(ino: u64, more: bool) -> ShortName {
+fn staging_name(ino: u64, more: bool) -> ShortName {
     let name = format!("{ino:x}{}", if more { "+" } else { "" });
-    ShortName::of(name.as_bytes()).expect("digits are a name")
+    ShortName::from_file_name(name.as_bytes()).expect("digits are a name")
 }
 
 impl Turn<'_> {
     /// Each file that gets a name lies beside the tree, too: wherever its folder goes, it is there.
-    pub(super) fn stage(&mut self) -> Result<()> {
+    pub(super) fn stage_files(&mut self) -> Result<()> {
         let mut inos: Vec<u64> = self.placing.values().copied().collect();
         inos.sort_unstable();
         inos.dedup();
         for ino in inos {
-            let name = c_name(&aside(ino, false))?;
+            let name = c_name(&staging_name(ino, false))?;
             match unlinkat(&self.shown.aside, &name, AtFlags::empty()) {
                 Err(error) if error != Errno::NOENT => return Err(error),
                 _ => {}
             }
-            if self.renewed.contains(&ino) || self.link(ino).is_err() {
-                self.make(ino)?;
+            if self.renewed.contains(&ino) || self.stage_by_link(ino).is_err() {
+                self.stage_placeholder(ino)?;
             }
         }
         Ok(())
     }
 
     /// The file that is here gets a name beside the tree.
-    fn link(&self, ino: u64) -> Result<()> {
+    fn stage_by_link(&self, ino: u64) -> Result<()> {
         let spot = self.shown.spots.get(&ino).ok_or(Errno::NOENT)?;
-        let folder = self.shown.enter(spot.parent)?;
-        if self.shown.there(&folder, &spot.name)? != Some(spot.identity) {
+        let folder = self.shown.open_directory(spot.parent)?;
+        if self.shown.lookup_identity(&folder, &spot.name)? != Some(spot.identity) {
             return Err(Errno::STALE);
         }
-        let (from, to) = (c_name(&spot.name)?, c_name(&aside(ino, false))?);
+        let (from, to) = (c_name(&spot.name)?, c_name(&staging_name(ino, false))?);
         linkat(&folder.fd, from, &self.shown.aside, to, AtFlags::empty())
     }
 
-    fn make(&mut self, ino: u64) -> Result<()> {
+    fn stage_placeholder(&mut self, ino: u64) -> Result<()> {
         let Some(file) = self.tree.file(ino) else { return Ok(()) };
-        let name = aside(ino, false);
+        let name = staging_name(ino, false);
         let made = c_name(&name)?;
-        local::one(&self.shown.aside, &made, file)?;
-        let identity = FileIdentity::of(&stat_of(self.shown.aside.as_fd(), &made)?);
+        local::make_placeholder(&self.shown.aside, &made, file)?;
+        let identity = FileIdentity::from_statx(&statx_nofollow(self.shown.aside.as_fd(), &made)?);
         self.shown.made += 1;
         let number = self.shown.made;
         if file.kind == Kind::Plain && file.place.size() > 0 {
-            (self.learn)((identity, number, Away::of(file)));
+            (self.learn)((identity, number, Away::from_file(file)));
         }
-        self.retire(ino);
+        self.retire_file(ino);
         let spot = Spot { parent: ASIDE, name, identity, number, is_folder: false };
         self.shown.spots.insert(ino, spot);
         Ok(())
     }
 
     /// They take their names.
-    pub(super) fn place(&mut self) -> Result<()> {
+    pub(super) fn place_files(&mut self) -> Result<()> {
         let mut left = BTreeMap::<u64, u32>::new();
         for ino in self.placing.values() {
             *left.entry(*ino).or_default() += 1;
@@ -78,8 +78,8 @@ impl Turn<'_> {
             let folder = match entered {
                 Some((at, folder)) if at == parent => folder,
                 _ => {
-                    let folder = self.shown.enter(parent)?;
-                    open_up(&folder.fd)?;
+                    let folder = self.shown.open_directory(parent)?;
+                    make_owner_writable(&folder.fd)?;
                     self.dressing.insert(parent);
                     folder
                 }
@@ -88,7 +88,7 @@ impl Turn<'_> {
                 *left -= 1;
                 *left > 0
             });
-            self.name(ino, more, (&folder, &name))?;
+            self.place_at_name(ino, more, (&folder, &name))?;
             if let Some(spot) = self.shown.spots.get_mut(&ino) {
                 (spot.parent, spot.name) = (parent, name);
             }
@@ -97,9 +97,9 @@ impl Turn<'_> {
         Ok(())
     }
 
-    fn name(&self, ino: u64, more: bool, to: (&Entered, &ShortName)) -> Result<()> {
+    fn place_at_name(&self, ino: u64, more: bool, to: (&Entered, &ShortName)) -> Result<()> {
         let beside = &self.shown.aside;
-        let (first, from) = (c_name(&aside(ino, false))?, c_name(&aside(ino, more))?);
+        let (first, from) = (c_name(&staging_name(ino, false))?, c_name(&staging_name(ino, more))?);
         if more {
             linkat(beside, &first, beside, &from, AtFlags::empty())?;
         }
@@ -112,15 +112,15 @@ impl Turn<'_> {
     }
 
     /// Names that lead nowhere go.
-    pub(super) fn take_away(&mut self) -> Result<()> {
+    pub(super) fn unlink_removed_names(&mut self) -> Result<()> {
         let touched = self.touched;
         for (parent, name) in &touched.names {
-            let is_gone = self.tree.find(*parent, name).is_none();
+            let is_gone = self.tree.lookup_name(*parent, name).is_none();
             if !is_gone || self.tree.file(*parent).is_none() {
                 continue;
             }
-            let folder = self.shown.enter(*parent)?;
-            open_up(&folder.fd)?;
+            let folder = self.shown.open_directory(*parent)?;
+            make_owner_writable(&folder.fd)?;
             self.dressing.insert(*parent);
             match unlinkat(&folder.fd, c_name(name)?, AtFlags::empty()) {
                 // It never came here.

@@ -14,8 +14,8 @@ use rustix::io::Errno;
 use super::super::super::record::Kind;
 use super::super::super::tree::{ROOT, Tree};
 use super::super::touched::Touched;
-use super::{Changes, Learn, Result, Shown, open_up};
-use forebay_os::files::proc_path;
+use super::{Changes, Learn, Result, Shown, make_owner_writable};
+use forebay_os::files::proc_fd_path;
 use forebay_os::short::ShortName;
 
 /// Names of a tree that is new are made so many at a time.
@@ -26,7 +26,7 @@ impl Shown {
     ///
     /// # Errors
     /// Those of the file system: one without extended attributes can't be used.
-    pub(in crate::bucket::follow) fn fill(
+    pub(in crate::bucket::follow) fn fill_whole_tree(
         &mut self,
         tree: &Tree,
         learn: Learn<'_>,
@@ -42,7 +42,7 @@ impl Shown {
                 |ino: &&u64| tree.file(**ino).is_some_and(|file| file.kind == Kind::Folder);
             folders.extend(folder.names.values().filter(is_folder));
             if touched.names.len() >= AT_ONCE || folders.is_empty() {
-                self.apply(tree, &touched, &mut *learn, changes)?;
+                self.apply_tree(tree, &touched, &mut *learn, changes)?;
                 touched = Touched::default();
             }
         }
@@ -53,7 +53,10 @@ impl Shown {
     ///
     /// # Errors
     /// Those of the file system.
-    pub(in crate::bucket::follow) fn forget(&mut self, changes: &mut Changes) -> Result<()> {
+    pub(in crate::bucket::follow) fn remove_whole_tree(
+        &mut self,
+        changes: &mut Changes,
+    ) -> Result<()> {
         let old: Vec<u64> = self.spots.keys().copied().filter(|ino| *ino != ROOT).collect();
         for ino in old {
             let path = self.path_of(ino);
@@ -65,12 +68,12 @@ impl Shown {
         }
         self.spots.retain(|ino, _| *ino == ROOT);
         for folder in [&self.tree, &self.aside] {
-            open_up(folder)?;
+            make_owner_writable(folder)?;
             let entries = Dir::read_from(folder)?.collect::<Result<Vec<_>>>()?;
             for entry in entries {
                 // Of `.` and `..` there is none.
-                if let Some(name) = ShortName::of(entry.file_name().to_bytes()) {
-                    remove_in(folder, &name).map_err(|_| Errno::NOTEMPTY)?;
+                if let Some(name) = ShortName::from_file_name(entry.file_name().to_bytes()) {
+                    remove_entry(folder, &name).map_err(|_| Errno::NOTEMPTY)?;
                 }
             }
         }
@@ -79,7 +82,7 @@ impl Shown {
 }
 
 /// Removes a directory with all that is in it, also what its owner may not change.
-pub(in crate::bucket::follow) fn remove_all(path: &Path) -> io::Result<()> {
+pub(in crate::bucket::follow) fn remove_recursively(path: &Path) -> io::Result<()> {
     let is_folder = std::fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
     let remove = || match is_folder {
         true => std::fs::remove_dir_all(path),
@@ -87,7 +90,7 @@ pub(in crate::bucket::follow) fn remove_all(path: &Path) -> io::Result<()> {
     };
     let removed = match remove() {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            open_all(path)?;
+            make_all_writable(path)?;
             remove()
         }
         removed => removed,
@@ -98,20 +101,23 @@ pub(in crate::bucket::follow) fn remove_all(path: &Path) -> io::Result<()> {
     }
 }
 
-fn open_all(path: &Path) -> io::Result<()> {
+fn make_all_writable(path: &Path) -> io::Result<()> {
     std::fs::set_permissions(path, Permissions::from_mode(0o700))?;
     for entry in std::fs::read_dir(path)? {
         let entry = entry?;
         if entry.file_type()?.is_dir() {
-            open_all(&entry.path())?;
+            make_all_writable(&entry.path())?;
         }
     }
     Ok(())
 }
 
 /// The same of a name in a folder.
-pub(in crate::bucket::follow) fn remove_in(folder: &OwnedFd, name: &ShortName) -> io::Result<()> {
-    let path = proc_path(folder.as_fd());
+pub(in crate::bucket::follow) fn remove_entry(
+    folder: &OwnedFd,
+    name: &ShortName,
+) -> io::Result<()> {
+    let path = proc_fd_path(folder.as_fd());
     let path = Path::new(OsStr::from_bytes(path.to_bytes())).join(OsStr::from_bytes(name));
-    remove_all(&path)
+    remove_recursively(&path)
 }

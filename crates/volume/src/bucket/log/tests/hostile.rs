@@ -19,13 +19,13 @@ fn made(ino: u64, kind: Kind) -> Record<'static> {
 /// A bucket with one segment of these records.
 fn bucket_of(records: &[Record<'_>]) -> Arc<Memory> {
     let (bucket, mut draft) = (Memory::new(), Draft::default());
-    records.iter().for_each(|record| draft.add(record));
-    put(&bucket, draft.finish(0));
+    records.iter().for_each(|record| draft.append_record(record));
+    put(&bucket, draft.encode_segment(0));
     bucket
 }
 
 fn put(bucket: &Arc<Memory>, segment: Vec<u8>) {
-    bucket.create(&super::super::segment(0), segment.into(), "somebody").expect("put");
+    bucket.put_if_absent(&super::super::segment_key(0), segment.into(), "somebody").expect("put");
 }
 
 /// All that can be reached, each folder once.
@@ -100,7 +100,7 @@ fn a_folder_that_moves_may_have_both_names_until_the_cut() {
         Record::Cut,
     ];
     let (_, tree) = open(&bucket_of(&records)).expect("it opens");
-    assert_eq!((tree.at(b"b/a"), tree.at(b"a")), (Some(2), None));
+    assert_eq!((tree.lookup_path(b"b/a"), tree.lookup_path(b"a")), (Some(2), None));
 }
 
 #[test]
@@ -121,9 +121,9 @@ fn folders_that_lie_too_deep_are_refused() {
 fn a_check_says_what_is_in_the_log() {
     let name = Record::Name { folder: ROOT, name: b"../x", ino: 2 };
     let bucket = bucket_of(&[made(2, PLAIN), name, Record::Cut]);
-    let all = bucket.names("").expect("listed");
-    let history = History::read(&*bucket, &all).expect("read");
-    assert!(!history.is_whole && history.tree.at(b"x").is_none());
+    let all = bucket.list_objects("").expect("listed");
+    let history = History::read_from_bucket(&*bucket, &all).expect("read");
+    assert!(!history.is_whole && history.tree.lookup_path(b"x").is_none());
     assert!(history.damage[0].1.contains("none that a file can have"), "{:?}", history.damage);
 }
 
@@ -172,7 +172,7 @@ proptest! {
                 prop_assert!(looks_well(&tree), "{tree:?}");
                 // What is told again is whole, too.
                 let mut again = Tree::default();
-                tree.records(|record| assert!(again.apply(record), "{record:?}"));
+                tree.for_each_record(|record| assert!(again.apply_record(record), "{record:?}"));
             }
             Err(failed) => prop_assert_eq!(failed.kind, InvalidData),
         }

@@ -17,7 +17,7 @@ impl Crowd {
     }
 
     /// A cut begins, for so many.
-    pub(in super::super) fn sets_off(&mut self, waiting: u64) {
+    pub(in super::super) fn begin_commit(&mut self, waiting: u64) {
         if self.is_awaited(waiting) {
             self.rest = REST;
         }
@@ -27,7 +27,7 @@ impl Crowd {
     }
 
     /// They are answered, and come again; so many others came meanwhile.
-    pub(in super::super) fn is_joined_by(&mut self, others: u64) {
+    pub(in super::super) fn note_joiners(&mut self, others: u64) {
         match self.rest {
             0 => self.expected += others,
             _ => self.rest -= 1,
@@ -43,28 +43,28 @@ mod tests {
     fn two_halves_become_one_crowd() {
         let mut crowd = Crowd::default();
         assert!(!crowd.is_awaited(4), "nobody knows of more");
-        crowd.sets_off(4);
-        crowd.is_joined_by(4);
+        crowd.begin_commit(4);
+        crowd.note_joiners(4);
         assert!(crowd.is_awaited(4) && crowd.is_awaited(7) && !crowd.is_awaited(8));
         assert!(!crowd.is_awaited(0), "nobody waits, so nobody is late");
-        crowd.sets_off(8);
-        crowd.is_joined_by(0);
+        crowd.begin_commit(8);
+        crowd.note_joiners(0);
         assert!(crowd.is_awaited(1) && !crowd.is_awaited(8));
     }
 
     #[test]
     fn who_stays_away_is_not_waited_for_each_time() {
         let mut crowd = Crowd::default();
-        crowd.sets_off(1);
-        crowd.is_joined_by(1);
+        crowd.begin_commit(1);
+        crowd.note_joiners(1);
         assert!(crowd.is_awaited(1));
-        crowd.sets_off(1);
+        crowd.begin_commit(1);
         for cut in 0..REST {
-            crowd.is_joined_by(1);
+            crowd.note_joiners(1);
             assert!(!crowd.is_awaited(1), "cut {cut}");
-            crowd.sets_off(1);
+            crowd.begin_commit(1);
         }
-        crowd.is_joined_by(1);
+        crowd.note_joiners(1);
         assert!(crowd.is_awaited(1), "they may be together again");
     }
 }

@@ -16,28 +16,28 @@ pub(in super::super) struct Tries {
 
 impl Worker {
     /// The bucket has taken everything.
-    pub(super) fn went_well(&mut self) {
+    pub(super) fn note_success(&mut self) {
         self.tries = Tries::default();
-        self.mirror.health.answered();
-        self.mirror.bodies.is_back();
+        self.mirror.health.note_success();
+        self.mirror.bodies.mark_reachable();
     }
 
     /// It has not: waits. Tells whether it is to be tried again, and else says that it is over.
-    pub(super) fn goes_on(&mut self, failed: &Failed, is_over: bool) -> bool {
+    pub(super) fn wait_to_retry(&mut self, failed: &Failed, is_over: bool) -> bool {
         tracing::error!("copying files to {}: {failed}", self.wanted.url);
-        self.mirror.health.failed(failed);
+        self.mirror.health.note_failure(failed);
         let patience = self.wanted.patience.clone();
         let mut is_lost = failed.kind == ErrorKind::AlreadyExists;
         if is_over {
-            let since = *self.tries.since.get_or_insert_with(|| patience.now());
-            is_lost |= failed.is_lasting() || patience.left(since).is_zero();
+            let since = *self.tries.since.get_or_insert_with(|| patience.timestamp_now());
+            is_lost |= failed.is_lasting() || patience.time_left(since).is_zero();
         }
         if is_lost {
-            self.end(Some(failed.why.clone()));
+            self.end_upload(Some(failed.why.clone()));
             return false;
         }
         self.tries.failed = self.tries.failed.saturating_add(1);
-        self.pause(patience.pause(self.tries.failed));
+        self.pause_unless_over(patience.pause_after(self.tries.failed));
         true
     }
 }

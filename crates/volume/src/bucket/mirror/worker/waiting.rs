@@ -19,8 +19,8 @@ const IDLE: Duration = Duration::from_secs(5);
 const GATHER: Duration = Duration::from_millis(7);
 
 impl Worker {
-    pub(super) fn gather(&mut self) {
-        let mut noted = self.mirror.marks.noted();
+    pub(super) fn wait_for_joiners(&mut self) {
+        let mut noted = self.mirror.marks.lock_noted();
         let mut left = GATHER;
         let waiting = |noted: &Noted| noted.asked - noted.done;
         while self.crowd.is_awaited(waiting(&noted)) && !left.is_zero() {
@@ -29,18 +29,18 @@ impl Worker {
                 left = left.saturating_sub(step);
             }
         }
-        self.crowd.sets_off(waiting(&noted));
+        self.crowd.begin_commit(waiting(&noted));
     }
 
     /// Waits for something to do.
-    pub(super) fn wait(&mut self) -> Dirty {
+    pub(super) fn wait_for_work(&mut self) -> Dirty {
         let much = self.wanted.space.map_or(MUCH, |space| MUCH.min(space / GROWN));
         let marks = &self.mirror.marks;
-        let mut noted = marks.noted();
+        let mut noted = marks.lock_noted();
         let is_called = |noted: &Noted| noted.over || noted.crowded || noted.asked > noted.done;
         while noted.dirty.is_empty() && !is_called(&noted) {
             marks.call.wait_for(&mut noted, IDLE);
-            if let Some(bytes) = self.mirror.bodies.has_brought(much) {
+            if let Some(bytes) = self.mirror.bodies.take_fetched_bytes(much) {
                 self.grown = self.grown.saturating_add(bytes);
                 return Dirty::new();
             }
@@ -54,7 +54,7 @@ impl Worker {
             marks.call.wait_for(&mut noted, DELAY / 10);
             left -= 1;
         }
-        if let Some(bytes) = self.mirror.bodies.has_brought(much) {
+        if let Some(bytes) = self.mirror.bodies.take_fetched_bytes(much) {
             self.grown = self.grown.saturating_add(bytes);
         }
         if self.again.is_due() {
@@ -64,8 +64,8 @@ impl Worker {
     }
 
     /// Waits for a while, but not for long when nobody uses the volume any more.
-    pub(super) fn pause(&self, time: Duration) {
-        let mut noted = self.mirror.marks.noted();
+    pub(super) fn pause_unless_over(&self, time: Duration) {
+        let mut noted = self.mirror.marks.lock_noted();
         let was_over = noted.over;
         let mut left = time;
         while !left.is_zero() && noted.over == was_over {
@@ -76,14 +76,14 @@ impl Worker {
     }
 
     /// It is over; why not all is in the bucket, if so.
-    pub(super) fn end(&mut self, why: Option<String>) {
+    pub(super) fn end_upload(&mut self, why: Option<String>) {
         if why.is_none() {
-            let learnt = self.ship.scan().learnt();
+            let learnt = self.ship.scan_mut().take_learnt();
             // Without: the next start looks at all files, and another writer waits a little longer.
-            let _ = self.journal.note(self.ship.next(), true, learnt);
-            let _ = Writer::end(&self.mirror.state.volume.me, &self.bucket);
+            let _ = self.journal.append_frame(self.ship.next_segment(), true, learnt);
+            let _ = Writer::release_after_mount(&self.mirror.state.volume.me, &self.bucket);
         }
-        let mut noted = self.mirror.marks.noted();
+        let mut noted = self.mirror.marks.lock_noted();
         noted.lost.clone_from(&why);
         self.mirror.marks.call.notify_all();
         self.mirror.told.lock().left = why;

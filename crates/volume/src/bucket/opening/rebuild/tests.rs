@@ -9,29 +9,31 @@ use std::time::Duration;
 use super::super::super::local::mark_synced;
 use super::super::super::log::Log;
 use super::super::super::memory::Memory;
-use super::super::super::placeholder::is_away;
+use super::super::super::placeholder::is_evicted;
 use super::super::super::request::Bucket;
 use super::super::super::ship::tests::{open_in, ship};
 use super::*;
 
 /// A state directory whose tree is in the bucket, with all that is known of it.
 fn shipped(state: &State, bucket: &Arc<Memory>, make: impl Fn(&Path)) {
-    let tree = state.tree();
+    let tree = state.tree_directory();
     fs::create_dir(&tree).expect("made");
     make(&tree);
     let mut ship = ship(bucket, &tree);
-    ship.cut(None, &|_| false).expect("looked at");
-    ship.ship(&open_in(&tree)).expect("shipped");
-    let learnt = ship.scan().learnt();
-    let _ = state.begin(ship.next(), learnt, ship.tree()).expect("noted");
+    ship.make_commit(None, &|_| false).expect("looked at");
+    ship.upload_commit(&open_in(&tree)).expect("shipped");
+    let learnt = ship.scan_mut().take_learnt();
+    let _ = state.begin_journal(ship.next_segment(), learnt, ship.tree()).expect("noted");
 }
 
 /// The tree is made anew; what people are told.
 fn again(state: &State, bucket: &Arc<Memory>) -> String {
     let bucket = Arc::clone(bucket) as Arc<dyn Bucket>;
     let (log, tree) = Log::open(bucket, "me".to_owned()).expect("whole");
-    let learnt = state.recall().expect("read").learnt;
-    let told = rebuild(state, &tree, log.next(), Some((&learnt, log.cut()))).expect("made");
+    let learnt = state.read_journal().expect("read").learnt;
+    let told =
+        rebuild_local_tree(state, &tree, log.next_segment(), Some((&learnt, log.commit_end())))
+            .expect("made");
     told.expect("it is told")
 }
 
@@ -60,7 +62,7 @@ fn write_later(path: &Path, bytes: &str) {
 #[test]
 fn after_a_power_failure_the_bucket_wins_but_over_what_was_synced() {
     let (folder, bucket) = (tempfile::tempdir().expect("a folder"), Memory::new());
-    let state = State::take(folder.path(), "s3://b/v", "me").expect("taken");
+    let state = State::lock_directory(folder.path(), "s3://b/v", "me").expect("taken");
     shipped(&state, &bucket, |tree| {
         fs::create_dir(tree.join("d")).expect("made");
         for name in ["whole", "lost", "gone", "newer", "synced", "d/moved", "synced before"] {
@@ -68,7 +70,7 @@ fn after_a_power_failure_the_bucket_wins_but_over_what_was_synced() {
         }
         sync(&tree.join("synced before"), 0);
     });
-    let tree = state.tree();
+    let tree = state.tree_directory();
     let at = |name: &str| tree.join(name);
     lose(&at("lost"));
     lose(&at("synced before"));
@@ -91,7 +93,7 @@ fn after_a_power_failure_the_bucket_wins_but_over_what_was_synced() {
     for name in ["whole", "lost", "gone", "newer", "synced before"] {
         let file = fs::File::open(at(name)).expect(name);
         let size = file.metadata().expect("there").len() as usize;
-        assert!(is_away(&file) && size == name.len() + " in the bucket".len(), "{name}");
+        assert!(is_evicted(&file) && size == name.len() + " in the bucket".len(), "{name}");
     }
     assert_eq!(read("synced"), "newer here, and synced");
     assert_eq!(read("new/synced"), "new here, and synced");
@@ -116,18 +118,18 @@ fn after_a_power_failure_the_bucket_wins_but_over_what_was_synced() {
 #[test]
 fn a_name_that_the_bucket_got_later_wins_over_the_one_that_was_synced() {
     let (folder, bucket) = (tempfile::tempdir().expect("a folder"), Memory::new());
-    let state = State::take(folder.path(), "s3://b/v", "me").expect("taken");
+    let state = State::lock_directory(folder.path(), "s3://b/v", "me").expect("taken");
     shipped(&state, &bucket, |tree| {
         fs::write(tree.join("x"), "in the bucket").expect("written");
     });
-    let tree = state.tree();
+    let tree = state.tree_directory();
     // Open, written and synced, so that the bucket does not get these bytes; then its name changes,
     // which comes to the bucket and not to this machine's disk.
     let mut ship = ship(&bucket, &tree);
-    ship.scan().recall(&state.recall().expect("read").learnt);
+    ship.scan_mut().restore_learnt(&state.read_journal().expect("read").learnt);
     fs::rename(tree.join("x"), tree.join("y")).expect("moved");
-    ship.cut(None, &|_| true).expect("looked at");
-    ship.ship(&open_in(&tree)).expect("shipped");
+    ship.make_commit(None, &|_| true).expect("looked at");
+    ship.upload_commit(&open_in(&tree)).expect("shipped");
     fs::rename(tree.join("y"), tree.join("x")).expect("never moved here");
     write_later(&tree.join("x"), "synced");
     sync(&tree.join("x"), 1);

@@ -18,7 +18,7 @@ pub(super) enum Verdict {
 
 impl Salvage<'_> {
     /// Of a file of this name, of which `ino` is the number in the bucket if that is known.
-    pub(super) fn judge(
+    pub(super) fn decide_verdict(
         &self,
         path: &[u8],
         ino: Option<u64>,
@@ -35,14 +35,14 @@ impl Salvage<'_> {
             // Its name went in the bucket, and that came not to this machine's disk.
             let Some(known) = self.tree.file(ino) else { return Verdict::Drop };
             let is_later = stamp.mtime() > known.attr.mtime
-                || self.known.is_later(ino, stamp).unwrap_or(false);
-            return match self.known.is_stored_as(ino, stamp) || has_state(known, stamp) {
+                || self.known.is_newer_than_stored(ino, stamp).unwrap_or(false);
+            return match self.known.is_stored_as(ino, stamp) || has_same_state(known, stamp) {
                 _ if is_newer(known) => Verdict::Adopt,
                 false if is_later => unsure,
                 _ => Verdict::Drop,
             };
         }
-        match self.tree.at(path).and_then(|ino| self.tree.file(ino)) {
+        match self.tree.lookup_path(path).and_then(|ino| self.tree.file(ino)) {
             None if synced.is_some() => Verdict::Adopt,
             Some(known) if known.kind == Kind::Plain && is_newer(known) => Verdict::Adopt,
             // A part of what the bucket has, as far as it came to this machine's disk.
@@ -57,6 +57,6 @@ impl Salvage<'_> {
 }
 
 /// Whether the bucket has a file as long and as old.
-fn has_state(known: &File, stamp: &Stamp) -> bool {
+fn has_same_state(known: &File, stamp: &Stamp) -> bool {
     known.attr.mtime == stamp.mtime() && known.place.size() == stamp.size()
 }

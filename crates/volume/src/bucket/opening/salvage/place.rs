@@ -6,24 +6,24 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, Mode, linkat, mkdirat, openat, unlinkat};
 use rustix::io::Errno;
 
-use super::super::super::local::dress;
+use super::super::super::local::set_attributes;
 use super::super::super::record::{Attr, Kind, Time};
-use super::super::super::tree::{ROOT, Tree, joined};
-use super::{Result, Salvage, into_flags};
-use forebay_os::files::stat_of;
+use super::super::super::tree::{ROOT, Tree, join_path};
+use super::{Result, Salvage, directory_flags};
+use forebay_os::files::statx_nofollow;
 
 impl Salvage<'_> {
     /// A file of the old tree gets a name in the new one.
-    pub(super) fn put(&self, from: &[u8], new: &OwnedFd, to: &[u8]) -> Result<()> {
-        remove(new, to)?;
-        self.link(from, new, to)
+    pub(super) fn replace_name(&self, from: &[u8], new: &OwnedFd, to: &[u8]) -> Result<()> {
+        remove_name(new, to)?;
+        self.link_name(from, new, to)
     }
 
-    pub(super) fn link(&self, from: &[u8], to: &OwnedFd, name: &[u8]) -> Result<()> {
+    pub(super) fn link_name(&self, from: &[u8], to: &OwnedFd, name: &[u8]) -> Result<()> {
         let link = || linkat(self.old, from, to, name, AtFlags::empty());
         match link() {
             Err(Errno::NOENT) => {
-                self.make_folders(to, name)?;
+                self.make_parent_directories(to, name)?;
                 link()
             }
             done => done,
@@ -31,7 +31,7 @@ impl Salvage<'_> {
     }
 
     /// Makes the folders of a path, as they are in the old tree.
-    fn make_folders(&self, root: &OwnedFd, path: &[u8]) -> Result<()> {
+    fn make_parent_directories(&self, root: &OwnedFd, path: &[u8]) -> Result<()> {
         let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
         for end in ends {
             let folder = &path[..end];
@@ -39,20 +39,22 @@ impl Salvage<'_> {
                 Err(Errno::EXIST) => continue,
                 done => done?,
             }
-            let Ok(old) = openat(self.old, folder, into_flags(), Mode::empty()) else { continue };
-            let stat = stat_of(old.as_fd(), c"")?;
+            let Ok(old) = openat(self.old, folder, directory_flags(), Mode::empty()) else {
+                continue;
+            };
+            let stat = statx_nofollow(old.as_fd(), c"")?;
             let mtime = Time { sec: stat.stx_mtime.tv_sec, nsec: stat.stx_mtime.tv_nsec };
             // Whoever it was lets its owner put files there.
             let mode = u32::from(stat.stx_mode) & 0o7777 | 0o700;
             let attr = Attr { mode, uid: stat.stx_uid, gid: stat.stx_gid, mtime };
-            dress(&openat(root, folder, into_flags(), Mode::empty())?, attr)?;
+            set_attributes(&openat(root, folder, directory_flags(), Mode::empty())?, attr)?;
         }
         Ok(())
     }
 }
 
 /// A name is not wanted, if it is there.
-pub(super) fn remove(root: &OwnedFd, path: &[u8]) -> Result<()> {
+pub(super) fn remove_name(root: &OwnedFd, path: &[u8]) -> Result<()> {
     match unlinkat(root, path, AtFlags::empty()) {
         Err(Errno::NOENT | Errno::NOTDIR) | Ok(()) => Ok(()),
         failed => failed,
@@ -60,13 +62,16 @@ pub(super) fn remove(root: &OwnedFd, path: &[u8]) -> Result<()> {
 }
 
 /// All names of these files.
-pub(super) fn names_of(tree: &Tree, wanted: &BTreeSet<u64>) -> BTreeMap<u64, BTreeSet<Vec<u8>>> {
+pub(super) fn names_by_inode(
+    tree: &Tree,
+    wanted: &BTreeSet<u64>,
+) -> BTreeMap<u64, BTreeSet<Vec<u8>>> {
     let mut names = BTreeMap::<u64, BTreeSet<Vec<u8>>>::new();
     let mut folders = if wanted.is_empty() { Vec::new() } else { vec![(ROOT, Vec::new())] };
     while let Some((folder, path)) = folders.pop() {
         let Some(folder) = tree.file(folder) else { continue };
         for (name, ino) in &folder.names {
-            let path = joined(&path, name.as_bytes());
+            let path = join_path(&path, name.as_bytes());
             match tree.file(*ino).map(|file| &file.kind) {
                 Some(Kind::Folder) => folders.push((*ino, path)),
                 Some(_) if wanted.contains(ino) => {

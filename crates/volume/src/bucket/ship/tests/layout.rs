@@ -16,7 +16,7 @@ impl Machine {
         let mut ship = ship(bucket, folder.path());
         let flags = OFlags::RDONLY | OFlags::DIRECTORY;
         let fd = openat(CWD, folder.path(), flags, Mode::empty()).expect("opened");
-        local::make(&fd, &ship.tree, &mut ship.scan).expect("made");
+        local::make_placeholder_tree(&fd, &ship.tree, &mut ship.scan).expect("made");
         Machine { folder, ship }
     }
 
@@ -35,11 +35,11 @@ impl Machine {
     }
 
     fn cut(&mut self, is_busy: bool) {
-        self.ship.cut(None, &|_| is_busy).expect("looked at");
+        self.ship.make_commit(None, &|_| is_busy).expect("looked at");
         let open = open_in(self.folder.path());
-        self.ship.ship(&open).expect("shipped");
-        self.ship.settle().expect("objects have their names");
-        assert!(self.ship.again().is_empty(), "nothing changed meanwhile");
+        self.ship.upload_commit(&open).expect("shipped");
+        self.ship.settle_object_keys().expect("objects have their names");
+        assert!(self.ship.take_changed_names().is_empty(), "nothing changed meanwhile");
     }
 }
 
@@ -88,7 +88,7 @@ fn small_results_are_objects_and_follow_the_rule_of_their_names() {
     assert_eq!(lies(&bucket, moved), ["c/y"]);
     let mut two = Machine::new(&bucket);
     let told = Arc::new(Told::default());
-    two.ship.says_to(Arc::clone(&told) as Arc<dyn Readers>);
+    two.ship.set_readers(Arc::clone(&told) as Arc<dyn Readers>);
     back.iter().for_each(|(from, to)| two.rename(from, to));
     two.cut(false);
     assert_eq!(lies(&bucket, files), ["c/empty", "c/sub/deep", "c/x"]);
@@ -113,7 +113,7 @@ struct Reader {
 }
 
 impl Readers for Reader {
-    fn moved(&self, moved: Vec<Moved>) {
+    fn notify_moved(&self, moved: Vec<Moved>) {
         let mut knows = self.knows.lock();
         for (key, bytes) in knows.values() {
             let there = self.bucket.objects.lock().get(key).map(|(bytes, _)| bytes.to_vec());
@@ -144,7 +144,7 @@ fn who_reads_knows_the_new_place_before_the_old_one_goes() {
     let knows = own(&one.ship);
     assert_eq!(knows.len(), 3);
     let reader = Arc::new(Reader { bucket: Arc::clone(&bucket), knows: knows.into() });
-    one.ship.says_to(Arc::clone(&reader) as Arc<dyn Readers>);
+    one.ship.set_readers(Arc::clone(&reader) as Arc<dyn Readers>);
     // Each gets the name that the next one has; the last one's object is nobody's then.
     for (from, to) in [("c/3", "c/4"), ("c/2", "c/3"), ("c/1", "c/2")] {
         one.rename(from, to);
@@ -208,7 +208,7 @@ fn other_rules_change_what_is_written_from_then_on_alone() {
     one.write("a/x", b"2");
     one.cut(false);
     let mut two = Machine::new(&bucket);
-    two.ship.scan.obey(Arc::new(Kept::none()));
+    two.ship.scan.set_layout_rules(Arc::new(Kept::none()));
     let before = bucket.objects.lock().len();
     two.cut(false);
     assert_eq!(bucket.objects.lock().len(), before, "nothing is brought");

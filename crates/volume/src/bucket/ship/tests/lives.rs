@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 
 use super::super::super::local;
 use super::*;
-use forebay_os::seeds::{replay, seeds, told};
+use forebay_os::seeds::{replay_instruction, run_reporting_seed, seeds_from_env};
 
 /// Machines of a volume.
 const LIVES: u64 = 12;
@@ -19,7 +19,7 @@ fn machine(bucket: &Arc<Memory>, root: &Path) -> (Ship, Away) {
     let mut ship = ship(bucket, root);
     let flags = OFlags::RDONLY | OFlags::DIRECTORY;
     let fd = openat(CWD, root, flags, Mode::empty()).expect("opened");
-    local::make(&fd, &ship.tree, &mut ship.scan).expect("made");
+    local::make_placeholder_tree(&fd, &ship.tree, &mut ship.scan).expect("made");
     let ino = |path: &String| std::fs::metadata(root.join(path)).expect("there").ino();
     let away = seen(bucket).into_iter().map(|(path, bytes)| (ino(&path), bytes)).collect();
     (ship, away)
@@ -28,7 +28,7 @@ fn machine(bucket: &Arc<Memory>, root: &Path) -> (Ship, Away) {
 fn history(seed: u64) {
     let (bucket, mut lot) = (Memory::new(), Lot(seed));
     for life in 0..=LIVES {
-        let when = format!("{}, life {life}", replay(seed));
+        let when = format!("{}, life {life}", replay_instruction(seed));
         let folder = tempfile::tempdir().expect("a folder");
         let (mut ship, away) = machine(&bucket, folder.path());
         let mut story = Story { states: vec![seen(&bucket)], acknowledged: 0 };
@@ -36,7 +36,7 @@ fn history(seed: u64) {
         // The last one lives.
         let writes = (life < LIVES).then(|| lot.draw(WRITES) as u32);
         bucket.lives(writes);
-        if ship.log.begin(&format!("machine {life}")).is_ok() {
+        if ship.log.begin_as_writer(&format!("machine {life}")).is_ok() {
             story.go_on(&mut ship, folder.path(), (&mut lot, (life + 1) * 1000), &away);
         }
         bucket.lives(None);
@@ -50,7 +50,7 @@ fn history(seed: u64) {
 
 #[test]
 fn a_volume_in_a_bucket_survives_its_machines() {
-    for seed in seeds(1..11) {
-        told(seed, || history(seed));
+    for seed in seeds_from_env(1..11) {
+        run_reporting_seed(seed, || history(seed));
     }
 }

@@ -20,9 +20,9 @@ fn bytes(name: &str) -> Bytes {
 }
 
 fn cut(ship: &mut Ship, root: &Path) -> u64 {
-    ship.cut(None, &|_| false).expect("looked at");
-    let shipped = ship.ship(&open_in(root)).expect("shipped");
-    ship.keep_short();
+    ship.make_commit(None, &|_| false).expect("looked at");
+    let shipped = ship.upload_commit(&open_in(root)).expect("shipped");
+    ship.truncate_log();
     shipped.map_or(0, |shipped| shipped.bytes)
 }
 
@@ -80,11 +80,11 @@ fn who_waits_for_a_cut_does_not_wait_for_that() {
     let (bucket, folder) = (Memory::new(), tempfile::tempdir().expect("a folder"));
     let root = folder.path();
     let mut ship = ship(&bucket, root);
-    ship.is_awaited(true);
+    ship.set_awaited(true);
     grow(&mut ship, root);
     let (count, _) = log_of(&bucket);
     assert!(count >= STAY, "each has a file that stays");
-    ship.is_awaited(false);
+    ship.set_awaited(false);
     little(&mut ship, root, 10);
     assert!(log_of(&bucket).0 < 24, "it is made up for");
 }
@@ -95,7 +95,7 @@ fn who_reads_files_that_are_away_is_told_where_they_are_now() {
     let root = folder.path();
     let mut ship = ship(&bucket, root);
     let said = Arc::new(Told::default());
-    ship.says_to(Arc::clone(&said) as Arc<dyn Readers>);
+    ship.set_readers(Arc::clone(&said) as Arc<dyn Readers>);
     grow(&mut ship, root);
     let mut told = BTreeMap::new();
     for moved in said.0.lock().drain(..) {

@@ -38,8 +38,8 @@ impl Volume {
     }
 
     fn cut(&mut self) {
-        self.ship.cut(None, &|_| false).expect("looked at");
-        self.ship.ship(&open_in(&self.tree())).expect("shipped");
+        self.ship.make_commit(None, &|_| false).expect("looked at");
+        self.ship.upload_commit(&open_in(&self.tree())).expect("shipped");
     }
 
     /// Of all kinds, with names of all kinds.
@@ -161,14 +161,14 @@ fn a_checkpoint_and_what_follows_become_files_without_the_log_before() {
     let mut volume = Volume::new();
     volume.fill();
     volume.cut();
-    volume.ship.log.checkpoint(&volume.ship.tree).expect("written");
+    volume.ship.log.write_checkpoint(&volume.ship.tree).expect("written");
     volume.change();
     volume.cut();
     // One without a cut does not count.
     let mut draft = Draft::default();
-    draft.add(&Record::Gone { folder: 1, name: b"moved" });
-    let number = volume.ship.log.next();
-    volume.ship.log.write(draft.finish(number).into()).expect("written");
+    draft.append_record(&Record::Gone { folder: 1, name: b"moved" });
+    let number = volume.ship.log.next_segment();
+    volume.ship.log.write_segment(draft.encode_segment(number).into()).expect("written");
     // The records before it are not read; the bytes beside them are.
     let downloaded = volume.download();
     let first = downloaded.join(".forebay/log/0000000000000000");

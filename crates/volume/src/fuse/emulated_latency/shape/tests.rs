@@ -17,7 +17,7 @@ fn found(bytes: u64) -> Answered {
 }
 
 fn profile(set: impl Fn(&mut Profile)) -> Profile {
-    let mut profile = Profile::free("a test");
+    let mut profile = Profile::zero_cost("a test");
     profile.keeps_written = false;
     set(&mut profile);
     profile
@@ -29,21 +29,21 @@ fn shape(set: impl Fn(&mut Profile)) -> Shape {
 
 /// Milliseconds at which the replies to these are due, all asked at once.
 fn together(shape: &mut Shape, asks: impl IntoIterator<Item = Asked>) -> Vec<u64> {
-    let due = asks.into_iter().map(|asked| shape.due(&asked, &found(asked.bytes)).0 as f64);
+    let due = asks.into_iter().map(|asked| shape.reply_due(&asked, &found(asked.bytes)).0 as f64);
     due.map(|nanos| (nanos / MS).round() as u64).collect()
 }
 
 #[test]
 fn each_kind_has_its_price_and_absent_names_theirs() {
     let mut shape = shape(|p| {
-        p.set_prices(Op::Lookup, Seconds(5e-3));
-        p.set_prices(Op::LookupFailed, Seconds(2e-3));
-        p.set_prices(Op::Close, Seconds(3e-3));
+        p.set_latencies(Op::Lookup, Seconds(5e-3));
+        p.set_latencies(Op::LookupFailed, Seconds(2e-3));
+        p.set_latencies(Op::Close, Seconds(3e-3));
     });
     let lookup = ask(Op::Lookup, 0.0, 0, 0);
-    assert_eq!(shape.due(&lookup, &found(0)).0 as f64, 5.0 * MS);
+    assert_eq!(shape.reply_due(&lookup, &found(0)).0 as f64, 5.0 * MS);
     let absent = Answered { failed: true, absent: true, bytes: 0 };
-    assert_eq!(shape.due(&lookup, &absent).0 as f64, 2.0 * MS);
+    assert_eq!(shape.reply_due(&lookup, &absent).0 as f64, 2.0 * MS);
     let flush = || ask(Op::Flush, 0.0, 0, 0);
     assert_eq!(together(&mut shape, [flush()]), [0], "there is nothing to send");
     for (before, waits) in [(Op::Write, [3, 0]), (Op::Fsync, [0, 0])] {
@@ -57,7 +57,7 @@ fn each_kind_has_its_price_and_absent_names_theirs() {
 #[test]
 fn reading_ahead_is_no_faster_than_one_stream() {
     let set = |p: &mut Profile| {
-        p.set_prices(Op::Read, Seconds(1e-3));
+        p.set_latencies(Op::Read, Seconds(1e-3));
         p.read = Rates { stream: Some(Rate(1e8)), ..Rates::default() };
     };
     // 1 MB takes 10 ms at 100 MB/s, and each operation 1 ms.
@@ -67,7 +67,7 @@ fn reading_ahead_is_no_faster_than_one_stream() {
     assert_eq!(together(&mut shape(set), overtaken)[3], 44, "in whatever order they come");
     let far = |n: u64| ask(Op::Read, 0.0, 50_000_000 * (n + 1), 1_000_000);
     assert_eq!(together(&mut shape(set), (0..3).map(far)), [11, 11, 11], "of random reads");
-    let awaited = |asked: Asked| shape(set).due(&asked, &found(asked.bytes)).1;
+    let awaited = |asked: Asked| shape(set).reply_due(&asked, &found(asked.bytes)).1;
     assert!(awaited(piece(0)) && !awaited(far(0)), "a random read owes nothing to the next");
 }
 
@@ -76,7 +76,7 @@ fn what_a_slow_machine_loses_a_stream_makes_good() {
     const PIECE: u64 = 100_000;
     let with = |price: f64| {
         shape(|p| {
-            p.set_prices(Op::Read, Seconds(price));
+            p.set_latencies(Op::Read, Seconds(price));
             p.read = Rates { stream: Some(Rate(4e8)), ..Rates::default() };
         })
     };
@@ -86,27 +86,27 @@ fn what_a_slow_machine_loses_a_stream_makes_good() {
     for piece in 0..400 {
         let now = if piece % 4 == 0 { due + 900_000 } else { due };
         let asked = ask(Op::Read, now as f64, piece * PIECE, PIECE);
-        due = free.due(&asked, &found(PIECE)).0;
+        due = free.reply_due(&asked, &found(PIECE)).0;
         first.get_or_insert(due);
     }
     assert_eq!(due - first.unwrap_or(0), 399 * 250_000);
     // Whoever pays for each piece, and waits a millisecond before the next one, waited by choice.
     let mut priced = with(1e-3);
-    let one = priced.due(&ask(Op::Read, 0.0, 0, PIECE), &found(PIECE)).0;
-    let two = priced.due(&ask(Op::Read, one as f64 + MS, PIECE, PIECE), &found(PIECE)).0;
+    let one = priced.reply_due(&ask(Op::Read, 0.0, 0, PIECE), &found(PIECE)).0;
+    let two = priced.reply_due(&ask(Op::Read, one as f64 + MS, PIECE, PIECE), &found(PIECE)).0;
     assert_eq!((one, two), (1_250_000, 3_500_000));
 }
 
 #[test]
 fn limits_that_all_share_let_no_more_through() {
     let set = |p: &mut Profile| {
-        p.set_prices(Op::Create, Seconds(5e-3));
+        p.set_latencies(Op::Create, Seconds(5e-3));
         p.names_per_second = Some(100.0);
     };
     let creates = || (0..4).map(|_| ask(Op::Create, 0.0, 0, 0));
     assert_eq!(together(&mut shape(set), creates()), [10, 20, 30, 40]);
     let workers = |p: &mut Profile| {
-        p.set_prices(Op::Create, Seconds(5e-3));
+        p.set_latencies(Op::Create, Seconds(5e-3));
         p.at_once = Some(2);
     };
     assert_eq!(together(&mut shape(workers), creates()), [5, 5, 10, 10]);
@@ -130,7 +130,7 @@ fn short_ones_that_go_on_are_one_operation() {
 fn memory_answers_what_was_written_here() {
     let slow = |p: &mut Profile| {
         p.keeps_written = true;
-        p.set_prices(Op::Read, Seconds(5e-3));
+        p.set_latencies(Op::Read, Seconds(5e-3));
     };
     let mut shape = shape(slow);
     together(&mut shape, [ask(Op::Write, 0.0, 0, 8192)]);
@@ -146,7 +146,7 @@ fn mounts_of_one_server_share_what_it_has() {
     let folder = tempfile::tempdir().expect("a directory");
     let board = || Some(Arc::new(Board::open(&folder.path().join("server")).expect("a board")));
     let profile = profile(|p| {
-        p.set_prices(Op::Create, Seconds(5e-3));
+        p.set_latencies(Op::Create, Seconds(5e-3));
         p.at_once = Some(1);
         p.write = Rates { node: Some(Rate(1e8)), total: Some(Rate(1e8)), ..Rates::default() };
     });

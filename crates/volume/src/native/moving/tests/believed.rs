@@ -19,7 +19,11 @@ impl Heard {
     fn of(ground: &Ground) -> Heard {
         let (ours, kernels) = UnixDatagram::pair().expect("made");
         kernels.set_nonblocking(true).expect("set");
-        ground.native.connect(Arc::new(Device::new(ours.into()).expiring(true)), false, true);
+        ground.native.connect_kernel(
+            Arc::new(Device::new(ours.into()).with_expiry(true)),
+            false,
+            true,
+        );
         Heard(kernels)
     }
 
@@ -54,7 +58,7 @@ fn who_has_left_its_place_is_believed_no_longer() {
     ground.rename("a.txt", "a.sam");
     assert_eq!(trust(&ground, c"a.sam"), (MINUTE, MINUTE));
     heard.since();
-    ground.native.move_due(EVER);
+    ground.native.migrate_due_files(EVER);
     assert!(ground.is_link("a.sam"));
     assert_eq!(heard.since(), [(2, id), (3, ROOT)]);
     assert_eq!(trust(&ground, c"a.sam"), (TRUST, TRUST));
@@ -71,7 +75,7 @@ fn who_has_left_its_place_is_believed_no_longer() {
 fn who_has_come_home_is_believed_again() {
     let (ground, heard) = trusted();
     let id = ground.write("a.bam", "words");
-    ground.native.move_due(EVER);
+    ground.native.migrate_due_files(EVER);
     assert!(!ground.is_link("a.bam"));
     assert_eq!(trust(&ground, c"a.bam"), (MINUTE, MINUTE));
     heard.since();

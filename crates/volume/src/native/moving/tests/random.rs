@@ -71,16 +71,17 @@ fn random_verbs(seed: u64) {
                 (append_file(native, one, text.as_bytes()), bare(appended))
             }
             9 => {
-                native.move_due(EVER);
+                native.migrate_due_files(EVER);
                 (Ok(()), Ok(()))
             }
             // One that is carried now and lands some verbs later, if nothing has happened to it.
             10 if way.is_none() => {
                 if let Ok(Begun::Yes(moving)) =
-                    walk(native, one).and_then(|id| native.begin_move(id))
+                    walk(native, one).and_then(|id| native.begin_migration(id))
                 {
-                    let passage = native.passage().expect("there");
-                    let carried = Native::carry(&ground.tiers, passage, &moving, &|| false);
+                    let passage = native.staging_path().expect("there");
+                    let carried =
+                        Native::stage_migration(&ground.tiers, passage, &moving, &|| false);
                     way = Some((moving, carried.expect("carried")));
                 }
                 (Ok(()), Ok(()))
@@ -88,10 +89,10 @@ fn random_verbs(seed: u64) {
             _ => {
                 if let Some(way) = way.take() {
                     match ground.land(&way) {
-                        Ok(moved) => native.leave_behind(&moved),
+                        Ok(moved) => native.finish_migration(&moved),
                         Err(error) => {
                             assert_eq!(error, Errno::CANCELED, "step {step} (seed {seed})");
-                            native.end_move(&way.0);
+                            native.abort_migration(&way.0);
                         }
                     }
                 }
@@ -116,8 +117,8 @@ fn random_verbs(seed: u64) {
         }
     }
     if let Some((moving, carried)) = way {
-        ground.tiers.drop_carried(native.passage().expect("there"), &carried);
-        native.end_move(&moving);
+        ground.tiers.drop_migrated_file(native.staging_path().expect("there"), &carried);
+        native.abort_migration(&moving);
     }
     // Rules may discard it at the end, or not, by where it has come.
     let _ = native.unlink(ROOT, c"e.tmp");

@@ -64,7 +64,7 @@ fn whoever_uses_or_changes_a_file_ends_its_move() {
                     while !write.is_finished() {
                         // As who copies does after each step.
                         if let Some(ticket) = moving.open.lock().moving.clone() {
-                            let _ = ticket.is_good();
+                            let _ = ticket.is_undisturbed();
                         }
                         std::thread::yield_now();
                     }
@@ -88,7 +88,7 @@ fn whoever_uses_or_changes_a_file_ends_its_move() {
         let way = ground.begin(id);
         step(&ground, id);
         assert_eq!(ground.land(&way).err(), Some(Errno::CANCELED), "{what}");
-        ground.native.end_move(&way.0);
+        ground.native.abort_migration(&way.0);
         drop(way);
         assert_eq!(ground.bodies().len(), 1, "{what}: {:?}", ground.bodies());
         assert_eq!(ground.read(id), text, "{what}");
@@ -96,7 +96,7 @@ fn whoever_uses_or_changes_a_file_ends_its_move() {
         if what != "link" {
             let again = ground.begin(id);
             let moved = ground.land(&again).expect(what);
-            ground.native.leave_behind(&moved);
+            ground.native.finish_migration(&moved);
             assert_eq!((ground.read(id), ground.bodies().len()), (text.to_owned(), 0), "{what}");
         }
         ground.go_home();
@@ -117,7 +117,7 @@ fn a_file_that_goes_or_is_replaced_on_its_way_is_not_brought_back() {
             }
         }
         assert_eq!(ground.land(&way).err(), Some(Errno::CANCELED));
-        ground.native.end_move(&way.0);
+        ground.native.abort_migration(&way.0);
         assert_eq!(
             fs::read_to_string(ground.home.join("a.bam")).ok().as_deref(),
             replace.then_some("new")
@@ -147,11 +147,11 @@ fn what_somebody_puts_on_the_way_does_not_get_the_name() {
             }
             fs::rename(&theirs, at.path()).expect("exchanged");
             assert_eq!(ground.land(&way).err(), Some(Errno::CANCELED), "{name}");
-            ground.native.end_move(&way.0);
+            ground.native.abort_migration(&way.0);
             assert_eq!((ground.read(id), ground.bodies().len()), ("words".to_owned(), 1), "{name}");
         }
         let way = ground.begin(id);
-        ground.native.leave_behind(&ground.land(&way).expect("it moves"));
+        ground.native.finish_migration(&ground.land(&way).expect("it moves"));
         assert_eq!(ground.read(id), "words");
         drop(way);
         ground.go_home();
@@ -163,18 +163,21 @@ fn who_is_open_locked_mapped_or_has_two_names_does_not_move() {
     let ground = Ground::new("");
     let id = ground.write("a.bam", "words");
     let (opened, node) = ground.native.open(id, libc::O_RDWR as u32).expect("opens");
-    assert!(matches!(ground.native.begin_move(id), Ok(Begun::No)), "it is open");
+    assert!(matches!(ground.native.begin_migration(id), Ok(Begun::No)), "it is open");
     let body = fs::read_link(ground.home.join("a.bam")).expect("a link");
     ground.native.release(opened.fh);
     let outside = fs::File::open(&body).expect("opens");
-    assert!(matches!(ground.native.begin_move(id), Ok(Begun::Later)), "somebody outside has it");
+    assert!(
+        matches!(ground.native.begin_migration(id), Ok(Begun::Later)),
+        "somebody outside has it"
+    );
     drop(outside);
     node.foreign.store(true, Relaxed);
-    assert!(matches!(ground.native.begin_move(id), Ok(Begun::No)));
+    assert!(matches!(ground.native.begin_migration(id), Ok(Begun::No)));
     node.foreign.store(false, Relaxed);
     ground.native.link(id, ROOT, c"twin.bam").expect("linked");
-    assert!(matches!(ground.native.begin_move(id), Ok(Begun::No)), "two names");
+    assert!(matches!(ground.native.begin_migration(id), Ok(Begun::No)), "two names");
     ground.native.unlink(ROOT, c"twin.bam").expect("removed");
-    assert!(matches!(ground.native.begin_move(id), Ok(Begun::Yes(_))));
+    assert!(matches!(ground.native.begin_migration(id), Ok(Begun::Yes(_))));
     ground.go_home();
 }

@@ -49,14 +49,14 @@ pub(super) enum Stage {
 
 impl State {
     /// The stretch that has all of a part.
-    pub(super) fn find(&self, part: &Part<'_>) -> Option<Key> {
+    pub(super) fn find_stretch(&self, part: &Part<'_>) -> Option<Key> {
         let from = (part.name.to_owned(), part.offset);
         let (key, stretch) = self.all.range(..=from).next_back()?;
         let has = key.0 == part.name && part.offset + part.len as u64 <= stretch.end;
         has.then(|| key.clone())
     }
 
-    pub(super) fn remove(&mut self, key: &Key) {
+    pub(super) fn remove_stretch(&mut self, key: &Key) {
         if let Some(stretch) = self.all.remove(key)
             && !matches!(stretch.stage, Stage::Waiting)
         {
@@ -65,21 +65,21 @@ impl State {
     }
 
     /// Lets go of what nobody came for.
-    pub(super) fn forget_old(&mut self) {
+    pub(super) fn forget_unused(&mut self) {
         let clock = self.clock;
         let is_old = |stretch: &Stretch| {
             stretch.used + OLD < clock && matches!(stretch.stage, Stage::There(_) | Stage::Failed)
         };
         let old = self.all.iter().filter(|(_, stretch)| is_old(stretch));
         let old: Vec<Key> = old.map(|(key, _)| key.clone()).collect();
-        old.iter().for_each(|key| self.remove(key));
+        old.iter().for_each(|key| self.remove_stretch(key));
     }
 
     /// Cuts what is new into stretches.
-    pub(super) fn cut(&mut self, parts: &[Part<'_>]) {
+    pub(super) fn add_stretches(&mut self, parts: &[Part<'_>]) {
         let mut new = Vec::new();
         for (nth, part) in parts.iter().enumerate() {
-            let known = self.find(part).and_then(|key| self.all.get_mut(&key));
+            let known = self.find_stretch(part).and_then(|key| self.all.get_mut(&key));
             match known {
                 Some(stretch) => {
                     stretch.left += part.len as u64;
@@ -135,34 +135,37 @@ mod tests {
         let near = |nth: u64| part(nth * 600 * 1024, 300 * 1024);
         let far = |nth: u64| part(100 * MIB + nth * 600 * 1024, 300 * 1024);
         let parts: Vec<Part<'_>> = (0..20).flat_map(|nth| [near(nth), far(nth)]).collect();
-        state.cut(&parts);
+        state.add_stretches(&parts);
         let lens: Vec<u64> = state.all.iter().map(|(key, it)| it.end - key.1).collect();
         assert!(lens.iter().all(|len| *len <= LONGEST) && lens.len() <= 8, "{lens:?}");
         assert_eq!(state.waiting[0].1, 0);
         assert_eq!(state.waiting[1].1, 100 * MIB);
-        assert!(parts.iter().all(|part| state.find(part).is_some()));
-        assert!(state.find(&part(50 * MIB, 1)).is_none());
+        assert!(parts.iter().all(|part| state.find_stretch(part).is_some()));
+        assert!(state.find_stretch(&part(50 * MIB, 1)).is_none());
         // The reader of what lies between them asks for nothing anew.
         let stretches = state.all.len();
-        state.cut(&[part(300 * 1024, 300 * 1024)]);
+        state.add_stretches(&[part(300 * 1024, 300 * 1024)]);
         assert_eq!((state.all.len(), state.waiting.len()), (stretches, stretches));
     }
 
     #[test]
     fn what_nobody_comes_for_is_let_go() {
         let mut state = State::default();
-        state.cut(&[part(0, MIB), part(50 * MIB, MIB)]);
+        state.add_stretches(&[part(0, MIB), part(50 * MIB, MIB)]);
         for stretch in state.all.values_mut() {
             stretch.stage = Stage::There(Bytes::new());
         }
         state.bytes = 2 * MIB;
         state.clock = OLD;
         state.all.get_mut(&("data".to_owned(), 0)).expect("it").used = OLD;
-        state.forget_old();
+        state.forget_unused();
         assert_eq!((state.all.len(), state.bytes), (2, 2 * MIB));
         state.clock += 1;
-        state.forget_old();
-        assert!(state.find(&part(0, MIB)).is_some() && state.find(&part(50 * MIB, 1)).is_none());
+        state.forget_unused();
+        assert!(
+            state.find_stretch(&part(0, MIB)).is_some()
+                && state.find_stretch(&part(50 * MIB, 1)).is_none()
+        );
         assert_eq!(state.bytes, MIB);
     }
 }

@@ -21,8 +21,8 @@ fn name(number: Number) -> CString {
 fn with(copies: &[(u64, u64)]) -> Table {
     let mut table = Table::default();
     for (number, bytes) in copies {
-        let copy = table.promise(file(*number), 0).expect("new");
-        assert!(table.begin(copy, name(copy), *bytes) && table.complete(copy, stamp(1)));
+        let copy = table.promise_copy(file(*number), 0).expect("new");
+        assert!(table.begin_copy(copy, name(copy), *bytes) && table.complete_copy(copy, stamp(1)));
     }
     table
 }
@@ -30,42 +30,44 @@ fn with(copies: &[(u64, u64)]) -> Table {
 #[test]
 fn the_copy_opened_longest_ago_goes_first() {
     let mut table = with(&[(1, 10), (2, 10), (3, 10), (4, 10)]);
-    let mut open = |number| match table.open(file(number), &stamp(1)) {
+    let mut open = |number| match table.open_copy(file(number), &stamp(1)) {
         Found::Here { number, .. } => number,
         other => panic!("{other:?}"),
     };
     let copies = [3, 1, 2, 4].map(|number| (number, open(number)));
     for (number, copy) in copies {
         // File 3 is still read.
-        assert!(number == 3 || table.close(copy).is_none());
+        assert!(number == 3 || table.close_reader(copy).is_none());
     }
-    assert_eq!(table.make_way(0, 31), None, "three copies of ten bytes are idle");
-    assert_eq!(table.make_way(1, 1), None, "nothing is there");
-    let gone = table.make_way(0, 15).expect("there is enough");
+    assert_eq!(table.evict_idle_copies(0, 31), None, "three copies of ten bytes are idle");
+    assert_eq!(table.evict_idle_copies(1, 1), None, "nothing is there");
+    let gone = table.evict_idle_copies(0, 15).expect("there is enough");
     let names: Vec<CString> = gone.into_iter().map(|gone| gone.name).collect();
     assert_eq!(names, [name(1), name(2)]);
-    assert_eq!(table.open(file(1), &stamp(1)), Found::Absent(None));
-    assert!(matches!(table.open(file(3), &stamp(1)), Found::Here { .. }));
+    assert_eq!(table.open_copy(file(1), &stamp(1)), Found::Absent(None));
+    assert!(matches!(table.open_copy(file(3), &stamp(1)), Found::Here { .. }));
 }
 
 #[test]
 fn a_changed_file_has_no_copy_and_its_readers_keep_theirs() {
     let mut table = with(&[(1, 10)]);
-    let Found::Here { number, .. } = table.open(file(1), &stamp(1)) else { panic!("it is there") };
+    let Found::Here { number, .. } = table.open_copy(file(1), &stamp(1)) else {
+        panic!("it is there")
+    };
     let gone = Gone { room: 0, name: name(number), bytes: 0 };
-    assert_eq!(table.open(file(1), &stamp(2)), Found::Absent(Some(gone)));
-    let second = table.promise(file(1), 0).expect("the old one is not listed");
-    assert!(table.begin(second, name(second), 7));
-    assert_eq!(table.close(number), Some((0, 10)), "the old one is free now");
-    assert_eq!(table.open(file(1), &stamp(2)), Found::Coming);
-    assert_eq!(table.promise(file(1), 0), None, "one copy at a time");
+    assert_eq!(table.open_copy(file(1), &stamp(2)), Found::Absent(Some(gone)));
+    let second = table.promise_copy(file(1), 0).expect("the old one is not listed");
+    assert!(table.begin_copy(second, name(second), 7));
+    assert_eq!(table.close_reader(number), Some((0, 10)), "the old one is free now");
+    assert_eq!(table.open_copy(file(1), &stamp(2)), Found::Coming);
+    assert_eq!(table.promise_copy(file(1), 0), None, "one copy at a time");
     // It changes again while it is copied.
-    assert_eq!(table.forget(file(1)), Some(Gone { room: 0, name: name(second), bytes: 0 }));
-    assert!(!table.complete(second, stamp(2)));
-    assert_eq!(table.fail(second), Some(Gone { room: 0, name: name(second), bytes: 7 }));
-    let waiting = table.promise(file(1), 0).expect("none is left");
-    assert_eq!(table.forget(file(1)), None, "nothing was begun");
-    assert!(!table.begin(waiting, name(waiting), 5));
+    assert_eq!(table.forget_file(file(1)), Some(Gone { room: 0, name: name(second), bytes: 0 }));
+    assert!(!table.complete_copy(second, stamp(2)));
+    assert_eq!(table.fail_copy(second), Some(Gone { room: 0, name: name(second), bytes: 7 }));
+    let waiting = table.promise_copy(file(1), 0).expect("none is left");
+    assert_eq!(table.forget_file(file(1)), None, "nothing was begun");
+    assert!(!table.begin_copy(waiting, name(waiting), 5));
 }
 
 /// Random use by several readers and copiers, against a plain list of what must be there.
@@ -93,7 +95,7 @@ fn it_holds_what_a_list_holds() {
             let version = versions[at as usize];
             let label = || format!("seed {start}, step {step}, file {at}");
             match roll(&mut seed, 6) {
-                0 | 1 => match table.open(file(at), &stamp(version)) {
+                0 | 1 => match table.open_copy(file(at), &stamp(version)) {
                     Found::Here { number, .. } => {
                         assert_eq!(whole.get(&at), Some(&(number, version)), "{}", label());
                         readers.push(number);
@@ -116,14 +118,14 @@ fn it_holds_what_a_list_holds() {
                 },
                 2 => {
                     let want = 1 + roll(&mut seed, 40);
-                    let Some(number) = table.promise(file(at), 0) else { continue };
+                    let Some(number) = table.promise_copy(file(at), 0) else { continue };
                     let used: u64 = bytes.values().sum();
                     let missing = (used + want).saturating_sub(CAPACITY);
-                    let Some(gone) = table.make_way(0, missing) else {
+                    let Some(gone) = table.evict_idle_copies(0, missing) else {
                         let idle = whole.values().filter(|(n, _)| !readers.contains(n));
                         let idle: u64 = idle.map(|(number, _)| bytes[number]).sum();
                         assert!(idle < missing, "{}: idle copies would do", label());
-                        assert_eq!(table.fail(number), None);
+                        assert_eq!(table.fail_copy(number), None);
                         continue;
                     };
                     for gone in gone {
@@ -136,7 +138,7 @@ fn it_holds_what_a_list_holds() {
                         assert_eq!(bytes.remove(&copy), Some(gone.bytes), "{}", label());
                         whole.remove(&victim);
                     }
-                    assert!(table.begin(number, name(number), want));
+                    assert!(table.begin_copy(number, name(number), want));
                     bytes.insert(number, want);
                     flights.push((number, at, version));
                 }
@@ -144,10 +146,10 @@ fn it_holds_what_a_list_holds() {
                     let flight = roll(&mut seed, flights.len() as u64) as usize;
                     let (number, at, was) = flights.swap_remove(flight);
                     // The copier has seen that the file changed, or that it did not.
-                    if was == versions[at as usize] && table.complete(number, stamp(was)) {
+                    if was == versions[at as usize] && table.complete_copy(number, stamp(was)) {
                         whole.insert(at, (number, was));
                     } else {
-                        let gone = table.fail(number).expect("it was begun");
+                        let gone = table.fail_copy(number).expect("it was begun");
                         assert_eq!(bytes.remove(&number), Some(gone.bytes), "{}", label());
                     }
                 }
@@ -155,7 +157,7 @@ fn it_holds_what_a_list_holds() {
                     let reader = roll(&mut seed, readers.len() as u64) as usize;
                     let number = readers.swap_remove(reader);
                     let listed = whole.values().any(|(copy, _)| *copy == number);
-                    let free = table.close(number);
+                    let free = table.close_reader(number);
                     let last = !readers.contains(&number) && !listed;
                     assert_eq!(free.is_some(), last, "{}", label());
                     if last {
@@ -166,7 +168,7 @@ fn it_holds_what_a_list_holds() {
                     versions[at as usize] += 1;
                     // Half of the changes are made inside, and told.
                     if roll(&mut seed, 2) == 0 {
-                        table.forget(file(at));
+                        table.forget_file(file(at));
                         if let Some((number, _)) = whole.remove(&at)
                             && !readers.contains(&number)
                         {

@@ -9,7 +9,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use crate::tiers::StagingPath;
-use forebay_os::files::{proc_path, stat_of};
+use forebay_os::files::{proc_fd_path, statx_nofollow};
 use forebay_packlog::{DirKey, Found};
 
 /// A file that is not there yet for those who look at its directory.
@@ -36,21 +36,21 @@ impl<'d> Unnamed<'d> {
     ///
     /// # Errors
     /// EOPNOTSUPP where the file system knows no such files; its own.
-    pub(crate) fn nameless(dir: &'d OwnedFd, found: &Found) -> Result<Unnamed<'d>, Errno> {
+    pub(crate) fn create_nameless(dir: &'d OwnedFd, found: &Found) -> Result<Unnamed<'d>, Errno> {
         let flags = OFlags::WRONLY | OFlags::TMPFILE | OFlags::CLOEXEC;
         let made = openat(dir, c".", flags, Mode::from_raw_mode(found.attr.mode & 0o777));
         let file = made.map_err(|error| match error {
             Errno::ISDIR | Errno::INVAL => Errno::OPNOTSUPP,
             other => other,
         })?;
-        Ok(Unnamed { file, dir, passing: beside(found), named: false })
+        Ok(Unnamed { file, dir, passing: staging_name(found), named: false })
     }
 
     /// Where there are none of those: under a name beside its own, which the next way home finds.
-    pub(super) fn beside(dir: &'d OwnedFd, found: &Found) -> Result<Unnamed<'d>, Errno> {
-        let passing = beside(found);
+    pub(super) fn create_beside(dir: &'d OwnedFd, found: &Found) -> Result<Unnamed<'d>, Errno> {
+        let passing = staging_name(found);
         let _ = unlinkat(dir, &passing, AtFlags::empty());
-        Unnamed::called(dir, passing)
+        Unnamed::create_named(dir, passing)
     }
 
     /// The same while programs look on, who are to see nothing of it: on the way of moving files,
@@ -58,14 +58,14 @@ impl<'d> Unnamed<'d> {
     ///
     /// # Errors
     /// The file system's.
-    pub(crate) fn on_the_way(
+    pub(crate) fn create_on_staging_path(
         passage: &'d StagingPath,
         name: CString,
     ) -> Result<Unnamed<'d>, Errno> {
-        Unnamed::called(passage.dir(), name)
+        Unnamed::create_named(passage.dir(), name)
     }
 
-    fn called(dir: &'d OwnedFd, passing: CString) -> Result<Unnamed<'d>, Errno> {
+    fn create_named(dir: &'d OwnedFd, passing: CString) -> Result<Unnamed<'d>, Errno> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         // The owner's alone until it is whole.
         let file = openat(dir, &passing, flags, Mode::RUSR | Mode::WUSR)?;
@@ -73,15 +73,16 @@ impl<'d> Unnamed<'d> {
     }
 
     /// Gives it the name, over whatever has it if `replace`.
-    pub(super) fn name_it(
+    pub(super) fn give_name(
         mut self,
         (dir, name): (&OwnedFd, &CStr),
         replace: bool,
     ) -> Result<(), Errno> {
         let (from, passing) = (self.dir, self.passing.as_c_str());
         if self.named {
-            let [this, there] = [stat_of(self.file.as_fd(), c""), stat_of(from.as_fd(), passing)];
-            if DirKey::of(&this?) != DirKey::of(&there?) {
+            let [this, there] =
+                [statx_nofollow(self.file.as_fd(), c""), statx_nofollow(from.as_fd(), passing)];
+            if DirKey::from_statx(&this?) != DirKey::from_statx(&there?) {
                 return Err(Errno::STALE);
             }
             let done = match replace {
@@ -100,10 +101,10 @@ impl<'d> Unnamed<'d> {
             };
         }
         let follow = AtFlags::SYMLINK_FOLLOW;
-        match linkat(CWD, proc_path(self.file.as_fd()), dir, name, follow) {
+        match linkat(CWD, proc_fd_path(self.file.as_fd()), dir, name, follow) {
             Err(Errno::EXIST) if replace => {
                 let _ = unlinkat(from, passing, AtFlags::empty());
-                linkat(CWD, proc_path(self.file.as_fd()), from, passing, follow)?;
+                linkat(CWD, proc_fd_path(self.file.as_fd()), from, passing, follow)?;
                 let done = renameat(from, passing, dir, name);
                 self.named = done.is_err();
                 done
@@ -113,6 +114,6 @@ impl<'d> Unnamed<'d> {
     }
 }
 
-fn beside(found: &Found) -> CString {
+fn staging_name(found: &Found) -> CString {
     CString::new(format!(".forebay.packed.{:x}", found.ino)).expect("digits hold no NUL")
 }

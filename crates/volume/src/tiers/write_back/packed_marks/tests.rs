@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::native::{Native, Permissions, ROOT, Settings};
-use crate::tiers::{Homecoming, Progress, Purpose, Tiers, Wanted, Which, bring_home};
+use crate::tiers::{Homecoming, Progress, Purpose, Tiers, Wanted, Which, write_back_files};
 use forebay_os::clock::ManualClock;
 
 const RULES: &str = "
@@ -70,7 +70,7 @@ impl Killed {
         let tiers =
             Tiers::open(&self.home, Purpose::Restore(&[])).expect("opens").expect("is there");
         let clock = ManualClock::default();
-        bring_home(&self.home, &tiers, Which::All, &Progress::new(&clock, &|_| ()))
+        write_back_files(&self.home, &tiers, Which::All, &Progress::new(&clock, &|_| ()))
     }
 
     /// What is there in the end, and nothing else.
@@ -88,7 +88,7 @@ impl Killed {
         fs::remove_file(self.home.join(name)).expect("removed");
         if let Some(tiers) = Tiers::open(&self.home, Purpose::Restore(&[])).expect("opens") {
             let clock = ManualClock::default();
-            bring_home(&self.home, &tiers, Which::All, &Progress::new(&clock, &|_| ()));
+            write_back_files(&self.home, &tiers, Which::All, &Progress::new(&clock, &|_| ()));
         }
         assert!(!self.home.join(name).exists());
     }
@@ -97,7 +97,7 @@ impl Killed {
 fn key(path: &Path) -> DirKey {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let fd = openat(CWD, path, flags, Mode::empty()).expect("there");
-    DirKey::of(&stat_of(fd.as_fd(), c"").expect("there"))
+    DirKey::from_statx(&statx_nofollow(fd.as_fd(), c"").expect("there"))
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn a_packed_name_that_has_yielded_before_a_kill_stays_away() {
         let killed = Killed::with(on_tier, |tiers, home| {
             let [from, to] = ["a.bam", "a.txt"].map(|name| home.join(name));
             let pack = tiers.pack().expect("there");
-            pack.yield_to(key(home), b"a.txt", key(&from)).expect("noted");
+            pack.note_replaced_by(key(home), b"a.txt", key(&from)).expect("noted");
             fs::rename(from, to).expect("renamed");
         });
         killed.ends_with("a.txt", PLAIN);
@@ -120,7 +120,7 @@ fn a_packed_file_that_has_replaced_another_before_a_kill_comes_home() {
             let pack = tiers.pack().expect("there");
             let (dir, over) = (key(home), key(&home.join("a.bam")));
             let (from, to) = ((dir, b"a.txt".as_slice()), (dir, Vec::new));
-            pack.rename(from, to, b"a.bam", pack.now(), Some(over)).expect("noted");
+            pack.rename(from, to, b"a.bam", pack.timestamp_now(), Some(over)).expect("noted");
         });
         killed.ends_with("a.bam", PACKED);
     }
@@ -130,7 +130,7 @@ fn a_packed_file_that_has_replaced_another_before_a_kill_comes_home() {
 fn a_rename_that_was_only_announced_before_a_kill_changes_nothing() {
     let killed = Killed::with(true, |tiers, home| {
         let pack = tiers.pack().expect("there");
-        pack.yield_to(key(home), b"a.txt", key(&home.join("a.bam"))).expect("noted");
+        pack.note_replaced_by(key(home), b"a.txt", key(&home.join("a.bam"))).expect("noted");
     });
     let done = killed.restore();
     assert!(done.left.is_empty(), "{done:?}");

@@ -1,12 +1,12 @@
 //! Repeats of one thing beside repeats of another, as `forebay bench` compares storages.
 
 use forebay_model::Exit;
-use forebay_plan::compare::{Middle, Ratio, middle, ratio};
+use forebay_plan::compare::{Middle, Ratio, median_with_interval, ratio_of_times};
 use serde_json::{Value, json};
 
 use crate::commands::report::seen::Seen;
 use crate::commands::report::strings::Strings;
-use crate::commands::report::table::{column, number};
+use crate::commands::report::table::{column, rounded_number};
 
 /// Differences below this share do not matter, as in `forebay bench`.
 const WITHIN: f64 = 0.02;
@@ -20,7 +20,7 @@ struct Group<'r> {
     times: Vec<Option<f64>>,
 }
 
-pub(super) fn of(runs: &[Seen], strings: &mut Strings) -> Value {
+pub(super) fn compare_groups(runs: &[Seen], strings: &mut Strings) -> Value {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for run in runs {
         let well = matches!(run.summary.exit, None | Some(Exit::Code(0)));
@@ -32,21 +32,25 @@ pub(super) fn of(runs: &[Seen], strings: &mut Strings) -> Value {
     }
     let middles: Vec<Option<Middle>> = groups
         .iter()
-        .map(|group| middle(&group.times.iter().flatten().copied().collect::<Vec<_>>()))
+        .map(|group| {
+            median_with_interval(&group.times.iter().flatten().copied().collect::<Vec<_>>())
+        })
         .collect();
     let others = groups.iter().enumerate();
     let ratios: Vec<Option<Ratio>> = others
-        .map(|(at, group)| (at > 0).then(|| ratio(&group.times, &groups[0].times, SEED))?)
+        .map(|(at, group)| {
+            (at > 0).then(|| ratio_of_times(&group.times, &groups[0].times, SEED))?
+        })
         .collect();
     let time = |of: fn(&Middle) -> f64| {
         column(middles.iter().map(|middle| middle.as_ref().map(|m| (of(m) * 1e6) as u64)))
     };
     let times = |of: fn(&Ratio) -> f64| {
-        column(ratios.iter().map(|ratio| ratio.as_ref().map(|ratio| number(of(ratio)))))
+        column(ratios.iter().map(|ratio| ratio.as_ref().map(|ratio| rounded_number(of(ratio)))))
     };
     json!({
         "n": groups.len(),
-        "label": column(groups.iter().map(|group| strings.own(group.name))),
+        "label": column(groups.iter().map(|group| strings.intern_text(group.name))),
         "runs": column(groups.iter().map(|group| group.times.len())),
         "failed": column(groups.iter().map(|g| g.times.iter().filter(|t| t.is_none()).count())),
         "median_us": time(|middle| middle.median),
@@ -57,7 +61,7 @@ pub(super) fn of(runs: &[Seen], strings: &mut Strings) -> Value {
         "ratio_low": times(|ratio| ratio.span.low),
         "ratio_high": times(|ratio| ratio.span.high),
         "verdict": column(ratios.iter().map(|ratio| {
-            ratio.map_or(-1, |ratio| strings.own(ratio.verdict(WITHIN).name()))
+            ratio.map_or(-1, |ratio| strings.intern_text(ratio.verdict(WITHIN).name()))
         })),
     })
 }

@@ -12,11 +12,11 @@ use crate::commands::report::text::shown;
 const CROWD: u64 = 1_000;
 
 /// How many small files of each class the run made.
-pub(super) fn crowds(run: &Seen) -> HashMap<ClassId, u64> {
+pub(super) fn count_small_files(run: &Seen) -> HashMap<ClassId, u64> {
     let mut crowds = HashMap::new();
     for (id, file) in &run.opened.files {
         let small = file.created && file.size.is_some_and(|size| size <= SMALL);
-        if let Some(place) = run.file(*id).filter(|_| small) {
+        if let Some(place) = run.file_by_id(*id).filter(|_| small) {
             *crowds.entry(place.class).or_default() += 1;
         }
     }
@@ -24,13 +24,13 @@ pub(super) fn crowds(run: &Seen) -> HashMap<ClassId, u64> {
 }
 
 /// The place, and the reason, in words.
-pub(super) fn advised(
+pub(super) fn advise_location(
     run: &Seen,
     id: FileId,
     file: &OfFile,
     crowds: &HashMap<ClassId, u64>,
 ) -> (&'static str, String) {
-    let place = run.file(id);
+    let place = run.file_by_id(id);
     let home = place.and_then(|place| place.home);
     if let Some(tree) = home.and_then(|home| run.trees.iter().find(|tree| tree.id == home)) {
         let tier = shown(Seen::tier_name(tree).as_bytes());
@@ -41,11 +41,11 @@ pub(super) fn advised(
         return ("packed, on a fast tier", format!("one of {crowd} small files of its class"));
     }
     let Some(life) = run.lives.get(&id) else { return ("in place", String::new()) };
-    let should = match life.belongs() {
+    let should = match life.best_location() {
         Belongs::Scratch => "a fast tier of the node",
         Belongs::Near => "a fast tier, written back when the run ends",
         Belongs::Copied => "in place, with a copy on a fast tier",
         Belongs::Place => "in place",
     };
-    (should, life.why())
+    (should, life.location_reason())
 }

@@ -32,11 +32,11 @@ struct Used {
 }
 
 /// Its tasks as places in `tasks`; `null`: no file is known that leads from one to another.
-pub(super) fn of(run: &Seen, tasks: &[&TaskRow], strings: &mut Strings) -> Value {
-    let used: Vec<Used> = tasks.iter().map(|task| used(run, task)).collect();
-    let Some(chain) = longest(&used) else { return Value::Null };
+pub(super) fn critical_path(run: &Seen, tasks: &[&TaskRow], strings: &mut Strings) -> Value {
+    let used: Vec<Used> = tasks.iter().map(|task| task_use(run, task)).collect();
+    let Some(chain) = longest_chain(&used) else { return Value::Null };
     let path = |file: &Option<FileId>, strings: &mut Strings| {
-        strings.maybe(file.and_then(|file| run.file(file)).map(|file| &*file.path))
+        strings.intern_optional(file.and_then(|file| run.file_by_id(file)).map(|file| &*file.path))
     };
     let wall = chain.iter().map(|(at, _)| used[*at].to.since(used[*at].from).0).sum::<u64>();
     json!({
@@ -47,9 +47,9 @@ pub(super) fn of(run: &Seen, tasks: &[&TaskRow], strings: &mut Strings) -> Value
     })
 }
 
-fn used(run: &Seen, task: &TaskRow) -> Used {
-    let (from, to) = run.times(task).unwrap_or_default();
-    let pairs = run.opened.of_task(task.id);
+fn task_use(run: &Seen, task: &TaskRow) -> Used {
+    let (from, to) = run.task_times(task).unwrap_or_default();
+    let pairs = run.opened.pairs_of_task(task.id);
     Used {
         from,
         to,
@@ -59,7 +59,7 @@ fn used(run: &Seen, task: &TaskRow) -> Used {
 }
 
 /// From the first to the last, each with the file that leads to it; `None`: no task leads to another.
-fn longest(used: &[Used]) -> Option<Vec<(usize, Option<FileId>)>> {
+fn longest_chain(used: &[Used]) -> Option<Vec<(usize, Option<FileId>)>> {
     // A task counts for those that begin when it has ended; one without a length ends after itself.
     let begin = |task: &Used| Micros((task.from.0 + TICKS).min(task.to.0.max(task.from.0 + 1) - 1));
     let begins = used.iter().enumerate().map(|(at, task)| (begin(task), true, at));
@@ -115,7 +115,7 @@ mod tests {
     }
 
     fn chain(used: &[Used]) -> Vec<usize> {
-        longest(used).unwrap_or_default().into_iter().map(|(at, _)| at).collect()
+        longest_chain(used).unwrap_or_default().into_iter().map(|(at, _)| at).collect()
     }
 
     #[test]
@@ -130,7 +130,7 @@ mod tests {
             task(0, 55, &[], &[9]),
         ];
         assert_eq!(chain(&used), [0, 2, 4]);
-        let found = longest(&used).expect("a chain");
+        let found = longest_chain(&used).expect("a chain");
         let through: Vec<_> = found.into_iter().map(|(_, file)| file).collect();
         assert_eq!(through, [None, Some(FileId(1)), Some(FileId(3))]);
     }
@@ -141,8 +141,8 @@ mod tests {
         let used = [task(0, 20, &[], &[1]), task(10, 30, &[1, 2], &[2]), task(30, 30, &[2], &[3])];
         assert_eq!(chain(&used), [1, 2]);
         let used = [task(5, 5, &[1], &[1]), task(5, 5, &[1], &[1])];
-        assert_eq!(longest(&used), None, "no task leads to another");
-        assert_eq!(longest(&[]), None);
+        assert_eq!(longest_chain(&used), None, "no task leads to another");
+        assert_eq!(longest_chain(&[]), None);
     }
 
     #[test]

@@ -19,19 +19,21 @@ pub(super) struct Files {
 }
 
 /// Those of each task, most bytes first.
-pub(super) fn of(run: &Seen, tasks: &[&TaskRow], strings: &mut Strings) -> Files {
-    let counts: Vec<usize> = tasks.iter().map(|task| run.opened.of_task(task.id).len()).collect();
-    let each = each(&counts, MOST);
+pub(super) fn task_file_table(run: &Seen, tasks: &[&TaskRow], strings: &mut Strings) -> Files {
+    let counts: Vec<usize> =
+        tasks.iter().map(|task| run.opened.pairs_of_task(task.id).len()).collect();
+    let each = files_per_task(&counts, MOST);
     let (mut at, mut kept) = (vec![0], Vec::new());
     for task in tasks {
-        let pairs = run.opened.of_task(task.id).iter();
+        let pairs = run.opened.pairs_of_task(task.id).iter();
         let mut of_task: Vec<_> = pairs.map(|((_, file), pair)| (*file, *pair)).collect();
         of_task.sort_by_key(|(file, pair)| (Reverse(pair.read + pair.written), *file));
         kept.extend(of_task.into_iter().take(each));
         at.push(kept.len());
     }
-    let path =
-        |strings: &mut Strings, file| run.file(file).map_or(-1, |file| strings.name(&file.path));
+    let path = |strings: &mut Strings, file| {
+        run.file_by_id(file).map_or(-1, |file| strings.intern_name(&file.path))
+    };
     let cut = counts.iter().filter(|count| **count > each).count();
     let table = json!({
         "at": at,
@@ -59,7 +61,7 @@ pub(super) fn of(run: &Seen, tasks: &[&TaskRow], strings: &mut Strings) -> Files
 }
 
 /// How many of each task fit if all together may be `most`; one at least.
-fn each(counts: &[usize], most: usize) -> usize {
+fn files_per_task(counts: &[usize], most: usize) -> usize {
     let all = |each: usize| counts.iter().map(|count| (*count).min(each)).sum::<usize>();
     let (mut low, mut high) = (1, counts.iter().copied().max().unwrap_or(1).max(1));
     while low < high {
@@ -71,7 +73,7 @@ fn each(counts: &[usize], most: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::each;
+    use super::files_per_task;
 
     #[test]
     fn all_files_are_listed_as_long_as_there_is_room() {
@@ -83,7 +85,7 @@ mod tests {
             (&[1, 1, 100], 10, 8),
             (&[9, 9, 9], 2, 1),
         ] {
-            assert_eq!(each(counts, most), expected, "{counts:?} of {most}");
+            assert_eq!(files_per_task(counts, most), expected, "{counts:?} of {most}");
         }
     }
 }

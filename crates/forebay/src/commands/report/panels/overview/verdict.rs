@@ -6,7 +6,7 @@ use crate::commands::report::seen::Seen;
 use crate::commands::report::text::shown;
 
 /// One sentence: is it the storage?
-pub(in crate::commands::report) fn verdict(run: &Seen) -> String {
+pub(in crate::commands::report) fn verdict_sentence(run: &Seen) -> String {
     let summary = &run.summary;
     let failed = match summary.exit {
         Some(Exit::Code(0)) | None => String::new(),
