@@ -413,7 +413,8 @@ pub struct Outside {
     pub write: bool,
 }
 
-/// A small control file of a workflow engine; see [`wanted`](crate::tasks::wanted).
+/// A small control file of a workflow engine; see
+/// [`is_control_file`](crate::tasks::is_control_file).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineFile {
     /// The tree it is in.

@@ -2,7 +2,7 @@
 //! it where a rule says so.
 //!
 //! They are read from a TOML file that people write (docs/reference/rules.md). What it is not: it moves nothing
-//! and knows no file; whoever places files asks [`Rules::place`].
+//! and knows no file; whoever places files asks [`Rules::placement_for_path`].
 
 mod cache;
 mod drain;

@@ -275,7 +275,7 @@ impl Summary {
     /// The same with what `forebay sample` saw elsewhere while it lasted.
     ///
     /// # Errors
-    /// As [`of`](Summary::of).
+    /// As [`from_run`](Summary::from_run).
     pub fn with_other_machines(run: &Run, others: &[Run]) -> Result<Self> {
         let mut summary = fold::summarize_run(run)?;
         let all = crate::align_machines(run, others)?;

@@ -1,7 +1,7 @@
 //! From processes to tasks: who did the work, in the words of the workflow. Pure.
 //!
-//! Workflow engines are a table; each reads its own control files ([`wanted`] says which) and
-//! claims the processes that it recognises. The last entry takes the rest by the process tree.
+//! Workflow engines are a table; each reads its own control files ([`is_control_file`] says which)
+//! and claims the processes that it recognises. The last entry takes the rest by the process tree.
 //! What it is not: it reads no file and knows no kernel; the run file feeds it.
 
 mod accounts;

@@ -40,7 +40,7 @@ impl Patience {
         self.all
     }
 
-    /// A moment, for [`Patience::left`].
+    /// A moment, for [`Patience::time_left`].
     pub fn timestamp_now(&self) -> u64 {
         self.clock.elapsed_nanos()
     }

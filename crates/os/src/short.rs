@@ -1,6 +1,7 @@
 //! A file name that lies where it is kept, if it is short, and not behind a pointer: an allocation
 //! of its own would take as much again, and there may be a million. There is no other way to one
-//! than [`ShortName::of`]: what has it leads to a file of its directory, whoever wrote it.
+//! than [`ShortName::from_file_name`]: what has it leads to a file of its directory, whoever wrote
+//! it.
 
 use std::borrow::Borrow;
 use std::fmt;

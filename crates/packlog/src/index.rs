@@ -177,7 +177,8 @@ impl Index {
         }
     }
 
-    /// Takes a name away. Its file stays in memory until nobody uses it: see [`Index::forget`].
+    /// Takes a name away. Its file stays in memory until nobody uses it: see
+    /// [`Index::forget_inode`].
     pub(super) fn remove_name(&mut self, dir: u32, name: &[u8], ctime: super::Time) {
         let Some(gone) = self.dirs[dir as usize].names.remove(name) else { return };
         self.update_ctime(gone.ino, ctime);

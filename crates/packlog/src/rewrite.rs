@@ -23,7 +23,7 @@ impl Pack {
     /// old log is whole.
     pub(super) fn rewrite_if_worthwhile(&self, state: &mut State) {
         if state.log.end > state.long && self.rewrite_log(state).is_err() {
-            // As in `relieve`.
+            // As in `free_tier_space`.
             let _ = self.ground.discard_new_log();
             // Not at each close again.
             state.long = state.log.end + WORTH;

@@ -1,7 +1,7 @@
 //! Advice beyond placement: what the programs themselves could do otherwise, with what it would save
 //! at most in the model.
 //!
-//! Each kind of advice is one entry of [`ADVICE`]. What it is not: part of the plan: nothing is
+//! Each kind of advice is one entry of `ADVICE`. What it is not: part of the plan: nothing is
 //! counted as saved because somebody might follow it.
 
 mod failed_lookups;

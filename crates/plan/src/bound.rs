@@ -3,8 +3,8 @@
 //! Three things bound the time: the longest chain of tasks, all work over all slots, and for each
 //! storage and direction what goes through it over what it can do. Each is a sum over tasks of the
 //! least time of each access, so each is linear in the placements, and their relaxation
-//! ([`Bounds::relaxed`]) bounds all placements at once. All of it is proven in the model only. What
-//! it is not: an estimate; nothing waits for anything here.
+//! ([`Bounds::relaxed_bound`]) bounds all placements at once. All of it is proven in the model
+//! only. What it is not: an estimate; nothing waits for anything here.
 
 mod aim;
 mod dual;

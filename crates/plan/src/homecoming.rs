@@ -113,7 +113,7 @@ impl<'s> Homecoming<'s> {
 }
 
 /// How files come home: what each asks of the storage there, beside its bytes, and how many come at
-/// a time (`tiers::home` of the volume).
+/// a time (`tiers::write_back` of the volume).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Way {
     asks: &'static [(Op, f64)],

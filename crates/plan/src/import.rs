@@ -15,7 +15,7 @@ mod trinity;
 mod wfformat;
 
 pub use told::{Told, ToldTask, ToldUse};
-pub use wfformat::to_wfformat_json as write_wfformat;
+pub use wfformat::to_wfformat_json;
 
 use forebay_model::{Fact, Header};
 use std::fmt;

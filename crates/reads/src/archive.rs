@@ -16,7 +16,7 @@ use crate::manifest::{INDEX, INDEX_MAGIC, MANIFEST, MANIFEST_MAX, Manifest, Stri
 use crate::objects::{Objects, Part, read_with_retry};
 pub(crate) use asked::Asked;
 use fetch::{fetch_chunks, merge_adjacent_chunks};
-pub(crate) use lite::no_lite_error as no_lite;
+pub(crate) use lite::no_lite_error;
 use turns::Turns;
 
 /// An archive that is open.
@@ -137,7 +137,8 @@ impl Archive {
         self.objects.prefetch_parts(&parts);
     }
 
-    /// Whether a group has no reads and nothing that is missed without them ([`group::is_blank`]).
+    /// Whether a group has no reads and nothing that is missed without them
+    /// ([`group::is_blank_text`]).
     pub(crate) fn is_blank_group(&self, at: &GroupAt) -> Result<bool> {
         if at.spots > 0 {
             return Ok(false);

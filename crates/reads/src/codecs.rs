@@ -20,7 +20,7 @@ pub(crate) struct Shape<'a> {
     pub(crate) lengths: &'a [u32],
     /// Bytes of the column before they were encoded.
     pub(crate) raw_len: usize,
-    /// Of a second mate's bases: what [`packed`] says of the first's.
+    /// Of a second mate's bases: what [`expand_packed_bits`] says of the first's.
     pub(crate) first: Option<&'a [u8]>,
 }
 
@@ -87,7 +87,7 @@ pub(crate) fn encode_column(
     candidates.iter().find_map(line).unwrap_or_else(|| (plain::CODEC.id, raw.to_vec()))
 }
 
-/// Undoes [`encode`]. `raw_len` was checked by who asks.
+/// Undoes [`encode_column`]. `raw_len` was checked by who asks.
 pub(crate) fn decode_column(id: u8, bytes: &[u8], shape: &Shape<'_>) -> Result<Vec<u8>> {
     let codec = find_codec(id).ok_or_else(|| Error::damaged(format!("there is no codec {id}")))?;
     let (raw, raw_len) = ((codec.decode)(bytes, shape), shape.raw_len);

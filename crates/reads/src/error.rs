@@ -38,7 +38,7 @@ impl Error {
         Error { kind, message: message.into(), source: None }
     }
 
-    /// Bytes that nobody wrote so; the place is added by who knows it ([`Error::at`]).
+    /// Bytes that nobody wrote so; the place is added by who knows it ([`Error::with_context`]).
     pub(crate) fn damaged(message: impl Into<String>) -> Error {
         Error::new(Kind::Damaged, message)
     }

@@ -1,7 +1,7 @@
 //! Files of reads that were there before any archive, shown as plain FASTQ: `.fastq.gz` and CRAM.
 //! They stay where they are, and no copy is made. Whoever wants to read in the middle of one needs
-//! to know where to begin, so it is read once ([`index`]), and what was learned goes into an index of
-//! some thousandths of the text. docs/formats/tiers.md draws that.
+//! to know where to begin, so it is read once ([`build_index`]), and what was learned goes into an
+//! index of some thousandths of the text. docs/formats/tiers.md draws that.
 //!
 //! ```text
 //! index   file -> kind (gzip, cram) -> groups of text, what decodes each alone, hashes -> table

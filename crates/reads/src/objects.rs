@@ -38,7 +38,7 @@ pub trait Objects: Send + Sync + std::fmt::Debug {
     /// a question takes long, ask for all at a time.
     ///
     /// # Errors
-    /// As [`Objects::read`].
+    /// As [`Objects::read_range`].
     fn read_parts(&self, parts: &[Part<'_>]) -> Result<Vec<Vec<u8>>> {
         parts.iter().map(|part| self.read_range(part.name, part.offset, part.len)).collect()
     }

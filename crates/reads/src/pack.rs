@@ -83,7 +83,7 @@ pub fn pack_files(packing: &Packing, dir: &Path, progress: impl FnMut(u64)) -> R
 /// The same where the one input is open already.
 ///
 /// # Errors
-/// As [`pack`].
+/// As [`pack_files`].
 pub fn pack_source(
     packing: &Packing,
     source: Source,
@@ -97,7 +97,8 @@ pub fn pack_source(
 /// come from, `names` has to be as many as there are mates.
 ///
 /// # Errors
-/// As [`pack`]; [`Kind::Input`], too, where a read has no mate beside it, if none is to be left out.
+/// As [`pack_files`]; [`Kind::Input`], too, where a read has no mate beside it, if none is to be
+/// left out.
 pub fn pack_spots(
     packing: &Packing,
     spots: Spots,

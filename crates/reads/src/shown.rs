@@ -13,7 +13,7 @@ mod streams;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use crate::archive::{Archive, no_lite};
+use crate::archive::{Archive, no_lite_error};
 use crate::bgzf;
 use crate::error::{Error, Kind, Result};
 pub use cache::Cache;
@@ -87,7 +87,7 @@ impl Archive {
     /// The face with a name, also that of a shard, or None if there is none.
     ///
     /// # Errors
-    /// As [`Archive::faces`].
+    /// As [`Archive::exported_files`].
     pub fn find_exported_file(&self, name: &str) -> Result<Option<Face>> {
         let faces = self.exported_files(names::shards_in_name(name))?;
         Ok(faces.into_iter().find(|face| face.name == name))
@@ -111,7 +111,7 @@ impl Archive {
         for stripe in 0..stripes {
             for group in pages::read_checked_groups(self, stripe)? {
                 if group.spots == 0 && !self.is_blank_group(&group)? {
-                    return Err(no_lite(group.number));
+                    return Err(no_lite_error(group.number));
                 }
             }
         }

@@ -66,8 +66,8 @@ impl Archive {
     /// both mates. A range that goes beyond the last read ends there.
     ///
     /// # Errors
-    /// As [`Archive::write`]; [`Kind::Request`] if there is none of these reads, or text before
-    /// them that has no records, so that reads can't be counted.
+    /// As [`Archive::write_view`]; [`Kind::Request`] if there is none of these reads, or text
+    /// before them that has no records, so that reads can't be counted.
     pub fn write_spots(
         &self,
         spots: Range<u64>,

@@ -139,7 +139,7 @@ pub(crate) trait Backend: Debug + Send + Sync {
 
     // Its life.
 
-    /// Why it can't do its work just now, where [`Backend::now`] does not say it.
+    /// Why it can't do its work just now, where [`Backend::bucket_status`] does not say it.
     fn current_error(&self) -> Option<String> {
         None
     }
@@ -211,7 +211,7 @@ pub(crate) trait Source: Debug + Send + Sync {
     /// Brings all that is missing.
     ///
     /// # Errors
-    /// As [`Source::bring`].
+    /// As [`Source::fetch_range`].
     fn fetch_all(&self) -> Result<()>;
 
     /// Somebody changes the file: its times are those of the local file from now on.

@@ -67,7 +67,7 @@ pub use attr::{Change, When};
 pub use create::{Created, Permissions};
 pub(crate) use device_numbers::pack_device;
 pub use dir_reader::DirEntry;
-pub(crate) use early::start_eager_write_back as start_early;
+pub(crate) use early::start_eager_write_back;
 pub use iostate::IoState;
 pub(crate) use kernel::{Backing, Kernel};
 pub use locks::{Lock, LockWait, LockWaiting};

@@ -223,7 +223,8 @@ impl Processes {
 
     /// The process of a thread; `None` for the kernel's own requests and for the dead.
     ///
-    /// Not for requests that the caller may make with its own locks held (see [`Self::recall`]).
+    /// Not for requests that the caller may make with its own locks held (see
+    /// [`Self::lookup_cached`]).
     pub fn identify_thread(&self, thread: u32) -> Option<ProcessId> {
         if thread == 0 {
             return None;

@@ -64,11 +64,11 @@ pub(crate) use tier_directory::TierDirectory;
 pub(crate) use tier_directory::leaving::Slot as LeavingSlot;
 pub(crate) use tiered_file::{TieredFile, is_trusted_link, merged_attributes};
 pub use wanted::{Purpose, Wanted, check_tier_paths};
-pub(crate) use write_back::times::set_directory_times as set_times;
+pub(crate) use write_back::times::set_directory_times;
 pub use write_back::{
     Checked, Finding, Homecoming, Strays, Which, check_volume, find_stray_links, write_back_files,
 };
-pub(crate) use write_back::{Unnamed, make_packed};
+pub(crate) use write_back::{Unnamed, make_packed_file};
 
 pub use forebay_os::own_folder::OWN;
 
@@ -168,7 +168,7 @@ impl Tiers {
     }
 
     /// The placed file that the symbolic link `name` stands for, if it is one of ours. Whether the
-    /// body belongs to whom the link belongs is for `ours` to say.
+    /// body belongs to whom the link belongs is for `is_trusted_link` to say.
     pub(crate) fn recognise_link(&self, dir: BorrowedFd<'_>, name: &CStr) -> Option<TieredFile> {
         let target = readlinkat(dir, name, Vec::with_capacity(256)).ok()?;
         let (room, key) =

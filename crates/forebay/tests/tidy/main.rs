@@ -30,7 +30,7 @@ const TABLES: &[(&str, &str, &str, &str)] = &[
         "crates/forebay/src/commands/doctor.rs",
         "crates/forebay/src/commands/doctor",
         "&Here) -> Finding {",
-        "look",
+        "run_check",
     ),
     (
         "crates/forebay/src/commands/report/panels.rs",
@@ -52,10 +52,15 @@ const TABLES: &[(&str, &str, &str, &str)] = &[
     ),
     ("crates/model/src/tasks.rs", "crates/model/src/tasks", "const ENGINE:", "ENGINE"),
     ("crates/plan/src/emit.rs", "crates/plan/src/emit", "const ENGINE:", "ENGINE"),
-    ("crates/plan/src/advise.rs", "crates/plan/src/advise", "fn judge(", "judge"),
+    ("crates/plan/src/advise.rs", "crates/plan/src/advise", "fn assess_saving(", "assess_saving"),
     ("crates/plan/src/import.rs", "crates/plan/src/import", "const IMPORTER:", "IMPORTER"),
     ("crates/plan/src/policies.rs", "crates/plan/src/policies", "const POLICY:", "POLICY"),
-    ("crates/model/src/summary/advice.rs", "crates/model/src/summary/advice", "fn judge(", "judge"),
+    (
+        "crates/model/src/summary/advice.rs",
+        "crates/model/src/summary/advice",
+        "fn finding_for(",
+        "finding_for",
+    ),
     ("crates/reads/src/codecs.rs", "crates/reads/src/codecs", "const CODEC:", "CODEC"),
 ];
 /// Results that `volume` may drop, by the call: what is so for each of its kind. For any other the line
@@ -64,9 +69,9 @@ const DROPPED: &[(&str, &str)] = &[
     ("unlinkat(", "taking away what is left over: it may be gone, and restore finds what stays"),
     ("remove_file(", "as above"),
     ("remove_dir(", "as above; it stays while anything is in it"),
-    (".remove(", "a body without a link: `check` and `restore` find it"),
-    (".remove_copy(", "as above"),
+    (".remove_data_file(", "a data file without a link: `check` and `restore` find it"),
     ("remove_watch(", "the watched directory may be gone, and its watch with it"),
+    (".write_message(", "the caller was killed or the mount is gone: nobody waits for it"),
     (".send(", "who would hear it is gone, and needs it no more"),
     (".set(", "a `OnceLock`: what was there first stays"),
     (".join()", "a thread that panicked has said so"),

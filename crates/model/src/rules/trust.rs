@@ -1,6 +1,6 @@
 //! How long names and attributes in place may be believed without asking the storage again:
-//! [[metadata_cache]] tables, the first that matches wins. They are for storage where each question is
-//! slow, and for directories that nobody else changes meanwhile.
+//! `[[metadata_cache]]` tables, the first that matches wins. They are for storage where each
+//! question is slow, and for directories that nobody else changes meanwhile.
 
 use super::{Rules, glob};
 use crate::toml::{Flaw, Table};
@@ -12,7 +12,7 @@ const LEAST: Micros = Micros::from_secs(1);
 /// Longer than any run; the kernel counts in seconds and must not overflow.
 const MOST: Micros = Micros::from_secs(366 * 24 * 3600);
 
-/// The [[metadata_cache]] tables, in their order.
+/// The `[[metadata_cache]]` tables, in their order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Trust {
     globs: GlobSet,

@@ -71,7 +71,7 @@ impl Header {
     }
 }
 
-/// The key of [`Header::request_way`] among what else is worth keeping, in nanoseconds.
+/// The key of [`Header::request_latency`] among what else is worth keeping, in nanoseconds.
 pub const REQUEST_NS: &str = "request_ns";
 
 /// Names of the keys in table `header`.

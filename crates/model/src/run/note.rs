@@ -10,7 +10,7 @@ impl RunWriter {
     /// Adds to [`Header::more`] what was not known at the start.
     ///
     /// # Errors
-    /// As [`write`](RunWriter::write).
+    /// As [`write_facts`](RunWriter::write_facts).
     pub fn add_notes(&mut self, notes: &[(String, String)]) -> Result<()> {
         header::store_notes(&self.conn, notes).map_err(|e| sqlite_error(&self.path, "write to", e))
     }
@@ -30,7 +30,7 @@ impl RunWriter {
     /// Ends such a file: one file, without a log beside it, that can be read from anywhere.
     ///
     /// # Errors
-    /// As [`write`](RunWriter::write); what was written is in the file and its log.
+    /// As [`write_facts`](RunWriter::write_facts); what was written is in the file and its log.
     pub fn close_in_place(mut self) -> Result<()> {
         self.finish_run()?;
         let close = || {

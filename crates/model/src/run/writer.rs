@@ -16,9 +16,9 @@ use std::path::{Path, PathBuf};
 
 /// Writes one run file. Best on a local directory: SQLite's write-ahead log wants shared memory.
 ///
-/// After a kill at any instant, every batch for which [`write`](RunWriter::write) returned is in
-/// the file (after a power loss: a prefix of them), and [`Run::salvage`](super::Run::salvage)
-/// makes a readable run of it.
+/// After a kill at any instant, every batch for which [`write_facts`](RunWriter::write_facts)
+/// returned is in the file (after a power loss: a prefix of them), and
+/// [`Run::salvage_run`](super::Run::salvage_run) makes a readable run of it.
 #[derive(Debug)]
 pub struct RunWriter {
     pub(super) conn: Connection,
@@ -79,7 +79,7 @@ impl RunWriter {
     /// nobody but belong to no task.
     ///
     /// # Errors
-    /// As [`write`](RunWriter::write); the facts stay in the file.
+    /// As [`write_facts`](RunWriter::write_facts); the facts stay in the file.
     pub fn finish_run(&mut self) -> Result<()> {
         fold::fold_run(&mut self.conn).map_err(|e| sqlite_error(&self.path, "finish", e))
     }

@@ -249,7 +249,7 @@ fn a_workload_goes_out_as_wfformat_and_comes_back() {
     writer.finish_run().expect("folded");
     let work =
         crate::learn_workload(&Run::open(&file).expect("readable")).expect("learnt").workload;
-    let text = write_wfformat(&work, "a test");
+    let text = to_wfformat_json(&work, "a test");
     let told = wfformat::IMPORTER.read_records(&[source("out.json", &text)]).expect("its own");
     let sum = |tasks: &[ToldTask]| tasks.iter().filter_map(|task| task.lasted).sum::<i64>();
     assert_eq!(sum(&told.tasks), 34_500_000);

@@ -46,7 +46,7 @@ impl Learnt {
     /// Simulates the run as it was.
     ///
     /// # Errors
-    /// As [`simulate`].
+    /// As `simulate`.
     pub fn simulate_rerun(&self) -> Result<Outcome, NotPossible> {
         let site = self.fitted_site();
         let scene = Scene::new(&site, &self.workload)?;

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 
 use super::*;
-use crate::fuzz::{encode_sample_pair as group, group_data, seal_archive as sealed};
+use crate::fuzz::{encode_sample_pair, group_data, seal_archive};
 use crate::index::append_group;
 use crate::manifest::{Shape, Stripe};
 use crate::objects::Memory;
@@ -20,7 +20,7 @@ fn archive(spots: usize, mates: &[Mate], page_mask: &[(Index, u8)]) -> Memory {
     let (data, families) = group_data(mates);
     let texts = mates.iter().map(|mate| mate.text_len as u64).collect();
     let stripe = Stripe { groups: 1, spots: spots as u64, texts, families, ..Stripe::default() };
-    sealed(Shape::Paired, stripe, &page, &data)
+    seal_archive(Shape::Paired, stripe, &page, &data)
 }
 
 /// What a reader says of it; that it says anything is what counts.
@@ -35,7 +35,7 @@ fn look(objects: Memory) -> Vec<String> {
 
 #[test]
 fn the_whole_one_is_read() {
-    let (spots, mates) = group();
+    let (spots, mates) = encode_sample_pair();
     // Its files have other checksums than this test made up, and that is all.
     let problems = look(archive(spots, &mates, &[]));
     assert!(problems.len() == 1 && problems[0].contains("SHA-256"), "{problems:?}");
@@ -44,7 +44,7 @@ fn the_whole_one_is_read() {
 proptest! {
     #[test]
     fn pages_of_nobody_are_no_danger(mask in proptest::collection::vec((any::<Index>(), 1_u8..), 1..4)) {
-        let (spots, mates) = group();
+        let (spots, mates) = encode_sample_pair();
         prop_assert!(!look(archive(spots, &mates, &mask)).is_empty());
     }
 
@@ -58,7 +58,7 @@ proptest! {
         raw_len in proptest::option::of(0_usize..30_000_000),
         cut in any::<bool>(),
     ) {
-        let (spots, mut mates) = group();
+        let (spots, mut mates) = encode_sample_pair();
         let nth = chunk.index(mates[mate].chunks.len());
         let chunk = &mut mates[mate].chunks[nth];
         let at = at.index(chunk.bytes.len());
@@ -75,7 +75,7 @@ proptest! {
         style in any::<u8>(),
         rule in 0_u8..7,
     ) {
-        let (_, mut mates) = group();
+        let (_, mut mates) = encode_sample_pair();
         mates[0].text_len = text_len;
         (mates[0].style, mates[1].rule) = (style, rule);
         prop_assert!(!look(archive(spots, &mates, &[])).is_empty());
@@ -83,7 +83,7 @@ proptest! {
 
     #[test]
     fn manifests_of_nobody_are_no_danger(mask in proptest::collection::vec((any::<Index>(), 1_u8..), 1..4)) {
-        let (spots, mates) = group();
+        let (spots, mates) = encode_sample_pair();
         let mut objects = archive(spots, &mates, &[]);
         let manifest = objects.0.get_mut(MANIFEST).expect("it");
         let body = manifest.len() - 16;

@@ -13,7 +13,7 @@ pub(crate) fn encode_lengths(lengths: &[u32]) -> Vec<u8> {
     raw
 }
 
-/// Undoes [`put_lengths`]; all reads together have at most `most` letters.
+/// Undoes [`encode_lengths`]; all reads together have at most `most` letters.
 pub(crate) fn decode_lengths(raw: &[u8], count: usize, most: usize) -> Result<Vec<u32>> {
     let mut wire = Wire::new(raw);
     let each = wire.read_byte()? != 0;

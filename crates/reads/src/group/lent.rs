@@ -9,7 +9,7 @@ use crate::mates::Rule;
 #[derive(Debug, Default)]
 pub(crate) struct Lent {
     pub(crate) names: Option<Vec<u8>>,
-    /// Its bases, as [`codecs::packed`] says.
+    /// Its bases, as [`codecs::expand_packed_bits`] says.
     pub(crate) bases: Option<Vec<u8>>,
 }
 

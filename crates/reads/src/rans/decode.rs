@@ -39,8 +39,8 @@ struct Model<'a> {
     words: &'a [[u8; 2]],
 }
 
-/// Decodes what [`super::encode`] made of `count` units in reads of `spans` units each; `spans`
-/// add up to `count`. All units are below the number that comes with them.
+/// Decodes what [`super::encode_sequence`] made of `count` units in reads of `spans` units each;
+/// `spans` add up to `count`. All units are below the number that comes with them.
 pub(crate) fn decode_sequence(
     bytes: &[u8],
     spans: &[u32],

@@ -1,6 +1,6 @@
-//! Which table each context has, as bytes: contexts in the order of [`Contexts::walk`], for each 0
-//! (as the one before), 1 (as the one `bins` before: the same place at the next lower level), or
-//! the table's number and 2.
+//! Which table each context has, as bytes: contexts in the order of [`Contexts::in_map_order`], for
+//! each 0 (as the one before), 1 (as the one `bins` before: the same place at the next lower
+//! level), or the table's number and 2.
 
 use super::Contexts;
 use crate::error::{Error, Result};

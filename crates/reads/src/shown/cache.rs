@@ -12,7 +12,7 @@ use state::{Decode, Job, State};
 /// Reader, group, file.
 pub(super) type Key = (u64, usize, usize);
 
-/// Memory for decoded groups, of one archive or of many ([`super::Reader::sharing`]).
+/// Memory for decoded groups, of one archive or of many ([`super::Reader::with_shared_cache`]).
 ///
 /// It holds at most the bytes that it was given, or one group (4 MiB, of very long reads up to
 /// 20 MiB; twice that where mates take turns) for each thread that reads, if that is more. While

@@ -22,7 +22,7 @@ impl Archive {
     /// Writes a file that the archive shows, compressed as `bgzip` does; `level` is 0 to 9.
     ///
     /// # Errors
-    /// As [`Archive::write`].
+    /// As [`Archive::write_view`].
     pub fn write_gzip(
         &self,
         file: usize,
@@ -43,8 +43,9 @@ impl Archive {
     /// hold as they are: letters that are no base, lower case, a second name, odd line ends.
     ///
     /// # Errors
-    /// As [`Archive::write`]; [`crate::Kind::Request`] where there is no BAM of a read: mates with
-    /// different names, names of more than 254 bytes, qualities beyond `~`, text without records.
+    /// As [`Archive::write_view`]; [`crate::Kind::Request`] where there is no BAM of a read: mates
+    /// with different names, names of more than 254 bytes, qualities beyond `~`, text without
+    /// records.
     pub fn write_bam(
         &self,
         header: &BamHeader,

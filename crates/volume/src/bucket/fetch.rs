@@ -97,7 +97,7 @@ impl Fetch {
     /// Bytes of files in a segment, also of those that are no more.
     ///
     /// # Errors
-    /// As `packed`.
+    /// As `read_packed`.
     pub(crate) fn segment_data_length(&self, number: u64) -> Result<u64, Failed> {
         Ok(self.segment_head(number)?.data)
     }

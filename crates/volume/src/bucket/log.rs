@@ -116,7 +116,7 @@ impl Log {
     /// Becomes the writer, by a segment that says so.
     ///
     /// # Errors
-    /// As `write`.
+    /// As `write_segment`.
     pub(crate) fn begin_as_writer(&mut self, who: &str) -> Result<(), Failed> {
         let mut draft = Draft::default();
         draft.append_record(&Record::Begin { who });

@@ -34,7 +34,7 @@ pub(crate) enum Damage {
     Foreign,
     /// It is not what was written.
     Broken,
-    /// It is what was written, and no writer of a volume writes that: `Record::flaw`.
+    /// It is what was written, and no writer of a volume writes that: `Record::validation_error`.
     Unfit(&'static str),
 }
 

@@ -82,7 +82,7 @@ impl State {
     /// The same in any role.
     ///
     /// # Errors
-    /// As `take`. `InvalidInput`: it was used in another role.
+    /// As `lock_directory`. `InvalidInput`: it was used in another role.
     pub(crate) fn lock_directory_as(folder: &Path, volume: Volume) -> io::Result<State> {
         State::lock_directory_within(folder, volume, LOOKS)
     }
@@ -90,7 +90,7 @@ impl State {
     /// The same, at once or not at all.
     ///
     /// # Errors
-    /// As `take_as`.
+    /// As `lock_directory_as`.
     pub(crate) fn try_lock_directory(folder: &Path, volume: Volume) -> io::Result<State> {
         State::lock_directory_within(folder, volume, 0)
     }

@@ -33,7 +33,7 @@ struct Spoken {
 static SPOKEN: OnceLock<Spoken> = OnceLock::new();
 
 /// Writes from now on what this process says, and said before. Whatever fails is told at the end by
-/// [`trouble`], and nothing else comes of it.
+/// [`log_problem`], and nothing else comes of it.
 ///
 /// All signals must be held back in this thread.
 pub(crate) fn start_logging(wanted: Wanted, about: &About, stderr: Option<OwnedFd>) {
@@ -138,7 +138,7 @@ pub(crate) fn log_problem() -> Option<String> {
 }
 
 /// The daemon has little more to say. Where all went well, or `all_is_told`, and nobody asked for it,
-/// the log goes with it. Tells what [`trouble`] tells.
+/// the log goes with it. Tells what [`log_problem`] tells.
 pub(crate) fn close(all_is_told: bool) -> Option<String> {
     let spoken = SPOKEN.get()?;
     wait_until_written(true);

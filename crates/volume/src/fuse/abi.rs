@@ -196,7 +196,7 @@ pub(crate) fn tells_collected_times(header: &InHeader, body: &[u8]) -> bool {
 }
 
 /// Whether the kernel asks by itself what no client of a network file system asks its storage: for
-/// capabilities, before the first write to a file, and for what [`is_of_collected`] says.
+/// capabilities, before the first write to a file, and for what [`tells_collected_times`] says.
 pub(crate) fn is_kernel_initiated(header: &InHeader, body: &[u8]) -> bool {
     let names_capabilities = || body.get(size_of::<GetxattrIn>()..) == Some(CAPABILITIES);
     header.opcode == op::GETXATTR && names_capabilities() || tells_collected_times(header, body)

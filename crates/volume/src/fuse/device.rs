@@ -129,7 +129,7 @@ impl Device {
         parts: &[&[u8]],
     ) -> u64 {
         let mut held_back = None;
-        // As in `answer`: nobody may wait any more.
+        // As in `send_reply`: nobody may wait any more.
         let _ = with_reply_header(error, unique, parts, |slices| {
             held_back = self
                 .late

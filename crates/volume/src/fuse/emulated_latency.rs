@@ -217,7 +217,7 @@ fn send_when_due(queue: &Queue, clock: &dyn Clock) {
         let reply = waiting.replies.remove(&number);
         parking_lot::MutexGuard::unlocked(&mut waiting, || {
             if let Some((bytes, file)) = reply {
-                // Nobody may wait any more, as in `Device::answer`.
+                // Nobody may wait any more, as in `Device::send_reply`.
                 let _ = (&*file).write(&bytes);
             }
         });

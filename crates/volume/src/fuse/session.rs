@@ -221,7 +221,7 @@ impl Session {
             Err(error) => tracing::warn!("what others change is not watched: {error}"),
         }
         tree.native.start_migrator();
-        crate::native::start_early(&tree.native);
+        crate::native::start_eager_write_back(&tree.native);
         let (waiters, gate) = Default::default();
         Ok(Arc::new(Session { tree, device, recorder, processes, waiters, gate }))
     }

@@ -20,7 +20,7 @@ use rustix::io::Errno;
 
 use super::packed_file::Packed;
 use super::{Native, Node, Result, boot_nanos};
-use crate::tiers::{Maker, Unnamed, make_packed};
+use crate::tiers::{Maker, Unnamed, make_packed_file};
 use forebay_packlog::{Found, Pack, Turn};
 
 /// How long nobody must have used a file, in nanoseconds.
@@ -171,7 +171,7 @@ impl Native {
             }
             new => new?,
         };
-        let done = make_packed(pack, found, new, (&fd, name), false, announce).map(drop);
+        let done = make_packed_file(pack, found, new, (&fd, name), false, announce).map(drop);
         match (&done, made) {
             (Ok(()), Some(new)) => pack.finish_eager_write_back(turn, new),
             (Err(_), Some(new)) => pack.unhide_in_place_file(turn, key, name.to_bytes(), new),

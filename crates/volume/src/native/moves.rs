@@ -67,7 +67,7 @@ impl Moves {
     }
 
     /// Sleeps until there may be something to do; `false` when all is over. While something is
-    /// done, `end` waits.
+    /// done, `end_and_wait` waits.
     pub(super) fn wait_for_work(&self, now: impl Fn() -> u64) -> bool {
         let mut queue = self.queue.lock();
         queue.busy = false;

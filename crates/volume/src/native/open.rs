@@ -164,7 +164,7 @@ impl Native {
     /// Decides how the data of a freshly opened file flow, and keeps the handle.
     ///
     /// # Errors
-    /// ETXTBSY as [`Native::source`] says.
+    /// ETXTBSY as [`Native::lend_copy_for_open`] says.
     pub(crate) fn register_open(
         &self,
         node: &Arc<Node>,
@@ -242,7 +242,8 @@ impl Native {
         }
         // Byte-range locks end with a close, and network storage tells of failures then. Who only
         // reads, or only writes, seldom locks; locks that outlive such a process are swept
-        // (`PosixLocks::sweep`). An output that many short processes inherit is closed by each.
+        // (`PosixLocks::drop_dead_owner_locks`). An output that many short processes inherit is
+        // closed by each.
         let one_way = match flags & libc::O_ACCMODE as u32 {
             mode if mode == libc::O_RDONLY as u32 => true,
             mode => mode == libc::O_WRONLY as u32 && self.is_on_local_storage(node),

@@ -110,7 +110,7 @@ impl PackedNodes {
     /// Takes out a node that has lost its last reference, unless it was looked up again since.
     fn remove_unreferenced(&self, node: Arc<Node>) -> Option<Arc<Node>> {
         let mut maps = self.maps.write();
-        // `take` holds a lock while it counts.
+        // `reference_node` holds a lock while it counts.
         if node.lookups.load(Relaxed) != 0 {
             return None;
         }

@@ -170,7 +170,7 @@ impl Native {
     }
 
     /// The placed file that is about to lose its last name at `name`, noted as such: it is for
-    /// [`Self::drop_body`] or [`Self::keep_body`] then.
+    /// [`Self::finish_tiered_unlink`] or [`Self::cancel_tiered_unlink`] then.
     pub(super) fn begin_tiered_unlink(
         &self,
         dir: BorrowedFd<'_>,

@@ -158,7 +158,7 @@ impl Table {
             return None;
         }
         let mut maps = self.maps.write();
-        // Looked up again in between: `take` holds the read lock while it counts.
+        // Looked up again in between: `reference_node` holds the read lock while it counts.
         if node.lookups.load(Relaxed) != 0 {
             return None;
         }

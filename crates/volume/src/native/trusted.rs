@@ -1,5 +1,6 @@
 //! What need not be asked again: names, their absence and attributes in place, where a rule says
-//! for how long they may be believed ([[metadata_cache]]). On network storage each question is a journey.
+//! for how long they may be believed (`[[metadata_cache]]`). On network storage each question is a
+//! journey.
 //!
 //! What is known of a directory is in `folder`; here is what it saves, and what tells it of our
 //! own changes. Whatever a question would have been answered by is asked as soon as the time is

@@ -167,6 +167,7 @@ fn copy_with_buffer(
         let mut written = 0;
         while written < count {
             match rustix::io::pwrite(to, &buffer[written..count], at + written as u64) {
+                Ok(0) => return Err(Errno::IO),
                 Ok(more) => written += more,
                 Err(Errno::INTR) => {}
                 Err(error) => return Err(error),

@@ -27,7 +27,7 @@ use super::folder::{
 use super::pages::{self, Entry};
 use super::spare::Spare;
 use super::tier_directory::leaving;
-use super::wanted::tier_path as tier_directory;
+use super::wanted::tier_path;
 use super::{OWN, Purpose, TierError, deed};
 use forebay_os::files::proc_fd_path;
 
@@ -142,7 +142,7 @@ impl Manifest {
         directory: &Path,
         tier: &Tier,
     ) -> Result<Entry, TierError> {
-        let path = tier_directory(tier)?;
+        let path = tier_path(tier)?;
         let base = path.canonicalize().map_err(TierError::with_context(path, "finding tier"))?;
         if base.starts_with(directory) {
             let error = io::Error::other("it lies below the managed directory");

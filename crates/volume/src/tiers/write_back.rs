@@ -36,7 +36,7 @@ use super::{Left, Progress, Tiers, staging_path, workers};
 pub use check::{Checked, Finding, check_volume};
 use find::Group;
 use land::Landing;
-pub(crate) use packed_file::{Unnamed, make_packed_file as make_packed};
+pub(crate) use packed_file::{Unnamed, make_packed_file};
 pub use stray::{Strays, find_stray_links};
 use times::Times;
 pub use told::Homecoming;

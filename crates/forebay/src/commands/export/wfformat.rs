@@ -1,6 +1,6 @@
 //! WfFormat of WfCommons.
 
-use forebay_plan::import::write_wfformat;
+use forebay_plan::import::to_wfformat_json;
 
 use super::{Args, Format, claim_output};
 use crate::exit::Stop;
@@ -20,7 +20,7 @@ fn export_wfformat(args: &Args) -> Result<(), Stop> {
     let place = args.output.as_ref().map(|path| claim_output(path, args)?.apart_from(&args.what));
     let place = place.transpose()?;
     let work = scenario::read_workload(what)?;
-    let text = seal_text(write_wfformat(&work, UNSEALED) + "\n");
+    let text = seal_text(to_wfformat_json(&work, UNSEALED) + "\n");
     let (Some(path), Some(place)) = (&args.output, place) else {
         say::print(&text);
         return Ok(());

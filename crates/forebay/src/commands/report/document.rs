@@ -8,7 +8,7 @@ use super::prices::Sheet;
 use super::seen::Seen;
 use super::strings::Strings;
 use super::table::column;
-use super::text::{command_text, shown};
+use super::text::{command_text, escape_name};
 
 /// The version of the data.
 const SCHEMA: u32 = 1;
@@ -36,7 +36,7 @@ fn run_document(run: &Seen, strings: &mut Strings, sheet: Option<&Sheet>) -> Val
             panels.insert(panel.name.to_owned(), of(run, strings, sheet));
         }
     }
-    let text = |text: &Option<String>| text.as_ref().map(|text| shown(text.as_bytes()));
+    let text = |text: &Option<String>| text.as_ref().map(|text| escape_name(text.as_bytes()));
     // What panels show is not told twice.
     let more = header
         .more
@@ -49,12 +49,13 @@ fn run_document(run: &Seen, strings: &mut Strings, sheet: Option<&Sheet>) -> Val
         "started_unix_us": (header.started_unix.0 > 0).then_some(header.started_unix),
         "host": text(&header.host),
         "command": command_text(&header.command),
-        "directory": shown(&header.directory),
+        "directory": escape_name(&header.directory),
         "cpus": header.cpus,
         "memory_bytes": header.memory,
         "complete": run.summary.complete,
         "wall_us": run.span,
-        "more": more.map(|(key, value)| [shown(key.as_bytes()), shown(value.as_bytes())])
+        "more": more
+            .map(|(key, value)| [escape_name(key.as_bytes()), escape_name(value.as_bytes())])
             .collect::<Vec<_>>(),
         "names": {
             "n": run.names.len(),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use forebay_model::{Result, Run};
 
-use super::text::shown;
+use super::text::escape_name;
 use crate::exit::Stop;
 use crate::runs;
 
@@ -29,7 +29,7 @@ pub(super) fn find_inputs(words: &[OsString]) -> std::result::Result<Vec<Input>,
         if path.is_dir() {
             found.extend(inputs_of_folder(path)?);
         } else if let Some((name, file)) = parse_named_file(word).filter(|_| !path.exists()) {
-            found.push((Some(shown(name.as_bytes())), file));
+            found.push((Some(escape_name(name.as_bytes())), file));
         } else {
             found.push((None, path.to_owned()));
         }
@@ -90,7 +90,7 @@ fn parse_bench_name(path: &Path) -> Option<(u32, String, PathBuf)> {
 }
 
 fn label_inputs(found: Vec<(Option<String>, PathBuf)>) -> Vec<Input> {
-    let name = |file: &Path| shown(file.file_name().unwrap_or(file.as_os_str()).as_bytes());
+    let name = |file: &Path| escape_name(file.file_name().unwrap_or(file.as_os_str()).as_bytes());
     let mut times: HashMap<String, usize> = HashMap::new();
     for (group, file) in &found {
         *times.entry(group.clone().unwrap_or_else(|| name(file))).or_default() += 1;

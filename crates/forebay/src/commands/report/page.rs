@@ -11,7 +11,7 @@ use flate2::{Compression, GzBuilder};
 
 use super::panels::overview;
 use super::seen::Seen;
-use super::text::escape_html as escaped;
+use super::text::escape_html;
 use crate::output::{UNSEALED, seal_text};
 
 const TEMPLATE: &str = include_str!("bundle/page.html");
@@ -21,10 +21,10 @@ const STYLE: &str = include_str!("bundle/page.css");
 /// The page of these runs with this JSON.
 pub(super) fn render_page(runs: &[Seen], data: &str) -> String {
     let labels: Vec<&str> = runs.iter().map(|run| &*run.label).collect();
-    let title = escaped(&format!("Forebay: {}", labels.join(", ")));
+    let title = escape_html(&format!("Forebay: {}", labels.join(", ")));
     let told =
         runs.iter().map(|run| format!("{}: {}\n", run.label, overview::verdict_sentence(run)));
-    let told = escaped(&told.collect::<String>());
+    let told = escape_html(&told.collect::<String>());
     let page = fill_template(&[
         ("{{title}}", &title),
         ("{{css}}", STYLE),

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::text::{cut_long_text, shown};
+use super::text::{cut_long_text, escape_name};
 
 /// All texts so far.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl Strings {
 
     /// A name from outside.
     pub(super) fn intern_name(&mut self, name: &[u8]) -> i64 {
-        let text = cut_long_text(shown(name));
+        let text = cut_long_text(escape_name(name));
         self.intern_text(&text)
     }
 

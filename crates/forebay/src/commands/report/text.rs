@@ -1,6 +1,6 @@
 //! Text for a page: names as they are, with nothing in them that acts.
 
-pub(super) use crate::named::escape_name as shown;
+pub(super) use crate::named::escape_name;
 
 /// So many characters of a text are shown.
 const LONGEST: usize = 300;
@@ -8,7 +8,7 @@ const LONGEST: usize = 300;
 /// The words of a command as one line.
 pub(super) fn command_text(words: &[Vec<u8>]) -> String {
     let words = words.iter().map(|word| {
-        let word = shown(word);
+        let word = escape_name(word);
         let plain = !word.is_empty() && !word.contains([' ', '\'', '"', '$', '`']);
         if plain { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
     });
@@ -72,7 +72,7 @@ mod tests {
             ("é\u{202e}gpj".as_bytes(), r"é\u{202e}gpj"),
             ("\u{85}\u{2028}".as_bytes(), r"\u{85}\u{2028}"),
         ] {
-            assert_eq!(shown(bytes), text);
+            assert_eq!(escape_name(bytes), text);
         }
         let words = [&b"sh"[..], b"-c", b"echo 'a'", b""].map(<[u8]>::to_vec);
         assert_eq!(command_text(&words), r"sh -c 'echo '\''a'\''' ''");

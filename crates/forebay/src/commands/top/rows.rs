@@ -43,7 +43,7 @@ pub(super) fn daemon_rows(views: &[View], shown: Option<usize>, columns: usize) 
             format_rate(view.rate_per_second(|live| live.written)),
         );
         let mark = if shown == Some(number) { ">" } else { " " };
-        // Of a command the start says most, and `row` cuts there.
+        // Of a command the start says most, and `format_row` cuts there.
         let name =
             clip_end(&format!("{mark} {}", daemon_title(view)), columns.saturating_sub(40).max(20));
         lines.push(format_row(&name, &cells, columns));

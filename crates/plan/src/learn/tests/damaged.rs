@@ -14,7 +14,7 @@ fn look(path: &Path) -> bool {
         Ok(learnt) => {
             assert_eq!(learnt.workload.ensure_valid(), Ok(()));
             let _ = learnt.simulate_rerun();
-            let _ = crate::import::write_wfformat(&learnt.workload, "");
+            let _ = crate::import::to_wfformat_json(&learnt.workload, "");
             true
         }
         Err(flaw) => {

@@ -63,7 +63,7 @@ impl Seen {
         self.table[table_slot(letters)] == letters && !is_repetitive(letters)
     }
 
-    /// The place of a read (number of [`Place::of`]) where most of it was seen.
+    /// The place of a read (number of [`Place::from_number`]) where most of it was seen.
     pub(super) fn choose_place(&self, read: &[u8]) -> u8 {
         let mut votes = [0_u8; 8];
         let (mut forth, mut back) = (0_u32, 0_u32);

@@ -118,7 +118,7 @@ fn decode_columns(bytes: &[u8], raw_len: usize) -> Result<Vec<u8>> {
     }
 }
 
-/// Undoes [`smallest`]; `raw_len` bytes come out.
+/// Undoes [`compress_smallest`]; `raw_len` bytes come out.
 fn decompress_smallest(how: u8, bytes: &[u8], raw_len: usize) -> Result<Vec<u8>> {
     let raw = match how {
         PLAIN => bytes.to_vec(),

@@ -49,7 +49,7 @@ fn parse_number(text: &[u8]) -> Option<u32> {
     Some(text.iter().fold(0, |sum, digit| sum * 10 + u32::from(digit - b'0')))
 }
 
-/// Writes a number as [`tokens`] reads it.
+/// Writes a number as [`split_tokens`] reads it.
 pub(super) fn push_digits(mut number: u32, out: &mut Vec<u8>) {
     let mut text = [0; 10];
     let mut at = text.len();

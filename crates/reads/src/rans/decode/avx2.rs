@@ -1,5 +1,5 @@
-//! Eight lanes at a time (AVX2). The arithmetic is that of `decode::step`, bit by bit; the last
-//! words are left to it, since a vector reads eight words whether it needs them or not.
+//! Eight lanes at a time (AVX2). The arithmetic is that of `decode::decode_step`, bit by bit; the
+//! last words are left to it, since a vector reads eight words whether it needs them or not.
 
 #![allow(unsafe_code, reason = "vectors are loaded from and gathered at raw addresses")]
 
@@ -36,9 +36,10 @@ pub(super) fn decode_steps(
     rows: &mut [[u8; LANES]],
 ) -> usize {
     // SAFETY: `Way::Avx2` is chosen on machines that have AVX2 only. Every index that is gathered
-    // at is in bounds: contexts are below `contexts.count()`, the length of `base`, since units
-    // in entries are below `units`, histories of such units below 1 << HISTORY, and bins cut off; `base` points at 1 << BITS entries; a
-    // lane goes to the next read only when it has used up one, and its last is never used up.
+    // at is in bounds: contexts are below `contexts.context_count()`, the length of `base`, since
+    // units in entries are below `units`, histories of such units below 1 << HISTORY, and bins cut
+    // off; `base` points at 1 << BITS entries; a lane goes to the next read only when it has used up
+    // one, and its last is never used up.
     unsafe { decode_vectors(model, lanes, word, rows) }
 }
 
@@ -97,12 +98,12 @@ unsafe fn decode_vectors(
             let row = _mm256_add_epi32(bin, _mm256_srl_epi32(history[v], level));
             // Factors of all products by `madd` have 15 bits.
             let context = _mm256_add_epi32(_mm256_madd_epi16(row, width), before[v]);
-            // SAFETY: see `steps`.
+            // SAFETY: see `decode_steps`.
             unsafe { _mm256_i32gather_epi32::<4>(base.cast(), context) }
         });
         let entry: [__m256i; VECTORS] = std::array::from_fn(|v| {
             let at = _mm256_add_epi32(first[v], _mm256_and_si256(state[v], slots));
-            // SAFETY: see `steps`.
+            // SAFETY: see `decode_steps`.
             unsafe { _mm256_i32gather_epi32::<4>(entries.cast(), at) }
         });
         let units = entry.map(|entry| _mm256_and_si256(entry, byte));
@@ -134,7 +135,7 @@ unsafe fn decode_vectors(
                 history[v] = _mm256_andnot_si256(end, history[v]);
                 before[v] = _mm256_blendv_epi8(before[v], none, end);
                 read[v] = _mm256_sub_epi32(read[v], end);
-                // SAFETY: see `steps`.
+                // SAFETY: see `decode_steps`.
                 span[v] = unsafe { _mm256_i32gather_epi32::<4>(spans.cast(), read[v]) };
             }
         }

@@ -17,7 +17,7 @@ pub(super) fn decode_steps(
     rows: &mut [[u8; LANES]],
 ) -> usize {
     // SAFETY: `Way::Avx512` is chosen on machines that have it only. Every index that is gathered
-    // at is in bounds, for the reasons that `avx2::steps` gives.
+    // at is in bounds, for the reasons that `avx2::decode_steps` gives.
     unsafe { decode_vectors(model, lanes, word, rows) }
 }
 
@@ -73,10 +73,10 @@ unsafe fn decode_vectors(
             let line = _mm512_add_epi32(bin, _mm512_srl_epi32(history[v], level));
             // Factors of all products by `madd` have 15 bits.
             let context = _mm512_add_epi32(_mm512_madd_epi16(line, width), before[v]);
-            // SAFETY: see `steps`.
+            // SAFETY: see `decode_steps`.
             let first = unsafe { _mm512_i32gather_epi32::<4>(context, base.cast()) };
             let at = _mm512_add_epi32(first, _mm512_and_si512(state[v], slots));
-            // SAFETY: see `steps`.
+            // SAFETY: see `decode_steps`.
             let entry = unsafe { _mm512_i32gather_epi32::<4>(at, entries.cast()) };
             let units = _mm512_and_si512(entry, byte);
             let share = _mm512_and_si512(_mm512_srli_epi32::<8>(entry), share_bits);
@@ -107,7 +107,7 @@ unsafe fn decode_vectors(
                 history[v] = _mm512_maskz_mov_epi32(!end, history[v]);
                 before[v] = _mm512_mask_mov_epi32(before[v], end, none);
                 read[v] = _mm512_mask_add_epi32(read[v], end, read[v], one);
-                // SAFETY: see `steps`.
+                // SAFETY: see `decode_steps`.
                 span[v] = unsafe { _mm512_i32gather_epi32::<4>(read[v], spans.cast()) };
             }
         }

@@ -72,7 +72,7 @@ impl Bodies {
     }
 
     /// A file's bytes are in the bucket alone from now on, and what is here is about to be made a
-    /// hole; [`Bodies::has_left`] says that it is one.
+    /// hole; [`Bodies::finish_eviction`] says that it is one.
     pub(crate) fn begin_eviction(&self, identity: FileIdentity, ino: u64, away: Away) {
         let mut known = self.known.lock();
         if known.leaving.insert(identity, away.mtime).is_none() {

@@ -11,7 +11,7 @@ use super::super::segment::{Damage, Head};
 use super::super::tree::Tree;
 use super::reader::{Reader, read_segment};
 use super::sweep::{KEPT, find_unneeded};
-use super::{checkpoint_key as checkpoint, segment_key};
+use super::{checkpoint_key, segment_key};
 use forebay_objstore::{Failed, Found};
 
 /// What can be read of a log.
@@ -46,7 +46,7 @@ impl History {
             };
             all.iter().filter_map(number).collect::<BTreeMap<_, _>>()
         };
-        let (segments, checkpoints) = (numbered(segment_key), numbered(checkpoint));
+        let (segments, checkpoints) = (numbered(segment_key), numbered(checkpoint_key));
         let mut history = History { segments, checkpoints, ..History::default() };
         let mut reader = Reader::default();
         let begun = history.read_newest_checkpoint(bucket, &mut reader)?;
@@ -71,7 +71,8 @@ impl History {
             if place >= KEPT && begun.is_some() {
                 break;
             }
-            let Some(part) = self.read_log_object(bucket, checkpoint(number), (number, size))?
+            let Some(part) =
+                self.read_log_object(bucket, checkpoint_key(number), (number, size))?
             else {
                 continue;
             };

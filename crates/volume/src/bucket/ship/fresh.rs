@@ -52,7 +52,7 @@ impl Ship {
     /// needs none of what has them now; nobody waits for that.
     ///
     /// # Errors
-    /// As `ship`; it goes on where it was when it is called again.
+    /// As `upload_commit`; it goes on where it was when it is called again.
     pub(crate) fn settle_object_keys(&mut self) -> Result<(), Failed> {
         debug_assert!(self.pending.is_none(), "a cut of which a part is written is ended first");
         let readers = &*self.readers;

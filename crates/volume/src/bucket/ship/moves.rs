@@ -67,7 +67,7 @@ impl Moves {
     fn note_misnamed_below(&mut self, tree: &Tree, ino: u64) {
         tree.for_each_object_below(ino, &mut |ino, _, key| {
             let path = key.as_bytes();
-            // Where a name is spelt another way than the path, `settle` looks closer.
+            // Where a name is spelt another way than the path, `settle_object_keys` looks closer.
             if tree.lookup_path(path) != Some(ino) || object_key(ino, path) != key {
                 self.wanted.entry(ino).or_default();
             }

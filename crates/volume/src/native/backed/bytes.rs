@@ -63,7 +63,7 @@ impl Native {
         bring()
     }
 
-    /// Opens a file as [`Native::open_now`] does; the bytes of a small one come with it.
+    /// Opens a file as [`Native::open_once`] does; the bytes of a small one come with it.
     ///
     /// # Errors
     /// As said there.

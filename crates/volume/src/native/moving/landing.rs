@@ -95,7 +95,7 @@ impl Native {
         tiers.forget_copy(node.identity());
         let placed =
             tiers.name_migrated_file(passage, carried, dir.as_fd(), &cargo.name)?.map(Arc::new);
-        crate::tiers::set_times(dir.as_fd(), &before);
+        crate::tiers::set_directory_times(dir.as_fd(), &before);
         node.placed.set(placed.clone());
         let name = &cargo.name;
         let since = stat_merged(tiers, dir.as_fd(), placed.as_deref(), name).unwrap_or(shown);

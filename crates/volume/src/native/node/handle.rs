@@ -25,7 +25,7 @@ pub(crate) struct Handle {
     pub(crate) file: OwnedFd,
     /// That is the way to it (`O_PATH`), and only the kernel has it open.
     pub(crate) by_path: bool,
-    /// It is open all the same, for what needs that ([`crate::native::Native::open_file`]).
+    /// It is open all the same, for what needs that ([`crate::native::Native::ensure_opened`]).
     pub(crate) opened: OnceLock<OwnedFd>,
     /// What its bytes are read from instead, as long as nobody changes the file.
     pub(crate) copy: Option<Arc<Lent>>,

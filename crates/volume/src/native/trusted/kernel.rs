@@ -25,7 +25,7 @@ impl Native {
         self.metadata_cache_timeout(node).map_or(TRUST, |trust| trust.max(TRUST))
     }
 
-    /// Notes what the kernel is told of a file in place, for [`Native::opened_anew`].
+    /// Notes what the kernel is told of a file in place, for [`Native::invalidate_stale_attrs`].
     pub(in crate::native) fn note_reported_stat(&self, node: &Node, stat: &Statx) {
         if self.has_metadata_cache() && node.is_in_place() && !node.is_dir() {
             node.told.store(stat_stamp(stat), Relaxed);

@@ -7,7 +7,7 @@ use forebay_model::{Tier, TierId};
 use rustix::fs::{Access, CWD, Mode, OFlags, access, openat};
 use rustix::io::Errno;
 
-use crate::tiers::wanted::tier_path as tier_directory;
+use crate::tiers::wanted::tier_path;
 use crate::tiers::{TierError, Wanted};
 use forebay_objstore::Settings;
 use forebay_os::files::{FileIdentity, statx_nofollow};
@@ -52,7 +52,7 @@ pub(in crate::tiers) fn open_publish_targets(
             let to = Shelf::Bucket { url: url.clone(), settings: wanted.settings.clone() };
             return Ok(PublishDir { tier: tier.id.clone(), to });
         }
-        let path = tier_directory(tier)?;
+        let path = tier_path(tier)?;
         let path = path.canonicalize().map_err(TierError::with_context(path, "publishing to"))?;
         let refuse =
             |why| TierError::with_context(&path, "publishing to")(std::io::Error::other(why));

@@ -58,7 +58,7 @@ impl Publisher<'_> {
     /// Publishes a symbolic link, as it is.
     ///
     /// # Errors
-    /// As `file`.
+    /// As `publish_file`.
     pub(super) fn publish_link(
         &mut self,
         to: usize,

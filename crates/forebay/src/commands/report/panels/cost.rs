@@ -9,7 +9,7 @@ use crate::commands::report::prices::Sheet;
 use crate::commands::report::seen::Seen;
 use crate::commands::report::strings::Strings;
 use crate::commands::report::table::{column, missing_panel};
-use crate::commands::report::text::shown;
+use crate::commands::report::text::escape_name;
 
 pub(super) const PANEL: Panel = Panel { name: "cost", draws: Draws::Run(panel_data) };
 
@@ -26,12 +26,12 @@ fn panel_data(run: &Seen, strings: &mut Strings, sheet: Option<&Sheet>) -> Value
         cost.unpriced.extend(unpaid.map(str::to_owned));
         cost.unpriced.dedup();
     }
-    let texts = |texts: &[String]| column(texts.iter().map(|text| shown(text.as_bytes())));
+    let texts = |texts: &[String]| column(texts.iter().map(|text| escape_name(text.as_bytes())));
     json!({
         "total_usd": cost.total,
         "per_sample_usd": (cost.pipelines > 1).then_some(cost.per_sample),
-        "sheet": shown(cost.sheet.as_bytes()),
-        "compiled": shown(cost.compiled.as_bytes()),
+        "sheet": escape_name(cost.sheet.as_bytes()),
+        "compiled": escape_name(cost.compiled.as_bytes()),
         "lines": {
             "n": cost.lines.len(),
             "what": column(cost.lines.iter().map(|line| strings.intern_name(line.what.as_bytes()))),

@@ -11,7 +11,7 @@ use crate::commands::report::prices::Sheet;
 use crate::commands::report::seen::Seen;
 use crate::commands::report::strings::Strings;
 use crate::commands::report::table::{at_least, at_most, column, share_or_null};
-use crate::commands::report::text::shown;
+use crate::commands::report::text::escape_name;
 pub(in crate::commands::report) use verdict::verdict_sentence;
 
 pub(super) const PANEL: Panel = Panel { name: "overview", draws: Draws::Run(panel_data) };
@@ -51,7 +51,7 @@ fn panel_data(run: &Seen, _: &mut Strings, sheet: Option<&Sheet>) -> Value {
         (sum_of_tiers(summary, |tier| &tier.read), sum_of_tiers(summary, |tier| &tier.written));
     json!({
         "verdict": verdict_sentence(run),
-        "advice": summary.advice.as_ref().map(|advice| shown(advice.sentence.as_bytes())),
+        "advice": summary.advice.as_ref().map(|advice| escape_name(advice.sentence.as_bytes())),
         "advice_saves_us": summary.advice.as_ref().and_then(|advice| advice.saves_us),
         "wall_us": summary.wall_us,
         "cost_usd": cost::run_cost(run, sheet).ok().map(|cost| cost.total),
@@ -81,7 +81,7 @@ fn panel_data(run: &Seen, _: &mut Strings, sheet: Option<&Sheet>) -> Value {
         "others": summary.others,
         "by_name": tasks_by_name(run),
         "not_seen": summary.not_seen.iter()
-            .map(|elsewhere| json!([shown(elsewhere.program.as_bytes()), elsewhere.count]))
+            .map(|elsewhere| json!([escape_name(elsewhere.program.as_bytes()), elsewhere.count]))
             .collect::<Vec<_>>(),
         "notes": notes,
     })

@@ -6,7 +6,7 @@ use forebay_model::{ClassId, FileId};
 
 use crate::commands::explain::lives::Belongs;
 use crate::commands::report::seen::{OfFile, SMALL, Seen};
-use crate::commands::report::text::shown;
+use crate::commands::report::text::escape_name;
 
 /// So many small files of a class are worth packing.
 const CROWD: u64 = 1_000;
@@ -33,7 +33,7 @@ pub(super) fn advise_location(
     let place = run.file_by_id(id);
     let home = place.and_then(|place| place.home);
     if let Some(tree) = home.and_then(|home| run.trees.iter().find(|tree| tree.id == home)) {
-        let tier = shown(Seen::tier_name(tree).as_bytes());
+        let tier = escape_name(Seen::tier_name(tree).as_bytes());
         return ("where it was", format!("a rule sent it to tier {tier}"));
     }
     let crowd = place.and_then(|place| crowds.get(&place.class)).copied().unwrap_or(0);

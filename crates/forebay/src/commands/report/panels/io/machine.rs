@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::commands::report::seen::Seen;
 use crate::commands::report::table::{column, rounded_number};
-use crate::commands::report::text::shown;
+use crate::commands::report::text::escape_name;
 
 /// A chart has no more moments: neighbours are put together.
 const MOST: usize = 1_200;
@@ -67,7 +67,7 @@ fn node_data(machine: &Machine) -> Value {
         })
     };
     json!({
-        "name": shown(name.as_bytes()),
+        "name": escape_name(name.as_bytes()),
         "at_us": column(group_samples(machine).map(|(at, _, _)| at)),
         "for_us": column(group_samples(machine).map(|(_, lasted, _)| lasted)),
         "user_share": cpu(|cpu| cpu.user),
@@ -110,7 +110,7 @@ fn device_data(machine: &Machine, at: usize, name: &str) -> Value {
         )
     };
     json!({
-        "name": shown(name.as_bytes()),
+        "name": escape_name(name.as_bytes()),
         "node": at,
         "at_us": column(group_samples(machine).map(|(at, _, _)| at)),
         "for_us": column(group_samples(machine).map(|(_, lasted, _)| lasted)),

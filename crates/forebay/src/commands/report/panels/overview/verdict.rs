@@ -3,7 +3,7 @@
 use forebay_model::Exit;
 
 use crate::commands::report::seen::Seen;
-use crate::commands::report::text::shown;
+use crate::commands::report::text::escape_name;
 
 /// One sentence: is it the storage?
 pub(in crate::commands::report) fn verdict_sentence(run: &Seen) -> String {
@@ -21,5 +21,5 @@ pub(in crate::commands::report) fn verdict_sentence(run: &Seen) -> String {
         return failed + what;
     }
     let verdict = summary.verdict.as_ref();
-    failed + &verdict.map_or_else(String::new, |verdict| shown(verdict.sentence.as_bytes()))
+    failed + &verdict.map_or_else(String::new, |verdict| escape_name(verdict.sentence.as_bytes()))
 }
