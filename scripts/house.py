@@ -15,7 +15,9 @@ import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 
-FUNCTION = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?(?:const\s+)?(?:async\s+)?(?:unsafe\s+)?(?:extern "C"\s+)?fn\s+(\w+)", re.M)
+FUNCTION = re.compile(
+    r'^\s*(?:pub(?:\([^)]*\))?\s+)?(?:const\s+)?(?:async\s+)?(?:unsafe\s+)?(?:extern "C"\s+)?fn\s+(\w+)', re.M
+)
 TEST = re.compile(r"#\[test\]\s*(?:#\[[^\]]*\]\s*)*fn\s+(\w+)")
 PATH = re.compile(r"\bcrate::(\w+)")
 GROUP = re.compile(r"\bcrate::\{([^;]*?)\};", re.S)
