@@ -133,7 +133,7 @@ impl Modules {
     }
 
     /// For each folder, which of its modules import each other.
-    fn folders(&self) -> BTreeMap<Place, Siblings> {
+    fn siblings_by_folder(&self) -> BTreeMap<Place, Siblings> {
         let mut folders: BTreeMap<Place, Siblings> = BTreeMap::new();
         for (place, module) in &self.0 {
             for named in &module.named {
@@ -150,7 +150,7 @@ impl Modules {
     }
 }
 
-fn crates(files: &[(String, String)]) -> BTreeMap<String, Modules> {
+fn parse_crates(files: &[(String, String)]) -> BTreeMap<String, Modules> {
     let mut crates: BTreeMap<String, Modules> = BTreeMap::new();
     for (path, text) in files {
         let Some((name, place)) = place_of(path) else { continue };
@@ -161,7 +161,7 @@ fn crates(files: &[(String, String)]) -> BTreeMap<String, Modules> {
     crates
 }
 
-fn reached<'i>(siblings: &'i Siblings, from: &'i str) -> BTreeSet<&'i str> {
+fn reachable_modules<'i>(siblings: &'i Siblings, from: &'i str) -> BTreeSet<&'i str> {
     let (mut found, mut left) = (BTreeSet::new(), vec![from]);
     while let Some(module) = left.pop() {
         for other in siblings.get(module).into_iter().flatten() {
@@ -174,16 +174,16 @@ fn reached<'i>(siblings: &'i Siblings, from: &'i str) -> BTreeSet<&'i str> {
 }
 
 /// Modules that reach themselves.
-fn circle(siblings: &Siblings) -> BTreeSet<&str> {
+fn modules_in_circle(siblings: &Siblings) -> BTreeSet<&str> {
     let modules = siblings.keys().map(String::as_str);
-    modules.filter(|module| reached(siblings, module).contains(module)).collect()
+    modules.filter(|module| reachable_modules(siblings, module).contains(module)).collect()
 }
 
-fn complaints(crates: &BTreeMap<String, Modules>) -> Vec<String> {
+fn circle_complaints(crates: &BTreeMap<String, Modules>) -> Vec<String> {
     let mut complaints = Vec::new();
     for (name, modules) in crates {
-        for (folder, siblings) in modules.folders() {
-            let found = circle(&siblings);
+        for (folder, siblings) in modules.siblings_by_folder() {
+            let found = modules_in_circle(&siblings);
             complaints.extend(found.iter().map(|module| {
                 let to = siblings[*module].iter().map(String::as_str);
                 let to: Vec<&str> = to.filter(|to| found.contains(to)).collect();
@@ -197,16 +197,16 @@ fn complaints(crates: &BTreeMap<String, Modules>) -> Vec<String> {
 
 #[test]
 fn modules_import_each_other_in_no_circle() {
-    let crates = crates(&rust());
-    let folders = crates["volume"].folders();
+    let crates = parse_crates(&rust());
+    let folders = crates["volume"].siblings_by_folder();
     assert!(folders[&Vec::new()]["launch"].contains("daemon"), "imports are found");
-    none("modules", complaints(&crates));
+    none("modules", circle_complaints(&crates));
 }
 
 #[test]
 fn a_circle_is_found_at_every_depth_and_behind_what_a_parent_passes_on() {
     let file = |path: &str, text: &str| (format!("crates/x/src/{path}"), text.to_owned());
-    let crates = crates(&[
+    let crates = parse_crates(&[
         file("lib.rs", "use crate::a;"),
         file("a.rs", "use crate::{b::C, d}; use std::io; pub(in crate::b) fn f() {}"),
         file("b.rs", "mod inner; mod outer; pub use inner::Thing;"),
@@ -215,7 +215,7 @@ fn a_circle_is_found_at_every_depth_and_behind_what_a_parent_passes_on() {
         file("b/tests.rs", "use crate::d;"),
         file("d.rs", "#[cfg(test)] mod tests { use crate::a; } #[cfg(test)] use crate::b;"),
     ]);
-    let complaints = complaints(&crates);
+    let complaints = circle_complaints(&crates);
     let found: Vec<&str> = complaints.iter().filter_map(|said| said.split('`').nth(1)).collect();
     assert_eq!(found, ["a", "b", "inner", "outer"], "{complaints:?}");
     assert!(complaints[2].starts_with("x::b: "), "{complaints:?}");

@@ -1,7 +1,7 @@
 //! Tasks that are told, not recognised: of a simulated run, or by another tool's records.
 
 use super::header;
-use super::sql::{execute, to_sql_int};
+use super::sql::{execute_cached, to_sql_int};
 use crate::event::GivenTask;
 use crate::{Micros, Origin};
 use rusqlite::{Connection, params};
@@ -14,14 +14,14 @@ pub(super) fn has_given_tasks(c: &Connection) -> rusqlite::Result<bool> {
 /// Writes a task, and the process that stands for it. Told again, the latest wins.
 pub(super) fn write_task(c: &Connection, task: &GivenTask) -> rusqlite::Result<()> {
     let (id, time) = (task.process.0, |at: Option<Micros>| at.map(|at| to_sql_int(at.0)));
-    execute(
+    execute_cached(
         c,
         "INSERT INTO processes (process, task, started_us, ended_us) VALUES (?1, ?1, ?2, ?3)
          ON CONFLICT (process) DO UPDATE SET task = excluded.task,
            started_us = excluded.started_us, ended_us = excluded.ended_us",
         params![id, time(task.started), time(task.ended)],
     )?;
-    execute(
+    execute_cached(
         c,
         "INSERT OR REPLACE INTO tasks
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 1, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
@@ -43,9 +43,9 @@ pub(super) fn write_task(c: &Connection, task: &GivenTask) -> rusqlite::Result<(
             task.memory.map(|bytes| to_sql_int(bytes.0)),
         ],
     )?;
-    execute(c, "DELETE FROM waits WHERE task = ?1", [id])?;
+    execute_cached(c, "DELETE FROM waits WHERE task = ?1", [id])?;
     for before in &task.after {
-        execute(c, "INSERT OR IGNORE INTO waits VALUES (?1, ?2)", params![id, before.0])?;
+        execute_cached(c, "INSERT OR IGNORE INTO waits VALUES (?1, ?2)", params![id, before.0])?;
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Network interfaces of samples: a table that older files of this version lack.
 
-use super::sql::{execute, from_sql_int, to_sql_int};
+use super::sql::{execute_cached, from_sql_int, to_sql_int};
 use crate::event::{Network, Sample};
 use crate::{ByteCount, Micros};
 use rusqlite::{Connection, params};
@@ -8,7 +8,7 @@ use rusqlite::{Connection, params};
 pub(super) fn write_networks(c: &Connection, sample: &Sample) -> rusqlite::Result<()> {
     for network in &sample.networks {
         let (received, sent) = (to_sql_int(network.received.0), to_sql_int(network.sent.0));
-        execute(
+        execute_cached(
             c,
             "INSERT INTO sample_networks VALUES (?1, ?2, ?3, ?4)",
             params![to_sql_int(sample.at.0), network.name, received, sent],

@@ -94,7 +94,7 @@ pub(crate) fn text_value(bytes: Vec<u8>) -> Value {
 }
 
 /// Runs a statement that tells nothing back; one that comes again is parsed once.
-pub(super) fn execute(
+pub(super) fn execute_cached(
     c: &Connection,
     sql: &str,
     values: impl rusqlite::Params,

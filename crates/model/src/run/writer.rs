@@ -1,7 +1,7 @@
 //! Writes a run while it lasts: one transaction for each batch of facts, nothing lost by a kill.
 
 use super::header::{self, Header};
-use super::sql::{Text, execute, sqlite_error, to_sql_int, words_to_json};
+use super::sql::{Text, execute_cached, sqlite_error, to_sql_int, words_to_json};
 use super::{APPLICATION_ID, SCHEMA, SCHEMA_VERSION, copy, fold, given, network};
 use crate::event::{
     EngineFile, Fact, File, Op, OpKey, Open, Ops, Outside, Process, ProcessCounters, ProcessUsage,
@@ -144,20 +144,22 @@ fn write_fact(c: &Connection, fact: &Fact) -> rusqlite::Result<()> {
         Fact::ProcessCounters(counters) => write_counters(c, counters),
         Fact::ProcessUsage(usage) => write_usage(c, usage),
         Fact::Stranger { id } => {
-            execute(c, "INSERT OR IGNORE INTO strangers VALUES (?1)", params![id.0])
+            execute_cached(c, "INSERT OR IGNORE INTO strangers VALUES (?1)", params![id.0])
         }
         Fact::Task(task) => given::write_task(c, task),
-        Fact::ProcessEnded { id, at } => execute(
+        Fact::ProcessEnded { id, at } => execute_cached(
             c,
             "INSERT INTO processes (process, ended_us) VALUES (?1, ?2)
              ON CONFLICT (process) DO UPDATE SET ended_us = excluded.ended_us",
             params![id.0, to_sql_int(at.0)],
         ),
-        Fact::Class { id, pattern } => {
-            execute(c, "INSERT OR REPLACE INTO classes VALUES (?1, ?2)", params![id.0, pattern])
-        }
+        Fact::Class { id, pattern } => execute_cached(
+            c,
+            "INSERT OR REPLACE INTO classes VALUES (?1, ?2)",
+            params![id.0, pattern],
+        ),
         Fact::File(file) => write_file(c, file),
-        Fact::Gone { id, at } => execute(
+        Fact::Gone { id, at } => execute_cached(
             c,
             "UPDATE files SET gone_us = ?2 WHERE file = ?1",
             params![id.0, to_sql_int(at.0)],
@@ -172,7 +174,7 @@ fn write_fact(c: &Connection, fact: &Fact) -> rusqlite::Result<()> {
 }
 
 fn write_tree(c: &Connection, t: &Tree) -> rusqlite::Result<()> {
-    execute(
+    execute_cached(
         c,
         "INSERT OR REPLACE INTO trees VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         params![t.id.0, Text(&t.path), t.fs_type, t.passthrough, t.device, t.tier],
@@ -182,7 +184,7 @@ fn write_tree(c: &Connection, t: &Tree) -> rusqlite::Result<()> {
 fn write_process(c: &Connection, p: &Process) -> rusqlite::Result<()> {
     let words = crate::privacy::mask_words(&p.argv);
     let argv = (!p.argv.is_empty()).then(|| words_to_json(words.iter().map(|word| word.as_ref())));
-    execute(
+    execute_cached(
         c,
         "INSERT INTO processes (process, pid, parent, started_us, argv, exe, cwd)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
@@ -204,7 +206,7 @@ fn write_process(c: &Connection, p: &Process) -> rusqlite::Result<()> {
 }
 
 fn write_counters(c: &Connection, p: &ProcessCounters) -> rusqlite::Result<()> {
-    execute(
+    execute_cached(
         c,
         "INSERT INTO processes (process, counted_us, user_us, system_us, children_user_us,
            children_system_us, rchar, wchar, read_bytes, write_bytes)
@@ -233,7 +235,7 @@ fn write_counters(c: &Connection, p: &ProcessCounters) -> rusqlite::Result<()> {
 
 fn write_usage(c: &Connection, u: &ProcessUsage) -> rusqlite::Result<()> {
     // Of threads that ended in between an earlier look knows more.
-    execute(
+    execute_cached(
         c,
         "INSERT INTO process_usage VALUES (?1, ?2, ?3)
          ON CONFLICT (process) DO UPDATE SET
@@ -250,7 +252,7 @@ fn write_usage(c: &Connection, u: &ProcessUsage) -> rusqlite::Result<()> {
 }
 
 fn write_file(c: &Connection, f: &File) -> rusqlite::Result<()> {
-    execute(
+    execute_cached(
         c,
         "INSERT OR REPLACE INTO files (file, tree, path, class, home) VALUES (?1, ?2, ?3, ?4, ?5)",
         params![f.id.0, f.tree.0, Text(&f.path), f.class.0, f.home.map(|home| home.0)],
@@ -258,7 +260,7 @@ fn write_file(c: &Connection, f: &File) -> rusqlite::Result<()> {
 }
 
 fn write_open(c: &Connection, o: &Open) -> rusqlite::Result<()> {
-    execute(
+    execute_cached(
         c,
         "INSERT INTO opens VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
         params![
@@ -281,7 +283,7 @@ fn write_open(c: &Connection, o: &Open) -> rusqlite::Result<()> {
 }
 
 fn write_ops(c: &Connection, o: &Ops) -> rusqlite::Result<()> {
-    execute(
+    execute_cached(
         c,
         "INSERT INTO process_ops VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
          ON CONFLICT (op_key, class, tree, IFNULL(process, -1)) DO UPDATE SET
@@ -301,7 +303,7 @@ fn write_ops(c: &Connection, o: &Ops) -> rusqlite::Result<()> {
 }
 
 fn write_sample(c: &Connection, s: &Sample) -> rusqlite::Result<()> {
-    execute(
+    execute_cached(
         c,
         "INSERT OR REPLACE INTO samples
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
@@ -322,7 +324,7 @@ fn write_sample(c: &Connection, s: &Sample) -> rusqlite::Result<()> {
         ],
     )?;
     for d in &s.devices {
-        execute(
+        execute_cached(
             c,
             "INSERT INTO sample_devices VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             params![
@@ -340,7 +342,7 @@ fn write_sample(c: &Connection, s: &Sample) -> rusqlite::Result<()> {
 }
 
 fn write_outside(c: &Connection, o: &Outside) -> rusqlite::Result<()> {
-    execute(
+    execute_cached(
         c,
         "INSERT INTO outside VALUES (?1, ?2, ?3, ?4)
          ON CONFLICT (process, directory, write) DO UPDATE SET bytes = max(bytes, excluded.bytes)",
@@ -356,7 +358,7 @@ fn write_notes(c: &Connection, file: &EngineFile) -> rusqlite::Result<()> {
             tasks::Value::Number(n) => Value::Integer(n),
             tasks::Value::Text(text) => Value::Text(text),
         };
-        execute(
+        execute_cached(
             c,
             "INSERT INTO notes VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             params![

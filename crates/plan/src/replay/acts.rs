@@ -13,7 +13,7 @@ pub(super) fn collect_acts(told: &Told<'_>, script: &mut Script) -> Vec<TimedAct
         let name = &told.names[file];
         let (before, _) = name.before.as_ref().expect("it was renamed");
         let act = Act::Rename(before.clone(), name.path.clone());
-        acts.push(TimedAct::new(at, Actor::of(owner), act).on(name.number, true));
+        acts.push(TimedAct::new(at, Actor::for_owner(owner), act).with_name(name.number, true));
     }
     add_removals(told, &mut acts);
     looks::add_metadata_operations(told, &mut acts, &mut script.notes);
@@ -83,6 +83,6 @@ fn add_removals(told: &Told<'_>, acts: &mut Vec<TimedAct>) {
         let others = (0..told.turns.all.len()).map(Some);
         let owner = if took(user) { user } else { others.rev().find(|&o| took(o)).flatten() };
         let act = Act::Unlink(name.path_at(at).to_vec());
-        acts.push(TimedAct::new(at, Actor::of(owner), act).on(name.number, true));
+        acts.push(TimedAct::new(at, Actor::for_owner(owner), act).with_name(name.number, true));
     }
 }

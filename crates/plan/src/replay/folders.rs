@@ -77,7 +77,7 @@ impl<'a> Folders<'a> {
                     (path, (start + end) / 2.0)
                 }
             };
-            acts.push(TimedAct::new(at, Actor::of(owner), Act::Mkdir(path)));
+            acts.push(TimedAct::new(at, Actor::for_owner(owner), Act::Mkdir(path)));
         }
         count
     }
@@ -100,7 +100,7 @@ impl<'a> Folders<'a> {
             let Some((path, empty)) = spare.or_else(emptied) else { return done };
             let depth = ancestor_directories(&path).count().min(DEEPEST);
             let at = empty.max(start) + (DEEPEST - depth) as f64 * APART_SECS;
-            acts.push(TimedAct::new(at, Actor::of(owner), Act::Rmdir(path)));
+            acts.push(TimedAct::new(at, Actor::for_owner(owner), Act::Rmdir(path)));
         }
         count
     }

@@ -92,7 +92,7 @@ impl Sights<'_> {
         for number in 0..count {
             acts.push(TimedAct::new(
                 self.evenly_spaced_time(owner, number, count),
-                Actor::of(owner),
+                Actor::for_owner(owner),
                 act(),
             ));
         }
@@ -135,8 +135,8 @@ impl Sights<'_> {
                         Op::Setattr => Act::TouchOf(path),
                         _ => Act::Access(path),
                     };
-                    let placed = TimedAct::new(at, Actor::of(owner), act);
-                    name.map_or(placed.clone(), |name| placed.on(name.number, false))
+                    let placed = TimedAct::new(at, Actor::for_owner(owner), act);
+                    name.map_or(placed.clone(), |name| placed.with_name(name.number, false))
                 }
                 _ => return 0,
             };
@@ -163,7 +163,7 @@ impl Sights<'_> {
         let placed = TimedAct { since: open.open.opened.as_secs(), ..TimedAct::new(at, lane, act) };
         // A name must be there to be looked up.
         if matches!(op, Op::Lookup | Op::Access) {
-            return placed.on(told.names[file].number, false);
+            return placed.with_name(told.names[file].number, false);
         }
         placed
     }

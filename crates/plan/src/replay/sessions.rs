@@ -28,7 +28,7 @@ pub(super) fn add_sessions(told: &Told<'_>, acts: &mut Vec<TimedAct>) {
         let path = name.path_at(at).to_vec();
         let act = Act::Open(session, path, how);
         let changes = how.create || how.truncate;
-        acts.push(placed(at, act).on(name.number, changes));
+        acts.push(placed(at, act).with_name(name.number, changes));
         let calls = read.calls.max(written.calls);
         let pieces = (((end - at) / APART_SECS) as u64).min(calls).clamp(1, PIECES_MAX);
         for piece in 0..pieces {
@@ -44,7 +44,7 @@ pub(super) fn add_sessions(told: &Told<'_>, acts: &mut Vec<TimedAct>) {
             }
         }
         let close = Act::Close(session, size);
-        acts.push(placed(end, close).on(name.number, how.write));
+        acts.push(placed(end, close).with_name(name.number, how.write));
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) enum Actor {
 }
 
 impl Actor {
-    pub(super) fn of(owner: Owner) -> Self {
+    pub(super) fn for_owner(owner: Owner) -> Self {
         owner.map_or(Self::Driver, Self::Task)
     }
 }
@@ -39,7 +39,7 @@ impl TimedAct {
         Self { at, since: at, lane, act, name: None, wait: None }
     }
 
-    pub(super) fn on(self, name: usize, changes: bool) -> Self {
+    pub(super) fn with_name(self, name: usize, changes: bool) -> Self {
         Self { name: Some((name, changes)), ..self }
     }
 }

@@ -10,7 +10,7 @@ use rustix::mount::MountFlags;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::patience::{LOOK_MS, Latest};
-use super::signals::{reap, wait_for_signal};
+use super::signals::{reap_child, wait_for_signal};
 use super::{
     Channel, Failure, Rescue, ToDaemon, ToFront, WriteBackReport, fork, make_socket_pair,
     open_tiers, system_failure,
@@ -178,7 +178,7 @@ pub fn mount_volume(wanted: Mount) -> Result<Lasting, Failure> {
         Err(failure) => {
             control.send_message(&ToDaemon::NotRun);
             drop((mounts_out, control));
-            reap(daemon);
+            reap_child(daemon);
             signals.restore();
             Err(failure)
         }

@@ -8,7 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::patience::{Last, wait_for_last_word};
-use super::signals::{reap, wait_for_signal};
+use super::signals::{reap_child, wait_for_signal};
 use super::suspended::stop_with_command;
 use super::{Channel, Exit, Failure, Outcome, ToDaemon, ToFront, WriteBackProgress};
 use forebay_os::forks::Signals;
@@ -46,7 +46,7 @@ impl Launcher {
     /// The command never ran: waits for the others to go. A word of the daemon's explains more.
     pub(super) fn abandon_start(self, failure: Failure) -> Failure {
         let Launcher { daemon, command, control, signals, .. } = self;
-        reap(command);
+        reap_child(command);
         control.send_message(&ToDaemon::NotRun);
         let failure = match (failure, control.receive_message::<ToFront>()) {
             (Failure::System(..), Some(ToFront::Failed { why })) => daemon_failure(why),
@@ -58,7 +58,7 @@ impl Launcher {
             (failure, _) => failure,
         };
         drop(control);
-        reap(daemon);
+        reap_child(daemon);
         signals.restore_for_command();
         failure
     }
@@ -199,6 +199,6 @@ fn reap_within(pid: Pid, patience: Timespec) {
     let Ok(ended) = pidfd_open(pid, PidfdFlags::empty()) else { return };
     let mut fds = [PollFd::new(&ended, PollFlags::IN)];
     if rustix::event::poll(&mut fds, Some(&patience)).is_ok_and(|ready| ready > 0) {
-        reap(pid);
+        reap_child(pid);
     }
 }

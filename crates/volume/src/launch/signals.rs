@@ -28,7 +28,7 @@ pub(super) fn take_pending_signal(signal: Signal) -> Option<i32> {
     }
 }
 
-pub(super) fn reap(pid: Pid) {
+pub(super) fn reap_child(pid: Pid) {
     while let Err(rustix::io::Errno::INTR) =
         rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty())
     {}

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, getpid, kill_process, set_parent_process_death_signal};
 
 use super::fork;
-use super::signals::{reap, take_pending_signal};
+use super::signals::{reap_child, take_pending_signal};
 
 /// Between two looks at a command that is stopped, for days perhaps.
 const LOOK: Duration = Duration::from_millis(50);
@@ -29,7 +29,7 @@ pub(super) fn stop_with_command(command: Pid) -> bool {
     // It can't be held back; this goes on when we do.
     let _ = kill_process(me, Signal::STOP);
     let _ = kill_process(waker, Signal::KILL);
-    reap(waker);
+    reap_child(waker);
     take_pending_signal(Signal::CONT).is_some_and(|from| from != waker.as_raw_nonzero().get())
 }
 

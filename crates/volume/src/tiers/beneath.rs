@@ -13,7 +13,7 @@ pub(super) const HOLD: OFlags =
     OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// A directory below `root`, reached without following any link.
-pub(super) fn below(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
+pub(super) fn open_below(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
     let mut dir = hold_directory(root, OsStr::new("."))?;
     for part in path.components() {
         let Component::Normal(part) = part else { return Err(Errno::INVAL) };
@@ -31,5 +31,5 @@ pub(super) fn hold_directory(above: &OwnedFd, name: &OsStr) -> Result<OwnedFd, E
 pub(super) fn open_parent(root: &OwnedFd, path: &Path) -> Result<(OwnedFd, CString), Errno> {
     let name = path.file_name().ok_or(Errno::INVAL)?;
     let name = CString::new(name.as_bytes()).map_err(|_| Errno::INVAL)?;
-    Ok((below(root, path.parent().unwrap_or(Path::new("")))?, name))
+    Ok((open_below(root, path.parent().unwrap_or(Path::new("")))?, name))
 }

@@ -73,7 +73,7 @@ pub(super) fn storage_rows<'p>(
 }
 
 /// Rows of one storage stand together, the smallest size first.
-pub(super) fn storages<'r, 'p>(rows: &'r [Row<'p>]) -> impl Iterator<Item = &'r [Row<'p>]> {
+pub(super) fn group_by_storage<'r, 'p>(rows: &'r [Row<'p>]) -> impl Iterator<Item = &'r [Row<'p>]> {
     rows.chunk_by(|one, other| one.place.storage_name() == other.place.storage_name())
 }
 

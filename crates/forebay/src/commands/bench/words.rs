@@ -5,7 +5,7 @@ use forebay_plan::compare::Verdict;
 
 use super::places::Place;
 use super::scale::Scale;
-use super::storage_row::{Row, saturation_size, storages};
+use super::storage_row::{Row, group_by_storage, saturation_size};
 use super::{Args, Record};
 
 /// How it was done.
@@ -42,7 +42,7 @@ pub(super) fn outside_note(row: &Row<'_>) -> Option<String> {
 
 /// From where more at once get no more done.
 fn print_saturation(rows: &[Row<'_>]) {
-    for group in storages(rows) {
+    for group in group_by_storage(rows) {
         let name = group[0].place.storage_name();
         match saturation_size(group) {
             Some(Scale { nodes, jobs, .. }) => println!(
@@ -79,7 +79,7 @@ pub(super) fn print_caveats(args: &Args, rows: &[Row<'_>]) {
     if rows.iter().any(|row| row.middle.is_some_and(|middle| middle.span.range)) {
         println!("fewer than 6 runs: from the least to the greatest, no interval at 95 %");
     }
-    for group in storages(rows) {
+    for group in group_by_storage(rows) {
         print_storage_setup(group[0].place, rows[0].place);
     }
     for row in rows {

@@ -21,7 +21,7 @@ pub(super) const SRA: &str = "nothing was packed; `vdb-validate` of sra-tools lo
 
 /// Reads that can't be packed: `next` is for whoever can mend the input.
 pub(super) fn input_error(error: &Error, next: &str) -> Stop {
-    let mut stop = report::refused(error);
+    let mut stop = report::pack_error(error);
     if error.kind == Kind::Input {
         stop.next = Some(next.to_owned());
     }

@@ -46,7 +46,7 @@ pub(super) struct Import {
 
 pub(super) fn run(args: &Import) -> Result<i32, Stop> {
     let looked = Source::open(&args.input).and_then(Source::detect_format);
-    let (looks, _) = looked.map_err(|error| report::refused(&error))?;
+    let (looks, _) = looked.map_err(|error| report::pack_error(&error))?;
     if looks != Looks::Sra {
         let message = format!("{} is no archive of SRA", args.input.display());
         return Err(Stop::new(1, message, "`forebay reads pack` takes FASTQ, BAM and CRAM"));

@@ -116,10 +116,10 @@ pub(super) fn run(args: &Pack) -> Result<i32, Stop> {
         }
         Some((_, _, source)) => {
             let packed = pack_source(&packing, source, &args.output, report::pack_progress());
-            packed.map_err(|error| report::refused(&error))?
+            packed.map_err(|error| report::pack_error(&error))?
         }
         None => pack_files(&packing, &args.output, report::pack_progress())
-            .map_err(|error| report::refused(&error))?,
+            .map_err(|error| report::pack_error(&error))?,
     };
     say::clear_passing_line();
     report::report_packed(&packing.inputs, &args.output, &packed, args.quiet);
@@ -131,7 +131,7 @@ fn open_single_input(args: &Pack) -> Result<Option<(&Path, Looks, Source)>, Stop
     match &args.inputs[..] {
         [path] if path == Path::new("-") || split_lanes(path).len() == 1 => {
             let looked = Source::open(path).and_then(Source::detect_format);
-            let (looks, source) = looked.map_err(|error| report::refused(&error))?;
+            let (looks, source) = looked.map_err(|error| report::pack_error(&error))?;
             Ok(Some((path, looks, source)))
         }
         _ => Ok(None),

@@ -72,7 +72,7 @@ pub(super) fn refuse_more_files(files: usize) -> Stop {
 }
 
 /// Reads that were not packed.
-pub(super) fn refused(error: &Error) -> Stop {
+pub(super) fn pack_error(error: &Error) -> Stop {
     say::clear_passing_line();
     let next = match error.kind {
         Kind::Input => {

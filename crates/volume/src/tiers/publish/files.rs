@@ -13,7 +13,7 @@ use rustix::io::Errno;
 
 use super::Publisher;
 use super::source::{Source, copy_source};
-use crate::tiers::beneath::below;
+use crate::tiers::beneath::open_below;
 use forebay_os::files::statx_nofollow;
 use forebay_packlog::Time;
 
@@ -111,7 +111,7 @@ impl Publisher<'_> {
         let up = path.parent().unwrap_or(Path::new(""));
         let known = self.looked.as_ref().is_some_and(|(tier, dir, _)| (*tier, &**dir) == (to, up));
         if !known {
-            let dir = self.base_directory(to).and_then(|base| below(base, up));
+            let dir = self.base_directory(to).and_then(|base| open_below(base, up));
             self.looked = Some((to, up.to_owned(), dir));
         }
         let (_, _, dir) = self.looked.as_ref().ok_or(Errno::NOENT)?;

@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use rustix::process::geteuid;
 
 use super::Publisher;
-use crate::tiers::beneath::below;
+use crate::tiers::beneath::open_below;
 use forebay_os::files::{proc_fd_path, statx_nofollow};
 
 const INTO: OFlags =
@@ -53,7 +53,7 @@ impl Publisher<'_> {
     /// Goes into a directory that is there, if it belongs to whom the one belongs that it stands for.
     fn enter_folder(&mut self, there: OwnedFd, to: usize, path: &Path) -> Result<OwnedFd, Errno> {
         if geteuid().is_root() {
-            let like = statx_nofollow(below(self.root, path)?.as_fd(), c"")?;
+            let like = statx_nofollow(open_below(self.root, path)?.as_fd(), c"")?;
             let owner = statx_nofollow(there.as_fd(), c"")?.stx_uid;
             self.check_same_owner(to, owner, like.stx_uid)?;
         }
@@ -62,7 +62,7 @@ impl Publisher<'_> {
 
     /// Makes a directory as the one is that it stands for; its owner may write to it meanwhile.
     fn make_folder(&mut self, up: &OwnedFd, to: usize, path: &Path) -> Result<OwnedFd, Errno> {
-        let like = statx_nofollow(below(self.root, path)?.as_fd(), c"")?;
+        let like = statx_nofollow(open_below(self.root, path)?.as_fd(), c"")?;
         let name = path.file_name().unwrap_or_default().as_bytes();
         match mkdirat(up, name, Mode::RWXU) {
             // Somebody else publishes here, too.
@@ -107,7 +107,7 @@ impl Publisher<'_> {
     /// Directories that are closed to their owner here are so there, now that they are full.
     pub(super) fn apply_final_modes(&mut self) {
         for (to, path, mode) in std::mem::take(&mut self.made).into_iter().rev() {
-            let found = self.base_directory(to).and_then(|base| below(base, &path));
+            let found = self.base_directory(to).and_then(|base| open_below(base, &path));
             // Without: its owner can look into it, and nobody else.
             let change =
                 |fd: OwnedFd| chmodat(CWD, proc_fd_path(fd.as_fd()), mode, AtFlags::empty());

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use rustix::fs::{FileType, Mode};
 use rustix::io::Errno;
 
-use crate::tiers::beneath::below;
+use crate::tiers::beneath::open_below;
 use crate::tiers::opened_up::{OpenedUp, lend_permissions, lend_permissions_on_path};
 use crate::tiers::walk::{Walking, walk_tree};
 use forebay_os::files::statx_nofollow;
@@ -70,7 +70,7 @@ pub(super) fn find_in_place(
 
 /// Why a directory was not found, in words.
 pub(super) fn why_not_found(root: &OwnedFd, path: &[u8]) -> &'static str {
-    match below(root, Path::new(OsStr::from_bytes(path))) {
+    match open_below(root, Path::new(OsStr::from_bytes(path))) {
         Err(Errno::ACCESS) => "its directory may not be looked into by this user",
         Err(Errno::MFILE | Errno::NFILE) => "too many files are open to look into its directory",
         _ => "its directory is gone",
@@ -83,11 +83,11 @@ fn open_with_key(
     path: &Path,
     walking: Walking,
 ) -> Result<(OwnedFd, DirKey), Errno> {
-    let fd = match below(root, path) {
+    let fd = match open_below(root, path) {
         Err(Errno::ACCESS) if walking == Walking::OpenUp => {
             // The directory itself need not be open for that.
             let _opened = lend_permissions_on_path(root, path);
-            below(root, path)
+            open_below(root, path)
         }
         fd => fd,
     }?;

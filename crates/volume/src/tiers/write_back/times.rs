@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, Statx, Timestamps, utimensat};
 use rustix::time::Timespec;
 
-use crate::tiers::beneath::below;
+use crate::tiers::beneath::open_below;
 use forebay_os::files::{proc_fd_path, statx_nofollow};
 use forebay_packlog::{DirKey, Time};
 
@@ -27,7 +27,7 @@ impl Times {
     /// All have come that were to come for now.
     pub(super) fn restore_times(&mut self, root: &OwnedFd) {
         for (key, (path, stat)) in self.0.drain() {
-            let Ok(dir) = below(root, &path) else { continue };
+            let Ok(dir) = open_below(root, &path) else { continue };
             if statx_nofollow(dir.as_fd(), c"").is_ok_and(|now| DirKey::from_statx(&now) == key) {
                 set_directory_times(dir.as_fd(), &stat);
             }
