@@ -29,6 +29,7 @@ use crate::ipc::{Channel, RESCUER, ToFront};
 use crate::recorder::Recorder;
 use forebay_os::credentials::{Credentials, Groups};
 use forebay_os::proc::{Proc, Stat};
+use lineage::Line;
 
 /// How long an answer of /proc is trusted.
 const TRUST_NANOS: u64 = 100_000_000;
@@ -49,8 +50,6 @@ struct Known {
     started_us: u64,
     /// Once it was looked for: there may be none in the run.
     parent: OnceLock<Option<ProcessId>>,
-    /// The thread that it was forked by, until the parent is found.
-    parent_pid: u32,
     checked: AtomicU64,
     accounted: AtomicU64,
     /// A look is under way.
@@ -98,8 +97,8 @@ pub struct Processes {
 /// What is not done while a request waits.
 #[derive(Debug)]
 enum Job {
-    /// Find out who started it.
-    Parent(Arc<Known>),
+    /// Meet who started it.
+    Parent(Arc<Known>, Line),
     /// Look whether it still is what it was.
     Check(Arc<Known>),
     /// See what it has used.
@@ -206,7 +205,7 @@ impl Processes {
 
     fn run_job(&self, job: Job) {
         PROC.with_borrow_mut(|proc| match job {
-            Job::Parent(known) => self.find_parent(proc, &known),
+            Job::Parent(known, line) => self.find_parent(proc, &known, line),
             Job::Check(known) => {
                 let stat = proc.read_stat(known.pid).ok();
                 match stat.filter(|stat| stat.started_us == known.started_us) {
@@ -325,12 +324,15 @@ impl Processes {
         let parent = parent.map(|parent| parent.id);
         // Below the front there is nobody to look for.
         let is_known = parent.is_some() || self.is_launcher(stat.parent);
+        let line = (!is_known).then(|| self.trace_lineage(proc, &stat));
         let known = Arc::new(Known {
             id: ProcessId(self.next.fetch_add(1, Relaxed)),
             pid,
             started_us: stat.started_us,
-            parent: if is_known { OnceLock::from(parent) } else { OnceLock::new() },
-            parent_pid: stat.parent,
+            parent: match line {
+                Some(Line::Ours(_) | Line::Lost) => OnceLock::new(),
+                Some(Line::Others) | None => OnceLock::from(parent),
+            },
             checked: AtomicU64::new(self.recorder.clock().elapsed_nanos()),
             accounted: AtomicU64::new(0),
             checking: AtomicBool::new(false),
@@ -352,8 +354,12 @@ impl Processes {
         }
         self.record_process(proc, &known, argv);
         self.watch_exit(&known);
-        if !is_known {
-            let _ = self.later.send(Job::Parent(Arc::clone(&known)));
+        match line {
+            Some(Line::Others) => self.mark_stranger(&known),
+            Some(line) => {
+                let _ = self.later.send(Job::Parent(Arc::clone(&known), line));
+            }
+            None => {}
         }
         Some(known)
     }

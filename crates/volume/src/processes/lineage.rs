@@ -10,7 +10,7 @@ use forebay_os::proc::{Proc, Stat};
 
 /// To whom a process belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Line {
+pub(super) enum Line {
     /// It was started by this process, which the run started, or which is known otherwise.
     Ours(u32),
     /// No part of the run started it.
@@ -35,19 +35,13 @@ impl Processes {
     }
 
     /// Meets the parent, and theirs, as far as they belong to the run.
-    pub(super) fn find_parent(&self, proc: &mut Proc, known: &Arc<Known>) {
-        let line = self.trace_lineage(proc, known);
+    pub(super) fn find_parent(&self, proc: &mut Proc, known: &Arc<Known>, line: Line) {
         // Who is above the front, or came in by another way, is no part of the run.
         let parent = match line {
             Line::Ours(parent) if self.is_launcher(parent) => self.root.get().cloned(),
             Line::Ours(parent) => self.discover_from_proc(proc, parent),
             Line::Others | Line::Lost => None,
         };
-        // A lasting mount has no command: all who use it are its tasks.
-        if line == Line::Others && self.front != 0 {
-            known.stranger.store(true, Relaxed);
-            self.recorder.record_fact(Fact::Stranger { id: known.id });
-        }
         // It was set before if somebody else looked meanwhile, to the same.
         let _ = known.parent.set(parent.as_ref().map(|parent| parent.id));
         if let Some(parent) = parent {
@@ -57,18 +51,27 @@ impl Processes {
         }
     }
 
-    /// Whose it is. An ancestor that ended meanwhile leaves its children to another: to the front,
-    /// if it was of the run.
-    fn trace_lineage(&self, proc: &mut Proc, known: &Known) -> Line {
-        let mut parent = known.parent_pid;
+    /// No part of the run. A lasting mount has no command: all who use it are its tasks.
+    pub(super) fn mark_stranger(&self, known: &Known) {
+        if self.front != 0 {
+            known.stranger.store(true, Relaxed);
+            self.recorder.record_fact(Fact::Stranger { id: known.id });
+        }
+    }
+
+    /// Whose it is. Asked while its request waits for us, so that neither it nor who waits for it
+    /// can be gone; `stat` of /proc takes no lock that one of them may hold. An ancestor that ended
+    /// all the same leaves its children to another: to the front, if it was of the run.
+    pub(super) fn trace_lineage(&self, proc: &mut Proc, stat: &Stat) -> Line {
+        let mut parent = stat.parent;
         for _ in 0..TRIES_MAX {
             match self.descends_from_run(proc, parent) {
                 Some(true) => return Line::Ours(parent),
                 Some(false) => return Line::Others,
                 None => {}
             }
-            match proc.read_stat(known.pid) {
-                Ok(now) if now.started_us == known.started_us => parent = now.parent,
+            match proc.read_stat(stat.pid) {
+                Ok(now) if now.started_us == stat.started_us => parent = now.parent,
                 _ => return Line::Lost,
             }
         }
