@@ -12,6 +12,7 @@ use std::path::Path;
 
 mod append;
 mod data;
+mod entries;
 mod names;
 mod packed;
 mod process;

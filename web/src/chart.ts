@@ -2,30 +2,11 @@
 // changes; zoom by mouse, by touch and by buttons; SVG and PNG of what is shown.
 
 import { download, el } from "./dom";
-import { init, type ECharts, type Option } from "./echarts";
+import { init, type ECharts } from "./echarts";
 import { WHOLE, type Period, isWhole, onPeriod, shownPeriod, showPeriod } from "./period";
 import { optionOf, pngOf, svgOf } from "./picture";
-import { onTheme, shownTheme, type Theme } from "./theme";
-
-export interface ChartSpec {
-  /** What it shows, for those who can't see it. */
-  label: string;
-  /** Name of the exported file, without its ending. */
-  file: string;
-  height: number;
-  /** Buttons to zoom in time. */
-  zoom?: boolean;
-  option(theme: Theme, width: number): Option;
-  /** What colours mean, where the page says it beside the chart: an exported picture brings it along. */
-  key?(theme: Theme): Key[];
-  /** Called once, when the chart is there. */
-  wire?(chart: ECharts, stage: HTMLElement): void;
-}
-
-export interface Key {
-  colour: string;
-  word: string;
-}
+import type { ChartSpec } from "./spec";
+import { onTheme, shownTheme } from "./theme";
 
 export interface Chart {
   element: HTMLElement;

@@ -1,10 +1,10 @@
 // A chart as a file: the same drawing as SVG or PNG, with what its colours mean below it, and without
 // what can only be dragged.
 
-import type { ChartSpec, Key } from "./chart";
 import { el } from "./dom";
 import { init, type ECharts, type Option } from "./echarts";
 import { guarded } from "./harmless";
+import type { ChartSpec, Key } from "./spec";
 import type { Theme } from "./theme";
 
 const SLIDER = 26;

@@ -1,12 +1,12 @@
 //! Names and attributes: stat, failed look-ups, unlink, rename, listing.
 
+use super::entries::{check_entry_count, list_expecting};
 use super::small::create_small_files;
 use super::{Layout, Place, Unit, Workload, do_nothing, numbered_names};
 use crate::error::{Error, Result};
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir};
+use rustix::fs::{AtFlags, Mode};
 use rustix::io::Errno;
 use std::ffi::CStr;
-use std::mem::MaybeUninit;
 
 const STATTED: u64 = 1_000;
 const REMOVED: u64 = 5_000;
@@ -174,39 +174,4 @@ fn expect_missing(place: &Place<'_>, name: &CStr) -> Result<u64> {
         Err(other) => Err(other.into()),
         Ok(_) => Err(Error::check_failed(format!("{name:?} is there"))),
     }
-}
-
-/// Lists the directory through a file descriptor of its own and expects `expected` entries.
-fn list_expecting(
-    place: &Place<'_>,
-    expected: u64,
-    mut each: impl FnMut(&CStr) -> Result<()>,
-) -> Result<u64> {
-    let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
-    let dir = rustix::fs::openat(&place.dir, c".", flags, Mode::empty())?;
-    // What glibc's readdir uses.
-    let mut buffer = [MaybeUninit::uninit(); 32 * 1024];
-    let mut entries = RawDir::new(&dir, &mut buffer);
-    let mut found = 0;
-    while let Some(entry) = entries.next() {
-        let entry = entry?;
-        let name = entry.file_name();
-        // Forebay's own directory stays as long as packed files do.
-        if name == c"." || name == c".." || name == c".forebay" {
-            continue;
-        }
-        if entry.file_type() == FileType::RegularFile {
-            each(name)?;
-        }
-        found += 1;
-    }
-    if found == expected {
-        return Ok(0);
-    }
-    Err(Error::check_failed(format!("{found} entries instead of {expected}")))
-}
-
-/// The directory holds exactly `expected` entries.
-pub(super) fn check_entry_count(place: &Place<'_>, expected: u64) -> Result<()> {
-    list_expecting(place, expected, |_| Ok(())).map(drop)
 }

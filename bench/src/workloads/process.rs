@@ -66,7 +66,7 @@ fn check_shell(place: &Place<'_>) -> Result<()> {
     if !right || text.lines().count() as u64 != turns {
         return Err(Error::check_failed("all.txt does not hold one line for each turn".to_owned()));
     }
-    super::names::check_entry_count(place, turns + 1)
+    super::entries::check_entry_count(place, turns + 1)
 }
 
 fn run_true(place: &Place<'_>, meter: &mut Meter) -> Result<()> {

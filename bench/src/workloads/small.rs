@@ -130,5 +130,5 @@ pub(super) fn check_small_files(place: &Place<'_>, full: u64) -> Result<()> {
         read_small_file(place, name, at as u64)?;
         rustix::fs::statat(&place.dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
     }
-    super::names::check_entry_count(place, names.len() as u64)
+    super::entries::check_entry_count(place, names.len() as u64)
 }

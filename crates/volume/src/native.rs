@@ -57,7 +57,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use forebay_os::credentials::{Caller, Credentials, Groups};
-use forebay_os::files::{FileIdentity, reopen_with_flags, statx_nofollow};
+use forebay_os::files::{FileIdentity, reopen_with_flags, statx_as_cached, statx_nofollow};
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::fs::{Mode, OFlags, Statx, openat};
@@ -513,9 +513,9 @@ impl Native {
         handles.iter().for_each(show);
     }
 
-    /// Size in bytes of an open file, now.
-    pub(crate) fn file_size(&self, handle: &Handle) -> Option<u64> {
-        statx_nofollow(handle.file.as_fd(), c"").ok().map(|stat| stat.stx_size)
+    /// Size in bytes of an open file that this machine has written.
+    pub(crate) fn written_file_size(&self, handle: &Handle) -> Option<u64> {
+        statx_as_cached(handle.file.as_fd()).ok().map(|stat| stat.stx_size)
     }
 
     /// The first bytes of an open file, whatever it was opened for.

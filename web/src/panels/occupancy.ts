@@ -1,6 +1,6 @@
 // Which task ran where and when: a row for each lane, a mark for each task.
 
-import { type Key, chart } from "../chart";
+import { chart } from "../chart";
 import type { Theme } from "../colours";
 import { download, el, replace } from "../dom";
 import { occupancyHeight, occupancyOption } from "../occupancy/option";
@@ -9,6 +9,7 @@ import { type ColourBy, Scene, WAIT_STEPS } from "../occupancy/scene";
 import { showTask } from "../occupancy/told";
 import type { Panel } from "../panel";
 import type { Occupancy } from "../report";
+import type { Key } from "../spec";
 import { onTheme, shownTheme } from "../theme";
 import { trace } from "../trace";
 import { count, many, seconds, share } from "../units";

@@ -53,6 +53,29 @@ fn writes_come_collected_when_a_file_is_closed_or_synced() {
     place.nothing_left();
 }
 
+/// A run asks the storage for the entries of a directory and for its end, and once for each.
+#[test]
+fn the_end_of_a_directory_is_asked_for_once() {
+    let Some(place) = Place::with_fuse() else { return };
+    for name in ["a", "b", "c"] {
+        std::fs::write(place.project.join(name), name).expect("written");
+    }
+    let point = mount_free_storage(&place);
+    let run = place.all.join("listed.run");
+    let mut listed = place.forebay(&["run", "-q", "-o"]);
+    let listed = done(listed.arg(&run).args(["--", "ls", "-U"]).current_dir(&point));
+    assert_eq!(listed.code(0).text().lines().count(), 3);
+    unmount(&place, &point).code(0);
+    let record = place.record();
+    let count = |op: &str| {
+        record.number(&format!("SELECT coalesce(sum(count), 0) FROM ops WHERE op = '{op}'"))
+    };
+    assert_eq!(count("readdir"), 2 * count("opendir"));
+    assert!(count("opendir") > 0);
+    drop(record);
+    place.nothing_left();
+}
+
 #[test]
 fn collected_writes_are_where_programs_wrote_them() {
     let Some(place) = Place::with_fuse() else { return };

@@ -89,7 +89,7 @@ impl<'code> Visit<'code> for Module {
 
 /// The crate of a source file and its place there; nothing for tests, which may look anywhere.
 fn place_of(path: &str) -> Option<(&str, Place)> {
-    let (name, file) = path.strip_prefix("crates/")?.split_once("/src/")?;
+    let (name, file) = path.strip_prefix("crates/").unwrap_or(path).split_once("/src/")?;
     let mut place: Place = file.strip_suffix(".rs")?.split('/').map(str::to_owned).collect();
     if place.len() == 1 && matches!(place[0].as_str(), "lib" | "main") {
         place.clear();

@@ -178,7 +178,7 @@ impl Session {
         let native = &self.tree.native;
         let wanted =
             forebay_model::tasks::is_control_file(&self.known_to_recorder(&handle.node).path);
-        (native.file_size(handle), wanted.then(|| native.read_head(handle, 64 << 10)))
+        (native.written_file_size(handle), wanted.then(|| native.read_head(handle, 64 << 10)))
     }
 
     pub(super) fn record_close(

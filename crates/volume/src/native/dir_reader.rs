@@ -28,11 +28,13 @@ pub(crate) struct Reader {
     ahead: std::collections::VecDeque<DirEntry>,
     /// The position that the next entry of `ahead` was read at.
     at: u64,
+    /// The end was seen there with the entries before it, and who reads asks for it next.
+    ended: bool,
 }
 
 impl Reader {
     pub(super) fn new(fd: OwnedFd) -> Reader {
-        Reader { fd, ahead: Default::default(), at: 0 }
+        Reader { fd, ahead: Default::default(), at: 0, ended: false }
     }
 
     /// Shows entries from `position` on to `take` until it returns false.
@@ -45,15 +47,23 @@ impl Reader {
             self.ahead.clear();
             seek(&self.fd, SeekFrom::Start(position))?;
             self.at = position;
+            self.ended = false;
         }
+        // Slow storage takes a round trip to say again that there is nothing more.
+        if std::mem::take(&mut self.ended) {
+            return Ok(());
+        }
+        let mut any = false;
         loop {
             if self.ahead.is_empty() && !self.read_ahead()? {
+                self.ended = any;
                 return Ok(());
             }
             while let Some(entry) = self.ahead.front() {
                 if !take(entry) {
                     return Ok(());
                 }
+                any = true;
                 self.at = entry.next;
                 self.ahead.pop_front();
             }

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use super::Work;
 use super::find::Group;
 use crate::tiers::beneath::open_parent;
-use crate::tiers::workers::run_in_parallel;
+use crate::tiers::workers::{interleave_by_key, run_in_parallel};
 use crate::tiers::{TieredFile, Tiers, copy};
 use forebay_os::files::{device_number, statx_nofollow};
 
@@ -71,7 +71,8 @@ impl Work<'_> {
     /// Copies a batch, makes its bytes safe, then the names, then lets the bodies go.
     pub(super) fn complete_batch(&mut self) {
         self.bytes = 0;
-        let batch = std::mem::take(&mut self.batch);
+        let mut batch = std::mem::take(&mut self.batch);
+        interleave_by_key(&mut batch, |one| parent_path(&one.path).to_owned());
         if !batch.is_empty() {
             let apart = self.land_batch(&batch);
             // Their directories may be what there is no descriptor for.

@@ -13,7 +13,7 @@ use super::packed_file::make_under_all_names;
 use super::packed_names::{Files, Name};
 use super::{Left, Which, Work, verdict};
 use crate::tiers::opened_up::lend_permissions_on_path;
-use crate::tiers::workers::{FAR, run_in_parallel};
+use crate::tiers::workers::{FAR, interleave_by_key, run_in_parallel};
 use forebay_packlog::{DirKey, Pack};
 
 /// Files that are made safe together.
@@ -97,6 +97,7 @@ impl Work<'_> {
         wave: &mut Vec<Vec<Name>>,
         batch: &mut Vec<Vec<Landed>>,
     ) {
+        interleave_by_key(wave, |names| names.first().map(|name| name.place.key));
         let made = run_in_parallel(FAR, wave, |names, _| make_under_all_names(pack, names), |_| ());
         for (names, made) in wave.drain(..).zip(made) {
             // Directories that are closed to writers are opened for one file after the other.
