@@ -2,7 +2,8 @@
 
 use crate::exit::Stop;
 use crate::output::Place;
-use forebay_model::{Header, Origin, Reach, RunWriter};
+use forebay_model::run::note_key;
+use forebay_model::{ByteCount, Header, Origin, Reach, RunWriter};
 use forebay_plan::{Choice, Cost, Outcome, Scene, record};
 /// `command` is the subcommand that simulated it.
 pub(crate) fn write_simulated_run(
@@ -18,14 +19,14 @@ pub(crate) fn write_simulated_run(
         ("pipelines", choice.pipelines.to_string()),
         ("policy", choice.policy.0.to_owned()),
         ("stagger_s", choice.stagger.get().to_string()),
-        ("homecoming_s", outcome.homecoming.get().to_string()),
     ];
     let mut more: Vec<(String, String)> = told.map(|(key, value)| (key.to_owned(), value)).into();
+    more.push(note_key::WRITTEN_BACK_FOR.to_note(&outcome.homecoming));
     more.extend(capacity_limits(scene, choice));
     if let Some(cost) = cost {
-        more.push(("cost_usd".to_owned(), cost.total.get().to_string()));
+        more.push(note_key::COST_USD.to_note(&cost.total.get()));
         let cost = serde_json::to_string(cost).expect("a cost is plain data");
-        more.push(("cost".to_owned(), cost));
+        more.push(note_key::COST.to_note(&cost));
     }
     let nodes = scene.site.nodes();
     let header = Header {
@@ -59,7 +60,7 @@ fn capacity_limits(scene: &Scene<'_>, choice: &Choice) -> Vec<(String, String)> 
     let limits = scene.site.tiers().filter_map(|tier| {
         let nodes = if tier.reach == Reach::Node { u64::from(choice.nodes) } else { 1 };
         let bytes = tier.capacity?.get().saturating_mul(nodes);
-        Some((format!("capacity_bytes.{}", tier.id), bytes.to_string()))
+        Some(note_key::capacity_note(&tier.id.to_string(), ByteCount(bytes)))
     });
     limits.collect()
 }

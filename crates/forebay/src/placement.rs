@@ -14,7 +14,8 @@ pub(crate) use report::{report_left_behind, report_unused_rules, report_write_ba
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use forebay_model::{Rules, Site};
+use forebay_model::run::note_key::capacity_note;
+use forebay_model::{ByteCount, Rules, Site};
 use forebay_objstore::{ProfileFile, Settings};
 use forebay_volume::tiers::{TierError, Wanted};
 
@@ -103,8 +104,7 @@ pub(crate) fn spare_directories() -> Vec<PathBuf> {
 /// How much each tier may take, for those who look at the run.
 pub(crate) fn capacity_limits(wanted: &Wanted) -> Vec<(String, String)> {
     let limits = wanted.site.tiers().filter_map(|tier| {
-        let bytes = tier.capacity?.get().to_string();
-        Some((format!("capacity_bytes.{}", tier.id), bytes))
+        Some(capacity_note(&tier.id.to_string(), ByteCount(tier.capacity?.get())))
     });
     limits.collect()
 }

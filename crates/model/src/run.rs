@@ -11,6 +11,7 @@ mod given;
 mod header;
 mod network;
 mod note;
+pub mod note_key;
 mod reader;
 mod samples;
 mod seal;
@@ -19,7 +20,7 @@ mod trust;
 mod writer;
 
 pub use crate::rows::{OpRow, OpenRow, Others, ProcessRow, TaskRow, Waited};
-pub use header::{Header, Origin, REQUEST_NS};
+pub use header::{Header, Origin};
 pub use reader::Run;
 pub use writer::RunWriter;
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use dashmap::DashMap;
 use forebay_model::classes::class_of;
-use forebay_model::run::REQUEST_NS;
+use forebay_model::run::note_key::REQUEST_NS;
 use forebay_model::{
     ByteCount, ClassId, EngineFile, Fact, File, FileId, Io, Micros, OpCount, OpKey, Open, Ops,
     ProcessId, TreeId,
@@ -163,7 +163,7 @@ impl Recorder {
     /// The same, as the record says it.
     pub(crate) fn request_latency_note(&self) -> Option<(String, String)> {
         let nanos = Some(self.way.load(Relaxed)).filter(|nanos| *nanos > 0)?;
-        Some((REQUEST_NS.to_owned(), nanos.to_string()))
+        Some(REQUEST_NS.to_note(&nanos))
     }
 
     /// The run's clock.

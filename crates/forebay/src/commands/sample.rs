@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use forebay_model::run::note_key::SAMPLED_EVERY;
 use forebay_model::{Commands, Ended, Exit, Fact, Micros, Privacy, RunWriter, Seconds};
 use forebay_volume::sampler::Watch;
 
@@ -56,7 +57,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
     let command: Vec<_> = std::env::args_os().collect();
     let mut header = run_header(&command, &directory, privacy, Trace::Files);
-    header.more = vec![("sampled_every_s".to_owned(), args.every.get().to_string())];
+    header.more = vec![SAMPLED_EVERY.to_note(&args.every)];
     let host = header.host.clone().unwrap_or_else(|| "this machine".to_owned());
     let stop = |error: forebay_model::Error| {
         Stop::new(

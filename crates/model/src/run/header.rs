@@ -3,7 +3,7 @@
 use super::sql::{
     Text, bytes_of_value, from_sql_int, text_value, to_sql_int, words_from_json, words_to_json,
 };
-use crate::{ByteCount, Ended, Exit, Micros, Privacy, Seconds};
+use crate::{ByteCount, Ended, Exit, Micros, Privacy};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
@@ -60,19 +60,9 @@ pub struct Header {
     /// What may be told.
     pub privacy: Privacy,
     /// Anything else worth keeping, as `(key, value)`; keys start with a letter and name the unit.
+    /// Those that Forebay reads again are [`note_key`](super::note_key)'s.
     pub more: Vec<(String, String)>,
 }
-
-impl Header {
-    /// What a request took on its way to Forebay and back, beside what it did there.
-    pub fn request_latency(&self) -> Option<Seconds> {
-        let (_, nanos) = self.more.iter().find(|(key, _)| key == REQUEST_NS)?;
-        Some(Seconds(nanos.parse::<u64>().ok()? as f64 / 1e9))
-    }
-}
-
-/// The key of [`Header::request_latency`] among what else is worth keeping, in nanoseconds.
-pub const REQUEST_NS: &str = "request_ns";
 
 /// Names of the keys in table `header`.
 pub(super) mod key {

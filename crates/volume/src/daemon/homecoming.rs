@@ -1,8 +1,9 @@
 //! What the record says of files on tiers: how many came home, and how long that took after the last
 //! task. Keys are those of docs/formats/run.md.
 
-use forebay_model::Micros;
 use forebay_model::named::escape_name;
+use forebay_model::run::note_key;
+use forebay_model::{Micros, Seconds};
 
 use crate::ipc::UploadReport;
 use crate::ipc::WriteBackReport;
@@ -20,22 +21,18 @@ pub(super) fn write_back_notes(
     if told.is_empty() {
         return Vec::new();
     }
-    let mut notes = vec![("homecoming_s".to_owned(), took.as_secs().to_string())];
-    let mut note = |what: &str, files: u64, bytes: Option<u64>| {
-        notes.push((format!("{what}_files"), files.to_string()));
-        notes.extend(bytes.map(|bytes| (format!("{what}_bytes"), bytes.to_string())));
-    };
-    for (what, (files, bytes)) in [
-        ("brought_home", sum(|told| told.brought)),
-        ("drained", drained),
-        ("discarded", sum(|told| told.discarded)),
-        ("kept", sum(|told| told.kept)),
-        ("published", sum(|told| told.published)),
+    let mut notes = vec![note_key::WRITTEN_BACK_FOR.to_note(&Seconds(took.as_secs()))];
+    for (keys, (files, bytes)) in [
+        (note_key::WRITTEN_BACK, sum(|told| told.brought)),
+        (note_key::DRAINED, drained),
+        (note_key::DISCARDED, sum(|told| told.discarded)),
+        (note_key::KEPT, sum(|told| told.kept)),
+        (note_key::PUBLISHED, sum(|told| told.published)),
     ] {
-        note(what, files, Some(bytes));
+        notes.extend(keys.to_notes(files, bytes));
     }
-    note("left", told.iter().map(|told| told.left.0).sum(), None);
-    note("spilled", told.iter().map(|told| told.spilled.0).sum(), None);
+    notes.push(note_key::LEFT_FILES.to_note(&told.iter().map(|told| told.left.0).sum()));
+    notes.push(note_key::SPILLED_FILES.to_note(&told.iter().map(|told| told.spilled.0).sum()));
     notes
 }
 

@@ -80,12 +80,6 @@ impl Story {
         })
     }
 
-    /// The number that the writer of the run noted under this key.
-    pub(super) fn noted_number(&self, key: &str) -> Option<f64> {
-        let found = self.header.more.iter().find(|(name, _)| name == key)?;
-        found.1.parse().ok()
-    }
-
     /// What a tree is called: its tier, or its path.
     pub(super) fn tree_name(&self, tree: &Tree) -> String {
         match &tree.tier {

@@ -1,6 +1,6 @@
 //! The data of a page: what all panels of all runs say. docs/formats/report.md describes it.
 
-use forebay_model::run::REQUEST_NS;
+use forebay_model::run::note_key::{COST, REQUEST_NS};
 use serde_json::{Map, Value, json};
 
 use super::panels::{Draws, PANELS};
@@ -38,10 +38,9 @@ fn run_document(run: &Seen, strings: &mut Strings, sheet: Option<&Sheet>) -> Val
     }
     let text = |text: &Option<String>| text.as_ref().map(|text| escape_name(text.as_bytes()));
     // What panels show is not told twice.
-    let more = header
-        .more
-        .iter()
-        .filter(|(key, _)| !["cost", REQUEST_NS].contains(&&**key) && !key.contains('.'));
+    let more = header.more.iter().filter(|(key, _)| {
+        ![COST.name(), REQUEST_NS.name()].contains(&&**key) && !key.contains('.')
+    });
     let tasks = run.summary.tasks.iter().map(|task| task.count);
     json!({
         "label": run.label,

@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use forebay_model::run::note_key::SAMPLED_EVERY;
 use forebay_model::{Result, Run};
 
 use super::text::escape_name;
@@ -45,8 +46,11 @@ pub(super) fn split_samples(inputs: Vec<Input>) -> Result<(Vec<Input>, Vec<Run>)
     let (mut runs, mut samples) = (Vec::new(), Vec::new());
     for input in inputs {
         let file = Run::open(&input.file)?;
-        let sampled = file.header()?.more.iter().any(|(key, _)| key == "sampled_every_s");
-        if sampled { samples.push(file) } else { runs.push(input) }
+        if file.header()?.note(&SAMPLED_EVERY).is_some() {
+            samples.push(file)
+        } else {
+            runs.push(input)
+        }
     }
     Ok((runs, samples))
 }

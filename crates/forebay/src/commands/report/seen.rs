@@ -126,15 +126,9 @@ impl Seen {
         tree.tier.as_deref().unwrap_or("here")
     }
 
-    /// Something that only the header tells.
-    pub(super) fn header_value(&self, key: &str) -> Option<&str> {
-        let found = self.header.more.iter().find(|(name, _)| name == key);
-        found.map(|(_, value)| &**value)
-    }
-
     /// How much a tier may take, if its site said so.
     pub(super) fn capacity_limit(&self, tree: &Tree) -> Option<u64> {
-        self.header_value(&format!("capacity_bytes.{}", tree.tier.as_ref()?))?.parse().ok()
+        self.header.capacity(tree.tier.as_ref()?).map(|bytes| bytes.0)
     }
 
     /// From when to when a task went on, if its start is known.

@@ -1,5 +1,6 @@
 //! What it cost in dollars: the machine that is named, or what a simulation counted.
 
+use forebay_model::run::note_key::COST_USD;
 use forebay_model::{Seconds, Usd};
 use forebay_plan::cost::cost_of_recorded_run;
 use serde_json::json;
@@ -10,7 +11,7 @@ use crate::commands::explain::story::Story;
 pub(super) const CHAPTER: Chapter = Chapter { name: "cost", title: "Cost", tell: compose_chapter };
 
 fn compose_chapter(story: &Story) -> Option<Told> {
-    if let Some(usd) = story.noted_number("cost_usd") {
+    if let Some(usd) = story.header.note(&COST_USD) {
         let told = format!("By the price sheet it would cost {}, machines and storage.", Usd(usd));
         return Told::new(vec![told], json!({ "usd": usd }));
     }

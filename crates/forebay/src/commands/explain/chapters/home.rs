@@ -1,6 +1,7 @@
 //! What came home from tiers: while the run went on, and after its last task.
 
-use forebay_model::{ByteCount, Seconds};
+use forebay_model::Seconds;
+use forebay_model::run::note_key::{self, FileNotes};
 use serde_json::json;
 
 use super::{Chapter, Told};
@@ -14,21 +15,21 @@ pub(super) const CHAPTER: Chapter = Chapter {
 };
 
 /// What became of files, as the header counts it (docs/formats/run.md), and in words.
-const BECAME: [(&str, &str); 4] = [
-    ("drained", "written back while the run went on"),
-    ("discarded", "went, as their rule says"),
-    ("kept", "stay on their tier, as their rule says"),
-    ("published", "were copied to where results go"),
+const BECAME: [(&str, FileNotes, &str); 4] = [
+    ("drained", note_key::DRAINED, "written back while the run went on"),
+    ("discarded", note_key::DISCARDED, "went, as their rule says"),
+    ("kept", note_key::KEPT, "stay on their tier, as their rule says"),
+    ("published", note_key::PUBLISHED, "were copied to where results go"),
 ];
 
 fn compose_chapter(story: &Story) -> Option<Told> {
-    let took = Seconds(story.noted_number("homecoming_s")?);
-    let amount = |what: &str| {
-        let files = story.noted_number(&format!("{what}_files"))? as u64;
-        Some((files, ByteCount(story.noted_number(&format!("{what}_bytes"))? as u64)))
-    };
+    let header = &story.header;
+    let took = header.note(&note_key::WRITTEN_BACK_FOR)?;
     let (mut told, mut became) = (Vec::new(), serde_json::Map::new());
-    let (brought, drained) = (amount("brought_home"), amount("drained").unwrap_or_default());
+    let (brought, drained) = (
+        header.file_notes(&note_key::WRITTEN_BACK),
+        header.file_notes(&note_key::DRAINED).unwrap_or_default(),
+    );
     match brought {
         None if took == Seconds::ZERO => {
             told.push("Nothing is written back after the last task.".to_owned());
@@ -48,25 +49,25 @@ fn compose_chapter(story: &Story) -> Option<Told> {
             });
         }
     }
-    for (what, words) in BECAME {
-        let Some((files, bytes)) = amount(what) else { continue };
+    for (what, keys, words) in BECAME {
+        let Some((files, bytes)) = header.file_notes(&keys) else { continue };
         became.insert(what.into(), json!({"files": files, "bytes": bytes}));
         if files > 0 {
             told.push(format!("{} ({bytes}) {words}.", count_with_noun(files, "file")));
         }
     }
-    for (what, words) in [
+    for (key, words) in [
         (
-            "left_files",
+            note_key::LEFT_FILES,
             "could not be written back and are on their tier still: `forebay restore` writes them",
         ),
         (
-            "spilled_files",
+            note_key::SPILLED_FILES,
             "stayed in place against their rule, since their tier was full or refused",
         ),
     ] {
-        let Some(files) = story.noted_number(what).map(|files| files as u64) else { continue };
-        became.insert(what.into(), json!(files));
+        let Some(files) = header.note(&key) else { continue };
+        became.insert(key.name().into(), json!(files));
         if files > 0 {
             told.push(format!("{} {words}.", count_with_noun(files, "file")));
         }

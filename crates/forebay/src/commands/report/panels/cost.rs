@@ -1,5 +1,6 @@
 //! What a run cost, line by line.
 
+use forebay_model::run::note_key::COST;
 use forebay_model::{ByteCount, Op, Seconds};
 use forebay_plan::cost::{Cost, Recorded};
 use serde_json::{Value, json};
@@ -18,7 +19,7 @@ fn panel_data(run: &Seen, strings: &mut Strings, sheet: Option<&Sheet>) -> Value
         Ok(cost) => cost,
         Err(why) => return missing_panel(&why),
     };
-    let predicted = run.header_value("cost").is_some();
+    let predicted = run.header.note(&COST).is_some();
     if let Some(sheet) = sheet.filter(|_| !predicted) {
         let used = run.summary.tiers.iter().zip(&run.trees).filter(|(used, _)| used.operations > 0);
         let unpaid =
@@ -53,8 +54,8 @@ fn panel_data(run: &Seen, strings: &mut Strings, sheet: Option<&Sheet>) -> Value
 
 /// As the simulation wrote it, or by the prices that were given; else why it is not known.
 pub(super) fn run_cost(run: &Seen, sheet: Option<&Sheet>) -> Result<Cost, String> {
-    if let Some(cost) = run.header_value("cost") {
-        return serde_json::from_str(cost).map_err(|_| "Its cost can't be read.".to_owned());
+    if let Some(cost) = run.header.note(&COST) {
+        return serde_json::from_str(&cost).map_err(|_| "Its cost can't be read.".to_owned());
     }
     let sheet = sheet.ok_or(
         "Nobody said what is paid for: --instance ITEM names the machine, --price TIER=ITEM a \
