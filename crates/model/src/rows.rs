@@ -1,7 +1,8 @@
 //! Rows of a run file, as they are read. What they are rows of is in `run/schema.sql`.
 
-use crate::event::{ClassId, Open, ProcessCounters, ProcessId, TreeId};
+use crate::event::{ClassId, Op, OpKey, Open, ProcessCounters, ProcessId, TreeId};
 use crate::{ByteCount, Micros};
+use std::cmp::Ordering;
 
 /// A task, as folded when the run ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -113,12 +114,8 @@ pub struct OpRow {
     pub tree: TreeId,
     /// On which class of files.
     pub class: ClassId,
-    /// The kind, as named in the file (a newer Forebay may know more kinds).
-    pub op: String,
-    /// Size class, for data operations.
-    pub size_class: Option<String>,
-    /// Pattern, for data operations.
-    pub pattern: Option<String>,
+    /// What they are.
+    pub kind: OpKind,
     /// Answered requests.
     pub count: u64,
     /// Of these with an error.
@@ -127,4 +124,116 @@ pub struct OpRow {
     pub time: Micros,
     /// Bytes moved.
     pub bytes: ByteCount,
+}
+
+/// The kind of an operation, and for data operations their size and pattern.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OpKind {
+    /// One that this Forebay knows.
+    Known(OpKey),
+    /// One of a newer Forebay, or without what this one needs to know.
+    Foreign(Box<ForeignOp>),
+}
+
+/// The names of a kind as they are in the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForeignOp {
+    op: String,
+    size: Option<String>,
+    pattern: Option<String>,
+}
+
+impl OpKind {
+    /// The kind with these names in a run file.
+    pub fn from_names(op: String, size: Option<String>, pattern: Option<String>) -> OpKind {
+        match OpKey::from_names(&op, size.as_deref(), pattern.as_deref()) {
+            Some(key) => OpKind::Known(key),
+            None => OpKind::Foreign(Box::new(ForeignOp { op, size, pattern })),
+        }
+    }
+
+    /// The operation; `None`: this Forebay does not know it.
+    pub fn op(&self) -> Option<Op> {
+        match self {
+            OpKind::Known(key) => Some(key.op()),
+            OpKind::Foreign(names) => Op::from_name(&names.op),
+        }
+    }
+
+    /// The operation with size and pattern; `None`: this Forebay does not know all of it.
+    pub fn key(&self) -> Option<OpKey> {
+        match self {
+            OpKind::Known(key) => Some(*key),
+            OpKind::Foreign(_) => None,
+        }
+    }
+
+    /// The operation's name.
+    pub fn name(&self) -> &str {
+        match self {
+            OpKind::Known(key) => key.op().name(),
+            OpKind::Foreign(names) => &names.op,
+        }
+    }
+
+    /// The size class's name, for data operations.
+    pub fn size_name(&self) -> Option<&str> {
+        match self {
+            OpKind::Known(key) => key.size().map(|size| size.name()),
+            OpKind::Foreign(names) => names.size.as_deref(),
+        }
+    }
+
+    /// The pattern's name, for data operations.
+    pub fn pattern_name(&self) -> Option<&str> {
+        match self {
+            OpKind::Known(key) => key.pattern().map(|pattern| pattern.name()),
+            OpKind::Foreign(names) => names.pattern.as_deref(),
+        }
+    }
+
+    fn names(&self) -> (&str, Option<&str>, Option<&str>) {
+        (self.name(), self.size_name(), self.pattern_name())
+    }
+}
+
+/// By their names, so that a kind that becomes known stays where it was.
+impl Ord for OpKind {
+    fn cmp(&self, other: &OpKind) -> Ordering {
+        self.names().cmp(&other.names())
+    }
+}
+
+impl PartialOrd for OpKind {
+    fn partial_cmp(&self, other: &OpKind) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! If these fail, operations of a newer Forebay count as others, or are lost.
+    use super::*;
+
+    fn kind(op: &str, size: Option<&str>, pattern: Option<&str>) -> OpKind {
+        OpKind::from_names(op.to_owned(), size.map(str::to_owned), pattern.map(str::to_owned))
+    }
+
+    #[test]
+    fn kinds_keep_their_names_whether_they_are_known_or_not() {
+        let names = [
+            ("read", Some("4K"), Some("random")),
+            ("rename", None, None),
+            ("write", None, None),
+            ("teleport", Some("1K"), Some("backwards")),
+        ];
+        for (op, size, pattern) in names {
+            let kind = kind(op, size, pattern);
+            assert_eq!(kind.names(), (op, size, pattern));
+        }
+        assert_eq!(kind("write", None, None).op(), Some(Op::Write));
+        assert_eq!(kind("write", None, None).key(), None, "of which size?");
+        assert_eq!(kind("teleport", None, None).op(), None);
+        assert!(kind("rename", None, None) < kind("teleport", None, None));
+    }
 }

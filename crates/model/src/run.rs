@@ -19,7 +19,7 @@ mod sql;
 mod trust;
 mod writer;
 
-pub use crate::rows::{OpRow, OpenRow, Others, ProcessRow, TaskRow, Waited};
+pub use crate::rows::{OpKind, OpRow, OpenRow, Others, ProcessRow, TaskRow, Waited};
 pub use header::{Header, Origin};
 pub use reader::Run;
 pub use writer::RunWriter;

@@ -39,7 +39,7 @@ pub(crate) fn fit_storages(rows: &Rows) -> Vec<Storage> {
             tier: tree.tier.clone(),
             profile,
             fitted,
-            hidden: tree.passthrough && here().all(|row| row.op != "read"),
+            hidden: tree.passthrough && here().all(|row| row.kind.op() != Some(Op::Read)),
         })
     };
     rows.trees.iter().filter_map(of_tree).collect()
@@ -48,8 +48,7 @@ pub(crate) fn fit_storages(rows: &Rows) -> Vec<Storage> {
 fn fit_profile<'a>(source: &str, rows: impl Iterator<Item = &'a OpRow>) -> (Profile, u32) {
     let mut kinds: BTreeMap<Op, BTreeMap<usize, Vec<Point>>> = BTreeMap::new();
     for row in rows.filter(|row| row.count > 0) {
-        let (size, pattern) = (row.size_class.as_deref(), row.pattern.as_deref());
-        let Some(key) = OpKey::from_names(&row.op, size, pattern) else { continue };
+        let Some(key) = row.kind.key() else { continue };
         let point = Point {
             count: row.count as f64,
             bytes: row.bytes.get() as f64,

@@ -6,7 +6,7 @@ use super::{check, trust};
 #[cfg(doc)]
 use crate::Kind;
 use crate::event::*;
-use crate::rows::{OpRow, OpenRow, Others, ProcessRow, TaskRow, Waited};
+use crate::rows::{OpKind, OpRow, OpenRow, Others, ProcessRow, TaskRow, Waited};
 use crate::{ByteCount, Error, Micros, Result};
 use rusqlite::{Connection, OpenFlags, Row};
 use std::path::{Path, PathBuf};
@@ -238,9 +238,7 @@ impl Run {
                     task: r.get(0)?,
                     tree: TreeId(r.get(1)?),
                     class: ClassId(r.get(2)?),
-                    op: r.get(3)?,
-                    size_class: r.get(4)?,
-                    pattern: r.get(5)?,
+                    kind: OpKind::from_names(r.get(3)?, r.get(4)?, r.get(5)?),
                     count: number_at(r, 6)?.unwrap_or(0),
                     failed: number_at(r, 7)?.unwrap_or(0),
                     time: micros_at(r, 8)?.unwrap_or_default(),

@@ -197,10 +197,10 @@ fn processes_become_tasks_and_operations_theirs() {
     );
     assert_eq!(tasks[1].waited, Some(Micros(4_000)));
     let ops = run.operation_rows().expect("ops");
-    let write = ops.iter().find(|o| o.op == "write").expect("writes");
+    let write = ops.iter().find(|o| o.kind.name() == "write").expect("writes");
     assert_eq!((write.task, write.count, write.bytes), (Some(2), 3, ByteCount(4106)));
-    assert_eq!(write.size_class.as_deref(), Some("4K"));
-    let close = ops.iter().find(|o| o.op == "close").expect("closes");
+    assert_eq!(write.kind.size_name(), Some("4K"));
+    let close = ops.iter().find(|o| o.kind.name() == "close").expect("closes");
     assert_eq!(close.task, None);
 }
 

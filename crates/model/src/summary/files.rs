@@ -53,7 +53,7 @@ impl Counted {
     }
 
     fn add_operation(&mut self, row: &OpRow) {
-        match Op::from_name(&row.op) {
+        match row.kind.op() {
             Some(Op::Read) => self.read += row.bytes.0,
             Some(Op::Write) => self.written += row.bytes.0,
             _ => {}

@@ -122,7 +122,7 @@ fn costliest_classes(
         let (count, time, kinds) = by_class.entry(row.class.0).or_default();
         *count += row.count;
         *time += row.time;
-        *kinds.entry(&row.op).or_default() += row.time;
+        *kinds.entry(row.kind.name()).or_default() += row.time;
     }
     let files = opened.files_by_class();
     let mut rows: Vec<ClassSummary> = by_class
@@ -148,17 +148,16 @@ fn costliest_op(ops: &[OpRow]) -> Option<OpSummary> {
     let all: Micros = ops.iter().map(|row| row.time).sum();
     let mut kinds: BTreeMap<_, (u64, Micros)> = BTreeMap::new();
     for row in ops {
-        let (count, time) = kinds.entry((&row.op, &row.size_class, &row.pattern)).or_default();
+        let (count, time) = kinds.entry(&row.kind).or_default();
         *count += row.count;
         *time += row.time;
     }
-    let ((op, size_class, pattern), (count, time_us)) =
-        kinds.into_iter().max_by_key(|(_, (_, time))| *time)?;
+    let (kind, (count, time_us)) = kinds.into_iter().max_by_key(|(_, (_, time))| *time)?;
     Some(OpSummary {
-        op: op.clone(),
-        size_class: size_class.clone(),
-        pattern: pattern.clone(),
-        group: Op::from_name(op).map(Op::group),
+        op: kind.name().to_owned(),
+        size_class: kind.size_name().map(str::to_owned),
+        pattern: kind.pattern_name().map(str::to_owned),
+        group: kind.op().map(Op::group),
         count,
         time_us,
         share: capped_ratio(time_us, all),
@@ -169,19 +168,18 @@ fn costliest_op(ops: &[OpRow]) -> Option<OpSummary> {
 fn lines_by_class(ops: &[OpRow], classes: &HashMap<u32, String>) -> Vec<OpLine> {
     let mut sums: BTreeMap<_, (u64, Micros, u64)> = BTreeMap::new();
     for row in ops {
-        let key = (row.class.0, &row.op, &row.size_class, &row.pattern);
-        let (count, time, bytes) = sums.entry(key).or_default();
+        let (count, time, bytes) = sums.entry((row.class.0, &row.kind)).or_default();
         *count += row.count;
         *time += row.time;
         *bytes += row.bytes.0;
     }
     sums.into_iter()
-        .map(|((class, op, size, pattern), (count, time, bytes))| OpLine {
+        .map(|((class, kind), (count, time, bytes))| OpLine {
             class,
             name: classes.get(&class).cloned().unwrap_or_default(),
-            op: op.clone(),
-            size: size.clone().unwrap_or_default(),
-            pattern: pattern.clone().unwrap_or_default(),
+            op: kind.name().to_owned(),
+            size: kind.size_name().unwrap_or_default().to_owned(),
+            pattern: kind.pattern_name().unwrap_or_default().to_owned(),
             count,
             time,
             bytes,

@@ -1,5 +1,6 @@
 //! If these fail, "local as measured" is another storage than the one that was measured.
 use super::*;
+use forebay_model::run::OpKind;
 use forebay_model::{ByteCount, ClassId, Micros, Pattern, TreeId};
 
 fn row(key: OpKey, count: u64, bytes: u64, secs: f64) -> OpRow {
@@ -7,9 +8,7 @@ fn row(key: OpKey, count: u64, bytes: u64, secs: f64) -> OpRow {
         task: Some(1),
         tree: TreeId(0),
         class: ClassId(0),
-        op: key.op().name().to_owned(),
-        size_class: key.size().map(|size| size.name().to_owned()),
-        pattern: key.pattern().map(|pattern| pattern.name().to_owned()),
+        kind: OpKind::Known(key),
         count,
         failed: 0,
         time: Micros((secs * 1e6).round() as u64),

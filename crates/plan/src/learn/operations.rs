@@ -26,8 +26,7 @@ impl Operations {
             // Nobody waits for what the kernel does on its own account.
             let Some(task) = row.task else { continue };
             let who = line.place.get(&task).map_or(Who::Driver, |&task| Who::Task(task));
-            let names = (row.op.as_str(), row.size_class.as_deref(), row.pattern.as_deref());
-            match OpKey::from_names(names.0, names.1, names.2) {
+            match row.kind.key() {
                 None => all.strange += row.count,
                 Some(key) => {
                     let counts = all.by.entry(who).or_default().entry(row.class).or_default();

@@ -30,7 +30,7 @@ pub(super) fn find_programs(rows: &mut Rows) {
         rows.files.iter().map(|file| (file.id, file.class)).collect();
     let has_count = rows.ops.iter().filter(|row| row.count > 0);
     let moved: BTreeSet<(u32, ClassId, &str)> =
-        has_count.filter_map(|row| Some((row.task?, row.class, row.op.as_str()))).collect();
+        has_count.filter_map(|row| Some((row.task?, row.class, row.kind.name()))).collect();
     let program = |open: &Opened| {
         let children = children.get(&open.process)?;
         let class = *classes.get(&open.file)?;

@@ -6,7 +6,7 @@ mod way;
 
 use super::*;
 use crate::rows::Opened;
-use forebay_model::run::{OpRow, ProcessRow, TaskRow, Waited};
+use forebay_model::run::{OpKind, OpRow, ProcessRow, TaskRow, Waited};
 use forebay_model::workload::{FileSetId, Until};
 use forebay_model::{
     ByteCount, ClassId, Ended, File, FileId, Micros, Op, OpKey, Pattern, ProcessId, Tree, TreeId,
@@ -124,9 +124,7 @@ impl Story {
             task: Some(task),
             tree: TreeId(0),
             class,
-            op: key.op().name().to_owned(),
-            size_class: key.size().map(|size| size.name().to_owned()),
-            pattern: key.pattern().map(|pattern| pattern.name().to_owned()),
+            kind: OpKind::Known(key),
             count,
             failed: 0,
             time: secs(time),

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::rows::Opened;
-use forebay_model::run::{OpRow, ProcessRow, TaskRow, Waited};
+use forebay_model::run::{OpKind, OpRow, ProcessRow, TaskRow, Waited};
 use forebay_model::{ClassId, File, FileId, Io, Micros, Op, Open, ProcessId, Tree, TreeId};
 
 fn secs(seconds: f64) -> Micros {
@@ -90,9 +90,7 @@ impl Story {
             task: Some(who),
             tree: TreeId(0),
             class,
-            op: op.name().to_owned(),
-            size_class: None,
-            pattern: None,
+            kind: OpKind::from_names(op.name().to_owned(), None, None),
             count,
             failed: 0,
             time: Micros::ZERO,

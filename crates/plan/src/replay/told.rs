@@ -56,13 +56,13 @@ impl<'a> Told<'a> {
         for row in &self.rows.ops {
             let Some(task) = row.task else { continue };
             let owner = self.places.get(&task).copied();
-            let Some(op) = Op::from_name(&row.op) else {
+            let Some(op) = row.kind.op() else {
                 self.strange += row.count;
                 continue;
             };
             let counts = self.ops.entry((owner, row.class)).or_default();
             *counts.entry(op).or_default() += row.count;
-            if let Some(pattern) = &row.pattern {
+            if let Some(pattern) = row.kind.pattern_name() {
                 let (random, all) = self.random.entry((owner, row.class, op)).or_default();
                 *random += if pattern == "random" { row.count } else { 0 };
                 *all += row.count;

@@ -74,7 +74,7 @@ impl Recorded {
             if row.task.is_some_and(|task| others.contains(&task)) {
                 continue;
             }
-            let op = Op::from_name(&row.op);
+            let op = row.kind.op();
             match op.map(Op::group) {
                 Some(OpGroup::Data | OpGroup::Sync) => recorded.data += row.count,
                 _ => recorded.names += row.count,
@@ -85,7 +85,7 @@ impl Recorded {
                 Some(Op::CopyRange) => copied += row.bytes.get(),
                 _ => {}
             }
-            *recorded.ops.entry(row.op).or_default() += row.count;
+            *recorded.ops.entry(row.kind.name().to_owned()).or_default() += row.count;
         }
         recorded.waited_share = storage_wait_share(&tasks);
         recorded.phases = phases::task_phases(&tasks);

@@ -3,7 +3,7 @@
 
 use super::super::tests::{secs, task};
 use super::*;
-use forebay_model::run::{OpRow, TaskRow};
+use forebay_model::run::{OpKind, OpRow, TaskRow};
 use forebay_model::{ByteCount, File, TreeId};
 
 const SHELL: u32 = 100;
@@ -48,9 +48,7 @@ fn wrote(rows: &mut Rows, task: u32) {
         task: Some(task),
         tree: TreeId(0),
         class: ClassId(0),
-        op: "write".to_owned(),
-        size_class: None,
-        pattern: None,
+        kind: OpKind::from_names("write".to_owned(), None, None),
         count: 1,
         failed: 0,
         time: Micros::ZERO,

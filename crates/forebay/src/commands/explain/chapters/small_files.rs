@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use forebay_model::{ClassId, Micros, Op, OpGroup};
+use forebay_model::run::OpKind;
+use forebay_model::{ClassId, Micros, OpGroup};
 use serde_json::json;
 
 use super::{Chapter, Told};
@@ -30,9 +31,9 @@ fn compose_chapter(story: &Story) -> Option<Told> {
     let small = sizes[0].0 + sizes[1].0;
     classes.retain(|_, (files, bytes)| *bytes / *files < SMALL);
     let small_classes: HashSet<ClassId> = classes.into_keys().collect();
-    let of_names = |op: &str| Op::from_name(op).is_some_and(|op| op.group() == OpGroup::Metadata);
+    let of_names = |kind: &OpKind| kind.op().is_some_and(|op| op.group() == OpGroup::Metadata);
     let rows =
-        story.ops.iter().filter(|row| small_classes.contains(&row.class) && of_names(&row.op));
+        story.ops.iter().filter(|row| small_classes.contains(&row.class) && of_names(&row.kind));
     let names: Micros = rows.map(|row| row.time).sum();
     let mut told = Vec::new();
     if small >= MANY {

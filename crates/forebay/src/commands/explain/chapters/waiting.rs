@@ -76,7 +76,7 @@ fn compose_chapter(story: &Story) -> Option<Told> {
 fn time_by_group(story: &Story) -> BTreeMap<&'static str, (Micros, u64)> {
     let mut groups: BTreeMap<&str, (Micros, u64)> = BTreeMap::new();
     for row in &story.ops {
-        let group = match Op::from_name(&row.op).map(Op::group) {
+        let group = match row.kind.op().map(Op::group) {
             Some(OpGroup::Metadata) => "names and attributes",
             Some(OpGroup::Data) => "reads and writes",
             Some(OpGroup::Sync) => "making bytes durable",

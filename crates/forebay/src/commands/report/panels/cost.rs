@@ -1,7 +1,7 @@
 //! What a run cost, line by line.
 
 use forebay_model::run::note_key::COST;
-use forebay_model::{ByteCount, Op, Seconds};
+use forebay_model::{ByteCount, Seconds};
 use forebay_plan::cost::{Cost, Recorded};
 use serde_json::{Value, json};
 
@@ -71,7 +71,7 @@ fn tier_use(run: &Seen, tier: &str) -> Option<Recorded> {
     let at: Vec<usize> =
         trees.filter(|(_, tree)| Seen::tier_name(tree) == tier).map(|(at, _)| at).collect();
     let ops = run.ops.iter().filter(|row| at.contains(&(run.tier_index(row.tree) as usize)));
-    let ops = ops.filter_map(|row| Some((Op::from_name(&row.op)?, row.count)));
+    let ops = ops.filter_map(|row| Some((row.kind.op()?, row.count)));
     let tiers = || at.iter().filter_map(|at| run.summary.tiers.get(*at));
     let peaks = at.iter().map(|at| super::tiers::peak_on_tier(run, run.trees[*at].id));
     (!at.is_empty()).then(|| Recorded {

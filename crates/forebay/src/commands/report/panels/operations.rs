@@ -3,7 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use forebay_model::{Micros, Op};
+use forebay_model::Micros;
+use forebay_model::run::OpKind;
 use serde_json::{Value, json};
 
 use super::{Draws, Panel};
@@ -31,8 +32,7 @@ fn panel_data(run: &Seen, strings: &mut Strings, _: Option<&Sheet>) -> Value {
     }
     let mut kinds: BTreeMap<_, Kind> = BTreeMap::new();
     for row in &run.ops {
-        let key = (&row.op, &row.size_class, &row.pattern, run.tier_index(row.tree));
-        let kind = kinds.entry(key).or_default();
+        let kind = kinds.entry((&row.kind, run.tier_index(row.tree))).or_default();
         kind.count += row.count;
         kind.failed += row.failed;
         kind.time += row.time;
@@ -44,20 +44,20 @@ fn panel_data(run: &Seen, strings: &mut Strings, _: Option<&Sheet>) -> Value {
     rows.sort_by_key(|(_, kind)| Reverse((kind.time, kind.count)));
     let most =
         |of: &BTreeMap<i64, Micros>| of.iter().max_by_key(|(_, time)| **time).map(|of| *of.0);
-    let group = |op: &str| Op::from_name(op).map_or("", |op| op.group().name());
+    let group = |kind: &OpKind| kind.op().map_or("", |op| op.group().name());
     json!({
         "time_us": rows.iter().map(|(_, kind)| kind.time).sum::<Micros>(),
         "rows": {
             "n": rows.len(),
-            "op": column(rows.iter().map(|((op, ..), _)| strings.intern_name(op.as_bytes()))),
-            "group": column(rows.iter().map(|((op, ..), _)| strings.intern_text(group(op)))),
-            "size": column(rows.iter().map(|((_, size, ..), _)| {
-                strings.intern_optional(size.as_ref().map(|size| size.as_bytes()))
+            "op": column(rows.iter().map(|((kind, _), _)| strings.intern_name(kind.name().as_bytes()))),
+            "group": column(rows.iter().map(|((kind, _), _)| strings.intern_text(group(kind)))),
+            "size": column(rows.iter().map(|((kind, _), _)| {
+                strings.intern_optional(kind.size_name().map(str::as_bytes))
             })),
-            "pattern": column(rows.iter().map(|((_, _, pattern, _), _)| {
-                strings.intern_optional(pattern.as_ref().map(|pattern| pattern.as_bytes()))
+            "pattern": column(rows.iter().map(|((kind, _), _)| {
+                strings.intern_optional(kind.pattern_name().map(str::as_bytes))
             })),
-            "tier": column(rows.iter().map(|((.., tier), _)| *tier)),
+            "tier": column(rows.iter().map(|((_, tier), _)| *tier)),
             "count": column(rows.iter().map(|(_, kind)| kind.count)),
             "failed": column(rows.iter().map(|(_, kind)| kind.failed)),
             "time_us": column(rows.iter().map(|(_, kind)| kind.time)),
