@@ -4,7 +4,7 @@
 //! bench, so its CPU time is counted and no run overlaps the end of the one before.
 
 use crate::error::{During, Error, Kind, Result};
-use crate::{interrupt, machine};
+use crate::{host_info, interrupt};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
 use serde::{Deserialize, Serialize};
@@ -66,8 +66,11 @@ impl Launch {
     pub fn run_to_end(&self) -> Result<Ended> {
         interrupt::check_interrupt()?;
         let mut command = self.build_command()?;
-        let (load1, busy, cpu) =
-            (machine::load_average(), machine::cpu_busy_seconds(), machine::children_cpu_seconds());
+        let (load1, busy, cpu) = (
+            host_info::load_average(),
+            host_info::cpu_busy_seconds(),
+            host_info::children_cpu_seconds(),
+        );
         let start = Instant::now();
         let mut child = command.spawn().with_context("start", &PathBuf::from(&self.words[0]))?;
         let waited = self.wait_for_exit(&mut child, start);
@@ -87,8 +90,8 @@ impl Launch {
                 self.words
             )));
         }
-        let cpu_s = machine::children_cpu_seconds() - cpu;
-        let others = machine::cpu_busy_seconds() - busy - cpu_s;
+        let cpu_s = host_info::children_cpu_seconds() - cpu;
+        let others = host_info::cpu_busy_seconds() - busy - cpu_s;
         let whole_s = wall_s + linger_s;
         let foreign_cores = (whole_s >= SHORTEST_S).then(|| (others / whole_s).max(0.0));
         Ok(Ended { status: exit_status(status), wall_s, cpu_s, linger_s, load1, foreign_cores })

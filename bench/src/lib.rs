@@ -7,19 +7,19 @@
 //! work; [`launch`] and [`ground`] start it somewhere; [`micro`] and [`pipelines`] order it about
 //! and save [`record`]s; [`table`] judges them by [`targets`].
 
-pub mod covered;
 pub mod error;
-pub mod ground;
+pub mod forebay_command;
+pub mod host_info;
 pub mod interrupt;
 pub mod launch;
-pub mod machine;
+pub mod markdown_tables;
 pub mod measure;
 pub mod micro;
 pub mod pipelines;
-pub mod record;
-pub mod requests;
+pub mod request_counts;
+pub mod run_directories;
+pub mod saved_results;
 pub mod shuffle;
 pub mod stats;
-pub mod table;
 pub mod targets;
 pub mod workloads;

@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand, ValueEnum};
 use forebay_bench::error::{Error, Result};
 use forebay_bench::workloads::{Place, Scale};
-use forebay_bench::{interrupt, launch, micro, pipelines, table, workloads};
+use forebay_bench::{interrupt, launch, markdown_tables, micro, pipelines, workloads};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -26,7 +26,7 @@ enum Command {
     /// Run whole pipelines bare and covered.
     Pipelines(pipelines::Options),
     /// Print the tables in Markdown from the saved runs.
-    Table(table::Options),
+    Table(markdown_tables::Options),
     /// List the micro workloads.
     List,
 }
@@ -75,7 +75,7 @@ fn run_command(command: &Command) -> Result<()> {
         Command::Work(work) => run_workload_stages(work),
         Command::Micro(options) => run_supervised(|| micro::run_micro(options)),
         Command::Pipelines(options) => run_supervised(|| pipelines::run_pipelines(options)),
-        Command::Table(options) => table::print_tables(options),
+        Command::Table(options) => markdown_tables::print_tables(options),
         Command::List => {
             for workload in workloads::all_workloads() {
                 println!("{:<18} {}", workload.name, workload.operation);

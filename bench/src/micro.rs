@@ -1,14 +1,14 @@
 //! The micro benchmarks: each workload bare and covered, in shuffled blocks.
 
-use crate::covered::{self, Forebay};
 use crate::error::{Error, Kind, Result};
-use crate::ground::{Backing, Ground};
+use crate::forebay_command::{self, Forebay};
 use crate::launch::{Ended, Launch};
 use crate::measure::Measured;
-use crate::record::{Arm, Label, Record, Saved, Session, Who, save_record, save_session};
+use crate::run_directories::{Backing, Ground};
+use crate::saved_results::{Arm, Label, Record, Saved, Session, Who, save_record, save_session};
 use crate::shuffle::Seeded;
 use crate::workloads::{self, Layout, Workload};
-use crate::{interrupt, machine, requests};
+use crate::{host_info, interrupt, request_counts};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -111,7 +111,7 @@ fn choose_workloads(only: &[String]) -> Result<Vec<&'static Workload>> {
     } else {
         only.iter().map(|name| workloads::find_workload(name)).collect::<Result<_>>()?
     };
-    if !machine::is_root() {
+    if !host_info::is_root() {
         chosen.retain(|workload| !workload.cold);
     }
     Ok(chosen)
@@ -119,7 +119,7 @@ fn choose_workloads(only: &[String]) -> Result<Vec<&'static Workload>> {
 
 /// One bare arm, and a covered one as each of `who`.
 fn choose_arms(who: &[Who]) -> Vec<(Who, Arm)> {
-    let root = machine::is_root();
+    let root = host_info::is_root();
     let all: &[Who] = match (root, who.is_empty()) {
         (true, true) => &[Who::Root, Who::User],
         (true, false) => who,
@@ -148,7 +148,7 @@ pub fn open_session(
         }
         eprintln!("no session of this build and seed in {}: a new one", file.display());
     }
-    let session = format!("{}-{}", machine::unix_now(), std::process::id());
+    let session = format!("{}-{}", host_info::unix_now(), std::process::id());
     let new = Session {
         session: session.clone(),
         mode: mode.to_owned(),
@@ -165,7 +165,7 @@ impl<'a> Bench<'a> {
         let ground = Ground::prepare(&options.results, options.backing, 6, options.user)?;
         let forebay = Forebay::pin_binary(&options.forebay, &ground, options.shim)?;
         let own = ground.copy_program(&std::env::current_exe()?, "forebay-bench")?;
-        let mut conditions = machine::describe_machine();
+        let mut conditions = host_info::describe_machine();
         conditions.extend(ground.conditions.clone());
         if options.scale != 1.0 {
             conditions.push(format!("scaled to {} of the work: for trying out", options.scale));
@@ -205,7 +205,7 @@ impl<'a> Bench<'a> {
 
     /// One run in a fresh directory. A workload that fails becomes a record with the reason.
     fn run_and_record(&self, workload: &Workload, label: Label) -> Result<Record> {
-        let (who, at_unix) = (label.who, machine::unix_now());
+        let (who, at_unix) = (label.who, host_info::unix_now());
         let dir = self.ground.create_run_directory(who)?;
         let packs = label.arm != Arm::Bare && workload.layout == Layout::Packed;
         let tier = packs.then(|| self.ground.create_run_directory(who)).transpose()?;
@@ -246,7 +246,8 @@ impl<'a> Bench<'a> {
     ) -> Result<(Ended, Measured)> {
         let (who, arm) = (label.who, label.arm);
         let scratch = &self.ground.scratch;
-        let options = tier.map(|tier| covered::packed_options(tier, scratch)).transpose()?;
+        let options =
+            tier.map(|tier| forebay_command::packed_options(tier, scratch)).transpose()?;
         let options = options.unwrap_or_default();
         // Who is to see packed files needs a run, here one that is not measured.
         let unmeasured = scratch.join("unmeasured.run");
@@ -259,9 +260,9 @@ impl<'a> Bench<'a> {
             ended
         };
         step("setup")?;
-        machine::sync_file_system(dir)?;
+        host_info::sync_file_system(dir)?;
         if workload.cold {
-            machine::drop_caches()?;
+            host_info::drop_caches()?;
         }
         let result = self.ground.scratch.join("result.json");
         let _ = std::fs::remove_file(&result);
@@ -327,7 +328,7 @@ impl<'a> Bench<'a> {
             if entry.file_name().to_string_lossy().starts_with("micro-") {
                 let path = entry.path();
                 if path.extension().is_some_and(|ending| ending == "run") {
-                    for (kind, count) in requests::count_requests(&path)? {
+                    for (kind, count) in request_counts::count_requests(&path)? {
                         *sum.entry(kind).or_default() += count;
                     }
                 }

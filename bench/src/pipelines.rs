@@ -3,14 +3,14 @@
 //! A pipeline is one script in `bench/pipelines/`; it knows four words: `ready` (status 0, or why
 //! not), `prepare`, `run`, `verify`, each in its directory.
 
-use crate::covered::Forebay;
 use crate::error::{During, Error, Kind, Result};
-use crate::ground::{Backing, Ground};
+use crate::forebay_command::Forebay;
 use crate::launch::{Ended, Launch};
 use crate::micro::{check_no_failures, open_session};
-use crate::record::{Arm, Label, Record, Saved, Who, save_record};
+use crate::run_directories::{Backing, Ground};
+use crate::saved_results::{Arm, Label, Record, Saved, Who, save_record};
 use crate::shuffle::Seeded;
-use crate::{interrupt, machine, requests};
+use crate::{host_info, interrupt, request_counts};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -146,7 +146,7 @@ fn find_pipelines(scripts: &Path, only: &[String]) -> Result<Vec<Pipeline>> {
 
 impl<'a> Bench<'a> {
     fn begin_session(options: &'a Options, found: Vec<Pipeline>) -> Result<(Self, Vec<Pipeline>)> {
-        let who = match (machine::is_root(), options.who) {
+        let who = match (host_info::is_root(), options.who) {
             (true, Some(who)) => who,
             (true, None) => Who::Root,
             (false, _) => Who::User,
@@ -166,7 +166,7 @@ impl<'a> Bench<'a> {
             file: options.results.join(FILE),
             variables,
         };
-        let mut conditions = machine::describe_machine();
+        let mut conditions = host_info::describe_machine();
         conditions.extend(bench.ground.conditions.clone());
         let mut ready = Vec::new();
         for pipeline in found {
@@ -253,13 +253,13 @@ impl<'a> Bench<'a> {
     }
 
     fn run_and_record(&self, pipeline: &Pipeline, label: Label) -> Result<Record> {
-        let at_unix = machine::unix_now();
+        let at_unix = host_info::unix_now();
         let dir = self.ground.create_run_directory(self.who)?;
         let run_file = self.ground.scratch.join("pipeline.run");
         let outcome = self.attempt_run(pipeline, label.arm, &dir, &run_file);
         interrupt::check_interrupt()?;
         self.ground.remove_and_sync(&dir)?;
-        let requests = requests::count_requests(&run_file);
+        let requests = request_counts::count_requests(&run_file);
         let _ = std::fs::remove_file(&run_file);
         let mut record = Record {
             label,
@@ -291,7 +291,7 @@ impl<'a> Bench<'a> {
         run_file: &Path,
     ) -> Result<Ended> {
         self.prepare_launch(pipeline, "prepare", dir, &[]).run_expecting_success()?;
-        machine::sync_file_system(dir)?;
+        host_info::sync_file_system(dir)?;
         let prefix = self.forebay.command_prefix(arm, &[], run_file);
         let ended = self.prepare_launch(pipeline, "run", dir, &prefix).run_expecting_success()?;
         self.prepare_launch(pipeline, "verify", dir, &[]).run_expecting_success()?;

@@ -1,6 +1,6 @@
 //! What the product promises, one line each, and how a figure is judged against it.
 
-use crate::record::{Arm, Who};
+use crate::saved_results::{Arm, Who};
 use crate::stats::{Bounded, Side, bound_median};
 
 /// What a median and its bound are compared with.

@@ -11,10 +11,10 @@ use std::ffi::{CString, OsString};
 use std::path::Path;
 
 mod append;
-mod data;
 mod entries;
-mod names;
-mod packed;
+mod large_files;
+mod metadata_operations;
+mod packed_files;
 mod process;
 mod small;
 
@@ -108,8 +108,13 @@ pub struct Workload {
 
 /// All workloads, in the order of the tables.
 pub fn all_workloads() -> impl Iterator<Item = &'static Workload> {
-    let data = [data::WORKLOADS, small::WORKLOADS, names::WORKLOADS, append::WORKLOADS];
-    data.into_iter().chain([packed::WORKLOADS, process::WORKLOADS]).flatten()
+    let data = [
+        large_files::WORKLOADS,
+        small::WORKLOADS,
+        metadata_operations::WORKLOADS,
+        append::WORKLOADS,
+    ];
+    data.into_iter().chain([packed_files::WORKLOADS, process::WORKLOADS]).flatten()
 }
 
 /// The workload called `name`.

@@ -9,7 +9,7 @@ use forebay_volume::daemon_log::{
 use forebay_volume::launch::{lasting_mounts, resolve_mount_point};
 
 use crate::exit::{NOTHING_RUN, Stop};
-use crate::{say, state};
+use crate::{console, state_directories};
 
 /// The folder of the state directory in which each daemon has one.
 const SHELF: &str = "daemons";
@@ -34,7 +34,7 @@ pub(crate) fn wanted_log(
         (None, None) => None,
     };
     Ok(Wanted {
-        folder: state::state_file(SHELF)?.join(name.trim_end_matches(".run")),
+        folder: state_directories::state_file(SHELF)?.join(name.trim_end_matches(".run")),
         is_asked_for: levels.is_some(),
         levels: levels.unwrap_or_default(),
         to_stderr: foreground,
@@ -55,7 +55,7 @@ fn stderr_is_journal() -> bool {
 
 /// Folders of all daemons of this user that left a log or write one, the newest first.
 pub(crate) fn list_daemon_logs() -> Vec<Kept> {
-    let mut all: Vec<Kept> = state::safe_directories()
+    let mut all: Vec<Kept> = state_directories::safe_directories()
         .iter()
         .flat_map(|state| list_log_folders(&state.join(SHELF)))
         .collect();
@@ -105,11 +105,11 @@ pub(crate) fn print_last_lines(folder: &Path) {
     let log = folder.join(LOG);
     match last_lines(folder, LAST) {
         Ok(lines) => {
-            say::note(&format!("the last lines of the daemon's log, {}:", log.display()));
-            lines.iter().for_each(|line| say::write_stderr(&format!("  {line}\n")));
+            console::note(&format!("the last lines of the daemon's log, {}:", log.display()));
+            lines.iter().for_each(|line| console::write_stderr(&format!("  {line}\n")));
         }
         Err(error) => {
-            say::note(&format!("the daemon left no log: {}: {error}", log.display()));
+            console::note(&format!("the daemon left no log: {}: {error}", log.display()));
         }
     }
 }

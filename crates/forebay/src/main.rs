@@ -1,30 +1,30 @@
 //! The `forebay` command: the only place that prints, exits, and reads the clock for people.
 
 #[macro_use]
-mod say;
+mod console;
 
+mod command_help;
 mod commands;
 mod daemon_logs;
-mod ends;
 mod exit;
 mod foreign;
-mod groups;
-mod keep;
+mod interrupt_signals;
 mod next_steps;
 mod output;
 mod placement;
 mod run_start;
 mod runs;
 mod scenario;
-mod state;
+mod simulated_run_file;
+mod state_directories;
 mod storages;
 mod summary_text;
-mod underway;
+mod write_back_progress;
 
 use std::ffi::OsString;
 
 use clap::{FromArgMatches, Parser};
-use forebay_model::named;
+use forebay_model::name_escaping;
 
 /// What `--version` says; `-V` has the first line.
 const LONG_VERSION: &str = concat!(env!("FOREBAY_VERSION"), "\n", env!("FOREBAY_BUILT_FOR"));
@@ -45,7 +45,7 @@ struct Cli {
 
 /// All commands with their options, as help, completions and pages of the manual have them.
 fn command_line_definition() -> clap::Command {
-    groups::with_help_page::<Cli>()
+    command_help::with_help_page::<Cli>()
 }
 
 fn main() {
@@ -56,8 +56,8 @@ fn main() {
         Err(error) if error.use_stderr() => {
             let words = error.render();
             let words =
-                if say::wants_colour() { words.ansi().to_string() } else { words.to_string() };
-            say::write_stderr(&humanize_number_errors(words));
+                if console::wants_colour() { words.ansi().to_string() } else { words.to_string() };
+            console::write_stderr(&humanize_number_errors(words));
             std::process::exit(error.exit_code())
         }
         Err(help) => help.exit(),
@@ -65,7 +65,7 @@ fn main() {
     let code = match command.run() {
         Ok(code) => code,
         Err(stop) => {
-            say::error(&stop.message, stop.next.as_deref());
+            console::error(&stop.message, stop.next.as_deref());
             stop.code
         }
     };

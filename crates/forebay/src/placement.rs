@@ -1,15 +1,15 @@
 //! Site and rules as a person gives them, and what became of the files that rules sent away.
 
-mod cache;
-mod elsewhere;
+mod cache_messages;
 mod file_counts;
-pub(crate) mod places;
-mod report;
+pub(crate) mod named_sites;
+mod placement_report;
+mod remote_tasks;
 
-pub(crate) use cache::report_warmed_cache;
-pub(crate) use elsewhere::{check_command, report_sent_away};
+pub(crate) use cache_messages::report_warmed_cache;
 pub(crate) use file_counts::count_files;
-pub(crate) use report::{report_left_behind, report_unused_rules, report_write_back};
+pub(crate) use placement_report::{report_left_behind, report_unused_rules, report_write_back};
+pub(crate) use remote_tasks::{check_command, report_sent_away};
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use forebay_objstore::{ProfileFile, Settings};
 use forebay_volume::tiers::{TierError, Wanted};
 
 use crate::exit::{NOTHING_RUN, Stop};
-use crate::{say, state};
+use crate::{console, state_directories};
 
 /// Reads site and rules; `None` when no rules are given.
 pub(crate) fn load_placement(
@@ -68,7 +68,7 @@ pub(crate) fn note_old_names(notes: &[forebay_model::Flaw]) {
         0 => String::new(),
         more => format!(", and {more} more of its names are old"),
     };
-    say::note(&format!("{first}{more}; the next minor version refuses them"));
+    console::note(&format!("{first}{more}; the next minor version refuses them"));
 }
 
 /// What a run would refuse of rules that are not written yet, whatever machine it is on; and tiers
@@ -98,7 +98,7 @@ pub(crate) fn parse_site(text: &str, path: &Path) -> Result<Site, forebay_model:
 
 /// Where spares of books are, or may be: a book says on which tiers files of a directory lie.
 pub(crate) fn spare_directories() -> Vec<PathBuf> {
-    state::safe_directories().iter().map(|state| state.join("volumes")).collect()
+    state_directories::safe_directories().iter().map(|state| state.join("volumes")).collect()
 }
 
 /// How much each tier may take, for those who look at the run.
@@ -130,7 +130,7 @@ pub(crate) fn read_text(path: &Path) -> Result<String, Stop> {
 
 /// The site of the project, of the user or of the machine.
 fn usual_site() -> Result<PathBuf, Stop> {
-    let places = places::usual_sites();
+    let places = named_sites::usual_sites();
     let found = places.iter().find(|path| path.is_file());
     if let Some(path) = found
         && rustix::process::geteuid().is_root()

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use forebay_model::Run;
 
+use crate::console;
 use crate::exit::Stop;
-use crate::say;
 
 /// Below a project.
 pub(crate) const FOLDER: &str = ".forebay/runs";
@@ -43,6 +43,6 @@ pub(crate) fn newest_run() -> Result<PathBuf, Stop> {
     };
     let newest = found.into_iter().next_back();
     let newest = newest.ok_or_else(|| none(format!("there is none in {FOLDER} here")))?;
-    say::note(&format!("the newest run here is {}", newest.display()));
+    console::note(&format!("the newest run here is {}", newest.display()));
     Ok(newest)
 }

@@ -1,10 +1,10 @@
 //! What is to be simulated, from files: a study's folder, a workload with a site and
 //! rules, or a run that is done again.
 
-mod learnt;
-mod work;
+mod rerun_scenario;
+mod workload_input;
 
-pub(crate) use work::read_workload;
+pub(crate) use workload_input::read_workload;
 
 use clap::value_parser;
 
@@ -30,10 +30,10 @@ pub(crate) struct Scenario {
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Changes {
     /// The site: tiers with their profiles, and nodes
-    #[arg(long, value_name = "FILE", value_parser = placement::places::site_file())]
+    #[arg(long, value_name = "FILE", value_parser = placement::named_sites::site_file())]
     pub(crate) site: Option<PathBuf>,
     /// Where files live
-    #[arg(long, value_name = "FILE", value_parser = placement::places::rules_file())]
+    #[arg(long, value_name = "FILE", value_parser = placement::named_sites::rules_file())]
     pub(crate) rules: Option<PathBuf>,
     /// What there is to do, other than the study's own workload
     #[arg(long, value_name = "FILE")]
@@ -93,7 +93,7 @@ fn flaw_error(flaw: Flaw) -> Stop {
 impl Scenario {
     /// Reads what is at `path`, with changes.
     pub(crate) fn from_path(path: &Path, changes: &Changes) -> Result<Self, Stop> {
-        if learnt::is_run_file(path) {
+        if rerun_scenario::is_run_file(path) {
             return Self::from_run(path, changes);
         }
         let folder = path.is_dir().then(|| path.to_owned());

@@ -1,8 +1,8 @@
 //! The end of a run for people: a [`Summary`] as text for a terminal. Lays out, adds nothing up.
 
 mod cells;
-mod machines;
-mod table;
+mod machine_rows;
+mod text_table;
 
 use cells::{format_amount, keep_end, keep_start, replace_control, short_count, short_time};
 use forebay_model::summary::{
@@ -10,7 +10,7 @@ use forebay_model::summary::{
 };
 use forebay_model::{Exit, Micros, Origin, tasks};
 use std::fmt::Write;
-use table::{Column, Table};
+use text_table::{Column, Table};
 
 /// Rows of tasks before the rest is told in one line.
 const TASKS_MAX: usize = 12;
@@ -31,7 +31,7 @@ pub(crate) fn render_summary(s: &Summary, width: usize, colour: bool) -> String 
     page.push_title(s);
     page.push_tasks(s);
     page.push_tiers(s);
-    machines::machine_table(s).iter().for_each(|table| page.push_table(table));
+    machine_rows::machine_table(s).iter().for_each(|table| page.push_table(table));
     page.push_costliest(s);
     page.push_legend();
     page.push_sentences(s);

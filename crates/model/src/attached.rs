@@ -3,13 +3,13 @@
 //! The list is one small TOML file in the volume (docs/formats/tiers.md). What it is not: it looks at no
 //! directory; whether a source is there is for those to find out who show it.
 
-mod shows;
+mod exposed_content;
 
 use std::fmt::Write;
 use std::path::{Component, Path, PathBuf};
 
 use crate::toml::{Document, Flaw};
-pub use shows::{ReadsShown, Shows};
+pub use exposed_content::{ReadsShown, Shows};
 
 /// Parts into which reads are dealt out at most: each is two files that are listed.
 pub const SHARDS_MAX: u32 = 10_000;

@@ -5,22 +5,22 @@
 //! nothing and prints nothing.
 
 pub mod attached;
-pub mod classes;
 mod dates;
 pub mod error;
 pub mod event;
+pub mod file_classes;
 mod file_name;
-pub mod machines;
-pub mod named;
+pub mod machine_timeline;
+pub mod name_escaping;
 pub mod prices;
 pub mod privacy;
 pub mod profile;
 mod reach;
-pub mod rows;
 pub mod rules;
 #[allow(clippy::disallowed_methods)]
 // The run file: the one thing that this floor reads and writes.
 pub mod run;
+pub mod run_rows;
 pub mod site;
 pub mod study;
 pub mod summary;
@@ -39,7 +39,7 @@ pub use event::{
     ProcessCounters, ProcessId, ProcessIo, ProcessUsage, Sample, SizeClass, Tree, TreeId,
 };
 pub use file_name::{NAME_MAX, is_file_name};
-pub use machines::{Machine, align_machines};
+pub use machine_timeline::{Machine, align_machines};
 pub use prices::{Per, Price, Prices};
 pub use privacy::{Commands, Privacy, Salt};
 pub use profile::Profile;

@@ -3,7 +3,7 @@
 //! Sheets are data that people write (docs/reference/prices.md); the project's own are in `prices/`. What it is
 //! not: it adds nothing up, and knows no provider.
 
-mod read;
+mod sheet_parser;
 
 use crate::units::{Seconds, Usd};
 use std::collections::BTreeMap;

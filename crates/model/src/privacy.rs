@@ -1,11 +1,11 @@
 //! What a run file tells about its owner, and what it keeps to itself: secrets in command lines are
 //! always masked; command lines can be left out; names can be hashed.
 
-mod names;
+mod name_hashing;
 mod secrets;
 mod siphash;
 
-pub(crate) use names::Names;
+pub(crate) use name_hashing::Names;
 pub use secrets::mask_words;
 
 /// What to keep of the words of command lines.

@@ -7,7 +7,7 @@
 //! time (the figures of Genomon on Fugaku, `studies/`). What it is not: a clock, or a queue.
 
 mod described;
-mod read;
+mod profile_parser;
 mod schema;
 mod shipped;
 

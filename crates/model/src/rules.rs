@@ -4,29 +4,29 @@
 //! They are read from a TOML file that people write (docs/reference/rules.md). What it is not: it moves nothing
 //! and knows no file; whoever places files asks [`Rules::placement_for_path`].
 
+mod bucket_rules;
 mod cache;
-mod drain;
+mod file_location;
 mod glob;
-mod home;
-mod kept;
+mod metadata_cache_rules;
 mod old_names;
-mod pack;
+mod packing_rules;
 mod publish;
+mod rule_values;
 mod schema;
 mod task;
-mod trust;
-mod words;
+mod write_back_rules;
 
 use crate::site::{Site, TierId};
 use crate::toml::{Document, Flaw, Table};
+pub use bucket_rules::{Kept, SyncTo};
 pub use cache::{Ahead, Cache};
-pub use drain::Drain;
 use globset::GlobSet;
-pub use kept::{Kept, SyncTo};
+use rule_values::{AFTERS, FSYNCS, FULLS, LAYOUTS};
+pub use rule_values::{After, Fsync, Full, Layout};
 pub use schema::json_schema;
 use std::collections::BTreeSet;
-use words::{AFTERS, FSYNCS, FULLS, LAYOUTS};
-pub use words::{After, Fsync, Full, Layout};
+pub use write_back_rules::Drain;
 
 const KEYS: [&str; 11] = [
     "match",
@@ -99,7 +99,7 @@ pub struct Rules {
     tasks: Vec<Option<GlobSet>>,
     /// Some rule is for some tasks only.
     by_task: bool,
-    trust: trust::Trust,
+    trust: metadata_cache_rules::Trust,
     old_names: Vec<Flaw>,
 }
 
@@ -112,7 +112,7 @@ impl Rules {
             placements: Vec::new(),
             tasks: Vec::new(),
             by_task: false,
-            trust: trust::Trust::default(),
+            trust: metadata_cache_rules::Trust::default(),
             old_names: Vec::new(),
         }
     }
@@ -126,7 +126,7 @@ impl Rules {
         let root = document.root_table(&entries);
         root.refuse_file_with_key("tier", "site file: --site takes it, --rules a file of rules")?;
         root.refuse_unknown_keys(&["rule", "metadata_cache"])?;
-        let trust = trust::Trust::from_table(root)?;
+        let trust = metadata_cache_rules::Trust::from_table(root)?;
         let Some(rules) = root.get("rule") else {
             return Ok(Self { trust, old_names, ..Self::none() });
         };
@@ -140,7 +140,7 @@ impl Rules {
             globs.extend(glob::parse_globs(table.get_required("match")?)?);
             rule_of.resize(globs.len(), index);
             let placement = parse_placement(table, index + 1, site)?;
-            pack::check_one_packed_tier(&placements, &placement, table)?;
+            packing_rules::check_one_packed_tier(&placements, &placement, table)?;
             tasks.push(task::parse_task_globs(table, &placement)?);
             placements.push(placement);
         }
@@ -162,7 +162,7 @@ impl Rules {
 
     /// The tier or pool that has the packed files, if there are to be any.
     pub fn packed_tier(&self) -> Option<&TierId> {
-        pack::packed_tier(&self.placements)
+        packing_rules::packed_tier(&self.placements)
     }
 
     /// The tiers and pools that some rule makes the home of files.
@@ -173,8 +173,8 @@ impl Rules {
 }
 
 fn parse_placement(table: Table<'_>, number: usize, site: &Site) -> Result<Placement, Flaw> {
-    kept::refuse_bucket_fsync(table)?;
-    let home = home::parse_home(table.get_required("home")?, site)?;
+    bucket_rules::refuse_bucket_fsync(table)?;
+    let home = file_location::parse_home(table.get_required("home")?, site)?;
     if home == Home::Here {
         let keys = ["layout", "full", "fsync", "after", "write_back"];
         let unused = keys.into_iter().find_map(|key| table.get(key));
@@ -192,7 +192,7 @@ fn parse_placement(table: Table<'_>, number: usize, site: &Site) -> Result<Place
         layout,
         full: parse_choice(table, "full", &FULLS)?,
         fsync: parse_choice(table, "fsync", &FSYNCS)?,
-        drain: drain::parse_write_back(table, after)?,
+        drain: write_back_rules::parse_write_back(table, after)?,
         after,
         rule: Some(number),
     })

@@ -4,22 +4,22 @@
 //! schema is `run/schema.sql`, described in docs/formats/run.md. What it is not: it decides nothing about
 //! tasks and adds nothing up for people.
 
-mod check;
+mod anonymised_copy;
 mod copy;
-mod fold;
 mod given;
 mod header;
+mod machine_samples;
 mod network;
 mod note;
 pub mod note_key;
 mod reader;
-mod samples;
-mod seal;
+mod run_file_check;
 mod sql;
-mod trust;
+mod task_aggregation;
+mod untrusted_file;
 mod writer;
 
-pub use crate::rows::{OpKind, OpRow, OpenRow, Others, ProcessRow, TaskRow, Waited};
+pub use crate::run_rows::{OpKind, OpRow, OpenRow, Others, ProcessRow, TaskRow, Waited};
 pub use header::{Header, Origin};
 pub use reader::Run;
 pub use writer::RunWriter;

@@ -4,15 +4,15 @@
 //! amounts are bytes, `null` is "not seen". What it is not: it prints nothing and lays out nothing.
 
 mod advice;
-mod files;
-mod fold;
-mod machines;
-mod outside;
-mod tasks;
+mod machine_summary;
+mod open_file_sums;
+mod outside_summary;
+mod run_aggregation;
+mod task_summary;
 mod time;
 
-pub(crate) use files::FileUse;
-pub use machines::{DiskSummary, MachineSummary, NetworkSummary};
+pub use machine_summary::{DiskSummary, MachineSummary, NetworkSummary};
+pub(crate) use open_file_sums::FileUse;
 pub use time::{Judgement, TimeSplit, Verdict, format_percent};
 
 use crate::run::Others;
@@ -277,7 +277,7 @@ impl Summary {
     /// # Errors
     /// As [`from_run`](Summary::from_run).
     pub fn with_other_machines(run: &Run, others: &[Run]) -> Result<Self> {
-        let mut summary = fold::summarize_run(run)?;
+        let mut summary = run_aggregation::summarize_run(run)?;
         let all = crate::align_machines(run, others)?;
         let known = all.iter().filter(|machine| !machine.samples.is_empty() || !others.is_empty());
         summary.machines = known.map(MachineSummary::from_machine).collect();

@@ -5,24 +5,24 @@
 //! What it is not: it reads no file and knows no kernel; the run file feeds it.
 
 mod accounts;
-mod elsewhere;
 mod live;
 mod nextflow;
 mod not_seen;
+pub(crate) mod process_claims;
 mod processes;
 mod program;
-pub(crate) mod seen;
+mod remote_executor;
 mod snakemake;
 mod trinity;
 
 pub(crate) use accounts::{Used, usage_by_process};
-pub use elsewhere::{find_engine, find_remote_executor};
 pub use live::{engine_directory, live_task_name, task_from_control_file};
 pub(crate) use not_seen::count_unseen_programs;
 pub use not_seen::find_batch_submit;
+pub(crate) use process_claims::{Claims, Note, Seen, Value};
 pub use processes::OTHERS;
 pub(crate) use program::{base_name, program_name};
-pub(crate) use seen::{Claims, Note, Seen, Value};
+pub use remote_executor::{find_engine, find_remote_executor};
 pub use snakemake::snakemake_output;
 
 /// How much of a control file is looked at, in bytes; the rest need not be kept.

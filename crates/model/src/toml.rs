@@ -2,9 +2,9 @@
 //!
 //! What it is not: it opens no file and knows no key; `site` and `rules` say what they expect.
 
-mod amounts;
 mod flaw;
-pub(crate) mod schema;
+mod numeric_values;
+pub(crate) mod schema_parts;
 mod values;
 
 use ::toml::Spanned;

@@ -145,10 +145,10 @@ pub struct Doubt {
     pub share: f64,
 }
 
-mod check;
-mod read;
+mod validation;
+mod workload_parser;
 
-pub use check::NotWorkload;
+pub use validation::NotWorkload;
 
 #[cfg(test)]
 mod tests;

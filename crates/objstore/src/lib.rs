@@ -5,8 +5,8 @@ mod failed;
 mod key;
 mod object;
 mod patience;
+mod setting_check;
 mod settings;
-mod sound;
 
 pub use failed::{Failed, NO_KEYS};
 pub use key::key_for_path;

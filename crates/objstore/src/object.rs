@@ -1,11 +1,11 @@
 //! Objects of a bucket, for callers that wait: the runtime of the client stays in here.
 
-mod far;
-mod folder;
+mod concurrent_fetch;
+mod folder_listing;
 mod hedge;
-mod pages;
+mod listing_pages;
 mod put;
-mod read;
+mod ranged_reads;
 mod scheme;
 mod sieve;
 mod upload;
@@ -21,8 +21,8 @@ use object_store::{Attribute, GetOptions, ObjectMeta, ObjectStore, ObjectStoreEx
 use tokio::runtime::Runtime;
 
 use super::Failed;
-pub use far::Pin;
-pub use folder::{Folder, Listed};
+pub use concurrent_fetch::Pin;
+pub use folder_listing::{Folder, Listed};
 use hedge::Hedge;
 pub use put::When;
 

@@ -4,10 +4,11 @@
 
 pub mod clock;
 pub mod credentials;
+pub mod descriptor_path;
 pub mod descriptors;
 pub mod fast_wake;
+pub mod file_identity;
 pub mod file_systems;
-pub mod files;
 pub mod forks;
 pub mod heap;
 pub mod mount_users;
@@ -16,5 +17,4 @@ pub mod own_folder;
 pub mod proc;
 pub mod real_path;
 pub mod seeds;
-pub mod short;
-pub mod whereabouts;
+pub mod short_name;

@@ -4,11 +4,11 @@
 //! read nothing, and answer `None` when the text is not what the kernel writes. What it is not: it
 //! keeps no history and takes no differences.
 
-mod machine;
+mod machine_counters;
 mod network;
 mod process;
 
-pub use machine::{
+pub use machine_counters::{
     Cpu, Disk, IoPressure, Memory, parse_boot_time, parse_cpu_times, parse_disks,
     parse_io_pressure, parse_memory,
 };

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use super::index::{Bytes, Dir, INODE_COST, Index, Inode};
 use super::name::Name;
+use super::pack_index::{Bytes, Dir, INODE_COST, Index, Inode};
 use super::record::{Attr, Record};
-use forebay_os::short::ShortName;
+use forebay_os::short_name::ShortName;
 
 impl Index {
     /// Takes in a record; its data, if it has any, begin at `at`. `false`: it makes no sense here,

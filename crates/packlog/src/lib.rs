@@ -9,23 +9,23 @@
 //! It knows no kernel, no caller's rights and no file in place: `native::packed` does.
 
 mod apply;
-mod bytes;
 mod disk;
-mod early;
-mod index;
+mod durability;
+mod eager_copies;
+mod file_content;
+mod frame_reader;
 mod log;
 mod name;
-mod names;
-mod reader;
+mod name_operations;
+mod pack_index;
 mod record;
 mod recover;
 mod rewrite;
-mod safe;
 mod salvage;
 #[cfg(test)]
 mod tests;
 mod verify;
-mod works;
+mod working_files;
 
 use std::collections::BTreeSet;
 
@@ -36,17 +36,17 @@ use rustc_hash::FxHashMap;
 use rustix::io::Errno;
 
 use disk::{Disk, Folder, Ground};
-pub use early::Turn;
-pub use index::FIRST;
-use index::Index;
+pub use eager_copies::Turn;
 use log::{Damage, Log};
 use name::Marks;
+pub use pack_index::FIRST;
+use pack_index::Index;
 use record::Record;
 pub use record::{Attr, DirKey, Time};
-pub use works::Work;
-use works::Works;
+pub use working_files::Work;
+use working_files::Works;
 
-use forebay_os::short::ShortName;
+use forebay_os::short_name::ShortName;
 
 /// Files up to this size, in bytes, are in the log; larger ones keep their working file. It is
 /// what one write of the log can carry without a wait that others feel.
@@ -119,7 +119,7 @@ pub struct Pack {
     syncing: Mutex<()>,
     ground: Box<dyn Ground>,
     works: Works,
-    early: early::Early,
+    early: eager_copies::Early,
     /// Bodies of removed files, until the removal is safe.
     doomed: Mutex<Vec<u64>>,
     world: World,
@@ -221,7 +221,7 @@ impl Pack {
             begin_due: false,
         };
         let (state, syncing, doomed) = (Mutex::new(state), Mutex::new(()), Mutex::default());
-        Pack { state, syncing, ground, works, early: early::Early::default(), doomed, world }
+        Pack { state, syncing, ground, works, early: eager_copies::Early::default(), doomed, world }
     }
 
     /// Looks a name up.
@@ -303,7 +303,7 @@ impl Pack {
     pub fn packed_directories(&self) -> Vec<PackedDir> {
         let state = self.state.lock();
         let used = state.index.dirs.iter().filter(|dir| !dir.names.is_empty());
-        let names = |dir: &index::Dir| dir.names.keys().cloned().collect();
+        let names = |dir: &pack_index::Dir| dir.names.keys().cloned().collect();
         used.map(|dir| PackedDir { key: dir.key, path: dir.path.clone(), names: names(dir) })
             .collect()
     }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use rustix::io::Errno;
 
 use super::disk::Disk;
-use super::index::Index;
-use super::reader::Reader;
+use super::frame_reader::Reader;
+use super::pack_index::Index;
 use super::record::{FRAME, HEADER, MAGIC, Record, append_frame};
 
 /// An open log.

@@ -68,7 +68,7 @@ pub struct DirKey {
 impl DirKey {
     /// That of a directory that was asked.
     pub fn from_statx(stat: &Statx) -> DirKey {
-        let identity = forebay_os::files::FileIdentity::from_statx(stat);
+        let identity = forebay_os::file_identity::FileIdentity::from_statx(stat);
         DirKey { inode: identity.inode, born: identity.born }
     }
 }

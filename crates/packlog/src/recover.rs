@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::index::{Bytes, Inode};
+use super::pack_index::{Bytes, Inode};
 use super::record::{Attr, Record, Time};
 use super::{Pack, Result};
 
@@ -60,8 +60,10 @@ impl Pack {
         drop(state);
         for (ino, number, attr) in &bodies {
             let Ok(work) = self.works.open(*number) else { continue };
-            let stat =
-                forebay_os::files::statx_nofollow(std::os::fd::AsFd::as_fd(&work.file), c"")?;
+            let stat = forebay_os::file_identity::statx_nofollow(
+                std::os::fd::AsFd::as_fd(&work.file),
+                c"",
+            )?;
             if (stat.stx_size, Time::from_timestamp(&stat.stx_mtime)) != (attr.size, attr.mtime) {
                 // As above: it is its body that is read.
                 let _ = self.commit_content(*ino, &work, false);

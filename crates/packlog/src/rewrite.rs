@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 
-use super::index::{Bytes, Index, Inode};
 use super::log::Log;
+use super::pack_index::{Bytes, Index, Inode};
 use super::record::Record;
 use super::{Pack, Result, State};
 

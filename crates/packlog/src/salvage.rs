@@ -6,11 +6,11 @@ use std::path::Path;
 use rustix::io::Errno;
 
 use super::disk::{Disk, Folder, Ground};
-use super::index::Index;
+use super::frame_reader::Reader;
 use super::log::{Damage, Log};
-use super::reader::Reader;
+use super::pack_index::Index;
 use super::record::{FRAME, HEADER, MAGIC, Record};
-use super::works::Works;
+use super::working_files::Works;
 use super::{Pack, World};
 
 /// The damaged log.

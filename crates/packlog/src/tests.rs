@@ -10,7 +10,7 @@ mod story;
 use std::path::Path;
 
 use super::record::HEADER;
-use super::works::write_content;
+use super::working_files::write_content;
 use super::*;
 use disk::Place;
 use story::{shown, story};

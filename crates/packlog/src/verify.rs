@@ -2,7 +2,7 @@
 
 use rustix::io::Errno;
 
-use super::index::Bytes;
+use super::pack_index::Bytes;
 use super::{Pack, PackedDir};
 
 /// A packed file that is not whole.

@@ -9,7 +9,7 @@ use forebay_model::workload::*;
 use forebay_model::{ByteCount, Seconds, Site, TierId, Workload};
 use forebay_plan::bound::Bounds;
 use forebay_plan::search::{Goal, Judge, Score, Wanted, find_best_choice};
-use forebay_plan::space::{Frame, Frames, Space};
+use forebay_plan::search_space::{Frame, Frames, Space};
 use forebay_plan::{Choice, PolicyId, Scene, simulate};
 use std::time::Instant;
 

@@ -7,15 +7,15 @@
 //! only. What it is not: an estimate; nothing waits for anything here.
 
 mod aim;
+mod capacity_constraints;
 mod dual;
 mod floor;
-mod room;
-mod rows;
+mod time_bounds;
 
 pub use aim::Aim;
 
-use crate::scene::Scene;
-use crate::space::{Frame, Space, class_facts};
+use crate::prepared_problem::Scene;
+use crate::search_space::{Frame, Space, class_facts};
 use floor::{Floor, Resource};
 
 /// The least that each task does with the files of one class.
@@ -39,7 +39,7 @@ pub struct Bounds {
     core_work: Vec<Vec<f64>>,
     /// What is shared, with how much of it each class and placement takes.
     resources: Vec<(Resource, Vec<Vec<f64>>)>,
-    rooms: Vec<room::Room>,
+    rooms: Vec<capacity_constraints::Room>,
     bytes: Vec<f64>,
     cores_of_node: f64,
     /// Slots of the site that the workflow engine takes.
@@ -61,7 +61,7 @@ impl Bounds {
             work: zero(),
             core_work: zero(),
             resources: Vec::new(),
-            rooms: room::room_constraints(site, workload, space),
+            rooms: capacity_constraints::room_constraints(site, workload, space),
             bytes: class_facts(workload).iter().map(|class| class.bytes.get() as f64).collect(),
             cores_of_node: f64::from(scene.nodes.cores),
             reserved: f64::from(scene.nodes.reserved),

@@ -7,15 +7,15 @@
 //! nearest. What it is not: a clock or a storage, nor [`fit`](crate::fit), which learns from runs
 //! where many things happened at once.
 
+mod fitted_prices;
 mod limits;
-mod prices;
 mod simulated;
 mod spans;
 
 pub use simulated::simulate_batch;
 
 use crate::compare::{Middle, Span, median_with_interval};
-use crate::scene::NotPossible;
+use crate::prepared_problem::NotPossible;
 use forebay_model::{ByteCount, Op, OpKey, Pattern, Profile, Reach, Seconds};
 use std::collections::BTreeMap;
 
@@ -113,7 +113,7 @@ pub fn calibrate_profile(
         .iter()
         .map(|batch| batch.median_with_interval().map(|middle| middle.median))
         .collect();
-    let priced = prices::solve_prices(batches, &medians);
+    let priced = fitted_prices::solve_prices(batches, &medians);
     let mut profile = Profile::zero_cost(source);
     for (number, value) in &priced {
         number.set_in_profile(&mut profile, reach, *value);

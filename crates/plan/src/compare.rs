@@ -6,19 +6,19 @@
 //! nothing of how times scatter; there the range is told, and called so. What it is not: it runs
 //! nothing, and "no difference was found" is never taken for "equal".
 
-mod middle;
+mod median_estimate;
 mod power;
 mod rate;
 mod ratio;
 mod trend;
 
-pub use middle::{Middle, flag_outliers, median_with_interval};
+pub use median_estimate::{Middle, flag_outliers, median_with_interval};
 pub use power::detectable_difference;
 pub use rate::{Failures, failure_rate};
 pub use ratio::{Ratio, Verdict, ratio_of_times};
 pub use trend::{Trend, detect_trend};
 
-use crate::dice::Dice;
+use crate::seeded_rng::Dice;
 
 /// Fewer values have a range, and no interval.
 pub const RUNS_FOR_INTERVAL: usize = 6;

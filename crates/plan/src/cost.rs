@@ -5,19 +5,19 @@
 //! not: sure. Each result names its sheet, the day of it, and what in it nobody could verify.
 
 mod bill;
-mod machine;
+mod billed_requests;
+mod instance_price;
 mod recorded;
-mod requests;
 mod used;
 
 pub use bill::{Cost, Line};
 pub use recorded::{Recorded, cost_of_recorded_run};
 
 use crate::{Again, Choice, Homecoming, Outcome};
+use billed_requests::Requests;
 use forebay_model::prices::{Price, Prices};
 use forebay_model::{ByteCount, Home, Placement, Site, Tier, TierId, Usd, Workload};
-use machine::machine_price;
-use requests::Requests;
+use instance_price::machine_price;
 use std::collections::BTreeMap;
 use used::Used;
 
@@ -69,7 +69,7 @@ impl<'a> Pricer<'a> {
         if machine.is_none() && site.tiers().all(|tier| tier.price.is_none()) {
             return Ok(None);
         }
-        let classes = requests::requests_by_class(workload);
+        let classes = billed_requests::requests_by_class(workload);
         let homecoming = Homecoming::new(site, workload);
         Ok(Some(Self { site, prices, terms, machine, classes, homecoming }))
     }
@@ -147,7 +147,7 @@ impl<'a> Pricer<'a> {
             asked = asked.without_memory();
         }
         self.request_cost(home, &asked)
-            + self.request_cost(project, &requests::upload_requests(comes))
+            + self.request_cost(project, &billed_requests::upload_requests(comes))
     }
 
     /// What these requests cost there.
@@ -166,13 +166,13 @@ impl<'a> Pricer<'a> {
         for (class, placement) in self.classes.iter().zip(&choice.placements) {
             let class = class.scaled_by(f64::from(choice.pipelines) * (1.0 + again));
             let (home, cached) =
-                requests::split_by_tier(&class, placement, &choice.project, choice.nodes);
+                billed_requests::split_by_tier(&class, placement, &choice.project, choice.nodes);
             asked.entry(whole(home.0)).or_default().add_counts(&home.1);
             if let Some((tier, requests)) = cached {
                 asked.entry(whole(tier)).or_default().add_counts(&requests);
             }
         }
-        let home = requests::upload_requests(self.homecoming.total_to_write_back(choice));
+        let home = billed_requests::upload_requests(self.homecoming.total_to_write_back(choice));
         asked.entry(whole(&choice.project)).or_default().add_counts(&home);
         asked
     }

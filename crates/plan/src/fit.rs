@@ -7,7 +7,7 @@
 
 mod squares;
 
-use crate::rows::Rows;
+use crate::loaded_run::Rows;
 use forebay_model::run::OpRow;
 use forebay_model::{Op, OpKey, Profile, Rate, Seconds};
 use squares::{Point, fit_least_squares};

@@ -5,16 +5,16 @@
 //! in [`IMPORTERS`]. It opens nothing: the roof reads the files and writes the run. What it is not:
 //! a reader of workflows (what tasks would do), only of records (what they did).
 
-mod amounts;
+mod amount_parsing;
+mod delimited_table;
+mod imported_tasks;
 mod nextflow;
 mod slurm;
 mod snakemake;
-mod table;
-mod told;
 mod trinity;
 mod wfformat;
 
-pub use told::{Told, ToldTask, ToldUse};
+pub use imported_tasks::{Told, ToldTask, ToldUse};
 pub use wfformat::to_wfformat_json;
 
 use forebay_model::{Fact, Header};

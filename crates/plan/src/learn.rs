@@ -5,29 +5,29 @@
 //! [`Doubt`](forebay_model::workload::Doubt), never a guess without a word. What it is not: a
 //! judgement of the storage that the run had; that is [`fit`](crate::fit).
 
-mod again;
 mod blocked;
 mod doubts;
 mod edges;
 mod engine;
-mod files;
+mod file_uses;
 mod inferred;
 mod kinds;
 mod operations;
 mod order;
 mod pipes;
 mod redirected;
-mod samples;
+mod rerun;
+mod sample_wildcards;
 mod sets;
+pub(crate) mod task_sequence;
 mod timeline;
-pub(crate) mod turns;
 
-use crate::rows::Rows;
-use crate::scene::OwnCost;
+use crate::loaded_run::Rows;
+use crate::prepared_problem::OwnCost;
 use doubts::Found;
 use edges::Edges;
 use engine::Engine;
-use files::Who;
+use file_uses::Who;
 use forebay_model::summary::{TimeSplit, Verdict};
 use forebay_model::workload::{NotWorkload, Step, Task, TaskId};
 use forebay_model::{Run, Seconds, Workload};
@@ -86,7 +86,7 @@ pub fn learn_workload(run: &Run) -> Result<Learnt, NotLearnt> {
     let time = TimeSplit::from_tasks(rows.tasks.iter().filter(|task| !task.driver));
     redirected::find_programs(&mut rows);
     pipes::join_pipes(&mut rows);
-    samples::join_samples(&mut rows);
+    sample_wildcards::join_samples(&mut rows);
     let learnt = learn_from_rows(&rows).map(|mut learnt| {
         learnt.measured.time = time;
         learnt
@@ -100,7 +100,7 @@ fn learn_from_rows(rows: &Rows) -> Result<Learnt, String> {
     if line.ran.is_empty() {
         return Err("it has no task".to_owned());
     }
-    let files = files::collect_used_files(rows, &line);
+    let files = file_uses::collect_used_files(rows, &line);
     let edges = Edges::from_rows(rows, &line, &files)?;
     line.delay_starts(&edges.after);
     let gaps = line.engine_gaps(&edges.ready_times(&line));

@@ -6,38 +6,38 @@
 //! prints nothing and moves nothing; the roof writes what it decides, and the volume obeys.
 
 pub mod advise;
-mod again;
 pub mod bound;
 pub mod calibrate;
 pub mod choice;
 pub mod compare;
 pub mod cost;
-mod dice;
 pub mod emit;
+mod expected_rework;
 pub mod fit;
-pub mod homecoming;
 pub mod import;
 pub mod learn;
+mod loaded_run;
 pub mod outcome;
 pub mod policies;
-pub mod record;
+pub mod prepared_problem;
 pub mod replay;
 pub mod report;
-mod rows;
-pub mod scene;
 pub mod search;
+pub mod search_space;
+mod seeded_rng;
 mod share;
 pub mod simulate;
-pub mod space;
+pub mod simulated_facts;
 mod spot;
+pub mod write_back_estimate;
 
-pub use again::{Again, simulate_with_rework};
 pub use choice::{Choice, PolicyId, Spot};
 pub use cost::{Cost, Pricer, Terms};
+pub use expected_rework::{Again, simulate_with_rework};
 pub use fit::Storage;
-pub use homecoming::Homecoming;
 pub use learn::{Learnt, learn_workload};
 pub use outcome::{Outcome, TaskOutcome, TierOutcome};
 pub use policies::{POLICIES, Policy};
-pub use scene::{NotPossible, OwnCost, Scene};
+pub use prepared_problem::{NotPossible, OwnCost, Scene};
 pub use simulate::{simulate, simulate_in_detail, simulate_watched};
+pub use write_back_estimate::Homecoming;

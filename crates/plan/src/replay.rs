@@ -6,24 +6,24 @@
 //! has one size for many files and counts operations by how much they held up a task. What it is
 //! not: it makes no file and waits for nothing; the roof does.
 
-mod acts;
-mod ahead;
-mod folders;
+mod act_order;
+mod directory_lifetimes;
+mod initial_state;
 mod lanes;
-mod looks;
-mod names;
-mod processes;
+mod metadata_acts;
+mod process_lanes;
 mod renames;
+mod replay_paths;
+mod run_lookup;
 mod sessions;
-mod sights;
 mod timed_act;
-mod told;
+mod visible_files;
 
-use crate::learn::turns::{Turn, collect_turns};
-use crate::rows::Rows;
+use crate::learn::task_sequence::{Turn, collect_turns};
+use crate::loaded_run::Rows;
 use forebay_model::run::OpenRow;
 use forebay_model::{ByteCount, Run, Seconds};
-use told::Told;
+use run_lookup::Told;
 
 /// What is to be done.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -192,9 +192,9 @@ fn script_from_rows(rows: &Rows, opens: &[OpenRow]) -> Result<Script, String> {
     let mut told = Told::from_rows(rows, opens, &turns);
     renames::infer_renames(&mut told);
     let mut script = Script { slots: turns.slots, ..Script::default() };
-    let acts = acts::collect_acts(&told, &mut script);
+    let acts = act_order::collect_acts(&told, &mut script);
     lanes::lay_out_lanes(&told, acts, &mut script);
-    ahead::add_initial_state(&told, &mut script);
+    initial_state::add_initial_state(&told, &mut script);
     Ok(script)
 }
 

@@ -3,25 +3,25 @@
 //! One set of plain data, for `--json`, for the file beside the rules that `forebay explain` reads,
 //! and for the words. What it is not: obeyed; rules are.
 
-mod classes;
+mod certainty;
+mod class_placements;
 mod dollars;
-mod figures;
 mod learnt_from;
-mod lost;
-mod story;
-mod sure;
-mod tell;
-mod words;
+mod plan_builder;
+mod plan_figures;
+mod plan_sentences;
+mod rejected_choices;
+mod search_story;
 
-pub use classes::{FileRow, file_rows};
-pub use figures::{Figures, Lost, Moved, Setting};
+pub use class_placements::{FileRow, file_rows};
 pub use learnt_from::LearntFrom;
-pub use story::Story;
-pub use tell::build_plan;
-pub use words::{
+pub use plan_builder::build_plan;
+pub use plan_figures::{Figures, Lost, Moved, Setting};
+pub use plan_sentences::{
     closing_sentences, explain_plan, gains_nothing, no_gain_sentences, opening_sentences,
     pareto_rows,
 };
+pub use search_story::Story;
 
 use crate::advise::Advice;
 use serde::{Deserialize, Serialize};

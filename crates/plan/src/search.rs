@@ -8,20 +8,20 @@
 mod anneal;
 mod descend;
 mod exhaust;
-mod found;
-mod front;
 mod goal;
-mod seen;
+mod pareto;
+mod search_result;
+mod visited_points;
 
-pub use found::{Found, Rejected, Rung};
 pub use goal::Goal;
-pub use seen::Score;
+pub use search_result::{Found, Rejected, Rung};
+pub use visited_points::Score;
 
 use crate::Choice;
 use crate::bound::{Aim, Bounds};
-use crate::space::{Frame, Point, Space};
+use crate::search_space::{Frame, Point, Space};
 use forebay_model::{Placement, Seconds, Usd};
-use seen::Seen;
+use visited_points::Seen;
 
 /// Says what choices lead to.
 pub trait Judge {
@@ -94,7 +94,7 @@ pub fn find_best_choice(
         descend::from_the_best(&mut seen, &free);
         Rung::Annealed
     };
-    found::conclude_search(seen, &free, &floors, rung)
+    search_result::conclude_search(seen, &free, &floors, rung)
 }
 
 /// The goal as a price of time and tolls, for each frame.

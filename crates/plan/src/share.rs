@@ -6,13 +6,13 @@
 //! rate: it is for searching. [`whole`] knows every node's link and every server's disk: it judges
 //! what the search has chosen. What it is not: it knows nothing of tasks, files and queues.
 
-pub(crate) mod classes;
+pub(crate) mod flow_classes;
+pub(crate) mod per_server_engine;
 mod shapes;
-pub(crate) mod whole;
 
 pub(crate) use shapes::{ShapeId, Shapes};
 
-use crate::scene::Limit;
+use crate::prepared_problem::Limit;
 
 /// The flows of a simulation.
 pub(crate) trait Flows {

@@ -6,28 +6,28 @@
 //! What it is not: it measures nothing and chooses nothing.
 
 mod admission;
-mod copies;
-mod drain;
-mod files;
-mod lost;
+mod cached_copies;
+mod file_space;
+mod machine_loss;
+mod node_slots;
+mod observer;
 mod pricing;
-mod room;
+mod ready_queue;
 mod sim;
-mod space;
 mod starting;
-mod tasks;
-mod waiting;
-mod watch;
+mod task_lifecycle;
+mod tier_usage;
+mod write_back_queue;
 
-pub use watch::{Seen, Watch};
+pub use observer::{Seen, Watch};
 
 use crate::choice::Choice;
 use crate::outcome::Outcome;
 use crate::policies::{Admission, POLICIES, Policy};
-use crate::scene::{NotPossible, Scene};
+use crate::prepared_problem::{NotPossible, Scene};
 use crate::share::Flows;
-use crate::share::classes::Classes;
-use crate::share::whole::Whole;
+use crate::share::flow_classes::Classes;
+use crate::share::per_server_engine::Whole;
 use sim::Sim;
 
 /// Simulates a choice with the engine for searching.

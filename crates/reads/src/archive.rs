@@ -1,23 +1,23 @@
 //! Reading an archive: its manifest once, then pages and chunks as they are asked for. Every
 //! chunk is compared with its checksum before it is decoded.
 
-mod asked;
+mod concurrency_limit;
 mod fetch;
 mod lite;
-mod turns;
+mod requested_columns;
 
 use std::collections::BTreeSet;
 
 use crate::error::{Error, Result};
-use crate::group::{self, Lent, Mate};
 use crate::hash::hash;
-use crate::index::{self, GroupAt};
 use crate::manifest::{INDEX, INDEX_MAGIC, MANIFEST, MANIFEST_MAX, Manifest, Stripe};
 use crate::objects::{Objects, Part, read_with_retry};
-pub(crate) use asked::Asked;
+use crate::row_group::{self, Lent, Mate};
+use crate::stripe_index::{self, GroupAt};
+use concurrency_limit::Turns;
 use fetch::{fetch_chunks, merge_adjacent_chunks};
 pub(crate) use lite::no_lite_error;
-use turns::Turns;
+pub(crate) use requested_columns::Asked;
 
 /// An archive that is open.
 #[derive(Debug)]
@@ -125,7 +125,7 @@ impl Archive {
             let wrong = || Error::damaged(format!("{}: {CHECKSUM}", place()));
             is_right.then_some(page).ok_or_else(wrong)
         })?;
-        let groups = index::parse_page(&page, told, self.manifest.shape.mate_count(), first);
+        let groups = stripe_index::parse_page(&page, told, self.manifest.shape.mate_count(), first);
         groups.map_err(|error| error.with_context(place()))
     }
 
@@ -145,7 +145,7 @@ impl Archive {
         }
         let as_is = Asked::all_columns([true, at.mates.len() == 2]);
         let texts = self.fetch_and_decode(at, as_is)?;
-        Ok(texts.iter().flatten().all(|text| group::is_blank_text(text)))
+        Ok(texts.iter().flatten().all(|text| row_group::is_blank_text(text)))
     }
 
     fn apply_lite(&self, asked: Asked) -> Asked {
@@ -182,10 +182,10 @@ impl Archive {
             if asked.mates[nth] {
                 asked.fill_missing_columns(&mut mate, group, nth).map_err(place)?;
                 let (text, lent) =
-                    group::decode_mate(&mate, group.spots, &first, leans).map_err(place)?;
+                    row_group::decode_mate(&mate, group.spots, &first, leans).map_err(place)?;
                 (texts[nth], first) = (Some(text), lent);
             } else if count > 0 {
-                first = group::lend_columns(&mate, group.spots, leans).map_err(place)?;
+                first = row_group::lend_columns(&mate, group.spots, leans).map_err(place)?;
             }
         }
         Ok(texts)

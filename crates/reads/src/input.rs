@@ -2,7 +2,7 @@
 //! its own unpacks and adds up.
 
 pub(crate) mod members;
-mod source;
+mod raw_input;
 mod unpack;
 
 use std::ffi::OsStr;
@@ -12,7 +12,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use crate::error::{Error, Kind, Result};
 use crate::hash::{Digesting, Digests};
-pub use source::{Looks, Source};
+pub use raw_input::{Looks, Source};
 use unpack::unpack_to;
 
 /// Pieces of text that wait.

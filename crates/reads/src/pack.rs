@@ -1,24 +1,24 @@
 //! FASTQ to archive: one thread cuts, `threads` encode, one writes in order.
 
-mod names;
+mod exported_names;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::cut::{self, Cut};
+use crate::archive_writer::Writer;
 use crate::error::{Error, Kind, Result};
-use crate::group::{self, Lent, Mate};
+use crate::group_split::{self, Cut};
 use crate::hash::Digests;
 use crate::in_order::run_in_order;
 use crate::input::{Input, Source, join_lanes};
 use crate::layout::Layout;
 use crate::manifest::{Manifest, Shape, Shown};
+use crate::mate_mismatch::Unlike;
 use crate::profile::Profile;
+use crate::row_group::{self, Lent, Mate};
 use crate::spots::Spots;
-use crate::unlike::Unlike;
 use crate::window::Window;
-use crate::write::Writer;
-use names::exported_file_names;
+use exported_names::exported_file_names;
 
 /// What to pack, and how.
 #[derive(Clone, Debug)]
@@ -125,7 +125,7 @@ fn pack_inputs(
     let (mut done, mut as_text_bytes, mut unlike) = (0, 0, Unlike::default());
     let mut ended = false;
     let cuts = || {
-        let cut = if ended { Ok(None) } else { cut::next_group(shape, &mut windows, full) };
+        let cut = if ended { Ok(None) } else { group_split::next_group(shape, &mut windows, full) };
         ended = !matches!(cut, Ok(Some(_)));
         cut.transpose()
     };
@@ -140,7 +140,8 @@ fn pack_inputs(
             unlike.add_group(others, spots);
             for mate in &mates {
                 done += mate.text_len as u64;
-                let as_text = mate.chunks.iter().any(|chunk| chunk.column == group::Column::Text);
+                let as_text =
+                    mate.chunks.iter().any(|chunk| chunk.column == row_group::Column::Text);
                 as_text_bytes += if as_text { mate.text_len as u64 } else { 0 };
             }
             writer.add_group(spots, mates)?;
@@ -174,7 +175,7 @@ pub(crate) fn encode_group(cut: Cut, profile: Profile) -> (usize, Vec<Mate>) {
     let mut first = Lent::default();
     let mut mates = Vec::new();
     for records in &cut.mates {
-        let (mate, lent) = group::encode_mate(records, &first, profile);
+        let (mate, lent) = row_group::encode_mate(records, &first, profile);
         first = lent;
         mates.push(mate);
     }

@@ -13,17 +13,17 @@
 mod cluster;
 mod decode;
 mod encode;
+mod instruction_set;
+mod lane_transpose;
 mod map;
 mod tables;
-mod turn;
-mod way;
 
 pub(crate) use decode::decode_sequence;
 #[cfg(test)]
 pub(crate) use decode::decode_sequence_by;
 pub(crate) use encode::{Kind, encode_sequence};
 #[cfg(test)]
-pub(crate) use way::Way;
+pub(crate) use instruction_set::Way;
 
 use crate::error::{Error, Result};
 use crate::wire::{Wire, append_varint};

@@ -2,11 +2,11 @@
 //! dealt out to a text for each mate. They are what `samtools fastq` makes of them: primary lines
 //! alone, in the direction in which they were sequenced, without `/1` and `/2`.
 
-mod bam;
+mod aligned_read;
+mod bam_reader;
 mod bgzf;
-mod deal;
 mod fastq;
-mod read;
+mod mate_texts;
 
 use std::io::{BufReader, Read as _};
 use std::sync::Arc;
@@ -15,11 +15,13 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use crate::error::{Error, Kind, Result};
 use crate::input::{Feed, Input, Source};
 use crate::manifest::Shape;
-pub(crate) use bam::{BASES, Bam, REST};
+pub(crate) use aligned_read::{
+    PROGRAM, REVERSE, Read, is_coordinate_sorted, is_written_by_forebay,
+};
+pub(crate) use bam_reader::{BASES, Bam, REST};
 use bgzf::Bgzf;
-use deal::Deal;
 use fastq::Fastq;
-pub(crate) use read::{PROGRAM, REVERSE, Read, is_coordinate_sorted, is_written_by_forebay};
+use mate_texts::Deal;
 
 /// Lines of BAM are short: who asked gzip for each field of each would wait for it.
 const BUFFER: usize = 64 << 10;

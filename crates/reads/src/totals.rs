@@ -3,7 +3,7 @@
 use crate::archive::Archive;
 use crate::codecs;
 use crate::error::Result;
-use crate::group::Column;
+use crate::row_group::Column;
 
 /// One column in one codec, over all groups.
 #[derive(Clone, Debug, PartialEq, Eq)]

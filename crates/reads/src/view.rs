@@ -1,9 +1,9 @@
 //! What can be had from an archive: one mate, both in turns, the files as they were; as FASTQ,
 //! FASTA or a table, compressed or as BAM; all reads or some that follow each other.
 
-mod bam;
+mod bam_writer;
+mod compressed_views;
 mod groups;
-mod packed;
 mod records;
 
 use std::io::Write;
@@ -11,11 +11,11 @@ use std::ops::Range;
 
 use crate::archive::{Archive, Asked, Texts};
 use crate::error::{Error, Kind, Result};
-use crate::group::is_blank_text;
 use crate::in_order::run_in_order;
-use crate::index::GroupAt;
 use crate::manifest::Shape;
-pub use bam::BamHeader;
+use crate::row_group::is_blank_text;
+use crate::stripe_index::GroupAt;
+pub use bam_writer::BamHeader;
 use groups::{Groups, Wanted};
 use records::{interleave_records, select_records, to_base_lines, to_fasta, to_tab_lines};
 

@@ -5,10 +5,10 @@ mod blank;
 use memchr::{memchr, memchr_iter};
 
 use crate::error::{Error, Kind, Result};
-use crate::group::Records;
 use crate::hash::Digests;
 use crate::input::{Input, More};
 use crate::profile::GROUP_TEXT;
+use crate::row_group::Records;
 
 /// A longer record is no record: 16 MiB, which is a read of 8 million bases.
 pub const RECORD_MAX: usize = 16 << 20;

@@ -7,7 +7,7 @@
 //! file system that wraps another one, where each verb passes through every layer although a feature
 //! has something to say of a few.
 
-mod gate;
+mod change_gate;
 
 use std::ffi::CString;
 use std::fmt::Debug;
@@ -19,9 +19,9 @@ use rustix::fs::Statx;
 use rustix::io::Errno;
 
 use crate::ipc::{BucketNow, BucketWaiting, UploadReport, WriteBackProgress};
-use forebay_os::files::FileIdentity;
-use forebay_os::short::ShortName;
-pub(crate) use gate::{Gate, Inside};
+pub(crate) use change_gate::{Gate, Inside};
+use forebay_os::file_identity::FileIdentity;
+use forebay_os::short_name::ShortName;
 
 /// What a backend can fail with.
 pub(crate) type Result<T> = std::result::Result<T, Errno>;

@@ -1,44 +1,44 @@
 //! A volume in a bucket: its tree as a log of segments beside its plain objects, so that another
 //! machine sees all that was made durable there. docs/formats/bucket.md draws each byte.
 
-mod adopt;
-mod bodies;
-mod body;
-mod check;
+mod block_checksums;
+mod commit_upload;
+mod dirty_names;
+mod evicted_files;
+mod evicted_source;
 mod extended;
 mod fetch;
-mod follow;
+mod file_blocks;
 mod health;
-mod life;
-mod local;
+mod local_copy;
 mod log;
-mod marks;
 #[cfg(test)]
 #[path = "bucket/tests/memory.rs"]
 mod memory;
-mod mirror;
-mod opening;
+mod mount_identity;
+mod newer_objects;
 mod placeholder;
+mod placeholder_tree;
 mod prefix;
-mod record;
+mod read_replica;
 mod request;
 mod role;
 mod scan;
 mod segment;
-mod ship;
-mod source;
-mod state;
-mod sums;
+mod state_directory;
 mod tree;
-mod writer;
+mod tree_record;
+mod volume_check;
+mod volume_opening;
+mod writer_note;
 
-pub use check::{Checked, Finding, check_volume};
-pub use follow::Following;
 pub use health::{Ailing, find_ailing_bucket};
-pub use opening::{BucketError, Wanted};
 pub(crate) use prefix::{Held, Lent, Prefix, attach_prefix};
 pub use prefix::{Ways, directory_name_for};
+pub use read_replica::Following;
 pub(crate) use role::Ready;
 pub use role::Role;
-pub use state::is_followed;
-pub use writer::Writer;
+pub use state_directory::is_followed;
+pub use volume_check::{Checked, Finding, check_volume};
+pub use volume_opening::{BucketError, Wanted};
+pub use writer_note::Writer;

@@ -1,11 +1,11 @@
 //! The daemon of a run: serves the covered directories as long as anybody uses them, and writes
 //! the run file. It has no terminal and no caller; what it has to say, the front says.
 
-mod homecoming;
-mod house;
-mod lasting;
-mod leaving;
-mod record;
+mod lasting_service;
+mod run_recording;
+mod served_mounts;
+mod unused_mount_copies;
+mod write_back_record;
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -32,10 +32,10 @@ use crate::recorder::Recorder;
 use crate::rescue::Rescue;
 use crate::tiers::{Progress, Tiers, Which, write_back_files};
 use forebay_os::clock::{Clock, SystemClock};
+use forebay_os::descriptor_path::current_path_below;
 use forebay_os::fast_wake::FastWake;
-use forebay_os::whereabouts::current_path_below;
-use house::House;
-use record::Keeper;
+use run_recording::Keeper;
+use served_mounts::House;
 
 /// How long the end of a run waits for the mounts to go before others are said to linger.
 const GRACE: Duration = Duration::from_millis(70);
@@ -385,7 +385,7 @@ impl Run {
             .fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
         let homecomings = self.write_back_all();
         let took = self.recorder.clock().now().since(began);
-        let mut notes = homecoming::write_back_notes(&homecomings, drained, took);
+        let mut notes = write_back_record::write_back_notes(&homecomings, drained, took);
         notes.extend(self.recorder.request_latency_note());
         let shipped = self.finish_upload();
         let ended = self.end_of_run(true);
@@ -395,7 +395,7 @@ impl Run {
         warnings.extend(self.backends().flat_map(Backend::finish_serving));
         self.volumes.iter().filter_map(|(_, tiers)| tiers.as_ref()).for_each(|t| t.unlock_volume());
         let errors = daemon_log::take_errors();
-        homecoming::log_left_files(&homecomings, shipped.as_ref());
+        write_back_record::log_left_files(&homecomings, shipped.as_ref());
         warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
         warnings.extend(errors);
         warnings.extend(daemon_log::close(false));

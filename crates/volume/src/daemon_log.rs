@@ -9,19 +9,19 @@ mod file;
 mod levels;
 mod limit;
 mod line;
-mod shelf;
-mod speak;
+mod log_folders;
+mod log_queue;
+mod log_writer;
+mod logger;
 mod tail;
-mod voice;
-mod writer;
 
 use std::path::PathBuf;
 
 pub use levels::{Levels, NotLevels};
-pub use shelf::{About, FORMAT, Kept, Told, is_alive, list_log_folders, read_about};
-pub(crate) use speak::{close, log_problem, path, start_logging};
+pub use log_folders::{About, FORMAT, Kept, Told, is_alive, list_log_folders, read_about};
+pub(crate) use log_queue::{append_held_lines, start_buffering, take_errors};
+pub(crate) use logger::{close, log_problem, path, start_logging};
 pub use tail::{LOG, OLDER, last_lines};
-pub(crate) use voice::{append_held_lines, start_buffering, take_errors};
 
 /// Where a daemon says what it has to say, and how much.
 #[derive(Debug, Clone)]

@@ -6,25 +6,25 @@
 //! which drops the lock flags, refuses INTERRUPT and has no TMPFILE or STATX. See docs/adr.
 
 mod abi;
-mod cost;
-mod crew;
-mod data;
 mod device;
 mod dispatch;
 mod emulated_latency;
 mod failed;
+mod file_requests;
 mod gate;
-mod lock;
-mod meta;
+mod lock_requests;
+mod metadata_requests;
+mod notifier_threads;
 mod opcodes;
-mod opened;
-mod rare;
+mod open_files;
+mod rare_requests;
 mod reply;
+mod request_cost;
+mod request_threads;
 mod session;
-mod tellers;
 mod waiters;
 
-pub(crate) use cost::measure_request_cost;
 pub use device::{Device, open_device};
 pub use emulated_latency::Emulated;
+pub(crate) use request_cost::measure_request_cost;
 pub use session::{Session, Tree};

@@ -7,13 +7,13 @@
 //! ```
 
 mod child;
-mod lasting;
+mod lasting_mount;
 mod launcher;
-mod patience;
 mod shared;
 mod signals;
 mod suspended;
 mod unmount;
+mod write_back_wait;
 
 use std::ffi::{CString, OsString};
 use std::io;
@@ -33,7 +33,7 @@ use crate::overmount;
 use crate::rescue::Rescue;
 use crate::tiers::{Tiers, Wanted, Warmed};
 use forebay_os::forks::{block_signals, fork};
-pub use lasting::{Lasting, Mount, Unmounting, mount_volume};
+pub use lasting_mount::{Lasting, Mount, Unmounting, mount_volume};
 pub use shared::Failure;
 use shared::{make_socket_pair, open_tiers, system_failure};
 pub use unmount::{Unmounted, lasting_mounts, resolve_mount_point, unmount_volume};

@@ -5,10 +5,10 @@
 //! with it. It is not the one at which `unmount` waits: who comes there wants the end.
 
 mod door;
-mod look;
+mod live_snapshot;
 
 pub use crate::ipc::{BucketNow, FileNow, Group, Kind, Live, SCHEMA, TaskNow, TierNow};
 pub(crate) use door::{Door, open_live_socket};
 pub use door::{list_daemons, query_daemon};
-pub(crate) use look::Sources;
-pub(crate) use look::mount_kind;
+pub(crate) use live_snapshot::Sources;
+pub(crate) use live_snapshot::mount_kind;

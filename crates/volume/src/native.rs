@@ -5,48 +5,48 @@
 
 mod attr;
 mod attribute_override;
-mod backed;
+mod backend_calls;
 mod by_path;
-mod copies;
+mod cached_reads;
 mod create;
-mod data;
+mod creator_task;
 mod device_numbers;
 mod dir;
 mod dir_reader;
+mod directory_cache;
+mod directory_watch;
 mod dormant;
-mod early;
-mod folder;
+mod eager_write_back;
+mod file_io;
 mod iostate;
-mod kernel;
+mod kernel_interface;
 mod lease;
 mod locks;
 mod lookup;
-mod maker;
-mod mover;
-mod moves;
-mod moving;
+mod mapped_pages;
+mod metadata_cache;
+mod migration;
+mod migration_queue;
+mod migration_thread;
 mod node;
+mod node_table;
 mod open;
 mod packed;
 mod packed_file;
 mod packed_nodes;
-mod pages;
-mod placed;
-mod placing;
 mod recently_removed;
 mod relocation_lock;
 mod remove;
 mod seek;
 mod slot;
-mod space;
+mod space_release;
 mod sync;
-mod table;
 #[cfg(test)]
 mod tests;
 mod ticket;
-mod trusted;
+mod tiered_creation;
+mod tiered_view;
 mod unreported;
-mod watch;
 mod xattr;
 
 use std::ffi::{CStr, CString};
@@ -57,7 +57,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use forebay_os::credentials::{Caller, Credentials, Groups};
-use forebay_os::files::{FileIdentity, reopen_with_flags, statx_as_cached, statx_nofollow};
+use forebay_os::file_identity::{FileIdentity, reopen_with_flags, statx_as_cached, statx_nofollow};
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::fs::{Mode, OFlags, Statx, openat};
@@ -67,23 +67,23 @@ pub use attr::{Change, When};
 pub use create::{Created, Permissions};
 pub(crate) use device_numbers::pack_device;
 pub use dir_reader::DirEntry;
-pub(crate) use early::start_eager_write_back;
+pub(crate) use directory_watch::Watch;
+pub(crate) use eager_write_back::start_eager_write_back;
 pub use iostate::IoState;
-pub(crate) use kernel::{Backing, Kernel};
+pub(crate) use kernel_interface::{Backing, Kernel};
 pub use locks::{Lock, LockWait, LockWaiting};
 pub(crate) use node::{DirHandle, Handle, Node, ROOT};
 pub use open::Opened;
 use packed::leads_to_file;
-pub(crate) use placed::Seen;
-use placed::boot_nanos;
 pub(crate) use relocation_lock::Stays;
-pub(crate) use watch::Watch;
+pub(crate) use tiered_view::Seen;
+use tiered_view::boot_nanos;
 
 use crate::backend::{Backend, InPlace};
 use crate::recorder::{Known, Older};
 use crate::tiers::{StagingPath, Tiers};
 use node::Recorded;
-use table::Table;
+use node_table::Table;
 
 /// What a verb can fail with: the backing file system's own word.
 pub type Result<T> = std::result::Result<T, Errno>;
@@ -132,12 +132,12 @@ pub struct Native {
     credentials: Credentials,
     groups: Box<dyn Fn(u32) -> Groups + Send + Sync>,
     handles: Mutex<FxHashMap<u64, Arc<Handle>>>,
-    releases: space::Releases,
+    releases: space_release::Releases,
     dirs: Mutex<FxHashMap<u64, Arc<DirHandle>>>,
     next_handle: AtomicU64,
     posix_locks: locks::PosixLocks,
     /// Mapped pages of locked files, without passthrough.
-    pub(crate) pages: Arc<pages::Pages>,
+    pub(crate) pages: Arc<mapped_pages::Pages>,
     /// The connection, known once the mount is made.
     device: OnceLock<Arc<dyn Kernel>>,
     watch: OnceLock<Watch>,
@@ -165,13 +165,13 @@ pub struct Native {
     landed_safe: OnceLock<bool>,
     /// Directories whose packed names changed since their times in place were set.
     touched: Mutex<Vec<Arc<Node>>>,
-    early: early::Early,
+    early: eager_write_back::Early,
     /// Where rules send files.
     tiers: Option<Arc<Tiers>>,
     /// What keeps it beyond itself.
     backend: Arc<dyn Backend>,
     /// Files that wait to be moved there, and the way that they take.
-    moves: Arc<moves::Moves>,
+    moves: Arc<migration_queue::Moves>,
     passage: OnceLock<StagingPath>,
     /// Held while that is opened.
     first_passage: Mutex<()>,
@@ -180,7 +180,7 @@ pub struct Native {
     /// Held by each request for what it names, while that must not move.
     pub(crate) still: relocation_lock::Still,
     /// Tells the task of a caller.
-    tasks: Option<maker::Tasks>,
+    tasks: Option<creator_task::Tasks>,
 }
 
 impl std::fmt::Debug for Native {
@@ -211,7 +211,7 @@ impl Native {
             credentials: Credentials::new(),
             groups,
             handles: Mutex::default(),
-            releases: space::Releases::default(),
+            releases: space_release::Releases::default(),
             dirs: Mutex::default(),
             next_handle: AtomicU64::new(1),
             posix_locks: locks::PosixLocks::default(),
@@ -231,7 +231,7 @@ impl Native {
             waiting: AtomicU32::new(0),
             landed_safe: OnceLock::new(),
             touched: Mutex::default(),
-            early: early::Early::default(),
+            early: eager_write_back::Early::default(),
             tiers: None,
             backend: Arc::new(InPlace),
             moves: Arc::default(),

@@ -6,19 +6,19 @@
 
 mod abort;
 mod attached;
-mod lasting;
 mod mounts;
 mod namespace;
+mod visible_mounts;
 
 pub(crate) use abort::{abort_connection, abort_in_namespace, open_abort};
 pub use attached::{LIST, create_mount_point, read_attached, write_attached};
-pub use lasting::{ALONE, Access, unmount_at};
-pub(crate) use lasting::{KIND, Lasting, unmount_all};
 pub use mounts::{Mount, current_mounts};
 pub(crate) use namespace::enter_namespace;
 use namespace::receive_message;
 pub use namespace::{Doorway, Handover, receive_mount};
 pub(crate) use namespace::{receive_descriptor, send_descriptor};
+pub use visible_mounts::{ALONE, Access, unmount_at};
+pub(crate) use visible_mounts::{KIND, Lasting, unmount_all};
 
 use std::io;
 use std::os::fd::OwnedFd;

@@ -4,14 +4,14 @@
 //! are decoded when somebody reads them. What it is not: `forebay_reads` knows the format, and decodes.
 
 mod backend;
-mod bucket;
+mod bucket_archive;
 mod empty;
 mod error;
-mod found;
 mod learned;
-mod open;
-mod place;
-mod plain;
+mod opened_archive;
+mod plain_fastq;
+mod prepared_reads;
+mod source_location;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -25,16 +25,16 @@ use rustix::fs::Statx;
 use rustix::io::Errno;
 
 use crate::bucket::Held;
-pub use bucket::Holds;
-use bucket::InBucket;
+pub use bucket_archive::Holds;
+use bucket_archive::InBucket;
 pub use error::ReadsError;
-use found::What;
-pub(crate) use found::{Found, prepare_archive};
-pub use found::{check_can_show, classify_prefix, open_archive_in_bucket};
 pub use learned::remove_learned_index;
-use place::Place;
-pub use plain::index_original_files;
-pub(crate) use plain::prepare_plain_files;
+pub use plain_fastq::index_original_files;
+pub(crate) use plain_fastq::prepare_plain_files;
+use prepared_reads::What;
+pub(crate) use prepared_reads::{Found, prepare_archive};
+pub use prepared_reads::{check_can_show, classify_prefix, open_archive_in_bucket};
+use source_location::Place;
 
 /// Bytes of text that are kept decoded, for those who read on; beside what a bucket sends ahead.
 const CACHE: usize = 128 << 20;

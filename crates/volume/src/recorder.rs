@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use dashmap::DashMap;
-use forebay_model::classes::class_of;
+use forebay_model::file_classes::class_of;
 use forebay_model::run::note_key::REQUEST_NS;
 use forebay_model::{
     ByteCount, ClassId, EngineFile, Fact, File, FileId, Io, Micros, OpCount, OpKey, Open, Ops,

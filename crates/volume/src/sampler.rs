@@ -2,7 +2,7 @@
 //! network, files held open outside the covered trees. It takes differences and tells them; it keeps
 //! none.
 
-mod watch;
+mod machine_sampler;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use forebay_model::{ByteCount, Fact, Outside, ProcessId};
 use crate::processes::Processes;
 use crate::recorder::Recorder;
 use forebay_os::proc::Proc;
-pub use watch::Watch;
+pub use machine_sampler::Watch;
 
 /// Between two looks for new processes.
 const LOOK: Duration = Duration::from_millis(250);

@@ -11,27 +11,27 @@ mod attributes;
 mod beneath;
 mod cache;
 mod copy;
-mod deed;
 mod error;
-mod folder;
-mod holder;
-mod left;
-mod manifest;
-mod moving;
-mod opened_up;
+mod left_behind_files;
+mod lent_permissions;
+mod manifest_format;
 mod opening;
+mod ownership_link;
 mod packing;
-mod pages;
+mod placement_rules;
+mod private_directories;
 mod progress;
 mod publish;
-mod ruling;
-mod spare;
+mod requested_tiers;
+mod spare_manifest;
+mod staged_migration;
 mod staging_path;
 mod syncing;
 mod tier_directory;
 mod tiered_file;
+mod volume_lock_holder;
+mod volume_manifest;
 mod walk;
-mod wanted;
 mod workers;
 mod write_back;
 
@@ -52,19 +52,19 @@ pub(crate) use cache::Lent;
 pub use cache::Warmed;
 pub use error::TierError;
 use forebay_os::credentials::Credentials;
-pub use left::Left;
-use manifest::Manifest;
-pub(crate) use moving::{Cargo, Carried, Goal};
-use pages::Entry;
+pub use left_behind_files::Left;
+use manifest_format::Entry;
+pub(crate) use placement_rules::{Maker, Spot};
 pub use progress::Progress;
-pub(crate) use ruling::{Maker, Spot};
+pub use requested_tiers::{Purpose, Wanted, check_tier_paths};
+pub(crate) use staged_migration::{Cargo, Carried, Goal};
 pub(crate) use staging_path::StagingPath;
 pub(crate) use syncing::{SyncJob, Which as WhichSync};
 pub(crate) use tier_directory::TierDirectory;
-pub(crate) use tier_directory::leaving::Slot as LeavingSlot;
+pub(crate) use tier_directory::removal_notes::Slot as LeavingSlot;
 pub(crate) use tiered_file::{TieredFile, is_trusted_link, merged_attributes};
-pub use wanted::{Purpose, Wanted, check_tier_paths};
-pub(crate) use write_back::times::set_directory_times;
+use volume_manifest::Manifest;
+pub(crate) use write_back::restored_times::set_directory_times;
 pub use write_back::{
     Checked, Finding, Homecoming, Strays, Which, check_volume, find_stray_links, write_back_files,
 };
@@ -101,7 +101,7 @@ pub struct Tiers {
     /// Where rules publish files to when the run ends.
     publish_dirs: Vec<publish::PublishDir>,
     /// Which task made a file, where a rule asks for it.
-    makers: ruling::Makers,
+    makers: placement_rules::Makers,
     /// Syncs that nobody waits for.
     syncing: Arc<syncing::Syncing>,
     /// Files that were moved while the run went on, and their bytes.

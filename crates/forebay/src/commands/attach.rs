@@ -1,8 +1,8 @@
 //! `forebay attach`: other directories, buckets, archives and files of reads, inside a volume.
 
-pub(super) mod bucket;
-mod plain;
-mod reads;
+pub(super) mod attached_bucket;
+mod attached_reads;
+mod plain_attachment;
 mod rewrite;
 
 use std::fs;
@@ -14,8 +14,8 @@ use forebay_model::{Attached, Attachment};
 use forebay_volume::overmount::{LIST, create_mount_point, read_attached, write_attached};
 use forebay_volume::reads::remove_learned_index;
 
+use crate::console;
 use crate::exit::Stop;
-use crate::say;
 
 /// Options of `forebay attach`.
 #[derive(Debug, clap::Args)]
@@ -80,10 +80,14 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     }
     let (Some(source), Some(path)) = (&args.source, &args.path) else {
         for one in attached.iter() {
-            let how =
-                reads::describe_view(one.shows).or(one.read_only.then(|| "read-only".to_owned()));
+            let how = attached_reads::describe_view(one.shows)
+                .or(one.read_only.then(|| "read-only".to_owned()));
             let how = how.map_or(String::new(), |how| format!("  ({how})"));
-            say::write_stderr(&format!("{}  {}{how}\n", one.at.display(), one.source.display()));
+            console::write_stderr(&format!(
+                "{}  {}{how}\n",
+                one.at.display(),
+                one.source.display()
+            ));
         }
         return Ok(0);
     };
@@ -91,9 +95,11 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let refuse = |why: String| Stop::new(1, why, "nothing was attached");
     let at = path_within_volume(&volume, path);
     let url = source.to_str().filter(|source| is_bucket_url(source));
-    let (source, shows) = match url.map(bucket::without_trailing_slashes) {
+    let (source, shows) = match url.map(attached_bucket::without_trailing_slashes) {
         // What it holds is asked of the bucket, once nothing else is in the way.
-        Some(url) if args.plain => return Err(refuse(plain::explain_plain_in_bucket(url))),
+        Some(url) if args.plain => {
+            return Err(refuse(plain_attachment::explain_plain_in_bucket(url)));
+        }
         Some(url) => (url.into(), Shows::Files),
         None => {
             let real = source.canonicalize().ok().filter(|real| real.is_dir() || real.is_file());
@@ -101,8 +107,8 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
                 refuse(format!("{} is no directory, and no file of reads", source.display()))
             })?;
             let shows = match args.plain || real.is_file() {
-                true => plain::plain_view(&real, args.reads_view())?,
-                false => reads::view_of_directory(&real, args.reads_view())?,
+                true => plain_attachment::plain_view(&real, args.reads_view())?,
+                false => attached_reads::view_of_directory(&real, args.reads_view())?,
             };
             (real, shows)
         }
@@ -111,7 +117,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let mut attachment = Attachment { source, at: at.clone(), read_only, shows };
     attached.add_attachment(attachment.clone()).map_err(refuse)?;
     if let Some(url) = attachment.bucket_url() {
-        attachment.shows = bucket::view_of_bucket(url, args.reads_view())?;
+        attachment.shows = attached_bucket::view_of_bucket(url, args.reads_view())?;
         attached.remove(&at);
         attached.add_attachment(attachment).map_err(refuse)?;
     }
@@ -126,13 +132,13 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         ));
     }
     if shows == Shows::Plain {
-        plain::learn_plain_reads(&volume, &at, &attached)?;
+        plain_attachment::learn_plain_reads(&volume, &at, &attached)?;
     }
     if let Err(stop) = save_attachments(&volume, &attached) {
         remove_learned_index(&volume, &at);
         return Err(stop);
     }
-    say::note(&format!("the next run or mount of {} shows it", volume.display()));
+    console::note(&format!("the next run or mount of {} shows it", volume.display()));
     Ok(0)
 }
 

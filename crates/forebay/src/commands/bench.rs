@@ -2,38 +2,38 @@
 //! the difference.
 
 mod bias;
-mod cache;
-mod data;
-mod fresh;
-pub(super) mod held;
-mod keep;
-mod once;
-mod outside;
+pub(super) mod blocked_signals;
+mod compared_storages;
+mod comparison_data;
+mod comparison_notes;
+mod comparison_report;
+mod comparison_tables;
+mod outside_writes;
+mod page_cache;
 mod phase_row;
 mod phases;
-mod places;
-mod priced;
 mod recorded;
-mod replay;
-mod report;
+mod replayed_run;
+mod result_log;
 mod rounds;
+mod run_directory;
+mod run_prices;
 mod scale;
+mod single_run;
 mod storage_row;
-mod table;
 mod throughput;
 mod vary;
-mod words;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use forebay_model::Seconds;
 
+use crate::console;
 use crate::exit::Stop;
-use crate::say;
-use cache::Cache;
-use held::Held;
-use keep::{Header, Kept};
+use blocked_signals::Held;
+use page_cache::Cache;
+use result_log::{Header, Kept};
 
 /// Options of `forebay bench`.
 #[derive(Clone, Debug, clap::Args)]
@@ -68,10 +68,10 @@ pub(crate) struct Args {
     #[command(flatten)]
     scale: scale::Sizes,
     /// Rounds: in each, the command runs once on each storage, in an order drawn by lot
-    #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(1..=i64::from(keep::ROUNDS_MAX)))]
+    #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(1..=i64::from(result_log::ROUNDS_MAX)))]
     repeat: u32,
     /// Go on while a verdict is undecided, up to so many rounds
-    #[arg(long, value_name = "N", default_value = "0", value_parser = clap::value_parser!(u32).range(0..=i64::from(keep::ROUNDS_MAX)))]
+    #[arg(long, value_name = "N", default_value = "0", value_parser = clap::value_parser!(u32).range(0..=i64::from(result_log::ROUNDS_MAX)))]
     up_to: u32,
     /// Go on, with --up-to, until each ratio is known to so many per cent of itself
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent, requires = "up_to")]
@@ -92,7 +92,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value = "yes")]
     record: Record,
     #[command(flatten)]
-    prices: priced::Options,
+    prices: run_prices::Options,
     /// For the order of storages in rounds, and for intervals
     #[arg(long, value_name = "N", default_value = "1")]
     seed: u64,
@@ -144,13 +144,13 @@ fn parse_positive_time(text: &str) -> Result<Seconds, String> {
 }
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
-    let args = &replay::resolve_replay_args(args)?;
-    let mut places = places::parse_storages(&args.on, &args.emulate)?;
-    places::add_varied(&args.vary, &mut places)?;
-    places::add_sizes(&args.scale, &mut places)?;
+    let args = &replayed_run::resolve_replay_args(args)?;
+    let mut places = compared_storages::parse_storages(&args.on, &args.emulate)?;
+    compared_storages::add_varied(&args.vary, &mut places)?;
+    compared_storages::add_sizes(&args.scale, &mut places)?;
     let words = args.command.iter().map(|word| word.to_string_lossy().into_owned());
     let header = Header {
-        schema: keep::SCHEMA,
+        schema: result_log::SCHEMA,
         forebay: env!("CARGO_PKG_VERSION").to_owned(),
         command: words.collect(),
         on: places.clone(),
@@ -160,16 +160,16 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         record: args.record == Record::Yes,
         replay: args.replay.clone(),
     };
-    let sheet = priced::load_price_sheet(&args.prices, &mut places)?;
+    let sheet = run_prices::load_price_sheet(&args.prices, &mut places)?;
     places.iter().try_for_each(|place| place.cache_policy(args.cache).ensure_possible())?;
     let mut kept = Kept::open_or_create(&args.output, &header)?;
     let held = Held::block_signals();
     if !kept.runs.is_empty() {
         let (runs, file) = (kept.runs.len(), kept.file.display());
-        say::note(&format!("{runs} runs are in {file} already"));
+        console::note(&format!("{runs} runs are in {file} already"));
     }
     bias::note_local_limits(&mut places, &held)?;
     rounds::run_rounds(args, &places, &mut kept, &held)?;
-    report::print_comparison(args, &header, &places, sheet.as_ref(), &kept.runs);
+    comparison_report::print_comparison(args, &header, &places, sheet.as_ref(), &kept.runs);
     Ok(i32::from(kept.runs.iter().any(|run| run.failure().is_some())))
 }

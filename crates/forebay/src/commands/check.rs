@@ -1,17 +1,17 @@
 //! `forebay check`: whether all files on tiers are there and whole, or a volume in a bucket is.
 
-mod bucket;
+mod bucket_check;
 
 use std::path::{Path, PathBuf};
 
 use forebay_model::ByteCount;
 use forebay_volume::tiers::{Checked, Purpose, TierError, Tiers, check_volume};
 
-use super::mount::bucket::as_bucket_url;
+use super::mount::bucket_volume::as_bucket_url;
 use super::restore::report_stray_links;
 use crate::exit::Stop;
 use crate::placement::spare_directories;
-use crate::{foreign, say};
+use crate::{console, foreign};
 
 /// Options of `forebay check`.
 #[derive(Debug, clap::Args)]
@@ -34,7 +34,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     foreign::refuse_foreign_url(&args.directory, 1)?;
     if let Some(url) = as_bucket_url(&args.directory) {
-        return bucket::run_bucket_check(url, args.repair);
+        return bucket_check::run_bucket_check(url, args.repair);
     }
     let shown = args.directory.display().to_string();
     let directory = args.directory.canonicalize().map_err(|error| {
@@ -46,7 +46,9 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     if let Some((kept, lost)) = tiers.salvaged_log() {
         let lost = ByteCount(lost);
         let kept = kept.display();
-        say::note(&format!("the log was written anew, without {lost} that are damaged ({kept})"));
+        console::note(&format!(
+            "the log was written anew, without {lost} that are damaged ({kept})"
+        ));
     }
     let checked = check_volume(&tiers).map_err(|error| {
         Stop::new(1, format!("{shown} can't be read: {error}"), "check as its owner, or as root")
@@ -70,15 +72,18 @@ fn open_tiers(directory: &Path, repair: bool) -> Result<Option<Tiers>, Stop> {
 
 fn report_findings(shown: &str, checked: &Checked) {
     let amount = |(files, bytes): (u64, u64)| format!("{files} ({})", ByteCount(bytes));
-    say::note(&format!(
+    console::note(&format!(
         "{shown}: files on tiers: {}, packed: {}",
         amount(checked.placed),
         amount(checked.packed)
     ));
     for finding in &checked.findings {
-        say::error(&format!("{}: {}", finding.path.display(), finding.what), Some(finding.next));
+        console::error(
+            &format!("{}: {}", finding.path.display(), finding.what),
+            Some(finding.next),
+        );
     }
     if checked.findings.is_empty() {
-        say::note("all are there and whole");
+        console::note("all are there and whole");
     }
 }

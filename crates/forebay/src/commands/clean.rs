@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use forebay_model::ByteCount;
 
 use super::list;
+use crate::console;
 use crate::exit::Stop;
-use crate::say;
 
 /// Options of `forebay clean`.
 #[derive(Debug, clap::Args)]
@@ -43,6 +43,6 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let bytes = ByteCount(kept[..old].iter().map(|run| run.bytes).sum());
     let done = if args.dry_run { "would be removed" } else { "were removed" };
     let stay = kept.len() - old;
-    say::note(&format!("{old} runs ({bytes}) {done}, {stay} stay"));
+    console::note(&format!("{old} runs ({bytes}) {done}, {stay} stay"));
     Ok(0)
 }

@@ -2,8 +2,8 @@
 
 use clap_complete::Shell;
 
+use crate::console;
 use crate::exit::Stop;
-use crate::say;
 
 /// Options of `forebay completions`.
 #[derive(Debug, clap::Args)]
@@ -25,6 +25,6 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         "forebay",
         &mut script,
     );
-    say::print(&String::from_utf8_lossy(&script));
+    console::print(&String::from_utf8_lossy(&script));
     Ok(0)
 }

@@ -6,13 +6,13 @@ mod descriptors;
 mod device;
 mod engines;
 mod finding;
-mod here;
 mod kernel;
+mod machine_facts;
 mod mounts;
 mod namespaces;
 mod passthrough;
+mod run_salvage;
 mod runtimes;
-mod salvage;
 mod slurm;
 mod state;
 mod text;
@@ -24,7 +24,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use finding::{Finding, Standing};
-use here::Here;
+use machine_facts::Here;
 use serde::Serialize;
 
 use crate::exit::Stop;
@@ -172,7 +172,7 @@ struct Report {
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     if let (Some(state), Some(output)) = (&args.salvage, &args.output) {
-        return salvage::salvage_run(state, output, args.json);
+        return run_salvage::salvage_run(state, output, args.json);
     }
     let report = run_all_checks(&Here::inspect_machine());
     let out = if args.json {
@@ -181,7 +181,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         let terminal = std::io::stdout().is_terminal();
         text::render_report(&report, terminal && std::env::var_os("NO_COLOR").is_none())
     };
-    crate::say::print(&out);
+    crate::console::print(&out);
     Ok(i32::from(!report.works))
 }
 

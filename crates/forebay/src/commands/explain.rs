@@ -1,9 +1,9 @@
 //! `forebay explain`: why a plan is as it is, or where the time of a run went, in sentences.
 
 mod chapters;
-pub(super) mod lives;
+pub(super) mod file_lifetimes;
 mod phrases;
-mod story;
+mod run_story;
 
 use std::path::{Path, PathBuf};
 
@@ -11,9 +11,9 @@ use forebay_plan::report::{Plan, SCHEMA, explain_plan};
 use serde_json::json;
 
 use super::plan;
+use crate::console;
 use crate::exit::Stop;
-use crate::say;
-use story::{Options, Story};
+use run_story::{Options, Story};
 
 /// Lines of mails and of narrow terminals: wider ones are not filled.
 const COLUMNS: usize = 80;
@@ -47,10 +47,10 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         Some(plan) if args.json => {
             serde_json::to_string(&explain_plan(&plan)).expect("texts are plain data") + "\n"
         }
-        Some(plan) => plan::render_explanation(&plan, args.all, say::terminal_width()),
+        Some(plan) => plan::render_explanation(&plan, args.all, console::terminal_width()),
         None => explain_run(args)?,
     };
-    say::print(&text);
+    console::print(&text);
     Ok(0)
 }
 
@@ -93,7 +93,7 @@ fn explain_run(args: &Args) -> Result<String, Stop> {
         if !text.is_empty() {
             text.push_str(&format!("\n{}\n", chapter.title));
         }
-        let width = say::terminal_width().min(COLUMNS);
+        let width = console::terminal_width().min(COLUMNS);
         told.sentences.iter().for_each(|sentence| plan::push_sentence(&mut text, sentence, width));
     }
     Ok(text)

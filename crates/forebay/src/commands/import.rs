@@ -7,9 +7,9 @@ use clap::builder::PossibleValuesParser;
 use forebay_model::RunWriter;
 use forebay_plan::import::{IMPORTERS, Importer, Source};
 
+use crate::console;
 use crate::exit::Stop;
 use crate::output::{Force, Made, Place};
-use crate::say;
 
 /// Options of `forebay import`.
 #[derive(Debug, clap::Args)]
@@ -76,10 +76,10 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         return Ok(0);
     }
     for note in notes {
-        say::note(&note);
+        console::note(&note);
     }
     let noun = if tasks == 1 { "task" } else { "tasks" };
-    say::note(&format!("{tasks} {noun} imported; the run is in {}", args.output.display()));
+    console::note(&format!("{tasks} {noun} imported; the run is in {}", args.output.display()));
     Ok(0)
 }
 

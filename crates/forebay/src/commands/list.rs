@@ -6,8 +6,8 @@ use forebay_model::{ByteCount, Micros, Run, civil_from_days};
 use serde_json::json;
 
 use crate::exit::Stop;
-use crate::named::escape_name;
-use crate::{runs, say};
+use crate::name_escaping::escape_name;
+use crate::{console, runs};
 
 /// Options of `forebay list`.
 #[derive(Debug, clap::Args)]
@@ -47,10 +47,10 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     }
     if kept.is_empty() {
         let folder = args.directory.join(runs::FOLDER);
-        say::note(&format!("no run is kept in {}", folder.display()));
+        console::note(&format!("no run is kept in {}", folder.display()));
         return Ok(0);
     }
-    let width = say::terminal_width();
+    let width = console::terminal_width();
     println!("{:<19}  {:>8}  {:>9}  run and command", "started (UTC)", "took", "size");
     for run in &kept {
         let (started, took) = match &run.told {
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         let command = run.told.as_ref().map(|told| told.command.as_str()).unwrap_or_default();
         let size = ByteCount(run.bytes).to_string();
         let line = format!("{started:<19}  {took:>8}  {size:>9}  {file}  {command}");
-        println!("{}", say::clip_line(&line, width));
+        println!("{}", console::clip_line(&line, width));
     }
     Ok(0)
 }

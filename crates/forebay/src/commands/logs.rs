@@ -10,7 +10,7 @@ use forebay_volume::daemon_log::{Kept, LOG, Told, is_alive, last_lines, read_abo
 use forebay_volume::live::{list_daemons, query_daemon};
 
 use crate::exit::Stop;
-use crate::{daemon_logs, say};
+use crate::{console, daemon_logs};
 
 /// Between two looks of `--follow`.
 const LOOK: Duration = Duration::from_millis(200);
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let lines = last_lines(&folder, args.lines.unwrap_or(usize::MAX)).map_err(no_log)?;
     for line in lines {
         // Whoever reads may have seen enough (`| head`).
-        if say::print_all(&format!("{line}\n")).is_err() {
+        if console::print_all(&format!("{line}\n")).is_err() {
             break;
         }
     }
@@ -120,7 +120,7 @@ fn follow_log(folder: &Path, before: usize) -> std::io::Result<()> {
             file = File::open(&path)?;
             continue;
         }
-        if say::print_all(&fresh).is_err() || !lives {
+        if console::print_all(&fresh).is_err() || !lives {
             return Ok(());
         }
         fresh.clear();

@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::console;
 use crate::exit::Stop;
-use crate::say;
 
 /// Options of `forebay manual`.
 #[derive(Debug, clap::Args)]
@@ -109,19 +109,19 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         return write_man_pages(folder);
     }
     if let Some(file) = args.schema {
-        say::print(&match file {
+        console::print(&match file {
             Schema::Rules => forebay_model::rules::json_schema(),
             Schema::Site => forebay_model::site::json_schema(),
         });
         return Ok(0);
     }
     if args.commands {
-        say::print(&commands_page());
+        console::print(&commands_page());
         return Ok(0);
     }
     let Some(name) = &args.page else {
         for page in &PAGES {
-            say::print(&format!("{:<16} {}\n", page.name, page.about));
+            console::print(&format!("{:<16} {}\n", page.name, page.about));
         }
         return Ok(0);
     };
@@ -130,7 +130,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         Stop::new(2, format!("there is no page {name:?}"), format!("pages: {}", names.join(", ")))
     })?;
     if args.section.is_empty() {
-        say::print(&page.chapters.join("\n"));
+        console::print(&page.chapters.join("\n"));
         return Ok(0);
     }
     let words = args.section.join(" ");
@@ -141,7 +141,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
             let next = format!("sections: {}", titles.collect::<Vec<_>>().join(", "));
             Stop::new(1, format!("{} has no section {words:?}", page.name), next)
         })?;
-    say::print(found);
+    console::print(found);
     Ok(0)
 }
 

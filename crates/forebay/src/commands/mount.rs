@@ -1,6 +1,6 @@
 //! `forebay mount`: a volume that other programs see too, until it is unmounted.
 
-pub(super) mod bucket;
+pub(super) mod bucket_volume;
 pub(super) mod emulate;
 mod refused;
 
@@ -17,7 +17,7 @@ use rustix::mount::MountFlags;
 use crate::exit::{DAEMON_LOST, FILES_AWAY, NOTHING_RUN, Stop};
 use crate::output::{Force, Place};
 use crate::run_start::{CpuLatency, Trace, claim_run_file, run_header, run_name};
-use crate::{daemon_logs, foreign, placement, say, state, underway};
+use crate::{console, daemon_logs, foreign, placement, state_directories, write_back_progress};
 use refused::{explain_mount_failure, first_hidden_name, refuse_mounted_point};
 
 /// Options of `forebay mount`.
@@ -39,11 +39,11 @@ use refused::{explain_mount_failure, first_hidden_name, refuse_mounted_point};
 pub(crate) struct Args {
     /// Where the tiers are: a file, or a name in ~/.config/forebay/sites or /etc/forebay/sites;
     /// default: .forebay/site.toml, ~/.config/forebay/site.toml, /etc/forebay/site.toml
-    #[arg(long, value_name = "FILE", value_parser = placement::places::site_file())]
+    #[arg(long, value_name = "FILE", value_parser = placement::named_sites::site_file())]
     site: Option<PathBuf>,
     /// Which files go to which tier, or how files of a volume in a bucket lie there and what their
     /// fsync waits for; without rules all stay in place
-    #[arg(long, value_name = "FILE", value_parser = placement::places::rules_file())]
+    #[arg(long, value_name = "FILE", value_parser = placement::named_sites::rules_file())]
     rules: Option<PathBuf>,
     /// Root may use it too: for services such as dockerd that act for you
     #[arg(long, conflicts_with = "allow_other")]
@@ -88,7 +88,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "LEVEL")]
     log: Option<Levels>,
     #[command(flatten)]
-    bucket: bucket::Options,
+    bucket: bucket_volume::Options,
     /// The directory that is the volume, or s3://BUCKET/PREFIX
     volume: PathBuf,
     /// Where it is shown
@@ -101,14 +101,14 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
     let shown = args.volume.canonicalize().unwrap_or_else(|_| args.volume.clone());
     refuse_mounted_point(&point)?;
     let hidden = if args.nonempty || shown == point { None } else { first_hidden_name(&point)? };
-    let url = bucket::as_bucket_url(&args.volume).map(str::to_owned);
+    let url = bucket_volume::as_bucket_url(&args.volume).map(str::to_owned);
     let follows = args.bucket.is_read_only();
     let in_bucket = match &url {
         Some(url) => {
             let rules = (args.site.as_deref(), args.rules.as_deref());
-            Some(bucket::volume_role(url, args.bucket, rules)?)
+            Some(bucket_volume::volume_role(url, args.bucket, rules)?)
         }
-        None if follows => return Err(bucket::refuse_reading()),
+        None if follows => return Err(bucket_volume::refuse_reading()),
         None => None,
     };
     let record = args
@@ -149,30 +149,35 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
         emulated: emulated.transpose()?,
         record,
         bucket: in_bucket,
-        ways: super::attach::bucket::attached_bucket_access()?,
+        ways: super::attach::attached_bucket::attached_bucket_access()?,
         log,
     };
     let mounted = launch::mount_volume(mount).map_err(|failure| match (failure, &url) {
-        (Failure::Bucket(trouble), Some(url)) if follows => bucket::explain_reading(url, &trouble),
-        (Failure::Bucket(trouble), Some(url)) => bucket::explain_bucket_error(url, &trouble),
+        (Failure::Bucket(trouble), Some(url)) if follows => {
+            bucket_volume::explain_reading(url, &trouble)
+        }
+        (Failure::Bucket(trouble), Some(url)) => bucket_volume::explain_bucket_error(url, &trouble),
         (failure, _) => explain_mount_failure(failure),
     })?;
     for warning in &mounted.warnings {
-        say::note(warning);
+        console::note(warning);
     }
     let point = point.display();
     if let Some(name) = hidden {
-        say::note(&format!(
+        console::note(&format!(
             "{point} is not empty: what is there ({name}, ...) is hidden until it is unmounted \
              (--nonempty: no word of it)"
         ));
     }
-    say::note(&format!("{} is at {point}; `forebay unmount {point}` ends it", shown.display()));
+    console::note(&format!("{} is at {point}; `forebay unmount {point}` ends it", shown.display()));
     if !args.foreground {
         return Ok(0);
     }
     finish_unmount(
-        mounted.wait_for_unmount(underway::show_progress, bucket::report_bucket_wait),
+        mounted.wait_for_unmount(
+            write_back_progress::show_progress,
+            bucket_volume::report_bucket_wait,
+        ),
         Some(&log_folder),
     )
 }
@@ -207,14 +212,15 @@ pub(super) fn finish_unmount(
         ));
     };
     for warning in &end.warnings {
-        say::note(warning);
+        console::note(warning);
     }
     if let Some(run) = &end.run {
-        say::note(&format!("the run is in {}", run.display()));
+        console::note(&format!("the run is in {}", run.display()));
     }
     let at_home =
         end.homecomings.iter().map(placement::report_write_back).fold(true, |all, one| all & one);
-    let at_home = end.shipped.iter().map(bucket::report_upload).fold(at_home, |all, one| all & one);
+    let at_home =
+        end.shipped.iter().map(bucket_volume::report_upload).fold(at_home, |all, one| all & one);
     Ok(if at_home { 0 } else { FILES_AWAY })
 }
 
@@ -234,6 +240,6 @@ fn prepare_record(output: &Path, force: Force, trace: Trace) -> Result<Record, S
     let directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
     let command: Vec<OsString> = std::env::args_os().collect();
     let header = run_header(&command, &directory, Privacy::default(), trace);
-    let state = state::record_file(&run_name(), &output)?;
+    let state = state_directories::record_file(&run_name(), &output)?;
     Ok(Record { header, state, output })
 }

@@ -1,11 +1,11 @@
 //! `forebay plan`: from a run to rules, with reasons.
 
-mod ground;
-mod judge;
+mod choice_evaluator;
+mod plan_files;
+mod plan_inputs;
+mod plan_text;
 mod runs;
-mod text;
 mod tried;
-mod write;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -14,17 +14,17 @@ use forebay_model::Seconds;
 use forebay_plan::bound::Bounds;
 use forebay_plan::report::{Story, build_plan};
 use forebay_plan::search::{Goal, Wanted, find_best_choice};
-use forebay_plan::space::Space;
+use forebay_plan::search_space::Space;
 use forebay_plan::{Scene, Terms};
 
-use crate::ends::Ends;
 use crate::exit::Stop;
-use crate::keep::write_simulated_run;
+use crate::interrupt_signals::Ends;
 use crate::output::{Force, Made, Place};
-use ground::Ground;
-use judge::Judge;
-pub(super) use text::{push_sentence, render_explanation};
-pub(super) use write::path_beside;
+use crate::simulated_run_file::write_simulated_run;
+use choice_evaluator::Judge;
+pub(super) use plan_files::path_beside;
+use plan_inputs::Ground;
+pub(super) use plan_text::{push_sentence, render_explanation};
 
 /// Somebody ended the search before its time.
 const INTERRUPTED: i32 = 130;
@@ -45,7 +45,7 @@ pub(crate) struct Args {
     #[arg(required = true)]
     runs: Vec<PathBuf>,
     /// The tiers and machines to plan for (`forebay manual formats site`)
-    #[arg(long, value_name = "FILE", value_parser = crate::placement::places::site_file())]
+    #[arg(long, value_name = "FILE", value_parser = crate::placement::named_sites::site_file())]
     site: PathBuf,
     /// What matters most: fastest, cheapest, or throughput
     #[arg(long, value_name = "GOAL", default_value = "fastest", value_parser = parse_goal)]
@@ -111,7 +111,8 @@ fn parse_engine(word: &str) -> Result<String, String> {
 
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let began = Instant::now();
-    let files = args.output.as_ref().map(|path| write::Files::claim_all(path, args)).transpose()?;
+    let files =
+        args.output.as_ref().map(|path| plan_files::Files::claim_all(path, args)).transpose()?;
     let predicted = args.predicted.as_deref().map(|path| {
         Place::claim(path, Made::Run, args.force).and_then(|place| place.apart_from(&args.runs))
     });
@@ -183,11 +184,11 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     if args.json {
         println!("{}", serde_json::to_string(&plan).expect("a plan is plain data"));
     } else {
-        print!("{}", text::render_plan(&plan, args.all, crate::say::terminal_width()));
+        print!("{}", plan_text::render_plan(&plan, args.all, crate::console::terminal_width()));
         written.iter().for_each(|line| println!("{line}"));
     }
     if ended {
-        crate::say::note("interrupted: this is the best that was found so far");
+        crate::console::note("interrupted: this is the best that was found so far");
         return Ok(INTERRUPTED);
     }
     Ok(0)

@@ -1,16 +1,16 @@
 //! `forebay probe`: what a storage can do, measured gently, as a tier file that Forebay reads.
 
 mod bounds;
+mod bucket_probe;
 mod calls;
 mod chains;
-mod data;
-mod figures;
-mod ground;
+mod file_throughput;
 mod json;
+mod measured_figures;
 mod memory;
-mod objects;
+mod probe_report;
+mod probed_directory;
 mod refused;
-mod report;
 mod rounds;
 mod tier_file;
 mod together;
@@ -24,16 +24,16 @@ use forebay_model::{ByteCount, Seconds};
 use forebay_plan::calibrate::calibrate_profile;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
-use super::bench::held::Held;
+use super::bench::blocked_signals::Held;
 use crate::exit::Stop;
 use crate::output::{Force, Made, Place};
-use crate::{foreign, say};
+use crate::{console, foreign};
 use bounds::{Bounds, Halt};
+use bucket_probe::Bucket;
 use calls::Caller;
-use ground::{Ground, Hidden};
-use objects::Bucket;
+use probe_report::Probe;
+use probed_directory::{Ground, Hidden};
 use refused::{explain_halt, refuse_excess};
-use report::Probe;
 
 /// Options of `forebay probe`.
 #[derive(Debug, clap::Args)]
@@ -110,13 +110,13 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     if args.json {
         print_output(&format!("{}\n", json::probe_json(&probe, &batches, &fitted)));
     }
-    report::report_probe(&probe, &batches, &fitted);
+    probe_report::report_probe(&probe, &batches, &fitted);
     Ok(0)
 }
 
 fn probe_bucket(args: &Args, bucket: &Bucket, bounds: &Bounds) -> Result<rounds::Found, Stop> {
     let found = bucket.measure_all(args, bounds);
-    say::clear_passing_line();
+    console::clear_passing_line();
     let removed = bucket.remove();
     let why =
         |halt| bucket.take_bucket_failure(halt).unwrap_or_else(|| explain_halt(halt, &args.dir));
@@ -127,7 +127,7 @@ fn probe_bucket(args: &Args, bucket: &Bucket, bounds: &Bounds) -> Result<rounds:
 fn probe_directory(args: &Args, ground: &Ground, bounds: &Bounds) -> Result<rounds::Found, Stop> {
     let hidden = Hidden::create_in_directory(ground)?;
     let found = measure_hidden_directory(args, ground, bounds, &hidden.path);
-    say::clear_passing_line();
+    console::clear_passing_line();
     let removed = hidden.remove();
     let found = found.map_err(|halt| explain_halt(halt, &args.dir))?;
     removed.and(Ok(found))
@@ -159,13 +159,13 @@ fn round_reporter(args: &Args, bounds: &Bounds) -> impl Fn(u32) {
                 round + 1,
                 args.time
             );
-            say::show_passing_line(
-                &line.chars().take(say::terminal_width().saturating_sub(1)).collect::<String>(),
+            console::show_passing_line(
+                &line.chars().take(console::terminal_width().saturating_sub(1)).collect::<String>(),
             );
         }
     }
 }
 
 fn print_output(text: &str) {
-    say::print(text);
+    console::print(text);
 }

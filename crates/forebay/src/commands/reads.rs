@@ -1,16 +1,16 @@
 //! `forebay reads`: archives of sequencing reads.
 
+mod atomic_output;
 mod cat;
 mod export;
 mod foreign;
 mod import;
 mod info;
 mod pack;
+mod pack_report;
 mod programs;
-mod report;
-mod samples;
+mod sample_sheet;
 mod verify;
-mod whole;
 
 use std::io::IsTerminal;
 use std::path::Path;
@@ -20,7 +20,7 @@ use forebay_reads::{Archive, Directory, Error, Kind};
 
 use crate::exit::Stop;
 use crate::next_steps::reads_next_step;
-use crate::{placement, say};
+use crate::{console, placement};
 
 /// What the archives of this program say of it.
 const WRITER: &str = concat!("forebay ", env!("CARGO_PKG_VERSION"));
@@ -143,9 +143,9 @@ pub(super) fn progress_reporter(what: &'static str, of: &'static str) -> impl Fn
     move |bytes| {
         if shown && bytes >= next {
             next = bytes + EVERY;
-            say::show_passing_line(&format!(
+            console::show_passing_line(&format!(
                 "{what} {} MiB {of}",
-                say::group_thousands(bytes >> 20)
+                console::group_thousands(bytes >> 20)
             ));
         }
     }

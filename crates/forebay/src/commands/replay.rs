@@ -1,14 +1,14 @@
 //! `forebay replay`: what a recorded run did to storage, once more, without its tools.
 
-mod act;
-mod bytes;
-mod folders;
-mod names;
+mod data_calls;
+mod directory_setup;
+mod lane_progress;
+mod lane_threads;
+mod metadata_calls;
 mod noise;
-mod play;
 mod prepare;
-mod report;
-mod state;
+mod replay_report;
+mod step_execution;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -17,8 +17,8 @@ use forebay_model::Run;
 use forebay_plan::replay::{Script, script_from_run};
 
 use crate::exit::{NOTHING_RUN, Stop};
-use act::Doer;
-use play::Play;
+use lane_threads::Play;
+use step_execution::Doer;
 
 /// Options of `forebay replay`.
 #[derive(Debug, clap::Args)]
@@ -65,7 +65,7 @@ fn parse_speed(text: &str) -> Result<f64, String> {
 pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let (name, script) = read_script(&args.run)?;
     let root = prepare::open_empty_directory(&args.directory, args.prepared, &args.run)?;
-    crate::say::when_interrupted(
+    crate::console::when_interrupted(
         &format!("what it made is in {}", args.directory.display()),
         "remove that before the next replay, which needs a directory with nothing in it",
     );
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let began = Instant::now();
     let play = Play::new(&script, &doer, think);
     play.play_all()?;
-    report::print_replay(args, &name, &script, &play, began.elapsed().as_secs_f64());
+    replay_report::print_replay(args, &name, &script, &play, began.elapsed().as_secs_f64());
     Ok(0)
 }
 

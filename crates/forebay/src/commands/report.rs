@@ -5,14 +5,14 @@
 
 mod bins;
 mod document;
+mod indexed_run;
 mod inputs;
 mod page;
+mod page_columns;
+mod page_text;
 mod panels;
-mod prices;
-mod seen;
+mod price_sheet;
 mod strings;
-mod table;
-mod text;
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
@@ -22,8 +22,8 @@ use forebay_model::{ByteCount, Kind};
 
 use crate::exit::Stop;
 use crate::output::{Force, Made, Place};
-use crate::{runs, say};
-use seen::Seen;
+use crate::{console, runs};
+use indexed_run::Seen;
 
 /// Options of `forebay report`.
 #[derive(Debug, clap::Args)]
@@ -50,7 +50,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "output")]
     json: bool,
     #[command(flatten)]
-    prices: prices::Options,
+    prices: price_sheet::Options,
     #[command(flatten)]
     force: Force,
 }
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         [] => inputs::find_inputs(&[runs::newest_run()?.into_os_string()])?,
         runs => inputs::find_inputs(runs)?,
     };
-    let sheet = prices::load_price_sheet(&args.prices)?;
+    let sheet = price_sheet::load_price_sheet(&args.prices)?;
     let output = args.output.as_path();
     let is_file = !args.json && output.as_os_str() != "-";
     let place = is_file.then(|| Place::claim(output, Made::Text, args.force)).transpose()?;
@@ -73,15 +73,15 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let mut runs = Vec::new();
     for input in inputs {
         if std::io::stderr().is_terminal() {
-            say::show_passing_line(&format!("forebay: reading {}", input.file.display()));
+            console::show_passing_line(&format!("forebay: reading {}", input.file.display()));
         }
         runs.push(Seen::read_input(&input, &samples).map_err(|error| unreadable_run(&error))?);
     }
-    say::clear_passing_line();
+    console::clear_passing_line();
     let data = document::build_document(&runs, sheet.as_ref());
-    let data = text::script_safe(&data.to_string());
+    let data = page_text::script_safe(&data.to_string());
     if args.json {
-        say::print(&(data + "\n"));
+        console::print(&(data + "\n"));
         return Ok(0);
     }
     let page = page::render_page(&runs, &data);
@@ -92,7 +92,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     };
     place.write(page.as_bytes())?;
     let size = ByteCount(page.len() as u64);
-    say::note(&format!("the report is in {} ({size})", output.display()));
+    console::note(&format!("the report is in {} ({size})", output.display()));
     Ok(0)
 }
 

@@ -7,7 +7,7 @@ use forebay_volume::tiers::{Progress, Purpose, Tiers, Which, find_stray_links, w
 
 use crate::exit::{FILES_AWAY, Stop};
 use crate::placement::spare_directories;
-use crate::{placement, say, underway};
+use crate::{console, placement, write_back_progress};
 
 /// Options of `forebay restore`.
 #[derive(Debug, clap::Args)]
@@ -35,25 +35,28 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         return Ok(if report_stray_links(&shown, &directory)? { 0 } else { FILES_AWAY });
     };
     if let Some(book) = tiers.removed_manifest() {
-        say::note(&format!("{} was removed; its spare tells where files are", book.display()));
+        console::note(&format!("{} was removed; its spare tells where files are", book.display()));
     }
     for missing in tiers.missing_tiers() {
-        say::error(&missing, Some("mount what belongs there, then restore again"));
+        console::error(&missing, Some("mount what belongs there, then restore again"));
     }
     for foreign_directories in tiers.foreign_directories() {
-        say::error(&foreign_directories, Some("if .forebay came here from elsewhere, remove it"));
+        console::error(
+            &foreign_directories,
+            Some("if .forebay came here from elsewhere, remove it"),
+        );
     }
     let clock = SystemClock::start();
-    let progress = Progress::new(&clock, &underway::show_progress);
+    let progress = Progress::new(&clock, &write_back_progress::show_progress);
     let home = write_back_files(&directory, &tiers, Which::All, &progress);
-    say::clear_passing_line();
+    console::clear_passing_line();
     let told = home.to_report(&directory);
     let at_home = placement::report_write_back(&told);
     for path in &home.nameless {
-        say::note(&format!("no name leads to {}", path.display()));
+        console::note(&format!("no name leads to {}", path.display()));
     }
     if home.brought.0 == 0 && at_home {
-        say::note(&format!("no file of {shown} was on another tier"));
+        console::note(&format!("no file of {shown} was on another tier"));
     }
     Ok(if at_home { 0 } else { FILES_AWAY })
 }
@@ -76,7 +79,7 @@ pub(super) fn report_stray_links(shown: &str, directory: &Path) -> Result<bool, 
         if let Some(stop) = closed {
             return Err(stop);
         }
-        say::note(&format!("no file of {shown} is on another tier"));
+        console::note(&format!("no file of {shown} is on another tier"));
         return Ok(true);
     };
     let message = format!(
@@ -88,9 +91,9 @@ pub(super) fn report_stray_links(shown: &str, directory: &Path) -> Result<bool, 
     );
     let next = "restore with the XDG_STATE_HOME and HOME of the run; else copy each file from where \
                 its link leads (cp --remove-destination \"$(readlink F)\" F)";
-    say::error(&message, Some(next));
+    console::error(&message, Some(next));
     if let Some(stop) = closed {
-        say::error(&stop.message, stop.next.as_deref());
+        console::error(&stop.message, stop.next.as_deref());
     }
     Ok(false)
 }

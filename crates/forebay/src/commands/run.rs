@@ -15,7 +15,9 @@ use crate::exit::{
 };
 use crate::output::{Force, Place};
 use crate::run_start::{CpuLatency, Trace, claim_run_file, random_salt, run_header, run_name};
-use crate::{daemon_logs, placement, say, state, summary_text, underway};
+use crate::{
+    console, daemon_logs, placement, state_directories, summary_text, write_back_progress,
+};
 
 /// Options of `forebay run`.
 #[derive(Debug, clap::Args)]
@@ -30,10 +32,10 @@ pub(crate) struct Args {
     at: Vec<PathBuf>,
     /// Where the tiers are: a file, or a name in ~/.config/forebay/sites or /etc/forebay/sites;
     /// default: .forebay/site.toml, ~/.config/forebay/site.toml, /etc/forebay/site.toml
-    #[arg(long, value_name = "FILE", value_parser = placement::places::site_file())]
+    #[arg(long, value_name = "FILE", value_parser = placement::named_sites::site_file())]
     site: Option<PathBuf>,
     /// Which files go to which tier; without rules all stay in place
-    #[arg(long, value_name = "FILE", value_parser = placement::places::rules_file())]
+    #[arg(long, value_name = "FILE", value_parser = placement::named_sites::rules_file())]
     rules: Option<PathBuf>,
     /// How much to trace
     #[arg(long, value_enum, default_value = "files")]
@@ -82,7 +84,7 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
         Some(Place::File(path)) => path.clone(),
         _ => directory.join(".forebay/runs").join(&name),
     };
-    let state = state::record_file(&name, &output)?;
+    let state = state_directories::record_file(&name, &output)?;
     // What can't be seen from the daemon, as /dev/stdout, is written from here.
     let stream = place.filter(|place| matches!(place, Place::Stream(_)));
     let output = if stream.is_some() { state.with_extension("whole") } else { output };
@@ -107,16 +109,16 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
         command: args.command.clone(),
         directory: directory.clone(),
         cover,
-        ways: attach::bucket::attached_bucket_access()?,
+        ways: attach::attached_bucket::attached_bucket_access()?,
         every_read: args.trace == Trace::EveryRead,
         cpu_latency: args.cpu_latency.into(),
         placement,
         warmed: placement::report_warmed_cache,
         sent_away: placement::report_sent_away,
         underway: if args.quiet || args.json {
-            underway::hide_progress
+            write_back_progress::hide_progress
         } else {
-            underway::show_progress
+            write_back_progress::show_progress
         },
         header,
         state,
@@ -124,9 +126,9 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
         log,
     })
     .map_err(explain_failure)?;
-    say::clear_passing_line();
+    console::clear_passing_line();
     for warning in &outcome.warnings {
-        say::note(warning);
+        console::note(warning);
     }
     if let Some(run) = &outcome.run {
         print_summary(&args, &directory, run, stream.as_ref());
@@ -153,19 +155,19 @@ fn print_summary(args: &Args, directory: &Path, run: &Path, stream: Option<&Plac
     // A summary that can't be made is no reason to hide the command's status.
     match summary::summarize_run(run, &[]) {
         Ok((_, summary)) if args.json => {
-            say::write_stderr(&format!("{}\n", summary::summary_json(&summary)))
+            console::write_stderr(&format!("{}\n", summary::summary_json(&summary)))
         }
         Ok((_, summary)) => {
-            say::write_stderr(&summary_text::render_summary(
+            console::write_stderr(&summary_text::render_summary(
                 &summary,
-                say::terminal_width(),
-                say::wants_colour(),
+                console::terminal_width(),
+                console::wants_colour(),
             ));
         }
-        Err(stop) => say::error(&stop.message, None),
+        Err(stop) => console::error(&stop.message, None),
     }
     if !args.json && stream.is_none() {
-        say::note(&format!("the run is in {}", relative_path(run, directory)));
+        console::note(&format!("the run is in {}", relative_path(run, directory)));
     }
 }
 
@@ -175,9 +177,9 @@ fn write_to_stream(stream: &Place, run: &Path, lives_on: bool) {
     match stream.copy_from(run) {
         Err(error) => {
             let message = format!("{} did not take the run: {error}", stream.path().display());
-            say::error(&message, Some(&format!("it is in {}", run.display())));
+            console::error(&message, Some(&format!("it is in {}", run.display())));
         }
-        Ok(()) if lives_on => say::note(&format!("the whole run will be in {}", run.display())),
+        Ok(()) if lives_on => console::note(&format!("the whole run will be in {}", run.display())),
         Ok(()) => {
             // It is Forebay's own, and of no use any more.
             let _ = std::fs::remove_file(run);
@@ -188,7 +190,7 @@ fn write_to_stream(stream: &Place, run: &Path, lives_on: bool) {
 fn finish_run(args: &Args, log: &Path, outcome: &Outcome) -> Result<i32, Stop> {
     if let Some(pids) = &outcome.lingering {
         let some: Vec<String> = pids.iter().take(8).map(u32::to_string).collect();
-        say::note(&format!(
+        console::note(&format!(
             "processes of the run live on (pid {}): files stay managed for them, and the run file \
              is completed{} when they end",
             if some.is_empty() { "unknown".to_owned() } else { some.join(", ") },
@@ -256,7 +258,9 @@ pub(super) fn explain_failure(failure: Failure) -> Stop {
         ),
         Failure::Tier(trouble) => placement::explain_tier_error(&trouble),
         Failure::Bucket(trouble) => Stop::new(NOTHING_RUN, trouble.to_string(), "nothing was run"),
-        Failure::Refused(refusal) if refusal.attached => attach::bucket::explain_refusal(&refusal),
+        Failure::Refused(refusal) if refusal.attached => {
+            attach::attached_bucket::explain_refusal(&refusal)
+        }
         Failure::Refused(refusal) => Stop::new(
             NOTHING_RUN,
             format!("{} can't be managed: {}", refusal.path.display(), refusal.error),

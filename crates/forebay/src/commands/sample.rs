@@ -7,11 +7,11 @@ use forebay_model::run::note_key::SAMPLED_EVERY;
 use forebay_model::{Commands, Ended, Exit, Fact, Micros, Privacy, RunWriter, Seconds};
 use forebay_volume::sampler::Watch;
 
-use crate::ends::Ends;
+use crate::console;
 use crate::exit::Stop;
+use crate::interrupt_signals::Ends;
 use crate::output::{Force, Made, Place};
 use crate::run_start::{Trace, run_header};
-use crate::say;
 
 /// More samples are not kept in memory while the disk is full.
 const MOST_KEPT: usize = 100_000;
@@ -109,7 +109,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         let written = book.write_pending();
         if over {
             written.map_err(stop)?;
-            let samples = say::group_thousands(book.samples);
+            let samples = console::group_thousands(book.samples);
             book.writer.close_in_place().map_err(stop)?;
             if let Place::Stream(_) = place {
                 let filled = place.copy_from(&file);
@@ -118,7 +118,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
                 let lost = |error| format!("{}: {error}", args.output.display());
                 filled.map_err(|error| Stop::new(1, lost(error), "name a file after -o"))?;
             }
-            say::note(&format!("{samples} samples of {host} are in {}", args.output.display()));
+            console::note(&format!("{samples} samples of {host} are in {}", args.output.display()));
             return Ok(0);
         }
         // A machine that slept, or was stopped, is not sampled for the time that it missed.
@@ -148,7 +148,10 @@ impl Book {
             }
             Err(error) => {
                 if !std::mem::replace(&mut self.trouble, true) {
-                    say::error(&error.to_string(), Some("samples are kept in memory meanwhile"));
+                    console::error(
+                        &error.to_string(),
+                        Some("samples are kept in memory meanwhile"),
+                    );
                 }
                 let many = self.facts.len().saturating_sub(MOST_KEPT);
                 self.lost += many;

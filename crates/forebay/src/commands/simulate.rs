@@ -1,10 +1,10 @@
 //! `forebay simulate`: what a run would come to, without running it.
 
+use crate::console;
 use crate::exit::Stop;
-use crate::keep::write_simulated_run;
 use crate::output::{Force, Made, Place};
-use crate::say;
 use crate::scenario::{Changes, Scenario};
+use crate::simulated_run_file::write_simulated_run;
 use forebay_model::{ByteCount, Seconds, Study};
 use forebay_plan::{Cost, Outcome, Pricer, Scene, Terms, TierOutcome, simulate};
 use serde::Serialize;
@@ -136,9 +136,9 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let place = place.transpose()?;
     let scenario = Scenario::from_path(&args.what, &args.changes)?;
     if let Some(place) = &place {
-        say::remove_when_interrupted(&place.part_path());
+        console::remove_when_interrupted(&place.part_path());
     }
-    say::when_interrupted(
+    console::when_interrupted(
         "nothing is left of this simulation",
         "start it again; fewer --pipelines are simulated sooner",
     );

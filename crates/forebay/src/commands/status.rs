@@ -1,13 +1,13 @@
 //! `forebay status`: of all runs and mounts of this user, whether they are well.
 
-mod found;
-mod report;
+mod daemon_health;
+mod status_report;
 
 use std::path::PathBuf;
 
 use crate::exit::Stop;
-use crate::{daemon_logs, say};
-use found::{Health, find_daemons};
+use crate::{console, daemon_logs};
+use daemon_health::{Health, find_daemons};
 
 /// Options of `forebay status`.
 #[derive(Debug, clap::Args)]
@@ -40,13 +40,13 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     })?;
     let health = found.worst_health();
     let text = match (args.json, &at) {
-        (true, _) => report::as_json(&found),
+        (true, _) => status_report::as_json(&found),
         (false, Some(at)) if health == Health::Nothing => {
             let why = format!("nothing of yours is at {}", at.display());
             return Err(Stop::new(health.code(), why, "`forebay status` shows all of yours"));
         }
-        (false, _) => report::as_text(&found),
+        (false, _) => status_report::as_text(&found),
     };
-    say::print(&text);
+    console::print(&text);
     Ok(health.code())
 }

@@ -6,7 +6,7 @@ use forebay_model::Run;
 use forebay_model::summary::Summary;
 
 use crate::exit::Stop;
-use crate::{runs, say, summary_text};
+use crate::{console, runs, summary_text};
 
 /// Options of `forebay summary`.
 #[derive(Debug, clap::Args)]
@@ -30,9 +30,9 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let (_, summary) = summarize_run(&path, &args.samples)?;
     let text = match args.json {
         true => summary_json(&summary) + "\n",
-        false => summary_text::render_summary(&summary, say::terminal_width(), false),
+        false => summary_text::render_summary(&summary, console::terminal_width(), false),
     };
-    say::print(&text);
+    console::print(&text);
     Ok(0)
 }
 

@@ -1,12 +1,12 @@
 //! `forebay top`: what runs and mounts do just now.
 
 mod cells;
+mod display_state;
 mod hosts;
 mod keys;
 mod queues;
-mod rows;
 mod screen;
-mod state;
+mod section_lines;
 mod view;
 
 use std::io::IsTerminal;
@@ -18,11 +18,11 @@ use forebay_volume::launch::resolve_mount_point;
 use forebay_volume::live::{Live, list_daemons, query_daemon};
 use serde_json::json;
 
-use crate::ends::Ends;
+use crate::console;
 use crate::exit::Stop;
-use crate::say;
+use crate::interrupt_signals::Ends;
+use display_state::State;
 use hosts::Hosts;
-use state::State;
 use view::View;
 
 /// Between the two looks of `--once`, for rates.
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
             true => as_json(&state),
             false => as_text(&mut state),
         };
-        say::print(&text);
+        console::print(&text);
         return Ok(0);
     }
     if !std::io::stdout().is_terminal() {
@@ -150,9 +150,9 @@ fn as_json(state: &State) -> String {
 /// All in one table, and one screen for each, without what only a terminal needs.
 fn as_text(state: &mut State) -> String {
     let mut text = String::new();
-    let width = say::terminal_width().clamp(60, 200);
+    let width = console::terminal_width().clamp(60, 200);
     if state.views.len() > 1 {
-        text = rows::daemon_rows(&state.views, None, width).join("\n") + "\n\n";
+        text = section_lines::daemon_rows(&state.views, None, width).join("\n") + "\n\n";
     }
     for number in 0..state.views.len().max(1) {
         state.shown = number;

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use forebay_os::mount_users::InTheWay;
 use forebay_volume::launch::{Unmounted, lasting_mounts, resolve_mount_point, unmount_volume};
 
-use super::mount::{bucket, finish_unmount};
+use super::mount::{bucket_volume, finish_unmount};
 use crate::exit::{FILES_AWAY, Stop};
-use crate::{daemon_logs, say, underway};
+use crate::{console, daemon_logs, write_back_progress};
 
 /// What says that files of a volume are on tiers (docs/formats/tiers.md).
 const BOOK: &str = ".forebay/volume.json";
@@ -31,34 +31,34 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let point = resolve_mount_point(&args.dir);
     let shown = point.display();
     let waiting = || {
-        say::note(
+        console::note(
             "waiting for the daemon, or for programs in containers and other sessions that still \
              use the mount; Ctrl-C stops the waiting alone",
         );
     };
     // Who does not wait is told of no wait, and nothing is asked that may not answer.
     if !args.lazy {
-        bucket::report_ailing_bucket(&point);
+        bucket_volume::report_ailing_bucket(&point);
     }
     let ended = unmount_volume(
         &point,
         args.lazy,
         waiting,
-        underway::show_progress,
-        bucket::report_bucket_wait,
+        write_back_progress::show_progress,
+        bucket_volume::report_bucket_wait,
     );
     if let (Ok(Unmounted::Orphan(_)), Some(log)) = (&ended, daemon_logs::find_log_serving(&point)) {
         daemon_logs::print_last_lines(&log.folder);
     }
     match ended {
         Ok(Unmounted::Done(end)) => finish_unmount(Some(end), None),
-        Ok(Unmounted::Orphan(volume)) if bucket::is_in_bucket(&volume) => {
+        Ok(Unmounted::Orphan(volume)) if bucket_volume::is_in_bucket(&volume) => {
             let message = format!("{shown} is unmounted; its daemon was gone");
             let next = "nothing is lost: mounting it again brings the rest to its bucket";
             Err(Stop::new(FILES_AWAY, message, next))
         }
         Ok(Unmounted::Orphan(volume)) if !volume.join(BOOK).exists() => {
-            say::note(&format!("{shown} is unmounted; its daemon was gone"));
+            console::note(&format!("{shown} is unmounted; its daemon was gone"));
             Ok(0)
         }
         Ok(Unmounted::Orphan(volume)) => {
@@ -80,7 +80,9 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         }
         Ok(Unmounted::Lingering(users)) => {
             let users = list_users(&users);
-            say::note(&format!("{shown} ends, and files are written back, when {users} are done"));
+            console::note(&format!(
+                "{shown} ends, and files are written back, when {users} are done"
+            ));
             Ok(0)
         }
         Err((error, _)) if error.kind() == std::io::ErrorKind::NotFound => {

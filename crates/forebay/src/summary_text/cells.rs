@@ -3,7 +3,7 @@
 use forebay_model::summary::Amount;
 use forebay_model::{ByteCount, Micros};
 
-use crate::say;
+use crate::console;
 
 /// A time in at most six columns: `12µs`, `350ms`, `2.4s`, `12m05s`, `3h04m`, `123h`.
 pub(super) fn short_time(time: Micros) -> String {
@@ -54,7 +54,7 @@ pub(super) fn short_count(count: u64) -> String {
     if count >= 10_000_000 {
         return format!("{:.1}M", count as f64 / 1e6);
     }
-    say::group_thousands(count)
+    console::group_thousands(count)
 }
 
 /// Text without characters that would move the cursor or change colours: names are the user's.
@@ -64,16 +64,16 @@ pub(super) fn replace_control(text: &str) -> String {
 
 /// The start of a text that is too long.
 pub(super) fn keep_start(text: &str, room: usize) -> String {
-    say::clip_line(text, room)
+    console::clip_line(text, room)
 }
 
 /// The end of a text that is too long: of a path the end says more.
 pub(super) fn keep_end(text: &str, room: usize) -> String {
-    if say::display_width(text) <= room {
+    if console::display_width(text) <= room {
         return text.to_owned();
     }
     let mut kept = text;
-    while say::display_width(kept) >= room.max(1) && !kept.is_empty() {
+    while console::display_width(kept) >= room.max(1) && !kept.is_empty() {
         let first = kept.chars().next().map_or(0, char::len_utf8);
         kept = &kept[first..];
     }

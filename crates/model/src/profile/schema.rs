@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::Profile;
-use super::read::latency_names;
-use crate::toml::schema::{
+use super::profile_parser::latency_names;
+use crate::toml::schema_parts::{
     any_of, bool_schema, bytes_schema, integer_schema, number_schema, rate_schema, table_schema,
     text_schema, time_schema, with_description,
 };
@@ -78,9 +78,9 @@ fn contention_schema() -> Value {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::super::read::KEYS;
+    use super::super::profile_parser::KEYS;
     use super::*;
-    use crate::toml::schema::keys_of;
+    use crate::toml::schema_parts::keys_of;
 
     #[test]
     fn an_editor_knows_the_keys_that_the_reader_knows() {

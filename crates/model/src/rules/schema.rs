@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
+use super::bucket_rules;
 use super::cache::AHEADS;
-use super::drain::DRAINS;
-use super::kept;
-use super::words::{AFTERS, FSYNCS, FULLS, LAYOUTS};
-use crate::toml::schema::{
+use super::rule_values::{AFTERS, FSYNCS, FULLS, LAYOUTS};
+use super::write_back_rules::DRAINS;
+use crate::toml::schema_parts::{
     any_of, enum_schema, list_schema, table_schema, text_schema, time_schema, to_schema_file,
     with_description,
 };
@@ -44,7 +44,7 @@ fn rule_schema() -> Value {
             "fsync",
             with_description(
                 "what fsync waits for; \"local\" and \"bucket\" are for volumes in buckets",
-                any_of([enum_schema(&FSYNCS), enum_schema(&kept::FSYNCS)]),
+                any_of([enum_schema(&FSYNCS), enum_schema(&bucket_rules::FSYNCS)]),
             ),
         ),
         (
@@ -78,7 +78,7 @@ mod tests {
 
     use super::super::KEYS;
     use super::*;
-    use crate::toml::schema::keys_of;
+    use crate::toml::schema_parts::keys_of;
 
     #[test]
     fn an_editor_knows_the_keys_that_the_reader_knows() {

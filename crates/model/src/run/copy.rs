@@ -2,7 +2,7 @@
 
 use super::header::{self, key};
 use super::sql::sqlite_error;
-use super::{Run, seal, trust};
+use super::{Run, anonymised_copy, untrusted_file};
 use crate::{Error, Kind, Result, Salt};
 use rusqlite::{Connection, OpenFlags};
 use std::fs;
@@ -56,7 +56,7 @@ fn copy_to_temporary(
         .map_err(refused)?;
     let name = PathText(temporary.as_os_str().as_bytes());
     conn.execute("VACUUM INTO ?1", [name]).map_err(|e| sqlite_error(shown, "write", e))?;
-    seal::seal_copy(temporary, salt).map_err(|e| sqlite_error(shown, "write", e))?;
+    anonymised_copy::seal_copy(temporary, salt).map_err(|e| sqlite_error(shown, "write", e))?;
     file.sync_all().map_err(refused)?;
     fs::rename(temporary, dest).map_err(refused)?;
     let parent = dest.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -88,19 +88,20 @@ impl Run {
     /// # Errors
     /// As [`open`](Run::open), and [`Kind::Full`]; [`Kind::Busy`] while the writer lives.
     pub fn salvage_run(state: &Path, dest: &Path, salt: Salt) -> Result<()> {
-        super::check::check_file_header(state)?;
-        let mut conn = trust::open_untrusted(state, OpenFlags::SQLITE_OPEN_READ_WRITE)
+        super::run_file_check::check_file_header(state)?;
+        let mut conn = untrusted_file::open_untrusted(state, OpenFlags::SQLITE_OPEN_READ_WRITE)
             .map_err(|e| sqlite_error(state, "salvage", e))?;
         conn.busy_timeout(std::time::Duration::from_millis(100))
             .map_err(|e| sqlite_error(state, "salvage", e))?;
         // Alone or not at all: folding under a living writer would undo what it still adds.
         conn.pragma_update(None, "locking_mode", "EXCLUSIVE")
             .map_err(|e| sqlite_error(state, "salvage", e))?;
-        super::check::check_schema_version(&conn, state)?;
+        super::run_file_check::check_schema_version(&conn, state)?;
         let folded =
             header::get_int(&conn, key::FOLDED).map_err(|e| sqlite_error(state, "salvage", e))?;
         if folded != Some(1) {
-            super::fold::fold_run(&mut conn).map_err(|e| sqlite_error(state, "salvage", e))?;
+            super::task_aggregation::fold_run(&mut conn)
+                .map_err(|e| sqlite_error(state, "salvage", e))?;
         }
         copy_run(&conn, state, (dest, dest), Some(salt))
     }

@@ -2,11 +2,11 @@
 
 use super::header::{self, Header, key};
 use super::sql::{bytes_of_value, from_sql_int, sqlite_error, words_from_json};
-use super::{check, trust};
+use super::{run_file_check, untrusted_file};
 #[cfg(doc)]
 use crate::Kind;
 use crate::event::*;
-use crate::rows::{OpKind, OpRow, OpenRow, Others, ProcessRow, TaskRow, Waited};
+use crate::run_rows::{OpKind, OpRow, OpenRow, Others, ProcessRow, TaskRow, Waited};
 use crate::{ByteCount, Error, Micros, Result};
 use rusqlite::{Connection, OpenFlags, Row};
 use std::path::{Path, PathBuf};
@@ -30,17 +30,17 @@ impl Run {
     /// [`Kind::Missing`], [`Kind::NotARun`], [`Kind::NewerSchema`], [`Kind::Damaged`] (cut short or
     /// corrupt), [`Kind::Io`].
     pub fn open(path: &Path) -> Result<Self> {
-        check::check_file_header(path)?;
-        let conn = trust::open_untrusted(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
+        run_file_check::check_file_header(path)?;
+        let conn = untrusted_file::open_untrusted(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
             .map_err(|e| sqlite_error(path, "open", e))?;
-        let format = check::check_schema_version(&conn, path)?;
+        let format = run_file_check::check_schema_version(&conn, path)?;
         Ok(Self { conn, path: path.to_owned(), format })
     }
 
     /// Whether a file is a run, by its first bytes, and nobody writes it just now: what may be
     /// replaced by another.
     pub fn is_run_file(path: &Path) -> bool {
-        check::is_run_file(path)
+        run_file_check::is_run_file(path)
     }
 
     /// A column that files of an older format lack, where it is NULL.
@@ -216,7 +216,8 @@ impl Run {
                  FROM opens o LEFT JOIN processes p USING (process)
                  WHERE IFNULL(p.task, 0) {OWN} ORDER BY o.rowid"
             ))?;
-            let (mut rows, mut left) = (statement.query([])?, trust::row_limit(&self.path));
+            let (mut rows, mut left) =
+                (statement.query([])?, untrusted_file::row_limit(&self.path));
             while let Some(r) = rows.next()? {
                 left = left.checked_sub(1).ok_or_else(Self::endless_rows_error)?;
                 each(open_row(r)?);
@@ -293,7 +294,7 @@ impl Run {
         row: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>> {
         let read = || -> rusqlite::Result<Vec<T>> {
-            let (mut all, most) = (Vec::new(), trust::row_limit(&self.path));
+            let (mut all, most) = (Vec::new(), untrusted_file::row_limit(&self.path));
             for row in self.conn.prepare_cached(sql)?.query_map([], row)? {
                 all.push(row?);
                 if all.len() as u64 > most {

@@ -2,7 +2,7 @@
 
 use super::header::{self, Header};
 use super::sql::{Text, execute_cached, sqlite_error, to_sql_int, words_to_json};
-use super::{APPLICATION_ID, SCHEMA, SCHEMA_VERSION, copy, fold, given, network};
+use super::{APPLICATION_ID, SCHEMA, SCHEMA_VERSION, copy, given, network, task_aggregation};
 use crate::event::{
     EngineFile, Fact, File, Op, OpKey, Open, Ops, Outside, Process, ProcessCounters, ProcessUsage,
     Sample, Tree,
@@ -81,7 +81,8 @@ impl RunWriter {
     /// # Errors
     /// As [`write_facts`](RunWriter::write_facts); the facts stay in the file.
     pub fn finish_run(&mut self) -> Result<()> {
-        fold::fold_run(&mut self.conn).map_err(|e| sqlite_error(&self.path, "finish", e))
+        task_aggregation::fold_run(&mut self.conn)
+            .map_err(|e| sqlite_error(&self.path, "finish", e))
     }
 
     /// Copies the run to `dest` (mode 0600, durable, all or nothing), made private as the header

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::profile::Profile;
 use crate::reach::REACHES;
-use crate::toml::schema::{
+use crate::toml::schema_parts::{
     any_of, bytes_schema, enum_schema, integer_schema, map_schema, number_schema, table_schema,
     text_schema, to_schema_file, with_description,
 };
@@ -64,7 +64,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::toml::schema::keys_of;
+    use crate::toml::schema_parts::keys_of;
 
     #[test]
     fn an_editor_knows_the_keys_that_the_reader_knows() {

@@ -1,6 +1,6 @@
 //! What each process used by itself, from counters that include waited-for children.
 
-use super::seen::Seen;
+use super::process_claims::Seen;
 use crate::ProcessCounters;
 
 /// What one process used, without the children that were seen.

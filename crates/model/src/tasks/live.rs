@@ -4,7 +4,7 @@
 
 use super::nextflow;
 use super::program::{is_driver, process_name};
-use crate::rows::ProcessRow;
+use crate::run_rows::ProcessRow;
 
 /// The name under which a process is in the table of tasks, given the words of its ancestors and
 /// its own, the oldest first; `whole` if they begin with the command of the run.

@@ -1,7 +1,7 @@
 //! Nextflow: a task is a work directory `xx/<30 hex>`; `.command.run` names it, `.command.begin`
 //! starts it, `.exitcode` ends it.
 
-use super::seen::{Claims, Seen, Task, Value};
+use super::process_claims::{Claims, Seen, Task, Value};
 use super::{Engine, Note};
 use std::collections::HashMap;
 

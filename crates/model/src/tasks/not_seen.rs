@@ -1,8 +1,8 @@
 //! Programs that hand work to where Forebay does not look: another machine, or a daemon that was
 //! there before. Their files are not in the run, and the summary says so.
 
+use super::process_claims::Seen;
 use super::program::{base_name, program_name, shell_command};
-use super::seen::Seen;
 use std::collections::{BTreeMap, HashSet};
 
 /// A program, and the words of which one must follow for it to hand work over (none: always).

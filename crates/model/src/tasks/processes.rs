@@ -5,8 +5,8 @@
 //! one row: what they do themselves is small, and rarely of interest one by one. What no part of
 //! the run started is no task, and one row, too, unless an engine claimed it before.
 
+use super::process_claims::{Claims, Seen, Task};
 use super::program::{is_driver, process_name};
-use super::seen::{Claims, Seen, Task};
 use super::{Engine, Note};
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! The name of a program from its command line, and which programs only start others.
 
-use crate::rows::ProcessRow;
+use crate::run_rows::ProcessRow;
 
 /// Programs that start others and do little themselves.
 #[rustfmt::skip]

@@ -1,8 +1,8 @@
 //! Snakemake: `.snakemake/metadata/<base64 of an output>` names the rule of each output; the
 //! process below Snakemake that made the output is the job.
 
+use super::process_claims::{Claims, Seen, Task, Value};
 use super::program::process_name;
-use super::seen::{Claims, Seen, Task, Value};
 use super::{Engine, Note};
 use std::collections::{BTreeSet, HashMap};
 

@@ -1,9 +1,9 @@
 //! If these fail, the work of a run is put down to the wrong task. (Each engine has its own tests;
 //! these walk the table and the process tree.)
 
-use super::seen::KeptNote;
+use super::process_claims::KeptNote;
 use super::*;
-use crate::rows::ProcessRow;
+use crate::run_rows::ProcessRow;
 use crate::{Micros, ProcessCounters, ProcessId};
 
 /// A process with the words of `line` (a shell's `-c` takes the rest as one word).

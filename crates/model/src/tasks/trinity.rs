@@ -1,7 +1,7 @@
 //! Trinity: phase 2 is one small assembly for each read partition `Fb_x/CBin_y/cN`.
 
+use super::process_claims::{Claims, Seen, Task};
 use super::program::is_driver;
-use super::seen::{Claims, Seen, Task};
 use super::{Engine, Note};
 use std::collections::HashMap;
 

@@ -9,7 +9,7 @@ use object_store::client::{ClientConfigKey, ClientOptions};
 use object_store::memory::InMemory;
 use object_store::{BackoffConfig, ObjectStore, RetryConfig};
 
-use super::super::{Settings, sound};
+use super::super::{Settings, setting_check};
 use super::sieve::{Odd, Sieves};
 use super::{Failed, Objects};
 
@@ -93,7 +93,7 @@ fn open_s3(bucket: &str, settings: Pairs, odd: &Odd) -> Opened {
         if value.is_empty() {
             continue;
         }
-        sound::check_setting(&name, &value).map_err(invalid_input_error)?;
+        setting_check::check_setting(&name, &value).map_err(invalid_input_error)?;
         region |= matches!(key, AmazonS3ConfigKey::Region | AmazonS3ConfigKey::DefaultRegion);
         // Who writes http:// wants it.
         let endpoint = matches!(key, AmazonS3ConfigKey::Endpoint | AmazonS3ConfigKey::S3Endpoint);

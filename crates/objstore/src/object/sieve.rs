@@ -15,7 +15,7 @@ use object_store::client::{
 use object_store::path::Path;
 use parking_lot::Mutex;
 
-use super::pages::Pages;
+use super::listing_pages::Pages;
 
 tokio::task_local! {
     /// What this task asks for is done only if there is no such object.

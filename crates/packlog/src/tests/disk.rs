@@ -9,8 +9,8 @@ use rustix::fs::ftruncate;
 use rustix::io::Errno;
 
 use super::super::disk::{Disk, Ground};
-use super::super::works::Work;
-use super::super::{Result, works};
+use super::super::working_files::Work;
+use super::super::{Result, working_files};
 use super::story::Dice;
 
 /// What a kernel writes at once, or not.
@@ -87,7 +87,9 @@ impl Doom {
         self.one(to, || ftruncate(&work.file, 0).inspect(|()| holds(0)))?;
         let half = fill.len() / 2;
         for end in [half, fill.len()] {
-            self.one(to, || works::write_content(work, &fill[..end]).inspect(|()| holds(end)))?;
+            self.one(to, || {
+                working_files::write_content(work, &fill[..end]).inspect(|()| holds(end))
+            })?;
         }
         Ok(())
     }

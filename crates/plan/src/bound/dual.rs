@@ -7,7 +7,7 @@
 //! value. So a step that goes wrong makes the bound weaker, never false.
 
 use super::{Aim, Bounds, stagger_delay};
-use crate::space::Frame;
+use crate::search_space::Frame;
 
 /// Steps for all frames together, and for each at least and at most.
 const STEPS: usize = 8000;

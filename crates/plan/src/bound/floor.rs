@@ -1,6 +1,6 @@
 //! The least time of one access in the simulator: with nobody else there.
 
-use crate::scene::{ClassHome, Cost, LANES, Lanes, Scene, cached_read_share};
+use crate::prepared_problem::{ClassHome, Cost, LANES, Lanes, Scene, cached_read_share};
 use forebay_model::workload::Access;
 use forebay_model::{Drain, Fsync, Home, Placement, Reach, TierId};
 

@@ -1,7 +1,7 @@
 //! If these fail, a plan says that it is near the best, and is not.
 use super::*;
 use crate::PolicyId;
-use crate::space::Frames;
+use crate::search_space::Frames;
 use forebay_model::event::{Op, OpKey};
 use forebay_model::workload::*;
 use forebay_model::{ByteCount, Seconds, Site, TierId};

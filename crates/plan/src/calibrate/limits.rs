@@ -4,7 +4,7 @@ mod levels;
 
 use super::{Batch, Limited, Number, Unlimited, simulate_batch};
 use crate::compare::Span;
-use crate::scene::NotPossible;
+use crate::prepared_problem::NotPossible;
 use forebay_model::{Profile, Reach};
 use levels::{
     Level, highest_throughput, levels_by_batch_name, most_by_one_thread, still_scales,

@@ -2,7 +2,7 @@
 
 use super::Batch;
 use crate::choice::Choice;
-use crate::scene::{NotPossible, Scene};
+use crate::prepared_problem::{NotPossible, Scene};
 use crate::simulate::simulate;
 use forebay_model::workload::{
     Access, FileClass, FileClassId, FileSet, FileSetId, Step, Task, TaskKind, TaskKindId, Until,

@@ -1,8 +1,8 @@
 //! How far fitted prices are known: rounds are drawn again, and prices fitted to each draw.
 
-use super::{Batch, Number, prices};
+use super::{Batch, Number, fitted_prices};
 use crate::compare::{RUNS_FOR_INTERVAL, Span, median_with_interval};
-use crate::dice::Dice;
+use crate::seeded_rng::Dice;
 use std::collections::BTreeMap;
 
 /// The ends of an interval at 95 % are the 5th and the 196th.
@@ -22,7 +22,7 @@ pub(super) fn price_spans(
     for _ in 0..DRAWS {
         let medians: Vec<Option<f64>> =
             batches.iter().map(|batch| resampled_median(&batch.seconds, &mut dice)).collect();
-        for (number, value) in prices::solve_prices(batches, &medians) {
+        for (number, value) in fitted_prices::solve_prices(batches, &medians) {
             all.entry(number).or_default().push(value);
         }
     }

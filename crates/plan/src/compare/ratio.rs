@@ -1,7 +1,7 @@
 //! How many times as long as on the first storage, and what may be said of it.
 
 use super::{RUNS_FOR_INTERVAL, Span};
-use crate::dice::Dice;
+use crate::seeded_rng::Dice;
 
 /// One storage beside another.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,8 +3,8 @@
 //! The storage is known by name alone. What is paid by its size is counted for what lay there at
 //! the most, and what is paid by what it can do, beyond what comes with it, is not counted.
 
-use super::machine::machine_price;
-use super::requests::Requests;
+use super::billed_requests::Requests;
+use super::instance_price::machine_price;
 use super::used::Used;
 use super::{Cost, NotPriced};
 use forebay_model::{ByteCount, Op, Prices, Seconds};

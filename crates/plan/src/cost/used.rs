@@ -1,6 +1,6 @@
 //! How much of a storage is used, in the units that are paid for.
 
-use super::requests::Requests;
+use super::billed_requests::Requests;
 use super::to_gigabytes;
 use crate::Outcome;
 use forebay_model::prices::Per;

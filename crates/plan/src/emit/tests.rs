@@ -1,9 +1,9 @@
 //! If these fail, a plan is obeyed as something else than was planned.
 use super::rules::same_placement;
 use super::*;
-use crate::space::{Frames, Space};
+use crate::search_space::{Frames, Space};
 use crate::{PolicyId, TierOutcome};
-use forebay_model::classes::class_of;
+use forebay_model::file_classes::class_of;
 use forebay_model::workload::*;
 use forebay_model::{Op, OpKey, Rules, Seconds};
 use std::collections::BTreeMap;
@@ -177,7 +177,7 @@ fn a_rule_matches_the_other_files_of_its_class_too_and_no_namesake_elsewhere() {
     let paths = ["in/ref.fa", "map/0007.bwa.sam", "all.bam"].map(|path| path.as_bytes().to_vec());
     let workload = workload(&paths);
     let space = space(&site, &workload);
-    let point = crate::space::Point { frame: 0, picks: vec![1, 1, 1] };
+    let point = crate::search_space::Point { frame: 0, picks: vec![1, 1, 1] };
     let text = ruled(&site, &workload, &space.choice_at(&point));
     let read = Rules::parse(&text, "rules.toml", &site).expect("rules");
     let moved = |path: &str| read.placement_for_path(path.as_bytes(), None).rule.is_some();
@@ -231,7 +231,7 @@ fn every_engine_is_told_how_much_at_a_time_and_says_how_its_file_is_used() {
     let paths = ["in/ref.fa", "map/0007.bwa.sam", "all.bam"].map(|path| path.as_bytes().to_vec());
     let workload = workload(&paths);
     let space = space(&site, &workload);
-    let point = crate::space::Point { frame: 0, picks: vec![0, 1, 1] };
+    let point = crate::search_space::Point { frame: 0, picks: vec![0, 1, 1] };
     let (choice, outcome) = (space.choice_at(&point), outcome());
     let header = ["from a.run".to_owned()];
     let emission = Emission {

@@ -1,11 +1,11 @@
 //! Nextflow: `trace.txt`, as `-with-trace` and `trace.enabled` write it, with printed or raw
 //! numbers. It names no files, so what waited for what has to be inferred from times.
 
-use super::amounts::{
+use super::amount_parsing::{
     parse_bytes, parse_duration_words, parse_integer, parse_percent, parse_scaled_decimal,
     parse_timestamp,
 };
-use super::table::{Line, Table, detect_separator};
+use super::delimited_table::{Line, Table, detect_separator};
 use super::{Importer, NotRead, Source, Told, ToldTask};
 use forebay_model::Micros;
 use std::collections::BTreeMap;

@@ -3,8 +3,8 @@
 
 mod completed;
 
-use super::amounts::{parse_bytes, parse_days_and_clock, parse_integer, parse_timestamp};
-use super::table::{Line, Table};
+use super::amount_parsing::{parse_bytes, parse_days_and_clock, parse_integer, parse_timestamp};
+use super::delimited_table::{Line, Table};
 use super::{Importer, NotRead, Source, Told, ToldTask, utf8_text};
 use std::collections::BTreeMap;
 

@@ -3,8 +3,8 @@
 //! A record names rule, inputs and times; a benchmark CPU and memory, but in its short form not
 //! whose: it goes to the job of that length whose rule its path names.
 
-use super::amounts::{parse_clock, parse_scaled_decimal};
-use super::table::Table;
+use super::amount_parsing::{parse_clock, parse_scaled_decimal};
+use super::delimited_table::Table;
 use super::{Importer, NotRead, Source, Told, ToldTask, ToldUse};
 use forebay_model::tasks::snakemake_output;
 use serde::Deserialize;

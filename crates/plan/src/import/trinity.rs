@@ -1,7 +1,7 @@
 //! Trinity: `Trinity.timing`, the end of a run in three phases. Newer versions print the names of
 //! the phases beside times that are not theirs, so the names are told with that warning.
 
-use super::amounts::{parse_date_output, parse_integer};
+use super::amount_parsing::{parse_date_output, parse_integer};
 use super::{Importer, NotRead, Source, Told, ToldTask, utf8_text};
 
 pub(super) const IMPORTER: Importer = Importer {

@@ -2,15 +2,15 @@
 //! times in it include whatever storage took.
 
 mod old;
-mod schema;
-mod write;
+mod workflow_document;
+mod workflow_writer;
 
-pub use write::to_wfformat_json;
+pub use workflow_writer::to_wfformat_json;
 
-use super::amounts::parse_timestamp;
+use super::amount_parsing::parse_timestamp;
 use super::{Importer, NotRead, Source, Told, ToldTask, ToldUse};
-use schema::{Document, Executed, Specification, Version};
 use std::collections::BTreeMap;
+use workflow_document::{Document, Executed, Specification, Version};
 
 pub(super) const IMPORTER: Importer = Importer {
     name: "wfformat",

@@ -6,7 +6,7 @@
 //! on their way to Forebay and back is waited for as well, and no other run has it.
 
 use super::timeline::Timeline;
-use crate::rows::Rows;
+use crate::loaded_run::Rows;
 use forebay_model::ProcessId;
 use std::collections::BTreeMap;
 

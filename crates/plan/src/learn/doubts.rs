@@ -2,7 +2,7 @@
 //! predicted time that may concern.
 
 use super::timeline::Timeline;
-use crate::rows::Rows;
+use crate::loaded_run::Rows;
 use forebay_model::workload::Doubt;
 
 /// What was found on the way.

@@ -1,11 +1,11 @@
 //! What waited for what: who read what others had written, what is told, and who began when another
 //! had ended; in an order in which each task comes after all that it waits for.
 
-use super::files::Used;
+use super::file_uses::Used;
 use super::inferred;
 use super::order;
 use super::timeline::Timeline;
-use crate::rows::Rows;
+use crate::loaded_run::Rows;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What each task waits for, by places in the timeline.

@@ -1,11 +1,11 @@
 //! What the workflow engine and its shells cost besides the tasks: before the first, for each, and
 //! after the last.
 
-use super::files::Who;
+use super::file_uses::Who;
 use super::operations::Operations;
 use super::sets::Sets;
 use super::timeline::Timeline;
-use crate::rows::Rows;
+use crate::loaded_run::Rows;
 use forebay_model::workload::{Access, FileClassId, FileSetId, Step};
 use forebay_model::{ByteCount, Op, Seconds};
 use std::collections::BTreeMap;

@@ -5,7 +5,7 @@
 //! began, all wait for all. What follows from two such steps is left out.
 
 use super::timeline::{SLACK, Timeline};
-use crate::rows::Rows;
+use crate::loaded_run::Rows;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// More edges between two kinds are not worth their memory: the last of the earlier ones stand for

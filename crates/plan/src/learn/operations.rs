@@ -1,9 +1,9 @@
 //! Operations by task and class of files, dealt out to the sets of files that the task used.
 
-use super::files::Who;
+use super::file_uses::Who;
 use super::sets::{Sets, Share};
 use super::timeline::Timeline;
-use crate::rows::Rows;
+use crate::loaded_run::Rows;
 use forebay_model::workload::{Access, FileSetId};
 use forebay_model::{ByteCount, ClassId, Op, OpKey, Pattern};
 use std::collections::BTreeMap;

@@ -7,7 +7,7 @@
 //! engine have to do with each other is for the engine to tell.
 
 use super::timeline::{ROUNDED, Timeline};
-use crate::rows::Rows;
+use crate::loaded_run::Rows;
 use forebay_model::ProcessId;
 use forebay_model::run::ProcessRow;
 use std::cmp::Reverse;

@@ -3,7 +3,7 @@
 //! started at once (`for x in *; do bwa $x & done; wait`), which have nothing to do with each other.
 
 use super::timeline::{ROUNDED, SLACK};
-use crate::rows::Rows;
+use crate::loaded_run::Rows;
 use forebay_model::run::{ProcessRow, TaskRow};
 use forebay_model::{ByteCount, Micros, ProcessId};
 use std::collections::{BTreeMap, BTreeSet};

@@ -5,7 +5,7 @@
 //! or write such files. Where bytes go past Forebay, nobody sees that: then it is the only child
 //! that lives at that moment, or the shell itself.
 
-use crate::rows::{Opened, Rows};
+use crate::loaded_run::{Opened, Rows};
 use forebay_model::run::ProcessRow;
 use forebay_model::{ClassId, FileId, Micros, ProcessId};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,9 +1,9 @@
 //! Files that are made, read and freed together become one set, so that a run with 100,000 files
 //! stays small; and classes, with one path each that rules can be asked about.
 
-use super::files::{Used, Who};
+use super::file_uses::{Used, Who};
 use super::timeline::{SLACK, Timeline};
-use crate::rows::Rows;
+use crate::loaded_run::Rows;
 use forebay_model::workload::{FileClass, FileClassId, FileSet, FileSetId, TaskId, Until};
 use forebay_model::{ByteCount, ClassId};
 use std::collections::BTreeMap;

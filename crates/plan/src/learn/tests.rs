@@ -5,7 +5,7 @@ mod round_trip;
 mod way;
 
 use super::*;
-use crate::rows::Opened;
+use crate::loaded_run::Opened;
 use forebay_model::run::{OpKind, OpRow, ProcessRow, TaskRow, Waited};
 use forebay_model::workload::{FileSetId, Until};
 use forebay_model::{
@@ -69,7 +69,7 @@ impl Story {
     }
 
     fn class(&mut self, path: &str) -> ClassId {
-        let pattern = forebay_model::classes::class_of(path.as_bytes());
+        let pattern = forebay_model::file_classes::class_of(path.as_bytes());
         let known = self.rows.classes.iter().find(|(_, name)| **name == pattern);
         let id = known.map_or(self.rows.classes.len() as u32, |(id, _)| *id);
         self.rows.classes.insert(id, pattern);
@@ -349,7 +349,7 @@ fn names_that_nobody_opens_are_no_files() {
         .flat_map(|access| access.ops.iter().map(|(_, count)| count))
         .sum();
     assert!((asked - 500.0).abs() < 1e-6, "they are asked for all the same: {asked}");
-    let facts = crate::space::class_facts(&work);
+    let facts = crate::search_space::class_facts(&work);
     let names = work.classes.iter().position(|class| class.pattern.starts_with("lib"));
     assert_eq!(facts[names.expect("a class")].files, 0);
 }
@@ -368,9 +368,9 @@ fn files_that_a_shell_makes_for_several_samples_are_made() {
         story.wrote(task, &bam, at + 1.2, 100).read(3, &bam, 6.1, 100);
     }
     story.wrote(9, "report.txt", 6.0, 5);
-    samples::join_samples(&mut story.rows);
+    sample_wildcards::join_samples(&mut story.rows);
     let work = story.learnt();
-    let facts = crate::space::class_facts(&work);
+    let facts = crate::search_space::class_facts(&work);
     for (class, facts) in work.classes.iter().zip(&facts).filter(|(_, facts)| facts.files > 0) {
         assert!(facts.made, "{}: {facts:?}", class.pattern);
     }

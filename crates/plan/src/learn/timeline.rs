@@ -1,6 +1,6 @@
 //! When tasks ran: their order, how many at once, and how long the engine took to start one.
 
-use crate::rows::Rows;
+use crate::loaded_run::Rows;
 use forebay_model::run::TaskRow;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,9 +1,9 @@
 //! Acts in their order become lanes: a task's processes, each with the time that it had to itself
 //! between its acts. What the engine did goes before the task that it started next.
 
-use super::processes::{Life, process_lives};
+use super::process_lanes::{Life, process_lives};
+use super::run_lookup::Told;
 use super::timed_act::{Actor, TimedAct};
-use super::told::Told;
 use super::{Act, Go, Lane, Script, Step};
 use forebay_model::{ProcessId, Seconds};
 use std::collections::BTreeMap;

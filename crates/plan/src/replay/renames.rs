@@ -2,7 +2,7 @@
 //! by the class of the new name: so the files of that class which the task made are taken, then
 //! those that others made before, in the order in which they were made.
 
-use super::told::{Owner, Told};
+use super::run_lookup::{Owner, Told};
 use forebay_model::{ClassId, Op};
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Open files: opened, read and written piece by piece, closed.
 
+use super::run_lookup::{Owner, Told};
 use super::timed_act::{Actor, TimedAct};
-use super::told::{Owner, Told};
 use super::{Act, How, Moved};
 use forebay_model::run::OpenRow;
 use forebay_model::{ByteCount, Io, Op};

@@ -1,7 +1,7 @@
 //! If these fail, a replay does other work than the run, or in an order in which it can't be done.
 
 use super::*;
-use crate::rows::Opened;
+use crate::loaded_run::Opened;
 use forebay_model::run::{OpKind, OpRow, ProcessRow, TaskRow, Waited};
 use forebay_model::{ClassId, File, FileId, Io, Micros, Op, Open, ProcessId, Tree, TreeId};
 
@@ -35,7 +35,7 @@ impl Story {
     }
 
     fn class(&mut self, path: &str) -> ClassId {
-        let pattern = forebay_model::classes::class_of(path.as_bytes());
+        let pattern = forebay_model::file_classes::class_of(path.as_bytes());
         let known = self.rows.classes.iter().find(|(_, name)| **name == pattern);
         let id = known.map_or(self.rows.classes.len() as u32, |(id, _)| *id);
         self.rows.classes.insert(id, pattern);

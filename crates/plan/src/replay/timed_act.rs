@@ -1,6 +1,6 @@
 //! An act of a run: when it happened, who did it, and which name it is about.
 
-use super::told::Owner;
+use super::run_lookup::Owner;
 use super::{Act, Before};
 use forebay_model::ProcessId;
 

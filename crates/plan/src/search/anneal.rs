@@ -1,8 +1,8 @@
 //! Annealing: random changes, of which worse ones are taken less and less often.
 
-use super::seen::Seen;
-use crate::dice::Dice;
-use crate::space::{Point, Space};
+use super::visited_points::Seen;
+use crate::search_space::{Point, Space};
+use crate::seeded_rng::Dice;
 
 /// Walks at a time, so that several threads have something to do.
 const WALKS: usize = 4;

@@ -1,10 +1,10 @@
 //! Descents: one class after the other takes the placement that is best with all others as they
 //! are, until none moves.
 
-use super::seen::Seen;
+use super::visited_points::Seen;
 use super::with_placement;
 use crate::bound::{Aim, Bounds};
-use crate::space::Point;
+use crate::search_space::Point;
 
 /// A descent that still moves after so many rounds creeps: others do better with the time.
 const ROUNDS_MAX: usize = 8;

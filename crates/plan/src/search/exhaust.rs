@@ -1,9 +1,9 @@
 //! All points, but for those that can't be better: their bound is no less than the best.
 
 use super::goal::Goal;
-use super::seen::Seen;
+use super::visited_points::Seen;
 use crate::bound::{Aim, Bounds};
-use crate::space::Point;
+use crate::search_space::Point;
 
 /// So many at a time: enough for all threads, few enough to learn from.
 const BATCH: usize = 64;

@@ -1,7 +1,7 @@
 //! What is wanted most.
 
-use super::seen::Score;
-use crate::space::Frame;
+use super::visited_points::Score;
+use crate::search_space::Frame;
 use forebay_model::Usd;
 
 /// What a plan is good for.

@@ -4,8 +4,8 @@
 mod toy;
 
 use super::*;
-use crate::dice::Dice;
-use crate::space::Space;
+use crate::search_space::Space;
+use crate::seeded_rng::Dice;
 use crate::{Scene, simulate};
 use forebay_model::{Home, Seconds, Site, TierId, Workload};
 use toy::{Toy, frames, random, site};

@@ -1,9 +1,9 @@
 //! What steps cost where their files are: once for all that stay where the choice wants them, and
 //! at the moment for those that spilled or have copies nearer by.
 
-use super::copies::Near;
+use super::cached_copies::Near;
 use super::{Held, Running, Sim, StepWork, Watch};
-use crate::scene::NotPossible;
+use crate::prepared_problem::NotPossible;
 use crate::share::Flows;
 use forebay_model::workload::Access;
 use forebay_model::{ByteCount, Op};

@@ -1,15 +1,15 @@
 //! All that a simulation holds while it goes on, how it begins, and what it comes to.
 
-use super::copies::Copies;
-use super::drain::Drains;
-use super::room::Room;
-use super::space::Used;
-use super::waiting::Waiting;
+use super::cached_copies::Copies;
+use super::node_slots::Room;
+use super::ready_queue::Waiting;
+use super::tier_usage::Used;
+use super::write_back_queue::Drains;
 use super::{Held, Running, StepWork, Watch};
 use crate::choice::Choice;
 use crate::outcome::{Outcome, TaskOutcome, TierOutcome};
 use crate::policies::Policy;
-use crate::scene::{Cost, Homes, Lanes, Scene};
+use crate::prepared_problem::{Cost, Homes, Lanes, Scene};
 use crate::share::{Flows, Shapes};
 use crate::spot::Interruptions;
 use forebay_model::{ByteCount, Seconds};

@@ -3,7 +3,7 @@
 use super::{Running, Sim, Watch};
 use crate::outcome::TaskOutcome;
 use crate::policies::{Admission, Head, Place};
-use crate::scene::NotPossible;
+use crate::prepared_problem::NotPossible;
 use crate::share::Flows;
 use crate::simulate::Seen;
 use forebay_model::Seconds;

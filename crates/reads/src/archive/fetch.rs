@@ -3,10 +3,10 @@
 
 use super::{Archive, CHECKSUM};
 use crate::error::{Error, Result};
-use crate::group::{Chunk, TEXT_MAX};
 use crate::hash::hash;
-use crate::index::{ChunkAt, GroupAt};
 use crate::objects::{Part, read_with_retry};
+use crate::row_group::{Chunk, TEXT_MAX};
+use crate::stripe_index::{ChunkAt, GroupAt};
 
 /// Encoded bytes of a group, at most: two texts and some framing.
 const BYTES_MAX: usize = 2 * TEXT_MAX + (1 << 20);

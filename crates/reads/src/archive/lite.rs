@@ -1,9 +1,9 @@
 //! Qualities of reads that are kept as text, such as those of which some have their name twice: they
 //! lie among all else, so they are hidden where they are read.
 
-use super::asked::QUALITY;
+use super::requested_columns::QUALITY;
 use crate::error::{Error, Kind};
-use crate::group::{is_blank_text, split_record};
+use crate::row_group::{is_blank_text, split_record};
 
 /// Puts what stands in for a quality in place of each; None if it is not known which they are.
 pub(super) fn mask_qualities(text: &mut [u8], spots: usize) -> Option<()> {

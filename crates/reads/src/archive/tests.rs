@@ -5,9 +5,9 @@ use proptest::sample::Index;
 
 use super::*;
 use crate::fuzz::{encode_sample_pair, group_data, seal_archive};
-use crate::index::append_group;
 use crate::manifest::{Shape, Stripe};
 use crate::objects::Memory;
+use crate::stripe_index::append_group;
 
 /// An archive of one group, whatever is in it.
 fn archive(spots: usize, mates: &[Mate], page_mask: &[(Index, u8)]) -> Memory {

@@ -7,13 +7,13 @@
 //! ```
 //! What is no A, C, G or T is stored as A here; the column of exceptions mends it.
 
-mod place;
+mod base_placement;
 
 use super::{Codec, Shape, zstandard};
 use crate::error::{Error, Result};
 use crate::rans;
 use crate::wire::{Wire, append_prefixed_bytes};
-use place::{Place, Seen};
+use base_placement::{Place, Seen};
 
 pub(super) const CODEC: Codec = Codec {
     id: 3,

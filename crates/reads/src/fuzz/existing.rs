@@ -7,9 +7,9 @@ use std::sync::Arc;
 use flate2::{Compression, read::MultiGzDecoder, write::GzEncoder};
 
 use super::Target;
-use crate::existing::{Existing, Original, build_index};
+use crate::exported_view::Cache;
 use crate::objects::{Memory, Objects};
-use crate::shown::Cache;
+use crate::original_files::{Existing, Original, build_index};
 
 pub(super) const TARGET: Target = Target { name: "existing", feed, seeds };
 

@@ -2,7 +2,7 @@
 
 use super::{Target, sample};
 use crate::error::Result;
-use crate::group::{self, COLUMNS, Chunk, Column, Lent, Mate};
+use crate::row_group::{self, COLUMNS, Chunk, Column, Lent, Mate};
 use crate::wire::{Wire, append_prefixed_bytes, append_varint};
 
 pub(super) const TARGET: Target = Target { name: "group", feed, seeds };
@@ -14,8 +14,8 @@ fn feed(bytes: &[u8]) {
     let Ok(spots) = wire.read_varint() else { return };
     let (mut first, leans) = (Lent::default(), [Column::Names, Column::Bases]);
     while let Ok(mate) = read_mate(&mut wire) {
-        let lent = group::lend_columns(&mate, spots as usize, &leans);
-        let decoded = group::decode_mate(&mate, spots as usize, &first, &leans);
+        let lent = row_group::lend_columns(&mate, spots as usize, &leans);
+        let decoded = row_group::decode_mate(&mate, spots as usize, &first, &leans);
         first = match decoded {
             Ok((text, lent)) => {
                 assert_eq!(text.len(), mate.text_len);

@@ -1,8 +1,8 @@
 //! A page of the index, as it is.
 
 use super::{Target, sample};
-use crate::index::{append_group, parse_page};
 use crate::manifest::Stripe;
+use crate::stripe_index::{append_group, parse_page};
 
 pub(super) const TARGET: Target = Target { name: "index", feed, seeds };
 

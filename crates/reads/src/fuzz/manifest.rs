@@ -2,8 +2,8 @@
 
 use super::{Target, sample};
 use crate::hash::hash;
-use crate::index::append_group;
 use crate::manifest::{MANIFEST, MANIFEST_MAGIC, Manifest, Shape, Stripe};
+use crate::stripe_index::append_group;
 
 pub(super) const TARGET: Target = Target { name: "manifest", feed, seeds };
 

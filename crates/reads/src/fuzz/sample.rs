@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::cut::Cut;
-use crate::group::{Mate, Records};
+use crate::group_split::Cut;
 use crate::hash::{Digests, hash};
 use crate::manifest::{
     DATA_MAGIC, Family, INDEX, INDEX_MAGIC, MANIFEST, Manifest, Shape, Shown, Stripe,
@@ -11,6 +10,7 @@ use crate::manifest::{
 use crate::objects::Memory;
 use crate::pack::encode_group;
 use crate::profile::Profile;
+use crate::row_group::{Mate, Records};
 
 /// A group of pairs, encoded.
 pub(crate) fn encode_sample_pair() -> (usize, Vec<Mate>) {

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use super::{Target, sample};
 use crate::archive::Archive;
 use crate::error::Result;
-use crate::index::append_group;
+use crate::exported_view::{Cache, Reader};
 use crate::manifest::{Family, Shape, Stripe};
-use crate::shown::{Cache, Reader};
+use crate::stripe_index::append_group;
 use crate::view::{Form, View};
 use crate::wire::{Wire, append_prefixed_bytes, append_varint};
 

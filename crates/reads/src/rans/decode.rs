@@ -5,9 +5,9 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 
+use super::instruction_set::Way;
+use super::lane_transpose::transpose_lanes;
 use super::tables::{Tables, read_tables};
-use super::turn::transpose_lanes;
-use super::way::Way;
 use super::{BITS, Contexts, LANES, LOW};
 use crate::error::{Error, Result};
 use crate::wire::Wire;

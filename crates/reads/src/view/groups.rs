@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::no_records_error;
 use crate::archive::{Archive, Asked};
 use crate::error::Result;
-use crate::index::GroupAt;
+use crate::stripe_index::GroupAt;
 
 /// The groups from a stripe on.
 pub(super) struct Groups<'a> {

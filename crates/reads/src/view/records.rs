@@ -5,7 +5,7 @@ use std::ops::Range;
 use memchr::memchr;
 
 use crate::archive::Texts;
-use crate::group::split_record;
+use crate::row_group::split_record;
 
 /// Reads of both mates in turns. `mend`: a last line without end gets one.
 pub(super) fn interleave_records(texts: &Texts, mend: bool) -> Option<Vec<u8>> {

@@ -4,8 +4,8 @@ use memchr::memchr_iter;
 
 use super::Window;
 use crate::error::Result;
-use crate::group::{BOM, Records};
 use crate::profile::GROUP_TEXT;
+use crate::row_group::{BOM, Records};
 
 impl Window {
     /// Bytes at a place that are of no read, and no text either: a byte order mark at the front of a

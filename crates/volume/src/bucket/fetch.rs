@@ -10,9 +10,9 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
 use super::log::segment_key;
-use super::record::Place;
 use super::request::Bucket;
 use super::segment::{HEADER, Head};
+use super::tree_record::Place;
 use forebay_objstore::Failed;
 
 /// Bytes of segments that are kept in memory.

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use parking_lot::Mutex;
 
-use super::state::Volume;
+use super::state_directory::Volume;
 use forebay_objstore::Failed;
 
 const TROUBLE: &str = "trouble";
@@ -90,7 +90,7 @@ pub fn find_ailing_bucket(tree: &Path) -> Option<Ailing> {
 mod tests {
     use std::io::ErrorKind;
 
-    use super::super::state::State;
+    use super::super::state_directory::State;
     use super::*;
 
     #[test]

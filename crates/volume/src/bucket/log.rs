@@ -3,7 +3,7 @@
 //! two machines never write one history.
 
 mod history;
-mod reader;
+mod segment_reader;
 mod sweep;
 
 use std::io;
@@ -11,13 +11,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::record::Record;
 use super::request::Bucket;
 use super::segment::Draft;
 use super::tree::Tree;
+use super::tree_record::Record;
 use forebay_objstore::{Failed, Found};
 pub(crate) use history::History;
-pub(in crate::bucket) use reader::{Reader, read_segment};
+pub(in crate::bucket) use segment_reader::{Reader, read_segment};
 
 /// Where segments are, and checkpoints.
 const LOG: &str = ".forebay/log";

@@ -8,8 +8,8 @@ use rustix::fs::{
 use rustix::io::{Errno, Result};
 use rustix::time::Timespec;
 
-use super::record::Time;
-use forebay_os::files::proc_fd_path;
+use super::tree_record::Time;
+use forebay_os::file_identity::proc_fd_path;
 
 /// The extended attribute of a file whose bytes are in the bucket alone.
 pub(super) const AWAY: &str = "user.forebay.away";

@@ -6,8 +6,8 @@
 
 mod backend;
 mod fill;
-mod held;
-mod told;
+mod prefix_directory;
+mod prefix_errors;
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -20,19 +20,19 @@ use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 use rustix::io::Errno;
 
-use super::bodies;
-use super::bodies::{Away, Bodies, Losses};
-use super::body::Body;
+use super::evicted_files;
+use super::evicted_files::{Away, Bodies, Losses};
+use super::file_blocks::Body;
 use super::health::Health;
-use super::opening::BucketError;
 use super::request::Bucket;
+use super::volume_opening::BucketError;
 use crate::backend::OpenFolder;
 use fill::fill_directory;
 use forebay_objstore::{Failed, Folder, Objects, Settings};
 use forebay_objstore::{Patience, retry_patiently};
-use forebay_os::files::{FileIdentity, statx_nofollow};
-pub(crate) use held::Held;
-pub use held::directory_name_for;
+use forebay_os::file_identity::{FileIdentity, statx_nofollow};
+pub(crate) use prefix_directory::Held;
+pub use prefix_directory::directory_name_for;
 
 /// How attached buckets are reached, and where what has been read of them is kept.
 #[derive(Debug, Clone)]
@@ -184,7 +184,7 @@ impl Prefix {
         &self,
         identity: &FileIdentity,
         file: BorrowedFd<'_>,
-    ) -> bodies::Result<Option<Arc<Body>>> {
+    ) -> evicted_files::Result<Option<Arc<Body>>> {
         self.bodies.pin_version(identity)?;
         self.bodies.open_evicted_file(identity, file)
     }

@@ -4,9 +4,9 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::follow::{self, Follow, Followed, Following};
-use super::mirror::Mirror;
-use super::opening::{BucketError, Opened, Wanted, open_for_writing};
+use super::local_copy::Mirror;
+use super::read_replica::{self, Follow, Followed, Following};
+use super::volume_opening::{BucketError, Opened, Wanted, open_for_writing};
 use crate::backend::{Backend, TreeServer};
 
 /// How a volume in a bucket is to be mounted.
@@ -34,7 +34,7 @@ impl Role {
         match self {
             Role::Writer(wanted) => open_for_writing(*wanted).map(Box::new).map(Ready::Writer),
             Role::Reader(wanted) => {
-                follow::open_read_replica(*wanted).map(Box::new).map(Ready::Reader)
+                read_replica::open_read_replica(*wanted).map(Box::new).map(Ready::Reader)
             }
         }
     }

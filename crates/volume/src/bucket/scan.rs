@@ -1,10 +1,10 @@
 //! What of a local tree differs from what the bucket knows of it, as records. It looks at names that
 //! somebody has said may have changed, or at all of them: after a kill nobody can say.
 
-mod found;
-mod lend;
+mod directory_scan;
+mod read_permission;
+mod scan_result;
 mod stat;
-mod turn;
 
 use std::ffi::CStr;
 use std::os::fd::OwnedFd;
@@ -15,16 +15,16 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::record::Kind;
 use super::tree::{ROOT, Tree};
-use forebay_os::files::FileIdentity;
+use super::tree_record::Kind;
+use directory_scan::Turn;
+use forebay_os::file_identity::FileIdentity;
+pub(crate) use read_permission::{Lent, open_directory_at};
 #[cfg(test)]
-pub(crate) use found::LARGEST;
-use found::stamp_from_statx;
-pub(crate) use found::{Found, Large, Learnt, Stamp, Unread};
-pub(crate) use lend::{Lent, open_directory_at};
+pub(crate) use scan_result::LARGEST;
+use scan_result::stamp_from_statx;
+pub(crate) use scan_result::{Found, Large, Learnt, Stamp, Unread};
 use stat::{attr_from_statx, statx_at};
-use turn::Turn;
 
 type Result<T> = std::result::Result<T, Errno>;
 

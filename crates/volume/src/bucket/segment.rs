@@ -1,7 +1,7 @@
 //! One object of a volume's log: records, then the bytes of small files that they speak of. Who
 //! reads the tree asks for the first part alone.
 
-use super::record::Record;
+use super::tree_record::Record;
 
 /// Before everything else in a segment.
 pub(crate) const MAGIC: [u8; 8] = *b"FBYSEG\x01\0";
@@ -160,7 +160,7 @@ impl Head {
 
 #[cfg(test)]
 mod tests {
-    use super::super::record::{Attr, Kind, Place};
+    use super::super::tree_record::{Attr, Kind, Place};
     use super::*;
 
     fn filled() -> Vec<u8> {

@@ -2,15 +2,15 @@
 //! records of all segments come to, and what a checkpoint says again.
 
 mod links;
-mod told;
+mod tree_records;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
 
 use super::extended::is_persisted_xattr;
-use super::record::{Attr, HERE, Kind, Place, Record};
-use forebay_os::short::ShortName;
+use super::tree_record::{Attr, HERE, Kind, Place, Record};
+use forebay_os::short_name::ShortName;
 
 /// The volume itself.
 pub(crate) const ROOT: u64 = 1;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use forebay_model::civil_from_days;
-use forebay_model::named::escape_unprintable;
+use forebay_model::name_escaping::escape_unprintable;
 use forebay_model::privacy::mask_words;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use tracing::Level;

@@ -14,7 +14,7 @@ use zerocopy::IntoBytes;
 
 use super::abi::{self, InHeader};
 use super::emulated_latency::{Asked, Emulated, Late};
-use super::tellers::Tellers;
+use super::notifier_threads::Tellers;
 use crate::native::{Backing, Kernel};
 
 /// One connection to the kernel's FUSE driver; clones share it.

@@ -7,9 +7,9 @@ use rustix::io::Errno;
 use zerocopy::FromBytes;
 
 use super::abi::{self, InHeader, op};
-use super::cost::{self, Asked};
 use super::device::Device;
 use super::opcodes::{HANDED, NAMING, OF_OPEN, OF_TWO, Opcode, RIGHTLESS, UNASKED};
+use super::request_cost::{self, Asked};
 use super::session::{Request, Session};
 use crate::native::Stays;
 use forebay_os::credentials::Caller;
@@ -42,7 +42,7 @@ impl Session {
             if let Asked::Took(nanos) = asked {
                 self.recorder.note_request_latency(nanos);
             }
-            return cost::answer_probe(header, body, device);
+            return request_cost::answer_probe(header, body, device);
         }
         let asked = Cell::new(device.begin_request(header, body));
         let clock = self.recorder.clock();

@@ -5,10 +5,10 @@
 //! operations are under way at a time as programs have started, as with a real server. When it is
 //! due is for [`shape`] to say, from the numbers that a simulation prices with, too.
 
-mod asked;
-mod board;
 mod limit;
 mod shape;
+mod shared_moments;
+mod storage_demand;
 mod workers;
 mod written;
 
@@ -26,11 +26,11 @@ use parking_lot::{Condvar, Mutex};
 
 use super::abi::InHeader;
 use crate::native::TRUST_WATCHED;
-pub(super) use asked::Asked;
-use asked::parse_reply;
-use board::Board;
 use forebay_os::clock::{Clock, MachineClock};
 use shape::Shape;
+use shared_moments::Board;
+pub(super) use storage_demand::Asked;
+use storage_demand::parse_reply;
 
 /// A storage to be emulated.
 #[derive(Debug, Clone)]

@@ -1,7 +1,7 @@
 //! Requests that fail by no fault of who asked: each is counted and told, for programs say of them
 //! what they like, or nothing.
 
-use forebay_model::named::escape_name;
+use forebay_model::name_escaping::escape_name;
 use rustix::io::Errno;
 
 use super::abi::InHeader;

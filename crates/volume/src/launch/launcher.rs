@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use super::patience::{Last, wait_for_last_word};
 use super::signals::{reap_child, wait_for_signal};
 use super::suspended::stop_with_command;
+use super::write_back_wait::{Last, wait_for_last_word};
 use super::{Channel, Exit, Failure, Outcome, ToDaemon, ToFront, WriteBackProgress};
 use forebay_os::forks::Signals;
 

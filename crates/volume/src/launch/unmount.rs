@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
 
-use super::lasting::{Last, Unmounting, wait_for_last_word};
+use super::lasting_mount::{Last, Unmounting, wait_for_last_word};
 use crate::ipc::BucketWaiting;
 use crate::ipc::WriteBackProgress;
 use crate::ipc::{Channel, find_daemon_sockets};

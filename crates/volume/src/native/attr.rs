@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use rustix::time::Timespec;
 
 use super::{Entry, Native, Node, Result};
-use forebay_os::files::{proc_fd_path, reopen_with_flags, statx_nofollow};
+use forebay_os::file_identity::{proc_fd_path, reopen_with_flags, statx_nofollow};
 
 /// A time to set.
 #[derive(Debug, Clone, Copy)]

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 use super::open::{EXEC, opens_for_writing};
 use super::{Handle, Native, Node, Result};
-use forebay_os::files::reopen_with_flags;
+use forebay_os::file_identity::reopen_with_flags;
 
 impl Handle {
     /// The file itself, as far as it was ever opened.

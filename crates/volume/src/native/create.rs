@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use super::device_numbers::unpack_device;
 use super::{Entry, Native, Node, Opened, Result, Seen};
 use forebay_os::credentials::set_umask;
-use forebay_os::files::{proc_fd_path, statx_nofollow};
+use forebay_os::file_identity::{proc_fd_path, statx_nofollow};
 
 /// A new file, open.
 #[derive(Debug)]
@@ -181,7 +181,7 @@ impl Native {
         match by_name {
             Some((up, old))
                 if statx_nofollow(up.as_fd(), &old).is_ok_and(|stat| {
-                    forebay_os::files::FileIdentity::from_statx(&stat) == node.identity()
+                    forebay_os::file_identity::FileIdentity::from_statx(&stat) == node.identity()
                 }) =>
             {
                 if let Some(tiers) = &self.tiers {

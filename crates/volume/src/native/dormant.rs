@@ -10,8 +10,8 @@ use parking_lot::Mutex;
 
 use super::iostate::Fresh;
 use super::node::{Node, OpenFile, Place, Recorded};
-use forebay_os::files::FileIdentity;
-use forebay_os::short::ShortName;
+use forebay_os::file_identity::FileIdentity;
+use forebay_os::short_name::ShortName;
 
 /// What is kept of a node.
 #[derive(Debug)]

@@ -16,7 +16,7 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use super::{Handle, IoState, Kernel, Native, Result};
-use forebay_os::files::reopen_with_flags;
+use forebay_os::file_identity::reopen_with_flags;
 
 /// A lock as asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,7 +115,7 @@ pub struct LockWaiting {
     handle: Arc<Handle>,
     lock: Lock,
     sleep: bool,
-    pages: Arc<super::pages::Pages>,
+    pages: Arc<super::mapped_pages::Pages>,
 }
 
 impl LockWaiting {

@@ -3,7 +3,7 @@
 
 mod handle;
 
-use forebay_os::files::FileIdentity;
+use forebay_os::file_identity::FileIdentity;
 use std::ffi::{CStr, CString};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -14,7 +14,7 @@ use parking_lot::{Mutex, RwLock};
 use rustix::fs::Statx;
 
 use super::attribute_override::AttributeOverride;
-use super::folder::Folder;
+use super::directory_cache::Folder;
 use super::packed_file::Packed;
 use super::slot::Slot;
 use super::unreported::UnreportedError;

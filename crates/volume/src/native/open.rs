@@ -13,7 +13,7 @@ use super::iostate::{Fresh, Wish};
 use super::{Backing, Handle, IoState, Native, Node, Result};
 use crate::tiers::Lent;
 use forebay_os::credentials::impersonated_ids;
-use forebay_os::files::{
+use forebay_os::file_identity::{
     FileIdentity, device_number, proc_fd_path, reopen_with_flags, statx_nofollow,
 };
 

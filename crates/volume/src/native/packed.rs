@@ -4,11 +4,11 @@
 
 mod attr;
 mod closing;
-mod found;
 mod list;
 mod make;
-mod names;
 mod open;
+mod packed_links;
+mod packed_lookup;
 mod rename;
 mod swap;
 mod sync;
@@ -22,7 +22,7 @@ use rustix::io::Errno;
 use super::packed_file::{InUse, Packed, set_working_times};
 use super::{Native, Node, Result};
 use forebay_packlog::{Attr, Pack, Time};
-pub(super) use names::leads_to_file;
+pub(super) use packed_links::leads_to_file;
 pub(super) use rename::At;
 
 /// Set-id bits, which a write takes away.

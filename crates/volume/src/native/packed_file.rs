@@ -9,7 +9,7 @@ use rustix::fs::{Statx, Timestamps, futimens};
 use rustix::time::Timespec;
 
 use super::Result;
-use forebay_os::files::statx_nofollow;
+use forebay_os::file_identity::statx_nofollow;
 use forebay_packlog::{Attr, Pack, Time, Work};
 
 /// A packed file that the kernel knows.

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use super::dormant::Rest;
 use super::node::Node;
 use super::packed_file::Packed;
-use forebay_os::files::FileIdentity;
+use forebay_os::file_identity::FileIdentity;
 use forebay_os::numbered::Numbered;
 
 /// Packed files that are not put to rest, few as they are.

@@ -10,9 +10,9 @@ use rustix::fs::{AtFlags, RenameFlags, renameat, renameat_with, unlinkat};
 use rustix::io::Errno;
 
 use super::packed::At;
-use super::space::unpin_kept_file;
+use super::space_release::unpin_kept_file;
 use super::{Native, Node, Result};
-use forebay_os::files::statx_nofollow;
+use forebay_os::file_identity::statx_nofollow;
 
 impl Native {
     /// Removes a name that is not a directory's. Tells the number of a file in the record that has
@@ -121,7 +121,7 @@ impl Native {
         }
         let moved = statx_nofollow(from.as_fd(), name).ok().and_then(|stat| {
             self.table
-                .find_by_identity(forebay_os::files::FileIdentity::from_statx(&stat))
+                .find_by_identity(forebay_os::file_identity::FileIdentity::from_statx(&stat))
                 .map(|node| (node, stat))
         });
         if let Some((node, _)) = &moved {

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use rustix::io::Errno;
 
 use super::{Handle, Native, Result};
-use forebay_os::files::statx_nofollow;
+use forebay_os::file_identity::statx_nofollow;
 
 impl Native {
     /// Finds data or a hole (`SEEK_DATA`, `SEEK_HOLE`).

@@ -10,7 +10,7 @@ use rustix::io::fcntl_dupfd_cloexec;
 
 use super::{Handle, Native, Result};
 use crate::tiers::{SyncJob, TieredFile, Tiers, WhichSync};
-use forebay_os::files::reopen_with_flags;
+use forebay_os::file_identity::reopen_with_flags;
 
 impl Native {
     /// Makes the file's bytes safe.

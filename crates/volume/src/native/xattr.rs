@@ -7,7 +7,7 @@ use rustix::fs::{OFlags, XattrFlags, readlinkat, removexattr, setxattr};
 use rustix::io::Errno;
 
 use super::{Held, Native, Result};
-use forebay_os::files::{proc_fd_path, reopen_with_flags};
+use forebay_os::file_identity::{proc_fd_path, reopen_with_flags};
 
 /// `FS_IOC_GETFLAGS` and its kin: what lsattr(1) and chattr(1) use. Each with the size it moves.
 const FILE_FLAG_IOCTLS: [(u32, usize); 4] =

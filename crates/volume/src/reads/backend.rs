@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use super::Shown;
 use crate::backend::{Backend, Result, Source};
-use forebay_os::files::FileIdentity;
+use forebay_os::file_identity::FileIdentity;
 
 /// Threads at most, where bytes come from a bucket and wait for it.
 const THREADS_FAR: usize = 64;

@@ -9,7 +9,7 @@ use rustix::fs::{
     Gid, Mode, OFlags, Stat, Timespec, Timestamps, Uid, fchmod, fchown, fstat, futimens, openat,
 };
 
-use super::place::{Place, stat_in_folder};
+use super::source_location::{Place, stat_in_folder};
 
 /// To be read, by whoever may read the archive.
 const READ: u32 = 0o444;

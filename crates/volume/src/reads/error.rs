@@ -6,7 +6,7 @@ use std::path::Path;
 
 use forebay_reads::{Error, Kind};
 
-use super::place::folder_proc_path;
+use super::source_location::folder_proc_path;
 use forebay_objstore::Failed;
 
 /// Why reads can't be shown.

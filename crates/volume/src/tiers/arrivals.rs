@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use forebay_os::files::FileIdentity;
+use forebay_os::file_identity::FileIdentity;
 
 /// The list's name in Forebay's own folder.
 pub(super) const LIST: &str = "volume.arrivals";

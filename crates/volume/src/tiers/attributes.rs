@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use rustix::process::geteuid;
 use rustix::time::Timespec;
 
-use forebay_os::files::statx_nofollow;
+use forebay_os::file_identity::statx_nofollow;
 
 /// The mode with which a copy is made: its own where that lets nobody in who may not read it later,
 /// for each change of attributes is a request to storage that may be far away. Which group a new

@@ -4,11 +4,11 @@
 //!
 //! It knows no kernel; which handle reads what is for `native::copies`.
 
+mod cache_usage;
 mod copier;
-mod lent;
+mod copy_lease;
+mod copy_table;
 mod stamp;
-mod table;
-mod told;
 mod warm;
 
 use std::ffi::OsStr;
@@ -26,10 +26,10 @@ use rustix::io::Errno;
 
 use super::Tiers;
 use copier::Job;
-use forebay_os::files::{FileIdentity, reopen_with_flags};
-pub(crate) use lent::Lent;
+pub(crate) use copy_lease::Lent;
+use copy_table::{Found, Gone, Table};
+use forebay_os::file_identity::{FileIdentity, reopen_with_flags};
 use stamp::Stamp;
-use table::{Found, Gone, Table};
 pub use warm::Warmed;
 
 /// What the tiers of a directory know of copies.

@@ -10,7 +10,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::{TieredFile, Tiers, attributes};
-use forebay_os::files::{proc_fd_path, statx_nofollow};
+use forebay_os::file_identity::{proc_fd_path, statx_nofollow};
 use forebay_packlog::Pack;
 
 /// Bytes that one system call copies; more would make a kill, and who looks on, wait.

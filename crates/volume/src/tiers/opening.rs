@@ -9,10 +9,10 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 
-use super::manifest::{Manifest, Opened};
-use super::pages::Entry;
-use super::wanted::named_tiers;
-use super::{Cache, OWN, Purpose, TierDirectory, TierError, Tiers, deed};
+use super::manifest_format::Entry;
+use super::requested_tiers::named_tiers;
+use super::volume_manifest::{Manifest, Opened};
+use super::{Cache, OWN, Purpose, TierDirectory, TierError, Tiers, ownership_link};
 
 impl Tiers {
     /// Opens the rooms of the volume in `directory`, making those that are needed. `None` when
@@ -58,7 +58,7 @@ impl Tiers {
             why_spilled: OnceLock::new(),
             cache: Cache::default(),
             publish_dirs: Vec::new(),
-            makers: super::ruling::Makers::default(),
+            makers: super::placement_rules::Makers::default(),
             syncing: Arc::default(),
             moved: Default::default(),
         };
@@ -89,7 +89,7 @@ impl Tiers {
             self.book.save()?;
         }
         for entry in self.book.entries() {
-            if let Err(error) = deed::check_ownership(&entry, directory) {
+            if let Err(error) = ownership_link::check_ownership(&entry, directory) {
                 self.foreign.push((entry, error));
                 continue;
             }
@@ -153,7 +153,7 @@ impl Tiers {
 
     /// Where the covered directory is now.
     pub(crate) fn current_path(&self, then: &Path) -> PathBuf {
-        forebay_os::whereabouts::current_path(self.book.root().as_fd(), then)
+        forebay_os::descriptor_path::current_path(self.book.root().as_fd(), then)
     }
 
     /// Nobody uses the volume any more: another run may.

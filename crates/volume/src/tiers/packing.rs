@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use forebay_model::TierId;
 
-use super::folder::{check_owned_exclusively, make_directory};
+use super::private_directories::{check_owned_exclusively, make_directory};
 use super::{TierDirectory, TierError, Tiers};
 use forebay_packlog::{DAMAGED, Pack, Time, Unused, World};
 

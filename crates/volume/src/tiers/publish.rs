@@ -3,19 +3,19 @@
 //! by size and time of modification, is left alone, so that a second run copies what has changed.
 //! It removes nothing, here or there.
 
-mod bucket;
+mod bucket_uploads;
 mod destination;
-mod files;
-mod folders;
-mod many;
 mod owners;
-mod source;
+mod parallel_uploads;
+mod published_directories;
+mod published_files;
+mod source_file;
 mod walk;
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use bucket::Bucket;
+use bucket_uploads::Bucket;
 use forebay_model::Placement;
 use rustix::fs::Mode;
 use rustix::io::Errno;
@@ -23,9 +23,9 @@ use rustix::io::Errno;
 use super::{Left, Progress, Tiers};
 pub(super) use destination::{PublishDir, open_publish_targets};
 use destination::{Shelf, open_with_identity};
-use folders::Folder;
-use forebay_os::files::{device_number, statx_nofollow};
-pub(super) use source::Source;
+use forebay_os::file_identity::{device_number, statx_nofollow};
+use published_directories::Folder;
+pub(super) use source_file::Source;
 
 /// What came of publishing.
 #[derive(Debug, Default)]

@@ -20,7 +20,7 @@ use rustix::process::geteuid;
 
 use super::OWN;
 use super::arrivals::{Arrival, FAILED, LIST, format_entry};
-use forebay_os::files::{FileIdentity, statx_nofollow};
+use forebay_os::file_identity::{FileIdentity, statx_nofollow};
 
 /// The directory's name in Forebay's own folder.
 const NAME: &CStr = c"moving";

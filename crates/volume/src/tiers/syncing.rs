@@ -16,7 +16,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use rustc_hash::FxHashMap;
 use rustix::io::Errno;
 
-use super::left::Left;
+use super::left_behind_files::Left;
 
 /// Files that wait at most: each holds a descriptor. Who comes then waits for room.
 const WAITING_MAX: usize = 512;

@@ -1,9 +1,9 @@
 //! A room: the directory of one volume on one tier, flat, one file for each body. It knows names
 //! and sizes, and nothing of where the links are.
 
-mod bodies;
-mod copies;
-pub(super) mod leaving;
+mod copy_files;
+pub(super) mod removal_notes;
+mod staged_data_files;
 
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, OwnedFd};
@@ -17,10 +17,10 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::pages::Entry;
-pub(super) use copies::is_copy;
-use forebay_os::files::statx_nofollow;
-use leaving::{Leaving, Slot};
+use super::manifest_format::Entry;
+pub(super) use copy_files::is_copy;
+use forebay_os::file_identity::statx_nofollow;
+use removal_notes::{Leaving, Slot};
 
 /// Before the name of a body that another file has replaced: it is no body any more, and goes when
 /// the replacement is safe.
@@ -65,7 +65,7 @@ impl TierDirectory {
         let root = openat(CWD, &entry.path, flags, Mode::empty())?;
         // A book that somebody else wrote must not make us move or remove other people's files.
         let parent = entry.path.parent().unwrap_or(&entry.path);
-        super::folder::check_owned_exclusively(parent)?;
+        super::private_directories::check_owned_exclusively(parent)?;
         let (mut used, mut found) = (0, false);
         for body in std::fs::read_dir(&entry.path)?.flatten() {
             if is_copy(body.file_name().as_bytes()) {
@@ -220,7 +220,7 @@ impl TierDirectory {
     /// Tells bodies without a name that are nobody's: those whose names were being removed when a daemon
     /// was killed, and those that it had just made, whose names were still to come.
     pub(super) fn orphan_matcher(&self) -> impl Fn(&CStr) -> bool + '_ {
-        let noted = leaving::noted_removals(&self.path);
+        let noted = removal_notes::noted_removals(&self.path);
         move |body| {
             noted.contains(body) || self.stat_data_file(body).is_ok_and(|stat| stat.stx_size == 0)
         }

@@ -11,10 +11,10 @@ use rustix::io::Errno;
 
 use super::OWN;
 use super::beneath::{HOLD, hold_directory};
-use super::left::Left;
-use super::opened_up::{OpenedUp, lend_permissions};
+use super::left_behind_files::Left;
+use super::lent_permissions::{OpenedUp, lend_permissions};
 use super::workers::{FAR, run_in_parallel};
-use forebay_os::files::{FileIdentity, device_number, statx_nofollow};
+use forebay_os::file_identity::{FileIdentity, device_number, statx_nofollow};
 
 /// How a directory is entered.
 const INTO: OFlags =

@@ -3,23 +3,23 @@
 //! only after its bytes and its name are safe in place, so a kill or a power failure at any moment
 //! leaves each file whole, at home or on its tier.
 
-mod amounts;
-mod check;
-pub(super) mod find;
-mod land;
-mod leave;
+mod completeness_check;
+mod final_action;
+mod hard_links;
+mod link_replacement;
 mod litter;
-mod names;
 mod packed;
 mod packed_dirs;
 mod packed_file;
 mod packed_marks;
 mod packed_names;
 mod publishing;
+pub(super) mod restored_times;
+mod retained_files;
 mod stray;
-pub(super) mod times;
-mod told;
-mod verdict;
+pub(super) mod tiered_links;
+mod write_back_report;
+mod write_back_totals;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CString;
@@ -33,13 +33,13 @@ use super::arrivals::Arrivals;
 use super::publish::Publisher;
 use super::walk::Walking;
 use super::{Left, Progress, Tiers, staging_path, workers};
-pub use check::{Checked, Finding, check_volume};
-use find::Group;
-use land::Landing;
+pub use completeness_check::{Checked, Finding, check_volume};
+use link_replacement::Landing;
 pub(crate) use packed_file::{Unnamed, make_packed_file};
+use restored_times::Times;
 pub use stray::{Strays, find_stray_links};
-use times::Times;
-pub use told::Homecoming;
+use tiered_links::Group;
+pub use write_back_report::Homecoming;
 
 /// Which files go home.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,9 +106,9 @@ pub fn write_back_files(
     let (mut closed, mut lost) = (Vec::new(), BTreeSet::new());
     let packed = work.packed_totals();
     // A walk over a million files is not for nothing; who restores wants to know of bodies that are gone.
-    let has_looked = which == Which::All || find::may_have_links(tiers);
+    let has_looked = which == Which::All || tiered_links::may_have_links(tiers);
     if has_looked {
-        let found = find::find_tiered_links(&work.root, tiers, Walking::OpenUp);
+        let found = tiered_links::find_tiered_links(&work.root, tiers, Walking::OpenUp);
         work.done.left = found.left;
         closed = found.closed;
         for (left, room) in found.lost {
@@ -165,7 +165,9 @@ impl Work<'_> {
         };
         let after = match which {
             Which::All => After::Restore,
-            Which::Ruled { succeeded } => verdict::action_for_group(self.tiers, &group, succeeded),
+            Which::Ruled { succeeded } => {
+                final_action::action_for_group(self.tiers, &group, succeeded)
+            }
         };
         self.report_progress();
         match after {

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use forebay_model::Attached;
 
+use crate::console;
 use crate::exit::Stop;
-use crate::say;
 
 /// Entries of no attachment that are named.
 const NAMED: usize = 5;
@@ -44,7 +44,7 @@ pub(super) fn rewrite_sheet(
     }
     let Rewritten { found, left, .. } = rewritten;
     if left.is_empty() {
-        say::note(&format!("{found} entries are paths in {} now", volume.display()));
+        console::note(&format!("{found} entries are paths in {} now", volume.display()));
         return Ok(0);
     }
     let named: Vec<&str> = left.iter().take(NAMED).map(String::as_str).collect();
@@ -117,7 +117,7 @@ fn path_in_volume(name: &str, volume: &Path, attached: &Attached) -> Option<Stri
 
 /// Whoever reads less than all of it has their reasons; half a sheet on a full disk is an error.
 fn print_sheet(text: &str) -> Result<(), Stop> {
-    match say::print_all(text) {
+    match console::print_all(text) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(Stop::new(1, format!("the sheet can't be written: {error}"), "write it elsewhere"))
         }

@@ -6,12 +6,12 @@ use std::time::Instant;
 
 use forebay_model::{ByteCount, Op, OpKey, Profile, Rate, Seconds};
 
-use super::fresh::Fresh;
-use super::held::Held;
-use super::places::Place;
+use super::blocked_signals::Held;
+use super::compared_storages::Place;
+use super::run_directory::Fresh;
 use crate::commands::mount::emulate;
+use crate::console;
 use crate::exit::Stop;
-use crate::say;
 
 /// Emulated figures are within half of this of what is asked for, on a machine that is quiet.
 const WITHIN: f64 = 0.1;
@@ -38,7 +38,7 @@ pub(super) fn note_local_limits(places: &mut [Place], held: &Held) -> Result<(),
         fresh.unmount_all()?;
         fresh.remove()?;
         if !slower.is_empty() {
-            say::note(&format!(
+            console::note(&format!(
                 "{}: {}: in that it is as slow as this machine",
                 place.name,
                 slower.join(", ")

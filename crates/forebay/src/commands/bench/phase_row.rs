@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::keep::Run;
+use super::result_log::Run;
 use super::storage_row::median_of;
 
 /// A phase, and for each storage the median of its seconds.

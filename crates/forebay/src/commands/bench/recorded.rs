@@ -9,7 +9,7 @@ use forebay_model::{ByteCount, FileId, Micros, Op, OpGroup, Result, Run};
 use forebay_plan::cost;
 use serde::{Deserialize, Serialize};
 
-use super::outside::{self, Ended, Outside};
+use super::outside_writes::{self, Ended, Outside};
 use super::phases::{self, Phase};
 
 /// What was recorded of one run.
@@ -90,8 +90,12 @@ impl Recorded {
         recorded.waited_share = storage_wait_share(&tasks);
         recorded.phases = phases::task_phases(&tasks);
         let writes = recorded.ops.get(Op::Write.name()).copied().unwrap_or(0);
-        recorded.outside =
-            outside::find_outside_writes(&run, &tasks, (recorded.written_bytes, writes), ended)?;
+        recorded.outside = outside_writes::find_outside_writes(
+            &run,
+            &tasks,
+            (recorded.written_bytes, writes),
+            ended,
+        )?;
         // The storage reads and writes what it copies; no program sent it.
         recorded.read_bytes += copied;
         recorded.written_bytes += copied;

@@ -6,13 +6,13 @@ use forebay_model::Seconds;
 use forebay_plan::compare::{self, Ratio, Verdict};
 
 use super::Args;
-use super::cache::Cache;
-use super::held::Held;
-use super::keep::{self, Kept, Run};
-use super::once::{self, Outcome};
-use super::places::Place;
+use super::blocked_signals::Held;
+use super::compared_storages::Place;
+use super::page_cache::Cache;
+use super::result_log::{self, Kept, Run};
+use super::single_run::{self, Outcome};
+use crate::console;
 use crate::exit::{NOTHING_RUN, Stop};
-use crate::say;
 
 /// Runs what is missing.
 pub(super) fn run_rounds(
@@ -25,7 +25,7 @@ pub(super) fn run_rounds(
     let mut warm: Vec<bool> = places.iter().map(warm).collect();
     let until = End::for_options(args, kept);
     let mut rounds = 0;
-    while rounds < keep::ROUNDS_MAX && until.needs_more_rounds(args, places, kept, rounds) {
+    while rounds < result_log::ROUNDS_MAX && until.needs_more_rounds(args, places, kept, rounds) {
         for at in compare::round_order(places.len(), rounds, args.seed) {
             let place = &places[at];
             if kept.runs.iter().any(|run| (run.round, &run.on) == (rounds, &place.name)) {
@@ -33,17 +33,19 @@ pub(super) fn run_rounds(
             }
             let log = args.output.join(format!("{rounds}-{}.log", place.name));
             if !std::mem::replace(&mut warm[at], true) {
-                let (_, trouble) =
-                    take_finished_run(once::run_once(args, place, rounds, &log, held)?, kept)?;
+                let (_, trouble) = take_finished_run(
+                    single_run::run_once(args, place, rounds, &log, held)?,
+                    kept,
+                )?;
                 trouble.map_or(Ok(()), Err)?;
             }
             place.cache_policy(args.cache).prepare_caches()?;
             let (run, trouble) =
-                take_finished_run(once::run_once(args, place, rounds, &log, held)?, kept)?;
+                take_finished_run(single_run::run_once(args, place, rounds, &log, held)?, kept)?;
             if let Some(why) = run.failure() {
                 let full = if run.filled_up() { "; no room was left there" } else { "" };
                 let (name, log) = (&place.name, log.display());
-                say::note(&format!("round {rounds} on {name} {why}{full}: {log}"));
+                console::note(&format!("round {rounds} on {name} {why}{full}: {log}"));
             }
             // First it is kept, whatever became of its directory.
             kept.append_run(run)?;
@@ -51,8 +53,8 @@ pub(super) fn run_rounds(
         }
         rounds += 1;
     }
-    if args.r#for.is_some() && rounds == keep::ROUNDS_MAX {
-        say::note(&format!("ended after {rounds} rounds, which is the most"));
+    if args.r#for.is_some() && rounds == result_log::ROUNDS_MAX {
+        console::note(&format!("ended after {rounds} rounds, which is the most"));
     }
     Ok(())
 }
@@ -91,7 +93,7 @@ impl End {
 
 /// Is there a storage of which not enough can be said yet?
 fn has_undecided_storage(args: &Args, places: &[Place], kept: &Kept) -> bool {
-    let times = |place: &Place| keep::times_by_round(&kept.runs, &place.name);
+    let times = |place: &Place| result_log::times_by_round(&kept.runs, &place.name);
     let base = times(&places[0]);
     places[1..].iter().any(|place| {
         let ratio = compare::ratio_of_times(&times(place), &base, args.seed);

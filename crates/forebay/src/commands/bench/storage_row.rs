@@ -7,11 +7,11 @@ use forebay_plan::compare::{
 use forebay_plan::cost::Cost;
 
 use super::Args;
-use super::keep::{Run, times_by_round};
-use super::outside::Outside;
-use super::places::Place;
-use super::priced::Sheet;
+use super::compared_storages::Place;
+use super::outside_writes::Outside;
 use super::recorded::Recorded;
+use super::result_log::{Run, times_by_round};
+use super::run_prices::Sheet;
 use super::scale::Scale;
 use super::throughput::{Throughput, largest_useful, throughput_by_size};
 

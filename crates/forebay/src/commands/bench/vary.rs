@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde::{Deserialize, Serialize};
 
-use super::cache::Cache;
+use super::page_cache::Cache;
 use crate::exit::Stop;
 
 /// What is changed.

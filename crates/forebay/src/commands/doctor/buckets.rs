@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use forebay_volume::bucket::{Ailing, find_ailing_bucket, is_followed};
 use forebay_volume::launch::lasting_mounts;
 
-use super::super::mount::bucket::{ailing_since, is_in_bucket};
+use super::super::mount::bucket_volume::{ailing_since, is_in_bucket};
 use super::finding::Finding;
-use super::here::Here;
+use super::machine_facts::Here;
 
 pub(super) fn run_check(_: &Here) -> Finding {
     let mounts = lasting_mounts().unwrap_or_default();

@@ -5,7 +5,7 @@ use std::path::Path;
 use forebay_volume::{fuse, probe};
 
 use super::finding::Finding;
-use super::here::Here;
+use super::machine_facts::Here;
 
 /// A kind of container: its name, how it shows, and what to pass so that a run works in it.
 struct Kind {

@@ -3,8 +3,8 @@
 use rustix::process::{Resource, geteuid, getrlimit};
 
 use super::finding::Finding;
-use super::here::Here;
-use crate::say;
+use super::machine_facts::Here;
+use crate::console;
 
 /// Fewer than this, and programs with many files get EMFILE.
 const FEW: u64 = 4096;
@@ -20,7 +20,7 @@ pub(super) fn run_check(_: &Here) -> Finding {
 
 /// The soft limit binds programs; the daemon raises its own to the hard one, or beyond.
 fn finding_for(soft: Option<u64>, hard: Option<u64>) -> Finding {
-    let text = |limit: Option<u64>| limit.map_or("any number".to_owned(), say::group_thousands);
+    let text = |limit: Option<u64>| limit.map_or("any number".to_owned(), console::group_thousands);
     let (programs, daemon) = (text(soft), text(hard));
     if hard.is_some_and(|hard| hard < FEW) {
         return Finding::limited(format!(

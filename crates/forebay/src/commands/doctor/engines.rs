@@ -1,7 +1,7 @@
 //! Workflow engines whose tasks are known by name.
 
 use super::finding::Finding;
-use super::here::{Here, find_on_path};
+use super::machine_facts::{Here, find_on_path};
 
 /// Engines that Forebay knows the tasks of.
 const ENGINES: [&str; 3] = ["snakemake", "nextflow", "Trinity"];

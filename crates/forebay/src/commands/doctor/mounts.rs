@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::finding::Finding;
-use super::here::Here;
+use super::machine_facts::Here;
 
 pub(super) fn run_check(_: &Here) -> Finding {
     let helper = std::env::var_os("PATH").is_some_and(|path| {

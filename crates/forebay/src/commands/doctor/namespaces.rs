@@ -7,7 +7,7 @@ use forebay_volume::overmount::Doorway;
 use forebay_volume::probe;
 
 use super::finding::Finding;
-use super::here::{Here, read_sysctl};
+use super::machine_facts::{Here, read_sysctl};
 
 /// What decides it.
 struct Facts<'a> {

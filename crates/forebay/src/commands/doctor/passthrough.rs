@@ -8,8 +8,8 @@ use forebay_os::file_systems::file_system_kind;
 use forebay_volume::probe;
 
 use super::finding::Finding;
-use super::here::Here;
 use super::kernel::parse_kernel_version;
+use super::machine_facts::Here;
 use super::trial_run::run_in_fresh_directory;
 
 /// What decides it.

@@ -2,7 +2,7 @@
 //! are not.
 
 use super::finding::Finding;
-use super::here::{Here, find_on_path};
+use super::machine_facts::{Here, find_on_path};
 
 /// Runtimes whose containers are children of the caller.
 const CHILDREN: [&str; 5] = ["apptainer", "singularity", "podman", "ch-run", "udocker"];

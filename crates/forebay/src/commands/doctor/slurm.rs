@@ -1,7 +1,7 @@
 //! Slurm: what it starts, it starts elsewhere.
 
 use super::finding::Finding;
-use super::here::{Here, find_on_path};
+use super::machine_facts::{Here, find_on_path};
 
 pub(super) fn run_check(_: &Here) -> Finding {
     let present = !find_on_path(&["sbatch", "srun"]).is_empty();

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use forebay_model::ByteCount;
 
 use super::finding::Finding;
-use super::here::Here;
-use crate::state;
+use super::machine_facts::Here;
+use crate::state_directories;
 
 /// Less than this may not hold the record of a long run.
 const SMALL: ByteCount = ByteCount(256 << 20);
@@ -23,7 +23,7 @@ struct Facts {
 }
 
 pub(super) fn run_check(_: &Here) -> Finding {
-    let directory = match state::state_file("x") {
+    let directory = match state_directories::state_file("x") {
         Ok(file) => file.parent().unwrap_or(Path::new("/")).to_owned(),
         Err(stop) => {
             return Finding::missing(stop.message).fix_by_user(stop.next.unwrap_or_default());

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::finding::Finding;
-use super::here::Here;
+use super::machine_facts::Here;
 
 /// How long a run of next to nothing may take.
 const PATIENCE: Duration = Duration::from_secs(20);

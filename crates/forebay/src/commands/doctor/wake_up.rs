@@ -6,7 +6,7 @@ use std::io;
 use forebay_os::fast_wake::FastWake;
 
 use super::finding::Finding;
-use super::here::Here;
+use super::machine_facts::Here;
 
 pub(super) fn run_check(here: &Here) -> Finding {
     finding_for(here.root, FastWake::check_permission())

@@ -1,8 +1,8 @@
 //! inotify: watched directories let the kernel remember names for long.
 
 use super::finding::Finding;
-use super::here::{Here, read_sysctl};
-use crate::say;
+use super::machine_facts::{Here, read_sysctl};
+use crate::console;
 
 /// Fewer directories than this, and a larger pipeline notices.
 const FEW: u64 = 16_384;
@@ -24,14 +24,17 @@ fn finding_for(watches: Option<u64>, instances: Option<u64>) -> Finding {
             .fix_by_admin("sysctl -w fs.inotify.max_user_instances=128");
     }
     if watches < FEW {
-        let watches = say::group_thousands(watches);
+        let watches = console::group_thousands(watches);
         return Finding::limited(format!(
             "{watches} for this user, half of them for a run; names in further directories are \
              looked up once a second, which is slower"
         ))
         .fix_by_admin("sysctl -w fs.inotify.max_user_watches=524288");
     }
-    Finding::ok(format!("{} for this user, half of them for a run", say::group_thousands(watches)))
+    Finding::ok(format!(
+        "{} for this user, half of them for a run",
+        console::group_thousands(watches)
+    ))
 }
 
 #[cfg(test)]

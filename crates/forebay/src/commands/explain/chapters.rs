@@ -14,7 +14,7 @@ mod waiting;
 
 use serde_json::Value;
 
-use super::story::Story;
+use super::run_story::Story;
 
 /// What a chapter says.
 #[derive(Debug)]

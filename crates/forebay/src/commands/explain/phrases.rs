@@ -16,7 +16,7 @@ pub(super) fn describe_amount(amount: &Amount) -> String {
 /// `1 file`, `2 files`.
 pub(super) fn count_with_noun(number: u64, what: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
-    format!("{} {what}{ending}", crate::say::group_thousands(number))
+    format!("{} {what}{ending}", crate::console::group_thousands(number))
 }
 
 /// Several things as one, for a sentence; the first few.

@@ -13,12 +13,12 @@ use forebay_model::summary::Summary;
 use serde_json::{Map, Value, json};
 
 use super::{Args, Format, claim_output};
-use crate::commands::explain::lives::{self, SIZES};
+use crate::commands::explain::file_lifetimes::{self, SIZES};
 use crate::commands::summary;
+use crate::console;
 use crate::exit::Stop;
-use crate::named::escape_name;
+use crate::name_escaping::escape_name;
 use crate::output::{UNSEALED, seal_text};
-use crate::say;
 
 pub(super) const FORMAT: Format = Format { name: "multiqc", write: export_multiqc };
 
@@ -67,7 +67,7 @@ fn export_multiqc(args: &Args) -> Result<(), Stop> {
         let text = serde_json::to_string_pretty(&section).expect("plain data") + "\n";
         place.write(seal_text(text).as_bytes())?;
     }
-    say::note(&format!("{} runs for MultiQC are in {}", told.len(), folder.display()));
+    console::note(&format!("{} runs for MultiQC are in {}", told.len(), folder.display()));
     Ok(())
 }
 
@@ -75,7 +75,7 @@ fn export_multiqc(args: &Args) -> Result<(), Stop> {
 fn read_labelled_run(path: &Path, all: &[std::path::PathBuf]) -> Result<Told, Stop> {
     let (run, summary) = summary::summarize_run(path, &[])?;
     let stop = |error: forebay_model::Error| Stop::new(1, error.to_string(), "name run files");
-    let lives = lives::collect_lives(&run).map_err(stop)?;
+    let lives = file_lifetimes::collect_lives(&run).map_err(stop)?;
     let stem = |path: &Path| path.file_stem().unwrap_or_default().to_owned();
     let namesakes = all.iter().filter(|other| stem(other) == stem(path)).count();
     let name = match namesakes {
@@ -83,7 +83,7 @@ fn read_labelled_run(path: &Path, all: &[std::path::PathBuf]) -> Result<Told, St
         _ => path.with_extension("").into_os_string(),
     };
     let name = escape_html(&escape_name(name.as_encoded_bytes()));
-    Ok(Told { name, summary, sizes: lives::count_by_size(&lives) })
+    Ok(Told { name, summary, sizes: file_lifetimes::count_by_size(&lives) })
 }
 
 /// Text for a page: MultiQC writes names as they are.

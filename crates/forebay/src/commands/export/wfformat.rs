@@ -5,7 +5,7 @@ use forebay_plan::import::to_wfformat_json;
 use super::{Args, Format, claim_output};
 use crate::exit::Stop;
 use crate::output::{UNSEALED, seal_text};
-use crate::{say, scenario};
+use crate::{console, scenario};
 
 pub(super) const FORMAT: Format = Format { name: "wfformat", write: export_wfformat };
 
@@ -22,11 +22,11 @@ fn export_wfformat(args: &Args) -> Result<(), Stop> {
     let work = scenario::read_workload(what)?;
     let text = seal_text(to_wfformat_json(&work, UNSEALED) + "\n");
     let (Some(path), Some(place)) = (&args.output, place) else {
-        say::print(&text);
+        console::print(&text);
         return Ok(());
     };
     place.write(text.as_bytes())?;
     let (tasks, path) = (work.tasks.len(), path.display());
-    say::note(&format!("{tasks} tasks as {} are in {path}", args.format));
+    console::note(&format!("{tasks} tasks as {} are in {path}", args.format));
     Ok(())
 }

@@ -2,10 +2,10 @@
 
 use forebay_model::Seconds;
 use forebay_model::workload::TaskKindId;
-use forebay_plan::space::Frames;
+use forebay_plan::search_space::Frames;
 use forebay_plan::{PolicyId, Spot};
 
-use super::ground::Ground;
+use super::plan_inputs::Ground;
 use super::{Args, NO_PLAN};
 use crate::exit::Stop;
 

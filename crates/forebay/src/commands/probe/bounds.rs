@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use forebay_model::ByteCount;
 use rustix::io::Errno;
 
-use crate::commands::bench::held::{ENDS, Held};
+use crate::commands::bench::blocked_signals::{ENDS, Held};
 
 /// Why a measurement ends before its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

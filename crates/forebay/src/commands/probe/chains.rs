@@ -5,7 +5,7 @@ use rustix::io::Errno;
 
 use super::bounds::Halt;
 use super::calls::{Caller, SMALL};
-use super::figures::Figure;
+use super::measured_figures::Figure;
 use super::memory::{self, Buffer};
 
 /// Sums of one round: seconds, and of how many.

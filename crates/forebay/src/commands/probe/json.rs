@@ -5,7 +5,7 @@ use forebay_plan::calibrate::{Batch, Calibrated, Limited, Number};
 use forebay_plan::compare::Span;
 use serde_json::{Value, json};
 
-use super::report::{self, Probe};
+use super::probe_report::{self, Probe};
 
 /// The version of this form.
 const SCHEMA: u32 = 1;
@@ -56,7 +56,7 @@ pub(super) fn probe_json(probe: &Probe, batches: &[Batch], fitted: &Calibrated) 
         "at_once": fitted.at_once,
         "profile": numbers,
         "figures": figures,
-        "notes": report::list_missing_numbers(probe, fitted),
+        "notes": probe_report::list_missing_numbers(probe, fitted),
         "largest_difference": fitted.worst_batch_error(batches).map(|(_, off)| off.abs()),
     })
 }

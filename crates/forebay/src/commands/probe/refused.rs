@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use super::Args;
 use super::bounds::Halt;
-use super::ground::Ground;
+use super::probed_directory::Ground;
 use crate::exit::Stop;
 
 /// Beyond this a probe asks first, wherever it is.

@@ -1,9 +1,9 @@
 //! Rounds over all that is measured, in an order drawn by lot, until everything is known well enough
 //! or the bounds are reached.
 
-mod known;
-mod once;
-mod parts;
+mod part_measurement;
+mod precision;
+mod round_parts;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,11 +14,11 @@ use forebay_plan::compare;
 use super::bounds::{Bounds, Halt};
 use super::calls::Caller;
 use super::chains::{self, Sums};
-use super::data;
-use super::figures::{Figure, Measured, PIECE, Sizes, THREADS};
+use super::file_throughput;
+use super::measured_figures::{Figure, Measured, PIECE, Sizes, THREADS};
 use super::together::Worker;
-pub(super) use known::{is_known_precisely, note_early_end};
-use parts::Part;
+pub(super) use precision::{is_known_precisely, note_early_end};
+use round_parts::Part;
 
 /// Nothing becomes known much better after so many rounds.
 pub(super) const ROUNDS_MAX: u32 = 40;
@@ -73,7 +73,7 @@ pub(super) fn measure_directory(
     for _ in 0..THREADS[THREADS.len() - 1] {
         workers.push(Worker::new(bounds, &caller, PIECE)?);
     }
-    let sizes = data::estimate_sizes(&mut workers[0], most.clamp(1, 64))?;
+    let sizes = file_throughput::estimate_sizes(&mut workers[0], most.clamp(1, 64))?;
     let found = Found::new(sizes);
     let (took, over) = (BTreeMap::new(), BTreeMap::new());
     let since = Duration::ZERO;

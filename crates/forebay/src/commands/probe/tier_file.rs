@@ -4,7 +4,7 @@ use forebay_model::{Op, OpGroup, Pattern, Profile, Reach};
 use forebay_plan::calibrate::{Calibrated, Limited, Number};
 use forebay_plan::compare::Span;
 
-use super::report::{self, Probe};
+use super::probe_report::{self, Probe};
 use crate::output::{UNSEALED, seal_text};
 
 /// The text.
@@ -16,7 +16,7 @@ pub(super) fn tier_file_text(probe: &Probe, fitted: &Calibrated) -> String {
     lines.push(
         "# Behind each number is its interval at 95 %; a range is of fewer than 6 rounds.".into(),
     );
-    for why in report::list_missing_numbers(probe, fitted) {
+    for why in probe_report::list_missing_numbers(probe, fitted) {
         lines.push(format!("# {why}."));
     }
     lines.push("[profile]".into());

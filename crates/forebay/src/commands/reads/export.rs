@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use forebay_reads::{Archive, BamHeader, Error};
 
+use super::atomic_output::{Whole, write_error};
 use super::foreign::helper_threads;
 use super::programs::{SAMTOOLS, absolute_path, argument_words};
-use super::whole::{Whole, write_error};
+use crate::console;
 use crate::exit::Stop;
 use crate::output::Force;
-use crate::say;
 
 /// Options of `forebay reads export`.
 #[derive(Debug, clap::Args)]
@@ -84,19 +84,19 @@ pub(super) fn run(args: &Export) -> Result<i32, Stop> {
         }
         Form::Cram => write_cram(args, &archive)?,
     };
-    say::clear_passing_line();
+    console::clear_passing_line();
     if changed > 0 {
-        say::note(&format!(
+        console::note(&format!(
             "{} reads are not as they were, since BAM has no place for it: letters other than \
              bases, lower case, names on the + line, CRLF, tabs in names",
-            say::group_thousands(changed)
+            console::group_thousands(changed)
         ));
     }
     if !args.quiet && args.output != Path::new("-") {
         let reads = archive.manifest().spot_count() * archive.manifest().shape.mate_count() as u64;
-        say::note(&format!(
+        console::note(&format!(
             "{} reads are in {}",
-            say::group_thousands(reads),
+            console::group_thousands(reads),
             args.output.display()
         ));
     }
@@ -131,7 +131,7 @@ fn output_form(args: &Export) -> Result<Form, Stop> {
 
 /// The archive can't give it, or the place does not take it.
 fn export_error(args: &Export, error: &Error) -> Stop {
-    say::clear_passing_line();
+    console::clear_passing_line();
     super::archive_error(&args.archive, error)
 }
 

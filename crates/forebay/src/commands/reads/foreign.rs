@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use forebay_reads::{Error, Kind, Source, Spots};
 
+use super::pack_report;
 use super::programs::{FASTQ_DUMP, Output, SAMTOOLS, absolute_path, argument_words};
-use super::report;
 use crate::exit::Stop;
 
 /// Threads that help samtools: who encodes takes the rest.
@@ -21,7 +21,7 @@ pub(super) const SRA: &str = "nothing was packed; `vdb-validate` of sra-tools lo
 
 /// Reads that can't be packed: `next` is for whoever can mend the input.
 pub(super) fn input_error(error: &Error, next: &str) -> Stop {
-    let mut stop = report::pack_error(error);
+    let mut stop = pack_report::pack_error(error);
     if error.kind == Kind::Input {
         stop.next = Some(next.to_owned());
     }

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use forebay_reads::{Layout, Looks, Packing, Profile, Source, pack_spots};
 
-use super::{foreign, report};
+use super::{foreign, pack_report};
+use crate::console;
 use crate::exit::Stop;
-use crate::say;
 
 /// Options of `forebay reads import`.
 #[derive(Debug, clap::Args)]
@@ -46,7 +46,7 @@ pub(super) struct Import {
 
 pub(super) fn run(args: &Import) -> Result<i32, Stop> {
     let looked = Source::open(&args.input).and_then(Source::detect_format);
-    let (looks, _) = looked.map_err(|error| report::pack_error(&error))?;
+    let (looks, _) = looked.map_err(|error| pack_report::pack_error(&error))?;
     if looks != Looks::Sra {
         let message = format!("{} is no archive of SRA", args.input.display());
         return Err(Stop::new(1, message, "`forebay reads pack` takes FASTQ, BAM and CRAM"));
@@ -73,9 +73,9 @@ pub(super) fn run(args: &Import) -> Result<i32, Stop> {
         layout: Layout::default(),
         writer: super::WRITER.to_owned(),
     };
-    let packed = pack_spots(&packing, spots, &args.output, report::pack_progress())
+    let packed = pack_spots(&packing, spots, &args.output, pack_report::pack_progress())
         .map_err(|error| foreign::input_error(&error, foreign::SRA))?;
-    say::clear_passing_line();
-    report::report_packed(&packing.inputs, &args.output, &packed, args.quiet);
+    console::clear_passing_line();
+    pack_report::report_packed(&packing.inputs, &args.output, &packed, args.quiet);
     Ok(0)
 }

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use forebay_reads::{Archive, Shape, Total, to_hex};
 use serde_json::json;
 
+use crate::console::group_thousands;
 use crate::exit::Stop;
-use crate::say::group_thousands;
 
 /// Options of `forebay reads info`.
 #[derive(Debug, clap::Args)]
@@ -29,7 +29,7 @@ pub(super) fn run(args: &Info) -> Result<i32, Stop> {
     let totals =
         archive.column_totals().map_err(|error| super::archive_error(&args.archive, &error))?;
     let text = if args.json { as_json(&archive, &totals) } else { info_text(&archive, &totals) };
-    crate::say::print(&text);
+    crate::console::print(&text);
     Ok(0)
 }
 

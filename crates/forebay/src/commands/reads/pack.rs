@@ -9,9 +9,9 @@ use forebay_reads::{
 };
 
 use super::foreign::{self, Alignments};
-use super::{report, samples};
+use super::{pack_report, sample_sheet};
+use crate::console;
 use crate::exit::Stop;
-use crate::say;
 
 /// Options of `forebay reads pack`.
 #[derive(Debug, clap::Args)]
@@ -96,15 +96,15 @@ pub(super) fn run(args: &Pack) -> Result<i32, Stop> {
         writer: super::WRITER.to_owned(),
     };
     if let Some(sheet) = &args.samples {
-        return samples::pack_samples(sheet, &args.output, &packing, args.quiet);
+        return sample_sheet::pack_samples(sheet, &args.output, &packing, args.quiet);
     }
     let output = args.output.display();
-    say::when_interrupted(
+    console::when_interrupted(
         &format!("{output} is no archive yet"),
         "pack to the same place again, which writes over it, or remove it",
     );
     if args.inputs.len() > 2 {
-        return Err(report::refuse_more_files(args.inputs.len()));
+        return Err(pack_report::refuse_more_files(args.inputs.len()));
     }
     let packed = match open_single_input(args)? {
         Some((path, looks @ (Looks::Bam | Looks::Cram), source)) => {
@@ -115,14 +115,14 @@ pub(super) fn run(args: &Pack) -> Result<i32, Stop> {
             return Err(Stop::new(1, "--skip-unpaired is for BAM and CRAM", next));
         }
         Some((_, _, source)) => {
-            let packed = pack_source(&packing, source, &args.output, report::pack_progress());
-            packed.map_err(|error| report::pack_error(&error))?
+            let packed = pack_source(&packing, source, &args.output, pack_report::pack_progress());
+            packed.map_err(|error| pack_report::pack_error(&error))?
         }
-        None => pack_files(&packing, &args.output, report::pack_progress())
-            .map_err(|error| report::pack_error(&error))?,
+        None => pack_files(&packing, &args.output, pack_report::pack_progress())
+            .map_err(|error| pack_report::pack_error(&error))?,
     };
-    say::clear_passing_line();
-    report::report_packed(&packing.inputs, &args.output, &packed, args.quiet);
+    console::clear_passing_line();
+    pack_report::report_packed(&packing.inputs, &args.output, &packed, args.quiet);
     Ok(0)
 }
 
@@ -131,7 +131,7 @@ fn open_single_input(args: &Pack) -> Result<Option<(&Path, Looks, Source)>, Stop
     match &args.inputs[..] {
         [path] if path == Path::new("-") || split_lanes(path).len() == 1 => {
             let looked = Source::open(path).and_then(Source::detect_format);
-            let (looks, source) = looked.map_err(|error| report::pack_error(&error))?;
+            let (looks, source) = looked.map_err(|error| pack_report::pack_error(&error))?;
             Ok(Some((path, looks, source)))
         }
         _ => Ok(None),
@@ -161,6 +161,6 @@ fn pack_alignments(
         packing.names =
             foreign::archive_file_names(path, &[".bam", ".cram"], ["_R1", "_R2"], paired);
     }
-    let packed = pack_spots(packing, collated.spots, &args.output, report::pack_progress());
+    let packed = pack_spots(packing, collated.spots, &args.output, pack_report::pack_progress());
     packed.map_err(|error| foreign::input_error(&error, foreign::ALIGNMENTS))
 }

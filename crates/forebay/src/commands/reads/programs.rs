@@ -105,7 +105,7 @@ impl Running {
         }
         let said = self.words.take().and_then(|words| words.join().ok()).unwrap_or_default();
         let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
-        let said = crate::named::escape_name(
+        let said = crate::name_escaping::escape_name(
             lines[lines.len().saturating_sub(LINES)..].join("; ").as_bytes(),
         );
         Err(std::io::Error::other(format!("{} ended with {status}: {said}", self.name)))

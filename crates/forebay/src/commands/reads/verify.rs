@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::console;
 use crate::exit::Stop;
-use crate::say;
 
 /// Options of `forebay reads verify`.
 #[derive(Debug, clap::Args)]
@@ -28,10 +28,10 @@ pub(super) fn run(args: &Verify) -> Result<i32, Stop> {
     let verdict = archive
         .verify(super::thread_count(args.threads), super::progress_reporter("verified", "of text"));
     let verdict = verdict.map_err(|error| super::archive_error(&args.archive, &error))?;
-    say::clear_passing_line();
+    console::clear_passing_line();
     let dir = args.archive.display();
     for problem in verdict.problems.iter().chain(&verdict.unread) {
-        say::error(&format!("{dir}: {problem}"), None);
+        console::error(&format!("{dir}: {problem}"), None);
     }
     if !verdict.problems.is_empty() {
         let message = format!("{dir} is damaged: {} problems", verdict.problems.len());
@@ -42,8 +42,8 @@ pub(super) fn run(args: &Verify) -> Result<i32, Stop> {
         return Err(Stop::new(1, message, "see that all of it is yours to read, and ask again"));
     }
     if !args.quiet {
-        let (groups, bytes) = (verdict.groups, say::group_thousands(verdict.text_bytes));
-        say::note(&format!("{dir} is whole: {groups} groups, {bytes} bytes of text"));
+        let (groups, bytes) = (verdict.groups, console::group_thousands(verdict.text_bytes));
+        console::note(&format!("{dir} is whole: {groups} groups, {bytes} bytes of text"));
     }
     Ok(0)
 }

@@ -7,7 +7,7 @@ use forebay_plan::replay::Script;
 use rustix::fs::{self, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::act::Doer;
+use super::step_execution::Doer;
 use crate::exit::{NOTHING_RUN, Stop};
 
 /// Says of a directory that it was prepared, and for which run.

@@ -3,7 +3,7 @@
 use forebay_model::Micros;
 use serde_json::Value;
 
-use super::table::rounded_number;
+use super::page_columns::rounded_number;
 
 /// A chart has no more parts: a screen has not many more columns.
 const MOST: u64 = 600;

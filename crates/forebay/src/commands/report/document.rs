@@ -3,12 +3,12 @@
 use forebay_model::run::note_key::{COST, REQUEST_NS};
 use serde_json::{Map, Value, json};
 
+use super::indexed_run::Seen;
+use super::page_columns::column;
+use super::page_text::{command_text, escape_name};
 use super::panels::{Draws, PANELS};
-use super::prices::Sheet;
-use super::seen::Seen;
+use super::price_sheet::Sheet;
 use super::strings::Strings;
-use super::table::column;
-use super::text::{command_text, escape_name};
 
 /// The version of the data.
 const SCHEMA: u32 = 1;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use forebay_model::run::note_key::SAMPLED_EVERY;
 use forebay_model::{Result, Run};
 
-use super::text::escape_name;
+use super::page_text::escape_name;
 use crate::exit::Stop;
 use crate::runs;
 

@@ -9,9 +9,9 @@ use std::io::Write;
 use base64::Engine;
 use flate2::{Compression, GzBuilder};
 
+use super::indexed_run::Seen;
+use super::page_text::escape_html;
 use super::panels::overview;
-use super::seen::Seen;
-use super::text::escape_html;
 use crate::output::{UNSEALED, seal_text};
 
 const TEMPLATE: &str = include_str!("bundle/page.html");

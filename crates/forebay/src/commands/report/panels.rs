@@ -13,8 +13,8 @@ mod tiers;
 
 use serde_json::Value;
 
-use super::prices::Sheet;
-use super::seen::Seen;
+use super::indexed_run::Seen;
+use super::price_sheet::Sheet;
 use super::strings::Strings;
 
 /// One panel.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::text::{cut_long_text, escape_name};
+use super::page_text::{cut_long_text, escape_name};
 
 /// All texts so far.
 #[derive(Debug)]

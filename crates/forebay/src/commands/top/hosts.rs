@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::cells::{format_rate, format_row};
 use crate::exit::Stop;
-use crate::named::escape_name;
+use crate::name_escaping::escape_name;
 
 /// Samples that are older are no news.
 const LATE: Micros = Micros(15_000_000);

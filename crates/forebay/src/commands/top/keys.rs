@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 use forebay_volume::live::Live;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
+use super::display_state::State;
 use super::hosts::Hosts;
 use super::screen::draw_screen;
-use super::state::State;
-use crate::ends::Ends;
+use crate::console;
 use crate::exit::Stop;
-use crate::say;
+use crate::interrupt_signals::Ends;
 
 /// Signals are looked for this often.
 const LOOK: Duration = Duration::from_millis(200);
@@ -58,7 +58,7 @@ pub(super) fn watch_terminal(
     // A terminal that is gone needs nothing.
     let _ = ratatui::try_restore();
     if ended.map_err(stop)? {
-        say::note("all that was shown has ended");
+        console::note("all that was shown has ended");
     }
     Ok(0)
 }

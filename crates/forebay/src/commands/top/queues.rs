@@ -2,8 +2,8 @@
 
 use super::cells::format_bytes;
 use super::view::View;
-use crate::named::escape_name;
-use crate::say::group_thousands;
+use crate::console::group_thousands;
+use crate::name_escaping::escape_name;
 
 /// A bucket's queue, copies, what came home; the first says most.
 pub(super) fn queue_lines(view: &View) -> Vec<String> {

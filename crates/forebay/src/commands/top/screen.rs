@@ -6,10 +6,10 @@ use ratatui::text::{Line, Text};
 use ratatui::widgets::Paragraph;
 use ratatui::{Frame, Terminal};
 
-use super::state::State;
+use super::display_state::State;
 use super::view::View;
-use super::{cells, hosts, queues, rows};
-use crate::named::escape_name;
+use super::{cells, hosts, queues, section_lines};
+use crate::name_escaping::escape_name;
 
 /// Fewer rows are a small screen.
 const SMALL: usize = 20;
@@ -48,20 +48,20 @@ fn screen_lines(view: &View, state: &State, columns: usize, height: usize) -> Ve
         0 | 1 => String::new(),
         all => format!("  [{}/{all}]", state.shown + 1),
     };
-    let title = format!("{}{of}", rows::daemon_title(view));
+    let title = format!("{}{of}", section_lines::daemon_title(view));
     let clip = |text: &str| cells::clip_end(text, columns);
     let plain = |text: String| Line::raw(clip(&text));
     let mut top = Vec::new();
     if state.keys && state.views.len() > 1 && height >= SMALL {
         // As many as leave room for the one that is shown.
-        let all = rows::daemon_rows(&state.views, Some(state.shown), columns);
+        let all = section_lines::daemon_rows(&state.views, Some(state.shown), columns);
         let first = state.shown.saturating_sub(height / 5);
         let rows = all[1..].iter().skip(first).take(height / 5 + 1);
         top.extend([&all[0]].into_iter().chain(rows).map(|line| plain(line.clone())));
         top.push(Line::default());
     }
     top.push(Line::styled(clip(&title), colour(Color::Cyan)));
-    top.extend(rows::total_lines(view).into_iter().map(plain));
+    top.extend(section_lines::total_lines(view).into_iter().map(plain));
     // On a small screen one line of each kind is all that there is room for.
     let (warnings, most) = if height < SMALL { (1, 1) } else { (3, usize::MAX) };
     for warning in view.now.warnings.iter().take(warnings) {
@@ -90,10 +90,10 @@ fn screen_lines(view: &View, state: &State, columns: usize, height: usize) -> Ve
         }
         lines
     };
-    let tiers = cut(rows::tier_rows(view, columns), (room / 4).max(3));
-    let tasks = cut(rows::task_rows(view, columns), (room / 3).max(3));
+    let tiers = cut(section_lines::tier_rows(view, columns), (room / 4).max(3));
+    let tasks = cut(section_lines::task_rows(view, columns), (room / 3).max(3));
     let left = room.saturating_sub(tiers.len() + tasks.len());
-    let mut files = rows::file_rows(view, state.sort, columns);
+    let mut files = section_lines::file_rows(view, state.sort, columns);
     let scroll = state.scroll.min(files.len().saturating_sub(left.max(2)));
     files.drain(1..=scroll.min(files.len() - 1));
     files.truncate(left);

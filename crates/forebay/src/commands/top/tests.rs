@@ -1,8 +1,8 @@
 //! The screen at three sizes, character by character. If these fail, what people watch over ssh is
 //! cut, crooked, or lets a file's name write to their terminal.
 
+use super::display_state::{Sort, State};
 use super::screen::{draw_screen, screen_text};
-use super::state::{Sort, State};
 use super::view::View;
 use super::*;
 use forebay_volume::ipc::BucketNow;

@@ -1,6 +1,6 @@
 //! The file of `jobcomp/filetxt`: a line for each job that is over.
 
-use super::super::amounts::{parse_integer, parse_timestamp};
+use super::super::amount_parsing::{parse_integer, parse_timestamp};
 use super::super::{NotRead, Source, Told, ToldTask, utf8_text};
 use super::parse_exit_code;
 use std::collections::BTreeMap;

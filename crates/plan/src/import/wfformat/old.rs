@@ -1,6 +1,8 @@
 //! WfFormat before 1.5: one list of tasks, in which files, run times and links stand together.
 
-use super::schema::{Document, Executed, Execution, File, Specification, Task, Workflow};
+use super::workflow_document::{
+    Document, Executed, Execution, File, Specification, Task, Workflow,
+};
 use serde::Deserialize;
 
 #[derive(Debug, Deserialize)]

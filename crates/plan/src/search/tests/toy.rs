@@ -1,8 +1,8 @@
 //! Small random workloads on a small site, and a judge that simulates one choice after the other.
 
 use super::super::{Judge, Score};
-use crate::dice::Dice;
-use crate::space::{Frame, Frames};
+use crate::search_space::{Frame, Frames};
+use crate::seeded_rng::Dice;
 use crate::{Choice, Homecoming, PolicyId, Scene, simulate};
 use forebay_model::event::{Op, OpKey, Pattern};
 use forebay_model::workload::*;

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use super::super::request::Bucket;
 use super::super::segment::{Damage, Head};
 use super::super::tree::Tree;
-use super::reader::{Reader, read_segment};
+use super::segment_reader::{Reader, read_segment};
 use super::sweep::{KEPT, find_unneeded};
 use super::{checkpoint_key, segment_key};
 use forebay_objstore::{Failed, Found};

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 
-use super::super::record::Record;
 use super::super::request::{Bucket, map_in_parallel};
-use super::reader::read_segment;
+use super::super::tree_record::Record;
+use super::segment_reader::read_segment;
 use super::{CHECKPOINTS, LOG, Log, checkpoint_key, list_numbered_objects, segment_key};
 use forebay_objstore::Failed;
 

@@ -3,9 +3,9 @@
 mod hostile;
 
 use super::super::memory::Memory;
-use super::super::record::{Attr, Kind, Place};
 use super::super::segment::HEADER;
 use super::super::tree::ROOT;
+use super::super::tree_record::{Attr, Kind, Place};
 use super::*;
 
 /// One cut: a file `name` with these bytes, in the root.

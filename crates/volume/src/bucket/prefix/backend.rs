@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use rustix::fs::Statx;
 
+use super::super::evicted_source::{bucket_thread_counts, evicted_file_source};
 use super::super::extended::OURS;
-use super::super::source::{bucket_thread_counts, evicted_file_source};
 use super::Prefix;
 use crate::backend::{Backend, OpenFolder, Result, Source};
-use forebay_os::files::FileIdentity;
+use forebay_os::file_identity::FileIdentity;
 
 impl Backend for Prefix {
     fn thread_counts(&self, _usual: usize) -> (usize, usize) {

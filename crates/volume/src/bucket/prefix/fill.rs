@@ -12,11 +12,11 @@ use rustix::fs::{
     ftruncate, mkdirat, openat, unlinkat,
 };
 
-use super::super::bodies::Away;
+use super::super::evicted_files::Away;
 use super::super::placeholder::{AWAY, is_evicted, set_mtime};
-use super::super::record::{Place, Time};
+use super::super::tree_record::{Place, Time};
 use forebay_objstore::{Folder, Listed};
-use forebay_os::files::{FileIdentity, proc_fd_path, statx_nofollow};
+use forebay_os::file_identity::{FileIdentity, proc_fd_path, statx_nofollow};
 
 /// The extended attribute that says which state of its object a file has.
 const OBJECT: &str = "user.forebay.object";

@@ -7,7 +7,7 @@ use std::path::Path;
 use bytes::Bytes;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
-use super::super::body::BLOCK;
+use super::super::file_blocks::BLOCK;
 use super::super::memory::Memory;
 use super::*;
 use crate::backend::Backend;

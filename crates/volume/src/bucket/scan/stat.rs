@@ -6,9 +6,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Statx, StatxFlags, readlinkat, statx};
 use rustix::path::Arg;
 
-use super::super::record::{Attr, Kind};
+use super::super::tree_record::{Attr, Kind};
 use super::Result;
-use super::found::time_from_statx;
+use super::scan_result::time_from_statx;
 
 pub(super) fn statx_at(fd: &OwnedFd, name: impl Arg) -> Result<Statx> {
     let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW;

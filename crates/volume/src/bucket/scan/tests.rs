@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rustix::fs::{Mode, openat};
 
-use super::super::record::Record;
+use super::super::tree_record::Record;
 use super::*;
 
 struct Local {

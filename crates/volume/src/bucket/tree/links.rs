@@ -1,8 +1,8 @@
 //! Names that come and go, and the files that live by them.
 
-use super::super::record::{Kind, Place};
+use super::super::tree_record::{Kind, Place};
 use super::Tree;
-use forebay_os::short::ShortName;
+use forebay_os::short_name::ShortName;
 
 impl Tree {
     pub(super) fn link_name(&mut self, folder: u64, name: &[u8], ino: u64) -> bool {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use forebay_model::profile::Burst;
 
-use super::board::Board;
+use super::shared_moments::Board;
 
 /// Nanoseconds of a second.
 const SECOND: f64 = 1e9;

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use forebay_model::{Op, OpGroup, OpKey, Pattern, Profile};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::asked::{Answered, Asked};
-use super::board::Board;
 use super::limit::{Limit, PAUSE, PAUSE_OF_PRICED, start_after};
+use super::shared_moments::Board;
+use super::storage_demand::{Answered, Asked};
 use super::workers::Workers;
 use super::written::Written;
 

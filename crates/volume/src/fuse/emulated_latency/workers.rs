@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use super::board::{Board, PLACES};
+use super::shared_moments::{Board, PLACES};
 
 /// Where they stand on a board: behind the limits.
 const FIRST: usize = 8;

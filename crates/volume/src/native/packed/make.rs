@@ -13,9 +13,9 @@ use rustix::io::Errno;
 use super::open::{copy_set_id_bits, override_rights};
 use super::{InUse, Packed, set_working_times};
 use crate::native::create::Created;
-use crate::native::folder::Right;
+use crate::native::directory_cache::Right;
 use crate::native::{Native, Node, Permissions, Result, Seen};
-use forebay_os::files::{reopen_with_flags, statx_nofollow};
+use forebay_os::file_identity::{reopen_with_flags, statx_nofollow};
 use forebay_packlog::{Attr, Time};
 
 impl Native {

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use super::{InUse, Packed, SET_ID, opens_for_writing, set_working_times};
 use crate::native::open::backing_flags;
 use crate::native::{Native, Node, Opened, Result};
-use forebay_os::files::reopen_with_flags;
+use forebay_os::file_identity::reopen_with_flags;
 use forebay_packlog::{Attr, Pack};
 
 impl Native {

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use rustix::fs::{AtFlags, RenameFlags, Statx, unlinkat};
 use rustix::io::Errno;
 
-use crate::native::folder::Right;
+use crate::native::directory_cache::Right;
 use crate::native::{Native, Node, Result};
-use forebay_os::files::statx_nofollow;
+use forebay_os::file_identity::statx_nofollow;
 use forebay_packlog::{DirKey, Found};
 
 /// A name in a directory.

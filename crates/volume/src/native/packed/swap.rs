@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rustix::io::Errno;
 
 use super::rename::At;
-use crate::native::folder::Right;
+use crate::native::directory_cache::Right;
 use crate::native::{Native, Node, Result};
 use forebay_packlog::Found;
 

@@ -11,7 +11,7 @@ use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use super::Packed;
 use crate::native::{Handle, Native, Node, Result};
 use crate::tiers::{Maker, SyncJob, WhichSync};
-use forebay_os::files::reopen_with_flags;
+use forebay_os::file_identity::reopen_with_flags;
 
 impl Native {
     /// fsync(2): the bytes and the names, once and for all that is packed.

@@ -10,10 +10,10 @@ use forebay_model::Fsync;
 use rustix::io::Errno;
 
 use super::Tiers;
+use super::copy_table::Number;
 use super::stamp::Stamp;
-use super::table::Number;
 use crate::tiers::copy::copy_bytes;
-use forebay_os::files::statx_nofollow;
+use forebay_os::file_identity::statx_nofollow;
 
 /// Files that may wait to be copied; more are tried again when they are opened next.
 const WAITING_MAX: usize = 256;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rustix::fs::Statx;
 use rustix::io::Errno;
 
-use forebay_os::files::statx_nofollow;
+use forebay_os::file_identity::statx_nofollow;
 
 /// Times of files advance in steps of up to 10 ms (CONFIG_HZ=100); twice that is safe.
 const STEP_NANOS: i128 = 20_000_000;

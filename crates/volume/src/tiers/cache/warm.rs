@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use super::Tiers;
 use super::copier::{Copied, Job};
 use forebay_os::clock::{Clock, SystemClock};
-use forebay_os::files::{FileIdentity, statx_nofollow};
+use forebay_os::file_identity::{FileIdentity, statx_nofollow};
 
 /// Threads that copy: enough for storage that answers late, few enough to leave it to others.
 const THREADS: (usize, usize) = (2, 4);

@@ -7,10 +7,10 @@ use forebay_model::{Tier, TierId};
 use rustix::fs::{Access, CWD, Mode, OFlags, access, openat};
 use rustix::io::Errno;
 
-use crate::tiers::wanted::tier_path;
+use crate::tiers::requested_tiers::tier_path;
 use crate::tiers::{TierError, Wanted};
 use forebay_objstore::Settings;
-use forebay_os::files::{FileIdentity, statx_nofollow};
+use forebay_os::file_identity::{FileIdentity, statx_nofollow};
 
 /// Where files of a directory are published.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ pub(in crate::tiers) fn open_publish_targets(
     let open = |tier: &Tier| {
         if let Some(url) = &tier.bucket {
             let refuse = TierError::with_context(Path::new(url), "publishing to");
-            super::bucket::check_bucket_access(url, wanted.settings.clone())
+            super::bucket_uploads::check_bucket_access(url, wanted.settings.clone())
                 .map_err(|failed| refuse(std::io::Error::new(failed.kind, failed)))?;
             let to = Shelf::Bucket { url: url.clone(), settings: wanted.settings.clone() };
             return Ok(PublishDir { tier: tier.id.clone(), to });

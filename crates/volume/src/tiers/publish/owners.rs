@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use rustix::process::geteuid;
 
 use super::Publisher;
-use forebay_os::files::statx_nofollow;
+use forebay_os::file_identity::statx_nofollow;
 
 impl Publisher<'_> {
     /// Whether a path is free for what is published: not in `forebay-UID`, where bodies lie.

@@ -11,11 +11,11 @@ use rustix::fs::{FileType, Statx, readlinkat};
 use rustix::io::Errno;
 
 use super::Publisher;
-use super::source::Source;
+use super::source_file::Source;
 use crate::tiers::beneath::open_parent;
 use crate::tiers::walk::{Walking, walk_tree};
 use crate::tiers::{Left, TieredFile, is_trusted_link};
-use forebay_os::files::statx_nofollow;
+use forebay_os::file_identity::statx_nofollow;
 use forebay_packlog::Time;
 
 /// How the names begin that files have on their way home, beside their own.

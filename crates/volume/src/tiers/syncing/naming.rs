@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use super::{SyncJob, Syncing, Which};
 use crate::tiers::Tiers;
-use forebay_os::files::statx_nofollow;
+use forebay_os::file_identity::statx_nofollow;
 
 impl Syncing {
     /// Nothing of this is still to be done, and nothing failed.

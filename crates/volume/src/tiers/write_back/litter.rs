@@ -14,7 +14,7 @@ use crate::tiers::arrivals::{Arrival, FAILED, LANDS};
 use crate::tiers::beneath::open_parent;
 use crate::tiers::tier_directory::is_copy;
 use crate::tiers::{TieredFile, copy};
-use forebay_os::files::statx_nofollow;
+use forebay_os::file_identity::statx_nofollow;
 
 impl Work<'_> {
     /// Takes away what an earlier, killed, homecoming left: copies beside links, and bodies whose

@@ -11,8 +11,8 @@ use rustix::io::Errno;
 
 use super::packed_file::make_under_all_names;
 use super::packed_names::{Files, Name};
-use super::{Left, Which, Work, verdict};
-use crate::tiers::opened_up::lend_permissions_on_path;
+use super::{Left, Which, Work, final_action};
+use crate::tiers::lent_permissions::lend_permissions_on_path;
 use crate::tiers::workers::{FAR, interleave_by_key, run_in_parallel};
 use forebay_packlog::{DirKey, Pack};
 
@@ -49,9 +49,12 @@ impl Work<'_> {
             let Some(ino) = names.first().map(|name| name.found.ino) else { continue };
             let after = match which {
                 Which::All => After::Restore,
-                Which::Ruled { succeeded } => {
-                    verdict::action_for_packed(tiers, ino, names.iter().map(Name::path), succeeded)
-                }
+                Which::Ruled { succeeded } => final_action::action_for_packed(
+                    tiers,
+                    ino,
+                    names.iter().map(Name::path),
+                    succeeded,
+                ),
             };
             let Some(first) = names.first() else { continue };
             let size = first.found.attr.size;

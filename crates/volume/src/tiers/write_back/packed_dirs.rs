@@ -13,9 +13,9 @@ use rustix::fs::{FileType, Mode};
 use rustix::io::Errno;
 
 use crate::tiers::beneath::open_below;
-use crate::tiers::opened_up::{OpenedUp, lend_permissions, lend_permissions_on_path};
+use crate::tiers::lent_permissions::{OpenedUp, lend_permissions, lend_permissions_on_path};
 use crate::tiers::walk::{Walking, walk_tree};
-use forebay_os::files::statx_nofollow;
+use forebay_os::file_identity::statx_nofollow;
 use forebay_packlog::{DirKey, PackedDir};
 
 /// A directory in place, open.

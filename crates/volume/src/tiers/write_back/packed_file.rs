@@ -1,6 +1,6 @@
 //! One packed file made plain: written under no name, or a passing one, and then named.
 
-mod naming;
+mod unnamed_file;
 
 use std::ffi::CStr;
 use std::os::fd::{AsFd, OwnedFd};
@@ -13,9 +13,9 @@ use rustix::time::Timespec;
 
 use super::packed_names::Name;
 use crate::tiers::copy::packed_bytes;
-use forebay_os::files::statx_nofollow;
+use forebay_os::file_identity::statx_nofollow;
 use forebay_packlog::{Attr, DirKey, Found, Pack, Time};
-pub(crate) use naming::Unnamed;
+pub(crate) use unnamed_file::Unnamed;
 
 /// Makes a file under all its names.
 ///

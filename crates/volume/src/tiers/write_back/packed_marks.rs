@@ -13,16 +13,16 @@ use rustix::fs::{AtFlags, Statx, syncfs, unlinkat};
 use super::packed::{Landed, remove_from_pack};
 use super::packed_dirs::{self, Place};
 use super::packed_names::Name;
-use super::{Work, find};
+use super::{Work, tiered_links};
 use crate::tiers::walk::Walking;
 use crate::tiers::{TierDirectory, is_trusted_link};
-use forebay_os::files::statx_nofollow;
+use forebay_os::file_identity::statx_nofollow;
 use forebay_packlog::DirKey;
 
 impl Work<'_> {
     /// Ends what was cut short, and takes away the bodies that were replaced before.
     pub(super) fn settle_interrupted(&self) {
-        let yielded = self.settle_marked_names(find::may_have_links(self.tiers));
+        let yielded = self.settle_marked_names(tiered_links::may_have_links(self.tiers));
         // What replaced them is safe before they go.
         if syncfs(&self.root).is_err() {
             return;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, OFlags, openat, readlinkat};
 
-use super::find::walk_links;
+use super::tiered_links::walk_links;
 use crate::tiers::Left;
 use crate::tiers::tier_directory::number_from_key;
 use crate::tiers::walk::Walking;

@@ -6,7 +6,7 @@ use forebay_plan::cost::cost_of_recorded_run;
 use serde_json::json;
 
 use super::{Chapter, Told};
-use crate::commands::explain::story::Story;
+use crate::commands::explain::run_story::Story;
 
 pub(super) const CHAPTER: Chapter = Chapter { name: "cost", title: "Cost", tell: compose_chapter };
 

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{Chapter, Told};
 use crate::commands::explain::phrases::count_with_noun;
-use crate::commands::explain::story::Story;
+use crate::commands::explain::run_story::Story;
 
 pub(super) const CHAPTER: Chapter = Chapter {
     name: "home",

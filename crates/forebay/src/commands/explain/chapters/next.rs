@@ -4,8 +4,8 @@ use forebay_model::Origin;
 use serde_json::json;
 
 use super::{Chapter, Told};
-use crate::commands::explain::story::Story;
-use crate::named::escape_name;
+use crate::commands::explain::run_story::Story;
+use crate::name_escaping::escape_name;
 
 pub(super) const CHAPTER: Chapter =
     Chapter { name: "next", title: "What to do next", tell: compose_chapter };

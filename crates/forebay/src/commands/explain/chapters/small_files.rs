@@ -7,9 +7,9 @@ use forebay_model::{ClassId, Micros, OpGroup};
 use serde_json::json;
 
 use super::{Chapter, Told};
-use crate::commands::explain::lives::{SIZES, count_by_size};
+use crate::commands::explain::file_lifetimes::{SIZES, count_by_size};
 use crate::commands::explain::phrases::count_with_noun;
-use crate::commands::explain::story::Story;
+use crate::commands::explain::run_story::Story;
 
 pub(super) const CHAPTER: Chapter =
     Chapter { name: "small_files", title: "Small files", tell: compose_chapter };

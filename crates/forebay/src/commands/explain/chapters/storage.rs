@@ -5,8 +5,8 @@ use serde_json::json;
 
 use super::{Chapter, Told};
 use crate::commands::explain::phrases::{count_with_noun, describe_amount};
-use crate::commands::explain::story::Story;
-use crate::named::escape_name;
+use crate::commands::explain::run_story::Story;
+use crate::name_escaping::escape_name;
 
 pub(super) const CHAPTER: Chapter =
     Chapter { name: "storage", title: "Which storage was slow", tell: compose_chapter };

@@ -1,7 +1,7 @@
 //! If these fail, the mail in the morning tells a wrong story of the night, or a file's name writes
 //! to somebody's terminal.
 
-use super::super::story::Options;
+use super::super::run_story::Options;
 use super::*;
 use crate::commands::plan::push_sentence;
 use forebay_model::*;

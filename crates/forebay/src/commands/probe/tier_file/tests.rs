@@ -1,6 +1,6 @@
 //! If these fail, what a probe prints is no tier file, or says something else than was measured.
 use super::*;
-use crate::commands::probe::figures::{Figure, Measured, Sizes};
+use crate::commands::probe::measured_figures::{Figure, Measured, Sizes};
 use crate::commands::probe::rounds::Found;
 use forebay_model::{ByteCount, OpKey, Rate, Seconds, Site, TierId};
 use forebay_plan::calibrate::calibrate_profile;

@@ -10,10 +10,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Draws, Panel, cost, overview};
-use crate::commands::report::prices::Sheet;
-use crate::commands::report::seen::Seen;
+use crate::commands::report::indexed_run::Seen;
+use crate::commands::report::page_columns::{column, share_or_null};
+use crate::commands::report::price_sheet::Sheet;
 use crate::commands::report::strings::Strings;
-use crate::commands::report::table::{column, share_or_null};
 
 pub(super) const PANEL: Panel = Panel { name: "compare", draws: Draws::All(panel_data) };
 

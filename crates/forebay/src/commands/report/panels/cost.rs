@@ -6,11 +6,11 @@ use forebay_plan::cost::{Cost, Recorded};
 use serde_json::{Value, json};
 
 use super::{Draws, Panel};
-use crate::commands::report::prices::Sheet;
-use crate::commands::report::seen::Seen;
+use crate::commands::report::indexed_run::Seen;
+use crate::commands::report::page_columns::{column, missing_panel};
+use crate::commands::report::page_text::escape_name;
+use crate::commands::report::price_sheet::Sheet;
 use crate::commands::report::strings::Strings;
-use crate::commands::report::table::{column, missing_panel};
-use crate::commands::report::text::escape_name;
 
 pub(super) const PANEL: Panel = Panel { name: "cost", draws: Draws::Run(panel_data) };
 

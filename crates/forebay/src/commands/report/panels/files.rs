@@ -1,6 +1,6 @@
 //! Files by what they cost: who wrote and read them, where they lived, where they should live.
 
-mod place;
+mod advised_location;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -9,10 +9,10 @@ use forebay_model::FileId;
 use serde_json::{Value, json};
 
 use super::{Draws, Panel};
-use crate::commands::report::prices::Sheet;
-use crate::commands::report::seen::{OfFile, Seen};
+use crate::commands::report::indexed_run::{OfFile, Seen};
+use crate::commands::report::page_columns::{column, missing_panel};
+use crate::commands::report::price_sheet::Sheet;
 use crate::commands::report::strings::Strings;
-use crate::commands::report::table::{column, missing_panel};
 
 pub(super) const PANEL: Panel = Panel { name: "files", draws: Draws::Run(panel_data) };
 
@@ -48,7 +48,7 @@ fn panel_data(run: &Seen, strings: &mut Strings, _: Option<&Sheet>) -> Value {
     ranked.truncate(MOST);
     let users = users_of_files(run, &ranked);
     let lives = || ranked.iter().map(|(id, _)| run.lives.get(id));
-    let crowds = place::count_small_files(run);
+    let crowds = advised_location::count_small_files(run);
     let most = |bytes: &BTreeMap<i64, u64>| {
         bytes
             .iter()
@@ -59,8 +59,10 @@ fn panel_data(run: &Seen, strings: &mut Strings, _: Option<&Sheet>) -> Value {
     let lived = |id: &FileId| {
         run.file_by_id(*id).map_or(-1, |file| run.tier_index(file.home.unwrap_or(file.tree)))
     };
-    let advised: Vec<(&str, String)> =
-        ranked.iter().map(|(id, file)| place::advise_location(run, *id, file, &crowds)).collect();
+    let advised: Vec<(&str, String)> = ranked
+        .iter()
+        .map(|(id, file)| advised_location::advise_location(run, *id, file, &crowds))
+        .collect();
     json!({
         "of": files.len(),
         "ranked_by": if known { "time" } else { "bytes" },

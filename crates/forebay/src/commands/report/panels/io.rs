@@ -1,16 +1,16 @@
 //! What went to and from storage over time, and how the machine was.
 
-mod machine;
+mod sampled_machines;
 
 use forebay_model::Micros;
 use serde_json::{Value, json};
 
 use super::{Draws, Panel};
 use crate::commands::report::bins::Spread;
-use crate::commands::report::prices::Sheet;
-use crate::commands::report::seen::Seen;
+use crate::commands::report::indexed_run::Seen;
+use crate::commands::report::page_columns::missing_panel;
+use crate::commands::report::price_sheet::Sheet;
 use crate::commands::report::strings::Strings;
-use crate::commands::report::table::missing_panel;
 
 pub(super) const PANEL: Panel = Panel { name: "io", draws: Draws::Run(panel_data) };
 
@@ -46,8 +46,8 @@ fn panel_data(run: &Seen, _: &mut Strings, _: Option<&Sheet>) -> Value {
         "bin_us": run.bins.us,
         "bins": run.bins.count,
         "tiers": tiers.collect::<Vec<_>>(),
-        "devices": machine::busy_devices(run),
-        "nodes": machine::sampled_nodes(run),
+        "devices": sampled_machines::busy_devices(run),
+        "nodes": sampled_machines::sampled_nodes(run),
         "notes": notes,
     })
 }

@@ -1,7 +1,7 @@
 //! Who was at work when: one line for each task.
 
 mod critical;
-mod files;
+mod task_files;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -13,11 +13,11 @@ use serde_json::{Value, json};
 
 use super::{Draws, Panel};
 use crate::commands::report::bins::Spread;
-use crate::commands::report::prices::Sheet;
-use crate::commands::report::seen::{Pair, Seen};
+use crate::commands::report::indexed_run::{Pair, Seen};
+use crate::commands::report::page_columns::{at_least, at_most, column, missing_panel};
+use crate::commands::report::page_text::command_text;
+use crate::commands::report::price_sheet::Sheet;
 use crate::commands::report::strings::Strings;
-use crate::commands::report::table::{at_least, at_most, column, missing_panel};
-use crate::commands::report::text::command_text;
 
 pub(super) const PANEL: Panel = Panel { name: "occupancy", draws: Draws::Run(panel_data) };
 
@@ -40,7 +40,7 @@ fn panel_data(run: &Seen, strings: &mut Strings, _: Option<&Sheet>) -> Value {
     if untimed > 0 {
         notes.push(format!("{untimed} tasks are not shown: nobody told when they began."));
     }
-    let files = files::task_file_table(run, &tasks, strings);
+    let files = task_files::task_file_table(run, &tasks, strings);
     notes.extend(files.note);
     let (mut running, mut waiting) = (Spread::new(run.bins), Spread::new(run.bins));
     for task in &tasks {

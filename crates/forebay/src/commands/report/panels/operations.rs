@@ -8,10 +8,10 @@ use forebay_model::run::OpKind;
 use serde_json::{Value, json};
 
 use super::{Draws, Panel};
-use crate::commands::report::prices::Sheet;
-use crate::commands::report::seen::Seen;
+use crate::commands::report::indexed_run::Seen;
+use crate::commands::report::page_columns::{column, missing_panel};
+use crate::commands::report::price_sheet::Sheet;
 use crate::commands::report::strings::Strings;
-use crate::commands::report::table::{column, missing_panel};
 
 pub(super) const PANEL: Panel = Panel { name: "operations", draws: Draws::Run(panel_data) };
 

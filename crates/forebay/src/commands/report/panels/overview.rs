@@ -1,18 +1,18 @@
 //! What a run came to, at a glance.
 
-mod verdict;
+mod storage_verdict;
 
 use forebay_model::summary::{Amount, Summary, TaskSummary, TierSummary};
 use forebay_model::{ByteCount, Exit, Micros};
 use serde_json::{Value, json};
 
 use super::{Draws, Panel, cost};
-use crate::commands::report::prices::Sheet;
-use crate::commands::report::seen::Seen;
+use crate::commands::report::indexed_run::Seen;
+use crate::commands::report::page_columns::{at_least, at_most, column, share_or_null};
+use crate::commands::report::page_text::escape_name;
+use crate::commands::report::price_sheet::Sheet;
 use crate::commands::report::strings::Strings;
-use crate::commands::report::table::{at_least, at_most, column, share_or_null};
-use crate::commands::report::text::escape_name;
-pub(in crate::commands::report) use verdict::verdict_sentence;
+pub(in crate::commands::report) use storage_verdict::verdict_sentence;
 
 pub(super) const PANEL: Panel = Panel { name: "overview", draws: Draws::Run(panel_data) };
 

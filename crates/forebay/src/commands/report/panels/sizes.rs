@@ -7,10 +7,10 @@ use forebay_model::Micros;
 use serde_json::{Value, json};
 
 use super::{Draws, Panel};
-use crate::commands::report::prices::Sheet;
-use crate::commands::report::seen::{OfFile, SMALL, Seen};
+use crate::commands::report::indexed_run::{OfFile, SMALL, Seen};
+use crate::commands::report::page_columns::{column, missing_panel, rounded_number};
+use crate::commands::report::price_sheet::Sheet;
 use crate::commands::report::strings::Strings;
-use crate::commands::report::table::{column, missing_panel, rounded_number};
 
 pub(super) const PANEL: Panel = Panel { name: "sizes", draws: Draws::Run(panel_data) };
 

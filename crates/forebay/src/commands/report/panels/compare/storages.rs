@@ -4,9 +4,9 @@ use forebay_model::Exit;
 use forebay_plan::compare::{Middle, Ratio, median_with_interval, ratio_of_times};
 use serde_json::{Value, json};
 
-use crate::commands::report::seen::Seen;
+use crate::commands::report::indexed_run::Seen;
+use crate::commands::report::page_columns::{column, rounded_number};
 use crate::commands::report::strings::Strings;
-use crate::commands::report::table::{column, rounded_number};
 
 /// Differences below this share do not matter, as in `forebay bench`.
 const WITHIN: f64 = 0.02;

@@ -7,9 +7,9 @@ use forebay_model::run::TaskRow;
 use forebay_model::{FileId, Micros};
 use serde_json::{Value, json};
 
-use crate::commands::report::seen::Seen;
+use crate::commands::report::indexed_run::Seen;
+use crate::commands::report::page_columns::column;
 use crate::commands::report::strings::Strings;
-use crate::commands::report::table::column;
 
 /// Starts are known to a tick of the kernel's clock (10 ms), ends exactly.
 const TICKS: u64 = 20_000;

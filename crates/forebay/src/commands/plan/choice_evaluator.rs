@@ -1,0 +1,101 @@
+//! Simulates choices on all cores, and prices what comes of them.
+
+use forebay_model::{Full, Placement, Seconds, TierId, Usd};
+use forebay_plan::search::{self, Score};
+use forebay_plan::search_space::Frame;
+use forebay_plan::{
+    Again, Choice, Cost, Homecoming, Outcome, Pricer, Scene, Terms, simulate_with_rework,
+};
+
+use super::NO_PLAN;
+use super::plan_inputs::Ground;
+use crate::exit::Stop;
+
+pub(super) struct Judge<'s> {
+    scene: &'s Scene<'s>,
+    project: &'s TierId,
+    pricer: Option<Pricer<'s>>,
+    homecoming: Homecoming<'s>,
+    threads: usize,
+    seed: u64,
+}
+
+impl<'s> Judge<'s> {
+    pub(super) fn new(
+        scene: &'s Scene<'s>,
+        ground: &'s Ground,
+        terms: Terms,
+        seed: u64,
+    ) -> Result<Self, Stop> {
+        let prices = &ground.prices;
+        let pricer = Pricer::new(scene.site, scene.workload, prices, terms).map_err(|why| {
+            Stop::new(
+                NO_PLAN,
+                why.to_string(),
+                "`forebay manual formats site` says how prices are named; --prices FILE gives others",
+            )
+        })?;
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let homecoming = Homecoming::new(scene.site, scene.workload);
+        Ok(Self { scene, project: &ground.project, pricer, homecoming, threads, seed })
+    }
+
+    pub(super) fn knows_prices(&self) -> bool {
+        self.pricer.is_some()
+    }
+
+    /// What comes of a choice, in full.
+    pub(super) fn evaluate_choice(
+        &self,
+        choice: &Choice,
+    ) -> Result<(Outcome, Option<Cost>), String> {
+        let (outcome, again) = self.simulate_strictly(choice)?;
+        let cost =
+            self.pricer.as_ref().map(|pricer| pricer.cost_of_outcome(choice, &outcome, again));
+        Ok((outcome, cost))
+    }
+
+    /// A plan counts on no luck: what does not fit is not possible, though a run would spill it.
+    fn simulate_strictly(&self, choice: &Choice) -> Result<(Outcome, Option<Again>), String> {
+        let mut strict = choice.clone();
+        for placement in &mut strict.placements {
+            placement.full = Full::Fail;
+        }
+        simulate_with_rework(self.scene, &strict, self.seed).map_err(|why| why.to_string())
+    }
+
+    fn score_choice(&self, choice: &Choice) -> Result<Score, String> {
+        let (outcome, cost) = self.evaluate_choice(choice)?;
+        let per_sample = cost.map(|cost| cost.per_sample);
+        Ok(Score { makespan: outcome.makespan, per_sample })
+    }
+}
+
+impl search::Judge for Judge<'_> {
+    fn score_choices(&mut self, choices: &[Choice]) -> Vec<Result<Score, String>> {
+        let each = choices.len().div_ceil(self.threads).max(1);
+        let this = &*self;
+        std::thread::scope(|scope| {
+            let start = |part: &'_ [Choice]| -> Vec<Result<Score, String>> {
+                part.iter().map(|choice| this.score_choice(choice)).collect()
+            };
+            let parts: Vec<_> =
+                choices.chunks(each).map(|part| scope.spawn(move || start(part))).collect();
+            let done = parts.into_iter().map(|part| part.join().expect("a simulation panicked"));
+            done.flatten().collect()
+        })
+    }
+
+    fn rent_per_second(&self, frame: &Frame) -> Option<Usd> {
+        self.pricer.as_ref().map(|pricer| pricer.rent_per_second(frame.nodes, frame.spot.is_some()))
+    }
+
+    fn placement_toll(&self, class: usize, placement: &Placement) -> Usd {
+        let pricer = self.pricer.as_ref();
+        pricer.map_or(Usd::ZERO, |pricer| pricer.placement_toll(class, placement, self.project))
+    }
+
+    fn minimum_delay(&self, frame: &Frame, class: usize, placement: &Placement) -> Seconds {
+        self.homecoming.minimum_write_back_time(class, placement, self.project, frame.nodes)
+    }
+}

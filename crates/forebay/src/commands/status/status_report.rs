@@ -1,0 +1,142 @@
+//! What is told of each: text for people, JSON for scripts.
+
+use forebay_model::{ByteCount, Micros};
+use forebay_volume::ipc::BucketNow;
+use forebay_volume::live::{Kind, Live, TierNow};
+use serde_json::{Value, json};
+
+use super::daemon_health::{Found, Row};
+use crate::console::group_thousands;
+use crate::name_escaping::escape_name;
+
+pub(super) fn as_json(found: &Found) -> String {
+    let rows: Vec<Value> = found.rows.iter().map(row_json).collect();
+    let health = found.worst_health().word();
+    json!({ "schema": 1, "health": health, "mounts": rows, "newer": found.newer }).to_string()
+        + "\n"
+}
+
+fn row_json(row: &Row) -> Value {
+    let mut told = json!({
+        "points": row.points,
+        "pid": row.pid,
+        "health": row.health.word(),
+        "why": row.why,
+        "log": row.log,
+    });
+    if let Some(live) = &row.live {
+        let bucket = live.bucket.as_ref();
+        told["kind"] = json!(live.kind);
+        told["volume"] = json!(live.volume);
+        told["uptime_s"] = json!(to_seconds(live.at_us));
+        told["requests"] = json!(request_count(live));
+        told["errors"] = json!(live.errors);
+        told["waiting"] = json!(bucket.map(|bucket| json!({
+            "changed": bucket.changed,
+            "files": bucket.queued.0,
+            "bytes": bucket.queued.1,
+            "lag_s": bucket.lag_us.map(to_seconds),
+        })));
+        told["space"] = json!(space_by_tier(live));
+        told["warnings"] = json!(live.warnings);
+    }
+    told
+}
+
+fn to_seconds(us: u64) -> f64 {
+    us as f64 / 1e6
+}
+
+fn request_count(live: &Live) -> u64 {
+    live.names.count + live.data.count + live.syncs.count
+}
+
+/// Tiers and covered directories; of a volume in a bucket, what is here of it.
+fn space_by_tier(live: &Live) -> Vec<TierNow> {
+    let here = live.bucket.as_ref().and_then(|bucket| bucket.here);
+    let mut all = live.tiers.clone();
+    if let Some(first) = all.first_mut() {
+        first.used = first.used.or(here);
+    }
+    all
+}
+
+pub(super) fn as_text(found: &Found) -> String {
+    let mut text: String = found.rows.iter().map(row_text).collect();
+    for newer in &found.newer {
+        text += &format!("{newer}\n");
+    }
+    if text.is_empty() {
+        text = "nothing of yours is mounted, and nothing runs\n".to_owned();
+    }
+    text
+}
+
+fn printable_path(path: &std::path::Path) -> String {
+    escape_name(path.as_os_str().as_encoded_bytes())
+}
+
+fn row_text(row: &Row) -> String {
+    let point =
+        row.points.first().map_or_else(|| "(unknown)".to_owned(), |point| printable_path(point));
+    let mut lines = vec![format!("{point}: {}", row.health.word())];
+    lines.extend(row.why.iter().map(|why| format!("  {}", escape_name(why.as_bytes()))));
+    if let Some(live) = &row.live {
+        lines.push(format!(
+            "  {}, pid {}, since {}",
+            daemon_in_words(live),
+            live.pid,
+            Micros(live.at_us)
+        ));
+        let errors: Vec<String> = live
+            .errors
+            .iter()
+            .map(|(name, count)| format!("{} {name}", group_thousands(*count)))
+            .collect();
+        let errors = if errors.is_empty() { "none failed".to_owned() } else { errors.join(", ") };
+        lines.push(format!("  {} requests, {errors}", group_thousands(request_count(live))));
+        lines.extend(live.bucket.as_ref().map(bucket_line));
+        lines.extend(space_by_tier(live).iter().map(tier_line));
+    }
+    lines.extend(row.log.as_ref().map(|log| format!("  log {}", printable_path(log))));
+    lines.join("\n") + "\n"
+}
+
+fn daemon_in_words(live: &Live) -> String {
+    let volume = escape_name(live.volume.as_bytes());
+    match live.kind {
+        Kind::Run => {
+            let words: Vec<String> =
+                live.command.iter().map(|word| escape_name(word.as_bytes())).collect();
+            match words.is_empty() {
+                true => format!("run in {volume}"),
+                false => format!("run of {}", words.join(" ")),
+            }
+        }
+        Kind::Mount => format!("mount of {volume}"),
+        Kind::Bucket => format!("mount of {volume}, written here"),
+        Kind::BucketReader => format!("mount of {volume}, read alone"),
+    }
+}
+
+fn bucket_line(bucket: &BucketNow) -> String {
+    let lag = match bucket.lag_us {
+        None => "nothing waits for the bucket".to_owned(),
+        Some(lag) => format!("the oldest change waits for the bucket for {}", Micros(lag)),
+    };
+    format!(
+        "  {} names changed, {} files queued ({}), {lag}",
+        group_thousands(bucket.changed),
+        group_thousands(bucket.queued.0),
+        ByteCount(bucket.queued.1)
+    )
+}
+
+fn tier_line(tier: &TierNow) -> String {
+    let bytes = |bytes: Option<u64>| bytes.map_or("?".to_owned(), |b| ByteCount(b).to_string());
+    let name = tier.tier.as_ref().map_or("here".to_owned(), |name| format!("tier {name}"));
+    let used = tier.used.map(|used| format!(" {} used", ByteCount(used))).unwrap_or_default();
+    let limit = tier.limit.map(|limit| format!(" of {}", ByteCount(limit))).unwrap_or_default();
+    let (free, room) = (bytes(tier.free), bytes(tier.room));
+    format!("  {name} {}:{used}{limit} {free} of {room} free", printable_path(&tier.path))
+}

@@ -1,0 +1,91 @@
+//! The text of an archive, by its index and what its groups decode to.
+
+use std::sync::Arc;
+
+use super::exported_text::wrong_archive_error;
+use super::grouped_text::{Place, Texts};
+use super::index_pages::Pages;
+use crate::archive::{Archive, Asked};
+use crate::error::{Error, Result};
+use crate::stripe_index::GroupAt;
+use crate::view::View;
+
+/// An archive with its index.
+#[derive(Debug)]
+pub(super) struct Source {
+    archive: Arc<Archive>,
+    pages: Pages,
+}
+
+impl Source {
+    pub(super) fn new(archive: Arc<Archive>) -> Source {
+        let pages = Pages::new(&archive);
+        Source { archive, pages }
+    }
+
+    fn with_group<R>(&self, group: usize, work: impl FnOnce(&GroupAt) -> Result<R>) -> Result<R> {
+        let stripe = self.archive.stripe_of_group(group).ok_or_else(wrong_archive_error)?;
+        let groups = self.pages.get(&self.archive, stripe)?;
+        let first = groups.first().map_or(0, |first| first.number);
+        let at = group.checked_sub(first).and_then(|nth| groups.get(nth));
+        work(at.ok_or_else(wrong_archive_error)?)
+    }
+}
+
+impl Texts for Source {
+    fn file_count(&self) -> usize {
+        self.archive.manifest().files.len()
+    }
+
+    fn group_count(&self, _: usize) -> usize {
+        self.archive.group_count()
+    }
+
+    fn locate_in_stripe(
+        &self,
+        file: usize,
+        stripe: usize,
+        mut start: u64,
+        offset: u64,
+    ) -> Result<Place> {
+        for group in self.pages.get(&self.archive, stripe)?.iter() {
+            let end = start + group.text_len(self.archive.manifest().shape, file);
+            if offset < end {
+                return Ok(Place { group: group.number, start });
+            }
+            start = end;
+        }
+        Err(wrong_archive_error())
+    }
+
+    fn group_len(&self, file: usize, group: usize) -> Result<usize> {
+        let shape = self.archive.manifest().shape;
+        self.with_group(group, |group| Ok(group.text_len(shape, file) as usize))
+    }
+
+    /// As it is in its stripe.
+    fn estimated_group_len(&self, file: usize, group: usize) -> usize {
+        let stripes = &self.archive.manifest().stripes;
+        let stripe = self.archive.stripe_of_group(group).and_then(|stripe| stripes.get(stripe));
+        stripe.map_or(0, |stripe| stripe.texts[file] as usize / stripe.groups.max(1))
+    }
+
+    fn prefetch_groups(&self, file: usize, groups: &[usize]) {
+        let groups =
+            groups.iter().map_while(|group| self.with_group(*group, |at| Ok(at.clone())).ok());
+        let groups: Vec<GroupAt> = groups.collect();
+        let asked = Asked::all_columns(self.archive.mates_of_view(View::File(file)));
+        self.archive.prefetch_groups(&groups, asked);
+    }
+
+    fn decode_group(&self, file: usize, group: usize) -> Result<Vec<u8>> {
+        let len = self.group_len(file, group)?;
+        let view = View::File(file);
+        let asked = Asked::all_columns(self.archive.mates_of_view(view));
+        let text = self.with_group(group, |group| self.archive.render_group(group, view, asked))?;
+        match text.len() == len {
+            true => Ok(text),
+            false => Err(Error::damaged(format!("group {group}: not as long as it was"))),
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Kinds of files that can be shown. One file each, one line in [`KINDS`].
+
+mod cram;
+mod gzip;
+
+use super::blobs::Blobs;
+use super::index_table::Group;
+use super::object_reader::Bytes;
+use crate::error::{Error, Kind, Result};
+
+/// Reads all of a file, with so many threads: names of its texts, and their groups.
+type Index = fn(
+    &Bytes,
+    usize,
+    &mut Blobs<'_>,
+    &mut (dyn FnMut(u64) + Send),
+) -> Result<(Vec<String>, Vec<Group>)>;
+
+/// The texts of one group, with its blob; the number is where that of the first begins in the file's.
+type Decode = fn(&Bytes, &Group, u64, &[u8]) -> Result<Vec<Vec<u8>>>;
+
+/// A kind of file.
+pub(super) struct KindOf {
+    /// The number that stands in indexes, for ever.
+    pub(super) id: u8,
+    magic: &'static [u8],
+    /// What names of such files end in.
+    endings: &'static [&'static str],
+    pub(super) index: Index,
+    pub(super) decode: Decode,
+}
+
+/// All there are.
+const KINDS: &[&KindOf] = &[&gzip::KIND, &cram::KIND];
+
+const fn define_kind(
+    (id, magic, endings): (u8, &'static [u8], &'static [&'static str]),
+    index: Index,
+    decode: Decode,
+) -> KindOf {
+    KindOf { id, magic, endings, index, decode }
+}
+
+pub(super) fn find_kind(id: u8) -> Result<&'static KindOf> {
+    let found = KINDS.iter().find(|kind| kind.id == id).copied();
+    found.ok_or_else(|| Error::new(Kind::Unknown, format!("there is no kind of file {id}")))
+}
+
+/// By what a file begins with.
+pub(super) fn kind_from_head(head: &[u8]) -> Result<&'static KindOf> {
+    let found = KINDS.iter().find(|kind| head.starts_with(kind.magic)).copied();
+    found.ok_or_else(|| Error::new(Kind::Request, "it is neither gzip nor CRAM"))
+}
+
+/// Whether files of such a name are looked for in a directory: not those that are hidden, such as
+/// the `._x.fastq.gz` of other systems.
+#[must_use]
+pub fn is_original(name: &str) -> bool {
+    if name.starts_with('.') {
+        return false;
+    }
+    let ends = |end: &&str| name.len() > end.len() && name.ends_with(end);
+    KINDS.iter().any(|kind| kind.endings.iter().any(ends))
+}

@@ -1,0 +1,208 @@
+//! A row group: some reads, each mate's columns encoded by themselves, and decoded again to see
+//! that every byte comes back. What does not come back so is kept as text.
+
+mod column;
+mod mate_reference;
+
+use memchr::memchr;
+
+use crate::codecs::{self, Candidates, FOR_TEXT, Shape};
+use crate::columns::{
+    Columns, apply_exceptions, decode_lengths, encode_exceptions, encode_lengths,
+};
+use crate::error::{Error, Result};
+use crate::mates::Rule;
+use crate::profile::Profile;
+pub use column::{COLUMNS, Column};
+use mate_reference::lent_bases;
+pub(crate) use mate_reference::{Lent, lend_columns, required_of_first};
+
+/// Bytes of one mate's text in a group at most, whatever an archive says.
+pub const TEXT_MAX: usize = 20 << 20;
+
+/// What some editors put in front of a file.
+pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// One column of one mate, encoded.
+#[derive(Debug)]
+pub(crate) struct Chunk {
+    pub(crate) column: Column,
+    pub(crate) codec: u8,
+    pub(crate) raw_len: usize,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// One mate's part of a group.
+#[derive(Debug)]
+pub(crate) struct Mate {
+    pub(crate) text_len: usize,
+    /// What all records have in common; see [`Columns::style`].
+    pub(crate) style: u8,
+    /// A number of [`Rule`]: where names of a second mate come from.
+    pub(crate) rule: u8,
+    pub(crate) chunks: Vec<Chunk>,
+}
+
+/// A text, and where its records end; no ends if it is not known to have records.
+#[derive(Debug, Default)]
+pub(crate) struct Records {
+    pub(crate) text: Vec<u8>,
+    pub(crate) ends: Vec<u32>,
+}
+
+/// Whether a text has nothing in it that anybody would miss: blank lines, or the byte order mark in
+/// front of a file. In the midst of reads it is passed over.
+pub(crate) fn is_blank_text(text: &[u8]) -> bool {
+    let lines = text.strip_prefix(BOM).unwrap_or(text);
+    lines.iter().all(|byte| matches!(byte, b'\r' | b'\n'))
+}
+
+/// A record of four lines, and the rest.
+pub(crate) fn split_record(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let mut end = 0;
+    for line in 0..4 {
+        end += match memchr(b'\n', &text[end..]) {
+            Some(at) => at + 1,
+            None if line == 3 => text.len() - end,
+            None => return None,
+        };
+    }
+    Some(text.split_at(end))
+}
+
+/// Encodes a mate; `first` has nothing in it if this is the first one.
+pub(crate) fn encode_mate(records: &Records, first: &Lent, profile: Profile) -> (Mate, Lent) {
+    if let Some(columns) = Columns::from_records(&records.text, &records.ends) {
+        let mate = encode_columns(&columns, records.text.len(), first, profile);
+        let again = decode_mate(&mate, columns.lengths.len(), first, &[Column::Bases]);
+        if let Some((_, lent)) = again.ok().filter(|(text, _)| *text == records.text) {
+            return (mate, lent);
+        }
+    }
+    let chunks = vec![encode_chunk(Column::Text, &records.text, &[], FOR_TEXT)];
+    let mate = Mate { text_len: records.text.len(), style: 0, rule: Rule::Own as u8, chunks };
+    (mate, Lent::default())
+}
+
+fn encode_chunk(column: Column, raw: &[u8], lengths: &[u32], candidates: Candidates) -> Chunk {
+    encode_chunk_after(column, raw, lengths, candidates, None)
+}
+
+fn encode_chunk_after(
+    column: Column,
+    raw: &[u8],
+    lengths: &[u32],
+    candidates: Candidates,
+    first: Option<&[u8]>,
+) -> Chunk {
+    let shape = Shape { lengths, raw_len: raw.len(), first };
+    let (codec, bytes) = codecs::encode_column(raw, &shape, candidates);
+    Chunk { column, codec, raw_len: raw.len(), bytes }
+}
+
+fn encode_columns(columns: &Columns, text_len: usize, first: &Lent, profile: Profile) -> Mate {
+    let lengths = &columns.lengths;
+    let mut chunks = vec![encode_chunk(Column::Lengths, &encode_lengths(lengths), &[], FOR_TEXT)];
+    let odd = encode_exceptions(&columns.bases);
+    // Text that is mostly no bases (proteins, say) is better off as text.
+    if odd.len() > columns.bases.len() / 4 {
+        chunks.push(encode_chunk(Column::Bases, &columns.bases, lengths, FOR_TEXT));
+    } else {
+        let behind = first.bases.as_deref();
+        chunks.push(encode_chunk_after(
+            Column::Bases,
+            &columns.bases,
+            lengths,
+            profile.bases,
+            behind,
+        ));
+        if !odd.is_empty() {
+            chunks.push(encode_chunk(Column::Exceptions, &odd, &[], FOR_TEXT));
+        }
+    }
+    let rule =
+        first.names.as_ref().map_or(Rule::Own, |first| Rule::for_names(first, &columns.names));
+    if rule == Rule::Own {
+        chunks.push(encode_chunk(Column::Names, &columns.names, lengths, profile.names));
+    }
+    chunks.push(encode_chunk(Column::Qualities, &columns.qualities, lengths, profile.qualities));
+    Mate { text_len, style: columns.style, rule: rule as u8, chunks }
+}
+
+/// Decodes a mate of `spots` reads to its text, and what a second one `leans` on.
+pub(crate) fn decode_mate(
+    mate: &Mate,
+    spots: usize,
+    first: &Lent,
+    leans: &[Column],
+) -> Result<(Vec<u8>, Lent)> {
+    let text_len = mate.text_len;
+    if text_len > TEXT_MAX || mate.chunks.iter().any(|c| c.raw_len > text_len.max(16)) {
+        return Err(Error::damaged("a column is longer than it can be"));
+    }
+    if let Some(text) = optional_column(mate, Column::Text, &[])? {
+        let same = text.len() == text_len;
+        return same
+            .then_some((text, Lent::default()))
+            .ok_or_else(|| Error::damaged("text is missing"));
+    }
+    // A record has six bytes besides its letters, but for the end of a last line.
+    if spots > text_len / 6 + 1 {
+        return Err(Error::damaged("more reads than there is text"));
+    }
+    let lengths = required_column(mate, Column::Lengths, &[])?;
+    let lengths = decode_lengths(&lengths, spots, text_len / 2)?;
+    let behind = first.bases.as_deref();
+    let mut bases = required_column_after(mate, Column::Bases, &lengths, behind)?;
+    if let Some(odd) = optional_column(mate, Column::Exceptions, &[])? {
+        apply_exceptions(&mut bases, &odd)?;
+    }
+    let qualities = required_column(mate, Column::Qualities, &lengths)?;
+    let letters: usize = lengths.iter().map(|len| *len as usize).sum();
+    if bases.len() != letters || qualities.len() != letters {
+        return Err(Error::damaged("bases, qualities and lengths differ"));
+    }
+    let rule =
+        Rule::find_by_id(mate.rule).ok_or_else(|| Error::damaged("no such rule of names"))?;
+    let names = match (rule, &first.names) {
+        (Rule::Own, _) => required_column(mate, Column::Names, &lengths)?,
+        (rule, Some(first)) => rule.apply_to_names(first),
+        (_, None) => return Err(Error::damaged("names of the first mate are missing")),
+    };
+    let columns = Columns { style: mate.style, lengths, bases, qualities, names };
+    let lent = Lent { bases: lent_bases(mate, spots, leans)?, names: None };
+    Ok((columns.to_text(text_len)?, Lent { names: Some(columns.names), ..lent }))
+}
+
+fn required_column(mate: &Mate, column: Column, lengths: &[u32]) -> Result<Vec<u8>> {
+    required_column_after(mate, column, lengths, None)
+}
+
+fn required_column_after(
+    mate: &Mate,
+    column: Column,
+    lengths: &[u32],
+    first: Option<&[u8]>,
+) -> Result<Vec<u8>> {
+    let missing = || Error::damaged(format!("no {}", column.name()));
+    optional_column_after(mate, column, lengths, first)?.ok_or_else(missing)
+}
+
+/// A column as it was.
+fn optional_column(mate: &Mate, column: Column, lengths: &[u32]) -> Result<Option<Vec<u8>>> {
+    optional_column_after(mate, column, lengths, None)
+}
+
+fn optional_column_after(
+    mate: &Mate,
+    column: Column,
+    lengths: &[u32],
+    first: Option<&[u8]>,
+) -> Result<Option<Vec<u8>>> {
+    let Some(chunk) = mate.chunks.iter().find(|chunk| chunk.column == column) else {
+        return Ok(None);
+    };
+    let shape = Shape { lengths, raw_len: chunk.raw_len, first };
+    let raw = codecs::decode_column(chunk.codec, &chunk.bytes, &shape);
+    raw.map(Some).map_err(|error| error.with_context(column.name()))
+}

@@ -1,0 +1,80 @@
+//! Files that got a name whose rule has them lie in the bucket otherwise, and whose bytes are there
+//! alone: these are read there.
+
+use std::io::ErrorKind;
+
+use bytes::Bytes;
+
+use super::super::block_checksums::{Summing, matches_checksums};
+use super::super::request::get_version_or_any;
+use super::super::scan::{Large, Stamp};
+use super::super::tree::File;
+use super::super::tree_record::Place;
+use super::Ship;
+use super::object_writes::Stored;
+use forebay_objstore::Failed;
+
+impl Ship {
+    /// Tells this state of a file from all others.
+    pub(super) fn state_tag(&self, ino: u64, stamp: &Stamp) -> String {
+        format!("{} {ino} {stamp}", self.volume)
+    }
+
+    /// Lays a file as it is to lie.
+    pub(super) fn store_from_bucket(&self, large: &Large) -> Result<Stored, Failed> {
+        let Some(file) = self.tree.file(large.ino) else { return Ok(Stored::Changed) };
+        let bytes = match self.read_bucket_bytes(file) {
+            Ok(bytes) => bytes,
+            // Somebody has removed or changed it: who reads the file is told, and all else goes on.
+            Err(failed)
+                if matches!(
+                    failed.kind,
+                    ErrorKind::NotFound
+                        | ErrorKind::InvalidData
+                        | ErrorKind::StaleNetworkFileHandle
+                ) =>
+            {
+                return Ok(Stored::Left);
+            }
+            Err(failed) => return Err(failed),
+        };
+        if !large.is_own {
+            return Ok(Stored::Small(bytes.into()));
+        }
+        let size = bytes.len() as u64;
+        // Here it has the time at which it was made, or at which some of its bytes came.
+        let tag = self.state_tag(large.ino, &large.stamp.with_mtime(file.attr.mtime));
+        let (key, version) = self.write_to_new_key(large, |key| {
+            let mut left = &bytes[..];
+            let mut next = |buffer: &mut [u8]| std::io::Read::read(&mut left, buffer);
+            self.bucket.upload_if_absent(key, &tag, size, &mut next)
+        })?;
+        let mut sums = Summing::default();
+        sums.add_bytes(&bytes);
+        Ok(Stored::Object(Place::Own { key, version, size }, sums.into_checksums()))
+    }
+
+    fn read_bucket_bytes(&self, file: &File) -> Result<Bytes, Failed> {
+        let Place::Own { key, version, size } = &file.place else {
+            return self.fetch.read_packed(&file.place);
+        };
+        // Of a copy the version is not known.
+        if self.bucket.head_object(key)?.is_none_or(|found| found.size != *size) {
+            let why = format!("{key} is not as it was");
+            return Err(Failed { kind: ErrorKind::NotFound, why });
+        }
+        match size {
+            0 => Ok(Bytes::new()),
+            size => {
+                let sums =
+                    file.sums.as_ref().map(|sums| self.fetch.read_packed(sums)).transpose()?;
+                let is_right = |bytes: &[u8]| {
+                    sums.as_ref().is_none_or(|sums| matches_checksums(sums, &(0..*size), bytes))
+                };
+                get_version_or_any(version.as_deref(), sums.is_some(), |version| {
+                    self.bucket.get_version_range(key, version, 0..*size, &is_right)
+                })
+            }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! What is to become of a file at the end of a run.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use forebay_model::{After, Home, Placement};
+
+use super::super::{Maker, Tiers};
+use super::tiered_links::Group;
+
+/// By the rules of the names that it has now: whoever would have it home has it home.
+/// What was to be published and then discarded comes home when the run did not succeed.
+pub(super) fn action_for_group(tiers: &Tiers, group: &Group, succeeded: bool) -> After {
+    let room = tiers.tier_directory(&group.placed);
+    let of = |path: &PathBuf| match tiers
+        .rule_for_file(path.as_os_str().as_bytes(), || group.placed.creator_key())
+    {
+        Some(rule) if matches!(&rule.home, Home::Tier(tier) if *tier == room.tier) => {
+            action_for_rule(rule, succeeded)
+        }
+        // Renamed to where another rule holds: it belongs in place.
+        Some(_) => After::Restore,
+        None => After::Keep,
+    };
+    combined_action(&group.link_paths().map(of).collect::<Vec<_>>())
+}
+
+/// The same for a packed file.
+pub(super) fn action_for_packed(
+    tiers: &Tiers,
+    ino: u64,
+    paths: impl Iterator<Item = PathBuf>,
+    succeeded: bool,
+) -> After {
+    let of = |path: PathBuf| match tiers
+        .rule_for_file(path.as_os_str().as_bytes(), || Maker::Packed(ino))
+    {
+        Some(rule) if rule.layout.is_packed() => action_for_rule(rule, succeeded),
+        Some(_) => After::Restore,
+        None => After::Keep,
+    };
+    combined_action(&paths.map(of).collect::<Vec<_>>())
+}
+
+fn action_for_rule(rule: &Placement, succeeded: bool) -> After {
+    match rule.after {
+        After::Discard if rule.publish.is_some() && !succeeded => After::Restore,
+        after => after,
+    }
+}
+
+fn combined_action(all: &[After]) -> After {
+    match () {
+        () if all.contains(&After::Restore) => After::Restore,
+        () if all.contains(&After::Keep) => After::Keep,
+        () => After::Discard,
+    }
+}

@@ -1,0 +1,47 @@
+//! The times of directories that files come home to: a directory is as old as its files say, not as
+//! their coming home. Nextflow hashes them, and would run again what takes such a directory.
+
+use std::collections::HashMap;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, Statx, Timestamps, utimensat};
+use rustix::time::Timespec;
+
+use crate::tiers::beneath::open_below;
+use forebay_os::file_identity::{proc_fd_path, statx_nofollow};
+use forebay_packlog::{DirKey, Time};
+
+/// Times as they were before the first file came.
+#[derive(Default)]
+pub(super) struct Times(HashMap<DirKey, (PathBuf, Statx)>);
+
+impl Times {
+    /// A file is about to come to a directory.
+    pub(super) fn remember_times(&mut self, dir: BorrowedFd<'_>, path: &Path) {
+        if let Ok(stat) = statx_nofollow(dir, c"") {
+            self.0.entry(DirKey::from_statx(&stat)).or_insert_with(|| (path.to_owned(), stat));
+        }
+    }
+
+    /// All have come that were to come for now.
+    pub(super) fn restore_times(&mut self, root: &OwnedFd) {
+        for (key, (path, stat)) in self.0.drain() {
+            let Ok(dir) = open_below(root, &path) else { continue };
+            if statx_nofollow(dir.as_fd(), c"").is_ok_and(|now| DirKey::from_statx(&now) == key) {
+                set_directory_times(dir.as_fd(), &stat);
+            }
+        }
+    }
+}
+
+/// Gives a directory the times that it had.
+pub(crate) fn set_directory_times(dir: BorrowedFd<'_>, stat: &Statx) {
+    let time = |time: Time| Timespec { tv_sec: time.sec, tv_nsec: time.nsec as _ };
+    let times = Timestamps {
+        last_access: time(Time::from_timestamp(&stat.stx_atime)),
+        last_modification: time(Time::from_timestamp(&stat.stx_mtime)),
+    };
+    // Without, as in somebody else's directory, its times are those of its last file that came.
+    let _ = utimensat(CWD, proc_fd_path(dir), &times, AtFlags::empty());
+}
