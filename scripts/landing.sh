@@ -1,6 +1,7 @@
 # What the checks share; sourced by test.sh, test-long.sh and timing.sh.
 # FOREBAY          the binary under test, built with the profile `landing`
 # landing          words for cargo: what is built once, for lint, tests and real programs alike
+# landing_cargo    cargo with clippy as the compiler: one build lints, too
 # build_landing    builds it
 # run_steps WHAT COMMAND STEP...   runs functions, prints a table and a last line; 1 if one failed;
 #                  calls step_ended STEP LINE after each, where the script has such a function
@@ -8,9 +9,11 @@
 landing=(--profile landing --workspace --locked --lib --bins --tests)
 export FOREBAY=${CARGO_TARGET_DIR:-$PWD/target}/landing/forebay
 
+landing_cargo() { RUSTC_WORKSPACE_WRAPPER=clippy-driver cargo "$@"; }
+
 # Two examples are programs that tests start; the others are nobody's business here.
 build_landing() {
-    cargo build --quiet "${landing[@]}" --example s3_server --example report_runs
+    landing_cargo build --quiet "${landing[@]}" --example s3_server --example report_runs
 }
 
 run_steps() {

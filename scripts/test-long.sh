@@ -21,7 +21,7 @@ oldest() {
         && CARGO_TARGET_DIR=target/oldest cargo "+$version" check --quiet --workspace --locked
 }
 seeded() {  # SEEDS CARGO-WORDS... -- TEST...
-    FOREBAY_SEEDS=$1 cargo test --quiet --profile landing --locked "${@:2}"
+    FOREBAY_SEEDS=$1 landing_cargo test --quiet --profile landing --locked "${@:2}"
 }
 # 840 packs with 12 lives each: 10,080 ends by kills, and as many with power failures.
 kills() {

@@ -7,7 +7,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . scripts/landing.sh
 
 build_landing || exit 1
-rust() { cargo test --profile landing --locked --workspace --lib --bins --tests --no-fail-fast -- \
+rust() { landing_cargo test --profile landing --locked --workspace --lib --bins --tests --no-fail-fast -- \
     --ignored timing_ --test-threads 1; }
 real() { tests/real/run --timing --jobs 1; }
 

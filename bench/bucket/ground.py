@@ -33,7 +33,7 @@ def until(what, ready):
 
 
 def ground(work):
-    """An ext4 with a journal for files on this machine, as in bench/src/ground.rs."""
+    """An ext4 with a journal for files on this machine, as in bench/src/run_directories.rs."""
     local = work / "local"
     local.mkdir()
     image = work / "image"

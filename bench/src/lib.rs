@@ -3,9 +3,9 @@
 //! It is a judge: it knows the command line and the run file of the product, and nothing of its
 //! insides. `bench/README.md` says how to run it and how to read the tables.
 //!
-//! From the ground up: [`stats`], [`shuffle`], [`machine`]; [`measure`] and [`workloads`] do the
-//! work; [`launch`] and [`ground`] start it somewhere; [`micro`] and [`pipelines`] order it about
-//! and save [`record`]s; [`table`] judges them by [`targets`].
+//! From the ground up: [`stats`], [`shuffle`], [`host_info`]; [`measure`] and [`workloads`] do the
+//! work; [`launch`] and [`run_directories`] start it somewhere; [`micro`] and [`pipelines`] order
+//! it about and save [`saved_results`]; [`markdown_tables`] judges them by [`targets`].
 
 pub mod error;
 pub mod forebay_command;

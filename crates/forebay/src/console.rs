@@ -1,6 +1,6 @@
 //! Words for people, on standard error, so that a pipeline's own output stays as it is; and what
-//! was asked for, on standard output. All of it goes through one door, which no control character of
-//! a name passes (`harmless`); `println!` means this door everywhere in this crate.
+//! was asked for, on standard output. All of it goes through one door, which no control character
+//! of a name passes (`terminal_escape`); `println!` means this door everywhere in this crate.
 
 mod terminal_escape;
 

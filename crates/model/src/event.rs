@@ -28,7 +28,7 @@ ids! {
     ProcessId(u32);
     /// A file of the run, by name when first seen; given by the recorder.
     FileId(u32);
-    /// A class of file names; see [`classes`](crate::classes).
+    /// A class of file names; see [`file_classes`](crate::file_classes).
     ClassId(u32);
     /// A covered tree: one directory on one file system.
     TreeId(u16);
@@ -63,7 +63,7 @@ pub enum Fact {
     Class {
         /// Which.
         id: ClassId,
-        /// What [`class_of`](crate::classes::class_of) said.
+        /// What [`class_of`](crate::file_classes::class_of) said.
         pattern: String,
     },
     /// A file got its name (again after a rename: the latest wins).

@@ -57,7 +57,7 @@ pub struct Workload {
 /// Files with one kind of name: a rule is written for a class, and all its files share a placement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileClass {
-    /// Such as `map/#.bwa.sam`; see [`classes`](crate::classes).
+    /// Such as `map/#.bwa.sam`; see [`file_classes`](crate::file_classes).
     pub pattern: String,
     /// The path of one of them, relative to the project: what rules are asked about.
     pub example: Vec<u8>,

@@ -2,9 +2,10 @@
 //! turns, so it is at one lane at a time, and each lane is shared equally among the flows that are
 //! at it at that moment.
 //!
-//! Two engines, one interface. [`classes`] groups flows of one shape, which all progress at one
-//! rate: it is for searching. [`whole`] knows every node's link and every server's disk: it judges
-//! what the search has chosen. What it is not: it knows nothing of tasks, files and queues.
+//! Two engines, one interface. [`flow_classes`] groups flows of one shape, which all progress at
+//! one rate: it is for searching. [`per_server_engine`] knows every node's link and every server's
+//! disk: it judges what the search has chosen. What it is not: it knows nothing of tasks, files and
+//! queues.
 
 pub(crate) mod flow_classes;
 pub(crate) mod per_server_engine;

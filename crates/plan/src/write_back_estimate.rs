@@ -1,8 +1,8 @@
 //! What tasks left on other tiers becomes plain files in place when a run ends: that takes time,
 //! machines are paid meanwhile, and the storage in place takes the bytes.
 //!
-//! How long is for the simulator to say (`simulate::drain`). This is what is sure before: what comes
-//! home, how long one who carries it takes alone, and what nothing can be below.
+//! How long is for the simulator to say (`simulate::write_back_queue`). This is what is sure
+//! before: what comes home, how long one who carries it takes alone, and what nothing can be below.
 
 use crate::Choice;
 use forebay_model::profile::Lane;

@@ -138,7 +138,7 @@ impl Archive {
     }
 
     /// Whether a group has no reads and nothing that is missed without them
-    /// ([`group::is_blank_text`]).
+    /// ([`row_group::is_blank_text`]).
     pub(crate) fn is_blank_group(&self, at: &GroupAt) -> Result<bool> {
         if at.spots > 0 {
             return Ok(false);

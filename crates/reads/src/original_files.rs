@@ -8,7 +8,8 @@
 //! read    table -> group -> bytes of the file -> kind -> compared with what it was
 //! ```
 //!
-//! What it is not: faces, the cache and decoding ahead are [`crate::shown`]'s, as of archives.
+//! What it is not: faces, the cache and decoding ahead are [`crate::exported_view`]'s, as of
+//! archives.
 
 mod blobs;
 mod index_table;

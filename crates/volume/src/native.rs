@@ -159,7 +159,7 @@ pub struct Native {
     my_groups: Vec<u32>,
     /// One thread at a time may wait for the kernel's directory locks (see [`Kernel`]).
     expelling: Mutex<()>,
-    /// Workers that wait until closes are told (`native::copies`).
+    /// Workers that wait until closes are told (`native::cached_reads`).
     waiting: AtomicU32,
     /// What an earlier run made of packed files is safe in place; or could not be made so.
     landed_safe: OnceLock<bool>,

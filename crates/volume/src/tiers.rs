@@ -2,7 +2,7 @@
 //! volume's own on the tier (a *room*); in place there is a symbolic link that leads to it. So the
 //! names stay where they were, a rename or a crash is the directory's own business, and whoever
 //! looks from outside reads the right bytes. Inside, link and body are shown as one plain file
-//! (`native::placed`).
+//! (`native::tiered_view`).
 //!
 //! It decides nothing: rules do. It knows no kernel and no numbers of nodes.
 

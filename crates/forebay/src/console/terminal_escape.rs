@@ -1,6 +1,7 @@
 //! The last door before a terminal: whatever a file, a program or a server is called or says, what
 //! would move the cursor, change the title or turn the direction of the text is told, not done. Who
-//! writes the name of a file into words makes it harmless before (`named`); here nothing is missed.
+//! writes the name of a file into words makes it harmless before (`name_escaping`); here nothing is
+//! missed.
 
 use std::borrow::Cow;
 

@@ -104,7 +104,7 @@ fn who_asks_for_more_gets_it_by_module_and_keeps_it() {
     // The front says it, before there is a daemon.
     let packs = " DEBUG tiers::packing: the pack of tier far is in ";
     assert!(log(place).contains(packs), "{}", log(place));
-    assert!(log(place).contains(" INFO  daemon_log::speak: all is done\n"), "{}", log(place));
+    assert!(log(place).contains(" INFO  daemon_log::logger: all is done\n"), "{}", log(place));
     assert_eq!(logs(place, &["-n", "1"], None).lines().count(), 1);
     assert_eq!(logs(place, &[], Some(&place.project)), log(place), "it is over");
     assert_eq!(run(&["--log", "warn"], Some("debug")), 1);
@@ -136,8 +136,8 @@ fn in_the_foreground_it_goes_to_standard_error_and_the_journal_knows_how_bad_it_
     send(child.id(), libc::SIGTERM);
     let end = finish(child, PATIENCE);
     end.code(0)
-        .says(" INFO  daemon_log::speak: Forebay ")
-        .says(" INFO  daemon_log::speak: all is done");
+        .says(" INFO  daemon_log::logger: Forebay ")
+        .says(" INFO  daemon_log::logger: all is done");
     let stream = std::fs::File::create(place.all.join("journal")).expect("made");
     let known = stream.metadata().expect("there");
     let name = format!("{}:{}", known.dev(), known.ino());
@@ -147,7 +147,7 @@ fn in_the_foreground_it_goes_to_standard_error_and_the_journal_knows_how_bad_it_
     send(child.id(), libc::SIGTERM);
     finish(child, PATIENCE).code(0);
     let text = std::fs::read_to_string(place.all.join("journal")).expect("read");
-    assert!(text.contains("<6>daemon_log::speak: Forebay "), "{text}");
+    assert!(text.contains("<6>daemon_log::logger: Forebay "), "{text}");
     place.nothing_left();
 }
 

@@ -1,6 +1,6 @@
 //! Bases: two bits each (A C G T, the first lowest), each read from a byte of its own, at a place
-//! where zstd finds what it has in common with reads before it ([`place`]), then zstd. Those of a
-//! second mate follow on those of the first, as far as zstd can see.
+//! where zstd finds what it has in common with reads before it ([`base_placement`]), then zstd.
+//! Those of a second mate follow on those of the first, as far as zstd can see.
 //!
 //! ```text
 //! places: length varint, rans of one number for each read; none if all are 0 | zstd

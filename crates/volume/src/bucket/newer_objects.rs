@@ -59,7 +59,7 @@ fn is_same_object(found: &Found, version: Option<&str>, size: u64) -> bool {
     found.size == size && version.is_none_or(of)
 }
 
-/// The time of modification in a tag of that writer's (`ship::store`).
+/// The time of modification in a tag of that writer's (`commit_upload::object_writes`).
 fn mtime_from_tag(tag: &str, writer: &str) -> Option<Time> {
     let mut parts = tag.split(' ');
     if parts.next()? != writer {

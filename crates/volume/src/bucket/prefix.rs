@@ -1,8 +1,8 @@
 //! A prefix of somebody's bucket that is attached to a volume: shown as a directory in which
 //! nothing can be changed. A folder is listed when somebody first looks into it, and its files are
-//! placeholders whose bytes come when they are read (`bodies`), of the very state of the object
-//! that was listed. What has come stays on this machine for the next run. Nothing is ever written
-//! to the bucket.
+//! placeholders whose bytes come when they are read (`evicted_files`), of the very state of the
+//! object that was listed. What has come stays on this machine for the next run. Nothing is ever
+//! written to the bucket.
 
 mod backend;
 mod fill;

@@ -90,7 +90,7 @@ pub(crate) enum Record<'a> {
     Gone { folder: u64, name: &'a [u8] },
     /// The tree was like this at one moment.
     Cut,
-    /// The object that has the bytes of this file has these checksums (`sums`).
+    /// The object that has the bytes of this file has these checksums (`block_checksums`).
     Sums { ino: u64, place: Place },
 }
 

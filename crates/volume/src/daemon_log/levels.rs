@@ -12,7 +12,7 @@ const OURS: [&str; 3] = ["forebay_os", "forebay_packlog", "forebay_volume"];
 /// What people leave out of the name of a module, the first that fits.
 const LEFT_OUT: [&str; 2] = ["forebay_volume::", "forebay_"];
 
-/// A module as people know it: `bucket::ship`, `packlog::safe`.
+/// A module as people know it: `bucket::commit_upload`, `packlog::durability`.
 pub(super) fn short_module_name(module: &str) -> &str {
     LEFT_OUT.iter().find_map(|prefix| module.strip_prefix(prefix)).unwrap_or(module)
 }
@@ -87,18 +87,21 @@ mod tests {
 
     #[test]
     fn levels_are_told_by_module() {
-        let words = "warn,bucket=debug, fuse::crew=off,packlog::safe=trace";
+        let words = "warn,bucket=debug, fuse::request_threads=off,packlog::durability=trace";
         let levels: Levels = words.parse().expect("levels");
         let says = |module: &str, level| levels.0.would_enable(module, &level);
         assert!(says("forebay_volume::tiers", Level::WARN));
         assert!(!says("forebay_volume::tiers", Level::INFO));
-        assert!(says("forebay_volume::bucket::ship", Level::DEBUG));
-        assert!(!says("forebay_volume::bucket::ship", Level::TRACE));
-        assert!(!says("forebay_volume::fuse::crew", Level::ERROR));
-        assert!(says("forebay_packlog::safe", Level::TRACE));
+        assert!(says("forebay_volume::bucket::commit_upload", Level::DEBUG));
+        assert!(!says("forebay_volume::bucket::commit_upload", Level::TRACE));
+        assert!(!says("forebay_volume::fuse::request_threads", Level::ERROR));
+        assert!(says("forebay_packlog::durability", Level::TRACE));
         assert!(!says("forebay_packlog::log", Level::INFO));
-        assert_eq!(short_module_name("forebay_packlog::safe"), "packlog::safe");
-        assert_eq!(short_module_name("forebay_volume::bucket::ship"), "bucket::ship");
+        assert_eq!(short_module_name("forebay_packlog::durability"), "packlog::durability");
+        assert_eq!(
+            short_module_name("forebay_volume::bucket::commit_upload"),
+            "bucket::commit_upload"
+        );
         let all: Levels = "TRACE".parse().expect("a level");
         assert!(all.0.would_enable("forebay_volume::watch", &Level::TRACE));
         assert!(!all.0.would_enable("object_store::aws", &Level::ERROR), "it is not ours");

@@ -80,8 +80,8 @@ mod tests {
 
     fn text(text: &str) -> String {
         let line =
-            Said::with_current_time(Level::WARN, "forebay_volume::bucket::ship", text).log_line();
-        let (_, rest) = line.split_once(" WARN  bucket::ship: ").expect("time, level, module");
+            Said::with_current_time(Level::WARN, "forebay_volume::bucket::log", text).log_line();
+        let (_, rest) = line.split_once(" WARN  bucket::log: ").expect("time, level, module");
         rest.to_owned()
     }
 

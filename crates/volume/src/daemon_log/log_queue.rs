@@ -222,13 +222,13 @@ mod tests {
             tracing::warn!(files = 3, "something else");
         });
         assert_eq!(lines.len(), 11);
-        assert_eq!(lines[9], "WARN  daemon_log::voice::tests: nothing works, 9\n");
-        assert_eq!(lines[10], "WARN  daemon_log::voice::tests: something else files=3\n");
+        assert_eq!(lines[9], "WARN  daemon_log::log_queue::tests: nothing works, 9\n");
+        assert_eq!(lines[10], "WARN  daemon_log::log_queue::tests: something else files=3\n");
         assert!(voice.has_suppressed() && voice.has_warned());
         let left = voice.suppressed_lines(true);
         assert_eq!(left.len(), 1);
         let text = &left[0].log_line()[25..];
-        assert_eq!(text, "WARN  daemon_log::voice::tests: 20 more like this were left out\n");
+        assert_eq!(text, "WARN  daemon_log::log_queue::tests: 20 more like this were left out\n");
     }
 
     #[test]

@@ -176,9 +176,9 @@ mod tests {
         assert!(caught.is_err());
         let held = voice.attach_writer(sync_channel(1).0);
         let line = held.first().map(|said| said.log_line()).unwrap_or_default();
-        assert!(line.contains(" ERROR daemon_log::speak: a fault of Forebay's in "), "{line}");
+        assert!(line.contains(" ERROR daemon_log::logger: a fault of Forebay's in "), "{line}");
         assert!(
-            line.contains("daemon_log/speak.rs:") && line.ends_with(": three\\nlegs\n"),
+            line.contains("daemon_log/logger.rs:") && line.ends_with(": three\\nlegs\n"),
             "{line}"
         );
     }

@@ -104,7 +104,7 @@ fn open_for_locks(handle: &Handle) -> Result<OwnedFd> {
 pub enum LockWait {
     /// It is held, or given up.
     Done,
-    /// Somebody else holds it: wait with [`LockWaiting::wait_for_lock`] on a thread that may sleep.
+    /// Somebody else holds it: wait with `LockWaiting::wait_for_lock` on a thread that may sleep.
     Later(LockWaiting),
 }
 

@@ -2,9 +2,9 @@
 //! for how long they may be believed (`[[metadata_cache]]`). On network storage each question is a
 //! journey.
 //!
-//! What is known of a directory is in `folder`; here is what it saves, and what tells it of our
-//! own changes. Whatever a question would have been answered by is asked as soon as the time is
-//! over, and files are opened at home as ever.
+//! What is known of a directory is in `directory_cache`; here is what it saves, and what tells it
+//! of our own changes. Whatever a question would have been answered by is asked as soon as the time
+//! is over, and files are opened at home as ever.
 
 mod attribute_timeouts;
 mod deferred_times;

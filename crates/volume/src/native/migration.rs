@@ -1,6 +1,6 @@
 //! A file changes its place while nobody uses it: its bytes are carried where its rule sends it
-//! (`tiers::moving`), and one rename gives the new file the old one's name. To programs it stays the
-//! file that it was, with its number.
+//! (`tiers::staged_migration`), and one rename gives the new file the old one's name. To programs
+//! it stays the file that it was, with its number.
 //!
 //! Whoever opens or changes the file meanwhile ends the move, which begins anew after the last
 //! close. So a file is moved as it was when nobody had it open, or not at all.

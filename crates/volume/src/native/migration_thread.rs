@@ -1,5 +1,6 @@
 //! The thread that moves files to where their rules send them, some moments after their last close
-//! (`moving`, `moves`). Nobody waits for it, and what it can't do is done when the run ends.
+//! (`migration`, `migration_queue`). Nobody waits for it, and what it can't do is done when the run
+//! ends.
 
 mod leftover_files;
 

@@ -59,7 +59,7 @@ pub(crate) struct Node {
     pub(crate) packed: OnceLock<Arc<Packed>>,
     /// What is known of a directory that a rule lets us believe for a while.
     pub(super) folder: OnceLock<Box<Folder>>,
-    /// What the kernel was told of a file in place (`native::trusted`).
+    /// What the kernel was told of a file in place (`native::metadata_cache`).
     pub(super) told: AtomicU64,
     /// The names in this directory have been made safe once, by the first fsync of a packed file.
     pub(crate) named: AtomicBool,

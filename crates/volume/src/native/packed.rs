@@ -1,6 +1,6 @@
 //! Files that a rule packs, shown as the plain files that programs think they are. Their names and
-//! attributes are the pack's (see `pack`); while one is open, its bytes are in a working file, with
-//! which everything goes as with a file in place: passthrough, mappings, locks.
+//! attributes are the pack's (see `packlog`); while one is open, its bytes are in a working file,
+//! with which everything goes as with a file in place: passthrough, mappings, locks.
 
 mod attr;
 mod closing;

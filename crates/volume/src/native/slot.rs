@@ -1,5 +1,5 @@
 //! Where the bytes of a file are that a rule sent to a tier. That may change while nobody has the
-//! file open (`native::moving`), so whoever asks gets what is so now, and keeps it.
+//! file open (`native::migration`), so whoever asks gets what is so now, and keeps it.
 
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 //! stays the truth: a copy is whole or not there, is given only while the original has the size and
 //! times that it had before and after it was copied, and goes when the run ends.
 //!
-//! It knows no kernel; which handle reads what is for `native::copies`.
+//! It knows no kernel; which handle reads what is for `native::cached_reads`.
 
 mod cache_usage;
 mod copier;

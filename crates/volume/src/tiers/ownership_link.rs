@@ -82,7 +82,7 @@ pub(super) fn check_ownership(entry: &Entry, volume: &Path) -> io::Result<()> {
     }
 }
 
-/// `forebay-UID/ROOM-TIER`, as [`super::manifest::Manifest::add_tier_directory`] makes it.
+/// `forebay-UID/ROOM-TIER`, as [`super::volume_manifest::Manifest::add_tier_directory`] makes it.
 fn is_named_as_ours(entry: &Entry) -> bool {
     let Entry { tier: TierId(tier), path } = entry;
     let name = path.file_name().and_then(|name| name.to_str());

@@ -1,7 +1,7 @@
 //! Moving a file while the run goes on: home from its tier, or to where the rule of its new name
 //! sends it. Here are the bytes: the file is made whole where it goes, under a name that nobody
 //! knows, and safe. That it gets its name by one rename, while nobody uses it, is for
-//! `native::moving`.
+//! `native::migration`.
 
 mod staged_file;
 

@@ -4,8 +4,8 @@
 //! and bodies do.
 //!
 //! A program, or a person, may remove it (`git clean -fdx` does). While a run lasts it is written
-//! again; afterwards its spare tells the same (`spare`). It is reached through the directory's own
-//! descriptor: another directory may have its path meanwhile.
+//! again; afterwards its spare tells the same (`spare_manifest`). It is reached through the
+//! directory's own descriptor: another directory may have its path meanwhile.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};

@@ -1,9 +1,10 @@
 //! When the reply of a storage with these numbers would come.
 //!
-//! It says the same as the simulator (`plan::scene`, `plan::share`), operation by operation: alone
-//! each takes its price and its bytes at the rate of one stream; what goes on where the last one of
-//! the same open file ended waits for that one, however far a client reads ahead; limits that all
-//! share let no more through than they have. A storage that is slower than that by itself stays so.
+//! It says the same as the simulator (`plan::prepared_problem`, `plan::share`), operation by
+//! operation: alone each takes its price and its bytes at the rate of one stream; what goes on
+//! where the last one of the same open file ended waits for that one, however far a client reads
+//! ahead; limits that all share let no more through than they have. A storage that is slower than
+//! that by itself stays so.
 
 use std::sync::Arc;
 
