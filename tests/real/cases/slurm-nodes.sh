@@ -39,10 +39,12 @@ CHECK
 say "two jobs on a node are two of its commands"
 bench --jobs 2 -o two -- sh -c 'echo "$SLURMD_NODENAME $FOREBAY_NODE.$FOREBAY_JOB"' > told ||
     { cat told two/*.log; stop; fail "bench"; }
-[ "$(cut -d' ' -f2 'two/2-net@4x2.log' | sort | paste -sd' ')" = \
-    "0.0 0.1 1.0 1.1 2.0 2.1 3.0 3.1" ] || { cat two/2-net@4x2.log; stop; fail "others ran"; }
+# srun may say there, too, that it waits for resources.
+grep '^n' 'two/2-net@4x2.log' > ran
+[ "$(cut -d' ' -f2 ran | sort | paste -sd' ')" = "0.0 0.1 1.0 1.1 2.0 2.1 3.0 3.1" ] ||
+    { cat two/2-net@4x2.log; stop; fail "others ran"; }
 # Both commands of a node run on the same one.
-[ "$(sed 's/[.].$//' 'two/2-net@4x2.log' | sort -u | wc -l)" = 4 ] ||
+[ "$(sed 's/[.].$//' ran | sort -u | wc -l)" = 4 ] ||
     { cat two/2-net@4x2.log; stop; fail "a node's commands are not on one node"; }
 
 say "one command that fails is a failure of the run"
