@@ -3,8 +3,8 @@
 //!
 //! The kernel gives a thread id with each request. It is looked up in /proc once; later looks, which
 //! tell whether it is still the same process and what program it runs, are left to a thread of
-//! their own, as are parents. A worker must never wait for a lock of a process that waits for us:
-//! execve(2) holds one while it closes files (FLUSH), a page fault another (READ).
+//! their own, as is meeting parents. A worker must never wait for a lock of a process that waits for
+//! us: execve(2) holds one while it closes files (FLUSH), a page fault another (READ).
 
 mod lineage;
 mod starting;

@@ -47,10 +47,22 @@ impl Processes {
 
 #[cfg(test)]
 mod tests {
-    //! If these fail, programs wait again and again for what is known not to be there.
+    //! If these fail, programs wait again and again for what is known not to be there, or somebody who
+    //! was gone too soon counts as a task.
     use super::*;
     use crate::recorder::Recorder;
     use forebay_os::clock::SystemClock;
+
+    #[test]
+    fn a_stranger_is_known_before_its_request_is_answered() {
+        let recorder = Arc::new(Recorder::new_silent(Arc::new(SystemClock::start())));
+        let processes = Processes::new(recorder, 0, u32::MAX, Vec::new());
+        // No thread looks later: by then it may have ended.
+        let id = processes.identify_thread(std::process::id()).expect("it lives");
+        let known = processes.by_id.read().get(id.0 as usize).cloned().expect("met");
+        assert!(known.stranger.load(Relaxed), "nothing of the run started it");
+        assert_eq!(known.parent.get(), Some(&None));
+    }
 
     #[test]
     fn who_has_no_parent_in_the_run_is_waited_for_once() {
