@@ -11,7 +11,7 @@ use clap::value_parser;
 use crate::exit::Stop;
 use crate::placement;
 use forebay_model::{Flaw, Prices, Rules, Seconds, Site, Study, TierId, Workload};
-use forebay_plan::{Choice, POLICIES, Policy, PolicyId, choice};
+use forebay_plan::{Choice, OwnCost, POLICIES, Policy, PolicyId, choice};
 use std::path::{Path, PathBuf};
 
 /// A workload on a site, and how it is run.
@@ -24,6 +24,9 @@ pub(crate) struct Scenario {
     pub(crate) study: Option<Study>,
     /// Its own price sheet.
     pub(crate) prices: Option<Prices>,
+    /// What Forebay costs where rules put files elsewhere: known of a run that Forebay recorded. In
+    /// a study something else may have moved the files.
+    pub(crate) own: Option<OwnCost>,
 }
 
 /// What differs from what the files say.
@@ -123,7 +126,7 @@ impl Scenario {
             return Err(scenario_error("the site file has no table [nodes]"));
         };
         choice.placements = choice::placements_by_rules(&rules, &workload);
-        let mut scenario = Self { site, workload, choice, study, prices };
+        let mut scenario = Self { site, workload, choice, study, prices, own: None };
         if let Some(study) = scenario.study.clone() {
             scenario.choice.policy = find_policy(&study.policy)?;
             scenario.choice.stagger = study.stagger;

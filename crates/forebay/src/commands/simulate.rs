@@ -170,7 +170,11 @@ fn total_cost(scenario: &Scenario, outcome: &Outcome) -> Option<Cost> {
 }
 
 fn prepare_problem(scenario: &Scenario) -> Result<Scene<'_>, Stop> {
-    Scene::new(&scenario.site, &scenario.workload).map_err(impossible_error)
+    let scene = Scene::new(&scenario.site, &scenario.workload).map_err(impossible_error)?;
+    Ok(match scenario.own {
+        Some(own) => scene.with_own_cost(own),
+        None => scene,
+    })
 }
 
 /// Simulates it.

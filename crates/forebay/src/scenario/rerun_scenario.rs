@@ -41,7 +41,8 @@ impl Scenario {
             return Err(scenario_error("the site file has no table [nodes]"));
         };
         choice.placements = choice::placements_by_rules(&rules, &workload);
-        let mut scenario = Self { site, workload, choice, study: None, prices: None };
+        let own = Some(learnt.own);
+        let mut scenario = Self { site, workload, choice, study: None, prices: None, own };
         scenario.apply_changes(changes)?;
         Ok(scenario)
     }
