@@ -73,12 +73,12 @@ impl From<rustix::io::Errno> for Error {
 }
 
 /// Says what was being done, and to which file, when an error came.
-pub trait During<T> {
+pub trait ErrorContext<T> {
     /// Puts `what` and `path` before the cause.
     fn with_context(self, what: &str, path: &Path) -> Result<T>;
 }
 
-impl<T, E: Into<Error>> During<T> for std::result::Result<T, E> {
+impl<T, E: Into<Error>> ErrorContext<T> for std::result::Result<T, E> {
     fn with_context(self, what: &str, path: &Path) -> Result<T> {
         self.map_err(|source| {
             let source = source.into();

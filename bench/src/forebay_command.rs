@@ -1,7 +1,7 @@
 //! How the product is started: the one place that knows the command line of `forebay run`.
 
-use crate::error::{During, Error, Kind, Result};
-use crate::run_directories::Ground;
+use crate::error::{Error, ErrorContext, Kind, Result};
+use crate::run_directories::RunDirectories;
 use crate::saved_results::Arm;
 use crate::shuffle::fnv64;
 use std::ffi::OsString;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// The binary under test, pinned for the session.
 #[derive(Debug)]
-pub struct Forebay {
+pub struct ForebayBinary {
     program: PathBuf,
     /// Names the binary by its bytes.
     pub build: String,
@@ -17,9 +17,9 @@ pub struct Forebay {
     pub shim: bool,
 }
 
-impl Forebay {
+impl ForebayBinary {
     /// Copies `program` to the scratch directory.
-    pub fn pin_binary(program: &Path, ground: &Ground, shim: bool) -> Result<Self> {
+    pub fn pin_binary(program: &Path, ground: &RunDirectories, shim: bool) -> Result<Self> {
         if !program.is_file() {
             let where_ = program.display();
             let next = "cargo build --release -p forebay, or --forebay PATH";

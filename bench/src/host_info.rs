@@ -1,6 +1,6 @@
 //! What is asked of the machine: its load, its caches, its name.
 
-use crate::error::{During, Result};
+use crate::error::{ErrorContext, Result};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -3,7 +3,7 @@
 //! The bench is a child subreaper: a daemon that outlives its front process becomes a child of the
 //! bench, so its CPU time is counted and no run overlaps the end of the one before.
 
-use crate::error::{During, Error, Kind, Result};
+use crate::error::{Error, ErrorContext, Kind, Result};
 use crate::{host_info, interrupt};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 /// A command to be measured.
 #[derive(Debug, Clone)]
-pub struct Launch {
+pub struct MeasuredCommand {
     /// Program and arguments.
     pub words: Vec<OsString>,
     /// Working directory.
@@ -33,7 +33,7 @@ pub struct Launch {
 
 /// What was seen from outside.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Ended {
+pub struct CommandOutcome {
     /// Exit status; 128 + signal as in a shell.
     pub status: i32,
     /// From start to the exit of the command itself.
@@ -61,9 +61,9 @@ pub fn adopt_orphans() -> Result<()> {
     Ok(rustix::process::set_child_subreaper(Some(own))?)
 }
 
-impl Launch {
+impl MeasuredCommand {
     /// Runs it to the end; an error only if it could not be run, was too slow, or a signal came.
-    pub fn run_to_end(&self) -> Result<Ended> {
+    pub fn run_to_end(&self) -> Result<CommandOutcome> {
         interrupt::check_interrupt()?;
         let mut command = self.build_command()?;
         let (load1, busy, cpu) = (
@@ -94,11 +94,18 @@ impl Launch {
         let others = host_info::cpu_busy_seconds() - busy - cpu_s;
         let whole_s = wall_s + linger_s;
         let foreign_cores = (whole_s >= SHORTEST_S).then(|| (others / whole_s).max(0.0));
-        Ok(Ended { status: exit_status(status), wall_s, cpu_s, linger_s, load1, foreign_cores })
+        Ok(CommandOutcome {
+            status: exit_status(status),
+            wall_s,
+            cpu_s,
+            linger_s,
+            load1,
+            foreign_cores,
+        })
     }
 
     /// Runs it and expects status 0; the message shows the end of its output.
-    pub fn run_expecting_success(&self) -> Result<Ended> {
+    pub fn run_expecting_success(&self) -> Result<CommandOutcome> {
         let ended = self.run_to_end()?;
         if ended.status == 0 {
             return Ok(ended);

@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand, ValueEnum};
 use forebay_bench::error::{Error, Result};
-use forebay_bench::workloads::{Place, Scale};
+use forebay_bench::workloads::{WorkDirectory, WorkScale};
 use forebay_bench::{interrupt, launch, markdown_tables, micro, pipelines, workloads};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Do one micro workload in a directory and print what it took.
-    Work(Work),
+    Work(WorkOptions),
     /// Run the micro workloads bare and covered.
     Micro(micro::Options),
     /// Run whole pipelines bare and covered.
@@ -32,7 +32,7 @@ enum Command {
 }
 
 #[derive(Debug, clap::Args)]
-struct Work {
+struct WorkOptions {
     /// Which workload.
     name: String,
     /// In which directory; fresh for the setup.
@@ -92,12 +92,12 @@ fn run_supervised(body: impl FnOnce() -> Result<()>) -> Result<()> {
     body()
 }
 
-fn run_workload_stages(work: &Work) -> Result<()> {
+fn run_workload_stages(work: &WorkOptions) -> Result<()> {
     let workload = workloads::find_workload(&work.name)?;
-    let scale = Scale(work.scale);
-    let here = |what: &dyn Fn(&Place<'_>) -> Result<()>, stage: &str| {
+    let scale = WorkScale(work.scale);
+    let here = |what: &dyn Fn(&WorkDirectory<'_>) -> Result<()>, stage: &str| {
         let told = |cause: Error| Error::new(cause.kind, format!("{stage}: {}", cause.message));
-        what(&Place::open(&work.dir, scale, &work.prefix)?).map_err(told)
+        what(&WorkDirectory::open(&work.dir, scale, &work.prefix)?).map_err(told)
     };
     if matches!(work.stage, Stage::Setup | Stage::All) {
         here(&workload.setup, "setup")?;

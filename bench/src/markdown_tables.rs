@@ -1,11 +1,11 @@
 //! The tables in Markdown, from what is saved. It measures nothing.
 
 use crate::error::{Error, Kind, Result};
-use crate::measure::Measured;
-use crate::saved_results::{Arm, Record, Saved, Session, Who};
+use crate::measure::Measurement;
+use crate::saved_results::{Arm, RunRecord, RunUser, SavedResults, Session};
 use crate::stats::{drift_p_value, find_outliers, median};
-use crate::targets::{self, Goal, Pair};
-use crate::workloads::{self, Unit, Workload};
+use crate::targets::{self, BlockPair, TargetLimit};
+use crate::workloads::{self, FigureUnit, Workload};
 use crate::{micro, pipelines};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -27,8 +27,8 @@ pub struct Options {
 
 /// Prints all tables.
 pub fn print_tables(options: &Options) -> Result<()> {
-    let small = Saved::load(&options.results.join(micro::FILE))?;
-    let large = Saved::load(&options.results.join(pipelines::FILE))?;
+    let small = SavedResults::load(&options.results.join(micro::FILE))?;
+    let large = SavedResults::load(&options.results.join(pipelines::FILE))?;
     let mut missed = 0;
     let mut text = micro_tables(&small, &mut missed);
     text += &pipeline_table(&large, &mut missed);
@@ -51,23 +51,23 @@ fn raw_files_note(results: &Path) -> String {
 
 /// The runs of one row, paired by block.
 #[derive(Debug)]
-struct Row<'a> {
+struct PairedRuns<'a> {
     session: &'a Session,
-    bare: Vec<&'a Record>,
-    covered: Vec<&'a Record>,
+    bare: Vec<&'a RunRecord>,
+    covered: Vec<&'a RunRecord>,
     failed: usize,
 }
 
-impl<'a> Row<'a> {
+impl<'a> PairedRuns<'a> {
     /// From the newest session that has runs of `name` as `who` and `arm`.
-    fn gather_runs(saved: &'a Saved, name: &str, who: Who, arm: Arm) -> Option<Self> {
+    fn gather_runs(saved: &'a SavedResults, name: &str, who: RunUser, arm: Arm) -> Option<Self> {
         let session = saved.latest_session(name, who)?;
-        let of_session = |record: &&&Record| {
+        let of_session = |record: &&&RunRecord| {
             record.label.session == session.session && record.label.name == name
         };
-        let all: Vec<&Record> = saved.records.iter().collect();
+        let all: Vec<&RunRecord> = saved.records.iter().collect();
         let mut row = Self { session, bare: Vec::new(), covered: Vec::new(), failed: 0 };
-        let mut good: BTreeMap<u32, (Option<&Record>, Option<&Record>)> = BTreeMap::new();
+        let mut good: BTreeMap<u32, (Option<&RunRecord>, Option<&RunRecord>)> = BTreeMap::new();
         for record in all.iter().filter(of_session) {
             let label = &record.label;
             let is_covered = label.arm == arm && label.who == who;
@@ -91,13 +91,14 @@ impl<'a> Row<'a> {
         (!row.covered.is_empty() || row.failed > 0).then_some(row)
     }
 
-    fn paired_figures(&self, figure: impl Fn(&Record) -> f64) -> Vec<Pair> {
+    fn paired_figures(&self, figure: impl Fn(&RunRecord) -> f64) -> Vec<BlockPair> {
         let both = self.bare.iter().zip(&self.covered);
-        both.map(|(bare, covered)| Pair { bare: figure(bare), covered: figure(covered) }).collect()
+        both.map(|(bare, covered)| BlockPair { bare: figure(bare), covered: figure(covered) })
+            .collect()
     }
 
     /// Load and what is remarkable about the runs.
-    fn load_and_notes(&self, pairs: &[Pair]) -> (String, Vec<String>) {
+    fn load_and_notes(&self, pairs: &[BlockPair]) -> (String, Vec<String>) {
         let ended = self.bare.iter().chain(&self.covered).map(|record| &record.ended);
         let load: Vec<f64> = ended.clone().map(|ended| ended.load1).collect();
         let others: Vec<f64> = ended.filter_map(|ended| ended.foreign_cores).collect();
@@ -127,28 +128,28 @@ impl<'a> Row<'a> {
 }
 
 /// The figure of a workload.
-fn workload_figure(unit: Unit, done: &Measured) -> f64 {
+fn workload_figure(unit: FigureUnit, done: &Measurement) -> f64 {
     match unit {
-        Unit::OpsPerSecond => done.ops as f64 / done.seconds,
-        Unit::MibPerSecond => done.bytes as f64 / done.seconds / f64::from(1 << 20),
-        Unit::MsPerOp => done.seconds * 1e3 / done.ops as f64,
+        FigureUnit::OpsPerSecond => done.ops as f64 / done.seconds,
+        FigureUnit::MibPerSecond => done.bytes as f64 / done.seconds / f64::from(1 << 20),
+        FigureUnit::MsPerOp => done.seconds * 1e3 / done.ops as f64,
     }
 }
 
-fn record_figure(workload: &Workload, record: &Record) -> f64 {
+fn record_figure(workload: &Workload, record: &RunRecord) -> f64 {
     record.measured.as_ref().map_or(f64::NAN, |done| workload_figure(workload.unit, done))
 }
 
-fn format_figure(unit: Unit, value: f64) -> String {
+fn format_figure(unit: FigureUnit, value: f64) -> String {
     let digits = match value.abs() {
         v if v >= 100.0 => 0,
         v if v >= 10.0 => 1,
         _ => 2,
     };
     let word = match unit {
-        Unit::OpsPerSecond => "/s",
-        Unit::MibPerSecond => " MiB/s",
-        Unit::MsPerOp => " ms",
+        FigureUnit::OpsPerSecond => "/s",
+        FigureUnit::MibPerSecond => " MiB/s",
+        FigureUnit::MsPerOp => " ms",
     };
     format!("{}{word}", group_thousands(value, digits))
 }
@@ -170,7 +171,7 @@ fn group_thousands(value: f64, digits: usize) -> String {
     shown + rest
 }
 
-fn describe_bound(goal: Goal, seen: &crate::stats::Bounded) -> String {
+fn describe_bound(goal: TargetLimit, seen: &crate::stats::MedianBound) -> String {
     let shown = goal.format_figure(seen.bound);
     match seen.runs {
         0 => "–".to_owned(),
@@ -180,7 +181,7 @@ fn describe_bound(goal: Goal, seen: &crate::stats::Bounded) -> String {
     }
 }
 
-fn micro_tables(saved: &Saved, missed: &mut u32) -> String {
+fn micro_tables(saved: &SavedResults, missed: &mut u32) -> String {
     let mut text = String::from("## Micro benchmarks\n\n");
     let mut sessions = Vec::new();
     let head = "| workload | as | bare | covered | ratio | promise | 95 % bound | verdict | runs | \
@@ -189,8 +190,8 @@ fn micro_tables(saved: &Saved, missed: &mut u32) -> String {
     let mut tails = String::new();
     let mut kinds = String::new();
     for workload in workloads::all_workloads() {
-        for who in [Who::Root, Who::User] {
-            let Some(row) = Row::gather_runs(saved, workload.name, who, Arm::Covered) else {
+        for who in [RunUser::Root, RunUser::User] {
+            let Some(row) = PairedRuns::gather_runs(saved, workload.name, who, Arm::Covered) else {
                 continue;
             };
             rows += &micro_row(workload, who, &row, missed);
@@ -222,7 +223,7 @@ fn session_conditions(sessions: &[&Session]) -> String {
     text
 }
 
-fn micro_row(workload: &Workload, who: Who, row: &Row<'_>, missed: &mut u32) -> String {
+fn micro_row(workload: &Workload, who: RunUser, row: &PairedRuns<'_>, missed: &mut u32) -> String {
     let goal = targets::micro_goal(workload.name, who);
     let pairs = row.paired_figures(|record| record_figure(workload, record));
     let seen = goal.compare_pairs(&pairs);
@@ -230,9 +231,9 @@ fn micro_row(workload: &Workload, who: Who, row: &Row<'_>, missed: &mut u32) -> 
     *missed += u32::from(verdict.is_bad());
     let bare = median(&pairs.iter().map(|pair| pair.bare).collect::<Vec<_>>());
     let covered = median(&pairs.iter().map(|pair| pair.covered).collect::<Vec<_>>());
-    let ratio = Goal::None.compare_pairs(&pairs).median;
+    let ratio = TargetLimit::None.compare_pairs(&pairs).median;
     let ratio = match workload.unit {
-        Unit::MsPerOp => Goal::ExtraMs(0.0).format_figure(covered - bare),
+        FigureUnit::MsPerOp => TargetLimit::ExtraMs(0.0).format_figure(covered - bare),
         _ => group_thousands(ratio, 2),
     };
     let (load, notes) = row.load_and_notes(&pairs);
@@ -249,14 +250,14 @@ fn micro_row(workload: &Workload, who: Who, row: &Row<'_>, missed: &mut u32) -> 
     )
 }
 
-fn tail_row(workload: &Workload, who: Who, row: &Row<'_>) -> String {
-    let middle = |records: &[&Record], pick: fn(&Measured) -> f64| {
+fn tail_row(workload: &Workload, who: RunUser, row: &PairedRuns<'_>) -> String {
+    let middle = |records: &[&RunRecord], pick: fn(&Measurement) -> f64| {
         let values: Vec<f64> =
             records.iter().filter_map(|record| record.measured.as_ref()).map(pick).collect();
         group_thousands(median(&values), 1)
     };
-    let p50 = |done: &Measured| done.p50_us;
-    let p99 = |done: &Measured| done.p99_us;
+    let p50 = |done: &Measurement| done.p50_us;
+    let p99 = |done: &Measurement| done.p99_us;
     format!(
         "| {} | {who} | {} | {} | {} | {} |\n",
         workload.name,
@@ -267,17 +268,17 @@ fn tail_row(workload: &Workload, who: Who, row: &Row<'_>) -> String {
     )
 }
 
-fn pipeline_table(saved: &Saved, missed: &mut u32) -> String {
+fn pipeline_table(saved: &SavedResults, missed: &mut u32) -> String {
     let mut text = String::from("\n## Whole pipelines\n\n");
     let names: BTreeSet<&str> = saved.records.iter().map(|r| r.label.name.as_str()).collect();
     let mut rows = String::new();
     let mut sessions = Vec::new();
     for name in names {
-        for (who, arm) in [Who::Root, Who::User]
+        for (who, arm) in [RunUser::Root, RunUser::User]
             .into_iter()
             .flat_map(|who| [(who, Arm::Covered), (who, Arm::EveryRead)])
         {
-            let Some(row) = Row::gather_runs(saved, name, who, arm) else { continue };
+            let Some(row) = PairedRuns::gather_runs(saved, name, who, arm) else { continue };
             rows += &pipeline_row(name, who, arm, &row, missed);
             if !sessions.contains(&row.session) {
                 sessions.push(row.session);
@@ -294,14 +295,20 @@ fn pipeline_table(saved: &Saved, missed: &mut u32) -> String {
     text + &rows
 }
 
-fn pipeline_row(name: &str, who: Who, arm: Arm, row: &Row<'_>, missed: &mut u32) -> String {
+fn pipeline_row(
+    name: &str,
+    who: RunUser,
+    arm: Arm,
+    row: &PairedRuns<'_>,
+    missed: &mut u32,
+) -> String {
     let goal = targets::pipeline_goal(arm);
     let wall = row.paired_figures(|record| record.ended.wall_s);
     let cpu = row.paired_figures(|record| record.ended.cpu_s);
     let seen = goal.compare_pairs(&wall);
     let verdict = goal.assess_median(&seen);
     *missed += u32::from(verdict.is_bad());
-    let middle = |pairs: &[Pair], pick: fn(&Pair) -> f64| {
+    let middle = |pairs: &[BlockPair], pick: fn(&BlockPair) -> f64| {
         median(&pairs.iter().map(pick).collect::<Vec<_>>())
     };
     let requests: Vec<f64> =

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 /// What one workload did and how long it took; the last line of `forebay-bench work`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Measured {
+pub struct Measurement {
     /// Operations inside of the clock.
     pub ops: u64,
     /// Operations with those before the clock started (warm-up); divides the requests.
@@ -30,7 +30,7 @@ pub struct Measured {
 /// Runs an operation many times and keeps count.
 #[derive(Debug)]
 pub struct Meter {
-    done: Measured,
+    done: Measurement,
     sample_every: u64,
     sampled_us: Vec<f64>,
 }
@@ -39,7 +39,7 @@ impl Meter {
     /// Times each `sample_every`-th operation on its own.
     pub fn new(sample_every: u64) -> Self {
         let sampled_us = Vec::with_capacity(1 << 16);
-        Self { done: Measured::default(), sample_every, sampled_us }
+        Self { done: Measurement::default(), sample_every, sampled_us }
     }
 
     /// Operations before the clock starts: they warm caches and are counted apart.
@@ -145,7 +145,7 @@ impl Meter {
     }
 
     /// The result with the quantiles of the sampled operations.
-    pub fn finish(mut self) -> Measured {
+    pub fn finish(mut self) -> Measurement {
         self.done.samples = self.sampled_us.len() as u64;
         if !self.sampled_us.is_empty() {
             self.done.p50_us = quantile(&self.sampled_us, 0.5);

@@ -1,13 +1,15 @@
 //! The micro benchmarks: each workload bare and covered, in shuffled blocks.
 
 use crate::error::{Error, Kind, Result};
-use crate::forebay_command::{self, Forebay};
-use crate::launch::{Ended, Launch};
-use crate::measure::Measured;
-use crate::run_directories::{Backing, Ground};
-use crate::saved_results::{Arm, Label, Record, Saved, Session, Who, save_record, save_session};
-use crate::shuffle::Seeded;
-use crate::workloads::{self, Layout, Workload};
+use crate::forebay_command::{self, ForebayBinary};
+use crate::launch::{CommandOutcome, MeasuredCommand};
+use crate::measure::Measurement;
+use crate::run_directories::{Backing, RunDirectories};
+use crate::saved_results::{
+    Arm, RunLabel, RunRecord, RunUser, SavedResults, Session, save_record, save_session,
+};
+use crate::shuffle::SeededRng;
+use crate::workloads::{self, FileLayout, Workload};
 use crate::{host_info, interrupt, request_counts};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -33,7 +35,7 @@ pub struct Options {
     pub scale: f64,
     /// As whom covered runs run; as root the default is both.
     #[arg(long)]
-    pub who: Vec<Who>,
+    pub who: Vec<RunUser>,
     /// Only these workloads (`forebay-bench list` names them).
     #[arg(long, value_delimiter = ',')]
     pub only: Vec<String>,
@@ -58,10 +60,10 @@ pub struct Options {
 pub const FILE: &str = "micro.jsonl";
 
 #[derive(Debug)]
-struct Bench<'a> {
+struct MicroBench<'a> {
     options: &'a Options,
-    ground: Ground,
-    forebay: Forebay,
+    ground: RunDirectories,
+    forebay: ForebayBinary,
     own: PathBuf,
     session: String,
     file: PathBuf,
@@ -71,15 +73,15 @@ struct Bench<'a> {
 pub fn run_micro(options: &Options) -> Result<()> {
     let started = std::time::Instant::now();
     let chosen = choose_workloads(&options.only)?;
-    let bench = Bench::begin_session(options, "micro")?;
+    let bench = MicroBench::begin_session(options, "micro")?;
     let arms = choose_arms(&options.who);
-    let saved = Saved::load(&bench.file)?;
+    let saved = SavedResults::load(&bench.file)?;
     let blocks = u64::from(options.repeats) * chosen.len() as u64;
     let mut done = 0;
     let mut failed = 0;
     for block in 0..options.repeats {
         let mut order: Vec<&Workload> = chosen.clone();
-        Seeded::new(options.seed, &format!("workloads/{block}")).shuffle(&mut order);
+        SeededRng::new(options.seed, &format!("workloads/{block}")).shuffle(&mut order);
         for workload in order {
             let spent = started.elapsed().as_secs_f64() / 60.0;
             if options.budget_minutes.is_some_and(|budget| spent >= budget) {
@@ -118,14 +120,14 @@ fn choose_workloads(only: &[String]) -> Result<Vec<&'static Workload>> {
 }
 
 /// One bare arm, and a covered one as each of `who`.
-fn choose_arms(who: &[Who]) -> Vec<(Who, Arm)> {
+fn choose_arms(who: &[RunUser]) -> Vec<(RunUser, Arm)> {
     let root = host_info::is_root();
-    let all: &[Who] = match (root, who.is_empty()) {
-        (true, true) => &[Who::Root, Who::User],
+    let all: &[RunUser] = match (root, who.is_empty()) {
+        (true, true) => &[RunUser::Root, RunUser::User],
         (true, false) => who,
-        (false, _) => &[Who::User],
+        (false, _) => &[RunUser::User],
     };
-    let bare = if root { Who::Root } else { Who::User };
+    let bare = if root { RunUser::Root } else { RunUser::User };
     let mut arms = vec![(bare, Arm::Bare)];
     arms.extend(all.iter().map(|who| (*who, Arm::Covered)));
     arms
@@ -141,7 +143,7 @@ pub fn open_session(
     conditions: Vec<String>,
 ) -> Result<String> {
     if resume {
-        let saved = Saved::load(file)?;
+        let saved = SavedResults::load(file)?;
         let same = saved.sessions.iter().rev().find(|old| old.build == build && old.seed == seed);
         if let Some(old) = same {
             return Ok(old.session.clone());
@@ -160,10 +162,10 @@ pub fn open_session(
     Ok(session)
 }
 
-impl<'a> Bench<'a> {
+impl<'a> MicroBench<'a> {
     fn begin_session(options: &'a Options, mode: &str) -> Result<Self> {
-        let ground = Ground::prepare(&options.results, options.backing, 6, options.user)?;
-        let forebay = Forebay::pin_binary(&options.forebay, &ground, options.shim)?;
+        let ground = RunDirectories::prepare(&options.results, options.backing, 6, options.user)?;
+        let forebay = ForebayBinary::pin_binary(&options.forebay, &ground, options.shim)?;
         let own = ground.copy_program(&std::env::current_exe()?, "forebay-bench")?;
         let mut conditions = host_info::describe_machine();
         conditions.extend(ground.conditions.clone());
@@ -180,12 +182,13 @@ impl<'a> Bench<'a> {
     }
 
     /// All arms of one workload, shuffled; each is saved at once. Returns how many failed.
-    fn run_block(&self, workload: &Workload, block: u32, arms: &[(Who, Arm)]) -> Result<u32> {
+    fn run_block(&self, workload: &Workload, block: u32, arms: &[(RunUser, Arm)]) -> Result<u32> {
         let mut failed = 0;
         let mut order = arms.to_vec();
-        Seeded::new(self.options.seed, &format!("{}/{block}", workload.name)).shuffle(&mut order);
+        SeededRng::new(self.options.seed, &format!("{}/{block}", workload.name))
+            .shuffle(&mut order);
         for (place, (who, arm)) in order.into_iter().enumerate() {
-            let label = Label {
+            let label = RunLabel {
                 session: self.session.clone(),
                 name: workload.name.to_owned(),
                 who,
@@ -204,10 +207,10 @@ impl<'a> Bench<'a> {
     }
 
     /// One run in a fresh directory. A workload that fails becomes a record with the reason.
-    fn run_and_record(&self, workload: &Workload, label: Label) -> Result<Record> {
+    fn run_and_record(&self, workload: &Workload, label: RunLabel) -> Result<RunRecord> {
         let (who, at_unix) = (label.who, host_info::unix_now());
         let dir = self.ground.create_run_directory(who)?;
-        let packs = label.arm != Arm::Bare && workload.layout == Layout::Packed;
+        let packs = label.arm != Arm::Bare && workload.layout == FileLayout::Packed;
         let tier = packs.then(|| self.ground.create_run_directory(who)).transpose()?;
         let run_file = self.ground.scratch.join("micro-{}.run");
         let outcome = self.attempt_run(workload, &label, &dir, tier.as_deref(), &run_file);
@@ -216,10 +219,10 @@ impl<'a> Bench<'a> {
             self.ground.remove_and_sync(dir)?;
         }
         let requests = self.collect_requests();
-        let mut record = Record {
+        let mut record = RunRecord {
             label,
             at_unix,
-            ended: Ended::default(),
+            ended: CommandOutcome::default(),
             measured: None,
             requests: BTreeMap::new(),
             failure: None,
@@ -239,11 +242,11 @@ impl<'a> Bench<'a> {
     fn attempt_run(
         &self,
         workload: &Workload,
-        label: &Label,
+        label: &RunLabel,
         dir: &Path,
         tier: Option<&Path>,
         run_file: &Path,
-    ) -> Result<(Ended, Measured)> {
+    ) -> Result<(CommandOutcome, Measurement)> {
         let (who, arm) = (label.who, label.arm);
         let scratch = &self.ground.scratch;
         let options =
@@ -275,7 +278,7 @@ impl<'a> Bench<'a> {
         };
         let ended = self.prepare_launch(who, dir, words)?.run_expecting_success()?;
         let text = std::fs::read_to_string(&result)?;
-        let measured: Measured = serde_json::from_str(&text).map_err(std::io::Error::from)?;
+        let measured: Measurement = serde_json::from_str(&text).map_err(std::io::Error::from)?;
         let expects_cover = arm != Arm::Bare && !workload.starts_runs && !self.forebay.shim;
         if measured.on_fuse != expects_cover {
             let seen = if measured.on_fuse { "covered" } else { "not covered" };
@@ -310,8 +313,13 @@ impl<'a> Bench<'a> {
         words
     }
 
-    fn prepare_launch(&self, who: Who, dir: &Path, words: Vec<OsString>) -> Result<Launch> {
-        Ok(Launch {
+    fn prepare_launch(
+        &self,
+        who: RunUser,
+        dir: &Path,
+        words: Vec<OsString>,
+    ) -> Result<MeasuredCommand> {
+        Ok(MeasuredCommand {
             words,
             dir: dir.to_owned(),
             uid: self.ground.launch_uid(who),

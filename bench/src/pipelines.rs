@@ -3,13 +3,13 @@
 //! A pipeline is one script in `bench/pipelines/`; it knows four words: `ready` (status 0, or why
 //! not), `prepare`, `run`, `verify`, each in its directory.
 
-use crate::error::{During, Error, Kind, Result};
-use crate::forebay_command::Forebay;
-use crate::launch::{Ended, Launch};
+use crate::error::{Error, ErrorContext, Kind, Result};
+use crate::forebay_command::ForebayBinary;
+use crate::launch::{CommandOutcome, MeasuredCommand};
 use crate::micro::{check_no_failures, open_session};
-use crate::run_directories::{Backing, Ground};
-use crate::saved_results::{Arm, Label, Record, Saved, Who, save_record};
-use crate::shuffle::Seeded;
+use crate::run_directories::{Backing, RunDirectories};
+use crate::saved_results::{Arm, RunLabel, RunRecord, RunUser, SavedResults, save_record};
+use crate::shuffle::SeededRng;
 use crate::{host_info, interrupt, request_counts};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -36,7 +36,7 @@ pub struct Options {
     pub seed: u64,
     /// As whom; the default is root for root.
     #[arg(long)]
-    pub who: Option<Who>,
+    pub who: Option<RunUser>,
     /// Only these pipelines.
     #[arg(long, value_delimiter = ',')]
     pub only: Vec<String>,
@@ -76,11 +76,11 @@ struct Pipeline {
 }
 
 #[derive(Debug)]
-struct Bench<'a> {
+struct PipelineBench<'a> {
     options: &'a Options,
-    ground: Ground,
-    forebay: Forebay,
-    who: Who,
+    ground: RunDirectories,
+    forebay: ForebayBinary,
+    who: RunUser,
     session: String,
     file: PathBuf,
     variables: Vec<(&'static str, OsString)>,
@@ -90,9 +90,9 @@ struct Bench<'a> {
 pub fn run_pipelines(options: &Options) -> Result<()> {
     let started = Instant::now();
     let found = find_pipelines(&options.scripts, &options.only)?;
-    let (bench, ready) = Bench::begin_session(options, found)?;
+    let (bench, ready) = PipelineBench::begin_session(options, found)?;
     let arms = bench.choose_arms();
-    let saved = Saved::load(&bench.file)?;
+    let saved = SavedResults::load(&bench.file)?;
     let mut took: BTreeMap<String, f64> = BTreeMap::new();
     for pipeline in &ready {
         eprintln!("{}: one run that is not recorded", pipeline.name);
@@ -104,7 +104,7 @@ pub fn run_pipelines(options: &Options) -> Result<()> {
     let mut failed = 0;
     for block in 0..options.pairs {
         let mut order: Vec<&Pipeline> = ready.iter().collect();
-        Seeded::new(options.seed, &format!("pipelines/{block}")).shuffle(&mut order);
+        SeededRng::new(options.seed, &format!("pipelines/{block}")).shuffle(&mut order);
         for pipeline in order {
             if saved.complete_blocks(&bench.session, &pipeline.name, &arms).contains(&block) {
                 continue;
@@ -144,16 +144,20 @@ fn find_pipelines(scripts: &Path, only: &[String]) -> Result<Vec<Pipeline>> {
     Ok(found)
 }
 
-impl<'a> Bench<'a> {
+impl<'a> PipelineBench<'a> {
     fn begin_session(options: &'a Options, found: Vec<Pipeline>) -> Result<(Self, Vec<Pipeline>)> {
         let who = match (host_info::is_root(), options.who) {
             (true, Some(who)) => who,
-            (true, None) => Who::Root,
-            (false, _) => Who::User,
+            (true, None) => RunUser::Root,
+            (false, _) => RunUser::User,
         };
-        let ground =
-            Ground::prepare(&options.results, options.backing, options.image_gib, options.user)?;
-        let forebay = Forebay::pin_binary(&options.forebay, &ground, options.shim)?;
+        let ground = RunDirectories::prepare(
+            &options.results,
+            options.backing,
+            options.image_gib,
+            options.user,
+        )?;
+        let forebay = ForebayBinary::pin_binary(&options.forebay, &ground, options.shim)?;
         let mut variables = ground.environment_for(who)?;
         let root = std::env::current_dir()?.into_os_string();
         variables.push(("FOREBAY_ROOT", root));
@@ -193,7 +197,7 @@ impl<'a> Bench<'a> {
         Ok((bench, ready))
     }
 
-    fn choose_arms(&self) -> Vec<(Who, Arm)> {
+    fn choose_arms(&self) -> Vec<(RunUser, Arm)> {
         let mut arms = vec![(self.who, Arm::Bare), (self.who, Arm::Covered)];
         if self.options.every_read {
             arms.push((self.who, Arm::EveryRead));
@@ -207,10 +211,10 @@ impl<'a> Bench<'a> {
         word: &str,
         dir: &Path,
         prefix: &[OsString],
-    ) -> Launch {
+    ) -> MeasuredCommand {
         let mut words = prefix.to_vec();
         words.extend(["bash".into(), pipeline.script.clone().into(), word.into()]);
-        Launch {
+        MeasuredCommand {
             words,
             dir: dir.to_owned(),
             uid: self.ground.launch_uid(self.who),
@@ -229,12 +233,13 @@ impl<'a> Bench<'a> {
         self.ground.remove_and_sync(&dir)
     }
 
-    fn run_block(&self, pipeline: &Pipeline, block: u32, arms: &[(Who, Arm)]) -> Result<u32> {
+    fn run_block(&self, pipeline: &Pipeline, block: u32, arms: &[(RunUser, Arm)]) -> Result<u32> {
         let mut failed = 0;
         let mut order = arms.to_vec();
-        Seeded::new(self.options.seed, &format!("{}/{block}", pipeline.name)).shuffle(&mut order);
+        SeededRng::new(self.options.seed, &format!("{}/{block}", pipeline.name))
+            .shuffle(&mut order);
         for (place, (who, arm)) in order.into_iter().enumerate() {
-            let label = Label {
+            let label = RunLabel {
                 session: self.session.clone(),
                 name: pipeline.name.clone(),
                 who,
@@ -252,7 +257,7 @@ impl<'a> Bench<'a> {
         Ok(failed)
     }
 
-    fn run_and_record(&self, pipeline: &Pipeline, label: Label) -> Result<Record> {
+    fn run_and_record(&self, pipeline: &Pipeline, label: RunLabel) -> Result<RunRecord> {
         let at_unix = host_info::unix_now();
         let dir = self.ground.create_run_directory(self.who)?;
         let run_file = self.ground.scratch.join("pipeline.run");
@@ -261,10 +266,10 @@ impl<'a> Bench<'a> {
         self.ground.remove_and_sync(&dir)?;
         let requests = request_counts::count_requests(&run_file);
         let _ = std::fs::remove_file(&run_file);
-        let mut record = Record {
+        let mut record = RunRecord {
             label,
             at_unix,
-            ended: Ended::default(),
+            ended: CommandOutcome::default(),
             measured: None,
             requests: BTreeMap::new(),
             failure: None,
@@ -289,7 +294,7 @@ impl<'a> Bench<'a> {
         arm: Arm,
         dir: &Path,
         run_file: &Path,
-    ) -> Result<Ended> {
+    ) -> Result<CommandOutcome> {
         self.prepare_launch(pipeline, "prepare", dir, &[]).run_expecting_success()?;
         host_info::sync_file_system(dir)?;
         let prefix = self.forebay.command_prefix(arm, &[], run_file);

@@ -4,9 +4,9 @@
 //! own; the image is unlinked once mounted, so even kill -9 leaves no mount, no loop device and no
 //! big file. Otherwise: a directory beside the results, on whatever file system that is.
 
-use crate::error::{During, Error, Kind, Result};
+use crate::error::{Error, ErrorContext, Kind, Result};
 use crate::host_info;
-use crate::saved_results::Who;
+use crate::saved_results::RunUser;
 use std::ffi::OsString;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ pub enum Backing {
 
 /// Fresh directories, and a scratch directory outside of them.
 #[derive(Debug)]
-pub struct Ground {
+pub struct RunDirectories {
     base: PathBuf,
     top: PathBuf,
     /// For run files, results and logs; never covered.
@@ -37,7 +37,7 @@ pub struct Ground {
     made: std::cell::Cell<u32>,
 }
 
-impl Ground {
+impl RunDirectories {
     /// Prepares a ground below `results`; `gib` is the size of the image.
     pub fn prepare(results: &Path, backing: Backing, gib: u64, user: u32) -> Result<Self> {
         std::fs::create_dir_all(results).with_context("create", results)?;
@@ -126,7 +126,7 @@ impl Ground {
 
     /// A fresh directory that belongs to `who`, directly below the root of the file system (so that
     /// ext4 gives it a block group of its own). All names have the same length.
-    pub fn create_run_directory(&self, who: Who) -> Result<PathBuf> {
+    pub fn create_run_directory(&self, who: RunUser) -> Result<PathBuf> {
         let number = self.made.get();
         self.made.set(number + 1);
         let dir = self.top.join(format!("run-{number:05}"));
@@ -144,21 +144,21 @@ impl Ground {
     }
 
     /// The user id to start a command with; none for the bench's own.
-    pub fn launch_uid(&self, who: Who) -> Option<u32> {
-        (who == Who::User && host_info::is_root()).then_some(self.user)
+    pub fn launch_uid(&self, who: RunUser) -> Option<u32> {
+        (who == RunUser::User && host_info::is_root()).then_some(self.user)
     }
 
     /// State and, for the ordinary user, home directories of their own: nothing of the caller's.
-    pub fn environment_for(&self, who: Who) -> Result<Vec<(&'static str, OsString)>> {
+    pub fn environment_for(&self, who: RunUser) -> Result<Vec<(&'static str, OsString)>> {
         let state = self.owned_directory(&format!("state-{who}"), who)?;
         let mut variables = vec![("XDG_STATE_HOME", state.into_os_string())];
-        if who == Who::User {
+        if who == RunUser::User {
             variables.push(("HOME", self.owned_directory("home-user", who)?.into_os_string()));
         }
         Ok(variables)
     }
 
-    fn owned_directory(&self, name: &str, who: Who) -> Result<PathBuf> {
+    fn owned_directory(&self, name: &str, who: RunUser) -> Result<PathBuf> {
         let dir = self.scratch.join(name);
         std::fs::create_dir_all(&dir).with_context("create", &dir)?;
         if let Some(uid) = self.launch_uid(who) {
@@ -177,7 +177,7 @@ impl Ground {
     }
 }
 
-impl Drop for Ground {
+impl Drop for RunDirectories {
     fn drop(&mut self) {
         if self.mounted {
             // Lazily: the namespace ends with this process anyhow.

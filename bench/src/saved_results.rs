@@ -2,9 +2,9 @@
 //!
 //! A torn last line (power, kill -9) is skipped when reading; nothing is ever rewritten.
 
-use crate::error::{During, Result};
-use crate::launch::Ended;
-use crate::measure::Measured;
+use crate::error::{ErrorContext, Result};
+use crate::launch::CommandOutcome;
+use crate::measure::Measurement;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -17,7 +17,7 @@ use std::path::Path;
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum,
 )]
 #[serde(rename_all = "kebab-case")]
-pub enum Who {
+pub enum RunUser {
     /// Root: kernel passthrough.
     Root,
     /// An ordinary user: through the daemon.
@@ -36,7 +36,7 @@ pub enum Arm {
     EveryRead,
 }
 
-impl fmt::Display for Who {
+impl fmt::Display for RunUser {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Root => "root",
@@ -57,13 +57,13 @@ impl fmt::Display for Arm {
 
 /// Which run this is: what makes two records comparable.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Label {
+pub struct RunLabel {
     /// The session it belongs to.
     pub session: String,
     /// Workload or pipeline.
     pub name: String,
     /// As whom.
-    pub who: Who,
+    pub who: RunUser,
     /// How.
     pub arm: Arm,
     /// Number of the block; the runs of one block are compared with each other.
@@ -74,16 +74,16 @@ pub struct Label {
 
 /// One run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Record {
+pub struct RunRecord {
     /// Which run.
     #[serde(flatten)]
-    pub label: Label,
+    pub label: RunLabel,
     /// When it started, seconds since 1970.
     pub at_unix: u64,
     /// Seen from outside: wall, CPU, load.
-    pub ended: Ended,
+    pub ended: CommandOutcome,
     /// Seen from inside; none for pipelines.
-    pub measured: Option<Measured>,
+    pub measured: Option<Measurement>,
     /// FUSE requests by kind, from the run file; empty for bare runs.
     pub requests: BTreeMap<String, u64>,
     /// Why its figure must not be used; none if all is well.
@@ -108,21 +108,21 @@ pub struct Session {
 /// One line of the file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "kebab-case")]
-enum Line {
+enum ResultLine {
     Session(Session),
-    Record(Record),
+    Record(RunRecord),
 }
 
 /// All that a file holds.
 #[derive(Debug, Default)]
-pub struct Saved {
+pub struct SavedResults {
     /// In the order they began.
     pub sessions: Vec<Session>,
     /// In the order they ended.
-    pub records: Vec<Record>,
+    pub records: Vec<RunRecord>,
 }
 
-impl Saved {
+impl SavedResults {
     /// Reads `path`; nothing if there is no such file.
     pub fn load(path: &Path) -> Result<Self> {
         if !path.exists() {
@@ -132,8 +132,8 @@ impl Saved {
         let mut saved = Self::default();
         for line in text.lines() {
             match serde_json::from_str(line) {
-                Ok(Line::Session(session)) => saved.sessions.push(session),
-                Ok(Line::Record(record)) => saved.records.push(record),
+                Ok(ResultLine::Session(session)) => saved.sessions.push(session),
+                Ok(ResultLine::Record(record)) => saved.records.push(record),
                 Err(cause) => eprintln!("skipped a line of {}: {cause}", path.display()),
             }
         }
@@ -141,7 +141,7 @@ impl Saved {
     }
 
     /// The newest session that has runs of `name` as `who`.
-    pub fn latest_session(&self, name: &str, who: Who) -> Option<&Session> {
+    pub fn latest_session(&self, name: &str, who: RunUser) -> Option<&Session> {
         self.sessions.iter().rev().find(|session| {
             self.records.iter().any(|record| {
                 record.label.session == session.session
@@ -153,20 +153,25 @@ impl Saved {
     }
 
     /// Blocks of `name` in `session` that have a good run of each of `arms`.
-    pub fn complete_blocks(&self, session: &str, name: &str, arms: &[(Who, Arm)]) -> BTreeSet<u32> {
-        let mut seen: BTreeMap<u32, BTreeSet<(Who, Arm)>> = BTreeMap::new();
+    pub fn complete_blocks(
+        &self,
+        session: &str,
+        name: &str,
+        arms: &[(RunUser, Arm)],
+    ) -> BTreeSet<u32> {
+        let mut seen: BTreeMap<u32, BTreeSet<(RunUser, Arm)>> = BTreeMap::new();
         for record in &self.records {
             let label = &record.label;
             if label.session == session && label.name == name && record.failure.is_none() {
                 seen.entry(label.block).or_default().insert((label.who, label.arm));
             }
         }
-        let whole = |have: &BTreeSet<(Who, Arm)>| arms.iter().all(|arm| have.contains(arm));
+        let whole = |have: &BTreeSet<(RunUser, Arm)>| arms.iter().all(|arm| have.contains(arm));
         seen.into_iter().filter(|(_, have)| whole(have)).map(|(block, _)| block).collect()
     }
 }
 
-fn append_line(path: &Path, line: &Line) -> Result<()> {
+fn append_line(path: &Path, line: &ResultLine) -> Result<()> {
     let mut text = serde_json::to_string(line).map_err(std::io::Error::from)?;
     text.push('\n');
     if let Some(parent) = path.parent() {
@@ -179,31 +184,31 @@ fn append_line(path: &Path, line: &Line) -> Result<()> {
 
 /// Saves the beginning of a session.
 pub fn save_session(path: &Path, session: &Session) -> Result<()> {
-    append_line(path, &Line::Session(session.clone()))
+    append_line(path, &ResultLine::Session(session.clone()))
 }
 
 /// Saves one run.
-pub fn save_record(path: &Path, record: &Record) -> Result<()> {
-    append_line(path, &Line::Record(record.clone()))
+pub fn save_record(path: &Path, record: &RunRecord) -> Result<()> {
+    append_line(path, &ResultLine::Record(record.clone()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn record(block: u32, arm: Arm, failure: Option<&str>) -> Record {
-        let label = Label {
+    fn record(block: u32, arm: Arm, failure: Option<&str>) -> RunRecord {
+        let label = RunLabel {
             session: "s".to_owned(),
             name: "n".to_owned(),
-            who: Who::Root,
+            who: RunUser::Root,
             arm,
             block,
             order: 0,
         };
-        Record {
+        RunRecord {
             label,
             at_unix: 1,
-            ended: Ended::default(),
+            ended: CommandOutcome::default(),
             measured: None,
             requests: BTreeMap::from([("lookup".to_owned(), 3)]),
             failure: failure.map(str::to_owned),
@@ -217,7 +222,7 @@ mod tests {
         save_record(&path, &record(0, Arm::EveryRead, None)).expect("appending");
         let mut file = OpenOptions::new().append(true).open(&path).expect("the file");
         file.write_all(b"{\"line\":\"record\",\"sess").expect("appending half a line");
-        let saved = Saved::load(&path).expect("reading");
+        let saved = SavedResults::load(&path).expect("reading");
         assert_eq!(saved.records.len(), 2);
         assert_eq!(saved.records[1], record(0, Arm::EveryRead, None));
         std::fs::remove_file(&path).expect("removing");
@@ -231,8 +236,8 @@ mod tests {
             record(1, Arm::Bare, None),
             record(1, Arm::Covered, Some("killed")),
         ];
-        let saved = Saved { sessions: Vec::new(), records };
-        let arms = [(Who::Root, Arm::Bare), (Who::Root, Arm::Covered)];
+        let saved = SavedResults { sessions: Vec::new(), records };
+        let arms = [(RunUser::Root, Arm::Bare), (RunUser::Root, Arm::Covered)];
         assert_eq!(saved.complete_blocks("s", "n", &arms), BTreeSet::from([0]));
     }
 }

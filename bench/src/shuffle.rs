@@ -2,9 +2,9 @@
 
 /// SplitMix64: small, good enough to order runs, and the same everywhere.
 #[derive(Debug, Clone)]
-pub struct Seeded(u64);
+pub struct SeededRng(u64);
 
-impl Seeded {
+impl SeededRng {
     /// A generator for `seed` and a label, e.g. one block of one pipeline.
     pub fn new(seed: u64, label: &str) -> Self {
         Self(seed ^ fnv64(label.as_bytes()))
@@ -47,7 +47,7 @@ mod tests {
     fn a_seed_gives_one_order_and_a_label_another() {
         let order = |seed, label: &str| {
             let mut items: Vec<u32> = (0..20).collect();
-            Seeded::new(seed, label).shuffle(&mut items);
+            SeededRng::new(seed, label).shuffle(&mut items);
             items
         };
         assert_eq!(order(1, "a"), order(1, "a"));
@@ -63,7 +63,7 @@ mod tests {
         let swapped = (0..10_000)
             .filter(|block| {
                 let mut pair = [0, 1];
-                Seeded::new(7, &format!("wgs/{block}")).shuffle(&mut pair);
+                SeededRng::new(7, &format!("wgs/{block}")).shuffle(&mut pair);
                 pair[0] == 1
             })
             .count();

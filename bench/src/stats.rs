@@ -10,7 +10,7 @@ pub const CONFIDENCE: f64 = 0.95;
 
 /// On which side of the median a bound lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
+pub enum BoundSide {
     /// The median is at least this.
     Lower,
     /// The median is at most this.
@@ -19,7 +19,7 @@ pub enum Side {
 
 /// What can be said about the median of a set of runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Bounded {
+pub struct MedianBound {
     /// The middle run.
     pub median: f64,
     /// With enough runs the one-sided 95 % bound; else the worst run on that side.
@@ -71,17 +71,17 @@ pub fn rank_below_median(n: usize, confidence: f64) -> Option<usize> {
 }
 
 /// The median and its one-sided bound on `side`.
-pub fn bound_median(values: &[f64], side: Side) -> Bounded {
+pub fn bound_median(values: &[f64], side: BoundSide) -> MedianBound {
     let ordered = sort_ascending(values);
     let runs = ordered.len();
     let rank = (runs >= FEWEST_RUNS).then(|| rank_below_median(runs, CONFIDENCE)).flatten();
     let from_end = rank.unwrap_or(1) - 1;
     let bound = match side {
-        Side::Lower => ordered.get(from_end),
-        Side::Upper => runs.checked_sub(1 + from_end).and_then(|at| ordered.get(at)),
+        BoundSide::Lower => ordered.get(from_end),
+        BoundSide::Upper => runs.checked_sub(1 + from_end).and_then(|at| ordered.get(at)),
     };
     let bound = bound.copied().unwrap_or(f64::NAN);
-    Bounded { median: median(values), bound, is_bound: rank.is_some(), runs }
+    MedianBound { median: median(values), bound, is_bound: rank.is_some(), runs }
 }
 
 /// Indices of values far from the others: more than 3.5 scaled median absolute deviations

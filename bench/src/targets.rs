@@ -1,11 +1,11 @@
 //! What the product promises, one line each, and how a figure is judged against it.
 
-use crate::saved_results::{Arm, Who};
-use crate::stats::{Bounded, Side, bound_median};
+use crate::saved_results::{Arm, RunUser};
+use crate::stats::{BoundSide, MedianBound, bound_median};
 
 /// What a median and its bound are compared with.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Goal {
+pub enum TargetLimit {
     /// Covered / bare, at least.
     Ratio(f64),
     /// Rate of the covered run in MiB/s, at least.
@@ -20,7 +20,7 @@ pub enum Goal {
 
 /// What a comparison says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum TargetVerdict {
     /// Median and bound keep the promise.
     Pass,
     /// The median keeps it; the runs do not show it with 95 %.
@@ -33,7 +33,7 @@ pub enum Verdict {
     Failed,
 }
 
-impl Verdict {
+impl TargetVerdict {
     /// True when the promise is broken.
     pub fn is_bad(self) -> bool {
         matches!(self, Self::Miss | Self::Failed)
@@ -54,40 +54,40 @@ impl Verdict {
 const GIB: f64 = 1024.0;
 
 /// Promises of the micro workloads.
-pub const MICRO: &[(&str, Who, Goal)] = &[
-    ("write-seq", Who::Root, Goal::Ratio(0.9)),
-    ("write-seq-fsync", Who::Root, Goal::Ratio(0.9)),
-    ("write-seq-4k", Who::Root, Goal::Ratio(0.7)),
-    ("read-seq-cold", Who::Root, Goal::Ratio(0.9)),
-    ("read-seq-first", Who::Root, Goal::Ratio(0.9)),
-    ("read-seq-again", Who::Root, Goal::Ratio(0.9)),
-    ("read-rand-4k", Who::Root, Goal::Ratio(0.8)),
-    ("write-rand-4k", Who::Root, Goal::Ratio(0.7)),
-    ("write-seq", Who::User, Goal::MibPerSecond(GIB)),
-    ("read-seq-first", Who::User, Goal::MibPerSecond(GIB)),
-    ("read-seq-again", Who::User, Goal::MibPerSecond(GIB)),
-    ("create-300", Who::Root, Goal::Ratio(0.25)),
-    ("create-300", Who::User, Goal::Ratio(0.25)),
-    ("read-small-first", Who::Root, Goal::Ratio(0.10)),
-    ("read-small-first", Who::User, Goal::Ratio(0.10)),
-    ("read-small-again", Who::Root, Goal::Ratio(0.10)),
-    ("read-small-again", Who::User, Goal::Ratio(0.10)),
-    ("stat-watched", Who::Root, Goal::Ratio(0.8)),
-    ("stat-watched", Who::User, Goal::Ratio(0.8)),
-    ("append-fsync", Who::Root, Goal::Ratio(0.5)),
-    ("append-fsync", Who::User, Goal::Ratio(0.5)),
-    ("packed-create-300", Who::Root, Goal::Ratio(0.40)),
-    ("packed-create-300", Who::User, Goal::Ratio(0.40)),
-    ("packed-create-300-8", Who::Root, Goal::Ratio(0.35)),
-    ("packed-create-300-8", Who::User, Goal::Ratio(0.35)),
-    ("packed-stat", Who::Root, Goal::Ratio(0.8)),
-    ("packed-stat", Who::User, Goal::Ratio(0.8)),
-    ("packed-unlink", Who::Root, Goal::Ratio(0.5)),
-    ("packed-unlink", Who::User, Goal::Ratio(0.5)),
-    ("packed-append-fsync", Who::Root, Goal::Ratio(0.5)),
-    ("packed-append-fsync", Who::User, Goal::Ratio(0.5)),
-    ("run-true", Who::Root, Goal::ExtraMs(100.0)),
-    ("run-true", Who::User, Goal::ExtraMs(100.0)),
+pub const MICRO: &[(&str, RunUser, TargetLimit)] = &[
+    ("write-seq", RunUser::Root, TargetLimit::Ratio(0.9)),
+    ("write-seq-fsync", RunUser::Root, TargetLimit::Ratio(0.9)),
+    ("write-seq-4k", RunUser::Root, TargetLimit::Ratio(0.7)),
+    ("read-seq-cold", RunUser::Root, TargetLimit::Ratio(0.9)),
+    ("read-seq-first", RunUser::Root, TargetLimit::Ratio(0.9)),
+    ("read-seq-again", RunUser::Root, TargetLimit::Ratio(0.9)),
+    ("read-rand-4k", RunUser::Root, TargetLimit::Ratio(0.8)),
+    ("write-rand-4k", RunUser::Root, TargetLimit::Ratio(0.7)),
+    ("write-seq", RunUser::User, TargetLimit::MibPerSecond(GIB)),
+    ("read-seq-first", RunUser::User, TargetLimit::MibPerSecond(GIB)),
+    ("read-seq-again", RunUser::User, TargetLimit::MibPerSecond(GIB)),
+    ("create-300", RunUser::Root, TargetLimit::Ratio(0.25)),
+    ("create-300", RunUser::User, TargetLimit::Ratio(0.25)),
+    ("read-small-first", RunUser::Root, TargetLimit::Ratio(0.10)),
+    ("read-small-first", RunUser::User, TargetLimit::Ratio(0.10)),
+    ("read-small-again", RunUser::Root, TargetLimit::Ratio(0.10)),
+    ("read-small-again", RunUser::User, TargetLimit::Ratio(0.10)),
+    ("stat-watched", RunUser::Root, TargetLimit::Ratio(0.8)),
+    ("stat-watched", RunUser::User, TargetLimit::Ratio(0.8)),
+    ("append-fsync", RunUser::Root, TargetLimit::Ratio(0.5)),
+    ("append-fsync", RunUser::User, TargetLimit::Ratio(0.5)),
+    ("packed-create-300", RunUser::Root, TargetLimit::Ratio(0.40)),
+    ("packed-create-300", RunUser::User, TargetLimit::Ratio(0.40)),
+    ("packed-create-300-8", RunUser::Root, TargetLimit::Ratio(0.35)),
+    ("packed-create-300-8", RunUser::User, TargetLimit::Ratio(0.35)),
+    ("packed-stat", RunUser::Root, TargetLimit::Ratio(0.8)),
+    ("packed-stat", RunUser::User, TargetLimit::Ratio(0.8)),
+    ("packed-unlink", RunUser::Root, TargetLimit::Ratio(0.5)),
+    ("packed-unlink", RunUser::User, TargetLimit::Ratio(0.5)),
+    ("packed-append-fsync", RunUser::Root, TargetLimit::Ratio(0.5)),
+    ("packed-append-fsync", RunUser::User, TargetLimit::Ratio(0.5)),
+    ("run-true", RunUser::Root, TargetLimit::ExtraMs(100.0)),
+    ("run-true", RunUser::User, TargetLimit::ExtraMs(100.0)),
 ];
 
 /// Requests to the daemon for each operation, at most, whoever asks.
@@ -97,39 +97,40 @@ pub const REQUESTS: &[(&str, f64)] = &[("packed-create-300", 5.0), ("packed-crea
 const REQUESTS_BESIDE: f64 = 0.05;
 
 /// The promised number of requests for each operation, and whether `seen` keeps it.
-pub fn judge_requests(name: &str, seen: f64) -> Option<(f64, Verdict)> {
+pub fn judge_requests(name: &str, seen: f64) -> Option<(f64, TargetVerdict)> {
     let (_, most) = REQUESTS.iter().find(|(wanted, _)| *wanted == name)?;
-    let verdict = if seen <= most + REQUESTS_BESIDE { Verdict::Pass } else { Verdict::Miss };
+    let verdict =
+        if seen <= most + REQUESTS_BESIDE { TargetVerdict::Pass } else { TargetVerdict::Miss };
     Some((*most, verdict))
 }
 
 /// The promise of a micro workload.
-pub fn micro_goal(name: &str, who: Who) -> Goal {
+pub fn micro_goal(name: &str, who: RunUser) -> TargetLimit {
     let found = MICRO.iter().find(|(wanted, as_whom, _)| *wanted == name && *as_whom == who);
-    found.map_or(Goal::None, |(.., goal)| *goal)
+    found.map_or(TargetLimit::None, |(.., goal)| *goal)
 }
 
 /// The promise for whole pipelines.
-pub fn pipeline_goal(arm: Arm) -> Goal {
+pub fn pipeline_goal(arm: Arm) -> TargetLimit {
     match arm {
-        Arm::Bare => Goal::None,
-        Arm::Covered => Goal::Overhead(0.03, 0.06),
-        Arm::EveryRead => Goal::Overhead(0.15, 0.15),
+        Arm::Bare => TargetLimit::None,
+        Arm::Covered => TargetLimit::Overhead(0.03, 0.06),
+        Arm::EveryRead => TargetLimit::Overhead(0.15, 0.15),
     }
 }
 
 /// Bare and covered figure of one block.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Pair {
+pub struct BlockPair {
     /// Without Forebay.
     pub bare: f64,
     /// Under it.
     pub covered: f64,
 }
 
-impl Goal {
+impl TargetLimit {
     /// The figure of one pair that is compared.
-    fn compared_figure(self, pair: &Pair) -> f64 {
+    fn compared_figure(self, pair: &BlockPair) -> f64 {
         match self {
             Self::Ratio(_) | Self::None => pair.covered / pair.bare,
             Self::MibPerSecond(_) => pair.covered,
@@ -139,26 +140,26 @@ impl Goal {
     }
 
     /// The side on which a bound matters.
-    fn bound_side(self) -> Side {
+    fn bound_side(self) -> BoundSide {
         match self {
-            Self::Ratio(_) | Self::MibPerSecond(_) | Self::None => Side::Lower,
-            Self::ExtraMs(_) | Self::Overhead(..) => Side::Upper,
+            Self::Ratio(_) | Self::MibPerSecond(_) | Self::None => BoundSide::Lower,
+            Self::ExtraMs(_) | Self::Overhead(..) => BoundSide::Upper,
         }
     }
 
     /// Median and bound of the compared figure.
-    pub fn compare_pairs(self, pairs: &[Pair]) -> Bounded {
+    pub fn compare_pairs(self, pairs: &[BlockPair]) -> MedianBound {
         let figures: Vec<f64> = pairs.iter().map(|pair| self.compared_figure(pair)).collect();
         bound_median(&figures, self.bound_side())
     }
 
     /// Judges median and bound.
-    pub fn assess_median(self, seen: &Bounded) -> Verdict {
+    pub fn assess_median(self, seen: &MedianBound) -> TargetVerdict {
         if seen.runs == 0 {
-            return Verdict::Failed;
+            return TargetVerdict::Failed;
         }
         let (median, bound) = match self {
-            Self::None => return Verdict::Shown,
+            Self::None => return TargetVerdict::Shown,
             Self::Ratio(least) | Self::MibPerSecond(least) => {
                 (seen.median >= least, seen.bound >= least)
             }
@@ -166,9 +167,9 @@ impl Goal {
             Self::Overhead(most, bound) => (seen.median <= most, seen.bound <= bound),
         };
         match (median, bound && seen.is_bound) {
-            (false, _) => Verdict::Miss,
-            (true, false) => Verdict::Undecided,
-            (true, true) => Verdict::Pass,
+            (false, _) => TargetVerdict::Miss,
+            (true, false) => TargetVerdict::Undecided,
+            (true, true) => TargetVerdict::Pass,
         }
     }
 
@@ -201,41 +202,41 @@ impl Goal {
 mod tests {
     use super::*;
 
-    fn pairs(covered: &[f64]) -> Vec<Pair> {
-        covered.iter().map(|covered| Pair { bare: 10.0, covered: *covered }).collect()
+    fn pairs(covered: &[f64]) -> Vec<BlockPair> {
+        covered.iter().map(|covered| BlockPair { bare: 10.0, covered: *covered }).collect()
     }
 
     #[test]
     fn a_ratio_passes_only_with_its_bound() {
-        let goal = Goal::Ratio(0.9);
+        let goal = TargetLimit::Ratio(0.9);
         let verdict = |covered: &[f64]| goal.assess_median(&goal.compare_pairs(&pairs(covered)));
-        assert_eq!(verdict(&[9.5, 9.6, 9.7, 9.5, 9.4, 9.3, 9.2]), Verdict::Pass);
-        assert_eq!(verdict(&[9.5, 9.6, 9.7, 9.5, 9.4, 9.3, 8.2]), Verdict::Undecided);
-        assert_eq!(verdict(&[9.5, 9.6, 9.7]), Verdict::Undecided, "three runs show a range only");
-        assert_eq!(verdict(&[8.5, 8.6, 9.7, 8.5, 8.4, 9.3, 8.2]), Verdict::Miss);
+        assert_eq!(verdict(&[9.5, 9.6, 9.7, 9.5, 9.4, 9.3, 9.2]), TargetVerdict::Pass);
+        assert_eq!(verdict(&[9.5, 9.6, 9.7, 9.5, 9.4, 9.3, 8.2]), TargetVerdict::Undecided);
+        assert_eq!(verdict(&[9.5, 9.6, 9.7]), TargetVerdict::Undecided, "three runs show a range only");
+        assert_eq!(verdict(&[8.5, 8.6, 9.7, 8.5, 8.4, 9.3, 8.2]), TargetVerdict::Miss);
     }
 
     #[test]
     fn overheads_and_extras_are_judged_from_above() {
-        let goal = Goal::Overhead(0.03, 0.06);
+        let goal = TargetLimit::Overhead(0.03, 0.06);
         let mut covered = vec![10.2; 15];
-        assert_eq!(goal.assess_median(&goal.compare_pairs(&pairs(&covered))), Verdict::Pass);
+        assert_eq!(goal.assess_median(&goal.compare_pairs(&pairs(&covered))), TargetVerdict::Pass);
         covered[..4].fill(11.0);
-        assert_eq!(goal.assess_median(&goal.compare_pairs(&pairs(&covered))), Verdict::Undecided);
+        assert_eq!(goal.assess_median(&goal.compare_pairs(&pairs(&covered))), TargetVerdict::Undecided);
         covered[..8].fill(11.0);
-        assert_eq!(goal.assess_median(&goal.compare_pairs(&pairs(&covered))), Verdict::Miss);
-        let extra = Goal::ExtraMs(100.0);
-        assert_eq!(extra.assess_median(&extra.compare_pairs(&pairs(&[60.0; 7]))), Verdict::Pass);
-        assert_eq!(extra.assess_median(&extra.compare_pairs(&pairs(&[160.0; 7]))), Verdict::Miss);
+        assert_eq!(goal.assess_median(&goal.compare_pairs(&pairs(&covered))), TargetVerdict::Miss);
+        let extra = TargetLimit::ExtraMs(100.0);
+        assert_eq!(extra.assess_median(&extra.compare_pairs(&pairs(&[60.0; 7]))), TargetVerdict::Pass);
+        assert_eq!(extra.assess_median(&extra.compare_pairs(&pairs(&[160.0; 7]))), TargetVerdict::Miss);
     }
 
     #[test]
     fn every_promise_names_a_workload() {
         for (name, who, _) in MICRO {
             assert!(crate::workloads::find_workload(name).is_ok(), "{name}");
-            assert_ne!(micro_goal(name, *who), Goal::None);
+            assert_ne!(micro_goal(name, *who), TargetLimit::None);
         }
-        assert_eq!(micro_goal("rename", Who::Root), Goal::None);
+        assert_eq!(micro_goal("rename", RunUser::Root), TargetLimit::None);
         for (name, _) in REQUESTS {
             assert!(crate::workloads::find_workload(name).is_ok(), "{name}");
         }
@@ -244,8 +245,8 @@ mod tests {
     #[test]
     fn requests_are_judged_and_those_of_the_start_are_forgiven() {
         let verdict = |seen| judge_requests("packed-create-300", seen).map(|(_, verdict)| verdict);
-        assert_eq!(verdict(5.02), Some(Verdict::Pass));
-        assert_eq!(verdict(5.5), Some(Verdict::Miss));
+        assert_eq!(verdict(5.02), Some(TargetVerdict::Pass));
+        assert_eq!(verdict(5.5), Some(TargetVerdict::Miss));
         assert_eq!(judge_requests("create-300", 9.0), None);
     }
 }

@@ -3,8 +3,8 @@
 //! `setup` and `verify` run on the bare directory, as the same user as the measured `run`; those of
 //! covered runs with packed files run covered as well, since nobody else sees such files.
 
-use crate::error::{During, Error, Kind, Result};
-use crate::measure::{Measured, Meter};
+use crate::error::{Error, ErrorContext, Kind, Result};
+use crate::measure::{Measurement, Meter};
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
 use std::ffi::{CString, OsString};
@@ -20,9 +20,9 @@ mod small;
 
 /// How much work is done; 1.0 is what the tables are made with.
 #[derive(Debug, Clone, Copy)]
-pub struct Scale(pub f64);
+pub struct WorkScale(pub f64);
 
-impl Scale {
+impl WorkScale {
     /// `full` operations, scaled, at least one.
     pub fn scaled_ops(self, full: u64) -> u64 {
         ((full as f64 * self.0) as u64).max(1)
@@ -36,20 +36,20 @@ impl Scale {
 
 /// Where a workload works.
 #[derive(Debug)]
-pub struct Place<'a> {
+pub struct WorkDirectory<'a> {
     /// The directory, as given.
     pub path: &'a Path,
     /// The directory, open: after the cover, if there is one.
     pub dir: OwnedFd,
     /// How much work.
-    pub scale: Scale,
+    pub scale: WorkScale,
     /// Put before the command of workloads that start commands themselves; `{}` is a number.
     pub prefix: &'a [OsString],
 }
 
-impl<'a> Place<'a> {
+impl<'a> WorkDirectory<'a> {
     /// Opens `path`.
-    pub fn open(path: &'a Path, scale: Scale, prefix: &'a [OsString]) -> Result<Self> {
+    pub fn open(path: &'a Path, scale: WorkScale, prefix: &'a [OsString]) -> Result<Self> {
         let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
         let dir = rustix::fs::open(path, flags, Mode::empty()).with_context("open", path)?;
         Ok(Self { path, dir, scale, prefix })
@@ -63,7 +63,7 @@ impl<'a> Place<'a> {
 
 /// What the figure of a workload is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
+pub enum FigureUnit {
     /// Operations per second.
     OpsPerSecond,
     /// MiB per second.
@@ -74,7 +74,7 @@ pub enum Unit {
 
 /// How the files of covered runs are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Layout {
+pub enum FileLayout {
     /// In place, each a file: no rule.
     Plain,
     /// By a rule, all in one log on a tier, which is on the same file system as the bare files.
@@ -89,19 +89,19 @@ pub struct Workload {
     /// One operation, in words.
     pub operation: &'static str,
     /// What its figure is.
-    pub unit: Unit,
+    pub unit: FigureUnit,
     /// Drop all caches (root) before the measured run.
     pub cold: bool,
     /// It starts `forebay run` itself instead of being run under it.
     pub starts_runs: bool,
     /// How the files of its covered runs are stored.
-    pub layout: Layout,
+    pub layout: FileLayout,
     /// Makes what the workload needs.
-    pub setup: fn(&Place<'_>) -> Result<()>,
+    pub setup: fn(&WorkDirectory<'_>) -> Result<()>,
     /// Does the measured work.
-    pub run: fn(&Place<'_>, &mut Meter) -> Result<()>,
+    pub run: fn(&WorkDirectory<'_>, &mut Meter) -> Result<()>,
     /// Looks at the bare directory afterwards.
-    pub verify: fn(&Place<'_>) -> Result<()>,
+    pub verify: fn(&WorkDirectory<'_>) -> Result<()>,
     /// Each how many operations one is timed on its own.
     pub sample_every: u64,
 }
@@ -129,10 +129,10 @@ pub fn find_workload(name: &str) -> Result<&'static Workload> {
 pub fn measure_workload(
     workload: &Workload,
     path: &Path,
-    scale: Scale,
+    scale: WorkScale,
     prefix: &[OsString],
-) -> Result<Measured> {
-    let place = Place::open(path, scale, prefix)?;
+) -> Result<Measurement> {
+    let place = WorkDirectory::open(path, scale, prefix)?;
     let mut meter = Meter::new(workload.sample_every);
     (workload.run)(&place, &mut meter)?;
     let mut done = meter.finish();
@@ -141,7 +141,7 @@ pub fn measure_workload(
 }
 
 /// For workloads without setup or verify.
-fn do_nothing(_: &Place<'_>) -> Result<()> {
+fn do_nothing(_: &WorkDirectory<'_>) -> Result<()> {
     Ok(())
 }
 

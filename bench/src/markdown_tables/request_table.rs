@@ -1,7 +1,7 @@
 //! Requests for each operation, by kind, and what would remove them.
 
 use crate::request_counts::REMEDIES;
-use crate::saved_results::{Record, Who};
+use crate::saved_results::{RunRecord, RunUser};
 use crate::stats::median;
 use crate::targets;
 use crate::workloads::Workload;
@@ -20,8 +20,8 @@ pub(super) fn requests_header() -> String {
 /// One line; empty when the run file counted nothing.
 pub(super) fn requests_row(
     workload: &Workload,
-    who: Who,
-    covered: &[&Record],
+    who: RunUser,
+    covered: &[&RunRecord],
     missed: &mut u32,
 ) -> String {
     let kinds: BTreeSet<&str> =
@@ -53,7 +53,7 @@ pub(super) fn requests_row(
     format!("| {} | {who} | {all:.2} | {promise} | {verdict} | {kinds} |\n", workload.name)
 }
 
-fn requests_per_operation(record: &Record, kind: &str) -> Option<f64> {
+fn requests_per_operation(record: &RunRecord, kind: &str) -> Option<f64> {
     let ops = record.measured.as_ref()?.ops_all.max(1);
     Some(record.requests.get(kind).copied().unwrap_or(0) as f64 / ops as f64)
 }

@@ -1,22 +1,23 @@
 //! Lost if these fail: the tables that are published.
 
 use super::*;
-use crate::launch::Ended;
-use crate::saved_results::Label;
+use crate::launch::CommandOutcome;
+use crate::saved_results::RunLabel;
 
-fn record(name: &str, who: Who, arm: Arm, block: u32, seconds: f64) -> Record {
+fn record(name: &str, who: RunUser, arm: Arm, block: u32, seconds: f64) -> RunRecord {
     let label =
-        Label { session: "s1".to_owned(), name: name.to_owned(), who, arm, block, order: 0 };
-    let measured = Measured { ops: 1_000, ops_all: 1_000, seconds, ..Measured::default() };
+        RunLabel { session: "s1".to_owned(), name: name.to_owned(), who, arm, block, order: 0 };
+    let measured = Measurement { ops: 1_000, ops_all: 1_000, seconds, ..Measurement::default() };
     let requests = match arm {
         Arm::Bare => BTreeMap::new(),
         _ => BTreeMap::from([("create".to_owned(), 1_000), ("lookup".to_owned(), 2_000)]),
     };
-    let ended = Ended { wall_s: seconds, cpu_s: seconds * 1.5, ..Ended::default() };
-    Record { label, at_unix: 0, ended, measured: Some(measured), requests, failure: None }
+    let ended =
+        CommandOutcome { wall_s: seconds, cpu_s: seconds * 1.5, ..CommandOutcome::default() };
+    RunRecord { label, at_unix: 0, ended, measured: Some(measured), requests, failure: None }
 }
 
-fn saved(name: &str, covered_s: &[f64]) -> Saved {
+fn saved(name: &str, covered_s: &[f64]) -> SavedResults {
     let sessions = vec![Session {
         session: "s1".to_owned(),
         mode: "micro".to_owned(),
@@ -26,11 +27,11 @@ fn saved(name: &str, covered_s: &[f64]) -> Saved {
     }];
     let mut records = Vec::new();
     for (block, covered_s) in covered_s.iter().enumerate() {
-        records.push(record(name, Who::Root, Arm::Bare, block as u32, 1.0));
-        records.push(record(name, Who::Root, Arm::Covered, block as u32, *covered_s));
-        records.push(record(name, Who::User, Arm::Covered, block as u32, *covered_s * 2.0));
+        records.push(record(name, RunUser::Root, Arm::Bare, block as u32, 1.0));
+        records.push(record(name, RunUser::Root, Arm::Covered, block as u32, *covered_s));
+        records.push(record(name, RunUser::User, Arm::Covered, block as u32, *covered_s * 2.0));
     }
-    Saved { sessions, records }
+    SavedResults { sessions, records }
 }
 
 #[test]

@@ -38,25 +38,25 @@ fn ranks_of_the_one_sided_sign_bound() {
 
 #[test]
 fn a_bound_needs_six_runs() {
-    let five = bound_median(&[5.0, 1.0, 4.0, 2.0, 3.0], Side::Lower);
+    let five = bound_median(&[5.0, 1.0, 4.0, 2.0, 3.0], BoundSide::Lower);
     assert_eq!((five.median, five.bound, five.is_bound), (3.0, 1.0, false));
     let fifteen: Vec<f64> = (1..=15).map(f64::from).collect();
-    let low = bound_median(&fifteen, Side::Lower);
-    let high = bound_median(&fifteen, Side::Upper);
+    let low = bound_median(&fifteen, BoundSide::Lower);
+    let high = bound_median(&fifteen, BoundSide::Upper);
     assert_eq!((low.bound, low.median, high.bound, low.is_bound), (4.0, 8.0, 12.0, true));
-    assert!(bound_median(&[], Side::Upper).bound.is_nan());
+    assert!(bound_median(&[], BoundSide::Upper).bound.is_nan());
 }
 
 #[test]
 fn the_bound_covers_the_median_as_often_as_it_says() {
     // 15 uniform runs, 4,000 times: the true median 0.5 must lie above the lower bound in at
     // least 95 % of them (exactly 98.2 % for rank 4 of 15).
-    let mut random = crate::shuffle::Seeded::new(3, "coverage");
+    let mut random = crate::shuffle::SeededRng::new(3, "coverage");
     let covered = (0..4_000)
         .filter(|_| {
             let runs: Vec<f64> =
                 (0..15).map(|_| random.next_below(1 << 52) as f64 / (1_u64 << 52) as f64).collect();
-            bound_median(&runs, Side::Lower).bound <= 0.5
+            bound_median(&runs, BoundSide::Lower).bound <= 0.5
         })
         .count();
     assert!((3_890..3_970).contains(&covered), "{covered}");

@@ -1,6 +1,6 @@
 //! Appending: a log with a sync after each line, and the shell's `>>`.
 
-use super::{Layout, Place, Unit, Workload, do_nothing};
+use super::{FigureUnit, FileLayout, WorkDirectory, Workload, do_nothing};
 use crate::error::{Error, Result};
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, Mode, OFlags};
@@ -14,10 +14,10 @@ const REOPENED: u64 = 5_000;
 pub(super) const SYNCED: Workload = Workload {
     name: "append-fsync",
     operation: "write 100 B to an open log, fsync; for 1 s",
-    unit: Unit::OpsPerSecond,
+    unit: FigureUnit::OpsPerSecond,
     cold: false,
     starts_runs: false,
-    layout: Layout::Plain,
+    layout: FileLayout::Plain,
     setup: |place| append_line(&open_log(place)?).map(drop),
     run: |place, meter| {
         let file = open_log(place)?;
@@ -38,10 +38,10 @@ pub(super) static WORKLOADS: &[Workload] = &[
     Workload {
         name: "append-open",
         operation: "open(O_APPEND|O_CREAT), write 100 B, close, as `>>` does; 5,000 times",
-        unit: Unit::OpsPerSecond,
+        unit: FigureUnit::OpsPerSecond,
         cold: false,
         starts_runs: false,
-        layout: Layout::Plain,
+        layout: FileLayout::Plain,
         setup: do_nothing,
         run: |place, meter| {
             meter.measure_pass(place.scale.scaled_ops(REOPENED), |_| append_line(&open_log(place)?))
@@ -57,7 +57,7 @@ pub(super) static WORKLOADS: &[Workload] = &[
     },
 ];
 
-fn open_log(place: &Place<'_>) -> Result<OwnedFd> {
+fn open_log(place: &WorkDirectory<'_>) -> Result<OwnedFd> {
     let flags = OFlags::CREATE | OFlags::APPEND | OFlags::WRONLY | OFlags::CLOEXEC;
     Ok(rustix::fs::openat(&place.dir, LOG, flags, Mode::RUSR | Mode::WUSR)?)
 }

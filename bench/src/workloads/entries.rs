@@ -1,6 +1,6 @@
 //! What a directory must hold after a workload.
 
-use super::Place;
+use super::WorkDirectory;
 use crate::error::{Error, Result};
 use rustix::fs::{FileType, Mode, OFlags, RawDir};
 use std::ffi::CStr;
@@ -8,7 +8,7 @@ use std::mem::MaybeUninit;
 
 /// Lists the directory through a file descriptor of its own and expects `expected` entries.
 pub(super) fn list_expecting(
-    place: &Place<'_>,
+    place: &WorkDirectory<'_>,
     expected: u64,
     mut each: impl FnMut(&CStr) -> Result<()>,
 ) -> Result<u64> {
@@ -37,6 +37,6 @@ pub(super) fn list_expecting(
 }
 
 /// The directory holds exactly `expected` entries.
-pub(super) fn check_entry_count(place: &Place<'_>, expected: u64) -> Result<()> {
+pub(super) fn check_entry_count(place: &WorkDirectory<'_>, expected: u64) -> Result<()> {
     list_expecting(place, expected, |_| Ok(())).map(drop)
 }

@@ -1,9 +1,9 @@
 //! Bytes in large files: sequential and random, cold and warm.
 
-use super::{Layout, Place, Unit, Workload, do_nothing};
+use super::{FigureUnit, FileLayout, WorkDirectory, Workload, do_nothing};
 use crate::error::{Error, Result};
 use crate::measure::Meter;
-use crate::shuffle::Seeded;
+use crate::shuffle::SeededRng;
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::{pread, pwrite, read, write};
@@ -18,10 +18,10 @@ const PAGE: usize = 4096;
 const BASE: Workload = Workload {
     name: "",
     operation: "",
-    unit: Unit::MibPerSecond,
+    unit: FigureUnit::MibPerSecond,
     cold: false,
     starts_runs: false,
-    layout: Layout::Plain,
+    layout: FileLayout::Plain,
     setup: do_nothing,
     run: |_, _| Ok(()),
     verify: do_nothing,
@@ -80,7 +80,7 @@ pub(super) static WORKLOADS: &[Workload] = &[
     Workload {
         name: "read-rand-4k",
         operation: "4 KiB pread at random pages of 256 MiB, cached by one pass before",
-        unit: Unit::OpsPerSecond,
+        unit: FigureUnit::OpsPerSecond,
         setup: |place| create_data_file(place, RANDOM_MIB),
         run: read_random,
         sample_every: 64,
@@ -89,7 +89,7 @@ pub(super) static WORKLOADS: &[Workload] = &[
     Workload {
         name: "write-rand-4k",
         operation: "4 KiB pwrite over random pages of a file of 256 MiB, not synced",
-        unit: Unit::OpsPerSecond,
+        unit: FigureUnit::OpsPerSecond,
         setup: |place| create_data_file(place, RANDOM_MIB),
         run: write_random,
         verify: |place| check_size(place, RANDOM_MIB),
@@ -100,14 +100,14 @@ pub(super) static WORKLOADS: &[Workload] = &[
 
 const NAME: &str = "data.bin";
 
-fn open_data_file(place: &Place<'_>, flags: OFlags) -> Result<OwnedFd> {
+fn open_data_file(place: &WorkDirectory<'_>, flags: OFlags) -> Result<OwnedFd> {
     let mode = Mode::RUSR | Mode::WUSR;
     Ok(rustix::fs::openat(&place.dir, NAME, flags | OFlags::CLOEXEC, mode)?)
 }
 
 /// A block whose first bytes in each page tell its MiB; the rest does not compress to nothing.
 fn random_block(number: u64) -> Vec<u8> {
-    let mut random = Seeded::new(number, "block");
+    let mut random = SeededRng::new(number, "block");
     let mut bytes: Vec<u8> = (0..MIB / 8).flat_map(|_| random.next_u64().to_le_bytes()).collect();
     for page in bytes.chunks_mut(PAGE) {
         page[..8].copy_from_slice(&number.to_le_bytes());
@@ -134,7 +134,7 @@ fn write_all(file: &OwnedFd, mut bytes: &[u8]) -> Result<u64> {
     Ok(whole)
 }
 
-fn create_data_file(place: &Place<'_>, mib: u64) -> Result<()> {
+fn create_data_file(place: &WorkDirectory<'_>, mib: u64) -> Result<()> {
     let file = open_data_file(place, OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY)?;
     let mut bytes = random_block(0);
     for number in 0..place.scale.scaled_ops(mib) {
@@ -146,13 +146,13 @@ fn create_data_file(place: &Place<'_>, mib: u64) -> Result<()> {
 
 /// Writes and removes a file of the same size: in a virtual machine the first use of a page of
 /// memory costs a fault in the host, seven times the price of the write itself.
-fn touch_memory(place: &Place<'_>, mib: u64) -> Result<()> {
+fn touch_memory(place: &WorkDirectory<'_>, mib: u64) -> Result<()> {
     create_data_file(place, mib)?;
     Ok(rustix::fs::unlinkat(&place.dir, NAME, rustix::fs::AtFlags::empty())?)
 }
 
 fn write_file(
-    place: &Place<'_>,
+    place: &WorkDirectory<'_>,
     meter: &mut Meter,
     step: usize,
     mib: u64,
@@ -181,7 +181,7 @@ fn write_file(
     })
 }
 
-fn check_size(place: &Place<'_>, mib: u64) -> Result<()> {
+fn check_size(place: &WorkDirectory<'_>, mib: u64) -> Result<()> {
     let file = open_data_file(place, OFlags::RDONLY)?;
     let size = rustix::fs::fstat(&file)?.st_size as u64;
     let expected = place.scale.scaled_ops(mib) * MIB as u64;
@@ -191,7 +191,7 @@ fn check_size(place: &Place<'_>, mib: u64) -> Result<()> {
     Err(Error::check_failed(format!("{NAME} has {size} bytes instead of {expected}")))
 }
 
-fn check_file(place: &Place<'_>, mib: u64) -> Result<()> {
+fn check_file(place: &WorkDirectory<'_>, mib: u64) -> Result<()> {
     check_size(place, mib)?;
     let file = open_data_file(place, OFlags::RDONLY)?;
     let mut page = [0; PAGE];
@@ -224,7 +224,7 @@ fn read_step(file: &OwnedFd, buffer: &mut [u8], number: u64) -> Result<u64> {
     Ok(got as u64)
 }
 
-fn read_file(place: &Place<'_>, meter: &mut Meter, again: bool) -> Result<()> {
+fn read_file(place: &WorkDirectory<'_>, meter: &mut Meter, again: bool) -> Result<()> {
     let mib = place.scale.scaled_ops(SEQUENTIAL_MIB);
     let mut buffer = vec![0; MIB];
     if again {
@@ -245,13 +245,13 @@ fn read_file(place: &Place<'_>, meter: &mut Meter, again: bool) -> Result<()> {
 }
 
 /// Page numbers in random order, drawn before the clock starts.
-fn random_pages(place: &Place<'_>) -> Vec<u64> {
-    let mut random = Seeded::new(11, "pages");
+fn random_pages(place: &WorkDirectory<'_>) -> Vec<u64> {
+    let mut random = SeededRng::new(11, "pages");
     let bound = place.scale.scaled_ops(RANDOM_MIB) * (MIB / PAGE) as u64;
     (0..20_000).map(|_| random.next_below(bound)).collect()
 }
 
-fn read_random(place: &Place<'_>, meter: &mut Meter) -> Result<()> {
+fn read_random(place: &WorkDirectory<'_>, meter: &mut Meter) -> Result<()> {
     let file = open_data_file(place, OFlags::RDONLY)?;
     let mut buffer = vec![0; MIB];
     meter.warm_up(place.scale.scaled_ops(RANDOM_MIB), |at| read_step(&file, &mut buffer, at))?;
@@ -267,7 +267,7 @@ fn read_random(place: &Place<'_>, meter: &mut Meter) -> Result<()> {
     })
 }
 
-fn write_random(place: &Place<'_>, meter: &mut Meter) -> Result<()> {
+fn write_random(place: &WorkDirectory<'_>, meter: &mut Meter) -> Result<()> {
     let file = open_data_file(place, OFlags::RDWR)?;
     let pages = random_pages(place);
     let mut bytes = random_block(0);

@@ -2,7 +2,7 @@
 
 use super::entries::{check_entry_count, list_expecting};
 use super::small::create_small_files;
-use super::{Layout, Place, Unit, Workload, do_nothing, numbered_names};
+use super::{FigureUnit, FileLayout, WorkDirectory, Workload, do_nothing, numbered_names};
 use crate::error::{Error, Result};
 use rustix::fs::{AtFlags, Mode};
 use rustix::io::Errno;
@@ -15,10 +15,10 @@ const LISTED: u64 = 10_000;
 const BASE: Workload = Workload {
     name: "",
     operation: "",
-    unit: Unit::OpsPerSecond,
+    unit: FigureUnit::OpsPerSecond,
     cold: false,
     starts_runs: false,
-    layout: Layout::Plain,
+    layout: FileLayout::Plain,
     setup: |place| create_small_files(place, STATTED),
     run: |_, _| Ok(()),
     verify: do_nothing,
@@ -160,7 +160,7 @@ pub(super) static WORKLOADS: &[Workload] = &[
 ];
 
 /// Stat by name; the size must be that of a small file.
-pub(super) fn stat_small_file(place: &Place<'_>, name: &CStr) -> Result<u64> {
+pub(super) fn stat_small_file(place: &WorkDirectory<'_>, name: &CStr) -> Result<u64> {
     let found = rustix::fs::statat(&place.dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
     match found.st_size as usize {
         super::small::SMALL => Ok(0),
@@ -168,7 +168,7 @@ pub(super) fn stat_small_file(place: &Place<'_>, name: &CStr) -> Result<u64> {
     }
 }
 
-fn expect_missing(place: &Place<'_>, name: &CStr) -> Result<u64> {
+fn expect_missing(place: &WorkDirectory<'_>, name: &CStr) -> Result<u64> {
     match rustix::fs::statat(&place.dir, name, AtFlags::SYMLINK_NOFOLLOW) {
         Err(Errno::NOENT) => Ok(0),
         Err(other) => Err(other.into()),

@@ -1,6 +1,6 @@
 //! Processes: a shell loop as pipelines have it, and the start and end of a run itself.
 
-use super::{Layout, Place, Unit, Workload, do_nothing};
+use super::{FigureUnit, FileLayout, WorkDirectory, Workload, do_nothing};
 use crate::error::{Error, Result};
 use crate::measure::Meter;
 use std::ffi::OsString;
@@ -27,10 +27,10 @@ pub(super) static WORKLOADS: &[Workload] = &[
     Workload {
         name: "shell-loop",
         operation: "a turn of a shell loop: `>`, cat `>>`, test -s, mv; 2 processes; 300 turns",
-        unit: Unit::OpsPerSecond,
+        unit: FigureUnit::OpsPerSecond,
         cold: false,
         starts_runs: false,
-        layout: Layout::Plain,
+        layout: FileLayout::Plain,
         setup: do_nothing,
         run: shell_loop,
         verify: check_shell,
@@ -39,10 +39,10 @@ pub(super) static WORKLOADS: &[Workload] = &[
     Workload {
         name: "run-true",
         operation: "start and end: `forebay run -- true` against `true`",
-        unit: Unit::MsPerOp,
+        unit: FigureUnit::MsPerOp,
         cold: false,
         starts_runs: true,
-        layout: Layout::Plain,
+        layout: FileLayout::Plain,
         setup: do_nothing,
         run: run_true,
         verify: do_nothing,
@@ -50,7 +50,7 @@ pub(super) static WORKLOADS: &[Workload] = &[
     },
 ];
 
-fn shell_loop(place: &Place<'_>, meter: &mut Meter) -> Result<()> {
+fn shell_loop(place: &WorkDirectory<'_>, meter: &mut Meter) -> Result<()> {
     let turns = place.scale.scaled_ops(TURNS);
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", SHELL, "sh", &turns.to_string()]).current_dir(place.path);
@@ -59,7 +59,7 @@ fn shell_loop(place: &Place<'_>, meter: &mut Meter) -> Result<()> {
     Ok(())
 }
 
-fn check_shell(place: &Place<'_>) -> Result<()> {
+fn check_shell(place: &WorkDirectory<'_>) -> Result<()> {
     let turns = place.scale.scaled_ops(TURNS);
     let text = std::fs::read_to_string(place.path.join("all.txt"))?;
     let right = text.lines().enumerate().all(|(at, line)| line == format!("sample {at}"));
@@ -69,7 +69,7 @@ fn check_shell(place: &Place<'_>) -> Result<()> {
     super::entries::check_entry_count(place, turns + 1)
 }
 
-fn run_true(place: &Place<'_>, meter: &mut Meter) -> Result<()> {
+fn run_true(place: &WorkDirectory<'_>, meter: &mut Meter) -> Result<()> {
     let start = |number: u64| {
         let number = number.to_string();
         let mut words = place

@@ -1,6 +1,6 @@
 //! Small files: made, read, appended, replaced, one after the other in one directory.
 
-use super::{Layout, Place, Unit, Workload, do_nothing, numbered_names};
+use super::{FigureUnit, FileLayout, WorkDirectory, Workload, do_nothing, numbered_names};
 use crate::error::{Error, Result};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::{read, write};
@@ -15,10 +15,10 @@ const REPLACED: u64 = 3_000;
 const BASE: Workload = Workload {
     name: "",
     operation: "",
-    unit: Unit::OpsPerSecond,
+    unit: FigureUnit::OpsPerSecond,
     cold: false,
     starts_runs: false,
-    layout: Layout::Plain,
+    layout: FileLayout::Plain,
     setup: |place| create_small_files(place, READ),
     run: |_, _| Ok(()),
     verify: do_nothing,
@@ -94,7 +94,7 @@ fn small_content(at: u64) -> [u8; SMALL] {
 }
 
 /// Creates one small file.
-pub(super) fn create_small_file(place: &Place<'_>, name: &CStr, at: u64) -> Result<u64> {
+pub(super) fn create_small_file(place: &WorkDirectory<'_>, name: &CStr, at: u64) -> Result<u64> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
     let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::ROTH;
     let file = rustix::fs::openat(&place.dir, name, flags, mode)?;
@@ -104,7 +104,7 @@ pub(super) fn create_small_file(place: &Place<'_>, name: &CStr, at: u64) -> Resu
     }
 }
 
-fn read_small_file(place: &Place<'_>, name: &CStr, at: u64) -> Result<u64> {
+fn read_small_file(place: &WorkDirectory<'_>, name: &CStr, at: u64) -> Result<u64> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
     let file = rustix::fs::openat(&place.dir, name, flags, Mode::empty())?;
     let mut buffer = [0; 4096];
@@ -116,7 +116,7 @@ fn read_small_file(place: &Place<'_>, name: &CStr, at: u64) -> Result<u64> {
 }
 
 /// Makes `full` (scaled) small files, for this and the other groups.
-pub(super) fn create_small_files(place: &Place<'_>, full: u64) -> Result<()> {
+pub(super) fn create_small_files(place: &WorkDirectory<'_>, full: u64) -> Result<()> {
     for (at, name) in numbered_names("f", place.scale.scaled_ops(full)).iter().enumerate() {
         create_small_file(place, name, at as u64)?;
     }
@@ -124,7 +124,7 @@ pub(super) fn create_small_files(place: &Place<'_>, full: u64) -> Result<()> {
 }
 
 /// Each name is there with its own bytes, and nothing else is.
-pub(super) fn check_small_files(place: &Place<'_>, full: u64) -> Result<()> {
+pub(super) fn check_small_files(place: &WorkDirectory<'_>, full: u64) -> Result<()> {
     let names = numbered_names("f", place.scale.scaled_ops(full));
     for (at, name) in names.iter().enumerate() {
         read_small_file(place, name, at as u64)?;

@@ -11,17 +11,17 @@ fn fresh(name: &str) -> PathBuf {
 
 #[test]
 fn every_workload_runs_bare_and_verifies() {
-    let scale = Scale(0.01);
+    let scale = WorkScale(0.01);
     for workload in all_workloads() {
         let dir = fresh(workload.name);
-        let place = Place::open(&dir, scale, &[]).expect("the fresh directory");
+        let place = WorkDirectory::open(&dir, scale, &[]).expect("the fresh directory");
         (workload.setup)(&place).unwrap_or_else(|e| panic!("{} setup: {e}", workload.name));
         let done = measure_workload(workload, &dir, scale, &[])
             .unwrap_or_else(|e| panic!("{} run: {e}", workload.name));
         (workload.verify)(&place).unwrap_or_else(|e| panic!("{} verify: {e}", workload.name));
         assert!(done.ops > 0 && done.seconds > 0.0, "{}", workload.name);
         assert!(done.samples > 0, "{} has no latencies", workload.name);
-        assert_eq!(done.bytes > 0, workload.unit == Unit::MibPerSecond || done.bytes > 0);
+        assert_eq!(done.bytes > 0, workload.unit == FigureUnit::MibPerSecond || done.bytes > 0);
         std::fs::remove_dir_all(&dir).expect("removing the fresh directory");
     }
 }
@@ -43,10 +43,10 @@ fn names_are_unique_and_described() {
 #[test]
 fn verify_notices_a_missing_and_a_wrong_file() {
     let dir = fresh("verify");
-    let scale = Scale(0.01);
+    let scale = WorkScale(0.01);
     let workload = find_workload("create-300").expect("it is in the table");
     measure_workload(workload, &dir, scale, &[]).expect("creating in a fresh directory");
-    let place = Place::open(&dir, scale, &[]).expect("the directory");
+    let place = WorkDirectory::open(&dir, scale, &[]).expect("the directory");
     (workload.verify)(&place).expect("all files are there");
     std::fs::write(dir.join("f000003"), b"short").expect("overwriting one file");
     assert!((workload.verify)(&place).is_err());

@@ -29,7 +29,7 @@ mod summary;
 mod top;
 mod unmount;
 
-use crate::exit::Stop;
+use crate::exit::CommandError;
 
 /// What Forebay can do.
 #[derive(Debug, clap::Subcommand)]
@@ -94,7 +94,7 @@ pub(crate) enum Command {
 
 impl Command {
     /// Does it; the number is the exit code.
-    pub(crate) fn run(self) -> Result<i32, Stop> {
+    pub(crate) fn run(self) -> Result<i32, CommandError> {
         match self {
             Command::Run(args) => run::run(args),
             Command::Summary(args) => summary::run(&args),

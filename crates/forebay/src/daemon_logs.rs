@@ -4,11 +4,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use forebay_volume::daemon_log::{
-    About, FORMAT, Kept, LOG, Levels, Told, Wanted, last_lines, list_log_folders,
+    FORMAT, LOG, LogFolder, LogLevels, LogOptions, LogOwner, LogOwnership, last_lines,
+    list_log_folders,
 };
 use forebay_volume::launch::{lasting_mounts, resolve_mount_point};
 
-use crate::exit::{NOTHING_RUN, Stop};
+use crate::exit::{CommandError, NOTHING_RUN};
 use crate::{console, state_directories};
 
 /// The folder of the state directory in which each daemon has one.
@@ -20,20 +21,20 @@ const LAST: usize = 10;
 
 /// What a daemon is to log; `name` is that of its run, or would be.
 pub(crate) fn wanted_log(
-    levels: Option<&Levels>,
+    levels: Option<&LogLevels>,
     name: &str,
     foreground: bool,
-) -> Result<Wanted, Stop> {
+) -> Result<LogOptions, CommandError> {
     let word = std::env::var(LEVELS).ok().filter(|word| !word.is_empty());
     let levels = match (levels, word) {
         (Some(levels), _) => Some(levels.clone()),
-        (None, Some(word)) => Some(word.parse::<Levels>().map_err(|error| {
+        (None, Some(word)) => Some(word.parse::<LogLevels>().map_err(|error| {
             let next = "set it as `--log` takes it, or unset it; nothing was run";
-            Stop::new(NOTHING_RUN, format!("{LEVELS}: {error}"), next)
+            CommandError::new(NOTHING_RUN, format!("{LEVELS}: {error}"), next)
         })?),
         (None, None) => None,
     };
-    Ok(Wanted {
+    Ok(LogOptions {
         folder: state_directories::state_file(SHELF)?.join(name.trim_end_matches(".run")),
         is_asked_for: levels.is_some(),
         levels: levels.unwrap_or_default(),
@@ -54,8 +55,8 @@ fn stderr_is_journal() -> bool {
 }
 
 /// Folders of all daemons of this user that left a log or write one, the newest first.
-pub(crate) fn list_daemon_logs() -> Vec<Kept> {
-    let mut all: Vec<Kept> = state_directories::safe_directories()
+pub(crate) fn list_daemon_logs() -> Vec<LogFolder> {
+    let mut all: Vec<LogFolder> = state_directories::safe_directories()
         .iter()
         .flat_map(|state| list_log_folders(&state.join(SHELF)))
         .collect();
@@ -64,18 +65,20 @@ pub(crate) fn list_daemon_logs() -> Vec<Kept> {
 }
 
 /// The newest that served this place, or one above it.
-pub(crate) fn find_log_serving(at: &Path) -> Option<Kept> {
+pub(crate) fn find_log_serving(at: &Path) -> Option<LogFolder> {
     list_daemon_logs().into_iter().find(|one| match &one.told {
-        Told::Known(About { points, .. }) => points.iter().any(|point| at.starts_with(point)),
-        Told::Newer(_) | Told::Nothing => false,
+        LogOwnership::Known(LogOwner { points, .. }) => {
+            points.iter().any(|point| at.starts_with(point))
+        }
+        LogOwnership::Newer(_) | LogOwnership::Nothing => false,
     })
 }
 
 /// Refuses what a newer Forebay wrote.
-pub(crate) fn refuse_newer(one: &Kept) -> Result<(), Stop> {
-    let Told::Newer(format) = one.told else { return Ok(()) };
+pub(crate) fn refuse_newer(one: &LogFolder) -> Result<(), CommandError> {
+    let LogOwnership::Newer(format) = one.told else { return Ok(()) };
     let log = one.folder.join(LOG);
-    Err(Stop::new(
+    Err(CommandError::new(
         1,
         newer_format_message(&one.folder, format),
         format!("use that one, or read {}", log.display()),

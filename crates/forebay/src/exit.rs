@@ -17,7 +17,7 @@ pub(crate) const NOT_FOUND: i32 = 127;
 
 /// Why a command of Forebay's ends early.
 #[derive(Debug)]
-pub(crate) struct Stop {
+pub(crate) struct CommandError {
     pub(crate) code: i32,
     /// Cause and place.
     pub(crate) message: String,
@@ -25,8 +25,12 @@ pub(crate) struct Stop {
     pub(crate) next: Option<String>,
 }
 
-impl Stop {
-    pub(crate) fn new(code: i32, message: impl Into<String>, next: impl Into<String>) -> Stop {
-        Stop { code, message: message.into(), next: Some(next.into()) }
+impl CommandError {
+    pub(crate) fn new(
+        code: i32,
+        message: impl Into<String>,
+        next: impl Into<String>,
+    ) -> CommandError {
+        CommandError { code, message: message.into(), next: Some(next.into()) }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::exit::Stop;
+use crate::exit::CommandError;
 
 /// How each is called, and how it begins.
 const KNOWN: [(&str, &[&str]); 3] = [
@@ -13,7 +13,7 @@ const KNOWN: [(&str, &[&str]); 3] = [
 
 /// Refuses what begins as a URL does and is no bucket of S3. A path may have a colon, but none
 /// that is there is refused.
-pub(crate) fn refuse_foreign_url(place: &Path, code: i32) -> Result<(), Stop> {
+pub(crate) fn refuse_foreign_url(place: &Path, code: i32) -> Result<(), CommandError> {
     let Some((scheme, _)) = place.to_str().and_then(|place| place.split_once("://")) else {
         return Ok(());
     };
@@ -27,5 +27,5 @@ pub(crate) fn refuse_foreign_url(place: &Path, code: i32) -> Result<(), Stop> {
         format!("{}: {what} is not supported; directories and s3:// are", place.display());
     let next = "a service that speaks S3, too: s3://BUCKET/PREFIX, with its address in \
                 AWS_ENDPOINT_URL; another: mount it by its own tool, and name the directory";
-    Err(Stop::new(code, message, next))
+    Err(CommandError::new(code, message, next))
 }

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 /// SIGINT, SIGTERM and SIGHUP.
-pub(crate) struct Ends(libc::sigset_t);
+pub(crate) struct InterruptSignals(libc::sigset_t);
 
-impl Ends {
+impl InterruptSignals {
     /// Holds them back from now on, in this thread and those that it starts.
-    pub(crate) fn block_signals() -> Ends {
+    pub(crate) fn block_signals() -> InterruptSignals {
         // SAFETY: a zeroed set is valid, and is written to before it is read.
         unsafe {
             let mut set: libc::sigset_t = std::mem::zeroed();
@@ -16,7 +16,7 @@ impl Ends {
                 libc::sigaddset(&mut set, signal);
             }
             libc::pthread_sigmask(libc::SIG_BLOCK, &set, std::ptr::null_mut());
-            Ends(set)
+            InterruptSignals(set)
         }
     }
 

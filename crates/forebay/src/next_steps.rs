@@ -2,12 +2,12 @@
 
 use std::io::ErrorKind;
 
-use forebay_objstore::{Failed, NO_KEYS};
+use forebay_objstore::{NO_KEYS, RequestError};
 use forebay_reads::Kind;
 use forebay_volume::reads::ReadsError;
 
 /// What can be done about what a bucket says.
-pub(crate) fn bucket_next_step(failed: &Failed) -> &'static str {
+pub(crate) fn bucket_next_step(failed: &RequestError) -> &'static str {
     match failed.kind {
         _ if failed.why == NO_KEYS => "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
         _ if failed.why.contains("RequestTimeTooSkewed") => {
@@ -26,7 +26,7 @@ pub(crate) fn bucket_next_step(failed: &Failed) -> &'static str {
 }
 
 /// What helps where a bucket can't be attached.
-pub(crate) fn attach_next_step(failed: &Failed) -> &'static str {
+pub(crate) fn attach_next_step(failed: &RequestError) -> &'static str {
     match failed.kind {
         ErrorKind::PermissionDenied => {
             "attaching lists and reads: is AWS_ACCESS_KEY_ID of one who may? \
@@ -39,7 +39,7 @@ pub(crate) fn attach_next_step(failed: &Failed) -> &'static str {
 /// What helps where reads can't be shown.
 pub(crate) fn reads_next_step(trouble: &ReadsError) -> &'static str {
     if let Some(kind) = trouble.bucket {
-        return attach_next_step(&Failed { kind, why: trouble.why.clone() });
+        return attach_next_step(&RequestError { kind, why: trouble.why.clone() });
     }
     match trouble.kind {
         Kind::Changed | Kind::Damaged | Kind::Unknown if trouble.plain => {

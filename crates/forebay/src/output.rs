@@ -16,7 +16,7 @@ use forebay_model::{Run, RunWriter};
 use forebay_os::real_path::resolve_path;
 use rustix::fs::{Access, access};
 
-use crate::exit::Stop;
+use crate::exit::CommandError;
 pub(crate) use seal::{UNSEALED, seal_text};
 
 /// Links that lead to links; the kernel follows as many.
@@ -24,7 +24,7 @@ const LINKS_MAX: usize = 40;
 
 /// What a command writes: its like may be replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Made {
+pub(crate) enum OutputKind {
     /// A run file: nobody edits one.
     Run,
     /// A text with a seal, which breaks when somebody edits it.
@@ -43,22 +43,26 @@ pub(crate) struct Force {
 
 /// A place that may be written.
 #[derive(Debug)]
-pub(crate) enum Place {
+pub(crate) enum OutputTarget {
     /// A file, or the name for one; no link.
     File(PathBuf),
     /// A device, a pipe, or a descriptor such as `/dev/stdout`.
     Stream(PathBuf),
 }
 
-impl Place {
+impl OutputTarget {
     /// Asks before anything is done: nobody should wait for hours for a result with nowhere to go.
-    pub(crate) fn claim(path: &Path, made: Made, force: Force) -> Result<Place, Stop> {
+    pub(crate) fn claim(
+        path: &Path,
+        made: OutputKind,
+        force: Force,
+    ) -> Result<OutputTarget, CommandError> {
         let elsewhere = "name another file";
         let refuse = |why: &str, next: &str| {
-            Err(Stop::new(1, format!("{}: {why}", path.display()), next.to_owned()))
+            Err(CommandError::new(1, format!("{}: {why}", path.display()), next.to_owned()))
         };
         let real = match resolve_place(path) {
-            Ok(Place::File(real)) => real,
+            Ok(OutputTarget::File(real)) => real,
             Ok(stream) => return Ok(stream),
             Err(why) => return refuse(&why, elsewhere),
         };
@@ -67,7 +71,7 @@ impl Place {
             Ok(found) if found.file_type().is_block_device() => {
                 return refuse("it is a disk", elsewhere);
             }
-            Ok(found) if !found.is_file() => return Ok(Place::Stream(real)),
+            Ok(found) if !found.is_file() => return Ok(OutputTarget::Stream(real)),
             Ok(found) => Some(found),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return refuse(&error.to_string(), elsewhere),
@@ -94,11 +98,11 @@ impl Place {
             Ok(folder) => folder,
             Err(error) => return refuse(&error.to_string(), elsewhere),
         };
-        Ok(Place::File(folder.join(real.file_name().unwrap_or_default())))
+        Ok(OutputTarget::File(folder.join(real.file_name().unwrap_or_default())))
     }
 
     /// Refuses to take the place of what the result is made from.
-    pub(crate) fn apart_from(self, inputs: &[PathBuf]) -> Result<Place, Stop> {
+    pub(crate) fn apart_from(self, inputs: &[PathBuf]) -> Result<OutputTarget, CommandError> {
         let same = |input: &PathBuf| {
             let real = input.canonicalize().ok();
             real.is_some() && real == self.path().canonicalize().ok()
@@ -107,14 +111,14 @@ impl Place {
             Some(input) => {
                 let why =
                     format!("{} would take the place of what it is made from", input.display());
-                Err(Stop::new(1, why, "name another file"))
+                Err(CommandError::new(1, why, "name another file"))
             }
             None => Ok(self),
         }
     }
 
     pub(crate) fn path(&self) -> &Path {
-        let (Place::File(path) | Place::Stream(path)) = self;
+        let (OutputTarget::File(path) | OutputTarget::Stream(path)) = self;
         path
     }
 
@@ -122,16 +126,16 @@ impl Place {
     pub(crate) fn part_path(&self) -> PathBuf {
         let name = format!(".forebay.{}.part", std::process::id());
         match self {
-            Place::File(path) => parent_or_here(path).join(name),
-            Place::Stream(_) => std::env::temp_dir().join(name),
+            OutputTarget::File(path) => parent_or_here(path).join(name),
+            OutputTarget::Stream(_) => std::env::temp_dir().join(name),
         }
     }
 
     /// Writes it: a file is whole, or as it was.
-    pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), Stop> {
+    pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), CommandError> {
         let written = match self {
-            Place::Stream(path) => append_to(path, |mut to| to.write_all(bytes)),
-            Place::File(path) => {
+            OutputTarget::Stream(path) => append_to(path, |mut to| to.write_all(bytes)),
+            OutputTarget::File(path) => {
                 let part = self.part_path();
                 let made = File::create_new(&part)
                     .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
@@ -145,13 +149,13 @@ impl Place {
         };
         written.map_err(|error| {
             let message = format!("{} can't be written: {error}", self.path().display());
-            Stop::new(1, message, "see that there is room, or name another place")
+            CommandError::new(1, message, "see that there is room, or name another place")
         })
     }
 
     /// Writes a run whose record is in its workshop.
     pub(crate) fn commit_run(&self, writer: &RunWriter) -> forebay_model::Result<()> {
-        let Place::Stream(stream) = self else { return writer.copy_to(self.path()) };
+        let OutputTarget::Stream(stream) = self else { return writer.copy_to(self.path()) };
         let whole = self.part_path().with_extension("whole");
         writer.copy_to(&whole)?;
         let filled = self.copy_from(&whole);
@@ -180,15 +184,15 @@ fn parent_or_here(path: &Path) -> &Path {
 }
 
 /// The place that a name leads to.
-fn resolve_place(path: &Path) -> Result<Place, String> {
+fn resolve_place(path: &Path) -> Result<OutputTarget, String> {
     let mut at = std::path::absolute(path).map_err(|error| error.to_string())?;
     for _ in 0..LINKS_MAX {
         // Their links name things that are not in any directory.
         if at.starts_with("/proc") || at.starts_with("/dev/fd") {
-            return Ok(Place::Stream(at));
+            return Ok(OutputTarget::Stream(at));
         }
         let Some(link) = fs::symlink_metadata(&at).ok().filter(fs::Metadata::is_symlink) else {
-            return Ok(Place::File(at));
+            return Ok(OutputTarget::File(at));
         };
         if is_foreign_link(&at, link.uid()) {
             return Err(format!("{} is a link of somebody else's", at.display()));
@@ -214,23 +218,23 @@ fn is_foreign_link(link: &Path, owner: u32) -> bool {
     })
 }
 
-impl Made {
+impl OutputKind {
     /// Whether Forebay wrote what is there, and nobody changed it.
     fn is_own(self, path: &Path) -> bool {
         match self {
-            Made::Run => Run::is_run_file(path),
-            Made::Text => fs::read(path).is_ok_and(|text| seal::is_sealed(&text)),
-            Made::Other => false,
+            OutputKind::Run => Run::is_run_file(path),
+            OutputKind::Text => fs::read(path).is_ok_and(|text| seal::is_sealed(&text)),
+            OutputKind::Other => false,
         }
     }
 
     fn loss_warning(self) -> &'static str {
         match self {
-            Made::Run => "what is there is no run file, and would be lost",
-            Made::Text => {
+            OutputKind::Run => "what is there is no run file, and would be lost",
+            OutputKind::Text => {
                 "what is there was not written by Forebay, or was changed since, and would be lost"
             }
-            Made::Other => "it is there already",
+            OutputKind::Other => "it is there already",
         }
     }
 }

@@ -16,20 +16,20 @@ use std::path::{Path, PathBuf};
 
 use forebay_model::run::note_key::capacity_note;
 use forebay_model::{ByteCount, Rules, Site};
-use forebay_objstore::{ProfileFile, Settings};
-use forebay_volume::tiers::{TierError, Wanted};
+use forebay_objstore::{AwsSettings, ProfileFile};
+use forebay_volume::tiers::{PlacementOptions, TierError};
 
-use crate::exit::{NOTHING_RUN, Stop};
+use crate::exit::{CommandError, NOTHING_RUN};
 use crate::{console, state_directories};
 
 /// Reads site and rules; `None` when no rules are given.
 pub(crate) fn load_placement(
     site: Option<&Path>,
     rules: Option<&Path>,
-) -> Result<Option<Wanted>, Stop> {
+) -> Result<Option<PlacementOptions>, CommandError> {
     let Some(rules) = rules else {
         return match site {
-            Some(_) => Err(Stop::new(
+            Some(_) => Err(CommandError::new(
                 NOTHING_RUN,
                 "a site without rules places nothing",
                 "add --rules FILE (examples/rules has some), or leave --site out; nothing was run",
@@ -43,13 +43,22 @@ pub(crate) fn load_placement(
     };
     let (site, rules) = parse_site_and_rules(&site, rules, &read_text(rules)?)?;
     note_old_names(rules.old_names());
-    Ok(Some(Wanted { site, rules, settings: bucket_settings(), spares: spare_directories() }))
+    Ok(Some(PlacementOptions {
+        site,
+        rules,
+        settings: bucket_settings(),
+        spares: spare_directories(),
+    }))
 }
 
 /// A site file, and the text of rules that are to be in `rules`.
-fn parse_site_and_rules(site: &Path, rules: &Path, text: &str) -> Result<(Site, Rules), Stop> {
-    let wrong = |flaw: forebay_model::Flaw| {
-        Stop::new(
+fn parse_site_and_rules(
+    site: &Path,
+    rules: &Path,
+    text: &str,
+) -> Result<(Site, Rules), CommandError> {
+    let wrong = |flaw: forebay_model::ConfigError| {
+        CommandError::new(
             NOTHING_RUN,
             flaw.to_string(),
             "`forebay manual formats` has all keys; nothing was run",
@@ -62,7 +71,7 @@ fn parse_site_and_rules(site: &Path, rules: &Path, text: &str) -> Result<(Site, 
 }
 
 /// Says which names in a rules file are old: they are read as the new ones, until they are not.
-pub(crate) fn note_old_names(notes: &[forebay_model::Flaw]) {
+pub(crate) fn note_old_names(notes: &[forebay_model::ConfigError]) {
     let Some(first) = notes.first() else { return };
     let more = match notes.len() - 1 {
         0 => String::new(),
@@ -87,7 +96,7 @@ pub(crate) fn check_rules(site: &Path, rules: &Path, text: &str) -> Result<Vec<S
 }
 
 /// The site in this text; files that it names lie beside its own.
-pub(crate) fn parse_site(text: &str, path: &Path) -> Result<Site, forebay_model::Flaw> {
+pub(crate) fn parse_site(text: &str, path: &Path) -> Result<Site, forebay_model::ConfigError> {
     let variable = |name: &str| std::env::var(name).ok();
     let beside = |name: &str| {
         let file = path.parent().unwrap_or(Path::new("")).join(name);
@@ -102,7 +111,7 @@ pub(crate) fn spare_directories() -> Vec<PathBuf> {
 }
 
 /// How much each tier may take, for those who look at the run.
-pub(crate) fn capacity_limits(wanted: &Wanted) -> Vec<(String, String)> {
+pub(crate) fn capacity_limits(wanted: &PlacementOptions) -> Vec<(String, String)> {
     let limits = wanted.site.tiers().filter_map(|tier| {
         Some(capacity_note(&tier.id.to_string(), ByteCount(tier.capacity?.get())))
     });
@@ -110,8 +119,8 @@ pub(crate) fn capacity_limits(wanted: &Wanted) -> Vec<(String, String)> {
 }
 
 /// How buckets are reached, as AWS's own tools are told.
-pub(crate) fn bucket_settings() -> Settings {
-    Settings::from_environment(std::env::vars_os(), |file, elsewhere| {
+pub(crate) fn bucket_settings() -> AwsSettings {
+    AwsSettings::from_environment(std::env::vars_os(), |file, elsewhere| {
         let name = match file {
             ProfileFile::Credentials => ".aws/credentials",
             ProfileFile::Config => ".aws/config",
@@ -121,15 +130,15 @@ pub(crate) fn bucket_settings() -> Settings {
     })
 }
 
-pub(crate) fn read_text(path: &Path) -> Result<String, Stop> {
+pub(crate) fn read_text(path: &Path) -> Result<String, CommandError> {
     std::fs::read_to_string(path).map_err(|error| {
         let message = format!("{} can't be read: {error}", path.display());
-        Stop::new(NOTHING_RUN, message, "nothing was run")
+        CommandError::new(NOTHING_RUN, message, "nothing was run")
     })
 }
 
 /// The site of the project, of the user or of the machine.
-fn usual_site() -> Result<PathBuf, Stop> {
+fn usual_site() -> Result<PathBuf, CommandError> {
     let places = named_sites::usual_sites();
     let found = places.iter().find(|path| path.is_file());
     if let Some(path) = found
@@ -137,14 +146,14 @@ fn usual_site() -> Result<PathBuf, Stop> {
         && std::fs::symlink_metadata(path).is_ok_and(|meta| meta.uid() != 0)
     {
         let what = format!("{} is another user's, and says where root would write", path.display());
-        return Err(Stop::new(
+        return Err(CommandError::new(
             NOTHING_RUN,
             what,
             "read it, and give it by --site; nothing was run",
         ));
     }
     found.cloned().ok_or_else(|| {
-        Stop::new(
+        CommandError::new(
             NOTHING_RUN,
             "the rules name tiers, and no site says where they are",
             "give --site FILE (sites/ has examples), or put one at .forebay/site.toml, \
@@ -154,7 +163,7 @@ fn usual_site() -> Result<PathBuf, Stop> {
 }
 
 /// A tier that can't be used, in words.
-pub(crate) fn explain_tier_error(trouble: &TierError) -> Stop {
+pub(crate) fn explain_tier_error(trouble: &TierError) -> CommandError {
     let missing = trouble.error.kind() == std::io::ErrorKind::NotFound;
     let why = trouble.error.to_string();
     let next = if why.starts_with("another run") {
@@ -168,5 +177,5 @@ pub(crate) fn explain_tier_error(trouble: &TierError) -> Stop {
     } else {
         "correct the site, or choose a directory that you may write; nothing was run"
     };
-    Stop::new(NOTHING_RUN, trouble.to_string(), next)
+    CommandError::new(NOTHING_RUN, trouble.to_string(), next)
 }

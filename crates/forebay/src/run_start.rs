@@ -8,12 +8,12 @@ use std::path::Path;
 use forebay_model::{ByteCount, Header, Micros, Privacy, Salt, civil_from_days};
 use forebay_volume::launch;
 
-use crate::exit::{NOTHING_RUN, Stop};
-use crate::output::{Force, Made, Place};
+use crate::exit::{CommandError, NOTHING_RUN};
+use crate::output::{Force, OutputKind, OutputTarget};
 
 /// How much is traced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Trace {
+pub(crate) enum TraceLevel {
     /// Opens, closes, sizes and all operations on names; bytes where the kernel shows them
     Files,
     /// Each read and write too, exactly; slower, for prices of operations
@@ -39,9 +39,9 @@ impl From<CpuLatency> for launch::CpuLatency {
 }
 
 /// A place for a run that was asked for.
-pub(crate) fn claim_run_file(path: &Path, force: Force) -> Result<Place, Stop> {
-    let refused = |stop| Stop { code: NOTHING_RUN, ..stop };
-    Place::claim(path, Made::Run, force).map_err(refused)
+pub(crate) fn claim_run_file(path: &Path, force: Force) -> Result<OutputTarget, CommandError> {
+    let refused = |stop| CommandError { code: NOTHING_RUN, ..stop };
+    OutputTarget::claim(path, OutputKind::Run, force).map_err(refused)
 }
 
 /// A name that sorts by time and does not repeat on one machine.
@@ -61,7 +61,7 @@ pub(crate) fn run_header(
     command: &[OsString],
     directory: &Path,
     privacy: Privacy,
-    trace: Trace,
+    trace: TraceLevel,
 ) -> Header {
     let system = rustix::system::uname();
     let text = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
@@ -82,8 +82,8 @@ pub(crate) fn run_header(
         more: vec![(
             "trace".to_owned(),
             match trace {
-                Trace::Files => "files".to_owned(),
-                Trace::EveryRead => "every-read".to_owned(),
+                TraceLevel::Files => "files".to_owned(),
+                TraceLevel::EveryRead => "every-read".to_owned(),
             },
         )],
         ..Header::default()

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use forebay_model::Run;
 
 use crate::console;
-use crate::exit::Stop;
+use crate::exit::CommandError;
 
 /// Below a project.
 pub(crate) const FOLDER: &str = ".forebay/runs";
@@ -30,10 +30,10 @@ pub(crate) fn list_runs(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
 }
 
 /// The newest run of the current directory, and says which it is.
-pub(crate) fn newest_run() -> Result<PathBuf, Stop> {
+pub(crate) fn newest_run() -> Result<PathBuf, CommandError> {
     let none = |why: String| {
         let next = "name a run file, or make one: `forebay run COMMAND`";
-        Stop::new(1, format!("no run was named, and {why}"), next)
+        CommandError::new(1, format!("no run was named, and {why}"), next)
     };
     let found = match list_runs(Path::new(FOLDER)) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {

@@ -8,10 +8,10 @@ pub(crate) use workload_input::read_workload;
 
 use clap::value_parser;
 
-use crate::exit::Stop;
+use crate::exit::CommandError;
 use crate::placement;
-use forebay_model::{Flaw, Prices, Rules, Seconds, Site, Study, TierId, Workload};
-use forebay_plan::{Choice, OwnCost, POLICIES, Policy, PolicyId, choice};
+use forebay_model::{ConfigError, Prices, Rules, Seconds, Site, Study, TierId, Workload};
+use forebay_plan::{Choice, ForebayOverhead, POLICIES, Policy, PolicyId, choice};
 use std::path::{Path, PathBuf};
 
 /// A workload on a site, and how it is run.
@@ -26,12 +26,12 @@ pub(crate) struct Scenario {
     pub(crate) prices: Option<Prices>,
     /// What Forebay costs where rules put files elsewhere: known of a run that Forebay recorded. In
     /// a study something else may have moved the files.
-    pub(crate) own: Option<OwnCost>,
+    pub(crate) own: Option<ForebayOverhead>,
 }
 
 /// What differs from what the files say.
 #[derive(Clone, Debug, Default, clap::Args)]
-pub(crate) struct Changes {
+pub(crate) struct ScenarioChanges {
     /// The site: tiers with their profiles, and nodes
     #[arg(long, value_name = "FILE", value_parser = placement::named_sites::site_file())]
     pub(crate) site: Option<PathBuf>,
@@ -64,38 +64,38 @@ pub(crate) struct Changes {
 
 const NEXT: &str = "`forebay manual formats` describes sites, rules, workloads and studies";
 
-fn scenario_error(message: impl ToString) -> Stop {
-    Stop::new(1, message.to_string(), NEXT)
+fn scenario_error(message: impl ToString) -> CommandError {
+    CommandError::new(1, message.to_string(), NEXT)
 }
 
-fn read_text(path: &Path) -> Result<String, Stop> {
+fn read_text(path: &Path) -> Result<String, CommandError> {
     let read = std::fs::read(path)
         .map_err(|error| scenario_error(format!("cannot read {}: {error}", path.display())))?;
     String::from_utf8(read).map_err(|_| scenario_error(format!("{} is no text", path.display())))
 }
 
-fn read_site(path: &Path) -> Result<Site, Stop> {
+fn read_site(path: &Path) -> Result<Site, CommandError> {
     placement::parse_site(&read_text(path)?, path).map_err(flaw_error)
 }
 
-fn read_rules(path: &Path, site: &Site) -> Result<Rules, Stop> {
+fn read_rules(path: &Path, site: &Site) -> Result<Rules, CommandError> {
     let rules =
         Rules::parse(&read_text(path)?, &path.display().to_string(), site).map_err(flaw_error)?;
     placement::note_old_names(rules.old_names());
     Ok(rules)
 }
 
-fn read_prices(path: &Path) -> Result<Prices, Stop> {
+fn read_prices(path: &Path) -> Result<Prices, CommandError> {
     Prices::parse(&read_text(path)?, &path.display().to_string()).map_err(flaw_error)
 }
 
-fn flaw_error(flaw: Flaw) -> Stop {
+fn flaw_error(flaw: ConfigError) -> CommandError {
     scenario_error(flaw)
 }
 
 impl Scenario {
     /// Reads what is at `path`, with changes.
-    pub(crate) fn from_path(path: &Path, changes: &Changes) -> Result<Self, Stop> {
+    pub(crate) fn from_path(path: &Path, changes: &ScenarioChanges) -> Result<Self, CommandError> {
         if rerun_scenario::is_run_file(path) {
             return Self::from_run(path, changes);
         }
@@ -137,7 +137,7 @@ impl Scenario {
         Ok(scenario)
     }
 
-    fn apply_changes(&mut self, changes: &Changes) -> Result<(), Stop> {
+    fn apply_changes(&mut self, changes: &ScenarioChanges) -> Result<(), CommandError> {
         if let Some(name) = &changes.policy {
             self.choice.policy = find_policy(name)?;
         }
@@ -150,7 +150,7 @@ impl Scenario {
         Ok(())
     }
 
-    fn set_low_priority(&mut self, names: &[String]) -> Result<(), Stop> {
+    fn set_low_priority(&mut self, names: &[String]) -> Result<(), CommandError> {
         let kinds = &self.workload.kinds;
         let find = |name: &String| {
             let place = kinds.iter().position(|kind| kind.name == *name);
@@ -163,16 +163,20 @@ impl Scenario {
 }
 
 /// The policy of this name.
-fn find_policy(name: &str) -> Result<PolicyId, Stop> {
+fn find_policy(name: &str) -> Result<PolicyId, CommandError> {
     Policy::find_by_name(name).map(Policy::id).ok_or_else(|| {
         let all = POLICIES.iter().map(|policy| format!("{}: {}", policy.name, policy.about));
         let all: Vec<String> = all.collect();
-        Stop::new(2, format!("there is no policy {name:?}"), all.join("; "))
+        CommandError::new(2, format!("there is no policy {name:?}"), all.join("; "))
     })
 }
 
 /// Where the project is: as asked, as the study says, or the only tier.
-fn project_tier(site: &Site, changes: &Changes, study: Option<&Study>) -> Result<TierId, Stop> {
+fn project_tier(
+    site: &Site,
+    changes: &ScenarioChanges,
+    study: Option<&Study>,
+) -> Result<TierId, CommandError> {
     if let Some(name) = changes.project.as_ref().or(study.map(|study| &study.project)) {
         return Ok(TierId(name.clone()));
     }

@@ -1,18 +1,18 @@
 //! Writes a run that never was as a run file: for all that reads runs.
 
-use crate::exit::Stop;
-use crate::output::Place;
+use crate::exit::CommandError;
+use crate::output::OutputTarget;
 use forebay_model::run::note_key;
-use forebay_model::{ByteCount, Header, Origin, Reach, RunWriter};
-use forebay_plan::{Choice, Cost, Outcome, Scene, simulated_facts};
+use forebay_model::{ByteCount, Header, Reach, RunOrigin, RunWriter};
+use forebay_plan::{Choice, Cost, Outcome, PreparedProblem, simulated_facts};
 /// `command` is the subcommand that simulated it.
 pub(crate) fn write_simulated_run(
-    place: &Place,
-    scene: &Scene<'_>,
+    place: &OutputTarget,
+    scene: &PreparedProblem<'_>,
     choice: &Choice,
     (outcome, cost): (&Outcome, Option<&Cost>),
     (seed, command): (u64, &str),
-) -> Result<(), Stop> {
+) -> Result<(), CommandError> {
     let told = [
         ("workload", scene.workload.name.clone()),
         ("seed", seed.to_string()),
@@ -31,7 +31,7 @@ pub(crate) fn write_simulated_run(
     let nodes = scene.site.nodes();
     let header = Header {
         forebay: env!("CARGO_PKG_VERSION").to_owned(),
-        origin: Origin::Simulated,
+        origin: RunOrigin::Simulated,
         // Of a run that never was, the start is nothing that a clock could tell: the same
         // simulation makes the same file.
         started_unix: forebay_model::Micros::ZERO,
@@ -43,7 +43,7 @@ pub(crate) fn write_simulated_run(
         ..Header::default()
     };
     let stop = |error: forebay_model::Error| {
-        Stop::new(1, error.to_string(), "choose another place for it")
+        CommandError::new(1, error.to_string(), "choose another place for it")
     };
     // Made beside it and copied, as a run that is measured: what stands there is whole, or not
     // there.
@@ -56,7 +56,7 @@ pub(crate) fn write_simulated_run(
 }
 
 /// How much each tier may take, on all nodes together.
-fn capacity_limits(scene: &Scene<'_>, choice: &Choice) -> Vec<(String, String)> {
+fn capacity_limits(scene: &PreparedProblem<'_>, choice: &Choice) -> Vec<(String, String)> {
     let limits = scene.site.tiers().filter_map(|tier| {
         let nodes = if tier.reach == Reach::Node { u64::from(choice.nodes) } else { 1 };
         let bytes = tier.capacity?.get().saturating_mul(nodes);

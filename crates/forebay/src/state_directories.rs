@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use rustix::process::geteuid;
 
 use crate::console;
-use crate::exit::{NOTHING_RUN, Stop};
+use crate::exit::{CommandError, NOTHING_RUN};
 
 /// Room that a record needs to begin with.
 const RECORD_MIN: u64 = 256 << 10;
@@ -77,7 +77,7 @@ fn is_partial() -> bool {
 }
 
 /// Where something is kept: in a directory of this machine and this user.
-pub(crate) fn state_file(name: &str) -> Result<PathBuf, Stop> {
+pub(crate) fn state_file(name: &str) -> Result<PathBuf, CommandError> {
     static TOLD: Once = Once::new();
     let mut refused = None;
     for file in candidate_files(name) {
@@ -94,7 +94,7 @@ pub(crate) fn state_file(name: &str) -> Result<PathBuf, Stop> {
     }
     let why = refused.map_or("none is local and writable".to_owned(), |error| error.to_string());
     let message = format!("there is no directory for the record of the run: {why}");
-    Err(Stop::new(
+    Err(CommandError::new(
         NOTHING_RUN,
         message,
         "set XDG_STATE_HOME to a local directory that you, and nobody else, may write",
@@ -117,7 +117,7 @@ fn candidate_files(name: &str) -> impl Iterator<Item = io::Result<PathBuf>> {
 
 /// Where the record of a run is written while it lasts: where there is room for it, or at least
 /// beside the run file that it becomes. Where there is none, beginning it says why.
-pub(crate) fn record_file(name: &str, output: &Path) -> Result<PathBuf, Stop> {
+pub(crate) fn record_file(name: &str, output: &Path) -> Result<PathBuf, CommandError> {
     let beside = output.parent().and_then(|dir| check_ownership(dir).ok());
     let beside = beside.filter(|dir| is_local(dir) && is_writable(dir));
     let beside = beside.map(|dir| dir.join(format!(".{name}")));

@@ -1,8 +1,8 @@
 //! Where the project is, and storages as a run found them: a site for what was learnt.
 
-use crate::exit::Stop;
-use forebay_model::{Flaw, Nodes, Prices, Profile, Reach, Run, Site, Tier, TierId};
-use forebay_plan::{Learnt, learn_workload};
+use crate::exit::CommandError;
+use forebay_model::{ConfigError, Nodes, Prices, Reach, Run, Site, StorageProfile, Tier, TierId};
+use forebay_plan::{LearntRun, learn_workload};
 use std::path::Path;
 
 /// Types of file systems that other machines see, too.
@@ -15,7 +15,7 @@ pub(crate) fn measured_tier_id() -> TierId {
 }
 
 /// The prices that Forebay brings.
-pub(crate) fn own_prices() -> Result<Prices, Flaw> {
+pub(crate) fn own_prices() -> Result<Prices, ConfigError> {
     let text = include_str!("../../../prices/aws-us-east-1.toml");
     Prices::parse(text, "prices/aws-us-east-1.toml")
 }
@@ -24,14 +24,14 @@ pub(crate) fn own_prices() -> Result<Prices, Flaw> {
 ///
 /// # Errors
 /// The command ends with `code`: the sheet can't be read, or has a flaw.
-pub(crate) fn load_prices(sheet: Option<&Path>, code: i32) -> Result<Prices, Stop> {
-    let flawed = |flaw: Flaw| {
-        Stop::new(code, flaw.to_string(), "`forebay manual formats price` has all keys")
+pub(crate) fn load_prices(sheet: Option<&Path>, code: i32) -> Result<Prices, CommandError> {
+    let flawed = |flaw: ConfigError| {
+        CommandError::new(code, flaw.to_string(), "`forebay manual formats price` has all keys")
     };
     let Some(path) = sheet else { return own_prices().map_err(flawed) };
     let text = std::fs::read_to_string(path).map_err(|error| {
         let message = format!("{}: {error}", path.display());
-        Stop::new(code, message, "name a price sheet (`forebay manual formats price`)")
+        CommandError::new(code, message, "name a price sheet (`forebay manual formats price`)")
     })?;
     Prices::parse(&text, &path.display().to_string()).map_err(flawed)
 }
@@ -40,7 +40,7 @@ pub(crate) fn load_prices(sheet: Option<&Path>, code: i32) -> Result<Prices, Sto
 ///
 /// # Errors
 /// In words: no run, or none to learn from.
-pub(crate) fn learn_from_run(path: &Path) -> Result<(Learnt, Vec<String>), String> {
+pub(crate) fn learn_from_run(path: &Path) -> Result<(LearntRun, Vec<String>), String> {
     let run = Run::open(path).map_err(|error| error.to_string())?;
     let learnt = learn_workload(&run).map_err(|error| error.to_string())?;
     let trees = run.trees().map_err(|error| error.to_string())?;
@@ -49,7 +49,7 @@ pub(crate) fn learn_from_run(path: &Path) -> Result<(Learnt, Vec<String>), Strin
 
 /// A site with what it leaves open filled in from a run, and what was filled in, in words.
 #[derive(Debug)]
-pub(crate) struct Filled {
+pub(crate) struct FilledSite {
     pub(crate) site: Site,
     /// `None`: the run does not say how its storage behaved, and no tier is described.
     pub(crate) project: Option<TierId>,
@@ -60,10 +60,10 @@ pub(crate) struct Filled {
 /// storage of the run is nowhere.
 pub(crate) fn fill_site(
     mut site: Site,
-    learnt: &Learnt,
+    learnt: &LearntRun,
     fs_types: &[String],
     named: Option<TierId>,
-) -> Filled {
+) -> FilledSite {
     let mut notes = Vec::new();
     for tier in fitted_tiers(&site, learnt) {
         notes.push(format!("tier {} is as the run found it: nobody probed it", tier.id));
@@ -88,11 +88,11 @@ pub(crate) fn fill_site(
         }
         (None, None) => widest_tier(&site),
     };
-    Filled { site, project, notes }
+    FilledSite { site, project, notes }
 }
 
 /// Tiers without a profile that the run used: as it found them.
-fn fitted_tiers(site: &Site, learnt: &Learnt) -> Vec<Tier> {
+fn fitted_tiers(site: &Site, learnt: &LearntRun) -> Vec<Tier> {
     let of = |tier: &Tier| {
         let storage = learnt.storages.iter().find(|storage| {
             let name = storage.tier.as_deref();
@@ -105,12 +105,12 @@ fn fitted_tiers(site: &Site, learnt: &Learnt) -> Vec<Tier> {
 
 /// The storage that the run was on as a tier, unless the site is somewhere else: one of machines
 /// that are bought.
-fn tier_of_run(site: &Site, learnt: &Learnt, fs_types: &[String]) -> Option<Tier> {
+fn tier_of_run(site: &Site, learnt: &LearntRun, fs_types: &[String]) -> Option<Tier> {
     if site.nodes().is_some_and(|nodes| nodes.instance.is_some()) {
         return None;
     }
     let storage = learnt.storages.iter().find(|storage| storage.tier.is_none())?;
-    let profile: Profile = storage.profile.clone();
+    let profile: StorageProfile = storage.profile.clone();
     let shared = fs_types.iter().any(|fs_type| NETWORKED.contains(&fs_type.as_str()));
     let many = site.nodes().is_some_and(|nodes| nodes.count > 1);
     Some(Tier {

@@ -6,11 +6,11 @@ mod text_table;
 
 use cells::{format_amount, keep_end, keep_start, replace_control, short_count, short_time};
 use forebay_model::summary::{
-    Amount, OpSummary, OthersSummary, Summary, TaskSummary, format_percent,
+    ByteBounds, OpSummary, Summary, TaskSummary, UnrelatedProcessSummary, format_percent,
 };
-use forebay_model::{Exit, Micros, Origin, tasks};
+use forebay_model::{CommandExit, Micros, RunOrigin, tasks};
 use std::fmt::Write;
-use text_table::{Column, Table};
+use text_table::{TextColumn, TextTable};
 
 /// Rows of tasks before the rest is told in one line.
 const TASKS_MAX: usize = 12;
@@ -22,7 +22,7 @@ const WIDTH_MAX: usize = 100;
 /// The summary for a terminal of `width` columns; ends with a line break. `colour` adds escape
 /// sequences; nothing that comes from the run (names, paths) can.
 pub(crate) fn render_summary(s: &Summary, width: usize, colour: bool) -> String {
-    let mut page = Page {
+    let mut page = TextPage {
         out: String::new(),
         width: width.clamp(WIDTH_MIN, WIDTH_MAX),
         columns: width.max(WIDTH_MIN),
@@ -38,7 +38,7 @@ pub(crate) fn render_summary(s: &Summary, width: usize, colour: bool) -> String 
     page.out
 }
 
-struct Page {
+struct TextPage {
     out: String,
     /// Of sentences.
     width: usize,
@@ -57,7 +57,7 @@ enum Style {
     Bad,
 }
 
-impl Page {
+impl TextPage {
     fn styled(&self, style: Style, text: &str) -> String {
         let code = match style {
             Style::Bold => "1",
@@ -76,11 +76,11 @@ impl Page {
 
     fn push_title(&mut self, s: &Summary) {
         let (end, style) = match s.exit {
-            Some(Exit::Code(0)) => ("exit status 0".to_owned(), Style::Dim),
-            Some(Exit::Code(code)) => (format!("exit status {code}"), Style::Bad),
-            Some(Exit::Signal(signal)) => (format!("ended by signal {signal}"), Style::Bad),
+            Some(CommandExit::Code(0)) => ("exit status 0".to_owned(), Style::Dim),
+            Some(CommandExit::Code(code)) => (format!("exit status {code}"), Style::Bad),
+            Some(CommandExit::Signal(signal)) => (format!("ended by signal {signal}"), Style::Bad),
             None => match s.origin {
-                Origin::Measured => ("end not seen".to_owned(), Style::Warning),
+                RunOrigin::Measured => ("end not seen".to_owned(), Style::Warning),
                 other => (other.name().to_owned(), Style::Dim),
             },
         };
@@ -104,7 +104,7 @@ impl Page {
         }
     }
 
-    fn push_table(&mut self, table: &Table) {
+    fn push_table(&mut self, table: &TextTable) {
         self.out.push('\n');
         for (number, row) in table.render_lines(self.columns).iter().enumerate() {
             let row =
@@ -126,19 +126,19 @@ impl Page {
             row
         };
         let mut columns = vec![
-            Column::left("task"),
-            Column::right("count", 5),
-            Column::right("wall", 6),
-            Column::right("cpu", 6),
-            Column::right("waited", 6),
-            Column::right("read", 9),
-            Column::right("written", 9),
+            TextColumn::left("task"),
+            TextColumn::right("count", 5),
+            TextColumn::right("wall", 6),
+            TextColumn::right("cpu", 6),
+            TextColumn::right("waited", 6),
+            TextColumn::right("read", 9),
+            TextColumn::right("written", 9),
         ];
         if wide {
-            columns.extend([Column::right("files", 7), Column::right("ops", 9)]);
+            columns.extend([TextColumn::right("files", 7), TextColumn::right("ops", 9)]);
         }
-        columns.extend(with_memory.then(|| Column::right("memory", 9)));
-        let mut table = Table::new(columns);
+        columns.extend(with_memory.then(|| TextColumn::right("memory", 9)));
+        let mut table = TextTable::new(columns);
         let (drivers, tasks): (Vec<_>, Vec<_>) = s.tasks.iter().partition(|task| task.driver);
         let cut = if tasks.len() > TASKS_MAX { TASKS_MAX - 1 } else { tasks.len() };
         for task in &tasks[..cut] {
@@ -161,16 +161,16 @@ impl Page {
 
     fn push_tiers(&mut self, s: &Summary) {
         // Records of other tools name files, not storage.
-        if s.tiers.is_empty() || s.origin == Origin::Imported {
+        if s.tiers.is_empty() || s.origin == RunOrigin::Imported {
             return;
         }
-        let mut table = Table::new(vec![
-            Column::left("storage"),
-            Column::right("files", 7),
-            Column::right("ops", 9),
-            Column::right("time", 6),
-            Column::right("read", 9),
-            Column::right("written", 9),
+        let mut table = TextTable::new(vec![
+            TextColumn::left("storage"),
+            TextColumn::right("files", 7),
+            TextColumn::right("ops", 9),
+            TextColumn::right("time", 6),
+            TextColumn::right("read", 9),
+            TextColumn::right("written", 9),
         ]);
         for tier in &s.tiers {
             table.push_row(vec![
@@ -199,12 +199,12 @@ impl Page {
 
     fn push_costliest(&mut self, s: &Summary) {
         if s.waited_us > Micros::ZERO && !s.classes.is_empty() {
-            let mut table = Table::new(vec![
-                Column::left("most time"),
-                Column::right("files", 7),
-                Column::right("ops", 9),
-                Column::right("time", 6),
-                Column::right("mostly", 6),
+            let mut table = TextTable::new(vec![
+                TextColumn::left("most time"),
+                TextColumn::right("files", 7),
+                TextColumn::right("ops", 9),
+                TextColumn::right("time", 6),
+                TextColumn::right("mostly", 6),
             ]);
             for class in s.classes.iter().filter(|class| class.time_us > Micros::ZERO) {
                 table.push_row(vec![
@@ -220,13 +220,13 @@ impl Page {
         if s.files.is_empty() {
             return;
         }
-        let mut table = Table::new(vec![
-            Column::left("most bytes"),
-            Column::right("opens", 7),
-            Column::right("tasks", 6),
-            Column::right("size", 8),
-            Column::right("read", 9),
-            Column::right("written", 9),
+        let mut table = TextTable::new(vec![
+            TextColumn::left("most bytes"),
+            TextColumn::right("opens", 7),
+            TextColumn::right("tasks", 6),
+            TextColumn::right("size", 8),
+            TextColumn::right("read", 9),
+            TextColumn::right("written", 9),
         ]);
         for file in &s.files {
             table.push_row(vec![
@@ -357,8 +357,8 @@ fn task_row(name: &str, tasks: &[&TaskSummary], wide: bool) -> Vec<String> {
 }
 
 /// What others did: no row of the run, and in none of its sums.
-fn others_row(others: &OthersSummary, wide: bool) -> Vec<String> {
-    let at_least = |bytes| format_amount(&Amount { at_least: bytes, ..Amount::default() });
+fn others_row(others: &UnrelatedProcessSummary, wide: bool) -> Vec<String> {
+    let at_least = |bytes| format_amount(&ByteBounds { at_least: bytes, ..ByteBounds::default() });
     let mut cells = vec![
         tasks::OTHERS.to_owned(),
         short_count(others.processes),

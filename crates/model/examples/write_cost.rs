@@ -82,7 +82,7 @@ fn counters(n: u32) -> Fact {
 
 fn file(n: u32) -> Fact {
     let path = format!("work/3f/0123456789abcdef0123456789abcd/part_{n}.sorted.bam");
-    Fact::File(File {
+    Fact::File(FileRecord {
         id: FileId(n),
         tree: TreeId(0),
         path: path.into(),
@@ -92,14 +92,14 @@ fn file(n: u32) -> Fact {
 }
 
 fn open(n: u32) -> Fact {
-    Fact::Open(Open {
+    Fact::Open(OpenSession {
         process: ProcessId(n / 10),
         file: FileId(n),
         write: n.is_multiple_of(2),
         created: n.is_multiple_of(4),
         opened: Micros(u64::from(n) * 100),
         closed: Some(Micros(u64::from(n) * 150)),
-        read: Some(Io { bytes: ByteCount(1 << 20), calls: 16 }),
+        read: Some(IoCount { bytes: ByteCount(1 << 20), calls: 16 }),
         wrote: None,
         size_at_open: Some(ByteCount(1 << 20)),
         size_at_close: Some(ByteCount(1 << 20)),
@@ -112,11 +112,11 @@ fn ops(n: u32) -> Fact {
     let count = OpCount { count: 10, nanos: 12_345, bytes: 4096, failed: 0 };
     let key = OpKey::from_index(n as usize % OpKey::COUNT).expect("below COUNT");
     let class = ClassId(n / 50 % 100);
-    Fact::Ops(Ops { process: Some(ProcessId(n)), class, tree: TreeId(0), key, count })
+    Fact::Ops(OpDelta { process: Some(ProcessId(n)), class, tree: TreeId(0), key, count })
 }
 
 fn outside(n: u32) -> Fact {
-    Fact::Outside(Outside {
+    Fact::Outside(OutsideFile {
         process: ProcessId(n),
         directory: b"/scratch/tmp".to_vec(),
         bytes: ByteCount(4096),

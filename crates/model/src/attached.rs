@@ -8,8 +8,8 @@ mod exposed_content;
 use std::fmt::Write;
 use std::path::{Component, Path, PathBuf};
 
-use crate::toml::{Document, Flaw};
-pub use exposed_content::{ReadsShown, Shows};
+use crate::toml::{ConfigError, TomlDocument};
+pub use exposed_content::{ExposedContent, ExposedReads};
 
 /// Parts into which reads are dealt out at most: each is two files that are listed.
 pub const SHARDS_MAX: u32 = 10_000;
@@ -24,7 +24,7 @@ pub struct Attachment {
     /// Nothing there can be changed through the volume.
     pub read_only: bool,
     /// What of it is shown.
-    pub shows: Shows,
+    pub shows: ExposedContent,
 }
 
 impl Attachment {
@@ -43,15 +43,15 @@ pub fn is_bucket_url(source: &str) -> bool {
 
 /// All that is attached to one volume, by where it is shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Attached(Vec<Attachment>);
+pub struct AttachmentSet(Vec<Attachment>);
 
-impl Attached {
+impl AttachmentSet {
     /// Reads the text of the list; `origin` is its name in flaws.
     ///
     /// # Errors
     /// The first flaw, with its place.
-    pub fn parse(text: &str, origin: &str) -> Result<Self, Flaw> {
-        let document = Document { source: origin, text };
+    pub fn parse(text: &str, origin: &str) -> Result<Self, ConfigError> {
+        let document = TomlDocument { source: origin, text };
         let entries = document.parse()?;
         let root = document.root_table(&entries);
         root.refuse_unknown_keys(&["attached"])?;
@@ -69,7 +69,7 @@ impl Attached {
                     Some(entry) => entry.as_bool()?,
                     None => false,
                 },
-                shows: Shows::from_table(table)?,
+                shows: ExposedContent::from_table(table)?,
             };
             all.add_attachment(attachment).map_err(|why| at.value_error(why))?;
         }
@@ -92,13 +92,13 @@ impl Attached {
             return Err(format!("{} is a bucket, which is read-only", new.source.display()));
         }
         let source = new.source.display();
-        if new.shows != Shows::Files && !new.read_only {
+        if new.shows != ExposedContent::Files && !new.read_only {
             return Err(format!("{source} shows reads, which are read-only"));
         }
-        if new.shows == Shows::Plain && new.bucket_url().is_some() {
+        if new.shows == ExposedContent::Plain && new.bucket_url().is_some() {
             return Err(format!("{source} lies in a bucket, where plain FASTQ is not shown"));
         }
-        if let Shows::Reads(ReadsShown { shards, .. }) = new.shows
+        if let ExposedContent::Reads(ExposedReads { shards, .. }) = new.shows
             && let Some(many) = shards.filter(|shards| shards.get() > SHARDS_MAX)
         {
             return Err(format!("{many} shards are too many: {SHARDS_MAX} at most"));
@@ -170,16 +170,16 @@ mod tests {
 
     fn one(source: &str, at: &str) -> Attachment {
         let (source, at) = (source.into(), at.into());
-        Attachment { source, at, read_only: false, shows: Shows::Files }
+        Attachment { source, at, read_only: false, shows: ExposedContent::Files }
     }
 
-    fn shows_reads(shards: u32) -> Shows {
-        Shows::Reads(ReadsShown { shards: NonZeroU32::new(shards), lite: shards == 64 })
+    fn shows_reads(shards: u32) -> ExposedContent {
+        ExposedContent::Reads(ExposedReads { shards: NonZeroU32::new(shards), lite: shards == 64 })
     }
 
     #[test]
     fn what_is_written_is_read() {
-        let mut all = Attached::default();
+        let mut all = AttachmentSet::default();
         all.add_attachment(Attachment {
             read_only: true,
             ..one("/data/a \"b\"\\\n\u{7f}", "ref/hg38")
@@ -190,7 +190,7 @@ mod tests {
             |shards| Attachment { read_only: true, shows: shows_reads(shards), ..one("/r", "r") };
         all.add_attachment(reads(0)).expect("third");
         all.add_attachment(Attachment { at: "s".into(), ..reads(64) }).expect("fourth");
-        let plain = Attachment { at: "t".into(), shows: Shows::Plain, ..reads(0) };
+        let plain = Attachment { at: "t".into(), shows: ExposedContent::Plain, ..reads(0) };
         all.add_attachment(plain.clone()).expect("fifth");
         let far = Attachment { source: "s3://lab/x.fq.gz".into(), at: "u".into(), ..plain.clone() };
         assert!(all.add_attachment(far).is_err(), "nobody reads a bucket to attach it");
@@ -198,7 +198,7 @@ mod tests {
             all.add_attachment(Attachment { at: "v".into(), read_only: false, ..plain }).is_err()
         );
         let text = all.to_toml().expect("Unicode");
-        assert_eq!(Attached::parse(&text, "list").expect(&text), all);
+        assert_eq!(AttachmentSet::parse(&text, "list").expect(&text), all);
         assert_eq!(
             all.iter().map(|one| one.at.to_str()).collect::<Vec<_>>(),
             [Some("mine"), Some("r"), Some("ref/hg38"), Some("s"), Some("t")]
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn places_are_in_the_volume_and_free() {
-        let mut all = Attached::default();
+        let mut all = AttachmentSet::default();
         all.add_attachment(one("/x", "ref/a")).expect("free");
         for at in ["", "/abs", "../up", "a/../b", ".forebay/x", "ref", "ref/a", "ref/a/b"] {
             assert!(all.add_attachment(one("/x", at)).is_err(), "{at:?}");
@@ -229,17 +229,19 @@ mod tests {
 
     #[test]
     fn flaws_say_where() {
-        let flaw = Attached::parse("[[attached]]\nsource = \"/x\"\nat = \"../y\"\n", "list");
+        let flaw = AttachmentSet::parse("[[attached]]\nsource = \"/x\"\nat = \"../y\"\n", "list");
         assert!(flaw.expect_err("outside").to_string().starts_with("list:3:6: "));
-        let flaw =
-            Attached::parse("[[attached]]\nsource = \"/x\"\nat = \"y\"\nreadonly = true\n", "l");
+        let flaw = AttachmentSet::parse(
+            "[[attached]]\nsource = \"/x\"\nat = \"y\"\nreadonly = true\n",
+            "l",
+        );
         assert!(flaw.expect_err("no such key").to_string().contains("read-only"));
         for (more, place) in
             [("shards = 2\n", "5:1"), ("lite = true\n", "5:1"), ("shows = \"read\"\n", "5:9")]
         {
             let text =
                 format!("[[attached]]\nsource = \"/x\"\nat = \"y\"\nread-only = true\n{more}");
-            let flaw = Attached::parse(&text, "l").expect_err(more).to_string();
+            let flaw = AttachmentSet::parse(&text, "l").expect_err(more).to_string();
             assert!(flaw.starts_with(&format!("l:{place}: ")), "{flaw}");
         }
     }

@@ -6,7 +6,7 @@
 
 mod op;
 
-pub use op::{Op, OpGroup, OpKey, Pattern, SizeClass};
+pub use op::{AccessPattern, Op, OpGroup, OpKey, SizeClass};
 
 use crate::units::{ByteCount, Micros};
 use serde::{Deserialize, Serialize};
@@ -38,7 +38,7 @@ ids! {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fact {
     /// A tree was covered.
-    Tree(Tree),
+    Tree(DirectoryTree),
     /// A process was met, or met again after `exec`: the latest wins, the first start counts.
     Process(Process),
     /// What a process and its waited-for children have used so far: the latest wins.
@@ -51,7 +51,7 @@ pub enum Fact {
         id: ProcessId,
     },
     /// A task that nobody has to recognise among processes.
-    Task(GivenTask),
+    Task(ReportedTask),
     /// A process was seen to be gone.
     ProcessEnded {
         /// Which.
@@ -67,7 +67,7 @@ pub enum Fact {
         pattern: String,
     },
     /// A file got its name (again after a rename: the latest wins).
-    File(File),
+    File(FileRecord),
     /// The last name of a file was removed.
     Gone {
         /// Which.
@@ -76,22 +76,22 @@ pub enum Fact {
         at: Micros,
     },
     /// An open file was closed, or is still open at the end of the run.
-    Open(Open),
+    Open(OpenSession),
     /// Operations that were answered since the last such fact: summed.
-    Ops(Ops),
+    Ops(OpDelta),
     /// The state of the machine at one moment.
-    Sample(Sample),
+    Sample(MachineSample),
     /// A file outside the covered trees was seen open: the largest size for each counts.
-    Outside(Outside),
+    Outside(OutsideFile),
     /// A small control file of a workflow engine, as it was closed.
     EngineFile(EngineFile),
     /// The command ended.
-    Ended(Ended),
+    Ended(RunEnd),
 }
 
 /// A covered directory, or a directory on a tier.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tree {
+pub struct DirectoryTree {
     /// Its number.
     pub id: TreeId,
     /// Absolute path.
@@ -168,10 +168,10 @@ pub struct ProcessIo {
     pub write_bytes: ByteCount,
 }
 
-/// A task as a simulator or another tool's records tell it, in a run whose [`Origin`](crate::Origin)
-/// says so: no others are looked for there.
+/// A task as a simulator or another tool's records tell it, in a run whose
+/// [`RunOrigin`](crate::RunOrigin) says so: no others are looked for there.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct GivenTask {
+pub struct ReportedTask {
     /// The process that stands for all of it: its opens and operations name it. Its number is the
     /// task's, too.
     pub process: ProcessId,
@@ -209,7 +209,7 @@ pub struct GivenTask {
 
 /// A file by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct File {
+pub struct FileRecord {
     /// Its number.
     pub id: FileId,
     /// The tree it is in.
@@ -224,7 +224,7 @@ pub struct File {
 
 /// Bytes moved and calls made through one open file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Io {
+pub struct IoCount {
     /// Bytes.
     pub bytes: ByteCount,
     /// Calls, as they reached the volume (the kernel may merge or split them).
@@ -233,7 +233,7 @@ pub struct Io {
 
 /// One open file from open to close.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Open {
+pub struct OpenSession {
     /// Who opened it.
     pub process: ProcessId,
     /// Which file.
@@ -247,9 +247,9 @@ pub struct Open {
     /// When it was closed; `None` if it was still open at the end.
     pub closed: Option<Micros>,
     /// What was read through it; `None` if not seen.
-    pub read: Option<Io>,
+    pub read: Option<IoCount>,
     /// What was written through it; `None` if not seen.
-    pub wrote: Option<Io>,
+    pub wrote: Option<IoCount>,
     /// Size of the file when it was opened.
     pub size_at_open: Option<ByteCount>,
     /// Size of the file when it was closed.
@@ -260,7 +260,7 @@ pub struct Open {
     pub copy: Option<TreeId>,
 }
 
-impl Open {
+impl OpenSession {
     /// It read the file: bytes were seen, or nobody saw them and it was opened only to read it.
     pub fn has_read(&self) -> bool {
         self.read.map_or(!self.write, |io| io.bytes > ByteCount::ZERO)
@@ -303,7 +303,7 @@ impl OpCount {
 
 /// Operations of one process on one class of files, since the last such fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ops {
+pub struct OpDelta {
     /// Who asked; `None` when the kernel does not say (write-back, release).
     pub process: Option<ProcessId>,
     /// The class of the file it was about (for a failed look-up: of the name that was not there).
@@ -318,24 +318,24 @@ pub struct Ops {
 
 /// The state of the machine at one moment; counters are differences since the last sample.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sample {
+pub struct MachineSample {
     /// When.
     pub at: Micros,
     /// CPU time of all cores.
-    pub cpu: Cpu,
+    pub cpu: CpuSample,
     /// Memory at this moment.
-    pub memory: Memory,
+    pub memory: MemorySample,
     /// Block devices.
-    pub devices: Vec<Device>,
+    pub devices: Vec<DeviceSample>,
     /// Network interfaces.
-    pub networks: Vec<Network>,
+    pub networks: Vec<NetworkSample>,
     /// Pressure on I/O; `None` when the kernel does not account it.
-    pub pressure: Option<Pressure>,
+    pub pressure: Option<PressureSample>,
 }
 
 /// CPU time of all cores since the last sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cpu {
+pub struct CpuSample {
     /// In programs.
     pub user: Micros,
     /// In the kernel.
@@ -350,7 +350,7 @@ pub struct Cpu {
 
 /// Memory of the machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Memory {
+pub struct MemorySample {
     /// All of it.
     pub total: ByteCount,
     /// What programs could still get.
@@ -365,7 +365,7 @@ pub struct Memory {
 
 /// A block device since the last sample.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Device {
+pub struct DeviceSample {
     /// Kernel name, such as `nvme0n1`.
     pub name: String,
     /// Bytes read.
@@ -382,7 +382,7 @@ pub struct Device {
 
 /// A network interface since the last sample.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Network {
+pub struct NetworkSample {
     /// Kernel name, such as `eth0`.
     pub name: String,
     /// Bytes that came.
@@ -393,7 +393,7 @@ pub struct Network {
 
 /// `/proc/pressure/io` since the last sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Pressure {
+pub struct PressureSample {
     /// Time in which some task waited for I/O.
     pub some: Micros,
     /// Time in which all tasks waited for I/O.
@@ -402,7 +402,7 @@ pub struct Pressure {
 
 /// A regular file outside the covered trees, held open by a process of the run, seen by sampling.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outside {
+pub struct OutsideFile {
     /// Who holds it.
     pub process: ProcessId,
     /// Its directory, absolute.
@@ -430,7 +430,7 @@ pub struct EngineFile {
 /// How the command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Exit {
+pub enum CommandExit {
     /// By itself, with this status.
     Code(i32),
     /// By this signal.
@@ -439,11 +439,11 @@ pub enum Exit {
 
 /// The end of the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ended {
+pub struct RunEnd {
     /// When.
     pub at: Micros,
     /// Its status; `None` if nobody could wait for it.
-    pub exit: Option<Exit>,
+    pub exit: Option<CommandExit>,
     /// CPU in programs of the command and all its descendants, if known.
     pub cpu_user: Option<Micros>,
     /// CPU in the kernel of the command and all its descendants, if known.

@@ -29,26 +29,28 @@ mod toml;
 pub mod units;
 pub mod workload;
 
-pub use self::toml::Flaw;
-pub use attached::{Attached, Attachment};
+pub use self::toml::ConfigError;
+pub use attached::{Attachment, AttachmentSet};
 pub use dates::civil_from_days;
 pub use error::{Error, Kind, Result};
 pub use event::{
-    ClassId, Cpu, Device, Ended, EngineFile, Exit, Fact, File, FileId, GivenTask, Io, Memory,
-    Network, Op, OpCount, OpGroup, OpKey, Open, Ops, Outside, Pattern, Pressure, Process,
-    ProcessCounters, ProcessId, ProcessIo, ProcessUsage, Sample, SizeClass, Tree, TreeId,
+    AccessPattern, ClassId, CommandExit, CpuSample, DeviceSample, DirectoryTree, EngineFile, Fact,
+    FileId, FileRecord, IoCount, MachineSample, MemorySample, NetworkSample, Op, OpCount, OpDelta,
+    OpGroup, OpKey, OpenSession, OutsideFile, PressureSample, Process, ProcessCounters, ProcessId,
+    ProcessIo, ProcessUsage, ReportedTask, RunEnd, SizeClass, TreeId,
 };
 pub use file_name::{NAME_MAX, is_file_name};
-pub use machine_timeline::{Machine, align_machines};
-pub use prices::{Per, Price, Prices};
-pub use privacy::{Commands, Privacy, Salt};
-pub use profile::Profile;
+pub use machine_timeline::{MachineTimeline, align_machines};
+pub use prices::{BillingUnit, Price, Prices};
+pub use privacy::{CommandPrivacy, Privacy, Salt};
+pub use profile::StorageProfile;
 pub use rules::{
-    After, Ahead, Cache, Drain, Fsync, Full, Home, Kept, Layout, Placement, Rules, SyncTo,
+    BucketRules, CacheRule, FileLayout, FileLocation, FsyncMode, FsyncTarget, FullTierPolicy,
+    Placement, PrefetchMode, Rules, RunEndAction, WriteBackTrigger,
 };
-pub use run::{Header, Origin, Run, RunWriter};
+pub use run::{Header, Run, RunOrigin, RunWriter};
 pub use site::{Nodes, Reach, Site, Tier, TierId};
 pub use study::Study;
 pub use summary::Summary;
-pub use units::{ByteCount, Micros, NotBytes, NotReal, Rate, Seconds, Usd};
+pub use units::{ByteCount, Micros, ParseByteCountError, ParseRealError, Rate, Seconds, Usd};
 pub use workload::Workload;

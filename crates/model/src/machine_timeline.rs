@@ -2,11 +2,11 @@
 //! other nodes) that `forebay sample` looked at. Clocks are told apart by nothing but their time of
 //! day: machines must agree on it (NTP), or their samples lie as far off as they disagree.
 
-use crate::{ByteCount, Micros, Result, Run, Sample};
+use crate::{ByteCount, MachineSample, Micros, Result, Run};
 
 /// A machine, and what was sampled on it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Machine {
+pub struct MachineTimeline {
     /// Its name; empty if not known.
     pub name: String,
     /// Its cores, if known.
@@ -14,7 +14,7 @@ pub struct Machine {
     /// Its memory, if known.
     pub memory: Option<ByteCount>,
     /// In order of time, counted from the start of the run. Empty: it was not looked at then.
-    pub samples: Vec<Sample>,
+    pub samples: Vec<MachineSample>,
 }
 
 /// The machine of a run first, then each of `others`, within the time that the run took. Samples of
@@ -22,7 +22,7 @@ pub struct Machine {
 ///
 /// # Errors
 /// [`Kind::Damaged`](crate::Kind::Damaged) or [`Kind::Io`](crate::Kind::Io) of a run file.
-pub fn align_machines(run: &Run, others: &[Run]) -> Result<Vec<Machine>> {
+pub fn align_machines(run: &Run, others: &[Run]) -> Result<Vec<MachineTimeline>> {
     let (start, first) = machine_of_run(run)?;
     let last = first.samples.iter().map(|sample| sample.at).max();
     let ended = run.ended()?.map(|ended| ended.at);
@@ -40,23 +40,31 @@ pub fn align_machines(run: &Run, others: &[Run]) -> Result<Vec<Machine>> {
 }
 
 /// The machine of one file, and when its times begin.
-fn machine_of_run(run: &Run) -> Result<(Micros, Machine)> {
+fn machine_of_run(run: &Run) -> Result<(Micros, MachineTimeline)> {
     let (header, samples) = (run.header()?, run.samples()?);
     let name = header.host.unwrap_or_default();
-    Ok((header.started_unix, Machine { name, cpus: header.cpus, memory: header.memory, samples }))
+    Ok((
+        header.started_unix,
+        MachineTimeline { name, cpus: header.cpus, memory: header.memory, samples },
+    ))
 }
 
 /// Samples by another start; those outside `0..end` are left out.
-fn shift_samples(samples: Vec<Sample>, from: Micros, to: Micros, end: Micros) -> Vec<Sample> {
+fn shift_samples(
+    samples: Vec<MachineSample>,
+    from: Micros,
+    to: Micros,
+    end: Micros,
+) -> Vec<MachineSample> {
     let moved = samples.into_iter().filter_map(|sample| {
         let at = Micros((from + sample.at).0.checked_sub(to.0)?);
-        (at <= end).then_some(Sample { at, ..sample })
+        (at <= end).then_some(MachineSample { at, ..sample })
     });
     moved.collect()
 }
 
 /// Adds what lies before and after what is known.
-fn add_around_known(known: &mut Vec<Sample>, more: Vec<Sample>) {
+fn add_around_known(known: &mut Vec<MachineSample>, more: Vec<MachineSample>) {
     let span = known.first().zip(known.last()).map(|(first, last)| first.at..=last.at);
     let new =
         more.into_iter().filter(|sample| !span.as_ref().is_some_and(|s| s.contains(&sample.at)));
@@ -68,7 +76,7 @@ fn add_around_known(known: &mut Vec<Sample>, more: Vec<Sample>) {
 mod tests {
     //! If these fail, a server is blamed for what it did at another time, or counted twice.
     use super::*;
-    use crate::{Ended, Fact, Header, Network, RunWriter};
+    use crate::{Fact, Header, NetworkSample, RunEnd, RunWriter};
 
     fn file(
         host: &str,
@@ -81,21 +89,24 @@ mod tests {
         let (host, started_unix) = (Some(host.to_owned()), Micros::from_secs(start_s));
         let header = Header { host, started_unix, ..Header::default() };
         let mut writer = RunWriter::create_in_place(&path, header).expect("a run");
-        let network =
-            |at: u64| Network { name: "eth0".into(), received: ByteCount(at), sent: ByteCount(1) };
+        let network = |at: u64| NetworkSample {
+            name: "eth0".into(),
+            received: ByteCount(at),
+            sent: ByteCount(1),
+        };
         let mut facts: Vec<Fact> = at_s
             .iter()
-            .map(|at| Sample {
+            .map(|at| MachineSample {
                 at: Micros::from_secs(*at),
                 networks: vec![network(*at)],
-                ..Sample::default()
+                ..MachineSample::default()
             })
             .map(Fact::Sample)
             .collect();
         facts.extend(end_s.map(|end| {
             let (cpu_user, cpu_system) = (None, None);
             let at = Micros::from_secs(end);
-            Fact::Ended(Ended { at, exit: None, cpu_user, cpu_system, complete: true })
+            Fact::Ended(RunEnd { at, exit: None, cpu_user, cpu_system, complete: true })
         }));
         writer.write_facts(&facts).expect("facts");
         writer.close_in_place().expect("closed");
@@ -104,7 +115,7 @@ mod tests {
         (directory, run)
     }
 
-    fn times(machine: &Machine) -> Vec<u64> {
+    fn times(machine: &MachineTimeline) -> Vec<u64> {
         machine.samples.iter().map(|sample| sample.at.0 / 1_000_000).collect()
     }
 

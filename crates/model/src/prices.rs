@@ -18,7 +18,7 @@ pub struct Prices {
     /// How long a month is.
     pub month: Seconds,
     /// What machines cost that may be taken away; `None`: there are none.
-    pub spot: Option<Spot>,
+    pub spot: Option<SpotPricing>,
     items: BTreeMap<String, Price>,
 }
 
@@ -28,18 +28,18 @@ pub struct Price {
     /// How much for one unit.
     pub usd: Usd,
     /// What one unit is.
-    pub per: Per,
+    pub per: BillingUnit,
     /// So many units cost nothing.
     pub included: f64,
     /// How sure it is.
-    pub status: Status,
+    pub status: PriceConfidence,
     /// Where it stood, and when that was written.
     pub source: String,
 }
 
 /// What is paid for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Per {
+pub enum BillingUnit {
     /// A machine for an hour, counted by the second.
     Hour,
     /// 10⁹ bytes of capacity for a month, used or not.
@@ -64,7 +64,7 @@ pub enum Per {
     MibsMonth,
 }
 
-impl Per {
+impl BillingUnit {
     /// All of them, with their words.
     pub const ALL: &'static [(&'static str, Self)] = &[
         ("hour", Self::Hour),
@@ -88,7 +88,7 @@ impl Per {
 
 /// How sure a price is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Status {
+pub enum PriceConfidence {
     /// On a page of the provider's.
     Seen,
     /// On somebody else's page.
@@ -99,13 +99,13 @@ pub enum Status {
 
 /// Machines that cost less and may be taken away.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Spot {
+pub struct SpotPricing {
     /// By how much less, 0 to 1.
     pub discount: f64,
     /// The share of machines that is taken away in a month, 0 to 1.
     pub interrupted_per_month: f64,
     /// How sure that is.
-    pub status: Status,
+    pub status: PriceConfidence,
     /// Where it stood, and when that was written.
     pub source: String,
 }

@@ -5,12 +5,12 @@ mod name_hashing;
 mod secrets;
 mod siphash;
 
-pub(crate) use name_hashing::Names;
+pub(crate) use name_hashing::NameHasher;
 pub use secrets::mask_words;
 
 /// What to keep of the words of command lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Commands {
+pub enum CommandPrivacy {
     /// Keep them, with secrets masked (passwords, tokens, keys, signatures).
     #[default]
     Masked,
@@ -33,7 +33,7 @@ impl std::fmt::Debug for Salt {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Privacy {
     /// What to keep of command lines.
-    pub commands: Commands,
+    pub commands: CommandPrivacy,
     /// Hash names of directories, files, samples, users and hosts (`--anonymise`).
     pub anonymise: Option<Salt>,
 }

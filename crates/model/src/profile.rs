@@ -11,31 +11,31 @@ mod profile_parser;
 mod schema;
 mod shipped;
 
-pub use described::Described;
+pub use described::TierTemplate;
 pub use shipped::SHIPPED;
 
-use crate::event::{Op, OpKey, Pattern};
+use crate::event::{AccessPattern, Op, OpKey};
 use crate::units::{ByteCount, Rate, Seconds};
 
 /// The numbers of one storage.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Profile {
+pub struct StorageProfile {
     /// Where the numbers come from: a probe, a data sheet, a paper, with its date.
     pub source: String,
     /// For each [`OpKey::index`], how long one operation takes with nobody else there, without the
     /// time that its bytes take.
     prices: Vec<Seconds>,
     /// How fast bytes come.
-    pub read: Lane,
+    pub read: BandwidthLimits,
     /// How fast bytes go.
-    pub write: Lane,
+    pub write: BandwidthLimits,
     /// Operations on names and attributes a second that the whole storage answers; `None`: no
     /// limit is known.
     pub names_per_second: Option<f64>,
     /// Reads and writes a second that the whole storage answers; `None`: no limit is known.
     pub data_per_second: Option<f64>,
     /// How far reads and writes may go above that for a while.
-    pub data_burst: Option<Burst>,
+    pub data_burst: Option<BurstCredits>,
     /// Operations that the whole storage works on at a time, each for as long as its price;
     /// `None`: as many as there are.
     pub at_once: Option<u32>,
@@ -46,7 +46,7 @@ pub struct Profile {
     /// operations in a workload are those of the client that was watched. `None`: as it does here.
     pub attributes_for: Option<Seconds>,
     /// The disks or servers that hold it, and how files are spread over them.
-    pub stripes: Stripes,
+    pub stripes: StripeLayout,
     /// How the limits shrink under use.
     pub contention: Contention,
     /// The memory of a node that writes a file answers those who read it there. Clients of network
@@ -56,7 +56,7 @@ pub struct Profile {
 
 /// One direction of a storage.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Lane {
+pub struct BandwidthLimits {
     /// One file read or written from end to end by one program; `None`: as fast as the limits.
     pub stream: Option<Rate>,
     /// All streams of one node.
@@ -64,13 +64,13 @@ pub struct Lane {
     /// All streams together, everywhere.
     pub total: Option<Rate>,
     /// How far `total`, or `node` where there is none, may be passed for a while.
-    pub burst: Option<Burst>,
+    pub burst: Option<BurstCredits>,
 }
 
 /// A bucket of credits: they come at the rate that a limit names, up to a full account, and while
 /// there are some, this rate is the limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Burst {
+pub struct BurstCredits {
     /// Bytes or operations a second.
     pub per_second: f64,
     /// Bytes or operations that a full account pays for.
@@ -79,7 +79,7 @@ pub struct Burst {
 
 /// Where the parts of a storage are.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stripes {
+pub struct StripeLayout {
     /// How many disks or servers there are; each has its part of capacity and of `total`.
     pub servers: u32,
     /// Over how many of them one file is spread.
@@ -88,7 +88,7 @@ pub struct Stripes {
     pub size: ByteCount,
 }
 
-impl Default for Stripes {
+impl Default for StripeLayout {
     fn default() -> Self {
         Self { servers: 1, count: 1, size: ByteCount(1 << 20) }
     }
@@ -124,21 +124,21 @@ impl Contention {
     }
 }
 
-impl Profile {
+impl StorageProfile {
     /// A storage that costs nothing: no waits, no limits.
     pub fn zero_cost(source: &str) -> Self {
         Self {
             source: source.to_owned(),
             prices: vec![Seconds::ZERO; OpKey::COUNT],
-            read: Lane::default(),
-            write: Lane::default(),
+            read: BandwidthLimits::default(),
+            write: BandwidthLimits::default(),
             names_per_second: None,
             data_per_second: None,
             data_burst: None,
             at_once: None,
             merges: None,
             attributes_for: None,
-            stripes: Stripes::default(),
+            stripes: StripeLayout::default(),
             contention: Contention::default(),
             keeps_written: true,
         }
@@ -152,7 +152,7 @@ impl Profile {
     /// As which part of an operation one read or write of so many bytes counts.
     pub fn operation_share(&self, key: OpKey, bytes: f64) -> f64 {
         match self.merges {
-            Some(whole) if key.pattern() == Some(Pattern::Sequential) => {
+            Some(whole) if key.pattern() == Some(AccessPattern::Sequential) => {
                 (bytes / whole.get().max(1) as f64).min(1.0)
             }
             _ => 1.0,

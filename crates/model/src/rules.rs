@@ -18,15 +18,15 @@ mod task;
 mod write_back_rules;
 
 use crate::site::{Site, TierId};
-use crate::toml::{Document, Flaw, Table};
-pub use bucket_rules::{Kept, SyncTo};
-pub use cache::{Ahead, Cache};
+use crate::toml::{ConfigError, TomlDocument, TomlTable};
+pub use bucket_rules::{BucketRules, FsyncTarget};
+pub use cache::{CacheRule, PrefetchMode};
 use globset::GlobSet;
 use rule_values::{AFTERS, FSYNCS, FULLS, LAYOUTS};
-pub use rule_values::{After, Fsync, Full, Layout};
+pub use rule_values::{FileLayout, FsyncMode, FullTierPolicy, RunEndAction};
 pub use schema::json_schema;
 use std::collections::BTreeSet;
-pub use write_back_rules::Drain;
+pub use write_back_rules::WriteBackTrigger;
 
 const KEYS: [&str; 11] = [
     "match",
@@ -44,7 +44,7 @@ const KEYS: [&str; 11] = [
 
 /// Where a file lives while the run lasts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Home {
+pub enum FileLocation {
     /// In place, as without Forebay.
     Here,
     /// On this tier or pool.
@@ -55,33 +55,33 @@ pub enum Home {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement {
     /// Where the file lives.
-    pub home: Home,
+    pub home: FileLocation,
     /// How it lies there.
-    pub layout: Layout,
+    pub layout: FileLayout,
     /// What happens when the tier is full.
-    pub full: Full,
+    pub full: FullTierPolicy,
     /// What an fsync does.
-    pub fsync: Fsync,
+    pub fsync: FsyncMode,
     /// What becomes of it in the end.
-    pub after: After,
+    pub after: RunEndAction,
     /// When it becomes what it is to be in the end.
-    pub drain: Drain,
+    pub drain: WriteBackTrigger,
     /// The tier to which it is published when the run ends, beside what becomes of it there.
     pub publish: Option<TierId>,
     /// Where reads of a file in place are served from; `None`: from home.
-    pub cache: Option<Cache>,
+    pub cache: Option<CacheRule>,
     /// The number of the rule that said so, from 1; `None`: no rule matched, so it stays in place.
     pub rule: Option<usize>,
 }
 
 /// What the built-in last rule says.
 static IN_PLACE: Placement = Placement {
-    home: Home::Here,
-    layout: Layout::Plain,
-    full: Full::Spill,
-    fsync: Fsync::Durable,
-    after: After::Restore,
-    drain: Drain::End,
+    home: FileLocation::Here,
+    layout: FileLayout::Plain,
+    full: FullTierPolicy::Spill,
+    fsync: FsyncMode::Durable,
+    after: RunEndAction::Restore,
+    drain: WriteBackTrigger::End,
     publish: None,
     cache: None,
     rule: None,
@@ -99,8 +99,8 @@ pub struct Rules {
     tasks: Vec<Option<GlobSet>>,
     /// Some rule is for some tasks only.
     by_task: bool,
-    trust: metadata_cache_rules::Trust,
-    old_names: Vec<Flaw>,
+    trust: metadata_cache_rules::MetadataCacheRules,
+    old_names: Vec<ConfigError>,
 }
 
 impl Rules {
@@ -112,21 +112,21 @@ impl Rules {
             placements: Vec::new(),
             tasks: Vec::new(),
             by_task: false,
-            trust: metadata_cache_rules::Trust::default(),
+            trust: metadata_cache_rules::MetadataCacheRules::default(),
             old_names: Vec::new(),
         }
     }
 
     /// Reads the text of a rules file; `source` is its name in flaws, and its homes are tiers of
     /// `site`.
-    pub fn parse(text: &str, source: &str, site: &Site) -> Result<Self, Flaw> {
-        let document = Document { source, text };
+    pub fn parse(text: &str, source: &str, site: &Site) -> Result<Self, ConfigError> {
+        let document = TomlDocument { source, text };
         let mut entries = document.parse()?;
         let old_names = old_names::rename_old_names(&mut entries, document)?;
         let root = document.root_table(&entries);
         root.refuse_file_with_key("tier", "site file: --site takes it, --rules a file of rules")?;
         root.refuse_unknown_keys(&["rule", "metadata_cache"])?;
-        let trust = metadata_cache_rules::Trust::from_table(root)?;
+        let trust = metadata_cache_rules::MetadataCacheRules::from_table(root)?;
         let Some(rules) = root.get("rule") else {
             return Ok(Self { trust, old_names, ..Self::none() });
         };
@@ -151,12 +151,12 @@ impl Rules {
     }
 
     /// Keys and words of the file that have another name now, with their places.
-    pub fn old_names(&self) -> &[Flaw] {
+    pub fn old_names(&self) -> &[ConfigError] {
         &self.old_names
     }
 
     /// Whether some rule has this to say of fsync.
-    pub fn has_fsync_rule(&self, fsync: Fsync) -> bool {
+    pub fn has_fsync_rule(&self, fsync: FsyncMode) -> bool {
         self.placements.iter().any(|placement| placement.fsync == fsync)
     }
 
@@ -168,14 +168,20 @@ impl Rules {
     /// The tiers and pools that some rule makes the home of files.
     pub fn home_tiers(&self) -> BTreeSet<&TierId> {
         let homes = self.placements.iter().map(|placement| &placement.home);
-        homes.filter_map(|home| if let Home::Tier(id) = home { Some(id) } else { None }).collect()
+        homes
+            .filter_map(|home| if let FileLocation::Tier(id) = home { Some(id) } else { None })
+            .collect()
     }
 }
 
-fn parse_placement(table: Table<'_>, number: usize, site: &Site) -> Result<Placement, Flaw> {
+fn parse_placement(
+    table: TomlTable<'_>,
+    number: usize,
+    site: &Site,
+) -> Result<Placement, ConfigError> {
     bucket_rules::refuse_bucket_fsync(table)?;
     let home = file_location::parse_home(table.get_required("home")?, site)?;
-    if home == Home::Here {
+    if home == FileLocation::Here {
         let keys = ["layout", "full", "fsync", "after", "write_back"];
         let unused = keys.into_iter().find_map(|key| table.get(key));
         if let Some(entry) = unused {
@@ -199,10 +205,10 @@ fn parse_placement(table: Table<'_>, number: usize, site: &Site) -> Result<Place
 }
 
 fn parse_choice<T: Copy + Default>(
-    table: Table<'_>,
+    table: TomlTable<'_>,
     key: &str,
     of: &[(&str, T)],
-) -> Result<T, Flaw> {
+) -> Result<T, ConfigError> {
     table.get(key).map_or(Ok(T::default()), |entry| entry.as_one_of(of))
 }
 

@@ -19,8 +19,10 @@ mod task_aggregation;
 mod untrusted_file;
 mod writer;
 
-pub use crate::run_rows::{OpKind, OpRow, OpenRow, Others, ProcessRow, TaskRow, Waited};
-pub use header::{Header, Origin};
+pub use crate::run_rows::{
+    IoWait, OpKind, OpRow, OpenRow, ProcessRow, TaskRow, UnrelatedProcesses,
+};
+pub use header::{Header, RunOrigin};
 pub use reader::Run;
 pub use writer::RunWriter;
 

@@ -1,6 +1,6 @@
 //! Rows of a run file, as they are read. What they are rows of is in `run/schema.sql`.
 
-use crate::event::{ClassId, Op, OpKey, Open, ProcessCounters, ProcessId, TreeId};
+use crate::event::{ClassId, Op, OpKey, OpenSession, ProcessCounters, ProcessId, TreeId};
 use crate::{ByteCount, Micros};
 use std::cmp::Ordering;
 
@@ -74,7 +74,7 @@ pub struct ProcessRow {
 
 /// Processes that no part of the run started, and that used its files all the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Others {
+pub struct UnrelatedProcesses {
     /// How many.
     pub processes: u64,
     /// Operations that were answered.
@@ -93,12 +93,12 @@ pub struct OpenRow {
     /// The task of the process; `None` if that belongs to none.
     pub task: Option<u32>,
     /// The rest.
-    pub open: Open,
+    pub open: OpenSession,
 }
 
 /// What a process waited for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Waited {
+pub struct IoWait {
     /// From request to answer, summed.
     pub nanos: u64,
     /// Requests for which it waited.

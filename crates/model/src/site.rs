@@ -10,8 +10,8 @@ mod schema;
 mod shipped;
 mod with;
 
-use crate::toml::{Document, Entry, Flaw};
-use crate::{ByteCount, Profile};
+use crate::toml::{ConfigError, TomlDocument, TomlEntry};
+use crate::{ByteCount, StorageProfile};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
@@ -29,10 +29,10 @@ pub(crate) const IN_PLACE: &str = "in-place";
 const HERE: &str = "here";
 
 /// Where a variable of the environment comes from: this floor does not look it up.
-pub type Variables<'v> = &'v dyn Fn(&str) -> Option<String>;
+pub type VariableLookup<'v> = &'v dyn Fn(&str) -> Option<String>;
 
 /// The text of a file that a site names, or why there is none.
-type Files<'f> = &'f dyn Fn(&str) -> Result<String, String>;
+type FileLoader<'f> = &'f dyn Fn(&str) -> Result<String, String>;
 
 /// The name of a tier (`scratch`) or of a pool of one (`scratch.temp`).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -69,7 +69,7 @@ pub struct Tier {
     /// The tier that this is a pool of.
     pub pool_of: Option<TierId>,
     /// What its storage can do; `None`: nobody has said. A pool has that of its tier.
-    pub profile: Option<Profile>,
+    pub profile: Option<StorageProfile>,
     /// What it is called in a price sheet, such as `efs.elastic`; `None`: it costs nothing. A pool
     /// has that of its tier.
     pub price: Option<String>,
@@ -92,7 +92,11 @@ pub struct Site {
 impl Site {
     /// Reads the text of a site file; `source` is its name in flaws, `variable` gives the values
     /// that stand for `$NAME` (and `$HOME` for `~`) in paths.
-    pub fn parse(text: &str, source: &str, variable: Variables<'_>) -> Result<Self, Flaw> {
+    pub fn parse(
+        text: &str,
+        source: &str,
+        variable: VariableLookup<'_>,
+    ) -> Result<Self, ConfigError> {
         let unread = |_: &str| Err("there is nothing to read it from".to_owned());
         Self::parse_with_files(text, source, variable, &unread)
     }
@@ -102,10 +106,10 @@ impl Site {
     pub fn parse_with_files(
         text: &str,
         source: &str,
-        variable: Variables<'_>,
-        file: Files<'_>,
-    ) -> Result<Self, Flaw> {
-        let document = Document { source, text };
+        variable: VariableLookup<'_>,
+        file: FileLoader<'_>,
+    ) -> Result<Self, ConfigError> {
+        let document = TomlDocument { source, text };
         let entries = document.parse()?;
         let root = document.root_table(&entries);
         root.refuse_file_with_key(
@@ -150,10 +154,10 @@ impl Site {
 
     fn parse_tier(
         &mut self,
-        entry: Entry<'_>,
-        variable: Variables<'_>,
-        file: Files<'_>,
-    ) -> Result<(), Flaw> {
+        entry: TomlEntry<'_>,
+        variable: VariableLookup<'_>,
+        file: FileLoader<'_>,
+    ) -> Result<(), ConfigError> {
         let id = TierId(parse_tier_name(entry)?.to_owned());
         let table = entry.as_table()?;
         table.refuse_unknown_keys(&KEYS)?;
@@ -162,7 +166,9 @@ impl Site {
             profile.and_then(|entry| shipped::load_named_profile(entry, file)).transpose()?;
         let profile = match &shipped {
             Some(shipped) => Some(shipped.profile.clone()),
-            None => profile.map(|entry| Profile::from_table(entry.as_table()?)).transpose()?,
+            None => {
+                profile.map(|entry| StorageProfile::from_table(entry.as_table()?)).transpose()?
+            }
         };
         let (path, bucket) = match table.get("path") {
             Some(path) => path::parse_tier_path(path, variable)?,
@@ -177,7 +183,7 @@ impl Site {
                 (None, Some(shipped)) => shipped.reach,
                 _ => table.get_required("reach")?.as_one_of(&REACHES)?,
             },
-            capacity: table.get("capacity").map(Entry::as_byte_count).transpose()?,
+            capacity: table.get("capacity").map(TomlEntry::as_byte_count).transpose()?,
             pool_of: None,
             profile,
             price: match table.get("price") {
@@ -194,7 +200,7 @@ impl Site {
 }
 
 /// The key of a tier or a pool as its name.
-fn parse_tier_name(entry: Entry<'_>) -> Result<&str, Flaw> {
+fn parse_tier_name(entry: TomlEntry<'_>) -> Result<&str, ConfigError> {
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-');
     let name = entry.key;
     if name == IN_PLACE || name == HERE {

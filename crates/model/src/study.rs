@@ -6,9 +6,9 @@
 
 mod expected;
 
-pub use expected::{Against, Expected, Role, Setting};
+pub use expected::{ExpectedFigure, FigureRole, ReferenceFigure, SettingOverrides};
 
-use crate::toml::{Document, Entry, Flaw, Table};
+use crate::toml::{ConfigError, TomlDocument, TomlEntry, TomlTable};
 use crate::units::Seconds;
 
 const KEYS: [&str; 13] = [
@@ -49,9 +49,9 @@ pub struct Study {
     /// The file of a price sheet; without it, Forebay's own.
     pub prices: Option<String>,
     /// What was fitted, to which published figure.
-    pub fitted: Vec<Fitted>,
+    pub fitted: Vec<FittedParameter>,
     /// What should come out.
-    pub expected: Vec<Expected>,
+    pub expected: Vec<ExpectedFigure>,
     /// Where the source contradicts itself, and what is used.
     pub odd: Vec<String>,
     /// What was published and cannot be simulated, and why.
@@ -60,7 +60,7 @@ pub struct Study {
 
 /// A number that was chosen so that a published figure comes out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fitted {
+pub struct FittedParameter {
     /// What it is.
     pub what: String,
     /// How many numbers it is.
@@ -81,21 +81,21 @@ impl Study {
     ///
     /// # Errors
     /// The first flaw, with its line and column.
-    pub fn parse(text: &str, source: &str) -> Result<Self, Flaw> {
-        let document = Document { source, text };
+    pub fn parse(text: &str, source: &str) -> Result<Self, ConfigError> {
+        let document = TomlDocument { source, text };
         let entries = document.parse()?;
         let root = document.root_table(&entries);
         root.refuse_unknown_keys(&KEYS)?;
-        let low = parse_list(root, "low", Entry::as_text)?;
-        let odd = parse_list(root, "odd", Entry::as_text)?;
-        let not_reproduced = parse_list(root, "not_reproduced", Entry::as_text)?;
+        let low = parse_list(root, "low", TomlEntry::as_text)?;
+        let odd = parse_list(root, "odd", TomlEntry::as_text)?;
+        let not_reproduced = parse_list(root, "not_reproduced", TomlEntry::as_text)?;
         Ok(Self {
             name: required_text(root, "name")?,
             source: required_text(root, "source")?,
             project: required_text(root, "project")?,
             policy: optional_text(root, "policy")?.unwrap_or_else(|| "fifo".to_owned()),
             low: low.into_iter().map(str::to_owned).collect(),
-            stagger: root.get("stagger").map_or(Ok(Seconds::ZERO), Entry::as_seconds)?,
+            stagger: root.get("stagger").map_or(Ok(Seconds::ZERO), TomlEntry::as_seconds)?,
             pipelines: root.get("pipelines").map_or(Ok(1), |entry| entry.as_integer(1, 1 << 16))?,
             rules: optional_file_name(root, "rules")?,
             prices: optional_file_name(root, "prices")?,
@@ -107,16 +107,16 @@ impl Study {
     }
 }
 
-fn required_text(table: Table<'_>, key: &str) -> Result<String, Flaw> {
+fn required_text(table: TomlTable<'_>, key: &str) -> Result<String, ConfigError> {
     Ok(table.get_required(key)?.as_text()?.to_owned())
 }
 
-fn optional_text(table: Table<'_>, key: &str) -> Result<Option<String>, Flaw> {
+fn optional_text(table: TomlTable<'_>, key: &str) -> Result<Option<String>, ConfigError> {
     table.get(key).map(|entry| entry.as_text().map(str::to_owned)).transpose()
 }
 
 /// A name of a file in the study's folder, and not elsewhere: a study carries all it needs.
-fn optional_file_name(table: Table<'_>, key: &str) -> Result<Option<String>, Flaw> {
+fn optional_file_name(table: TomlTable<'_>, key: &str) -> Result<Option<String>, ConfigError> {
     let Some(entry) = table.get(key) else { return Ok(None) };
     let name = entry.as_text()?;
     if name.is_empty() || name.contains('/') || name == ".." {
@@ -126,20 +126,20 @@ fn optional_file_name(table: Table<'_>, key: &str) -> Result<Option<String>, Fla
 }
 
 fn parse_list<'d, T>(
-    table: Table<'d>,
+    table: TomlTable<'d>,
     key: &str,
-    read: impl Fn(Entry<'d>) -> Result<T, Flaw>,
-) -> Result<Vec<T>, Flaw> {
+    read: impl Fn(TomlEntry<'d>) -> Result<T, ConfigError>,
+) -> Result<Vec<T>, ConfigError> {
     let Some(entry) = table.get(key) else { return Ok(Vec::new()) };
     let items = entry.as_list().ok_or_else(|| entry.wrong_type_error("a list"))?;
     items.into_iter().map(read).collect()
 }
 
-fn parse_fitted(entry: Entry<'_>) -> Result<Fitted, Flaw> {
+fn parse_fitted(entry: TomlEntry<'_>) -> Result<FittedParameter, ConfigError> {
     let table = entry.as_table()?;
     table.refuse_unknown_keys(&["what", "count", "value", "to"])?;
     let count = table.get("count").map_or(Ok(1), |entry| entry.as_integer(1, 1 << 20))?;
-    Ok(Fitted {
+    Ok(FittedParameter {
         count,
         what: required_text(table, "what")?,
         value: required_text(table, "value")?,

@@ -13,29 +13,29 @@ mod time;
 
 pub use machine_summary::{DiskSummary, MachineSummary, NetworkSummary};
 pub(crate) use open_file_sums::FileUse;
-pub use time::{Judgement, TimeSplit, Verdict, format_percent};
+pub use time::{StorageJudgement, StorageVerdict, TimeSplit, format_percent};
 
-use crate::run::Others;
-use crate::{ByteCount, Exit, Micros, OpGroup, Origin, Result, Run};
+use crate::run::UnrelatedProcesses;
+use crate::{ByteCount, CommandExit, Micros, OpGroup, Result, Run, RunOrigin};
 use serde::Serialize;
 
 /// What a run comes to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Summary {
     /// Whether it was measured, simulated, or told by another tool's records.
-    pub origin: Origin,
+    pub origin: RunOrigin,
     /// The command's words; empty if left out.
     pub command: Vec<String>,
     /// From the start to the end of the command, or to the last sign of life.
     pub wall_us: Micros,
     /// How the command ended; `None` if that was not seen.
-    pub exit: Option<Exit>,
+    pub exit: Option<CommandExit>,
     /// Nothing is missing.
     pub complete: bool,
     /// Tasks by name, costliest first, drivers last.
     pub tasks: Vec<TaskSummary>,
     /// What processes did that no part of the run started; in no other figure. `None`: nothing.
-    pub others: Option<OthersSummary>,
+    pub others: Option<UnrelatedProcessSummary>,
     /// Covered trees.
     pub tiers: Vec<TierSummary>,
     /// Time of all operations on covered files, summed over parallel tasks.
@@ -45,7 +45,7 @@ pub struct Summary {
     /// Of that time the share that they waited for storage, 0 to 1; `None` if not known.
     pub waited_share: Option<f64>,
     /// Whether storage holds it up; `None` without a task.
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<StorageVerdict>,
     /// Bytes went past Forebay, so that waits for them are not in `waited_us`.
     pub hidden: bool,
     /// Share of the run in which some process of the machine, of the run or not, waited for I/O, by
@@ -60,7 +60,7 @@ pub struct Summary {
     /// What went outside the covered trees.
     pub outside: OutsideSummary,
     /// Programs that took work to where Forebay does not look.
-    pub not_seen: Vec<NotSeen>,
+    pub not_seen: Vec<UnseenProgram>,
     /// CPU of the command and all its descendants; `None` if not known.
     pub cpu_us: Option<Micros>,
     /// Of that, what belongs to no task that was seen.
@@ -73,7 +73,7 @@ pub struct Summary {
 
 /// Bytes as far as they were seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Amount {
+pub struct ByteBounds {
     /// The exact amount; `None` if some of it went past Forebay.
     pub seen: Option<ByteCount>,
     /// What is known for sure: what was seen, and by how much hidden files grew.
@@ -110,9 +110,9 @@ pub struct TaskSummary {
     /// The most memory that one of their processes was seen to hold; `None` if not known.
     pub memory_peak_bytes: Option<ByteCount>,
     /// Bytes read.
-    pub read: Amount,
+    pub read: ByteBounds,
     /// Bytes written.
-    pub written: Amount,
+    pub written: ByteBounds,
     /// Different files that they opened.
     pub files: u64,
     /// Operations that were seen.
@@ -121,7 +121,7 @@ pub struct TaskSummary {
 
 /// Processes of this machine that used files of the run and that no part of it started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct OthersSummary {
+pub struct UnrelatedProcessSummary {
     /// How many.
     pub processes: u64,
     /// Operations that were seen.
@@ -134,9 +134,9 @@ pub struct OthersSummary {
     pub written: ByteCount,
 }
 
-impl From<Others> for OthersSummary {
-    fn from(others: Others) -> Self {
-        let Others { processes, operations, waited, read, written } = others;
+impl From<UnrelatedProcesses> for UnrelatedProcessSummary {
+    fn from(others: UnrelatedProcesses) -> Self {
+        let UnrelatedProcesses { processes, operations, waited, read, written } = others;
         Self { processes, operations, waited_us: waited, read, written }
     }
 }
@@ -153,9 +153,9 @@ pub struct TierSummary {
     /// Bytes may go past Forebay.
     pub passthrough: bool,
     /// Bytes read.
-    pub read: Amount,
+    pub read: ByteBounds,
     /// Bytes written.
-    pub written: Amount,
+    pub written: ByteBounds,
     /// Different files that were opened.
     pub files: u64,
     /// Operations.
@@ -191,9 +191,9 @@ pub struct FileSummary {
     /// Its size when it was last seen; `None` if never.
     pub size: Option<ByteCount>,
     /// Bytes read.
-    pub read: Amount,
+    pub read: ByteBounds,
     /// Bytes written.
-    pub written: Amount,
+    pub written: ByteBounds,
 }
 
 /// A kind of operation.
@@ -245,7 +245,7 @@ pub struct OutsideDirectory {
 
 /// A program that took work elsewhere.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct NotSeen {
+pub struct UnseenProgram {
     /// Its name.
     pub program: String,
     /// How often it was started.

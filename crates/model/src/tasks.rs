@@ -15,11 +15,11 @@ mod remote_executor;
 mod snakemake;
 mod trinity;
 
-pub(crate) use accounts::{Used, usage_by_process};
+pub(crate) use accounts::{OwnUsage, usage_by_process};
 pub use live::{engine_directory, live_task_name, task_from_control_file};
 pub(crate) use not_seen::count_unseen_programs;
 pub use not_seen::find_batch_submit;
-pub(crate) use process_claims::{Claims, Note, Seen, Value};
+pub(crate) use process_claims::{EngineNote, EngineNoteValue, ObservedRun, TaskClaims};
 pub use processes::OTHERS;
 pub(crate) use program::{base_name, program_name};
 pub use remote_executor::{find_engine, find_remote_executor};
@@ -29,19 +29,19 @@ pub use snakemake::snakemake_output;
 pub const WANTED_BYTES_MAX: usize = 64 << 10;
 
 /// One workflow engine.
-pub(crate) struct Engine {
+pub(crate) struct EngineAdapter {
     /// Its name in the run file.
     pub(crate) name: &'static str,
     /// Is the file with this path, relative to its tree, one of its control files?
     wanted: fn(&[u8]) -> bool,
     /// What such a file says, by its path and content.
-    read: fn(&[u8], &[u8]) -> Vec<Note>,
+    read: fn(&[u8], &[u8]) -> Vec<EngineNote>,
     /// Claims processes for tasks.
-    claim: fn(&Seen, &mut Claims),
+    claim: fn(&ObservedRun, &mut TaskClaims),
 }
 
 /// All engines, in the order in which they may claim.
-pub(crate) const ENGINES: &[Engine] =
+pub(crate) const ENGINES: &[EngineAdapter] =
     &[nextflow::ENGINE, snakemake::ENGINE, trinity::ENGINE, processes::ENGINE];
 
 /// Is this a control file of a workflow engine, so that its content is worth a
@@ -52,7 +52,7 @@ pub fn is_control_file(path: &[u8]) -> bool {
 }
 
 /// What a control file says; nothing if it is none.
-pub(crate) fn parse_control_file(path: &[u8], content: &[u8]) -> Vec<(&'static str, Note)> {
+pub(crate) fn parse_control_file(path: &[u8], content: &[u8]) -> Vec<(&'static str, EngineNote)> {
     let engine = ENGINES.iter().find(|engine| (engine.wanted)(path));
     let content = &content[..content.len().min(WANTED_BYTES_MAX)];
     engine.map_or(Vec::new(), |e| {
@@ -61,8 +61,8 @@ pub(crate) fn parse_control_file(path: &[u8], content: &[u8]) -> Vec<(&'static s
 }
 
 /// Puts every process into a task.
-pub(crate) fn assign_tasks(seen: &Seen) -> Claims {
-    let mut claims = Claims::new(seen);
+pub(crate) fn assign_tasks(seen: &ObservedRun) -> TaskClaims {
+    let mut claims = TaskClaims::new(seen);
     for engine in ENGINES {
         (engine.claim)(seen, &mut claims);
     }

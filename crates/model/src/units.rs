@@ -3,8 +3,8 @@
 mod parse;
 mod real;
 
-pub use parse::NotBytes;
-pub use real::{NotReal, Rate, Seconds, Usd};
+pub use parse::ParseByteCountError;
+pub use real::{ParseRealError, Rate, Seconds, Usd};
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -51,7 +51,7 @@ pub struct Workload {
     /// take the earlier one again. If not, the one that became ready first.
     pub ordered: bool,
     /// What is not known for sure, and how much that may matter.
-    pub doubts: Vec<Doubt>,
+    pub doubts: Vec<Assumption>,
 }
 
 /// Files with one kind of name: a rule is written for a class, and all its files share a placement.
@@ -74,12 +74,12 @@ pub struct FileSet {
     /// Their size, all together, when they are whole.
     pub bytes: ByteCount,
     /// Until when they take room.
-    pub until: Until,
+    pub until: DeletionPoint,
 }
 
 /// When files are deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Until {
+pub enum DeletionPoint {
     /// Never: an input, or a result.
     End,
     /// When this task is done.
@@ -109,23 +109,23 @@ pub struct Task {
     /// All that must be done before it starts, each earlier in the list.
     pub after: Vec<TaskId>,
     /// What it does, one after the other.
-    pub steps: Vec<Step>,
+    pub steps: Vec<TaskStep>,
 }
 
 /// A command of a task, or a part of one: it computes and does I/O by turns, in small pieces.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Step {
+pub struct TaskStep {
     /// The program.
     pub name: String,
     /// Time that it would take if storage took none.
     pub compute: Seconds,
     /// What it does to files.
-    pub accesses: Vec<Access>,
+    pub accesses: Vec<FileSetAccess>,
 }
 
 /// What one step does to one set of files, all together.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Access {
+pub struct FileSetAccess {
     /// Which files.
     pub files: FileSetId,
     /// Operations and how many of each, reads and writes of bytes included.
@@ -138,7 +138,7 @@ pub struct Access {
 
 /// Something that a prediction rests on and nobody measured.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Doubt {
+pub struct Assumption {
     /// In a sentence.
     pub what: String,
     /// By how much the predicted time may be wrong because of it: 0.1 is 10 % either way.
@@ -148,7 +148,7 @@ pub struct Doubt {
 mod validation;
 mod workload_parser;
 
-pub use validation::NotWorkload;
+pub use validation::WorkloadError;
 
 #[cfg(test)]
 mod tests;

@@ -14,13 +14,13 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::time::Instant;
 
-use forebay_objstore::{Objects, When};
+use forebay_objstore::{BucketClient, PutCondition};
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let settings: Vec<_> = std::env::vars().filter(|(name, _)| name.starts_with("AWS_")).collect();
-    let open = |url: &str| Objects::open(url, settings.clone()).expect("a bucket");
+    let open = |url: &str| BucketClient::open(url, settings.clone()).expect("a bucket");
     let began = match words.as_slice() {
         ["put", url, name, file] => {
             let objects = open(url);
@@ -28,7 +28,7 @@ fn main() {
             let size = file.metadata().expect("its length").len();
             let began = Instant::now();
             let mut next = |buffer: &mut [u8]| file.read(buffer);
-            objects.upload(name, "a tag", size, When::Always, &mut next).expect("written");
+            objects.upload(name, "a tag", size, PutCondition::Always, &mut next).expect("written");
             began
         }
         ["get", url, name, file @ ..] => {

@@ -17,18 +17,18 @@ pub(super) const ENDLESS: &str = "the bucket's listing does not end";
 /// What came of a request, in the client's words, which name no credential.
 #[derive(Debug, thiserror::Error)]
 #[error("{why}")]
-pub struct Failed {
+pub struct RequestError {
     /// What went wrong, as far as programs tell it apart.
     pub kind: io::ErrorKind,
     /// Why.
     pub why: String,
 }
 
-impl Failed {
+impl RequestError {
     /// An object that is in another state than the one that was asked for.
-    pub(super) fn other_version(path: &object_store::path::Path) -> Failed {
+    pub(super) fn other_version(path: &object_store::path::Path) -> RequestError {
         let why = format!("{path}: it is another object now");
-        Failed { kind: io::ErrorKind::StaleNetworkFileHandle, why }
+        RequestError { kind: io::ErrorKind::StaleNetworkFileHandle, why }
     }
 
     /// Whether asking again later, with nothing else changed, can't help.
@@ -44,8 +44,8 @@ impl Failed {
     }
 
     /// A thread that carried a request is no more.
-    pub(super) fn from_join_error(error: &tokio::task::JoinError) -> Failed {
-        Failed { kind: io::ErrorKind::Other, why: error.to_string() }
+    pub(super) fn from_join_error(error: &tokio::task::JoinError) -> RequestError {
+        RequestError { kind: io::ErrorKind::Other, why: error.to_string() }
     }
 }
 
@@ -104,13 +104,13 @@ fn shorten_message(mut why: String) -> String {
     why
 }
 
-impl From<io::Error> for Failed {
+impl From<io::Error> for RequestError {
     fn from(error: io::Error) -> Self {
         Self { kind: error.kind(), why: error.to_string() }
     }
 }
 
-impl From<object_store::Error> for Failed {
+impl From<object_store::Error> for RequestError {
     fn from(error: object_store::Error) -> Self {
         use object_store::Error;
         let kind = match &error {

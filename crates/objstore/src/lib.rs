@@ -8,8 +8,11 @@ mod patience;
 mod setting_check;
 mod settings;
 
-pub use failed::{Failed, NO_KEYS};
+pub use failed::{NO_KEYS, RequestError};
 pub use key::key_for_path;
-pub use object::{Folder, Found, Listed, Objects, Pin, Version, When};
-pub use patience::{Patience, retry_patiently};
-pub use settings::{ProfileFile, Settings};
+pub use object::{
+    BucketClient, FolderListing, ListedObject, ObjectMetadata, ObjectVersion, PutCondition,
+    VersionPin,
+};
+pub use patience::{RetryWindow, retry_patiently};
+pub use settings::{AwsSettings, ProfileFile};

@@ -20,11 +20,11 @@ use object_store::path::Path;
 use object_store::{Attribute, GetOptions, ObjectMeta, ObjectStore, ObjectStoreExt};
 use tokio::runtime::Runtime;
 
-use super::Failed;
-pub use concurrent_fetch::Pin;
-pub use folder_listing::{Folder, Listed};
-use hedge::Hedge;
-pub use put::When;
+use super::RequestError;
+pub use concurrent_fetch::VersionPin;
+pub use folder_listing::{FolderListing, ListedObject};
+use hedge::RequestHedge;
+pub use put::PutCondition;
 
 /// Threads that carry requests: bytes are copied and signed, the rest is waiting.
 const THREADS: usize = 2;
@@ -36,67 +36,69 @@ const TAG: Attribute = Attribute::Metadata(std::borrow::Cow::Borrowed("forebay")
 
 /// What is below a prefix of a bucket.
 #[derive(Debug)]
-pub struct Objects {
+pub struct BucketClient {
     runtime: Runtime,
     store: Arc<dyn ObjectStore>,
     prefix: String,
-    hedge: Arc<Hedge>,
+    hedge: Arc<RequestHedge>,
     /// MiB that parts of uploads may take, of all uploads together.
     room: Arc<tokio::sync::Semaphore>,
-    odd: sieve::Odd,
+    odd: sieve::RejectedKeys,
 }
 
 /// Tells one state of an object from all others: its ETag (RFC 9110, section 8.8.3).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Version(pub String);
+pub struct ObjectVersion(pub String);
 
 /// An object that is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct ObjectMetadata {
     /// Its name after the prefix that was opened.
     pub name: String,
     /// Bytes.
     pub size: u64,
     /// `None`: the store tells none.
-    pub version: Option<Version>,
+    pub version: Option<ObjectVersion>,
     /// What its writer called this state of it; a listing does not tell.
     pub tag: Option<String>,
 }
 
-impl Objects {
-    fn with_store(store: Arc<dyn ObjectStore>, prefix: &str) -> Result<Objects, Failed> {
+impl BucketClient {
+    fn with_store(store: Arc<dyn ObjectStore>, prefix: &str) -> Result<BucketClient, RequestError> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(THREADS)
             .thread_name("forebay-objects")
             .enable_all()
             .build()
-            .map_err(|error| Failed { kind: error.kind(), why: error.to_string() })?;
+            .map_err(|error| RequestError { kind: error.kind(), why: error.to_string() })?;
         let prefix = prefix.trim_matches('/').to_owned();
         let (hedge, odd) = (Arc::default(), Arc::default());
         let room = Arc::new(tokio::sync::Semaphore::new(upload::ROOM_MIB));
-        let objects = Objects { runtime, store, prefix, hedge, room, odd };
+        let objects = BucketClient { runtime, store, prefix, hedge, room, odd };
         objects.object_path("")?;
         Ok(objects)
     }
 
     /// Names are keys as they are: what the client would spell another way, other tools would not
     /// find.
-    fn object_path(&self, name: &str) -> Result<Path, Failed> {
+    fn object_path(&self, name: &str) -> Result<Path, RequestError> {
         let name = name.trim_matches('/');
         let whole = match (self.prefix.as_str(), name) {
             ("", name) => name.to_owned(),
             (prefix, "") => prefix.to_owned(),
             (prefix, name) => format!("{prefix}/{name}"),
         };
-        Path::parse(&whole)
-            .map_err(|error| Failed { kind: io::ErrorKind::InvalidInput, why: error.to_string() })
+        Path::parse(&whole).map_err(|error| RequestError {
+            kind: io::ErrorKind::InvalidInput,
+            why: error.to_string(),
+        })
     }
 
     /// How long an object is; `None`: it is not there.
     ///
     /// # Errors
     /// Those of the network, and what the bucket refuses.
-    pub fn object_size(&self, name: &str) -> Result<Option<u64>, Failed> {
+    pub fn object_size(&self, name: &str) -> Result<Option<u64>, RequestError> {
         Ok(self.head(name)?.map(|found| found.size))
     }
 
@@ -104,12 +106,12 @@ impl Objects {
     ///
     /// # Errors
     /// Those of the network, and what the bucket refuses.
-    pub fn head(&self, name: &str) -> Result<Option<Found>, Failed> {
+    pub fn head(&self, name: &str) -> Result<Option<ObjectMetadata>, RequestError> {
         let options = GetOptions { head: true, ..GetOptions::default() };
         match self.runtime.block_on(self.store.get_opts(&self.object_path(name)?, options)) {
             Ok(got) => {
                 let tag = got.attributes.get(&TAG).map(|tag| tag.to_string());
-                Ok(Some(Found { tag, ..found_from_meta(name.to_owned(), got.meta) }))
+                Ok(Some(ObjectMetadata { tag, ..found_from_meta(name.to_owned(), got.meta) }))
             }
             Err(object_store::Error::NotFound { .. }) => Ok(None),
             Err(error) => Err(error.into()),
@@ -120,7 +122,7 @@ impl Objects {
     ///
     /// # Errors
     /// Those of the network, and what the bucket refuses.
-    pub fn delete(&self, name: &str) -> Result<(), Failed> {
+    pub fn delete(&self, name: &str) -> Result<(), RequestError> {
         match self.runtime.block_on(self.store.delete(&self.object_path(name)?)) {
             Err(object_store::Error::NotFound { .. }) => Ok(()),
             result => Ok(result?),
@@ -131,7 +133,7 @@ impl Objects {
     ///
     /// # Errors
     /// Those of the network, and what the bucket refuses.
-    pub fn copy(&self, from: &str, to: &str) -> Result<(), Failed> {
+    pub fn copy(&self, from: &str, to: &str) -> Result<(), RequestError> {
         Ok(self
             .runtime
             .block_on(self.store.copy(&self.object_path(from)?, &self.object_path(to)?))?)
@@ -141,7 +143,7 @@ impl Objects {
     ///
     /// # Errors
     /// Those of the network, and what the bucket refuses.
-    pub fn list_recursive(&self, folder: &str) -> Result<Vec<Found>, Failed> {
+    pub fn list_recursive(&self, folder: &str) -> Result<Vec<ObjectMetadata>, RequestError> {
         let below = self.object_path(folder)?;
         let below = (!below.as_ref().is_empty()).then_some(&below);
         let ask = || self.runtime.block_on(self.store.list(below).try_collect::<Vec<_>>());
@@ -152,7 +154,7 @@ impl Objects {
         Ok(all)
     }
 
-    fn found_below_prefix(&self, meta: ObjectMeta) -> Option<Found> {
+    fn found_below_prefix(&self, meta: ObjectMeta) -> Option<ObjectMetadata> {
         let whole = meta.location.as_ref();
         let name = match self.prefix.as_str() {
             "" => whole,
@@ -165,7 +167,7 @@ impl Objects {
     ///
     /// # Errors
     /// Those of the network, and what the bucket refuses. `InvalidData`: fewer bytes came.
-    pub fn get(&self, name: &str, range: Range<u64>) -> Result<Bytes, Failed> {
+    pub fn get(&self, name: &str, range: Range<u64>) -> Result<Bytes, RequestError> {
         let part = self.part_of_object(&self.object_path(name)?, range, None);
         self.runtime.block_on(part.request_once()).map(|(bytes, _)| bytes)
     }
@@ -174,15 +176,15 @@ impl Objects {
     /// overdue; and again where `is_right` says that these are not the bytes that were written.
     ///
     /// # Errors
-    /// As [`Objects::get`]. `StaleNetworkFileHandle`: the object is in another state.
+    /// As [`BucketClient::get`]. `StaleNetworkFileHandle`: the object is in another state.
     /// `InvalidData`: the bytes are wrong however often one asks.
     pub fn fetch_verified(
         &self,
         name: &str,
         range: Range<u64>,
-        version: Option<&Version>,
+        version: Option<&ObjectVersion>,
         is_right: &dyn Fn(&[u8]) -> bool,
-    ) -> Result<Bytes, Failed> {
+    ) -> Result<Bytes, RequestError> {
         let path = self.object_path(name)?;
         for _ in 0..LOOKS {
             let part = self.part_of_object(&path, range.clone(), version);
@@ -192,7 +194,7 @@ impl Objects {
             }
         }
         let why = format!("{path}: bytes {range:?} are not those that were written");
-        Err(Failed { kind: io::ErrorKind::InvalidData, why })
+        Err(RequestError { kind: io::ErrorKind::InvalidData, why })
     }
 }
 
@@ -208,6 +210,6 @@ fn retry_listing<T, E>(ask: impl Fn() -> Result<T, E>) -> Result<T, E> {
     asked
 }
 
-fn found_from_meta(name: String, meta: ObjectMeta) -> Found {
-    Found { name, size: meta.size, version: meta.e_tag.map(Version), tag: None }
+fn found_from_meta(name: String, meta: ObjectMeta) -> ObjectMetadata {
+    ObjectMetadata { name, size: meta.size, version: meta.e_tag.map(ObjectVersion), tag: None }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use crate::Failed;
+use crate::RequestError;
 use forebay_os::clock::{Clock, MachineClock};
 
 /// An outage of a bucket that is waited for, where nobody says another.
@@ -16,22 +16,22 @@ const LONGEST: u32 = 10;
 
 /// For how long a bucket that does not answer is asked again.
 #[derive(Debug, Clone)]
-pub struct Patience {
+pub struct RetryWindow {
     all: Duration,
     clock: Arc<dyn Clock>,
 }
 
-impl Default for Patience {
+impl Default for RetryWindow {
     fn default() -> Self {
-        Patience::with_limit(USUAL)
+        RetryWindow::with_limit(USUAL)
     }
 }
 
-impl Patience {
+impl RetryWindow {
     /// So long.
     #[must_use]
-    pub fn with_limit(all: Duration) -> Patience {
-        Patience { all, clock: Arc::new(MachineClock) }
+    pub fn with_limit(all: Duration) -> RetryWindow {
+        RetryWindow { all, clock: Arc::new(MachineClock) }
     }
 
     /// How long that is.
@@ -40,7 +40,7 @@ impl Patience {
         self.all
     }
 
-    /// A moment, for [`Patience::time_left`].
+    /// A moment, for [`RetryWindow::time_left`].
     pub fn timestamp_now(&self) -> u64 {
         self.clock.elapsed_nanos()
     }
@@ -62,9 +62,9 @@ impl Patience {
 /// long, nobody else waits for it, until it has answered.
 pub fn retry_patiently<T>(
     gone: &AtomicBool,
-    patience: &Patience,
-    mut ask: impl FnMut() -> Result<T, Failed>,
-) -> Result<T, Failed> {
+    patience: &RetryWindow,
+    mut ask: impl FnMut() -> Result<T, RequestError>,
+) -> Result<T, RequestError> {
     let began = patience.timestamp_now();
     let mut attempts = 0;
     loop {
@@ -98,13 +98,13 @@ mod tests {
     fn a_bucket_that_is_away_is_waited_for_once_and_again_when_it_was_back() {
         let clock = Arc::new(ManualClock::default());
         let patience =
-            Patience { all: Duration::from_millis(3), clock: Arc::<ManualClock>::clone(&clock) };
+            RetryWindow { all: Duration::from_millis(3), clock: Arc::<ManualClock>::clone(&clock) };
         let (gone, asked) = (AtomicBool::new(false), Cell::new(0));
         let ask = |kind: Option<ErrorKind>| {
             retry_patiently(&gone, &patience, || {
                 asked.set(asked.get() + 1);
                 clock.advance(1_000_000);
-                kind.map_or(Ok(()), |kind| Err(Failed { kind, why: "no".to_owned() }))
+                kind.map_or(Ok(()), |kind| Err(RequestError { kind, why: "no".to_owned() }))
             })
         };
         assert!(ask(Some(ErrorKind::PermissionDenied)).is_err());
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn pauses_grow_with_the_attempts_and_with_the_patience() {
         let seconds =
-            |all, attempts| Patience::with_limit(Duration::from_secs(all)).pause_after(attempts);
+            |all, attempts| RetryWindow::with_limit(Duration::from_secs(all)).pause_after(attempts);
         let pauses = [1, 2, 5, 6, 99].map(|attempts| seconds(300, attempts).as_secs());
         assert_eq!(pauses, [1, 2, 16, 30, 30]);
         assert_eq!(seconds(3, 1), Duration::from_millis(10));

@@ -23,7 +23,7 @@ const OTHER_WAYS: [&str; 5] =
 /// Names and values as AWS's own tools have them in the environment (`AWS_ACCESS_KEY_ID`,
 /// `AWS_REGION`, `AWS_ENDPOINT_URL`, ...) or in `~/.aws`. They are never shown.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Settings {
+pub struct AwsSettings {
     pairs: Vec<(String, String)>,
     trouble: Option<String>,
 }
@@ -37,19 +37,19 @@ pub enum ProfileFile {
     Config,
 }
 
-impl Settings {
+impl AwsSettings {
     /// Those of an environment; where that has no key, with those of its profile. `read` gives the
     /// text of a file, if it is there, which the environment may say is elsewhere.
     pub fn from_environment(
         environment: impl IntoIterator<Item = (OsString, OsString)>,
         read: impl Fn(ProfileFile, Option<&str>) -> Option<String>,
-    ) -> Settings {
+    ) -> AwsSettings {
         let text = |(name, value): (OsString, OsString)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         };
         let ours = |(name, _): &(String, String)| name.starts_with(PREFIX);
         let pairs: Vec<_> = environment.into_iter().filter_map(text).filter(ours).collect();
-        let mut settings = Settings { pairs, trouble: None };
+        let mut settings = AwsSettings { pairs, trouble: None };
         if settings.get(KEY).is_none() {
             settings.add_profile(read);
         }
@@ -98,13 +98,13 @@ impl Settings {
     }
 }
 
-impl From<Vec<(String, String)>> for Settings {
+impl From<Vec<(String, String)>> for AwsSettings {
     fn from(pairs: Vec<(String, String)>) -> Self {
-        Settings { pairs, trouble: None }
+        AwsSettings { pairs, trouble: None }
     }
 }
 
-impl fmt::Debug for Settings {
+impl fmt::Debug for AwsSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.pairs.iter().map(|(name, _)| name)).finish()
     }
@@ -136,9 +136,9 @@ mod tests {
     const CONFIG: &str = "[default]\nregion = eu-west-1\n[profile lab]\nregion=eu-north-1\n\
         s3 =\n  region = no\nendpoint_url = http://lab:9000\n[profile work]\nsso_session = us\n";
 
-    fn settings(environment: &[(&str, &str)]) -> Settings {
+    fn settings(environment: &[(&str, &str)]) -> AwsSettings {
         let pairs = environment.iter().map(|(name, value)| (name.into(), value.into()));
-        Settings::from_environment(pairs, |file, elsewhere| match (file, elsewhere) {
+        AwsSettings::from_environment(pairs, |file, elsewhere| match (file, elsewhere) {
             (ProfileFile::Credentials, None) => Some(CREDENTIALS.to_owned()),
             (ProfileFile::Config, None) => Some(CONFIG.to_owned()),
             _ => None,

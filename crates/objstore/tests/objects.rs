@@ -11,12 +11,12 @@ use std::io::ErrorKind;
 use std::time::Duration;
 
 use bytes::Bytes;
-use forebay_objstore::{Failed, Objects, When};
+use forebay_objstore::{BucketClient, PutCondition, RequestError};
 use s3::Server;
 use s3::faults::FAULTS;
 
 /// Each kind of storage keeps to this.
-fn contract(objects: &Objects) {
+fn contract(objects: &BucketClient) {
     objects.put("reads/one", Bytes::from_static(b"ACGTACGT")).unwrap();
     objects.put("two [2] ~%41", Bytes::new()).unwrap();
     assert_eq!(objects.get("reads/one", 2..5).unwrap(), "GTA");
@@ -36,13 +36,16 @@ fn contract(objects: &Objects) {
     assert_eq!(objects.get("three", 0..8).unwrap(), "ACGTACGT");
     assert_eq!(objects.get("four", 0..1).unwrap_err().kind, ErrorKind::NotFound);
 
-    let first = objects.put_when("log/1", Bytes::from_static(b"a"), When::Absent, "me-1").unwrap();
+    let first =
+        objects.put_when("log/1", Bytes::from_static(b"a"), PutCondition::Absent, "me-1").unwrap();
     let first = first.expect("a version");
-    let other = objects.put_when("log/1", Bytes::from_static(b"b"), When::Absent, "you-1");
+    let other = objects.put_when("log/1", Bytes::from_static(b"b"), PutCondition::Absent, "you-1");
     assert_eq!(other.unwrap_err().kind, ErrorKind::AlreadyExists);
-    let second =
-        objects.put_when("log/1", Bytes::from_static(b"cc"), When::Is(&first), "me-2").unwrap();
-    let late = objects.put_when("log/1", Bytes::from_static(b"d"), When::Is(&first), "you-2");
+    let second = objects
+        .put_when("log/1", Bytes::from_static(b"cc"), PutCondition::Is(&first), "me-2")
+        .unwrap();
+    let late =
+        objects.put_when("log/1", Bytes::from_static(b"d"), PutCondition::Is(&first), "you-2");
     assert_eq!(late.unwrap_err().kind, ErrorKind::StaleNetworkFileHandle);
     let head = objects.head("log/1").unwrap().unwrap();
     assert_eq!((head.size, head.version, head.tag.as_deref()), (2, second, Some("me-2")));
@@ -69,8 +72,9 @@ fn contract(objects: &Objects) {
     for length in [long.len() - 1, long.len() + 1] {
         let mut rest = &long[..];
         let mut next = |buffer: &mut [u8]| std::io::Read::read(&mut rest, buffer);
-        let failed =
-            objects.upload("torn", "t", length as u64, When::Always, &mut next).unwrap_err();
+        let failed = objects
+            .upload("torn", "t", length as u64, PutCondition::Always, &mut next)
+            .unwrap_err();
         assert_eq!(failed.kind, ErrorKind::InvalidData, "{failed}");
     }
     assert_eq!(objects.object_size("torn").unwrap(), None, "a part was seen");
@@ -81,10 +85,10 @@ fn contract(objects: &Objects) {
     assert_eq!(names(""), []);
 }
 
-fn upload(objects: &Objects, name: &str, tag: &str, bytes: &[u8]) -> Result<(), Failed> {
+fn upload(objects: &BucketClient, name: &str, tag: &str, bytes: &[u8]) -> Result<(), RequestError> {
     let mut rest = bytes;
     let mut next = |buffer: &mut [u8]| std::io::Read::read(&mut rest, buffer);
-    objects.upload(name, tag, bytes.len() as u64, When::Always, &mut next).map(drop)
+    objects.upload(name, tag, bytes.len() as u64, PutCondition::Always, &mut next).map(drop)
 }
 
 #[test]
@@ -92,9 +96,9 @@ fn every_scheme_keeps_the_contract() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("bucket")).unwrap();
     let server = Server::start(folder.path(), Duration::ZERO);
-    for scheme in Objects::scheme_names() {
+    for scheme in BucketClient::scheme_names() {
         let url = format!("{scheme}://bucket/some/prefix/");
-        contract(&Objects::open(&url, server.settings()).unwrap());
+        contract(&BucketClient::open(&url, server.settings()).unwrap());
     }
     assert!(server.requests() > 10);
 }
@@ -103,7 +107,7 @@ fn every_scheme_keeps_the_contract() {
 fn every_server_keeps_the_contract() {
     for other in others::OTHERS {
         let Some(server) = other.start("bucket") else { continue };
-        let objects = Objects::open("s3://bucket/some/prefix/", server.settings()).unwrap();
+        let objects = BucketClient::open("s3://bucket/some/prefix/", server.settings()).unwrap();
         // A failure names its thread.
         let thread = std::thread::Builder::new().name(other.name.to_owned());
         thread.spawn(move || contract(&objects)).unwrap().join().unwrap();
@@ -115,7 +119,7 @@ fn objects_lie_where_others_find_them() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("bucket")).unwrap();
     let server = Server::start(folder.path(), Duration::ZERO);
-    let objects = Objects::open("s3://bucket/some/prefix/", server.settings()).unwrap();
+    let objects = BucketClient::open("s3://bucket/some/prefix/", server.settings()).unwrap();
     objects.put("a [1]/b", Bytes::from_static(b"ACGT")).unwrap();
     assert_eq!(std::fs::read(folder.path().join("bucket/some/prefix/a [1]/b")).unwrap(), b"ACGT");
 }
@@ -125,7 +129,7 @@ fn what_is_wrong_is_said_without_the_key() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("bucket")).unwrap();
     let server = Server::start(folder.path(), Duration::ZERO);
-    let objects = Objects::open("s3://nowhere", server.settings()).unwrap();
+    let objects = BucketClient::open("s3://nowhere", server.settings()).unwrap();
     assert_eq!(
         objects.list_recursive("").unwrap_err().kind,
         ErrorKind::NotFound,
@@ -134,12 +138,13 @@ fn what_is_wrong_is_said_without_the_key() {
     );
     let mut settings = server.settings();
     settings[2].1 = "another secret".to_owned();
-    let failed = Objects::open("s3://bucket", settings).unwrap().list_recursive("").unwrap_err();
+    let failed =
+        BucketClient::open("s3://bucket", settings).unwrap().list_recursive("").unwrap_err();
     assert_eq!(failed.kind, ErrorKind::PermissionDenied, "{failed}");
     assert!(!format!("{failed:?}").contains("secret"), "{failed:?}");
     for url in ["s3://", "/bucket", "s3:///x", "ftp://bucket"] {
         assert_eq!(
-            Objects::open(url, Vec::new()).unwrap_err().kind,
+            BucketClient::open(url, Vec::new()).unwrap_err().kind,
             ErrorKind::InvalidInput,
             "{url}"
         );
@@ -147,7 +152,7 @@ fn what_is_wrong_is_said_without_the_key() {
 }
 
 /// Asks again, as whoever keeps a queue does, while that can help.
-fn persist<T>(what: &str, ask: impl Fn() -> Result<T, Failed>) -> T {
+fn persist<T>(what: &str, ask: impl Fn() -> Result<T, RequestError>) -> T {
     for _ in 0..40 {
         match ask() {
             Ok(done) => return done,
@@ -168,11 +173,11 @@ fn survives(fault: s3::faults::Fault) {
     let server = Server::faulty(folder.path(), fault, seed);
     let mut settings = server.settings();
     settings.push(("AWS_TIMEOUT".to_owned(), "500ms".to_owned()));
-    let objects = Objects::open("s3://bucket/v", settings).unwrap();
+    let objects = BucketClient::open("s3://bucket/v", settings).unwrap();
     let content = |turn: u32| Bytes::from(format!("file {turn} ").repeat(40 + turn as usize));
     for turn in 0..40 {
         let (at, tag) = (format!("log/{turn}"), format!("tag-{turn}"));
-        persist(&name, || objects.put_when(&at, content(turn), When::Absent, &tag));
+        persist(&name, || objects.put_when(&at, content(turn), PutCondition::Absent, &tag));
     }
     for turn in 0..40 {
         let (at, right) = (format!("log/{turn}"), content(turn));

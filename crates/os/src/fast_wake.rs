@@ -39,19 +39,19 @@ fn wake_latency_micros(idle_driver: &str) -> i32 {
 /// Bounds the time while many requests come.
 #[derive(Debug, Default)]
 pub struct FastWake {
-    flow: Flow,
+    flow: RequestRate,
     thread: OnceLock<Thread>,
 }
 
 /// How many requests come.
 #[derive(Debug, Default)]
-struct Flow {
+struct RequestRate {
     began: AtomicU64,
     count: AtomicU32,
     is_much: AtomicBool,
 }
 
-impl Flow {
+impl RequestRate {
     /// A request comes at `now`, nanoseconds of any clock. True of the one from which on there are
     /// many. Two that come at once may be counted as one: nothing depends on it.
     fn count_request(&self, now: u64) -> bool {
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn many_requests_in_a_short_time_are_noticed_once_until_they_end() {
-        let flow = Flow::default();
+        let flow = RequestRate::default();
         let slow = (0..1000).any(|number| flow.count_request((number + 100) * MILLISECOND));
         assert!(!slow, "one each millisecond");
         let begin = 5000 * MILLISECOND;

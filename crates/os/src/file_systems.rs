@@ -7,7 +7,7 @@ use rustix::fs::fstatfs;
 
 /// What matters of a file system.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FsKind {
+pub struct FileSystemKind {
     /// Its type's name, as the mount table has it.
     pub name: String,
     /// All changes are made on this machine, and watches see them.
@@ -36,13 +36,13 @@ const KINDS: [(u64, &str, bool, bool); 12] = [
 ///
 /// # Errors
 /// Those of fstatfs(2).
-pub fn file_system_kind(fd: impl AsFd) -> io::Result<FsKind> {
+pub fn file_system_kind(fd: impl AsFd) -> io::Result<FileSystemKind> {
     let magic = fstatfs(fd)?.f_type as u64 & 0xFFFF_FFFF;
     Ok(match KINDS.iter().find(|(known, ..)| *known == magic) {
         Some((_, name, local, stacked)) => {
-            FsKind { name: (*name).into(), local: *local, stacked: *stacked }
+            FileSystemKind { name: (*name).into(), local: *local, stacked: *stacked }
         }
-        None => FsKind { name: format!("{magic:#x}"), local: false, stacked: false },
+        None => FileSystemKind { name: format!("{magic:#x}"), local: false, stacked: false },
     })
 }
 

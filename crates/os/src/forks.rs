@@ -9,23 +9,23 @@ use rustix::process::Pid;
 
 /// The signal mask that the caller had.
 #[derive(Debug)]
-pub struct Signals {
+pub struct SavedSignalMask {
     mask: libc::sigset_t,
 }
 
 /// Holds all signals back, so that none is lost while processes are made.
-pub fn block_signals() -> Signals {
+pub fn block_signals() -> SavedSignalMask {
     let mut all = MaybeUninit::uninit();
     let mut mask = MaybeUninit::uninit();
     // SAFETY: both sets are filled by the calls.
     unsafe {
         libc::sigfillset(all.as_mut_ptr());
         libc::sigprocmask(libc::SIG_SETMASK, all.as_ptr(), mask.as_mut_ptr());
-        Signals { mask: mask.assume_init() }
+        SavedSignalMask { mask: mask.assume_init() }
     }
 }
 
-impl Signals {
+impl SavedSignalMask {
     /// Lets signals through as the caller would have.
     pub fn restore(&self) {
         // SAFETY: the mask came from the system.

@@ -13,7 +13,7 @@ const MOST_NAMED: usize = 8;
 
 /// A process that uses a mount.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InTheWay {
+pub struct MountUser {
     /// Its number.
     pub pid: u32,
     /// Its name.
@@ -22,7 +22,7 @@ pub struct InTheWay {
 
 /// Processes with an open file, a mapping, or their working or root directory on one of these
 /// devices (major, minor). What can't be asked is judged by its name: is it below `point`?
-pub fn find_mount_users(devices: &[(u32, u32)], point: Option<&Path>) -> Vec<InTheWay> {
+pub fn find_mount_users(devices: &[(u32, u32)], point: Option<&Path>) -> Vec<MountUser> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
@@ -30,7 +30,7 @@ pub fn find_mount_users(devices: &[(u32, u32)], point: Option<&Path>) -> Vec<InT
         };
         if found.len() < MOST_NAMED && process_uses_mount(&entry.path(), devices, point) {
             let name = fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
-            found.push(InTheWay { pid, name: name.trim_end().to_owned() });
+            found.push(MountUser { pid, name: name.trim_end().to_owned() });
         }
     }
     found

@@ -9,7 +9,7 @@ const GROUP: u64 = 64;
 
 /// Things by number, in the order of their numbers.
 #[derive(Debug, Clone)]
-pub struct Numbered<T> {
+pub struct SparseArray<T> {
     groups: BTreeMap<u64, Group<T>>,
 }
 
@@ -20,9 +20,9 @@ struct Group<T> {
     things: Vec<T>,
 }
 
-impl<T> Default for Numbered<T> {
-    fn default() -> Numbered<T> {
-        Numbered { groups: BTreeMap::new() }
+impl<T> Default for SparseArray<T> {
+    fn default() -> SparseArray<T> {
+        SparseArray { groups: BTreeMap::new() }
     }
 }
 
@@ -34,7 +34,7 @@ impl<T> Group<T> {
     }
 }
 
-impl<T> Numbered<T> {
+impl<T> SparseArray<T> {
     /// That of a number.
     pub fn get(&self, number: u64) -> Option<&T> {
         let group = self.groups.get(&(number / GROUP))?;
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn it_is_a_map() {
         let mut dice = 7_u64;
-        let (mut ours, mut model) = (Numbered::default(), BTreeMap::new());
+        let (mut ours, mut model) = (SparseArray::default(), BTreeMap::new());
         for step in 0..20_000_u64 {
             dice = dice.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
             let number = (1 << 60) + (dice >> 40) % 500;

@@ -13,10 +13,10 @@ const SHORT: usize = 22;
 
 /// A name; compared byte by byte.
 #[derive(Clone)]
-pub struct ShortName(Kept);
+pub struct ShortName(NameStorage);
 
 #[derive(Clone)]
-enum Kept {
+enum NameStorage {
     Here { length: u8, bytes: [u8; SHORT] },
     Apart(Box<[u8]>),
 }
@@ -25,15 +25,15 @@ impl std::ops::Deref for ShortName {
     type Target = [u8];
     fn deref(&self) -> &[u8] {
         match &self.0 {
-            Kept::Here { length, bytes } => &bytes[..usize::from(*length)],
-            Kept::Apart(bytes) => bytes,
+            NameStorage::Here { length, bytes } => &bytes[..usize::from(*length)],
+            NameStorage::Apart(bytes) => bytes,
         }
     }
 }
 
 impl ShortName {
     /// That of what has none: the root of a tree.
-    pub const NONE: ShortName = ShortName(Kept::Here { length: 0, bytes: [0; SHORT] });
+    pub const NONE: ShortName = ShortName(NameStorage::Here { length: 0, bytes: [0; SHORT] });
 
     /// `None`: no file can be called so.
     pub fn from_file_name(name: &[u8]) -> Option<ShortName> {
@@ -41,11 +41,11 @@ impl ShortName {
             return None;
         }
         if name.len() > SHORT {
-            return Some(ShortName(Kept::Apart(name.into())));
+            return Some(ShortName(NameStorage::Apart(name.into())));
         }
         let mut bytes = [0; SHORT];
         bytes[..name.len()].copy_from_slice(name);
-        Some(ShortName(Kept::Here { length: name.len() as u8, bytes }))
+        Some(ShortName(NameStorage::Here { length: name.len() as u8, bytes }))
     }
 
     /// Its bytes, without a NUL.

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::name::Name;
-use super::pack_index::{Bytes, Dir, INODE_COST, Index, Inode};
+use super::name::PackedName;
+use super::pack_index::{ContentLocation, Dir, INODE_COST, Index, Inode};
 use super::record::{Attr, Record};
 use forebay_os::short_name::ShortName;
 
@@ -35,7 +35,7 @@ impl Index {
                     return false;
                 }
                 let work_now = (work != 0).then_some(work);
-                let inode = Inode { attr, links: 0, bytes: Bytes::Empty, work: work_now };
+                let inode = Inode { attr, links: 0, bytes: ContentLocation::Empty, work: work_now };
                 self.inodes.insert(ino, inode);
                 self.newest = self.newest.max(ino);
                 self.newest_work = self.newest_work.max(work);
@@ -49,8 +49,8 @@ impl Index {
             }
             Record::Content { ino, mtime, ctime, work } => {
                 let bytes = match size {
-                    0 => Bytes::Empty,
-                    _ => Bytes::Log { at, size: size as u32, crc: head_crc },
+                    0 => ContentLocation::Empty,
+                    _ => ContentLocation::Log { at, size: size as u32, crc: head_crc },
                 };
                 let attr = Attr { size, mtime, ctime, ..Attr::default() };
                 return self.set_content(ino, bytes, attr, (work != 0).then_some(work));
@@ -59,7 +59,7 @@ impl Index {
                 let work = self.inodes.get(ino).and_then(|inode| inode.work);
                 let Some(work) = self.data_file_number(ino).or(work) else { return false };
                 let attr = Attr { size, mtime, ctime, ..Attr::default() };
-                return self.set_content(ino, Bytes::Body { work }, attr, None);
+                return self.set_content(ino, ContentLocation::Body { work }, attr, None);
             }
             Record::Attr { ino, attr } => {
                 let Some(inode) = self.inodes.get_mut(ino) else { return false };
@@ -93,7 +93,7 @@ impl Index {
                 self.remove_name(to, new, ctime);
                 self.dirs[dir as usize].names.remove(name);
                 self.update_ctime(moved, ctime);
-                self.dirs[to as usize].names.insert(short, Name::new(moved, over.or(hid)));
+                self.dirs[to as usize].names.insert(short, PackedName::new(moved, over.or(hid)));
             }
             Record::Swap { dir, name, to, new, ctime } => {
                 let (Some(one), Some(other)) =

@@ -7,7 +7,7 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, renameat, unlinkat};
 use rustix::io::Errno;
 
 /// A file that is written at its end.
-pub(super) trait Disk: std::fmt::Debug + Send + Sync {
+pub(super) trait AppendFile: std::fmt::Debug + Send + Sync {
     fn write_at(&self, at: u64, bytes: &[u8]) -> Result<(), Errno>;
     /// Fills `buffer` as far as there are bytes; tells how many.
     fn read_at(&self, at: u64, buffer: &mut [u8]) -> Result<usize, Errno>;
@@ -18,11 +18,11 @@ pub(super) trait Disk: std::fmt::Debug + Send + Sync {
 }
 
 /// Where a log is, and where the next one is written.
-pub(super) trait Ground: std::fmt::Debug + Send + Sync {
+pub(super) trait LogStorage: std::fmt::Debug + Send + Sync {
     /// The log; empty when there is none yet.
-    fn open_log(&self) -> Result<Arc<dyn Disk>, Errno>;
+    fn open_log(&self) -> Result<Arc<dyn AppendFile>, Errno>;
     /// An empty file beside it.
-    fn create_new_log(&self) -> Result<Arc<dyn Disk>, Errno>;
+    fn create_new_log(&self) -> Result<Arc<dyn AppendFile>, Errno>;
     /// That file takes the log's place in one step. `false`: a power failure could undo it.
     fn replace_log(&self) -> Result<bool, Errno>;
     /// Makes the name of the log safe: a power failure does not bring back the one that it
@@ -35,9 +35,9 @@ pub(super) trait Ground: std::fmt::Debug + Send + Sync {
 }
 
 #[derive(Debug)]
-struct Plain(OwnedFd);
+struct PlainFile(OwnedFd);
 
-impl Disk for Plain {
+impl AppendFile for PlainFile {
     fn write_at(&self, mut at: u64, mut bytes: &[u8]) -> Result<(), Errno> {
         while !bytes.is_empty() {
             match rustix::io::pwrite(&self.0, bytes, at) {
@@ -81,33 +81,33 @@ impl Disk for Plain {
 
 /// A directory on a tier.
 #[derive(Debug)]
-pub(super) struct Folder(OwnedFd);
+pub(super) struct LogDirectory(OwnedFd);
 
 const LOG: &str = "log";
 const FRESH: &str = "log.new";
 
-impl Folder {
-    pub(super) fn open(path: &std::path::Path) -> Result<Folder, Errno> {
+impl LogDirectory {
+    pub(super) fn open(path: &std::path::Path) -> Result<LogDirectory, Errno> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        openat(CWD, path, flags, Mode::empty()).map(Folder)
+        openat(CWD, path, flags, Mode::empty()).map(LogDirectory)
     }
 
     pub(super) fn root(&self) -> &OwnedFd {
         &self.0
     }
 
-    fn open_log_file(&self, name: &str, more: OFlags) -> Result<Arc<dyn Disk>, Errno> {
+    fn open_log_file(&self, name: &str, more: OFlags) -> Result<Arc<dyn AppendFile>, Errno> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC | more;
-        Ok(Arc::new(Plain(openat(&self.0, name, flags, Mode::from_raw_mode(0o600))?)))
+        Ok(Arc::new(PlainFile(openat(&self.0, name, flags, Mode::from_raw_mode(0o600))?)))
     }
 }
 
-impl Ground for Folder {
-    fn open_log(&self) -> Result<Arc<dyn Disk>, Errno> {
+impl LogStorage for LogDirectory {
+    fn open_log(&self) -> Result<Arc<dyn AppendFile>, Errno> {
         self.open_log_file(LOG, OFlags::empty())
     }
 
-    fn create_new_log(&self) -> Result<Arc<dyn Disk>, Errno> {
+    fn create_new_log(&self) -> Result<Arc<dyn AppendFile>, Errno> {
         self.open_log_file(FRESH, OFlags::TRUNC)
     }
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 
-use super::pack_index::{Bytes, Inode};
+use super::pack_index::{ContentLocation, Inode};
 use super::record::Record;
-use super::{MOST_DOOMED, Pack, Result, Work};
+use super::{MOST_DOOMED, Pack, Result, WorkingFile};
 
 impl Pack {
     /// Nobody holds a file any more: if it has no name either, nothing of it stays.
@@ -19,7 +19,7 @@ impl Pack {
         let gone = state.index.forget_inode(ino);
         state.old.remove(&ino);
         drop(state);
-        if let Some(Inode { bytes: Bytes::Body { work }, .. }) = gone {
+        if let Some(Inode { bytes: ContentLocation::Body { work }, .. }) = gone {
             // A power failure may bring its name back, as long as the log is not safe.
             let mut doomed = self.doomed.lock();
             doomed.push(work);
@@ -99,7 +99,7 @@ impl Pack {
     ///
     /// # Errors
     /// EIO and the like.
-    pub fn sync_data_file(&self, ino: u64, work: &Work) -> Result<()> {
+    pub fn sync_data_file(&self, ino: u64, work: &WorkingFile) -> Result<()> {
         if !self.is_data_file(ino, work) {
             return Ok(());
         }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 
-use super::pack_index::{Bytes, Inode};
+use super::pack_index::{ContentLocation, Inode};
 use super::record::{Record, Time};
 use super::working_files::write_content;
-use super::{LARGEST, Pack, Result, Work};
+use super::{LARGEST, Pack, Result, WorkingFile};
 
 impl Pack {
     /// The bytes of a file, whole.
@@ -19,7 +19,7 @@ impl Pack {
             let state = self.state.lock();
             let inode = state.index.inodes.get(ino).ok_or(Errno::STALE)?;
             match inode.bytes {
-                Bytes::Log { at, size, crc } => {
+                ContentLocation::Log { at, size, crc } => {
                     let disk = state.old.get(&ino).unwrap_or(&state.log.disk);
                     (Arc::clone(disk), at, size, crc)
                 }
@@ -36,12 +36,12 @@ impl Pack {
 
     /// The working file that has a file's bytes, if the log has not: its body, or one that the log
     /// could not take.
-    pub fn open_working_file(&self, ino: u64) -> Result<Option<Work>> {
+    pub fn open_working_file(&self, ino: u64) -> Result<Option<WorkingFile>> {
         let number = {
             let state = self.state.lock();
             let inode = state.index.inodes.get(ino).ok_or(Errno::STALE)?;
             match inode.bytes {
-                Bytes::Body { work } => Some(work),
+                ContentLocation::Body { work } => Some(work),
                 _ => inode.work,
             }
         };
@@ -52,7 +52,7 @@ impl Pack {
     ///
     /// `true` beside it: its bytes are newer than what the log has. Who only reads gets a file in
     /// memory when the tier is full.
-    pub fn prepare_working_file(&self, ino: u64, writes: bool) -> Result<(Work, bool)> {
+    pub fn prepare_working_file(&self, ino: u64, writes: bool) -> Result<(WorkingFile, bool)> {
         if let Some(work) = self.open_working_file(ino)? {
             let newer = !self.is_data_file(ino, &work);
             return Ok((work, newer));
@@ -68,7 +68,7 @@ impl Pack {
             });
         let work = match filled {
             Err(Errno::NOSPC | Errno::DQUOT) if !writes => {
-                let work = Work::in_memory()?;
+                let work = WorkingFile::in_memory()?;
                 write_content(&work, &content)?;
                 work
             }
@@ -81,11 +81,11 @@ impl Pack {
     ///
     /// # Errors
     /// ENOSPC and the like.
-    pub fn begin_writing(&self, ino: u64, work: &Work) -> Result<()> {
+    pub fn begin_writing(&self, ino: u64, work: &WorkingFile) -> Result<()> {
         self.forget_eager_copy(ino);
         let mut state = self.state.lock();
         let inode = state.index.inodes.get(ino).ok_or(Errno::STALE)?;
-        let is_body = inode.bytes == Bytes::Body { work: work.number };
+        let is_body = inode.bytes == ContentLocation::Body { work: work.number };
         if work.is_in_memory() {
             return Err(Errno::NOSPC);
         }
@@ -100,7 +100,7 @@ impl Pack {
     ///
     /// # Errors
     /// ENOSPC and the like; the working file has the bytes then, also after a kill.
-    pub fn commit_content(&self, ino: u64, work: &Work, more: bool) -> Result<()> {
+    pub fn commit_content(&self, ino: u64, work: &WorkingFile, more: bool) -> Result<()> {
         self.forget_eager_copy(ino);
         let stat =
             forebay_os::file_identity::statx_nofollow(std::os::fd::AsFd::as_fd(&work.file), c"")?;
@@ -144,7 +144,7 @@ impl Pack {
     ///
     /// # Errors
     /// ENOSPC and the like.
-    pub fn make_data_file(&self, ino: u64, work: &Work) -> Result<()> {
+    pub fn make_data_file(&self, ino: u64, work: &WorkingFile) -> Result<()> {
         let stat =
             forebay_os::file_identity::statx_nofollow(std::os::fd::AsFd::as_fd(&work.file), c"")?;
         let (mtime, ctime) =
@@ -156,23 +156,23 @@ impl Pack {
     pub fn stat_data_file(&self, ino: u64) -> Option<rustix::fs::Statx> {
         let bytes = self.state.lock().index.inodes.get(ino)?.bytes;
         match bytes {
-            Bytes::Body { work } => self.works.stat(work),
+            ContentLocation::Body { work } => self.works.stat(work),
             _ => None,
         }
     }
 
     /// Whether a working file is the file's body.
-    pub fn is_data_file(&self, ino: u64, work: &Work) -> bool {
+    pub fn is_data_file(&self, ino: u64, work: &WorkingFile) -> bool {
         let state = self.state.lock();
-        let body = Bytes::Body { work: work.number };
+        let body = ContentLocation::Body { work: work.number };
         state.index.inodes.get(ino).is_some_and(|inode| inode.bytes == body)
     }
 
     /// A working file is used no more. A body stays, as long as its file has a name.
-    pub fn release_working_file(&self, ino: u64, work: Work) {
+    pub fn release_working_file(&self, ino: u64, work: WorkingFile) {
         let state = self.state.lock();
         let inode = state.index.inodes.get(ino);
-        let body = |inode: &Inode| inode.bytes == Bytes::Body { work: work.number };
+        let body = |inode: &Inode| inode.bytes == ContentLocation::Body { work: work.number };
         let kept = inode.is_some_and(|inode| body(inode) || inode.work == Some(work.number));
         drop(state);
         if !kept {

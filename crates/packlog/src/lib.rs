@@ -35,16 +35,16 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use rustix::io::Errno;
 
-use disk::{Disk, Folder, Ground};
-pub use eager_copies::Turn;
-use log::{Damage, Log};
-use name::Marks;
+use disk::{AppendFile, LogDirectory, LogStorage};
+pub use eager_copies::EagerCopyAttempt;
+use log::{Log, LogError};
+use name::InPlaceMarks;
 pub use pack_index::FIRST;
 use pack_index::Index;
 use record::Record;
 pub use record::{Attr, DirKey, Time};
-pub use working_files::Work;
-use working_files::Works;
+pub use working_files::WorkingFile;
+use working_files::WorkingFiles;
 
 use forebay_os::short_name::ShortName;
 
@@ -65,7 +65,7 @@ pub const DAMAGED: &str = "its log is damaged";
 
 /// What a packed name leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Found {
+pub struct PackedEntry {
     /// Its number, from [`FIRST`] on.
     pub ino: u64,
     /// What stat(2) says.
@@ -93,10 +93,10 @@ pub struct PackedDir {
 
 /// The names and files of a pack that is used no more: memory, which takes its time to be let go.
 #[derive(Debug)]
-pub struct Unused(#[allow(dead_code, reason = "it is for dropping")] Index);
+pub struct DiscardedIndex(#[allow(dead_code, reason = "it is for dropping")] Index);
 
 /// What a pack takes from outside.
-pub struct World {
+pub struct PackEnvironment {
     /// The time now.
     pub clock: Box<dyn Fn() -> Time + Send + Sync>,
     /// This life of the machine (`/proc/sys/kernel/random/boot_id`).
@@ -105,7 +105,7 @@ pub struct World {
     pub salt: Box<dyn Fn() -> u32 + Send + Sync>,
 }
 
-impl std::fmt::Debug for World {
+impl std::fmt::Debug for PackEnvironment {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("World").field("boot", &self.boot).finish_non_exhaustive()
     }
@@ -117,12 +117,12 @@ pub struct Pack {
     state: Mutex<State>,
     /// One at a time makes the log safe; who waited finds it done.
     syncing: Mutex<()>,
-    ground: Box<dyn Ground>,
-    works: Works,
-    early: eager_copies::Early,
+    ground: Box<dyn LogStorage>,
+    works: WorkingFiles,
+    early: eager_copies::EagerCopies,
     /// Bodies of removed files, until the removal is safe.
     doomed: Mutex<Vec<u64>>,
-    world: World,
+    world: PackEnvironment,
 }
 
 #[derive(Debug)]
@@ -136,7 +136,7 @@ struct State {
     /// The newest time seen in place: nothing made here may look older.
     newest: Time,
     /// Where the bytes of files without a name are, when the log was written anew without them.
-    old: FxHashMap<u64, Arc<dyn Disk>>,
+    old: FxHashMap<u64, Arc<dyn AppendFile>>,
     /// A sync failed: nothing written so far can be called safe any more.
     broken: bool,
     /// The log does not say yet that this life of the machine began: there was no room for it.
@@ -173,21 +173,21 @@ impl Pack {
     ///
     /// # Errors
     /// A log of another format or one that is damaged, in words; the file system's.
-    pub fn open(path: &std::path::Path, world: World) -> std::io::Result<Pack> {
-        let folder = Folder::open(path)?;
+    pub fn open(path: &std::path::Path, world: PackEnvironment) -> std::io::Result<Pack> {
+        let folder = LogDirectory::open(path)?;
         let root = rustix::io::fcntl_dupfd_cloexec(folder.root(), 0)?;
         Pack::open_with_ground(Box::new(folder), root, world).map_err(|damage| match damage {
-            Damage::Foreign => std::io::Error::other("its log is of another format"),
-            Damage::Broken { at } => std::io::Error::other(format!("{DAMAGED} at byte {at}")),
-            Damage::Disk(error) => error.into(),
+            LogError::Foreign => std::io::Error::other("its log is of another format"),
+            LogError::Broken { at } => std::io::Error::other(format!("{DAMAGED} at byte {at}")),
+            LogError::Disk(error) => error.into(),
         })
     }
 
     fn open_with_ground(
-        ground: Box<dyn Ground>,
+        ground: Box<dyn LogStorage>,
         root: std::os::fd::OwnedFd,
-        world: World,
-    ) -> std::result::Result<Pack, Damage> {
+        world: PackEnvironment,
+    ) -> std::result::Result<Pack, LogError> {
         let disk = ground.open_log()?;
         // A kill can come before the first bytes of a log are written, a power failure before they
         // are safe; nothing is behind them until then.
@@ -197,7 +197,7 @@ impl Pack {
             false => Log::open(disk, world.boot)?,
         };
         let (same_life, next) = (index.boot == world.boot, index.next_working_file_number());
-        let pack = Pack::from_parts(index, log, ground, Works::new(root, next), world);
+        let pack = Pack::from_parts(index, log, ground, WorkingFiles::new(root, next), world);
         pack.recover_after_kill(same_life)?;
         Ok(pack)
     }
@@ -205,9 +205,9 @@ impl Pack {
     fn from_parts(
         index: Index,
         log: Log,
-        ground: Box<dyn Ground>,
-        works: Works,
-        world: World,
+        ground: Box<dyn LogStorage>,
+        works: WorkingFiles,
+        world: PackEnvironment,
     ) -> Pack {
         let state = State {
             long: rewrite::rewrite_threshold(index.live),
@@ -221,17 +221,25 @@ impl Pack {
             begin_due: false,
         };
         let (state, syncing, doomed) = (Mutex::new(state), Mutex::new(()), Mutex::default());
-        Pack { state, syncing, ground, works, early: eager_copies::Early::default(), doomed, world }
+        Pack {
+            state,
+            syncing,
+            ground,
+            works,
+            early: eager_copies::EagerCopies::default(),
+            doomed,
+            world,
+        }
     }
 
     /// Looks a name up.
-    pub fn lookup_name(&self, dir: DirKey, name: &[u8]) -> Option<Found> {
+    pub fn lookup_name(&self, dir: DirKey, name: &[u8]) -> Option<PackedEntry> {
         let state = self.state.lock();
         let name = state.index.find_name(dir, name)?;
         let inode = state.index.inodes.get(name.ino)?;
         let (ino, attr, links) = (name.ino, inode.attr, inode.links);
-        let Marks { over, yields, lands } = name.marks();
-        Some(Found { ino, attr, links, over, yields, lands })
+        let InPlaceMarks { over, yields, lands } = name.marks();
+        Some(PackedEntry { ino, attr, links, over, yields, lands })
     }
 
     /// Attributes of a file, and how many names it has.
@@ -314,8 +322,8 @@ impl Pack {
     }
 
     /// Closes a pack that this process has no more use for.
-    pub fn into_names(self) -> Unused {
-        Unused(self.state.into_inner().index)
+    pub fn into_names(self) -> DiscardedIndex {
+        DiscardedIndex(self.state.into_inner().index)
     }
 
     /// Removes all there is of a pack without names.

@@ -7,15 +7,15 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 
-use super::disk::Disk;
-use super::frame_reader::Reader;
+use super::disk::AppendFile;
+use super::frame_reader::FrameReader;
 use super::pack_index::Index;
 use super::record::{FRAME, HEADER, MAGIC, Record, append_frame};
 
 /// An open log.
 #[derive(Debug)]
 pub(super) struct Log {
-    pub(super) disk: Arc<dyn Disk>,
+    pub(super) disk: Arc<dyn AppendFile>,
     salt: u32,
     pub(super) end: u64,
     buffer: Vec<u8>,
@@ -23,7 +23,7 @@ pub(super) struct Log {
 
 /// What is wrong with a log.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Damage {
+pub(super) enum LogError {
     /// It is none of ours, or of another format.
     Foreign,
     /// Bytes at this position changed after they were safe.
@@ -32,16 +32,16 @@ pub(super) enum Damage {
     Disk(Errno),
 }
 
-impl From<Errno> for Damage {
-    fn from(error: Errno) -> Damage {
-        Damage::Disk(error)
+impl From<Errno> for LogError {
+    fn from(error: Errno) -> LogError {
+        LogError::Disk(error)
     }
 }
 
 impl Log {
     /// Begins a log in an empty file. `salt` tells its frames from bytes of files that look like
     /// frames.
-    pub(super) fn create_empty(disk: Arc<dyn Disk>, salt: u32) -> Result<Log, Errno> {
+    pub(super) fn create_empty(disk: Arc<dyn AppendFile>, salt: u32) -> Result<Log, Errno> {
         let mut header = MAGIC.to_vec();
         header.extend_from_slice(&salt.to_le_bytes());
         header.resize(HEADER as usize, 0);
@@ -51,7 +51,7 @@ impl Log {
     }
 
     /// A log that is only read from.
-    pub(super) fn for_reading(disk: Arc<dyn Disk>, salt: u32) -> Log {
+    pub(super) fn for_reading(disk: Arc<dyn AppendFile>, salt: u32) -> Log {
         Log { disk, salt, end: HEADER, buffer: Vec::new() }
     }
 
@@ -63,14 +63,17 @@ impl Log {
     ///
     /// # Errors
     /// A log that changed where it was safe.
-    pub(super) fn open(disk: Arc<dyn Disk>, boot: [u8; 16]) -> Result<(Log, Index), Damage> {
+    pub(super) fn open(
+        disk: Arc<dyn AppendFile>,
+        boot: [u8; 16],
+    ) -> Result<(Log, Index), LogError> {
         let mut header = [0; HEADER as usize];
         if disk.read_at(0, &mut header)? < header.len() || header[..8] != MAGIC {
-            return Err(Damage::Foreign);
+            return Err(LogError::Foreign);
         }
         let salt = u32::from_le_bytes([header[8], header[9], header[10], header[11]]);
         let mut index = Index::default();
-        let mut reader = Reader::new(&*disk);
+        let mut reader = FrameReader::new(&*disk);
         let mut safe = HEADER;
         let length = disk.file_length()?;
         let end = loop {
@@ -95,7 +98,7 @@ impl Log {
             false => first_hole(&*disk, salt, safe..end)?.unwrap_or(end),
         };
         if is_durable_after(&*disk, salt, end)? {
-            return Err(Damage::Broken { at: end });
+            return Err(LogError::Broken { at: end });
         }
         if end < length {
             disk.truncate_to(end)?;
@@ -109,9 +112,9 @@ impl Log {
         Ok((log, index))
     }
 
-    fn rebuild_index(&self) -> Result<Index, Damage> {
+    fn rebuild_index(&self) -> Result<Index, LogError> {
         let mut index = Index::default();
-        let mut reader = Reader::new(&*self.disk);
+        let mut reader = FrameReader::new(&*self.disk);
         while reader.at < self.end {
             let at = reader.at;
             let Some((head, bytes)) = reader.read_frame()? else { break };
@@ -153,9 +156,9 @@ impl Log {
 }
 
 /// The first frame of a part of the log whose data are not what they were.
-fn first_hole(disk: &dyn Disk, salt: u32, part: Range<u64>) -> Result<Option<u64>, Damage> {
+fn first_hole(disk: &dyn AppendFile, salt: u32, part: Range<u64>) -> Result<Option<u64>, LogError> {
     let mut data = Vec::new();
-    let mut reader = Reader::new(disk);
+    let mut reader = FrameReader::new(disk);
     reader.at = part.start;
     while reader.at < part.end {
         let at = reader.at;
@@ -175,9 +178,9 @@ fn first_hole(disk: &dyn Disk, salt: u32, part: Range<u64>) -> Result<Option<u64
 }
 
 /// Whether some whole frame behind `from` says that what is there was safe.
-fn is_durable_after(disk: &dyn Disk, salt: u32, from: u64) -> Result<bool, Damage> {
+fn is_durable_after(disk: &dyn AppendFile, salt: u32, from: u64) -> Result<bool, LogError> {
     let length = disk.file_length()?;
-    let mut reader = Reader::new(disk);
+    let mut reader = FrameReader::new(disk);
     reader.at = from;
     while reader.at < length {
         let at = reader.at;

@@ -5,14 +5,14 @@ use super::{Pack, PackedDir};
 
 /// A packed name. There may be millions, and few have marks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Name {
+pub(super) struct PackedName {
     pub(super) ino: u64,
-    pub(super) marks: Option<Box<Marks>>,
+    pub(super) marks: Option<Box<InPlaceMarks>>,
 }
 
 /// What a packed name has to do with files in place.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Marks {
+pub(super) struct InPlaceMarks {
     /// This file in place had the name, and may still be there, hidden.
     pub(super) over: Option<DirKey>,
     /// Gone, if this file in place has the name now.
@@ -26,8 +26,8 @@ impl Pack {
     /// that may have one behind them, but for what was made of them in this life.
     pub fn list_marked_names(&self, hidden: bool) -> Vec<PackedDir> {
         let state = self.state.lock();
-        let may_be = |name: &Name| {
-            let Marks { over, yields, lands } = name.marks();
+        let may_be = |name: &PackedName| {
+            let InPlaceMarks { over, yields, lands } = name.marks();
             let hides = hidden && over.is_some() && over != self.eager_copy(name.ino);
             hides || yields.is_some() || lands.is_some()
         };
@@ -41,17 +41,18 @@ impl Pack {
     }
 }
 
-impl Name {
-    pub(super) fn new(ino: u64, over: Option<DirKey>) -> Name {
-        let marks = over.map(|over| Box::new(Marks { over: Some(over), ..Marks::default() }));
-        Name { ino, marks }
+impl PackedName {
+    pub(super) fn new(ino: u64, over: Option<DirKey>) -> PackedName {
+        let marks =
+            over.map(|over| Box::new(InPlaceMarks { over: Some(over), ..InPlaceMarks::default() }));
+        PackedName { ino, marks }
     }
 
-    pub(super) fn marks(&self) -> Marks {
+    pub(super) fn marks(&self) -> InPlaceMarks {
         self.marks.as_deref().copied().unwrap_or_default()
     }
 
-    pub(super) fn marks_mut(&mut self) -> &mut Marks {
+    pub(super) fn marks_mut(&mut self) -> &mut InPlaceMarks {
         self.marks.get_or_insert_default()
     }
 }

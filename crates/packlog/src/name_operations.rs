@@ -3,7 +3,7 @@
 use rustix::io::Errno;
 
 use super::record::{Attr, DirKey, Record, Time};
-use super::{Pack, Result, Work};
+use super::{Pack, Result, WorkingFile};
 
 impl Pack {
     /// Makes an empty file, open; `path` is the directory's, asked for when it is new here.
@@ -16,7 +16,7 @@ impl Pack {
         path: impl FnOnce() -> Vec<u8>,
         name: &[u8],
         attr: Attr,
-    ) -> Result<(u64, Work)> {
+    ) -> Result<(u64, WorkingFile)> {
         let work = match self.works.take_empty() {
             Err(Errno::NOSPC) => {
                 self.free_tier_space();
@@ -39,7 +39,7 @@ impl Pack {
         path: impl FnOnce() -> Vec<u8>,
         name: &[u8],
         attr: Attr,
-        work: &Work,
+        work: &WorkingFile,
     ) -> Result<u64> {
         let mut state = self.state.lock();
         let number = state.ensure_directory(dir, path)?;

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
-use super::name::Name;
+use super::name::PackedName;
 use super::record::{Attr, DirKey};
-use forebay_os::numbered::Numbered;
+use forebay_os::numbered::SparseArray;
 use forebay_os::short_name::ShortName;
 
 /// Inode numbers of packed files begin here, far above those of file systems.
@@ -15,7 +15,7 @@ pub const FIRST: u64 = 1 << 60;
 
 /// Where the bytes of a file are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Bytes {
+pub(super) enum ContentLocation {
     /// There are none.
     Empty,
     /// In the log, from this position on, with their checksum.
@@ -29,7 +29,7 @@ pub(super) enum Bytes {
 pub(super) struct Inode {
     pub(super) attr: Attr,
     pub(super) links: u32,
-    pub(super) bytes: Bytes,
+    pub(super) bytes: ContentLocation,
     /// Bytes newer than those are in this working file.
     pub(super) work: Option<u64>,
 }
@@ -40,7 +40,7 @@ pub(super) struct Dir {
     pub(super) key: DirKey,
     /// Where it was when its first file was packed.
     pub(super) path: Vec<u8>,
-    pub(super) names: BTreeMap<ShortName, Name>,
+    pub(super) names: BTreeMap<ShortName, PackedName>,
 }
 
 /// All that is packed.
@@ -48,7 +48,7 @@ pub(super) struct Dir {
 pub(super) struct Index {
     pub(super) dirs: Vec<Dir>,
     pub(super) by_key: FxHashMap<DirKey, u32>,
-    pub(super) inodes: Numbered<Inode>,
+    pub(super) inodes: SparseArray<Inode>,
     /// The machine's life in which the newest run began.
     pub(super) boot: [u8; 16],
     pub(super) newest: u64,
@@ -68,7 +68,7 @@ impl Index {
         Some((number, &self.dirs[number as usize]))
     }
 
-    pub(super) fn find_name(&self, key: DirKey, name: &[u8]) -> Option<&Name> {
+    pub(super) fn find_name(&self, key: DirKey, name: &[u8]) -> Option<&PackedName> {
         self.find_directory(key)?.1.names.get(name)
     }
 
@@ -99,13 +99,13 @@ impl Index {
         (dir as usize) < self.dirs.len()
     }
 
-    pub(super) fn name_in_directory(&self, dir: u32, name: &[u8]) -> Option<&Name> {
+    pub(super) fn name_in_directory(&self, dir: u32, name: &[u8]) -> Option<&PackedName> {
         self.dirs.get(dir as usize)?.names.get(name)
     }
 
     pub(super) fn data_file_number(&self, ino: u64) -> Option<u64> {
         match self.inodes.get(ino)?.bytes {
-            Bytes::Body { work } => Some(work),
+            ContentLocation::Body { work } => Some(work),
             _ => None,
         }
     }
@@ -114,7 +114,7 @@ impl Index {
     pub(super) fn set_content(
         &mut self,
         ino: u64,
-        bytes: Bytes,
+        bytes: ContentLocation,
         new: Attr,
         work: Option<u64>,
     ) -> bool {
@@ -171,7 +171,7 @@ impl Index {
     }
 
     pub(super) fn add_name(&mut self, dir: u32, name: ShortName, ino: u64) {
-        self.dirs[dir as usize].names.insert(name, Name::new(ino, None));
+        self.dirs[dir as usize].names.insert(name, PackedName::new(ino, None));
         if let Some(inode) = self.inodes.get_mut(ino) {
             inode.links += 1;
         }
@@ -190,14 +190,14 @@ impl Index {
 
 fn bytes_in_data_file(inode: &Inode) -> u64 {
     match inode.bytes {
-        Bytes::Body { .. } => inode.attr.size,
+        ContentLocation::Body { .. } => inode.attr.size,
         _ => 0,
     }
 }
 
 fn bytes_in_log(inode: &Inode) -> u64 {
     match inode.bytes {
-        Bytes::Log { size, .. } => u64::from(size),
+        ContentLocation::Log { size, .. } => u64::from(size),
         _ => 0,
     }
 }

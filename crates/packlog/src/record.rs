@@ -143,29 +143,37 @@ impl<'a> Record<'a> {
 
 /// Sizes and checksums at the start of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Head {
+pub(super) struct FrameHeader {
     pub(super) record: u32,
     pub(super) data: u32,
     pub(super) data_crc: u32,
     crc: u32,
 }
 
-impl Head {
-    pub(super) fn parse(bytes: &[u8; FRAME]) -> Option<Head> {
+impl FrameHeader {
+    pub(super) fn parse(bytes: &[u8; FRAME]) -> Option<FrameHeader> {
         let number = |at: usize| {
             u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
         };
-        let head =
-            Head { record: number(0), data: number(4), data_crc: number(8), crc: number(12) };
+        let head = FrameHeader {
+            record: number(0),
+            data: number(4),
+            data_crc: number(8),
+            crc: number(12),
+        };
         (head.record > 0 && head.record <= LONGEST && head.data <= MOST_DATA).then_some(head)
     }
 
     /// That of a frame without data, of these bytes, which need be no record.
     #[cfg(test)]
-    pub(super) fn over(salt: u32, record: &[u8]) -> Head {
-        let head =
-            Head { record: record.len() as u32, data: 0, data_crc: crc32fast::hash(&[]), crc: 0 };
-        Head { crc: head.checksum(salt, record), ..head }
+    pub(super) fn over(salt: u32, record: &[u8]) -> FrameHeader {
+        let head = FrameHeader {
+            record: record.len() as u32,
+            data: 0,
+            data_crc: crc32fast::hash(&[]),
+            crc: 0,
+        };
+        FrameHeader { crc: head.checksum(salt, record), ..head }
     }
 
     /// The checksum that a frame of this length should have.
@@ -213,7 +221,7 @@ pub(super) fn append_frame(
     let mut framed =
         postcard::to_extend(record, std::mem::take(out)).map_err(|_| Errno::NAMETOOLONG)?;
     let length = framed.len() - start - FRAME;
-    let mut head = Head {
+    let mut head = FrameHeader {
         record: u32::try_from(length).map_err(|_| Errno::NAMETOOLONG)?,
         data: u32::try_from(data.len()).map_err(|_| Errno::FBIG)?,
         data_crc: crc32fast::hash(data),
@@ -248,7 +256,7 @@ mod tests {
         let mut bytes = Vec::new();
         append_frame(5, &record, b"abc", &mut bytes).expect("framed");
         let read = |bytes: &[u8], salt| {
-            let head = Head::parse(bytes[..FRAME].try_into().expect("a head"))?;
+            let head = FrameHeader::parse(bytes[..FRAME].try_into().expect("a head"))?;
             let end = FRAME + head.record as usize;
             let right = head.decode_record(salt, bytes.get(FRAME..end)?)? == record;
             let data = bytes.get(end..end + head.data as usize)?;

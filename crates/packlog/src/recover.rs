@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::pack_index::{Bytes, Inode};
+use super::pack_index::{ContentLocation, Inode};
 use super::record::{Attr, Record, Time};
 use super::{Pack, Result};
 
@@ -53,7 +53,7 @@ impl Pack {
         let state = self.state.lock();
         let named = state.index.inodes.iter().filter(|(_, inode)| inode.links > 0);
         let body = |(ino, inode): (u64, &Inode)| match inode.bytes {
-            Bytes::Body { work } => Some((ino, work, inode.attr)),
+            ContentLocation::Body { work } => Some((ino, work, inode.attr)),
             _ => None,
         };
         let bodies: Vec<(u64, u64, Attr)> = named.filter_map(body).collect();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustix::io::Errno;
 
 use super::log::Log;
-use super::pack_index::{Bytes, Index, Inode};
+use super::pack_index::{ContentLocation, Index, Inode};
 use super::record::Record;
 use super::{Pack, Result, State};
 
@@ -71,7 +71,7 @@ impl Pack {
         // Files without a name have no place in a log: their bytes stay where they were.
         for (ino, inode) in state.index.inodes.iter() {
             if inode.links == 0 {
-                if matches!(inode.bytes, Bytes::Log { .. }) {
+                if matches!(inode.bytes, ContentLocation::Log { .. }) {
                     state.old.entry(ino).or_insert_with(|| Arc::clone(&old));
                 }
                 index.inodes.insert(ino, inode.clone());
@@ -92,24 +92,24 @@ impl Pack {
 fn copy_inode(
     log: &mut Log,
     index: &mut Index,
-    old: &dyn super::disk::Disk,
+    old: &dyn super::disk::AppendFile,
     ino: u64,
     inode: &Inode,
     (dir, name): (u32, &[u8]),
 ) -> Result<()> {
     let Inode { attr, bytes, work, .. } = *inode;
     let working = match bytes {
-        Bytes::Body { work } => work,
+        ContentLocation::Body { work } => work,
         _ => work.unwrap_or(0),
     };
     log.append_record(index, &Record::Make { ino, dir, name, attr, work: working }, &[])?;
     let (mtime, ctime) = (attr.mtime, attr.ctime);
     match bytes {
-        Bytes::Body { .. } => {
+        ContentLocation::Body { .. } => {
             let record = Record::Body { ino, size: attr.size, mtime, ctime };
             log.append_record(index, &record, &[])
         }
-        Bytes::Log { at, size, crc } => {
+        ContentLocation::Log { at, size, crc } => {
             let mut content = vec![0; size as usize];
             let count = old.read_at(at, &mut content)?;
             if count < content.len() || crc32fast::hash(&content) != crc {
@@ -119,9 +119,9 @@ fn copy_inode(
             let record = Record::Content { ino, mtime, ctime, work: work.unwrap_or(0) };
             log.append_record(index, &record, &content)
         }
-        Bytes::Empty if work.is_none() => {
+        ContentLocation::Empty if work.is_none() => {
             log.append_record(index, &Record::Content { ino, mtime, ctime, work: 0 }, &[])
         }
-        Bytes::Empty => Ok(()),
+        ContentLocation::Empty => Ok(()),
     }
 }

@@ -5,13 +5,13 @@ use std::path::Path;
 
 use rustix::io::Errno;
 
-use super::disk::{Disk, Folder, Ground};
-use super::frame_reader::Reader;
-use super::log::{Damage, Log};
+use super::disk::{AppendFile, LogDirectory, LogStorage};
+use super::frame_reader::FrameReader;
+use super::log::{Log, LogError};
 use super::pack_index::Index;
 use super::record::{FRAME, HEADER, MAGIC, Record};
-use super::working_files::Works;
-use super::{Pack, World};
+use super::working_files::WorkingFiles;
+use super::{Pack, PackEnvironment};
 
 /// The damaged log.
 const DAMAGED: &str = "log.damaged";
@@ -22,37 +22,37 @@ impl Pack {
     ///
     /// # Errors
     /// A log of another format; a damaged one that is kept there already; the file system's.
-    pub fn open_salvaged(path: &Path, world: World) -> std::io::Result<(Pack, u64)> {
+    pub fn open_salvaged(path: &Path, world: PackEnvironment) -> std::io::Result<(Pack, u64)> {
         let kept = path.join(DAMAGED);
         if kept.exists() {
             let why = format!("{} is there from an earlier repair: move it away", kept.display());
             return Err(std::io::Error::other(why));
         }
         std::fs::copy(path.join("log"), &kept)?;
-        let folder = Folder::open(path)?;
+        let folder = LogDirectory::open(path)?;
         let root = rustix::io::fcntl_dupfd_cloexec(folder.root(), 0)?;
         Pack::salvage_with_ground(Box::new(folder), root, world).map_err(|damage| match damage {
-            Damage::Disk(error) => error.into(),
+            LogError::Disk(error) => error.into(),
             _ => std::io::Error::other("its log is of another format"),
         })
     }
 
     pub(super) fn salvage_with_ground(
-        ground: Box<dyn Ground>,
+        ground: Box<dyn LogStorage>,
         root: std::os::fd::OwnedFd,
-        world: World,
-    ) -> Result<(Pack, u64), Damage> {
+        world: PackEnvironment,
+    ) -> Result<(Pack, u64), LogError> {
         let disk = ground.open_log()?;
         let mut header = [0; HEADER as usize];
         if disk.read_at(0, &mut header)? < header.len() || header[..8] != MAGIC {
-            return Err(Damage::Foreign);
+            return Err(LogError::Foreign);
         }
         let salt = u32::from_le_bytes([header[8], header[9], header[10], header[11]]);
         let (index, lost) = read_whole_frames(&*disk, salt)?;
         let (same_life, next) = (index.boot == world.boot, index.next_working_file_number());
         // Never written to: the rewriting puts another in its place.
         let damaged = Log::for_reading(disk, salt);
-        let pack = Pack::from_parts(index, damaged, ground, Works::new(root, next), world);
+        let pack = Pack::from_parts(index, damaged, ground, WorkingFiles::new(root, next), world);
         let mut state = pack.state.lock();
         pack.rewrite_log(&mut state)?;
         drop(state);
@@ -62,10 +62,10 @@ impl Pack {
 }
 
 /// What all whole frames come to, and how many bytes are between them.
-fn read_whole_frames(disk: &dyn Disk, salt: u32) -> Result<(Index, u64), Errno> {
+fn read_whole_frames(disk: &dyn AppendFile, salt: u32) -> Result<(Index, u64), Errno> {
     let mut index = Index::default();
     let (length, mut lost) = (disk.file_length()?, 0);
-    let mut reader = Reader::new(disk);
+    let mut reader = FrameReader::new(disk);
     let mut data = Vec::new();
     while reader.at < length {
         let at = reader.at;

@@ -18,17 +18,17 @@ use story::{shown, story};
 const DIRS: [DirKey; 2] = [DirKey { inode: 11, born: 1 }, DirKey { inode: 12, born: 1 }];
 const NAMES: [&[u8]; 4] = [b"a", b"b", b"c\xff", b"d"];
 
-fn world(life: u8) -> World {
+fn world(life: u8) -> PackEnvironment {
     let ticks = Mutex::new(0);
     let clock = move || {
         *ticks.lock() += 1;
         Time { sec: *ticks.lock(), nsec: 0 }
     };
-    World { clock: Box::new(clock), boot: [life; 16], salt: Box::new(|| 0x5a17) }
+    PackEnvironment { clock: Box::new(clock), boot: [life; 16], salt: Box::new(|| 0x5a17) }
 }
 
-fn open(place: &Place, works: &Path, life: u8) -> std::result::Result<Pack, Damage> {
-    let root = rustix::io::fcntl_dupfd_cloexec(Folder::open(works)?.root(), 0)?;
+fn open(place: &Place, works: &Path, life: u8) -> std::result::Result<Pack, LogError> {
+    let root = rustix::io::fcntl_dupfd_cloexec(LogDirectory::open(works)?.root(), 0)?;
     Pack::open_with_ground(Box::new(place.clone()), root, world(life))
 }
 
@@ -58,10 +58,10 @@ fn damage_is_told_from_a_power_failure() {
     broken[at] ^= 1;
     let damaged = Place::with(&broken);
     let refused = open(&damaged, works_of(works.path()).path(), 2).expect_err("damaged");
-    assert!(matches!(refused, Damage::Broken { at: from } if from <= at as u64), "{refused:?}");
+    assert!(matches!(refused, LogError::Broken { at: from } if from <= at as u64), "{refused:?}");
     assert_eq!(damaged.image().bytes, broken, "left as it was, for a repair");
     let foreign = open(&Place::with(&[7; 100]), works_of(works.path()).path(), 2);
-    assert_eq!(foreign.map(drop), Err(Damage::Foreign));
+    assert_eq!(foreign.map(drop), Err(LogError::Foreign));
 }
 
 /// A file that is open and has no name is nothing that a new log knows; what is said of it must not
@@ -120,7 +120,7 @@ fn what_is_written_during_a_sync_is_not_called_safe() {
     let mut bytes = place.image().bytes;
     bytes[HEADER as usize + 60] ^= 1;
     let damaged = open(&Place::with(&bytes), works_of(works.path()).path(), 2);
-    assert!(matches!(damaged, Err(Damage::Broken { .. })));
+    assert!(matches!(damaged, Err(LogError::Broken { .. })));
 }
 
 /// Frames on both sides of a damaged place still say what happened.
@@ -146,7 +146,7 @@ fn a_damaged_log_is_salvaged_around_the_damage() {
     // In the bytes of the second file.
     bytes[ends[1].1 - 100] ^= 1;
     let damaged = Place::with(&bytes);
-    let root = Folder::open(works.path()).expect("there");
+    let root = LogDirectory::open(works.path()).expect("there");
     let root = rustix::io::fcntl_dupfd_cloexec(root.root(), 0).expect("a copy");
     let (saved, lost) =
         Pack::salvage_with_ground(Box::new(damaged), root, world(1)).expect("salvaged");

@@ -2,12 +2,12 @@
 
 use rustix::io::Errno;
 
-use super::pack_index::Bytes;
+use super::pack_index::ContentLocation;
 use super::{Pack, PackedDir};
 
 /// A packed file that is not whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Spoilt {
+pub struct DamagedFile {
     /// Where it was when its directory got its first packed file.
     pub path: Vec<u8>,
     pub why: Errno,
@@ -15,7 +15,7 @@ pub struct Spoilt {
 
 impl Pack {
     /// Reads all files; tells how many there are, their bytes, and those that are spoilt.
-    pub fn verify_all_files(&self) -> (u64, u64, Vec<Spoilt>) {
+    pub fn verify_all_files(&self) -> (u64, u64, Vec<DamagedFile>) {
         let (mut files, mut bytes, mut spoilt) = (0, 0, Vec::new());
         for PackedDir { key, path, names } in self.packed_directories() {
             for name in names {
@@ -28,7 +28,7 @@ impl Pack {
                         path.push(b'/');
                     }
                     path.extend_from_slice(&name);
-                    spoilt.push(Spoilt { path, why });
+                    spoilt.push(DamagedFile { path, why });
                 }
             }
         }
@@ -38,7 +38,7 @@ impl Pack {
     fn verify_file(&self, ino: u64) -> Result<(), Errno> {
         let bytes = self.state.lock().index.inodes.get(ino).ok_or(Errno::STALE)?.bytes;
         match bytes {
-            Bytes::Body { work } => self.works.open(work).map(drop),
+            ContentLocation::Body { work } => self.works.open(work).map(drop),
             _ => self.read_content(ino).map(drop),
         }
     }

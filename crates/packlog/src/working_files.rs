@@ -19,18 +19,18 @@ const PREFIX: &[u8] = b"work.";
 
 /// A working file, open for reading and writing.
 #[derive(Debug)]
-pub struct Work {
+pub struct WorkingFile {
     pub(super) number: u64,
     /// Its bytes.
     pub file: OwnedFd,
 }
 
-impl Work {
+impl WorkingFile {
     /// One that nobody may write to, for it would not outlive a kill.
-    pub(super) fn in_memory() -> Result<Work, Errno> {
+    pub(super) fn in_memory() -> Result<WorkingFile, Errno> {
         let file = memfd_create(c"forebay", MemfdFlags::CLOEXEC)?;
         fchmod(&file, OPEN)?;
-        Ok(Work { number: 0, file })
+        Ok(WorkingFile { number: 0, file })
     }
 
     pub(super) fn is_in_memory(&self) -> bool {
@@ -40,9 +40,9 @@ impl Work {
 
 /// All working files of a pack.
 #[derive(Debug)]
-pub(super) struct Works {
+pub(super) struct WorkingFiles {
     root: OwnedFd,
-    idle: Mutex<Vec<Work>>,
+    idle: Mutex<Vec<WorkingFile>>,
     next: AtomicU64,
 }
 
@@ -52,14 +52,14 @@ fn working_file_name(number: u64) -> CString {
     CString::new(format!("work.{number:x}")).expect("digits hold no NUL")
 }
 
-impl Works {
+impl WorkingFiles {
     /// Working files in the directory `root`, from number `next` on.
-    pub(super) fn new(root: OwnedFd, next: u64) -> Works {
-        Works { root, idle: Mutex::default(), next: AtomicU64::new(next) }
+    pub(super) fn new(root: OwnedFd, next: u64) -> WorkingFiles {
+        WorkingFiles { root, idle: Mutex::default(), next: AtomicU64::new(next) }
     }
 
     /// An empty one.
-    pub(super) fn take_empty(&self) -> Result<Work, Errno> {
+    pub(super) fn take_empty(&self) -> Result<WorkingFile, Errno> {
         if let Some(work) = self.idle.lock().pop() {
             return Ok(work);
         }
@@ -73,14 +73,14 @@ impl Works {
                     let file = made?;
                     // Whoever a worker acts as may open it again; the directory keeps others out.
                     fchmod(&file, OPEN)?;
-                    return Ok(Work { number, file });
+                    return Ok(WorkingFile { number, file });
                 }
             }
         }
     }
 
     /// Gives one back that nobody has open any more.
-    pub(super) fn give_back(&self, work: Work) {
+    pub(super) fn give_back(&self, work: WorkingFile) {
         if work.is_in_memory() {
             return;
         }
@@ -100,9 +100,9 @@ impl Works {
         }
     }
 
-    pub(super) fn open(&self, number: u64) -> Result<Work, Errno> {
+    pub(super) fn open(&self, number: u64) -> Result<WorkingFile, Errno> {
         openat(&self.root, working_file_name(number), FLAGS, Mode::empty())
-            .map(|file| Work { number, file })
+            .map(|file| WorkingFile { number, file })
     }
 
     pub(super) fn stat(&self, number: u64) -> Option<rustix::fs::Statx> {
@@ -140,7 +140,7 @@ impl Works {
 }
 
 /// Fills a new one.
-pub(super) fn write_content(work: &Work, content: &[u8]) -> Result<(), Errno> {
+pub(super) fn write_content(work: &WorkingFile, content: &[u8]) -> Result<(), Errno> {
     let mut done = 0;
     while done < content.len() {
         match rustix::io::pwrite(&work.file, &content[done..], done as u64) {

@@ -7,7 +7,7 @@ mod common;
 
 use forebay_model::workload::TaskKindId;
 use forebay_model::{Rules, Seconds, Site, TierId, Workload};
-use forebay_plan::{Choice, Policy, Scene, choice, simulate, simulate_in_detail};
+use forebay_plan::{Choice, Policy, PreparedProblem, choice, simulate, simulate_in_detail};
 use std::time::Instant;
 
 const SITE: &str = include_str!("../../../studies/genomon-corun/site.toml");
@@ -33,7 +33,7 @@ fn genomon() {
     let site = Site::parse(SITE, "site.toml", &|_| None).expect("a site");
     let work = Workload::parse(WORK, "workload.toml").expect("a workload");
     let rules = Rules::parse(RULES, "rules.toml", &site).expect("rules");
-    let scene = Scene::new(&site, &work).expect("a scene");
+    let scene = PreparedProblem::new(&site, &work).expect("a scene");
     let choice = Choice {
         placements: choice::placements_by_rules(&rules, &work),
         pipelines: 4,
@@ -51,10 +51,10 @@ fn genomon() {
     );
     let calm =
         Site::parse(&SITE.replace("moved = 1.7", "moved = 0"), "s", &|_| None).expect("a site");
-    let scene = Scene::new(&calm, &work).expect("a scene");
+    let scene = PreparedProblem::new(&calm, &work).expect("a scene");
     let seconds = best(10, || drop(simulate(&scene, &choice, 0).expect("an outcome")));
     println!("genomon x 4, calm: {:.1} ms, {:.2} M steps/s", seconds * 1e3, events / seconds / 1e6);
-    let scene = Scene::new(&site, &work).expect("a scene");
+    let scene = PreparedProblem::new(&site, &work).expect("a scene");
     let seconds = best(1, || drop(simulate_in_detail(&scene, &choice, 0).expect("an outcome")));
     println!("genomon x 4, judged: {:.0} ms", seconds * 1e3);
 }
@@ -72,7 +72,7 @@ fn writers(tasks: u32, cores: u32, limit: &str, times: u32) {
     for (number, task) in work.tasks.iter_mut().enumerate() {
         task.steps[0].compute = Seconds(5.0 + (number % 97) as f64);
     }
-    let scene = Scene::new(&site, &work).expect("a scene");
+    let scene = PreparedProblem::new(&site, &work).expect("a scene");
     let choice = common::choice(&site, &work, "slow");
     let seconds = best(times, || drop(simulate(&scene, &choice, 0).expect("an outcome")));
     let rate = f64::from(tasks) / seconds / 1e6;

@@ -4,13 +4,13 @@
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_macros)] // It measures and prints.
 
-use forebay_model::event::{Op, OpKey, Pattern};
+use forebay_model::event::{AccessPattern, Op, OpKey};
 use forebay_model::workload::*;
 use forebay_model::{ByteCount, Seconds, Site, TierId, Workload};
-use forebay_plan::bound::Bounds;
-use forebay_plan::search::{Goal, Judge, Score, Wanted, find_best_choice};
-use forebay_plan::search_space::{Frame, Frames, Space};
-use forebay_plan::{Choice, PolicyId, Scene, simulate};
+use forebay_plan::bound::LowerBounds;
+use forebay_plan::search::{ChoiceEvaluator, Goal, Score, SearchRequest, find_best_choice};
+use forebay_plan::search_space::{Configuration, ConfigurationGrid, SearchSpace};
+use forebay_plan::{Choice, PolicyId, PreparedProblem, simulate};
 use std::time::Instant;
 
 const SITE: &str = r#"
@@ -43,8 +43,8 @@ fn workload() -> Workload {
             let id = stage * WIDTH + number;
             let bytes = ByteCount(500_000_000 + u64::from(id * 7919 % 1000) * 1_000_000);
             let until = match stage + 1 < STAGES {
-                true => Until::Task(TaskId((stage + 1) * WIDTH + number)),
-                false => Until::End,
+                true => DeletionPoint::Task(TaskId((stage + 1) * WIDTH + number)),
+                false => DeletionPoint::End,
             };
             workload.files.push(FileSet { class: FileClassId(stage), count: 20, bytes, until });
             let before: Vec<u32> = match stage {
@@ -52,10 +52,10 @@ fn workload() -> Workload {
                 _ if number > 0 => vec![id - WIDTH - 1, id - WIDTH],
                 _ => vec![id - WIDTH],
             };
-            let reads = OpKey::with_bytes(Op::Read, 1 << 17, Pattern::Sequential);
-            let mut accesses: Vec<Access> = before
+            let reads = OpKey::with_bytes(Op::Read, 1 << 17, AccessPattern::Sequential);
+            let mut accesses: Vec<FileSetAccess> = before
                 .iter()
-                .map(|from| Access {
+                .map(|from| FileSetAccess {
                     files: FileSetId(*from),
                     ops: vec![(OpKey::without_bytes(Op::Open), 20.0), (reads, 5000.0)],
                     read: workload.files[*from as usize].bytes,
@@ -67,9 +67,9 @@ fn workload() -> Workload {
                 (OpKey::without_bytes(Op::Lookup), 900.0),
             ];
             let read = ByteCount::ZERO;
-            accesses.push(Access { files: FileSetId(id), ops, read, written: bytes });
+            accesses.push(FileSetAccess { files: FileSetId(id), ops, read, written: bytes });
             let compute = Seconds(20.0 + f64::from(id * 31 % 17));
-            let step = Step { name: "work".to_owned(), compute, accesses };
+            let step = TaskStep { name: "work".to_owned(), compute, accesses };
             let after = before.into_iter().map(TaskId).collect();
             let kind = TaskKindId(stage);
             workload.tasks.push(Task { kind, key: None, after, steps: vec![step] });
@@ -78,9 +78,9 @@ fn workload() -> Workload {
     workload
 }
 
-struct Threads<'s>(&'s Scene<'s>, usize);
+struct Threads<'s>(&'s PreparedProblem<'s>, usize);
 
-impl Judge for Threads<'_> {
+impl ChoiceEvaluator for Threads<'_> {
     fn score_choices(&mut self, choices: &[Choice]) -> Vec<Result<Score, String>> {
         let (scene, each) = (self.0, choices.len().div_ceil(self.1).max(1));
         let one = |choice: &Choice| {
@@ -94,7 +94,7 @@ impl Judge for Threads<'_> {
         })
     }
 
-    fn rent_per_second(&self, _: &Frame) -> Option<forebay_model::Usd> {
+    fn rent_per_second(&self, _: &Configuration) -> Option<forebay_model::Usd> {
         None
     }
 }
@@ -102,8 +102,8 @@ impl Judge for Threads<'_> {
 fn main() {
     let threads = std::env::args().nth(1).and_then(|word| word.parse().ok()).unwrap_or(2);
     let (site, workload) = (Site::parse(SITE, "site", &|_| None).expect("a site"), workload());
-    let scene = Scene::new(&site, &workload).expect("a scene");
-    let frames = Frames {
+    let scene = PreparedProblem::new(&site, &workload).expect("a scene");
+    let frames = ConfigurationGrid {
         nodes: vec![4],
         slots: vec![16],
         pipelines: vec![1],
@@ -112,7 +112,7 @@ fn main() {
         spots: vec![None],
         split_pools: false,
     };
-    let space = Space::new(&site, &workload, &TierId("net".to_owned()), &frames);
+    let space = SearchSpace::new(&site, &workload, &TierId("net".to_owned()), &frames);
     let mut point = space.all_in_place();
     let mut state = 1_u64;
     let choices: Vec<Choice> = (0..CHOICES)
@@ -131,8 +131,8 @@ fn main() {
     println!("{CHOICES} random choices, {possible} possible, {threads} threads: {took:.2} s");
 
     let began = Instant::now();
-    let bounds = Bounds::new(&scene, &space);
-    let wanted = Wanted { goal: Goal::Fastest, samples: 1, seed: 1, error: 0.05 };
+    let bounds = LowerBounds::new(&scene, &space);
+    let wanted = SearchRequest { goal: Goal::Fastest, samples: 1, seed: 1, error: 0.05 };
     let mut judge = Threads(&scene, threads);
     let found =
         find_best_choice(&space, &bounds, &mut judge, wanted, &mut |_| true).expect("a plan");

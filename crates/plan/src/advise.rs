@@ -10,7 +10,7 @@ mod serial;
 
 use crate::{Choice, Outcome};
 use forebay_model::event::Op;
-use forebay_model::{Home, Seconds, Site, Workload};
+use forebay_model::{FileLocation, Seconds, Site, Workload};
 use serde::{Deserialize, Serialize};
 
 /// One piece of advice.
@@ -38,15 +38,15 @@ pub struct Evidence<'a> {
     pub outcome: &'a Outcome,
 }
 
-struct Kind {
+struct AdviceRule {
     name: &'static str,
     judge: fn(&Evidence<'_>) -> Option<(Seconds, String)>,
 }
 
-const ADVICE: &[Kind] = &[
-    Kind { name: "failed_lookups", judge: failed_lookups::assess_saving },
-    Kind { name: "fsyncs", judge: fsyncs::assess_saving },
-    Kind { name: "serial", judge: serial::assess_saving },
+const ADVICE: &[AdviceRule] = &[
+    AdviceRule { name: "failed_lookups", judge: failed_lookups::assess_saving },
+    AdviceRule { name: "fsyncs", judge: fsyncs::assess_saving },
+    AdviceRule { name: "serial", judge: serial::assess_saving },
 ];
 
 /// Less of the whole is not worth a sentence.
@@ -65,7 +65,7 @@ pub fn collect_advice(evidence: &Evidence<'_>) -> Vec<Advice> {
 }
 
 /// Operations of one kind on one class.
-struct Sum {
+struct OpSum {
     class: usize,
     count: f64,
     /// Of tasks, summed.
@@ -74,21 +74,21 @@ struct Sum {
 
 impl Evidence<'_> {
     /// What operations of this kind take where their files are placed, by class; the longest first.
-    fn operations_by_class(&self, op: Op) -> Vec<Sum> {
-        let mut sums: Vec<Sum> = Vec::new();
+    fn operations_by_class(&self, op: Op) -> Vec<OpSum> {
+        let mut sums: Vec<OpSum> = Vec::new();
         let steps = self.workload.tasks.iter().flat_map(|task| &task.steps);
         for access in steps.flat_map(|step| &step.accesses) {
             let class = self.workload.files[access.files.index()].class.index();
             let home = match &self.choice.placements[class].home {
-                Home::Here => &self.choice.project,
-                Home::Tier(tier) => tier,
+                FileLocation::Here => &self.choice.project,
+                FileLocation::Tier(tier) => tier,
             };
             let Some(profile) = self.site.tier(home).and_then(|tier| tier.profile.as_ref()) else {
                 continue;
             };
             for (key, count) in access.ops.iter().filter(|(key, _)| key.op() == op) {
                 let at = sums.iter().position(|sum| sum.class == class).unwrap_or_else(|| {
-                    sums.push(Sum { class, count: 0.0, time: Seconds::ZERO });
+                    sums.push(OpSum { class, count: 0.0, time: Seconds::ZERO });
                     sums.len() - 1
                 });
                 sums[at].count += count;

@@ -3,7 +3,7 @@
 //! Three things bound the time: the longest chain of tasks, all work over all slots, and for each
 //! storage and direction what goes through it over what it can do. Each is a sum over tasks of the
 //! least time of each access, so each is linear in the placements, and their relaxation
-//! ([`Bounds::relaxed_bound`]) bounds all placements at once. All of it is proven in the model
+//! ([`LowerBounds::relaxed_bound`]) bounds all placements at once. All of it is proven in the model
 //! only. What it is not: an estimate; nothing waits for anything here.
 
 mod aim;
@@ -12,15 +12,15 @@ mod dual;
 mod floor;
 mod time_bounds;
 
-pub use aim::Aim;
+pub use aim::Objective;
 
-use crate::prepared_problem::Scene;
-use crate::search_space::{Frame, Space, class_facts};
-use floor::{Floor, Resource};
+use crate::prepared_problem::PreparedProblem;
+use crate::search_space::{Configuration, SearchSpace, class_facts};
+use floor::{MinimumCostModel, SharedLimit};
 
 /// The least that each task does with the files of one class.
 #[derive(Clone, Debug)]
-struct Part {
+struct ClassMinimum {
     class: usize,
     /// Seconds, for each placement of the class.
     seconds: Vec<f64>,
@@ -29,29 +29,29 @@ struct Part {
 
 /// Bounds of one workload on one site.
 #[derive(Clone, Debug)]
-pub struct Bounds {
+pub struct LowerBounds {
     compute: Vec<f64>,
     cores: Vec<f64>,
     after: Vec<Vec<usize>>,
-    parts: Vec<Vec<Part>>,
+    parts: Vec<Vec<ClassMinimum>>,
     /// For each class and placement: seconds of slots, and of cores.
     work: Vec<Vec<f64>>,
     core_work: Vec<Vec<f64>>,
     /// What is shared, with how much of it each class and placement takes.
-    resources: Vec<(Resource, Vec<Vec<f64>>)>,
-    rooms: Vec<capacity_constraints::Room>,
+    resources: Vec<(SharedLimit, Vec<Vec<f64>>)>,
+    rooms: Vec<capacity_constraints::CapacityConstraint>,
     bytes: Vec<f64>,
     cores_of_node: f64,
     /// Slots of the site that the workflow engine takes.
     reserved: f64,
 }
 
-impl Bounds {
+impl LowerBounds {
     /// Looks at each access of the workload with each placement of its class.
-    pub fn new(scene: &Scene<'_>, space: &Space) -> Self {
+    pub fn new(scene: &PreparedProblem<'_>, space: &SearchSpace) -> Self {
         let (site, workload) = (scene.site, scene.workload);
         let alone = space.frames.iter().all(|frame| frame.pipelines == 1);
-        let floor = Floor::new(scene, &space.project, alone);
+        let floor = MinimumCostModel::new(scene, &space.project, alone);
         let zero = || space.options.iter().map(|all| vec![0.0; all.len()]).collect::<Vec<_>>();
         let mut bounds = Self {
             compute: Vec::new(),
@@ -72,12 +72,16 @@ impl Bounds {
             bounds.compute.push(compute / scene.nodes.speed);
             bounds.cores.push(cores);
             bounds.after.push(task.after.iter().map(|before| before.index()).collect());
-            let mut parts: Vec<Part> = Vec::new();
+            let mut parts: Vec<ClassMinimum> = Vec::new();
             for access in task.steps.iter().flat_map(|step| &step.accesses) {
                 let class = workload.files[access.files.index()].class.index();
                 let options = &space.options[class];
                 let at = parts.iter().position(|part| part.class == class).unwrap_or_else(|| {
-                    parts.push(Part { class, seconds: vec![0.0; options.len()], least: 0.0 });
+                    parts.push(ClassMinimum {
+                        class,
+                        seconds: vec![0.0; options.len()],
+                        least: 0.0,
+                    });
                     parts.len() - 1
                 });
                 for (option, placement) in options.iter().enumerate() {
@@ -102,7 +106,7 @@ impl Bounds {
 
     fn add_usage(
         &mut self,
-        resource: Resource,
+        resource: SharedLimit,
         class: usize,
         option: usize,
         amount: f64,
@@ -123,7 +127,7 @@ impl Bounds {
 
     /// What this class alone adds to a goal with this placement, if its waits were in nobody's
     /// shadow: for an order, not for a bound.
-    pub(crate) fn weighted_cost(&self, aim: &Aim, class: usize, option: usize) -> f64 {
+    pub(crate) fn weighted_cost(&self, aim: &Objective, class: usize, option: usize) -> f64 {
         aim.time * self.work[class][option] + aim.placement_toll(class, option)
     }
 
@@ -133,7 +137,12 @@ impl Bounds {
     }
 
     /// What no choice of this frame beats that has these placements; `None`: any.
-    pub fn partial_bound(&self, frame: &Frame, picks: &[Option<u8>], aim: &Aim) -> f64 {
+    pub fn partial_bound(
+        &self,
+        frame: &Configuration,
+        picks: &[Option<u8>],
+        aim: &Objective,
+    ) -> f64 {
         let mut best = self.critical_path(frame, picks);
         for row in self.bound_rows(frame) {
             let sum: f64 = (0..picks.len()).map(|class| least_amount(row.of, class, picks)).sum();
@@ -149,7 +158,7 @@ impl Bounds {
     }
 
     /// The longest chain of tasks, each with its least time.
-    fn critical_path(&self, frame: &Frame, picks: &[Option<u8>]) -> f64 {
+    fn critical_path(&self, frame: &Configuration, picks: &[Option<u8>]) -> f64 {
         let mut done = Vec::with_capacity(self.compute.len());
         let mut last = 0.0_f64;
         for (task, compute) in self.compute.iter().enumerate() {
@@ -174,7 +183,7 @@ fn least_amount(of: &[Vec<f64>], class: usize, picks: &[Option<u8>]) -> f64 {
 }
 
 /// The last pipeline starts so much later.
-fn stagger_delay(frame: &Frame) -> f64 {
+fn stagger_delay(frame: &Configuration) -> f64 {
     frame.stagger.get() * f64::from(frame.pipelines.saturating_sub(1))
 }
 

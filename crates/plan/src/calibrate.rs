@@ -1,5 +1,5 @@
-//! A Profile from batches that were measured one by one, as a probe does: the simulator, given the
-//! Profile and the same operations, takes the seconds that were measured.
+//! A profile from batches that were measured one by one, as a probe does: the simulator, given the
+//! profile and the same operations, takes the seconds that were measured.
 //!
 //! Prices and the rates of one stream come from what one thread did: each batch is a sum of prices,
 //! and the best prices that are not negative are taken. Limits come from what several threads did:
@@ -14,9 +14,9 @@ mod spans;
 
 pub use simulated::simulate_batch;
 
-use crate::compare::{Middle, Span, median_with_interval};
-use crate::prepared_problem::NotPossible;
-use forebay_model::{ByteCount, Op, OpKey, Pattern, Profile, Reach, Seconds};
+use crate::compare::{MedianEstimate, UncertaintyInterval, median_with_interval};
+use crate::prepared_problem::SimulationError;
+use forebay_model::{AccessPattern, ByteCount, Op, OpKey, Reach, Seconds, StorageProfile};
 use std::collections::BTreeMap;
 
 /// Bytes a second that no memory reaches: a fit that says so has seen no bytes.
@@ -41,26 +41,26 @@ pub struct Batch {
 
 impl Batch {
     /// The median over the rounds; `None`: it was not measured.
-    pub fn median_with_interval(&self) -> Option<Middle> {
+    pub fn median_with_interval(&self) -> Option<MedianEstimate> {
         median_with_interval(&self.seconds).filter(|middle| middle.median > 0.0)
     }
 }
 
-/// A number of a Profile that batches tell.
+/// A number of a profile that batches tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Number {
+pub enum ProfileParameter {
     /// What bytes of reads or of writes take when one thread is alone. First in the order: where
     /// bytes and operations can't be told apart, the time is the bytes'.
     Stream(Op),
     /// The price of a kind of operation; of those without bytes the pattern is sequential.
-    Price(Op, Pattern),
+    Price(Op, AccessPattern),
     /// What all threads together get.
-    Limit(Limited),
+    Limit(LimitKind),
 }
 
 /// What a storage may have a limit of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Limited {
+pub enum LimitKind {
     /// Bytes read.
     Read,
     /// Bytes written.
@@ -73,7 +73,7 @@ pub enum Limited {
 
 /// Why no limit is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unlimited {
+pub enum NoLimitReason {
     /// More threads still got more done.
     Growing,
     /// Prices and other limits explain what was measured.
@@ -85,21 +85,21 @@ pub enum Unlimited {
 
 /// What batches tell of a storage.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Calibrated {
+pub struct Calibration {
     /// The storage.
-    pub profile: Profile,
+    pub profile: StorageProfile,
     /// How far each number of it is known; prices and times of a byte in seconds, rates and limits
     /// in bytes or operations a second.
-    pub spans: BTreeMap<Number, Span>,
+    pub spans: BTreeMap<ProfileParameter, UncertaintyInterval>,
     /// With how many threads nothing gets more done any more; `None`: something still does.
     pub at_once: Option<u32>,
     /// Of what no limit is known, though several threads were measured.
-    pub unlimited: Vec<(Limited, Unlimited)>,
+    pub unlimited: Vec<(LimitKind, NoLimitReason)>,
     /// What the simulator says of each batch, in their order; `None`: it was not measured.
     pub simulated: Vec<Option<Seconds>>,
 }
 
-/// Fits a Profile to batches; `seed` is for the intervals.
+/// Fits a profile to batches; `seed` is for the intervals.
 ///
 /// # Errors
 /// A batch can't be simulated.
@@ -108,13 +108,13 @@ pub fn calibrate_profile(
     reach: Reach,
     source: &str,
     seed: u64,
-) -> Result<Calibrated, NotPossible> {
+) -> Result<Calibration, SimulationError> {
     let medians: Vec<Option<f64>> = batches
         .iter()
         .map(|batch| batch.median_with_interval().map(|middle| middle.median))
         .collect();
     let priced = fitted_prices::solve_prices(batches, &medians);
-    let mut profile = Profile::zero_cost(source);
+    let mut profile = StorageProfile::zero_cost(source);
     for (number, value) in &priced {
         number.set_in_profile(&mut profile, reach, *value);
     }
@@ -126,10 +126,16 @@ pub fn calibrate_profile(
     let simulated = simulated.collect::<Result<_, _>>()?;
     let mut spans = spans::price_spans(batches, &priced, seed);
     spans.extend(found.spans);
-    Ok(Calibrated { profile, spans, at_once: found.at_once, unlimited: found.unlimited, simulated })
+    Ok(Calibration {
+        profile,
+        spans,
+        at_once: found.at_once,
+        unlimited: found.unlimited,
+        simulated,
+    })
 }
 
-impl Calibrated {
+impl Calibration {
     /// By which share the simulator is off where it is off the most, and at which batch; `None`:
     /// nothing was measured.
     pub fn worst_batch_error(&self, batches: &[Batch]) -> Option<(usize, f64)> {
@@ -143,10 +149,10 @@ impl Calibrated {
     }
 }
 
-impl Number {
-    /// Writes the number into a Profile. What one node sees of a storage that others use, too, is
+impl ProfileParameter {
+    /// Writes the number into a profile. What one node sees of a storage that others use, too, is
     /// what a node gets, not all that there is.
-    fn set_in_profile(self, profile: &mut Profile, reach: Reach, value: f64) {
+    fn set_in_profile(self, profile: &mut StorageProfile, reach: Reach, value: f64) {
         // What takes next to nothing has no rate that anybody measured.
         let known = |value: &f64| *value > 0.0 && *value < FASTEST;
         let rate = |value: f64| Some(value).filter(known).map(forebay_model::Rate);
@@ -160,11 +166,11 @@ impl Number {
                 };
                 keys.filter(same).for_each(|key| profile.set_latency(key, Seconds(value)));
             }
-            Self::Limit(Limited::Names) => profile.names_per_second = Some(value),
-            Self::Limit(Limited::Data) => profile.data_per_second = Some(value),
+            Self::Limit(LimitKind::Names) => profile.names_per_second = Some(value),
+            Self::Limit(LimitKind::Data) => profile.data_per_second = Some(value),
             Self::Limit(limited) => {
                 let lane = match limited {
-                    Limited::Read => &mut profile.read,
+                    LimitKind::Read => &mut profile.read,
                     _ => &mut profile.write,
                 };
                 match reach {

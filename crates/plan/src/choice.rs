@@ -2,8 +2,8 @@
 
 use forebay_model::workload::{FileClass, TaskKindId};
 use forebay_model::{
-    After, ByteCount, Drain, Fsync, Full, Home, Layout, Placement, Rules, Seconds, Site, TierId,
-    Workload,
+    ByteCount, FileLayout, FileLocation, FsyncMode, FullTierPolicy, Placement, Rules, RunEndAction,
+    Seconds, Site, TierId, Workload, WriteBackTrigger,
 };
 use std::collections::BTreeMap;
 
@@ -31,12 +31,12 @@ pub struct Choice {
     /// Kinds that the policy puts into its queue of low priority.
     pub low: Vec<TaskKindId>,
     /// How often machines are taken away; `None`: never.
-    pub spot: Option<Spot>,
+    pub spot: Option<SpotMachines>,
 }
 
 /// Machines that may be taken away while they work.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spot {
+pub struct SpotMachines {
     /// How often that happens to one node in an hour.
     pub per_hour: f64,
     /// How long it takes until another node is in its place.
@@ -77,12 +77,12 @@ pub fn placements_by_rules(rules: &Rules, workload: &Workload) -> Vec<Placement>
 /// What happens to files that no rule is for.
 pub fn in_place_placement() -> Placement {
     Placement {
-        home: Home::Here,
-        layout: Layout::Plain,
-        full: Full::Spill,
-        fsync: Fsync::Durable,
-        after: After::Restore,
-        drain: Drain::End,
+        home: FileLocation::Here,
+        layout: FileLayout::Plain,
+        full: FullTierPolicy::Spill,
+        fsync: FsyncMode::Durable,
+        after: RunEndAction::Restore,
+        drain: WriteBackTrigger::End,
         publish: None,
         cache: None,
         rule: None,

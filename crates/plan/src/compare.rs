@@ -12,20 +12,20 @@ mod rate;
 mod ratio;
 mod trend;
 
-pub use median_estimate::{Middle, flag_outliers, median_with_interval};
+pub use median_estimate::{MedianEstimate, flag_outliers, median_with_interval};
 pub use power::detectable_difference;
-pub use rate::{Failures, failure_rate};
-pub use ratio::{Ratio, Verdict, ratio_of_times};
+pub use rate::{FailureRate, failure_rate};
+pub use ratio::{ComparisonVerdict, RatioEstimate, ratio_of_times};
 pub use trend::{Trend, detect_trend};
 
-use crate::seeded_rng::Dice;
+use crate::seeded_rng::SeededRng;
 
 /// Fewer values have a range, and no interval.
 pub const RUNS_FOR_INTERVAL: usize = 6;
 
 /// Between which values something is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Span {
+pub struct UncertaintyInterval {
     /// The lower end.
     pub low: f64,
     /// The upper end.
@@ -34,7 +34,7 @@ pub struct Span {
     pub range: bool,
 }
 
-impl Span {
+impl UncertaintyInterval {
     /// From the least to the greatest; `None`: of nothing.
     fn from_extremes(values: &[f64]) -> Option<Self> {
         let low = values.iter().copied().reduce(f64::min)?;
@@ -46,7 +46,7 @@ impl Span {
 /// In which order a round uses so many storages: the same for the same seed and round, so that a
 /// comparison that was cut short goes on as it would have.
 pub fn round_order(count: usize, round: u32, seed: u64) -> Vec<usize> {
-    let mut dice = Dice::new(seed ^ u64::from(round).wrapping_mul(0xA076_1D64_78BD_642F));
+    let mut dice = SeededRng::new(seed ^ u64::from(round).wrapping_mul(0xA076_1D64_78BD_642F));
     let mut order: Vec<usize> = (0..count).collect();
     for last in (1..count).rev() {
         order.swap(last, dice.next_index(last + 1));

@@ -10,20 +10,20 @@ mod instance_price;
 mod recorded;
 mod used;
 
-pub use bill::{Cost, Line};
-pub use recorded::{Recorded, cost_of_recorded_run};
+pub use bill::{Cost, CostLine};
+pub use recorded::{RecordedUsage, cost_of_recorded_run};
 
-use crate::{Again, Choice, Homecoming, Outcome};
-use billed_requests::Requests;
+use crate::{Choice, ExpectedRework, Outcome, WriteBackEstimate};
+use billed_requests::BilledRequests;
 use forebay_model::prices::{Price, Prices};
-use forebay_model::{ByteCount, Home, Placement, Site, Tier, TierId, Usd, Workload};
+use forebay_model::{ByteCount, FileLocation, Placement, Site, Tier, TierId, Usd, Workload};
 use instance_price::machine_price;
 use std::collections::BTreeMap;
-use used::Used;
+use used::BilledUsage;
 
 /// Under what conditions machines and bytes are bought.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Terms {
+pub struct PurchaseTerms {
     /// Results leave the site.
     pub download: bool,
 }
@@ -31,19 +31,19 @@ pub struct Terms {
 /// Why there is no cost.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct NotPriced(String);
+pub struct PricingError(String);
 
 /// All that is needed to price outcomes of one workload on one site.
 #[derive(Debug)]
 pub struct Pricer<'a> {
     site: &'a Site,
     prices: &'a Prices,
-    terms: Terms,
+    terms: PurchaseTerms,
     /// A machine's price and its name in the sheet.
     machine: Option<(String, &'a Price)>,
     /// Of each class, what one pipeline asks for.
-    classes: Vec<Requests>,
-    homecoming: Homecoming<'a>,
+    classes: Vec<BilledRequests>,
+    homecoming: WriteBackEstimate<'a>,
 }
 
 impl<'a> Pricer<'a> {
@@ -55,13 +55,13 @@ impl<'a> Pricer<'a> {
         site: &'a Site,
         workload: &Workload,
         prices: &'a Prices,
-        terms: Terms,
-    ) -> Result<Option<Self>, NotPriced> {
+        terms: PurchaseTerms,
+    ) -> Result<Option<Self>, PricingError> {
         for (tier, price) in site.tiers().filter_map(|tier| Some((tier, tier.price.as_deref()?))) {
             if prices.charges_for_storage(price).next().is_none() {
                 let (tier, sheet) = (&tier.id, &prices.sheet);
                 let message = format!("tier {tier} costs {price:?}, and sheet {sheet} has no such");
-                return Err(NotPriced(message));
+                return Err(PricingError(message));
             }
         }
         let instance = site.nodes().and_then(|nodes| nodes.instance.as_deref());
@@ -70,7 +70,7 @@ impl<'a> Pricer<'a> {
             return Ok(None);
         }
         let classes = billed_requests::requests_by_class(workload);
-        let homecoming = Homecoming::new(site, workload);
+        let homecoming = WriteBackEstimate::new(site, workload);
         Ok(Some(Self { site, prices, terms, machine, classes, homecoming }))
     }
 
@@ -87,7 +87,7 @@ impl<'a> Pricer<'a> {
         &self,
         choice: &Choice,
         outcome: &Outcome,
-        again: Option<Again>,
+        again: Option<ExpectedRework>,
     ) -> Cost {
         let paid = outcome.makespan;
         let mut cost = Cost::new(self.prices, choice.pipelines, outcome.homecoming);
@@ -103,7 +103,7 @@ impl<'a> Pricer<'a> {
         cost.again = again.time;
         let asked = self.requests_by_tier(choice, again.share);
         for tier in self.site.tiers().filter(|tier| tier.pool_of.is_none()) {
-            let used = Used::from_outcome(tier, self.site, outcome, choice.nodes);
+            let used = BilledUsage::from_outcome(tier, self.site, outcome, choice.nodes);
             let mut requests = asked.get(&tier.id).copied().unwrap_or_default();
             requests.reads = (requests.reads - used.spared).max(0.0);
             let project = choice.project == tier.id;
@@ -138,8 +138,8 @@ impl<'a> Pricer<'a> {
             return Usd::ZERO;
         }
         let home = match &placement.home {
-            Home::Here => project,
-            Home::Tier(tier) => tier,
+            FileLocation::Here => project,
+            FileLocation::Tier(tier) => tier,
         };
         let comes = self.homecoming.results_to_write_back(class, placement, project);
         let mut asked = self.classes[class];
@@ -151,7 +151,7 @@ impl<'a> Pricer<'a> {
     }
 
     /// What these requests cost there.
-    fn request_cost(&self, tier: &TierId, requests: &Requests) -> Usd {
+    fn request_cost(&self, tier: &TierId, requests: &BilledRequests) -> Usd {
         let whole = self.site.tier(tier).and_then(|tier| self.site.tier(tier.whole_tier()));
         let Some(name) = whole.and_then(|tier| tier.price.as_deref()) else { return Usd::ZERO };
         let priced =
@@ -160,8 +160,8 @@ impl<'a> Pricer<'a> {
     }
 
     /// Requests of all pipelines, by tier that is no pool, where such a share is done again.
-    fn requests_by_tier(&self, choice: &Choice, again: f64) -> BTreeMap<TierId, Requests> {
-        let mut asked: BTreeMap<TierId, Requests> = BTreeMap::new();
+    fn requests_by_tier(&self, choice: &Choice, again: f64) -> BTreeMap<TierId, BilledRequests> {
+        let mut asked: BTreeMap<TierId, BilledRequests> = BTreeMap::new();
         let whole = |id: &TierId| self.site.tier(id).map_or(id, Tier::whole_tier).clone();
         for (class, placement) in self.classes.iter().zip(&choice.placements) {
             let class = class.scaled_by(f64::from(choice.pipelines) * (1.0 + again));

@@ -9,15 +9,15 @@ mod slurm;
 mod snakemake;
 mod toml;
 
-pub use rules::{NotEmitted, render_rules};
+pub use rules::{EmitError, render_rules};
 
 use crate::{Choice, Outcome};
 use forebay_model::workload::{Task, TaskKindId};
-use forebay_model::{ByteCount, Home, Reach, Site, TierId, Workload};
+use forebay_model::{ByteCount, FileLocation, Reach, Site, TierId, Workload};
 
 /// What the texts are made from.
 #[derive(Clone, Copy, Debug)]
-pub struct Emission<'a> {
+pub struct EmitContext<'a> {
     /// The tiers.
     pub site: &'a Site,
     /// The tasks and classes.
@@ -37,27 +37,27 @@ const RETRIES: u32 = 3;
 
 /// A workflow engine or scheduler that can be told something.
 #[derive(Clone, Copy, Debug)]
-pub struct Engine {
+pub struct EmitTarget {
     /// Its name for people.
     pub name: &'static str,
     /// What its file is called, after the name of the rules file without its ending.
     pub suffix: &'static str,
     /// How the file is used.
     pub usage: &'static str,
-    text: fn(&Emission<'_>) -> String,
+    text: fn(&EmitContext<'_>) -> String,
 }
 
 /// All engines.
-pub const ENGINES: &[Engine] = &[snakemake::ENGINE, nextflow::ENGINE, slurm::ENGINE];
+pub const ENGINES: &[EmitTarget] = &[snakemake::ENGINE, nextflow::ENGINE, slurm::ENGINE];
 
-impl Engine {
+impl EmitTarget {
     /// The text of its file.
-    pub fn render_text(&self, emission: &Emission<'_>) -> String {
+    pub fn render_text(&self, emission: &EmitContext<'_>) -> String {
         (self.text)(emission)
     }
 }
 
-impl Emission<'_> {
+impl EmitContext<'_> {
     fn header_comment(&self, mark: &str) -> String {
         self.header
             .iter()
@@ -80,7 +80,7 @@ impl Emission<'_> {
     fn node_tiers(&self) -> Vec<(&TierId, ByteCount)> {
         let mut tiers = Vec::new();
         for placement in &self.choice.placements {
-            let Home::Tier(id) = &placement.home else { continue };
+            let FileLocation::Tier(id) = &placement.home else { continue };
             let Some(tier) = self.site.tier(id).filter(|tier| tier.reach == Reach::Node) else {
                 continue;
             };
@@ -101,7 +101,7 @@ impl Emission<'_> {
             let written = accesses.filter(|access| {
                 let class = self.workload.files[access.files.index()].class;
                 let home = &self.choice.placements[class.index()].home;
-                matches!(home, Home::Tier(id) if tiers.iter().any(|(tier, _)| *tier == id))
+                matches!(home, FileLocation::Tier(id) if tiers.iter().any(|(tier, _)| *tier == id))
             });
             written.map(|access| access.written).sum::<ByteCount>()
         };

@@ -4,10 +4,10 @@
 //! interruption costs they do show: it is taken from simulations in which about one happens, and
 //! counted as often as machines are taken away. What it is not: the worst that can happen.
 
-use crate::choice::{Choice, Spot};
+use crate::choice::{Choice, SpotMachines};
 use crate::outcome::Outcome;
-use crate::prepared_problem::{NotPossible, Scene};
-use crate::simulate::{Seen, Watch, simulate, simulate_watched};
+use crate::prepared_problem::{PreparedProblem, SimulationError};
+use crate::simulate::{SimulationEvent, SimulationObserver, simulate, simulate_watched};
 use forebay_model::{ByteCount, Seconds};
 
 /// Simulations that a mean is of.
@@ -17,7 +17,7 @@ const PER_HOUR_MAX: f64 = 3600.0;
 
 /// What is done again.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Again {
+pub struct ExpectedRework {
     /// Machines that are taken away during the run.
     pub interruptions: f64,
     /// How much later all is done because of them.
@@ -32,18 +32,19 @@ pub struct Again {
 /// # Errors
 /// As [`simulate`].
 pub fn simulate_with_rework(
-    scene: &Scene<'_>,
+    scene: &PreparedProblem<'_>,
     choice: &Choice,
     seed: u64,
-) -> Result<(Outcome, Option<Again>), NotPossible> {
+) -> Result<(Outcome, Option<ExpectedRework>), SimulationError> {
     let Some(spot) = choice.spot else { return Ok((simulate(scene, choice, seed)?, None)) };
-    let with = |per_hour| Choice { spot: Some(Spot { per_hour, ..spot }), ..choice.clone() };
+    let with =
+        |per_hour| Choice { spot: Some(SpotMachines { per_hour, ..spot }), ..choice.clone() };
     // Never interrupted, but still not possible if it could not outlive that.
     let mut outcome = simulate(scene, &with(0.0), seed)?;
     let hours = outcome.makespan.get() / 3600.0 * f64::from(choice.nodes);
     let once = if hours > 0.0 { (1.0 / hours).min(PER_HOUR_MAX) } else { PER_HOUR_MAX };
     let often = with(spot.per_hour.max(once));
-    let (mut watch, mut late, mut tasks) = (Taken::default(), 0.0, 0.0);
+    let (mut watch, mut late, mut tasks) = (InterruptionCounter::default(), 0.0, 0.0);
     for run in 0..RUNS {
         let other = simulate_watched(scene, &often, seed.wrapping_add(run), &mut watch)?;
         late += (other.makespan - outcome.makespan).get();
@@ -54,7 +55,7 @@ pub fn simulate_with_rework(
     let expected = if spot.per_hour < once { spot.per_hour * hours } else { taken / RUNS as f64 };
     let each = if taken > 0.0 { expected / taken } else { 0.0 };
     let all = (outcome.tasks.len() as f64).max(1.0);
-    let again = Again {
+    let again = ExpectedRework {
         interruptions: expected,
         // Who begins again may find a better order by chance; nobody should count on it.
         time: Seconds((late * each).max(0.0)),
@@ -75,12 +76,12 @@ fn grow_by_share(bytes: ByteCount, share: f64) -> ByteCount {
 
 /// Counts machines that are taken away.
 #[derive(Debug, Default)]
-struct Taken {
+struct InterruptionCounter {
     machines: u32,
 }
 
-impl Watch for Taken {
-    fn on_event(&mut self, _at: Seconds, what: &Seen<'_>) {
-        self.machines += u32::from(matches!(what, Seen::Interrupted { .. }));
+impl SimulationObserver for InterruptionCounter {
+    fn on_event(&mut self, _at: Seconds, what: &SimulationEvent<'_>) {
+        self.machines += u32::from(matches!(what, SimulationEvent::Interrupted { .. }));
     }
 }

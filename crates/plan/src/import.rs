@@ -1,9 +1,9 @@
 //! Records that other tools keep of a run, as facts of a run file: what they tell is there, what
 //! they do not is "not seen", never 0.
 //!
-//! An importer is a pure function from texts to [`Told`] tasks, one file in `import/` and one line
-//! in [`IMPORTERS`]. It opens nothing: the roof reads the files and writes the run. What it is not:
-//! a reader of workflows (what tasks would do), only of records (what they did).
+//! An importer is a pure function from texts to an [`ImportedRun`], one file in `import/` and one
+//! line in [`IMPORTERS`]. It opens nothing: the roof reads the files and writes the run. What it is
+//! not: a reader of workflows (what tasks would do), only of records (what they did).
 
 mod amount_parsing;
 mod delimited_table;
@@ -14,7 +14,7 @@ mod snakemake;
 mod trinity;
 mod wfformat;
 
-pub use imported_tasks::{Told, ToldTask, ToldUse};
+pub use imported_tasks::{ImportedFileUse, ImportedRun, ImportedTask};
 pub use wfformat::to_wfformat_json;
 
 use forebay_model::{Fact, Header};
@@ -31,7 +31,7 @@ pub struct Importer {
     /// their path in it.
     pub wanted: fn(&[u8]) -> bool,
     /// What they tell.
-    read: fn(&[Source]) -> Result<Told, NotRead>,
+    read: fn(&[ImportSource]) -> Result<ImportedRun, ImportError>,
 }
 
 impl fmt::Debug for Importer {
@@ -51,7 +51,7 @@ pub const IMPORTERS: &[Importer] = &[
 
 /// A file that is to be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
+pub struct ImportSource {
     /// Its name, for errors; some tools say with it what the file is about.
     pub path: String,
     /// What is in it.
@@ -60,19 +60,19 @@ pub struct Source {
 
 /// Why records can't be read: the file, the line where that is known, and what is wrong there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NotRead {
+pub struct ImportError {
     path: String,
     line: Option<usize>,
     why: String,
 }
 
-impl NotRead {
-    fn new(source: &Source, line: impl Into<Option<usize>>, why: impl Into<String>) -> Self {
+impl ImportError {
+    fn new(source: &ImportSource, line: impl Into<Option<usize>>, why: impl Into<String>) -> Self {
         Self { path: source.path.clone(), line: line.into(), why: why.into() }
     }
 }
 
-impl fmt::Display for NotRead {
+impl fmt::Display for ImportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
             Some(line) => write!(f, "{}:{line}: {}", self.path, self.why),
@@ -81,7 +81,7 @@ impl fmt::Display for NotRead {
     }
 }
 
-impl std::error::Error for NotRead {}
+impl std::error::Error for ImportError {}
 
 impl Importer {
     /// The importer of this name.
@@ -99,15 +99,15 @@ impl Importer {
     /// The first flaw, with its file and line.
     pub fn import_run(
         &self,
-        sources: &[Source],
+        sources: &[ImportSource],
         size: &dyn Fn(&str) -> Option<u64>,
-    ) -> Result<(Header, Vec<Fact>), NotRead> {
+    ) -> Result<(Header, Vec<Fact>), ImportError> {
         let mut told = self.read_records(sources)?;
         for used in told.tasks.iter_mut().flat_map(|task| &mut task.files) {
             used.size = used.size.or_else(|| size(&used.path));
         }
         let first = sources.first().map_or(self.name, |source| source.path.as_str());
-        let flaw = |why| NotRead { path: first.to_owned(), line: None, why };
+        let flaw = |why| ImportError { path: first.to_owned(), line: None, why };
         if told.tasks.is_empty() {
             return Err(flaw("it tells of no task that ran".to_owned()));
         }
@@ -118,17 +118,17 @@ impl Importer {
     ///
     /// # Errors
     /// The first flaw, with its file and line.
-    pub fn read_records(&self, sources: &[Source]) -> Result<Told, NotRead> {
+    pub fn read_records(&self, sources: &[ImportSource]) -> Result<ImportedRun, ImportError> {
         (self.read)(sources)
     }
 }
 
 /// The text of a source.
-fn utf8_text(source: &Source) -> Result<&str, NotRead> {
+fn utf8_text(source: &ImportSource) -> Result<&str, ImportError> {
     std::str::from_utf8(&source.content).map_err(|error| {
         let before = &source.content[..error.valid_up_to()];
         let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
-        NotRead::new(source, line, "it is no text in UTF-8")
+        ImportError::new(source, line, "it is no text in UTF-8")
     })
 }
 

@@ -1,9 +1,9 @@
 //! From one run to its workload: what there was to do, apart from where it ran.
 //!
 //! Who wrote and who read a file says what waits for what; wall time without waits for storage is
-//! computing; operations and bytes come as they were counted. What one run can't show is a
-//! [`Doubt`](forebay_model::workload::Doubt), never a guess without a word. What it is not: a
-//! judgement of the storage that the run had; that is [`fit`](crate::fit).
+//! computing; operations and bytes come as they were counted. What one run can't show is an
+//! [`Assumption`](forebay_model::workload::Assumption), never a guess without a word. What it is
+//! not: a judgement of the storage that the run had; that is [`fit`](crate::fit).
 
 mod blocked;
 mod doubts;
@@ -22,18 +22,18 @@ mod sets;
 pub(crate) mod task_sequence;
 mod timeline;
 
-use crate::loaded_run::Rows;
-use crate::prepared_problem::OwnCost;
-use doubts::Found;
-use edges::Edges;
-use engine::Engine;
-use file_uses::Who;
-use forebay_model::summary::{TimeSplit, Verdict};
-use forebay_model::workload::{NotWorkload, Step, Task, TaskId};
+use crate::loaded_run::LoadedRun;
+use crate::prepared_problem::ForebayOverhead;
+use doubts::LearningGaps;
+use edges::TaskDependencies;
+use engine::EngineSteps;
+use file_uses::FileUser;
+use forebay_model::summary::{StorageVerdict, TimeSplit};
+use forebay_model::workload::{Task, TaskId, TaskStep, WorkloadError};
 use forebay_model::{Run, Seconds, Workload};
-use kinds::Kinds;
-use operations::Operations;
-use sets::Sets;
+use kinds::TaskKindIndex;
+use operations::OperationsByUser;
+use sets::FileSets;
 use timeline::Timeline;
 
 pub(crate) use timeline::SLACK;
@@ -43,22 +43,22 @@ const QUICK_SECS: f64 = 2e-4;
 
 /// What a run teaches.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Learnt {
+pub struct LearntRun {
     /// The run file.
     pub run: String,
     /// What there was to do.
     pub workload: Workload,
     /// The storages that it ran on, as they behaved.
-    pub storages: Vec<crate::fit::Storage>,
+    pub storages: Vec<crate::fit::FittedStorage>,
     /// How it went, to compare a simulation with.
-    pub measured: Measured,
+    pub measured: MeasuredRun,
     /// What Forebay itself takes on that machine.
-    pub own: OwnCost,
+    pub own: ForebayOverhead,
 }
 
 /// How the run went.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Measured {
+pub struct MeasuredRun {
     /// From the start to the end of the command.
     pub makespan: Seconds,
     /// The most cores that its tasks took at once.
@@ -66,22 +66,22 @@ pub struct Measured {
     /// Where the tasks' time went, as every view of the run says it.
     pub time: TimeSplit,
     /// Whether storage held it up, as every view of the run says it.
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<StorageVerdict>,
 }
 
 /// Why nothing can be learnt from a run, with the run's name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct NotLearnt(String);
+pub struct LearnError(String);
 
 /// Learns the workload of a run, measured, simulated or imported.
 ///
 /// # Errors
 /// The run can't be read, has no task, or its tasks wait for each other in a circle; the message
 /// names the file and the place.
-pub fn learn_workload(run: &Run) -> Result<Learnt, NotLearnt> {
+pub fn learn_workload(run: &Run) -> Result<LearntRun, LearnError> {
     let path = run.path().display();
-    let mut rows = Rows::read_from_run(run).map_err(|error| NotLearnt(error.to_string()))?;
+    let mut rows = LoadedRun::read_from_run(run).map_err(|error| LearnError(error.to_string()))?;
     // As every view of the run says it, whatever is joined below.
     let time = TimeSplit::from_tasks(rows.tasks.iter().filter(|task| !task.driver));
     redirected::find_programs(&mut rows);
@@ -91,30 +91,30 @@ pub fn learn_workload(run: &Run) -> Result<Learnt, NotLearnt> {
         learnt.measured.time = time;
         learnt
     });
-    let named = learnt.map(|learnt| Learnt { run: path.to_string(), ..learnt });
-    named.map_err(|why| NotLearnt(format!("cannot learn from run file {path}: {why}")))
+    let named = learnt.map(|learnt| LearntRun { run: path.to_string(), ..learnt });
+    named.map_err(|why| LearnError(format!("cannot learn from run file {path}: {why}")))
 }
 
-fn learn_from_rows(rows: &Rows) -> Result<Learnt, String> {
+fn learn_from_rows(rows: &LoadedRun) -> Result<LearntRun, String> {
     let mut line = Timeline::from_rows(rows);
     if line.ran.is_empty() {
         return Err("it has no task".to_owned());
     }
     let files = file_uses::collect_used_files(rows, &line);
-    let edges = Edges::from_rows(rows, &line, &files)?;
+    let edges = TaskDependencies::from_rows(rows, &line, &files)?;
     line.delay_starts(&edges.after);
     let gaps = line.engine_gaps(&edges.ready_times(&line));
-    let operations = Operations::from_rows(rows, &line);
+    let operations = OperationsByUser::from_rows(rows, &line);
     // The engine's first task, if there is one, comes before all others.
     let base = u32::from(line.first_start() > 0.0);
     let mut place = vec![TaskId(0); line.ran.len()];
     for (at, &task) in edges.order.iter().enumerate() {
         place[task] = TaskId(base + at as u32);
     }
-    let mut sets = Sets::from_rows(rows, &line, &files, &place);
-    let engine = Engine::from_rows(rows, &line, &gaps, &operations, &mut sets);
+    let mut sets = FileSets::from_rows(rows, &line, &files, &place);
+    let engine = EngineSteps::from_rows(rows, &line, &gaps, &operations, &mut sets);
     let mut work = Workload { name: command_name(rows), ordered: true, ..Workload::default() };
-    let mut kinds = Kinds::default();
+    let mut kinds = TaskKindIndex::default();
     if base == 1 {
         work.tasks.push(kinds.engine_task(
             &mut work.kinds,
@@ -132,10 +132,10 @@ fn learn_from_rows(rows: &Rows) -> Result<Learnt, String> {
         let cpu = row.cpu_user.unwrap_or_default() + row.cpu_system.unwrap_or_default();
         let (wall, busy) = (ran.end - ran.start, cpu.as_secs() / f64::from(ran.cores));
         let waited = row.waited.map_or(0.0, |waited| waited.as_secs());
-        let with_ways = waited + operations.awaited_requests(Who::Task(at)) * rows.way;
+        let with_ways = waited + operations.awaited_requests(FileUser::Task(at)) * rows.way;
         // While a task computes it waits for nothing. But a kernel's work is in the price of quick
         // operations already: they count in full, and what they took is no computing.
-        let quick = waited < QUICK_SECS * operations.count(Who::Task(at));
+        let quick = waited < QUICK_SECS * operations.count(FileUser::Task(at));
         let held = blocked[at];
         let blocked = held.seconds.min(if quick { wall } else { wall - busy }).max(0.0);
         // Of operations that run beside each other, or beside computing, the task waits for a part.
@@ -146,10 +146,10 @@ fn learn_from_rows(rows: &Rows) -> Result<Learnt, String> {
         };
         idle += (wall - blocked - busy).max(0.0);
         walls += wall;
-        let step = Step {
+        let step = TaskStep {
             name: row.name.clone(),
             compute: Seconds(wall - blocked),
-            accesses: operations.accesses_of(Who::Task(at), factor, &mut sets, rows),
+            accesses: operations.accesses_of(FileUser::Task(at), factor, &mut sets, rows),
         };
         let mut after: Vec<TaskId> = edges.after[at].iter().map(|&before| place[before]).collect();
         if after.is_empty() && base == 1 {
@@ -166,7 +166,7 @@ fn learn_from_rows(rows: &Rows) -> Result<Learnt, String> {
         let last = edges.final_tasks().iter().map(|&at| place[at]).collect();
         work.tasks.push(kinds.engine_task(&mut work.kinds, &engine, "end", last, &engine.end));
     }
-    let found = Found {
+    let found = LearningGaps {
         bytes_guessed: sets.guessed_share(),
         strange: operations.strange,
         idle: if walls > 0.0 { idle / walls } else { 0.0 },
@@ -174,20 +174,20 @@ fn learn_from_rows(rows: &Rows) -> Result<Learnt, String> {
     };
     work.doubts = doubts::collect_doubts(rows, &line, &found);
     (work.classes, work.files) = (sets.classes, sets.files);
-    work.ensure_valid().map_err(|flaw: NotWorkload| flaw.to_string())?;
-    let measured = Measured {
+    work.ensure_valid().map_err(|flaw: WorkloadError| flaw.to_string())?;
+    let measured = MeasuredRun {
         makespan: Seconds(line.makespan),
         slots: line.slots,
         time: TimeSplit::from_tasks(rows.tasks.iter().filter(|task| !task.driver)),
         verdict: rows.verdict.clone(),
     };
     let (run, storages) = (String::new(), crate::fit::fit_storages(rows));
-    let own = OwnCost { request: Seconds(rows.way) };
-    Ok(Learnt { run, workload: work, storages, measured, own })
+    let own = ForebayOverhead { request: Seconds(rows.way) };
+    Ok(LearntRun { run, workload: work, storages, measured, own })
 }
 
 /// The command, as far as it is short.
-fn command_name(rows: &Rows) -> String {
+fn command_name(rows: &LoadedRun) -> String {
     const CHARACTERS_MAX: usize = 60;
     let words = rows.header.command.iter().map(|word| String::from_utf8_lossy(word));
     let line = words.collect::<Vec<_>>().join(" ");

@@ -1,15 +1,15 @@
 //! What a run file says, as far as a workload is learnt from it: read once, then only looked at.
 
-use forebay_model::run::{OpRow, ProcessRow, TaskRow, Waited};
-use forebay_model::summary::Verdict;
+use forebay_model::run::{IoWait, OpRow, ProcessRow, TaskRow};
+use forebay_model::summary::StorageVerdict;
 use forebay_model::{
-    ByteCount, Ended, File, FileId, Header, Micros, ProcessId, Run, Summary, Tree,
+    ByteCount, DirectoryTree, FileId, FileRecord, Header, Micros, ProcessId, Run, RunEnd, Summary,
 };
 use std::collections::BTreeMap;
 
 /// One open file; smaller than the row of the file, for there are many.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Opened {
+pub(crate) struct LoadedOpen {
     pub(crate) process: ProcessId,
     /// `tasks.task`.
     pub(crate) task: Option<u32>,
@@ -27,26 +27,26 @@ pub(crate) struct Opened {
 
 /// A run in memory.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Rows {
+pub(crate) struct LoadedRun {
     pub(crate) header: Header,
-    pub(crate) ended: Option<Ended>,
+    pub(crate) ended: Option<RunEnd>,
     pub(crate) complete: bool,
-    pub(crate) trees: Vec<Tree>,
+    pub(crate) trees: Vec<DirectoryTree>,
     pub(crate) tasks: Vec<TaskRow>,
     pub(crate) waits: Vec<(u32, u32)>,
     pub(crate) processes: Vec<ProcessRow>,
     /// What each process waited for.
-    pub(crate) waited: BTreeMap<ProcessId, Waited>,
+    pub(crate) waited: BTreeMap<ProcessId, IoWait>,
     /// Seconds that a request took on its way to Forebay and back, beside what it did there; 0: not
     /// known.
     pub(crate) way: f64,
     pub(crate) classes: BTreeMap<u32, String>,
-    pub(crate) files: Vec<File>,
+    pub(crate) files: Vec<FileRecord>,
     pub(crate) gone: BTreeMap<FileId, Micros>,
-    pub(crate) opens: Vec<Opened>,
+    pub(crate) opens: Vec<LoadedOpen>,
     pub(crate) ops: Vec<OpRow>,
     /// Whether storage held the run up, as all views say it; `None`: without a task.
-    pub(crate) verdict: Option<Verdict>,
+    pub(crate) verdict: Option<StorageVerdict>,
     /// The share of all bytes that were noticed outside of the covered trees.
     pub(crate) outside_share: Option<f64>,
     /// The share of all cores' time that others took during the run, Forebay itself among them.
@@ -55,13 +55,13 @@ pub(crate) struct Rows {
     pub(crate) not_seen: Vec<(String, u64)>,
 }
 
-impl Rows {
+impl LoadedRun {
     pub(crate) fn read_from_run(run: &Run) -> forebay_model::Result<Self> {
         let mut opens = Vec::new();
         run.for_each_open(|row| {
             let open = row.open;
             let size = |size: Option<ByteCount>| size.map(ByteCount::get);
-            opens.push(Opened {
+            opens.push(LoadedOpen {
                 process: open.process,
                 task: row.task,
                 program: None,
@@ -102,7 +102,7 @@ impl Rows {
     }
 }
 
-impl Rows {
+impl LoadedRun {
     /// Operations that a process waited for.
     pub(crate) fn requests_of(&self, process: ProcessId) -> f64 {
         self.waited.get(&process).map_or(0.0, |waited| waited.requests as f64)

@@ -24,7 +24,7 @@ pub const POLICIES: &[Policy] = &[
 
 /// The first of the waiting tasks of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Head {
+pub struct QueueHead {
     /// The place of its kind in the workload.
     pub kind: u32,
     /// The pipeline that it belongs to.
@@ -36,7 +36,8 @@ pub struct Head {
 }
 
 /// Which of these heads is next; it may ask whether one could run now.
-pub type Pick = fn(heads: &[Head], could: &mut dyn FnMut(&Head) -> bool) -> Option<Head>;
+pub type PickFunction =
+    fn(heads: &[QueueHead], could: &mut dyn FnMut(&QueueHead) -> bool) -> Option<QueueHead>;
 
 /// What must be free before a task starts, beside its slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +53,7 @@ pub enum Admission {
 
 /// Which of the nodes that can take a task does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum NodePreference {
     /// The one with most free slots.
     Emptiest,
     /// The one that has most of what the task reads; of equals, the one with most free slots.
@@ -69,9 +70,9 @@ pub struct Policy {
     /// What must be free.
     pub admission: Admission,
     /// Where it goes.
-    pub place: Place,
+    pub place: NodePreference,
     /// Which is next.
-    pub pick: Pick,
+    pub pick: PickFunction,
 }
 
 impl fmt::Debug for Policy {
@@ -93,16 +94,16 @@ impl Policy {
 }
 
 /// The one that became ready first.
-fn first_ready<'h>(heads: impl Iterator<Item = &'h Head>) -> Option<Head> {
+fn first_ready<'h>(heads: impl Iterator<Item = &'h QueueHead>) -> Option<QueueHead> {
     heads.copied().min_by_key(|head| head.turn)
 }
 
 /// The one that became ready first of those that could run now.
 fn first_startable<'h>(
-    heads: impl Iterator<Item = &'h Head>,
-    could: &mut dyn FnMut(&Head) -> bool,
-) -> Option<Head> {
-    let mut best: Option<Head> = None;
+    heads: impl Iterator<Item = &'h QueueHead>,
+    could: &mut dyn FnMut(&QueueHead) -> bool,
+) -> Option<QueueHead> {
+    let mut best: Option<QueueHead> = None;
     for head in heads {
         if best.is_none_or(|best| head.turn < best.turn) && could(head) {
             best = Some(*head);

@@ -10,19 +10,21 @@ mod reach;
 mod step_cost;
 mod tier_storages;
 
-pub(crate) use choice_check::{ClassHome, Homes};
-pub(crate) use lists::Lists;
-pub use own_cost::OwnCost;
-pub(crate) use step_cost::{Cost, Lanes, cached_read_share};
-pub(crate) use tier_storages::{Credits, LANES, Limit, NAMES, READ, Storage, TierRow, WRITE};
+pub(crate) use choice_check::{ClassLocation, ResolvedChoice};
+pub(crate) use lists::IndexLists;
+pub use own_cost::ForebayOverhead;
+pub(crate) use step_cost::{ResourceRates, StepCost, cached_read_share};
+pub(crate) use tier_storages::{
+    LANES, NAMES, READ, ResourceCredits, ResourceLimit, TierRow, TierStorage, WRITE,
+};
 
-use forebay_model::workload::Until;
+use forebay_model::workload::DeletionPoint;
 use forebay_model::{Nodes, Site, TierId, Workload};
 
 /// Why something can't be simulated, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct NotPossible(pub String);
+pub struct SimulationError(pub String);
 
 /// What an access comes to, whatever the choice: one row for each access of each step of each task.
 #[derive(Clone, Copy, Debug)]
@@ -37,28 +39,28 @@ pub(crate) struct AccessRow {
 
 /// A workload on a site.
 #[derive(Clone, Debug)]
-pub struct Scene<'s> {
+pub struct PreparedProblem<'s> {
     /// The site.
     pub site: &'s Site,
     /// The workload.
     pub workload: &'s Workload,
     pub(crate) nodes: &'s Nodes,
     /// What Forebay costs where a choice needs it; `None`: nothing.
-    pub(crate) own: Option<OwnCost>,
+    pub(crate) own: Option<ForebayOverhead>,
     /// Tiers and pools, by name.
     pub(crate) tiers: Vec<TierRow>,
     /// What is behind them.
-    pub(crate) storages: Vec<Storage<'s>>,
+    pub(crate) storages: Vec<TierStorage<'s>>,
     /// Tasks that wait for a task.
-    pub(crate) then: Lists,
+    pub(crate) then: IndexLists,
     /// For how many tasks each waits.
     pub(crate) waits: Vec<u32>,
     /// Sets that are freed when a task is done.
-    pub(crate) frees: Lists,
+    pub(crate) frees: IndexLists,
     /// Sets that are freed when a step is done.
-    pub(crate) step_frees: Lists,
+    pub(crate) step_frees: IndexLists,
     /// Tasks that touch a set, in their order.
-    pub(crate) users: Lists,
+    pub(crate) users: IndexLists,
     /// Sets that some task makes; the others are inputs.
     pub(crate) made: Vec<bool>,
     /// The first step of each task among all steps; one more at the end.
@@ -68,16 +70,16 @@ pub struct Scene<'s> {
     pub(crate) accesses: Vec<AccessRow>,
 }
 
-impl<'s> Scene<'s> {
+impl<'s> PreparedProblem<'s> {
     /// Looks at both.
     ///
     /// # Errors
     /// The workload is none, the site does not say what its nodes are, or no node can hold some
     /// task.
-    pub fn new(site: &'s Site, workload: &'s Workload) -> Result<Self, NotPossible> {
-        workload.ensure_valid().map_err(|why| NotPossible(why.to_string()))?;
+    pub fn new(site: &'s Site, workload: &'s Workload) -> Result<Self, SimulationError> {
+        workload.ensure_valid().map_err(|why| SimulationError(why.to_string()))?;
         let nodes = site.nodes().ok_or_else(|| {
-            NotPossible(
+            SimulationError(
                 "the site file has no table [nodes]: it must say how many cores a machine has"
                     .to_owned(),
             )
@@ -91,8 +93,8 @@ impl<'s> Scene<'s> {
         });
         let frees =
             workload.files.iter().enumerate().filter_map(|(set, files)| match files.until {
-                Until::End | Until::Step(..) => None,
-                Until::Task(task) => Some((task.index(), set as u32)),
+                DeletionPoint::End | DeletionPoint::Step(..) => None,
+                DeletionPoint::Task(task) => Some((task.index(), set as u32)),
             });
         let tasks = workload.tasks.len();
         let mut scene = Self {
@@ -102,11 +104,11 @@ impl<'s> Scene<'s> {
             own: None,
             tiers,
             storages,
-            then: Lists::from_pairs(tasks, then),
+            then: IndexLists::from_pairs(tasks, then),
             waits: workload.tasks.iter().map(|task| task.after.len() as u32).collect(),
-            frees: Lists::from_pairs(tasks, frees),
-            step_frees: Lists::default(),
-            users: Lists::default(),
+            frees: IndexLists::from_pairs(tasks, frees),
+            step_frees: IndexLists::default(),
+            users: IndexLists::default(),
             made: vec![false; workload.files.len()],
             first_step: vec![0],
             first_access: vec![0],
@@ -118,7 +120,7 @@ impl<'s> Scene<'s> {
 
     /// The same, where Forebay does what choices ask for.
     #[must_use]
-    pub fn with_own_cost(self, own: OwnCost) -> Self {
+    pub fn with_own_cost(self, own: ForebayOverhead) -> Self {
         Self { own: Some(own), ..self }
     }
 
@@ -138,7 +140,7 @@ impl<'s> Scene<'s> {
             touched.dedup();
             users.extend(touched.into_iter().map(|set| (set as usize, number as u32)));
         }
-        self.users = Lists::from_pairs(sets.len(), users.into_iter());
+        self.users = IndexLists::from_pairs(sets.len(), users.into_iter());
         let mut so_far = vec![0_u64; sets.len()];
         for task in &self.workload.tasks {
             for step in &task.steps {
@@ -169,12 +171,12 @@ impl<'s> Scene<'s> {
             self.first_step.push(self.first_access.len() as u32 - 1);
         }
         let frees = sets.iter().enumerate().filter_map(|(set, files)| match files.until {
-            Until::End | Until::Task(_) => None,
-            Until::Step(task, step) => {
+            DeletionPoint::End | DeletionPoint::Task(_) => None,
+            DeletionPoint::Step(task, step) => {
                 Some(((self.first_step[task.index()] + step) as usize, set as u32))
             }
         });
-        self.step_frees = Lists::from_pairs(self.first_access.len() - 1, frees);
+        self.step_frees = IndexLists::from_pairs(self.first_access.len() - 1, frees);
     }
 
     /// The row of a tier or pool.

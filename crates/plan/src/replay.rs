@@ -19,26 +19,26 @@ mod sessions;
 mod timed_act;
 mod visible_files;
 
-use crate::learn::task_sequence::{Turn, collect_turns};
-use crate::loaded_run::Rows;
+use crate::learn::task_sequence::{SequencedTask, collect_turns};
+use crate::loaded_run::LoadedRun;
 use forebay_model::run::OpenRow;
 use forebay_model::{ByteCount, Run, Seconds};
-use run_lookup::Told;
+use run_lookup::RunLookup;
 
 /// What is to be done.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Script {
+pub struct ReplayScript {
     /// Directories that are there before, parents first.
     pub directories: Vec<Vec<u8>>,
     /// Files that the run read and did not make, with their sizes.
     pub inputs: Vec<(Vec<u8>, ByteCount)>,
     /// Threads of work; some start others.
-    pub lanes: Vec<Lane>,
+    pub lanes: Vec<ReplayLane>,
     /// Lanes that an engine starts, in its order.
-    pub turns: Vec<Go>,
+    pub turns: Vec<LaneStart>,
     /// Cores that are taken at once, at most.
     pub slots: u32,
-    /// How many names are waited for ([`Step::wait`]).
+    /// How many names are waited for ([`ReplayStep::wait`]).
     pub names: usize,
     /// How many open files there are in all.
     pub sessions: usize,
@@ -50,7 +50,7 @@ pub struct Script {
 
 /// A lane that an engine starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Go {
+pub struct LaneStart {
     /// Which.
     pub lane: usize,
     /// Earlier turns that must have ended.
@@ -61,29 +61,29 @@ pub struct Go {
 
 /// Steps that follow each other.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Lane {
+pub struct ReplayLane {
     /// In their order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ReplayStep>,
 }
 
 /// One step.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Step {
+pub struct ReplayStep {
     /// When it happened in the run; of those that wait for each other the earliest goes first.
     pub at: Seconds,
     /// Time without storage before it.
     pub think: Seconds,
     /// What must have been done before.
-    pub wait: Option<Before>,
+    pub wait: Option<NamePrecondition>,
     /// What is done.
-    pub act: Act,
+    pub act: ReplayAction,
     /// The name that this is about, and whether it changes what others find there.
     pub name: Option<(usize, bool)>,
 }
 
 /// What must have been done with a name, by whomever.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Before {
+pub struct NamePrecondition {
     /// Which.
     pub name: usize,
     /// How often it was changed.
@@ -94,7 +94,7 @@ pub struct Before {
 
 /// How a file is opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct How {
+pub struct OpenMode {
     /// It is opened to read.
     pub read: bool,
     /// It is opened to write.
@@ -107,13 +107,13 @@ pub struct How {
 
 /// What is done. Sessions are open files, by number; paths are relative.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Act {
+pub enum ReplayAction {
     /// A file is opened.
-    Open(usize, Vec<u8>, How),
+    Open(usize, Vec<u8>, OpenMode),
     /// Bytes are read, in so many calls.
-    Read(usize, Moved),
+    Read(usize, Transfer),
     /// Bytes are written.
-    Write(usize, Moved),
+    Write(usize, Transfer),
     /// It is made durable.
     Sync(usize),
     /// Its times are set.
@@ -152,7 +152,7 @@ pub enum Act {
 
 /// Bytes through one open file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Moved {
+pub struct Transfer {
     /// How many.
     pub bytes: u64,
     /// In so many calls; some may move nothing.
@@ -168,30 +168,31 @@ pub struct Moved {
 /// Why a run can't be replayed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct NotReplayed(String);
+pub struct ReplayError(String);
 
 /// Makes a script of a run.
 ///
 /// # Errors
 /// The run can't be read, or did nothing to storage that was seen; the message names the file.
-pub fn script_from_run(run: &Run) -> Result<Script, NotReplayed> {
+pub fn script_from_run(run: &Run) -> Result<ReplayScript, ReplayError> {
     let mut opens: Vec<OpenRow> = Vec::new();
-    let read = run.for_each_open(|row| opens.push(row)).and_then(|()| Rows::read_from_run(run));
-    let rows = read.map_err(|error| NotReplayed(error.to_string()))?;
+    let read =
+        run.for_each_open(|row| opens.push(row)).and_then(|()| LoadedRun::read_from_run(run));
+    let rows = read.map_err(|error| ReplayError(error.to_string()))?;
     opens.sort_by_key(|row| (row.open.opened, row.open.file));
     script_from_rows(&rows, &opens)
-        .map_err(|why| NotReplayed(format!("{}: {why}", run.path().display())))
+        .map_err(|why| ReplayError(format!("{}: {why}", run.path().display())))
 }
 
-fn script_from_rows(rows: &Rows, opens: &[OpenRow]) -> Result<Script, String> {
+fn script_from_rows(rows: &LoadedRun, opens: &[OpenRow]) -> Result<ReplayScript, String> {
     if opens.is_empty() {
         let origin = rows.header.origin.name();
         return Err(format!("this {origin} run has no file that was opened: nothing to replay"));
     }
     let turns = collect_turns(rows)?;
-    let mut told = Told::from_rows(rows, opens, &turns);
+    let mut told = RunLookup::from_rows(rows, opens, &turns);
     renames::infer_renames(&mut told);
-    let mut script = Script { slots: turns.slots, ..Script::default() };
+    let mut script = ReplayScript { slots: turns.slots, ..ReplayScript::default() };
     let acts = act_order::collect_acts(&told, &mut script);
     lanes::lay_out_lanes(&told, acts, &mut script);
     initial_state::add_initial_state(&told, &mut script);
@@ -199,9 +200,9 @@ fn script_from_rows(rows: &Rows, opens: &[OpenRow]) -> Result<Script, String> {
 }
 
 /// The turn of each task.
-type Places = std::collections::BTreeMap<u32, usize>;
+type TurnByTask = std::collections::BTreeMap<u32, usize>;
 
-fn turns_by_task(turns: &[Turn]) -> Places {
+fn turns_by_task(turns: &[SequencedTask]) -> TurnByTask {
     turns.iter().enumerate().map(|(at, turn)| (turn.task, at)).collect()
 }
 

@@ -16,12 +16,12 @@ mod search_story;
 pub use class_placements::{FileRow, file_rows};
 pub use learnt_from::LearntFrom;
 pub use plan_builder::build_plan;
-pub use plan_figures::{Figures, Lost, Moved, Setting};
+pub use plan_figures::{PlacedClass, PlanFigures, PlanSetting, RejectedChoice};
 pub use plan_sentences::{
     closing_sentences, explain_plan, gains_nothing, no_gain_sentences, opening_sentences,
     pareto_rows,
 };
-pub use search_story::Story;
+pub use search_story::ReportContext;
 
 use crate::advise::Advice;
 use serde::{Deserialize, Serialize};
@@ -52,18 +52,18 @@ pub struct Plan {
     /// Why: what a prediction rests on and nobody measured.
     pub doubts: Vec<String>,
     /// Everything as it is; `None`: it can't be.
-    pub as_it_is: Option<Figures>,
+    pub as_it_is: Option<PlanFigures>,
     /// Why everything as it is can't be.
     pub as_it_is_why: Option<String>,
     /// What is proposed.
-    pub chosen: Figures,
+    pub chosen: PlanFigures,
     /// All but placements.
-    pub setting: Setting,
+    pub setting: PlanSetting,
     /// The classes that are not simply in place.
-    pub moved: Vec<Moved>,
+    pub moved: Vec<PlacedClass>,
     /// Those that are, if they have files; the ones that tasks wait for longest first.
     #[serde(default)]
-    pub stay: Vec<Moved>,
+    pub stay: Vec<PlacedClass>,
     /// The proposal's worth to the goal, in `unit`; less is better.
     pub value: f64,
     /// Nothing is worth less, in the model.
@@ -79,11 +79,11 @@ pub struct Plan {
     /// How many choices were simulated.
     pub simulated: usize,
     /// The best for the goal, where the model can't tell it from the proposal, which costs or moves less.
-    pub alike: Option<Lost>,
+    pub alike: Option<RejectedChoice>,
     /// What lost, with figures and reasons; the nearest first.
-    pub lost: Vec<Lost>,
+    pub lost: Vec<RejectedChoice>,
     /// Nothing is both faster and cheaper than any of these.
-    pub front: Vec<Lost>,
+    pub front: Vec<RejectedChoice>,
     /// The price sheet with its day; `None`: the site names no prices.
     pub prices: Option<String>,
     /// Prices that were used and that nobody could verify.

@@ -14,22 +14,22 @@ mod search_result;
 mod visited_points;
 
 pub use goal::Goal;
-pub use search_result::{Found, Rejected, Rung};
+pub use search_result::{RejectedPoint, SearchExtent, SearchResult};
 pub use visited_points::Score;
 
 use crate::Choice;
-use crate::bound::{Aim, Bounds};
-use crate::search_space::{Frame, Point, Space};
+use crate::bound::{LowerBounds, Objective};
+use crate::search_space::{Configuration, SearchPoint, SearchSpace};
 use forebay_model::{Placement, Seconds, Usd};
-use visited_points::Seen;
+use visited_points::VisitedPoints;
 
 /// Says what choices lead to.
-pub trait Judge {
+pub trait ChoiceEvaluator {
     /// The same order as the choices; an error is the reason why a choice can't be.
     fn score_choices(&mut self, choices: &[Choice]) -> Vec<Result<Score, String>>;
 
     /// What a second costs with this frame at least; `None`: nobody knows prices.
-    fn rent_per_second(&self, frame: &Frame) -> Option<Usd>;
+    fn rent_per_second(&self, frame: &Configuration) -> Option<Usd>;
 
     /// What one pipeline's files of this class cost at least with this placement, whatever the
     /// time.
@@ -39,14 +39,19 @@ pub trait Judge {
 
     /// How much later all is done at least because of these files, whatever the tasks do: results
     /// come home after the last task.
-    fn minimum_delay(&self, _frame: &Frame, _class: usize, _placement: &Placement) -> Seconds {
+    fn minimum_delay(
+        &self,
+        _frame: &Configuration,
+        _class: usize,
+        _placement: &Placement,
+    ) -> Seconds {
         Seconds::ZERO
     }
 }
 
 /// What is wanted of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Wanted {
+pub struct SearchRequest {
     /// What is best.
     pub goal: Goal,
     /// How many times the workload is to be done.
@@ -70,36 +75,40 @@ const MATTERS: f64 = 1e-3;
 /// # Errors
 /// No choice is possible: the reason why that in place is not.
 pub fn find_best_choice(
-    space: &Space,
-    bounds: &Bounds,
-    judge: &mut dyn Judge,
-    wanted: Wanted,
+    space: &SearchSpace,
+    bounds: &LowerBounds,
+    judge: &mut dyn ChoiceEvaluator,
+    wanted: SearchRequest,
     go_on: &mut dyn FnMut(usize) -> bool,
-) -> Result<Found, String> {
+) -> Result<SearchResult, String> {
     let aims = aims_by_frame(space, judge, &wanted);
     let count = space.frames.len();
     let frames = space.frames.iter().zip(&aims);
     let floors: Vec<f64> =
         frames.map(|(frame, aim)| bounds.relaxed_bound(frame, aim, count)).collect();
-    let mut seen = Seen::new(space, judge, wanted, go_on);
+    let mut seen = VisitedPoints::new(space, judge, wanted, go_on);
     let free = rank_free_classes(space, bounds, &aims[0]);
     descend::from_several(&mut seen, bounds, &aims[0], &free);
     let points = free.iter().map(|class| space.options[*class].len() as f64).product::<f64>()
         * space.frames.len() as f64;
     let rung = if free.len() <= EXHAUST_CLASSES_MAX && points <= EXHAUST_POINTS_MAX {
         let done = exhaust::visit_all_points(&mut seen, bounds, &aims, &floors, &free);
-        if done { Rung::Exhausted } else { Rung::Stopped }
+        if done { SearchExtent::Exhausted } else { SearchExtent::Stopped }
     } else {
         anneal::from_the_best(&mut seen, &free);
         descend::from_the_best(&mut seen, &free);
-        Rung::Annealed
+        SearchExtent::Annealed
     };
     search_result::conclude_search(seen, &free, &floors, rung)
 }
 
 /// The goal as a price of time and tolls, for each frame.
-fn aims_by_frame(space: &Space, judge: &dyn Judge, wanted: &Wanted) -> Vec<Aim> {
-    let aim = |frame: &Frame| {
+fn aims_by_frame(
+    space: &SearchSpace,
+    judge: &dyn ChoiceEvaluator,
+    wanted: &SearchRequest,
+) -> Vec<Objective> {
+    let aim = |frame: &Configuration| {
         let time = wanted.goal.price_of_time(frame, wanted.samples, judge.rent_per_second(frame));
         let toll = |class: usize, placement: &Placement| {
             let delay = judge.minimum_delay(frame, class, placement).get() * time;
@@ -110,14 +119,14 @@ fn aims_by_frame(space: &Space, judge: &dyn Judge, wanted: &Wanted) -> Vec<Aim> 
         };
         let classes = space.options.iter().enumerate();
         let tolls = classes.map(|(class, all)| all.iter().map(|p| toll(class, p)).collect());
-        Aim { time, tolls: tolls.collect() }
+        Objective { time, tolls: tolls.collect() }
     };
     space.frames.iter().map(aim).collect()
 }
 
 /// The classes that are worth a thought, those that promise most first. A class that is waited for
 /// is worth one even where others wait for less elsewhere: it may make room for them.
-fn rank_free_classes(space: &Space, bounds: &Bounds, aim: &Aim) -> Vec<usize> {
+fn rank_free_classes(space: &SearchSpace, bounds: &LowerBounds, aim: &Objective) -> Vec<usize> {
     let look = |class: usize| {
         let worth = |option: usize| bounds.weighted_cost(aim, class, option);
         let best = (0..space.options[class].len()).map(worth).fold(f64::INFINITY, f64::min);
@@ -132,7 +141,7 @@ fn rank_free_classes(space: &Space, bounds: &Bounds, aim: &Aim) -> Vec<usize> {
 }
 
 /// The point with another placement of one class.
-fn with_placement(point: &Point, class: usize, option: usize) -> Point {
+fn with_placement(point: &SearchPoint, class: usize, option: usize) -> SearchPoint {
     let mut other = point.clone();
     other.picks[class] = option as u8;
     other

@@ -9,37 +9,42 @@ mod configurations;
 mod facts;
 mod options;
 
-pub use configurations::{Frame, Frames};
+pub use configurations::{Configuration, ConfigurationGrid};
 pub use facts::{ClassFacts, class_facts};
 
 use crate::Choice;
-use forebay_model::{ByteCount, Home, Placement, Site, TierId, Workload};
+use forebay_model::{ByteCount, FileLocation, Placement, Site, TierId, Workload};
 
 /// All that may be chosen.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Space {
+pub struct SearchSpace {
     /// Where the project is.
     pub project: TierId,
     /// For each class its placements; the first is in place.
     pub options: Vec<Vec<Placement>>,
     /// Everything else; the first is what there would be without a plan.
-    pub frames: Vec<Frame>,
+    pub frames: Vec<Configuration>,
     /// What is left out, and why: for people.
     pub left_out: Vec<String>,
 }
 
 /// One choice of a space: which frame, and for each class which placement.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Point {
-    /// A place in [`Space::frames`].
+pub struct SearchPoint {
+    /// A place in [`SearchSpace::frames`].
     pub frame: usize,
-    /// Places in [`Space::options`].
+    /// Places in [`SearchSpace::options`].
     pub picks: Vec<u8>,
 }
 
-impl Space {
+impl SearchSpace {
     /// All placements of all classes that may work on this site, with these frames.
-    pub fn new(site: &Site, workload: &Workload, project: &TierId, frames: &Frames) -> Self {
+    pub fn new(
+        site: &Site,
+        workload: &Workload,
+        project: &TierId,
+        frames: &ConfigurationGrid,
+    ) -> Self {
         let mut left_out = Vec::new();
         let frames = frames.all_combinations(site);
         let nodes = frames.iter().map(|frame| frame.nodes).max().unwrap_or(1);
@@ -71,8 +76,8 @@ impl Space {
     }
 
     /// Everything in place, in the first frame.
-    pub fn all_in_place(&self) -> Point {
-        Point { frame: 0, picks: vec![0; self.options.len()] }
+    pub fn all_in_place(&self) -> SearchPoint {
+        SearchPoint { frame: 0, picks: vec![0; self.options.len()] }
     }
 
     /// Classes with more than one placement.
@@ -81,12 +86,12 @@ impl Space {
     }
 
     /// The placement that a point has for a class.
-    pub fn placement_at(&self, point: &Point, class: usize) -> &Placement {
+    pub fn placement_at(&self, point: &SearchPoint, class: usize) -> &Placement {
         &self.options[class][usize::from(point.picks[class])]
     }
 
     /// The choice that a point means.
-    pub fn choice_at(&self, point: &Point) -> Choice {
+    pub fn choice_at(&self, point: &SearchPoint) -> Choice {
         let frame = &self.frames[point.frame];
         let classes = 0..self.options.len();
         Choice {
@@ -104,7 +109,7 @@ impl Space {
     }
 
     /// Whether rules could say this: all packed files are on one tier.
-    pub fn fits_together(&self, point: &Point) -> bool {
+    pub fn fits_together(&self, point: &SearchPoint) -> bool {
         let classes = 0..self.options.len();
         let mut packed =
             classes.map(|class| self.placement_at(point, class)).filter_map(packed_tier);
@@ -120,14 +125,14 @@ impl Space {
     }
 
     /// How many classes are not in place.
-    pub fn count_moved_classes(&self, point: &Point) -> usize {
+    pub fn count_moved_classes(&self, point: &SearchPoint) -> usize {
         point.picks.iter().filter(|pick| **pick > 0).count()
     }
 }
 
 fn packed_tier(placement: &Placement) -> Option<&TierId> {
     match &placement.home {
-        Home::Tier(tier) if placement.layout.is_packed() => Some(tier),
+        FileLocation::Tier(tier) if placement.layout.is_packed() => Some(tier),
         _ => None,
     }
 }

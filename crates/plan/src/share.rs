@@ -11,14 +11,14 @@ pub(crate) mod flow_classes;
 pub(crate) mod per_server_engine;
 mod shapes;
 
-pub(crate) use shapes::{ShapeId, Shapes};
+pub(crate) use shapes::{FlowShapes, ShapeId};
 
-use crate::prepared_problem::Limit;
+use crate::prepared_problem::ResourceLimit;
 
 /// The flows of a simulation.
-pub(crate) trait Flows {
+pub(crate) trait FlowEngine {
     /// An engine for lanes with these limits; four for each storage.
-    fn new(limits: Vec<Limit>, nodes: u32) -> Self;
+    fn new(limits: Vec<ResourceLimit>, nodes: u32) -> Self;
 
     /// What is left of the limits of a storage, 0 to 1, as it fills; and by how much less is left
     /// with each further stream.
@@ -32,15 +32,15 @@ pub(crate) trait Flows {
         node: u32,
         shape: ShapeId,
         alone: f64,
-        shapes: &Shapes,
+        shapes: &FlowShapes,
     );
 
     /// A flow ends before it is done.
-    fn stop_flow(&mut self, now: f64, flow: u32, shapes: &Shapes);
+    fn stop_flow(&mut self, now: f64, flow: u32, shapes: &FlowShapes);
 
     /// When the first flow is done, if nothing starts or stops before; infinity: there is none.
-    fn next_completion(&mut self, now: f64, shapes: &Shapes) -> f64;
+    fn next_completion(&mut self, now: f64, shapes: &FlowShapes) -> f64;
 
     /// Takes the flows out that are done by then, in an order that the same calls always give.
-    fn take_completed(&mut self, now: f64, flows: &mut Vec<u32>, shapes: &Shapes);
+    fn take_completed(&mut self, now: f64, flows: &mut Vec<u32>, shapes: &FlowShapes);
 }

@@ -19,22 +19,26 @@ mod task_lifecycle;
 mod tier_usage;
 mod write_back_queue;
 
-pub use observer::{Seen, Watch};
+pub use observer::{SimulationEvent, SimulationObserver};
 
 use crate::choice::Choice;
 use crate::outcome::Outcome;
 use crate::policies::{Admission, POLICIES, Policy};
-use crate::prepared_problem::{NotPossible, Scene};
-use crate::share::Flows;
-use crate::share::flow_classes::Classes;
-use crate::share::per_server_engine::Whole;
-use sim::Sim;
+use crate::prepared_problem::{PreparedProblem, SimulationError};
+use crate::share::FlowEngine;
+use crate::share::flow_classes::FlowClassEngine;
+use crate::share::per_server_engine::PerServerEngine;
+use sim::Simulation;
 
 /// Simulates a choice with the engine for searching.
 ///
 /// # Errors
 /// The choice can't be, or something in it never can start; it says what.
-pub fn simulate(scene: &Scene<'_>, choice: &Choice, seed: u64) -> Result<Outcome, NotPossible> {
+pub fn simulate(
+    scene: &PreparedProblem<'_>,
+    choice: &Choice,
+    seed: u64,
+) -> Result<Outcome, SimulationError> {
     simulate_watched(scene, choice, seed, &mut ())
 }
 
@@ -43,11 +47,11 @@ pub fn simulate(scene: &Scene<'_>, choice: &Choice, seed: u64) -> Result<Outcome
 /// # Errors
 /// As [`simulate`].
 pub fn simulate_in_detail(
-    scene: &Scene<'_>,
+    scene: &PreparedProblem<'_>,
     choice: &Choice,
     seed: u64,
-) -> Result<Outcome, NotPossible> {
-    simulate_with_engine::<Whole, _>(scene, choice, seed, &mut ())
+) -> Result<Outcome, SimulationError> {
+    simulate_with_engine::<PerServerEngine, _>(scene, choice, seed, &mut ())
 }
 
 /// As [`simulate`]; `watch` is told what happens.
@@ -55,38 +59,38 @@ pub fn simulate_in_detail(
 /// # Errors
 /// As [`simulate`].
 pub fn simulate_watched(
-    scene: &Scene<'_>,
+    scene: &PreparedProblem<'_>,
     choice: &Choice,
     seed: u64,
-    watch: &mut impl Watch,
-) -> Result<Outcome, NotPossible> {
-    simulate_with_engine::<Classes, _>(scene, choice, seed, watch)
+    watch: &mut impl SimulationObserver,
+) -> Result<Outcome, SimulationError> {
+    simulate_with_engine::<FlowClassEngine, _>(scene, choice, seed, watch)
 }
 
 /// Simulates with an engine.
-pub(crate) fn simulate_with_engine<F: Flows, W: Watch>(
-    scene: &Scene<'_>,
+pub(crate) fn simulate_with_engine<F: FlowEngine, W: SimulationObserver>(
+    scene: &PreparedProblem<'_>,
     choice: &Choice,
     seed: u64,
     watch: &mut W,
-) -> Result<Outcome, NotPossible> {
+) -> Result<Outcome, SimulationError> {
     let homes = scene.resolve_class_homes(choice)?;
     let policy = Policy::find_by_name(choice.policy.0).ok_or_else(|| {
         let known: Vec<&str> = POLICIES.iter().map(|policy| policy.name).collect();
-        NotPossible(format!(
+        SimulationError(format!(
             "there is no policy {:?}; there are {}",
             choice.policy.0,
             known.join(", ")
         ))
     })?;
-    let mut sim = Sim::<F, W>::new(scene, choice, homes, policy, (seed, watch));
+    let mut sim = Simulation::<F, W>::new(scene, choice, homes, policy, (seed, watch));
     if policy.admission == Admission::Pipeline {
         let alone = Choice {
             pipelines: 1,
             policy: Policy::find_by_name("low-priority").map_or(choice.policy, Policy::id),
             ..choice.clone()
         };
-        let alone = simulate_with_engine::<Classes, ()>(scene, &alone, seed, &mut ())?;
+        let alone = simulate_with_engine::<FlowClassEngine, ()>(scene, &alone, seed, &mut ())?;
         sim.reserve = scene
             .tiers
             .iter()
@@ -109,7 +113,7 @@ struct StepWork {
 
 /// A task that runs.
 #[derive(Clone, Copy, Debug, Default)]
-struct Running {
+struct RunningTask {
     run: u32,
     step: u32,
     node: u32,
@@ -124,14 +128,14 @@ struct Running {
 /// Files of one set in one pipeline: bytes at home, and bytes in place that did not fit there or
 /// came back from there.
 #[derive(Clone, Copy, Debug, Default)]
-struct Held {
+struct HeldFiles {
     home: u64,
     in_place: u64,
     node: u32,
 }
 
-impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
-    fn run_event_loop(&mut self) -> Result<(), NotPossible> {
+impl<F: FlowEngine, W: SimulationObserver> Simulation<'_, '_, F, W> {
+    fn run_event_loop(&mut self) -> Result<(), SimulationError> {
         let mut arrived = 0;
         let mut done = Vec::new();
         loop {

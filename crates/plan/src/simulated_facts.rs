@@ -3,11 +3,11 @@
 //! What it is not: it writes nothing. The roof hands the facts to a run file whose header says that
 //! the run was simulated.
 
-use crate::{Choice, Outcome, Scene};
-use forebay_model::rules::Home;
+use crate::{Choice, Outcome, PreparedProblem};
+use forebay_model::rules::FileLocation;
 use forebay_model::{
-    ByteCount, ClassId, Ended, Exit, Fact, File, FileId, GivenTask, Io, Micros, Op, Open,
-    ProcessId, Seconds, TierId, Tree, TreeId,
+    ByteCount, ClassId, CommandExit, DirectoryTree, Fact, FileId, FileRecord, IoCount, Micros, Op,
+    OpenSession, ProcessId, ReportedTask, RunEnd, Seconds, TierId, TreeId,
 };
 use std::collections::BTreeSet;
 
@@ -16,7 +16,11 @@ const FS_TYPE: &str = "simulated";
 
 /// The facts of a run. Bytes and calls are those that tasks ask for where files live by the rules;
 /// what came from copies is not told apart.
-pub fn facts_from_outcome(scene: &Scene<'_>, choice: &Choice, outcome: &Outcome) -> Vec<Fact> {
+pub fn facts_from_outcome(
+    scene: &PreparedProblem<'_>,
+    choice: &Choice,
+    outcome: &Outcome,
+) -> Vec<Fact> {
     let work = scene.workload;
     let tiers: Vec<&TierId> = outcome.tiers.keys().collect();
     let tree = |tier: &TierId| {
@@ -26,7 +30,7 @@ pub fn facts_from_outcome(scene: &Scene<'_>, choice: &Choice, outcome: &Outcome)
     for tier in &tiers {
         let path = scene.site.tier(tier).and_then(|tier| tier.path.clone());
         let path = path.map(|path| path.into_os_string().into_encoded_bytes());
-        facts.push(Fact::Tree(Tree {
+        facts.push(Fact::Tree(DirectoryTree {
             id: tree(tier),
             path: path.unwrap_or_else(|| format!("/{tier}").into_bytes()),
             fs_type: FS_TYPE.to_owned(),
@@ -47,7 +51,7 @@ pub fn facts_from_outcome(scene: &Scene<'_>, choice: &Choice, outcome: &Outcome)
         let of = (choice.pipelines > 1).then(|| format!("pipeline {}", task.pipeline + 1));
         let key: Vec<String> = of.into_iter().chain(what.key.clone()).collect();
         let busy = Seconds((task.ended - task.started - task.waited).get().max(0.0));
-        facts.push(Fact::Task(GivenTask {
+        facts.push(Fact::Task(ReportedTask {
             process: id,
             name: work.kinds[what.kind.index()].name.clone(),
             engine: FS_TYPE.to_owned(),
@@ -59,7 +63,7 @@ pub fn facts_from_outcome(scene: &Scene<'_>, choice: &Choice, outcome: &Outcome)
             cpu_user: Some(Micros::from(busy)),
             waited: Some(Micros::from(task.waited)),
             cores: Some(work.kinds[what.kind.index()].cores),
-            ..GivenTask::default()
+            ..ReportedTask::default()
         }));
         for access in what.steps.iter().flat_map(|step| &step.accesses) {
             let set = access.files.index();
@@ -72,12 +76,12 @@ pub fn facts_from_outcome(scene: &Scene<'_>, choice: &Choice, outcome: &Outcome)
             let class = work.files[set].class.index();
             if named.insert(file) {
                 let home = match &choice.placements[class].home {
-                    Home::Tier(tier) if made => Some(tree(tier)),
+                    FileLocation::Tier(tier) if made => Some(tree(tier)),
                     _ => None,
                 };
                 let path =
                     format!("{}.{}", String::from_utf8_lossy(&work.classes[class].example), file.0);
-                facts.push(Fact::File(File {
+                facts.push(Fact::File(FileRecord {
                     id: file,
                     tree: tree(&choice.project),
                     path: path.into_bytes(),
@@ -89,8 +93,8 @@ pub fn facts_from_outcome(scene: &Scene<'_>, choice: &Choice, outcome: &Outcome)
                 let of = access.ops.iter().filter(|(key, _)| key.op() == op);
                 of.map(|(_, count)| *count).sum::<f64>() as u64
             };
-            let io = |bytes, op| Some(Io { bytes, calls: calls(op) });
-            facts.push(Fact::Open(Open {
+            let io = |bytes, op| Some(IoCount { bytes, calls: calls(op) });
+            facts.push(Fact::Open(OpenSession {
                 process: id,
                 file,
                 write: access.written > ByteCount::ZERO,
@@ -108,9 +112,9 @@ pub fn facts_from_outcome(scene: &Scene<'_>, choice: &Choice, outcome: &Outcome)
     }
     // The command ends with its last task; files come home after it.
     let at = Micros::from(outcome.makespan - outcome.homecoming);
-    facts.push(Fact::Ended(Ended {
+    facts.push(Fact::Ended(RunEnd {
         at,
-        exit: Some(Exit::Code(0)),
+        exit: Some(CommandExit::Code(0)),
         cpu_user: None,
         cpu_system: None,
         complete: true,

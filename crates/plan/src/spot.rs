@@ -2,11 +2,11 @@
 //!
 //! What it is not: it knows no task; the simulation begins again what was lost.
 
-use crate::choice::Spot;
+use crate::choice::SpotMachines;
 
 /// What happens to a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Change {
+pub(crate) struct NodeChange {
     pub(crate) at: f64,
     pub(crate) node: u32,
     /// It is taken away; otherwise another one is in its place.
@@ -16,19 +16,19 @@ pub(crate) struct Change {
 /// All that will happen.
 #[derive(Clone, Debug)]
 pub(crate) struct Interruptions {
-    spot: Option<Spot>,
+    spot: Option<SpotMachines>,
     state: u64,
     /// What happens next to each node.
-    nodes: Vec<Change>,
+    nodes: Vec<NodeChange>,
 }
 
 impl Interruptions {
-    pub(crate) fn new(spot: Option<Spot>, nodes: u32, seed: u64) -> Self {
+    pub(crate) fn new(spot: Option<SpotMachines>, nodes: u32, seed: u64) -> Self {
         let spot = spot.filter(|spot| spot.per_hour > 0.0);
         let mut all = Self { spot, state: seed, nodes: Vec::new() };
         for node in 0..if spot.is_some() { nodes } else { 0 } {
             let at = all.draw_gap();
-            all.nodes.push(Change { at, node, away: true });
+            all.nodes.push(NodeChange { at, node, away: true });
         }
         all
     }
@@ -39,14 +39,14 @@ impl Interruptions {
     }
 
     /// What happens by then, if anything does.
-    pub(crate) fn take_due_change(&mut self, now: f64) -> Option<Change> {
+    pub(crate) fn take_due_change(&mut self, now: f64) -> Option<NodeChange> {
         let place = self.nodes.iter().position(|change| change.at <= now)?;
         let change = self.nodes[place];
         let wait = match self.spot {
             Some(spot) if change.away => spot.replaced.get(),
             _ => self.draw_gap(),
         };
-        self.nodes[place] = Change { at: change.at + wait, away: !change.away, ..change };
+        self.nodes[place] = NodeChange { at: change.at + wait, away: !change.away, ..change };
         Some(change)
     }
 
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn interruptions_come_as_often_as_said() {
-        let spot = Spot { per_hour: 0.5, replaced: Seconds(60.0) };
+        let spot = SpotMachines { per_hour: 0.5, replaced: Seconds(60.0) };
         let mut all = Interruptions::new(Some(spot), 10, 7);
         let mut count = 0;
         while all.next_change_time() < 3.6e6 {

@@ -5,16 +5,16 @@
 //! before: what comes home, how long one who carries it takes alone, and what nothing can be below.
 
 use crate::Choice;
-use forebay_model::profile::Lane;
-use forebay_model::workload::Until;
+use forebay_model::profile::BandwidthLimits;
+use forebay_model::workload::DeletionPoint;
 use forebay_model::{
-    After, ByteCount, Drain, Home, Op, OpKey, Placement, Profile, Rate, Reach, Seconds, Site,
-    TierId, Workload,
+    ByteCount, FileLocation, Op, OpKey, Placement, Rate, Reach, RunEndAction, Seconds, Site,
+    StorageProfile, TierId, Workload, WriteBackTrigger,
 };
 
 /// What is there in the end of what tasks make, in one pipeline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Results {
+pub struct ResultFiles {
     /// Files.
     pub files: u64,
     /// Their bytes.
@@ -23,12 +23,12 @@ pub struct Results {
 
 /// Results of a workload on a site.
 #[derive(Clone, Debug)]
-pub struct Homecoming<'s> {
+pub struct WriteBackEstimate<'s> {
     site: &'s Site,
-    results: Vec<Results>,
+    results: Vec<ResultFiles>,
 }
 
-impl<'s> Homecoming<'s> {
+impl<'s> WriteBackEstimate<'s> {
     /// Looks for files that tasks write and nobody deletes.
     pub fn new(site: &'s Site, workload: &Workload) -> Self {
         let mut made = vec![false; workload.files.len()];
@@ -36,9 +36,9 @@ impl<'s> Homecoming<'s> {
         for access in steps.flat_map(|step| &step.accesses) {
             made[access.files.index()] |= access.written > ByteCount::ZERO;
         }
-        let mut results = vec![Results::default(); workload.classes.len()];
+        let mut results = vec![ResultFiles::default(); workload.classes.len()];
         let sets = workload.files.iter().zip(made);
-        for (set, _) in sets.filter(|(set, made)| *made && set.until == Until::End) {
+        for (set, _) in sets.filter(|(set, made)| *made && set.until == DeletionPoint::End) {
             let class = &mut results[set.class.index()];
             class.files += set.count;
             class.bytes += set.bytes;
@@ -47,7 +47,7 @@ impl<'s> Homecoming<'s> {
     }
 
     /// What a class leaves, wherever it is.
-    pub fn results(&self, class: usize) -> Results {
+    pub fn results(&self, class: usize) -> ResultFiles {
         self.results[class]
     }
 
@@ -57,12 +57,14 @@ impl<'s> Homecoming<'s> {
         class: usize,
         placement: &Placement,
         project: &TierId,
-    ) -> Results {
+    ) -> ResultFiles {
         match &placement.home {
-            Home::Tier(tier) if placement.after == After::Restore && tier != project => {
+            FileLocation::Tier(tier)
+                if placement.after == RunEndAction::Restore && tier != project =>
+            {
                 self.results[class]
             }
-            _ => Results::default(),
+            _ => ResultFiles::default(),
         }
     }
 
@@ -77,13 +79,13 @@ impl<'s> Homecoming<'s> {
         nodes: u32,
     ) -> Seconds {
         let comes = self.results_to_write_back(class, placement, project);
-        let Home::Tier(from) = &placement.home else { return Seconds::ZERO };
+        let FileLocation::Tier(from) = &placement.home else { return Seconds::ZERO };
         let ends = self.site.tier(from).zip(self.site.tier(project));
         let Some((from, to)) = ends else { return Seconds::ZERO };
         let Some((read, write)) = from.profile.as_ref().zip(to.profile.as_ref()) else {
             return Seconds::ZERO;
         };
-        if comes.files == 0 || placement.drain == Drain::Closed {
+        if comes.files == 0 || placement.drain == WriteBackTrigger::Closed {
             return Seconds::ZERO;
         }
         let (bytes, nodes) = (comes.bytes.get() as f64, f64::from(nodes));
@@ -96,13 +98,13 @@ impl<'s> Homecoming<'s> {
         let rate = node_rate_limit(read.read, from.reach).min(into);
         let byte = if rate.is_finite() { 1.0 / rate } else { 0.0 };
         // What Forebay asks besides only makes it longer.
-        let way = Way::for_placement(placement.layout.is_packed(), to.reach, false);
+        let way = WriteBackMethod::for_placement(placement.layout.is_packed(), to.reach, false);
         Seconds(way.uncontended_seconds((bytes, comes.files), byte, Some(write)) / nodes)
     }
 
     /// What comes home of all classes and pipelines.
-    pub fn total_to_write_back(&self, choice: &Choice) -> Results {
-        let mut all = Results::default();
+    pub fn total_to_write_back(&self, choice: &Choice) -> ResultFiles {
+        let mut all = ResultFiles::default();
         for (class, placement) in choice.placements.iter().enumerate() {
             let comes = self.results_to_write_back(class, placement, &choice.project);
             all.files += comes.files * u64::from(choice.pipelines);
@@ -115,7 +117,7 @@ impl<'s> Homecoming<'s> {
 /// How files come home: what each asks of the storage there, beside its bytes, and how many come at
 /// a time (`tiers::write_back` of the volume).
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Way {
+pub(crate) struct WriteBackMethod {
     asks: &'static [(Op, f64)],
     at_once: u64,
 }
@@ -145,17 +147,17 @@ const PACKED_BY_FOREBAY: &[(Op, f64)] = &[
     (Op::Getattr, 2.65),
 ];
 
-impl Way {
+impl WriteBackMethod {
     /// The way of plain or packed files to a storage with this reach, `by_forebay` or by somebody
     /// of whom no more is known than what it takes at least.
-    pub(crate) fn for_placement(packed: bool, to: Reach, by_forebay: bool) -> Way {
+    pub(crate) fn for_placement(packed: bool, to: Reach, by_forebay: bool) -> WriteBackMethod {
         let at_once = if !packed && to == Reach::Node { 4 } else { 16 };
         let asks = match (packed, by_forebay) {
             (true, true) => PACKED_BY_FOREBAY,
             (true, false) => PACKED,
             (false, _) => PLAIN,
         };
-        Way { asks, at_once }
+        WriteBackMethod { asks, at_once }
     }
 
     /// Operations on names for so many files.
@@ -168,7 +170,7 @@ impl Way {
         self,
         (bytes, files): (f64, u64),
         byte: f64,
-        to: Option<&Profile>,
+        to: Option<&StorageProfile>,
     ) -> f64 {
         let price = |(op, times): &(Op, f64)| {
             to.map_or(0.0, |to| to.operation_latency(OpKey::without_bytes(*op)).get() * times)
@@ -179,13 +181,13 @@ impl Way {
 }
 
 /// What one node gets, with one stream.
-fn node_rate_limit(lane: Lane, reach: Reach) -> f64 {
+fn node_rate_limit(lane: BandwidthLimits, reach: Reach) -> f64 {
     let own = if reach == Reach::Node { rate_or_infinite(lane.total) } else { f64::INFINITY };
     rate_or_infinite(lane.node).min(rate_or_infinite(lane.stream)).min(own)
 }
 
 /// What all nodes get together.
-fn shared_rate_limit(lane: Lane, reach: Reach) -> f64 {
+fn shared_rate_limit(lane: BandwidthLimits, reach: Reach) -> f64 {
     if reach == Reach::Node { f64::INFINITY } else { rate_or_infinite(lane.total) }
 }
 

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use forebay_reads::{Archive, Directory, Reader};
+use forebay_reads::{Archive, DirectoryObjects, ExportedReader};
 
 /// Reads at random of each sort.
 const COUNT: u64 = 400;
@@ -20,7 +20,7 @@ const COUNT: u64 = 400;
 fn main() {
     let mut words = std::env::args().skip(1);
     let dir = PathBuf::from(words.next().expect("an archive"));
-    let archive = Archive::open(Box::new(Directory::new(&dir))).expect("an archive");
+    let archive = Archive::open(Box::new(DirectoryObjects::new(&dir))).expect("an archive");
     let archive = Arc::new(archive);
     let faces = archive.exported_files(None).expect("faces");
     let wanted = words.next();
@@ -37,7 +37,7 @@ fn main() {
         offsets.push((state >> 20) % face.len);
     }
     for (what, cache) in [("each group decoded anew", 0), ("from decoded groups", 4 << 30)] {
-        let reader = Reader::new(Arc::clone(&archive), cache);
+        let reader = ExportedReader::new(Arc::clone(&archive), cache);
         if cache > 0 {
             offsets.iter().for_each(|at| drop(reader.read_at(&face, *at, &mut out)));
         }
@@ -53,7 +53,7 @@ fn main() {
         let at = |part: usize| times[times.len() * part / 100].as_secs_f64() * 1e3;
         told += &format!("4 KiB, {what}: median {:.4} ms, 99 % {:.4} ms\n", at(50), at(99));
     }
-    let reader = Reader::new(archive, 64 << 20);
+    let reader = ExportedReader::new(archive, 64 << 20);
     let (begun, mut at) = (Instant::now(), 0);
     let mut out = vec![0; 128 << 10];
     while at < face.len {

@@ -11,7 +11,10 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use forebay_reads::{Archive, Directory, Form, Layout, Packing, Profile, View, pack_files};
+use forebay_reads::{
+    Archive, ArchiveLayout, DirectoryObjects, PackOptions, PackProfile, ReadSelection, TextFormat,
+    pack_files,
+};
 
 /// Seconds of CPU that this process took, to a hundredth.
 fn cpu_s() -> f64 {
@@ -36,7 +39,7 @@ fn seconds(mut work: impl FnMut()) -> f64 {
 
 fn main() {
     let mut words = std::env::args().skip(1).peekable();
-    let profile = words.peek().and_then(|word| Profile::find_by_name(word));
+    let profile = words.peek().and_then(|word| PackProfile::find_by_name(word));
     let profile = profile.inspect(|_| drop(words.next())).unwrap_or_default();
     let threads = words.next().and_then(|n| n.parse().ok()).expect("threads, then files");
     let dir = tempfile::tempdir().expect("a directory");
@@ -55,20 +58,23 @@ fn main() {
         .collect();
     let out = std::env::var_os("KEEP").map_or_else(|| dir.path().join("a"), PathBuf::from);
     let writer = "reads_speed".to_owned();
-    let (names, layout) = (Vec::new(), Layout::default());
-    let packing = Packing { inputs, interleaved: false, names, threads, profile, layout, writer };
+    let (names, layout) = (Vec::new(), ArchiveLayout::default());
+    let packing =
+        PackOptions { inputs, interleaved: false, names, threads, profile, layout, writer };
     let packed_s = seconds(|| {
         let _ = std::fs::remove_dir_all(&out);
         pack_files(&packing, &out, |_| ()).expect("packed");
     });
-    let archive = Archive::open(Box::new(Directory::new(&out))).expect("an archive");
+    let archive = Archive::open(Box::new(DirectoryObjects::new(&out))).expect("an archive");
     let manifest = archive.manifest();
     let text: u64 = manifest.files.iter().map(|file| file.digests.bytes).sum();
     let size: u64 = manifest.objects.iter().map(|(_, len)| *len).sum();
     let mut null = std::fs::File::create("/dev/null").expect("there");
     let read_s = seconds(|| {
         for mate in 0..manifest.shape.mate_count() {
-            archive.write_view(View::Mate(mate), Form::Fastq, threads, &mut null).expect("read");
+            archive
+                .write_view(ReadSelection::Mate(mate), TextFormat::Fastq, threads, &mut null)
+                .expect("read");
         }
     });
     let mb = text as f64 / 1e6;

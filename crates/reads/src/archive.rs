@@ -11,28 +11,28 @@ use std::collections::BTreeSet;
 use crate::error::{Error, Result};
 use crate::hash::hash;
 use crate::manifest::{INDEX, INDEX_MAGIC, MANIFEST, MANIFEST_MAX, Manifest, Stripe};
-use crate::objects::{Objects, Part, read_with_retry};
-use crate::row_group::{self, Lent, Mate};
-use crate::stripe_index::{self, GroupAt};
-use concurrency_limit::Turns;
+use crate::objects::{ObjectRange, ObjectSource, read_with_retry};
+use crate::row_group::{self, EncodedMate, MateReference};
+use crate::stripe_index::{self, LocatedGroup};
+use concurrency_limit::ConcurrencyLimit;
 use fetch::{fetch_chunks, merge_adjacent_chunks};
 pub(crate) use lite::no_lite_error;
-pub(crate) use requested_columns::Asked;
+pub(crate) use requested_columns::RequestedColumns;
 
 /// An archive that is open.
 #[derive(Debug)]
 pub struct Archive {
-    pub(crate) objects: Box<dyn Objects>,
+    pub(crate) objects: Box<dyn ObjectSource>,
     manifest: Manifest,
     /// For each stripe: where its page begins, and the number of its first group.
     pages: Vec<(u64, usize)>,
-    decoding: Turns,
+    decoding: ConcurrencyLimit,
     /// Nobody wants qualities.
     lite: bool,
 }
 
 /// Texts of the mates of one group; None where it was not asked for.
-pub(crate) type Texts = [Option<Vec<u8>>; 2];
+pub(crate) type MateTexts = [Option<Vec<u8>>; 2];
 
 impl Archive {
     /// Reads and checks the manifest.
@@ -40,12 +40,12 @@ impl Archive {
     /// # Errors
     /// There is none (this is no archive, or one that was never finished), it is damaged, or a
     /// newer Forebay wrote it.
-    pub fn open(objects: Box<dyn Objects>) -> Result<Archive> {
+    pub fn open(objects: Box<dyn ObjectSource>) -> Result<Archive> {
         let len = objects.object_size(MANIFEST)?;
         if len > MANIFEST_MAX {
             return Err(Error::damaged(format!("{MANIFEST}: {len} bytes are too many")));
         }
-        let all = Part { name: MANIFEST, offset: 0, len: len as usize };
+        let all = ObjectRange { name: MANIFEST, offset: 0, len: len as usize };
         let manifest =
             read_with_retry(&*objects, &[all], |bytes| Manifest::from_bytes(&bytes.concat()))?;
         let mut pages = Vec::with_capacity(manifest.stripes.len());
@@ -55,19 +55,19 @@ impl Archive {
             at += stripe.page_len as u64;
             first += stripe.groups;
         }
-        Ok(Archive { objects, manifest, pages, decoding: Turns::default(), lite: false })
+        Ok(Archive { objects, manifest, pages, decoding: ConcurrencyLimit::default(), lite: false })
     }
 
     /// The same archive, whose objects are read from elsewhere from now on.
     #[must_use]
-    pub fn with_objects(self, objects: Box<dyn Objects>) -> Archive {
+    pub fn with_objects(self, objects: Box<dyn ObjectSource>) -> Archive {
         Archive { objects, ..self }
     }
 
     /// Decodes so many groups at a time at most, for callers that have many threads wait for objects.
     #[must_use]
     pub fn with_decode_limit(self, groups: usize) -> Archive {
-        Archive { decoding: Turns::with_limit(groups), ..self }
+        Archive { decoding: ConcurrencyLimit::with_limit(groups), ..self }
     }
 
     /// Without qualities: each is `?` (30) from now on, and those of reads that have columns are not
@@ -111,14 +111,14 @@ impl Archive {
     }
 
     /// The groups of a stripe.
-    pub(crate) fn read_stripe_groups(&self, stripe: usize) -> Result<Vec<GroupAt>> {
+    pub(crate) fn read_stripe_groups(&self, stripe: usize) -> Result<Vec<LocatedGroup>> {
         let (offset, first) = self.pages[stripe];
         let told = &self.manifest.stripes[stripe];
         let place = || {
             let end = offset + told.page_len as u64;
             format!("{INDEX}, bytes {offset} to {end} (page of stripe {stripe})")
         };
-        let part = Part { name: INDEX, offset, len: told.page_len };
+        let part = ObjectRange { name: INDEX, offset, len: told.page_len };
         let page = read_with_retry(&*self.objects, &[part], |bytes| {
             let page = bytes.concat();
             let is_right = hash(&page) == told.page_hash;
@@ -130,30 +130,34 @@ impl Archive {
     }
 
     /// Says that these mates of some groups are going to be decoded, the first ones first.
-    pub(crate) fn prefetch_groups(&self, groups: &[GroupAt], asked: Asked) {
+    pub(crate) fn prefetch_groups(&self, groups: &[LocatedGroup], asked: RequestedColumns) {
         let asked = self.apply_lite(asked);
         let of_one = |group| merge_adjacent_chunks(self, &asked.required_chunks(group).1).0;
-        let parts: Vec<Part<'_>> = groups.iter().flat_map(of_one).collect();
+        let parts: Vec<ObjectRange<'_>> = groups.iter().flat_map(of_one).collect();
         self.objects.prefetch_parts(&parts);
     }
 
     /// Whether a group has no reads and nothing that is missed without them
     /// ([`row_group::is_blank_text`]).
-    pub(crate) fn is_blank_group(&self, at: &GroupAt) -> Result<bool> {
+    pub(crate) fn is_blank_group(&self, at: &LocatedGroup) -> Result<bool> {
         if at.spots > 0 {
             return Ok(false);
         }
-        let as_is = Asked::all_columns([true, at.mates.len() == 2]);
+        let as_is = RequestedColumns::all_columns([true, at.mates.len() == 2]);
         let texts = self.fetch_and_decode(at, as_is)?;
         Ok(texts.iter().flatten().all(|text| row_group::is_blank_text(text)))
     }
 
-    fn apply_lite(&self, asked: Asked) -> Asked {
-        Asked { qualities: asked.qualities && !self.lite, ..asked }
+    fn apply_lite(&self, asked: RequestedColumns) -> RequestedColumns {
+        RequestedColumns { qualities: asked.qualities && !self.lite, ..asked }
     }
 
     /// Decodes what is wanted of a group.
-    pub(crate) fn read_texts(&self, group: &GroupAt, asked: Asked) -> Result<Texts> {
+    pub(crate) fn read_texts(
+        &self,
+        group: &LocatedGroup,
+        asked: RequestedColumns,
+    ) -> Result<MateTexts> {
         let mut texts = self.fetch_and_decode(group, self.apply_lite(asked))?;
         if self.lite {
             let mates = texts.iter_mut().zip(&group.mates).filter(|(_, at)| at.is_text());
@@ -165,19 +169,20 @@ impl Archive {
         Ok(texts)
     }
 
-    fn fetch_and_decode(&self, group: &GroupAt, asked: Asked) -> Result<Texts> {
+    fn fetch_and_decode(&self, group: &LocatedGroup, asked: RequestedColumns) -> Result<MateTexts> {
         let (leans, needed) = asked.required_chunks(group);
         let mut fetched = fetch_chunks(self, group, &needed)?.into_iter();
         let _turn = self.decoding.acquire_turn();
-        let mut texts = Texts::default();
-        let mut first = Lent::default();
+        let mut texts = MateTexts::default();
+        let mut first = MateReference::default();
         for (nth, at) in group.mates.iter().enumerate() {
             let place = |error: Error| {
                 error.with_context(format!("group {}, mate {}", group.number, nth + 1))
             };
             let count = needed.iter().filter(|(mate, _)| *mate == nth).count();
             let chunks = fetched.by_ref().take(count).collect();
-            let mut mate = Mate { text_len: at.text_len, style: at.style, rule: at.rule, chunks };
+            let mut mate =
+                EncodedMate { text_len: at.text_len, style: at.style, rule: at.rule, chunks };
             let leans = if nth == 0 { &leans[..] } else { &[] };
             if asked.mates[nth] {
                 asked.fill_missing_columns(&mut mate, group, nth).map_err(place)?;

@@ -9,9 +9,11 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Kind, Result};
 use crate::hash::hash;
-use crate::layout::{Layout, PREFIXES};
-use crate::manifest::{DATA_MAGIC, Family, INDEX, INDEX_MAGIC, MANIFEST, Manifest, Shape, Stripe};
-use crate::row_group::Mate;
+use crate::layout::{ArchiveLayout, PREFIXES};
+use crate::manifest::{
+    ChunkFamily, DATA_MAGIC, INDEX, INDEX_MAGIC, MANIFEST, Manifest, ReadLayout, Stripe,
+};
+use crate::row_group::EncodedMate;
 use crate::stripe_index::append_group;
 use stale_objects::UNFINISHED;
 
@@ -20,12 +22,12 @@ const STRIPE_TEXT: usize = 64 << 20;
 
 /// An archive that is being written.
 #[derive(Debug)]
-pub(crate) struct Writer {
+pub(crate) struct ArchiveWriter {
     dir: PathBuf,
-    shape: Shape,
+    shape: ReadLayout,
     /// Held for as long as this lives, so that nobody else writes here.
     _lock: File,
-    layout: Layout,
+    layout: ArchiveLayout,
     /// Groups of a stripe.
     groups: usize,
     /// Data objects by name, and their lengths.
@@ -39,14 +41,14 @@ pub(crate) struct Writer {
     stripes: Vec<Stripe>,
 }
 
-impl Writer {
+impl ArchiveWriter {
     /// Makes the directory if need be. What an earlier try left there is written over.
     pub(crate) fn create(
         dir: &Path,
-        shape: Shape,
-        layout: Layout,
+        shape: ReadLayout,
+        layout: ArchiveLayout,
         group_text: usize,
-    ) -> Result<Writer> {
+    ) -> Result<ArchiveWriter> {
         let io = |error| Error::io(dir.display(), error);
         fs::create_dir_all(dir).map_err(io)?;
         let lock = File::open(dir).map_err(io)?;
@@ -57,7 +59,7 @@ impl Writer {
             fs::TryLockError::Error(error) => io(error),
         })?;
         stale_objects::refuse_other_files(dir)?;
-        let mut writer = Writer {
+        let mut writer = ArchiveWriter {
             index: (File::create(dir.join(INDEX)).map_err(io)?, 0),
             dir: dir.to_owned(),
             shape,
@@ -76,11 +78,11 @@ impl Writer {
     }
 
     /// Adds a group.
-    pub(crate) fn add_group(&mut self, spots: usize, mates: Vec<Mate>) -> Result<()> {
+    pub(crate) fn add_group(&mut self, spots: usize, mates: Vec<EncodedMate>) -> Result<()> {
         append_group(&mut self.page, spots, &mates);
         let lens = mates.iter().map(|mate| mate.text_len as u64);
         let texts: Vec<u64> = match self.shape {
-            Shape::Interleaved => vec![lens.sum()],
+            ReadLayout::Interleaved => vec![lens.sum()],
             _ => lens.collect(),
         };
         self.stripe.texts.resize(texts.len(), 0);
@@ -107,7 +109,7 @@ impl Writer {
             let file =
                 file.as_mut().map(|(_, file)| file).ok_or_else(closed_object_error).map_err(io)?;
             file.write_all(&bytes).map_err(io)?;
-            *family = Family { object, offset: *at, len: bytes.len() as u64 };
+            *family = ChunkFamily { object, offset: *at, len: bytes.len() as u64 };
             *at += bytes.len() as u64;
         }
         stripe.page_len = self.page.len();

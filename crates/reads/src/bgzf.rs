@@ -65,7 +65,7 @@ fn fill_block(
 ) -> Result<usize> {
     let end = (within + out.len()).min(HEAD + len + TAIL);
     let out = &mut out[..end - within];
-    let mut parts = Parts { out, at: within };
+    let mut parts = BlockWindow { out, at: within };
     parts.copy_overlap(0, &block_header(len));
     if end > HEAD + len {
         // The checksum is of all of the block.
@@ -94,12 +94,12 @@ fn block_header(len: usize) -> [u8; HEAD] {
 }
 
 /// Room for bytes of a block from `at` on.
-struct Parts<'a> {
+struct BlockWindow<'a> {
     out: &'a mut [u8],
     at: usize,
 }
 
-impl Parts<'_> {
+impl BlockWindow<'_> {
     /// Puts what stands at `place` of the block, as far as there is room for it.
     fn copy_overlap(&mut self, place: usize, bytes: &[u8]) {
         let from = place.max(self.at);

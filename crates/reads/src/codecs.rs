@@ -1,7 +1,7 @@
 //! Codecs: how the bytes of one column become fewer. One file each, one line in [`CODECS`].
 //!
-//! A codec is pure: bytes in, bytes out, and what both sides know besides ([`Shape`]). What it
-//! decodes may be anything: it says so or answers with bytes of the right length, never panics,
+//! A codec is pure: bytes in, bytes out, and what both sides know besides ([`ColumnShape`]). What
+//! it decodes may be anything: it says so or answers with bytes of the right length, never panics,
 //! and allocates no more than a few times the length that it was told.
 
 mod bases;
@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 
 /// What both sides know of a column.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Shape<'a> {
+pub(crate) struct ColumnShape<'a> {
     /// Letters of each read, in order.
     pub(crate) lengths: &'a [u32],
     /// Bytes of the column before they were encoded.
@@ -31,9 +31,9 @@ pub(crate) struct Codec {
     /// What people call it.
     pub(crate) name: &'static str,
     /// Encodes, or says that it can't or that it would not pay.
-    pub(crate) encode: fn(&[u8], &Shape<'_>) -> Option<Vec<u8>>,
+    pub(crate) encode: fn(&[u8], &ColumnShape<'_>) -> Option<Vec<u8>>,
     /// Decodes to `raw_len` bytes.
-    pub(crate) decode: fn(&[u8], &Shape<'_>) -> Result<Vec<u8>>,
+    pub(crate) decode: fn(&[u8], &ColumnShape<'_>) -> Result<Vec<u8>>,
 }
 
 /// All there are.
@@ -53,18 +53,19 @@ pub(crate) use zstandard::{compress, decompress};
 
 /// Candidates of a column. The first line in which one can do it counts; of several in a line the
 /// smallest result. A quick one is decoded as its codec is.
-pub(crate) type Candidates = &'static [&'static [&'static Codec]];
-pub(crate) const FOR_TEXT: Candidates = &[&[&zstandard::CODEC], &[&plain::CODEC]];
-pub(crate) const FOR_BASES: Candidates = &[&[&bases::BEHIND], &[&bases::CODEC]];
-pub(crate) const FOR_BASES_QUICK: Candidates = &[&[&bases::QUICK]];
+pub(crate) type CodecCandidates = &'static [&'static [&'static Codec]];
+pub(crate) const FOR_TEXT: CodecCandidates = &[&[&zstandard::CODEC], &[&plain::CODEC]];
+pub(crate) const FOR_BASES: CodecCandidates = &[&[&bases::BEHIND], &[&bases::CODEC]];
+pub(crate) const FOR_BASES_QUICK: CodecCandidates = &[&[&bases::QUICK]];
 /// What takes bases of a first mate, and what leans on them.
 pub(crate) const BASES: u8 = bases::CODEC.id;
 pub(crate) const BASES_BEHIND: u8 = bases::BEHIND.id;
-pub(crate) const FOR_QUALITIES: Candidates =
+pub(crate) const FOR_QUALITIES: CodecCandidates =
     &[&[&same::CODEC], &[&qualities::CODEC], &[&zstandard::CODEC], &[&plain::CODEC]];
-pub(crate) const FOR_QUALITIES_QUICK: Candidates =
+pub(crate) const FOR_QUALITIES_QUICK: CodecCandidates =
     &[&[&same::CODEC], &[&qualities::QUICK], &[&zstandard::CODEC], &[&plain::CODEC]];
-pub(crate) const FOR_NAMES: Candidates = &[&[&names::CODEC, &zstandard::CODEC], &[&plain::CODEC]];
+pub(crate) const FOR_NAMES: CodecCandidates =
+    &[&[&names::CODEC, &zstandard::CODEC], &[&plain::CODEC]];
 
 fn find_codec(id: u8) -> Option<&'static Codec> {
     CODECS.iter().find(|codec| codec.id == id).copied()
@@ -78,8 +79,8 @@ pub(crate) fn codec_name(id: u8) -> &'static str {
 /// What the best candidate makes of `raw`, with its number.
 pub(crate) fn encode_column(
     raw: &[u8],
-    shape: &Shape<'_>,
-    candidates: Candidates,
+    shape: &ColumnShape<'_>,
+    candidates: CodecCandidates,
 ) -> (u8, Vec<u8>) {
     let by = |codec: &&Codec| (codec.encode)(raw, shape).map(|bytes| (codec.id, bytes));
     let line =
@@ -88,7 +89,7 @@ pub(crate) fn encode_column(
 }
 
 /// Undoes [`encode_column`]. `raw_len` was checked by who asks.
-pub(crate) fn decode_column(id: u8, bytes: &[u8], shape: &Shape<'_>) -> Result<Vec<u8>> {
+pub(crate) fn decode_column(id: u8, bytes: &[u8], shape: &ColumnShape<'_>) -> Result<Vec<u8>> {
     let codec = find_codec(id).ok_or_else(|| Error::damaged(format!("there is no codec {id}")))?;
     let (raw, raw_len) = ((codec.decode)(bytes, shape), shape.raw_len);
     let raw = raw.map_err(|error| error.with_context(codec.name))?;

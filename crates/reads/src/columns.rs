@@ -16,7 +16,7 @@ pub(crate) const NAME_TWICE: u8 = 4;
 
 /// The columns of one mate.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Columns {
+pub(crate) struct MateColumns {
     /// [`CRLF`], [`OPEN`], [`NAME_TWICE`]: what is the same in all records.
     pub(crate) style: u8,
     pub(crate) lengths: Vec<u32>,
@@ -26,11 +26,11 @@ pub(crate) struct Columns {
     pub(crate) names: Vec<u8>,
 }
 
-impl Columns {
+impl MateColumns {
     /// Takes a text apart, whose records end at `ends`. None if it has no such columns: it is
     /// kept as it is then.
-    pub(crate) fn from_records(text: &[u8], ends: &[u32]) -> Option<Columns> {
-        let mut columns = Columns::default();
+    pub(crate) fn from_records(text: &[u8], ends: &[u32]) -> Option<MateColumns> {
+        let mut columns = MateColumns::default();
         let letters = text.len() / 2;
         columns.bases.reserve(letters);
         columns.qualities.reserve(letters);

@@ -1,5 +1,6 @@
 //! What an archive shows: each of its files, the same as BGZF, and shards of both. Names and sizes
-//! come from the manifest and the index; nothing is decoded until [`Reader`] is asked for bytes.
+//! come from the manifest and the index; nothing is decoded until [`ExportedReader`] is asked for
+//! bytes.
 
 mod archive_text;
 mod exported_reader;
@@ -16,30 +17,30 @@ use std::sync::Arc;
 use crate::archive::{Archive, no_lite_error};
 use crate::bgzf;
 use crate::error::{Error, Kind, Result};
-pub use exported_reader::Reader;
-use exported_text::Ends;
-pub(crate) use exported_text::{Lane, wrong_archive_error};
-pub(crate) use grouped_text::{Place, Texts};
+pub use exported_reader::ExportedReader;
+use exported_text::TextEnds;
+pub(crate) use exported_text::{ExportedText, wrong_archive_error};
+pub(crate) use grouped_text::{GroupPosition, GroupedText};
 pub(crate) use shard_names::strip_packed_suffix;
-pub use text_cache::Cache;
+pub use text_cache::TextCache;
 
 /// Shards of a file, at most.
 pub const SHARDS_MAX: u32 = 10_000;
 
 /// A file that an archive shows.
 #[derive(Clone, Debug)]
-pub struct Face {
+pub struct ExportedFile {
     /// Its name, without folders.
     pub name: String,
     /// Its size in bytes.
     pub len: u64,
-    lane: Lane,
-    wrap: Wrap,
+    lane: ExportedText,
+    wrap: TextWrapping,
 }
 
 /// What is put around the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wrap {
+enum TextWrapping {
     /// Nothing.
     Plain,
     /// Blocks of gzip that are not compressed; see [`crate::bgzf`].
@@ -59,7 +60,7 @@ impl Archive {
     /// # Errors
     /// [`Kind::Request`] if two of them would have one name, if more than [`SHARDS_MAX`] shards are
     /// wanted, or shards of text that has no records of four lines, or such text without qualities; for shards also what reading the index gives.
-    pub fn exported_files(&self, shards: Option<NonZeroU32>) -> Result<Vec<Face>> {
+    pub fn exported_files(&self, shards: Option<NonZeroU32>) -> Result<Vec<ExportedFile>> {
         if shards.is_some_and(|shards| shards.get() > SHARDS_MAX) {
             return Err(Error::new(Kind::Request, format!("{SHARDS_MAX} shards are the most")));
         }
@@ -76,7 +77,7 @@ impl Archive {
             faces.extend(plain_and_bgzf(name.to_owned(), self.whole_lane(file)));
             let shards = shards.map_or(0, |shards| shards.get() as usize);
             for first in 0..shards {
-                let lane = Lane::for_shard(file, first, shards, &texts[file]);
+                let lane = ExportedText::for_shard(file, first, shards, &texts[file]);
                 faces
                     .extend(plain_and_bgzf(shard_names::shard_name(name, first + 1, shards), lane));
             }
@@ -89,18 +90,18 @@ impl Archive {
     ///
     /// # Errors
     /// As [`Archive::exported_files`].
-    pub fn find_exported_file(&self, name: &str) -> Result<Option<Face>> {
+    pub fn find_exported_file(&self, name: &str) -> Result<Option<ExportedFile>> {
         let faces = self.exported_files(shard_names::shards_in_name(name))?;
         Ok(faces.into_iter().find(|face| face.name == name))
     }
 
-    fn whole_lane(&self, file: usize) -> Lane {
+    fn whole_lane(&self, file: usize) -> ExportedText {
         let mut end = 0_u64;
         let ends = self.manifest().stripes.iter().map(|stripe| {
             end = end.saturating_add(stripe.texts[file]);
             end
         });
-        Lane { file, first: 0, step: 1, ends: Ends::OfStripes(ends.collect()) }
+        ExportedText { file, first: 0, step: 1, ends: TextEnds::OfStripes(ends.collect()) }
     }
 
     /// Text of which nobody knows what are qualities can't be shown without them.
@@ -153,11 +154,11 @@ pub(crate) fn check_distinct_names<'a>(names: impl Iterator<Item = &'a str>) -> 
 }
 
 /// A text as it is, and as BGZF.
-pub(crate) fn plain_and_bgzf(name: String, lane: Lane) -> [Face; 2] {
+pub(crate) fn plain_and_bgzf(name: String, lane: ExportedText) -> [ExportedFile; 2] {
     let len = lane.len();
     let gz = format!("{name}.gz");
-    let plain = Face { name, len, lane: lane.clone(), wrap: Wrap::Plain };
-    [plain, Face { name: gz, len: bgzf::encoded_len(len), lane, wrap: Wrap::Bgzf }]
+    let plain = ExportedFile { name, len, lane: lane.clone(), wrap: TextWrapping::Plain };
+    [plain, ExportedFile { name: gz, len: bgzf::encoded_len(len), lane, wrap: TextWrapping::Bgzf }]
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ pub(crate) use sample::{encode_sample_pair, group_data, seal_archive};
 
 /// Something that reads.
 #[derive(Debug)]
-pub struct Target {
+pub struct FuzzTarget {
     /// What people call it.
     pub name: &'static str,
     /// Reads these bytes. It panics if what it reads contradicts itself.
@@ -26,7 +26,7 @@ pub struct Target {
 }
 
 /// All there are. Each has a program in `fuzz/fuzz_targets`.
-pub const TARGETS: &[&Target] = &[
+pub const TARGETS: &[&FuzzTarget] = &[
     &manifest::TARGET,
     &index::TARGET,
     &group::TARGET,

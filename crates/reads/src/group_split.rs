@@ -1,14 +1,14 @@
 //! Inputs become groups: some reads of all mates, read by read.
 
 use crate::error::Result;
-use crate::manifest::Shape;
-use crate::row_group::Records;
-use crate::window::{Found, Window};
+use crate::manifest::ReadLayout;
+use crate::row_group::TextRecords;
+use crate::window::{RecordScan, RecordWindow};
 
 /// The texts of one group, before they are encoded.
 #[derive(Debug, Default)]
-pub(crate) struct Cut {
-    pub(crate) mates: Vec<Records>,
+pub(crate) struct GroupTexts {
+    pub(crate) mates: Vec<TextRecords>,
     /// Reads of each mate; 0 for text without records.
     pub(crate) spots: usize,
 }
@@ -18,46 +18,50 @@ pub(crate) struct Cut {
 ///
 /// # Errors
 /// Pairs whose files do not go read by read, and reading itself.
-pub(crate) fn next_group(shape: Shape, windows: &mut [Window], full: usize) -> Result<Option<Cut>> {
+pub(crate) fn next_group(
+    shape: ReadLayout,
+    windows: &mut [RecordWindow],
+    full: usize,
+) -> Result<Option<GroupTexts>> {
     match shape {
-        Shape::Single => next_single_group(&mut windows[0], full),
-        Shape::Paired => next_paired_group(windows, full),
-        Shape::Interleaved => next_interleaved_group(&mut windows[0], full),
+        ReadLayout::Single => next_single_group(&mut windows[0], full),
+        ReadLayout::Paired => next_paired_group(windows, full),
+        ReadLayout::Interleaved => next_interleaved_group(&mut windows[0], full),
     }
 }
 
-fn next_single_group(window: &mut Window, full: usize) -> Result<Option<Cut>> {
+fn next_single_group(window: &mut RecordWindow, full: usize) -> Result<Option<GroupTexts>> {
     let (mut ends, mut at) = (Vec::new(), 0);
     while at < full {
         match window.next_record(at)? {
-            Found::Record(end) => at = end,
-            Found::Odd(..) if at == 0 => {
+            RecordScan::Record(end) => at = end,
+            RecordScan::Odd(..) if at == 0 => {
                 let text = match window.blank_len(0)? {
                     0 => window.take_unparsed()?,
                     blank => window.take_blank(blank),
                 };
-                return Ok(Some(Cut { mates: vec![text], spots: 0 }));
+                return Ok(Some(GroupTexts { mates: vec![text], spots: 0 }));
             }
-            Found::Odd(..) | Found::End => break,
+            RecordScan::Odd(..) | RecordScan::End => break,
         }
         ends.push(at as u32);
     }
     let spots = ends.len();
-    Ok((spots > 0).then(|| Cut { mates: vec![window.take_records(ends)], spots }))
+    Ok((spots > 0).then(|| GroupTexts { mates: vec![window.take_records(ends)], spots }))
 }
 
-fn next_paired_group(windows: &mut [Window], full: usize) -> Result<Option<Cut>> {
+fn next_paired_group(windows: &mut [RecordWindow], full: usize) -> Result<Option<GroupTexts>> {
     let (mut ends, mut at) = ([Vec::new(), Vec::new()], [0, 0]);
     while at[0] < full && at[1] < full {
-        let mut found = [Found::End; 2];
+        let mut found = [RecordScan::End; 2];
         for (nth, window) in windows.iter_mut().enumerate() {
             found[nth] = window.next_record(at[nth])?;
         }
-        let odd = found.iter().position(|found| matches!(found, Found::Odd(..)));
+        let odd = found.iter().position(|found| matches!(found, RecordScan::Odd(..)));
         if let Some(odd) = odd {
             let blank = [windows[0].blank_len(at[0])?, windows[1].blank_len(at[1])?];
             match (found[odd], blank == [0, 0]) {
-                (Found::Odd(line, words), true) => {
+                (RecordScan::Odd(line, words), true) => {
                     return Err(windows[odd].error_at(at[odd], line, words));
                 }
                 // Behind the reads that are there, they are a group of their own.
@@ -65,15 +69,15 @@ fn next_paired_group(windows: &mut [Window], full: usize) -> Result<Option<Cut>>
                 _ => {
                     let texts = windows.iter_mut().zip(blank);
                     let mates = texts.map(|(window, len)| window.take_blank(len)).collect();
-                    return Ok(Some(Cut { mates, spots: 0 }));
+                    return Ok(Some(GroupTexts { mates, spots: 0 }));
                 }
             }
         }
         match found {
-            [Found::Record(first), Found::Record(second)] => at = [first, second],
-            [Found::End, Found::End] => break,
+            [RecordScan::Record(first), RecordScan::Record(second)] => at = [first, second],
+            [RecordScan::End, RecordScan::End] => break,
             _ => {
-                let short = usize::from(found[0] != Found::End);
+                let short = usize::from(found[0] != RecordScan::End);
                 let words =
                     format!("the file ends here, {} goes on", windows[1 - short].input.name);
                 return Err(windows[short].error_at(at[short], 0, &words));
@@ -84,26 +88,26 @@ fn next_paired_group(windows: &mut [Window], full: usize) -> Result<Option<Cut>>
     let spots = ends[0].len();
     let mates =
         windows.iter_mut().zip(ends).map(|(window, ends)| window.take_records(ends)).collect();
-    Ok((spots > 0).then_some(Cut { mates, spots }))
+    Ok((spots > 0).then_some(GroupTexts { mates, spots }))
 }
 
-fn next_interleaved_group(window: &mut Window, full: usize) -> Result<Option<Cut>> {
+fn next_interleaved_group(window: &mut RecordWindow, full: usize) -> Result<Option<GroupTexts>> {
     let mut ends = Vec::new();
     let mut at = 0;
     while at < 2 * full || ends.len() % 2 == 1 {
         match window.next_record(at)? {
-            Found::Record(end) => at = end,
-            Found::End if ends.len() % 2 == 0 => break,
-            Found::End => {
+            RecordScan::Record(end) => at = end,
+            RecordScan::End if ends.len() % 2 == 0 => break,
+            RecordScan::End => {
                 let words = "the file ends between the two reads of a pair";
                 return Err(window.error_at(at, 0, words));
             }
-            Found::Odd(line, words) => return Err(window.error_at(at, line, words)),
+            RecordScan::Odd(line, words) => return Err(window.error_at(at, line, words)),
         }
         ends.push(at as u32);
     }
     let whole = window.take_records(ends);
-    let mut mates = vec![Records::default(), Records::default()];
+    let mut mates = vec![TextRecords::default(), TextRecords::default()];
     let mut start = 0;
     for (nth, end) in whole.ends.iter().enumerate() {
         let mate = &mut mates[nth % 2];
@@ -112,5 +116,5 @@ fn next_interleaved_group(window: &mut Window, full: usize) -> Result<Option<Cut
         start = *end as usize;
     }
     let spots = whole.ends.len() / 2;
-    Ok((spots > 0).then_some(Cut { mates, spots }))
+    Ok((spots > 0).then_some(GroupTexts { mates, spots }))
 }

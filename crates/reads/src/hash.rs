@@ -14,7 +14,7 @@ pub(crate) fn hash(bytes: &[u8]) -> Hash {
 
 /// What a whole file comes to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Digests {
+pub struct FileDigests {
     /// Its length.
     pub bytes: u64,
     /// Its MD5, which repositories ask for.
@@ -25,21 +25,21 @@ pub struct Digests {
 
 /// Adds a file up as it comes.
 #[derive(Debug, Default)]
-pub(crate) struct Digesting {
+pub(crate) struct DigestBuilder {
     bytes: u64,
     md5: Md5,
     sha256: Sha256,
 }
 
-impl Digesting {
+impl DigestBuilder {
     pub(crate) fn add_bytes(&mut self, bytes: &[u8]) {
         self.bytes += bytes.len() as u64;
         self.md5.update(bytes);
         self.sha256.update(bytes);
     }
 
-    pub(crate) fn into_digests(self) -> Digests {
-        Digests {
+    pub(crate) fn into_digests(self) -> FileDigests {
+        FileDigests {
             bytes: self.bytes,
             md5: self.md5.finalize().into(),
             sha256: self.sha256.finalize().into(),

@@ -11,43 +11,43 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use crate::error::{Error, Kind, Result};
-use crate::hash::{Digesting, Digests};
-pub use raw_input::{Looks, Source};
+use crate::hash::{DigestBuilder, FileDigests};
+pub use raw_input::{InputFormat, RawInput};
 use unpack::unpack_to;
 
 /// Pieces of text that wait.
 const PIECES: usize = 8;
 
 /// A text on its way.
-pub(crate) struct Input {
+pub(crate) struct TextInput {
     /// What people call it.
     pub(crate) name: String,
     /// Its lines are those of a file that people can look at.
     pub(crate) lined: bool,
-    pieces: Receiver<Piece>,
+    pieces: Receiver<InputPiece>,
 }
 
-/// The other end of an [`Input`]: whoever has the text gives it here.
-pub(crate) struct Feed {
-    give: SyncSender<Piece>,
-    sum: Digesting,
+/// The other end of a [`TextInput`]: whoever has the text gives it here.
+pub(crate) struct InputFeed {
+    give: SyncSender<InputPiece>,
+    sum: DigestBuilder,
 }
 
-enum Piece {
+enum InputPiece {
     File(String),
     Bytes(Vec<u8>),
-    End(Digests),
+    End(FileDigests),
     Failed(Error),
 }
 
 /// What came.
-pub(crate) enum More {
+pub(crate) enum InputEvent {
     /// Bytes were appended.
     Bytes,
     /// What comes now is of the file of this name.
     File(String),
     /// That was all of it.
-    End(Digests),
+    End(FileDigests),
 }
 
 /// The files of one mate, as people write them: `a.fq` or, where no file is called so, `a.fq,b.fq`.
@@ -64,17 +64,17 @@ pub fn join_lanes(lanes: &[PathBuf]) -> String {
     lanes.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(",")
 }
 
-impl Input {
+impl TextInput {
     /// Opens files that follow each other; `-` is standard input.
-    pub(crate) fn open_lanes(lanes: &[PathBuf]) -> Result<Input> {
-        let sources = lanes.iter().map(|path| Source::open(path));
-        Ok(Input::new(sources.collect::<Result<Vec<Source>>>()?))
+    pub(crate) fn open_lanes(lanes: &[PathBuf]) -> Result<TextInput> {
+        let sources = lanes.iter().map(|path| RawInput::open(path));
+        Ok(TextInput::new(sources.collect::<Result<Vec<RawInput>>>()?))
     }
 
     /// Begins to read.
-    pub(crate) fn new(sources: Vec<Source>) -> Input {
+    pub(crate) fn new(sources: Vec<RawInput>) -> TextInput {
         let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
-        let (mut feed, input) = Input::with_feed(names.join(","), true);
+        let (mut feed, input) = TextInput::with_feed(names.join(","), true);
         std::thread::spawn(move || {
             let end = unpack_all(sources, |piece| feed.send_piece(piece));
             feed.finish_feed(end);
@@ -83,34 +83,34 @@ impl Input {
     }
 
     /// An input of what is given to its feed.
-    pub(crate) fn with_feed(name: String, lined: bool) -> (Feed, Input) {
+    pub(crate) fn with_feed(name: String, lined: bool) -> (InputFeed, TextInput) {
         let (give, pieces) = sync_channel(PIECES);
-        (Feed { give, sum: Digesting::default() }, Input { name, lined, pieces })
+        (InputFeed { give, sum: DigestBuilder::default() }, TextInput { name, lined, pieces })
     }
 
     /// Appends what comes next.
-    pub(crate) fn read_more(&self, text: &mut Vec<u8>) -> Result<More> {
+    pub(crate) fn read_more(&self, text: &mut Vec<u8>) -> Result<InputEvent> {
         match self.pieces.recv() {
-            Ok(Piece::Bytes(bytes)) => {
+            Ok(InputPiece::Bytes(bytes)) => {
                 text.extend_from_slice(&bytes);
-                Ok(More::Bytes)
+                Ok(InputEvent::Bytes)
             }
-            Ok(Piece::File(name)) => Ok(More::File(name)),
-            Ok(Piece::End(digests)) => Ok(More::End(digests)),
-            Ok(Piece::Failed(error)) => Err(error),
+            Ok(InputPiece::File(name)) => Ok(InputEvent::File(name)),
+            Ok(InputPiece::End(digests)) => Ok(InputEvent::End(digests)),
+            Ok(InputPiece::Failed(error)) => Err(error),
             Err(_) => Err(Error::new(Kind::Io, format!("{}: its reader died", self.name))),
         }
     }
 }
 
-impl Feed {
+impl InputFeed {
     /// Gives some text: whether more is wanted.
     pub(crate) fn send_bytes(&mut self, bytes: Vec<u8>) -> bool {
-        self.send_piece(Piece::Bytes(bytes))
+        self.send_piece(InputPiece::Bytes(bytes))
     }
 
-    fn send_piece(&mut self, piece: Piece) -> bool {
-        if let Piece::Bytes(bytes) = &piece {
+    fn send_piece(&mut self, piece: InputPiece) -> bool {
+        if let InputPiece::Bytes(bytes) = &piece {
             self.sum.add_bytes(bytes);
         }
         self.give.send(piece).is_ok()
@@ -120,25 +120,25 @@ impl Feed {
     pub(crate) fn finish_feed(self, end: Result<()>) {
         // Whoever wanted this may be gone.
         let _ = self.give.send(match end {
-            Ok(()) => Piece::End(self.sum.into_digests()),
-            Err(error) => Piece::Failed(error),
+            Ok(()) => InputPiece::End(self.sum.into_digests()),
+            Err(error) => InputPiece::Failed(error),
         });
     }
 }
 
 /// Gives all texts to `to`, until that wants no more.
-fn unpack_all(sources: Vec<Source>, mut to: impl FnMut(Piece) -> bool) -> Result<()> {
+fn unpack_all(sources: Vec<RawInput>, mut to: impl FnMut(InputPiece) -> bool) -> Result<()> {
     let mut open: Option<String> = None;
-    for Source { name, read } in sources {
+    for RawInput { name, read } in sources {
         if let Some(before) = open {
             let words = format!("{before}: its last line has no end, and {name} follows");
             return Err(Error::new(Kind::Input, words));
         }
         let mut last = b'\n';
-        let wanted = to(Piece::File(name.clone()))
+        let wanted = to(InputPiece::File(name.clone()))
             && unpack_to(read, |bytes| {
                 last = bytes.last().copied().unwrap_or(last);
-                to(Piece::Bytes(bytes))
+                to(InputPiece::Bytes(bytes))
             })
             .map_err(|error| error.with_context(&name))?;
         if !wanted {

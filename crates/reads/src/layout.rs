@@ -5,7 +5,7 @@ use std::fmt;
 
 /// Which parts of an archive share objects.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Layout {
+pub struct ArchiveLayout {
     /// What people ask for.
     pub name: &'static str,
     /// Qualities lie in objects of their own.
@@ -17,19 +17,19 @@ pub struct Layout {
 const GIB: u64 = 1 << 30;
 
 /// All there are; the first one where nobody asks.
-pub const LAYOUTS: &[Layout] = &[
-    Layout { name: "together", apart: false, full: GIB },
-    Layout { name: "apart", apart: true, full: GIB },
-    Layout { name: "each", apart: true, full: 0 },
+pub const LAYOUTS: &[ArchiveLayout] = &[
+    ArchiveLayout { name: "together", apart: false, full: GIB },
+    ArchiveLayout { name: "apart", apart: true, full: GIB },
+    ArchiveLayout { name: "each", apart: true, full: 0 },
 ];
 
 /// What names of data objects begin with: [bases and names, qualities of their own].
 pub(crate) const PREFIXES: [&str; 2] = ["data", "qualities"];
 
-impl Layout {
+impl ArchiveLayout {
     /// The one of that name.
     #[must_use]
-    pub fn find_by_name(name: &str) -> Option<Layout> {
+    pub fn find_by_name(name: &str) -> Option<ArchiveLayout> {
         LAYOUTS.iter().find(|layout| layout.name == name).copied()
     }
 
@@ -39,13 +39,13 @@ impl Layout {
     }
 }
 
-impl Default for Layout {
-    fn default() -> Layout {
+impl Default for ArchiveLayout {
+    fn default() -> ArchiveLayout {
         LAYOUTS[0]
     }
 }
 
-impl fmt::Debug for Layout {
+impl fmt::Debug for ArchiveLayout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Layout({})", self.name)
     }

@@ -4,8 +4,8 @@
 mod parse;
 
 use crate::error::Result;
-use crate::hash::{Digests, Hash, hash};
-use crate::wire::{Wire, append_prefixed_bytes, append_varint};
+use crate::hash::{FileDigests, Hash, hash};
+use crate::wire::{WireReader, append_prefixed_bytes, append_varint};
 
 /// The object that makes a directory an archive.
 pub const MANIFEST: &str = "manifest.fbr";
@@ -22,7 +22,7 @@ pub(crate) const MANIFEST_MAX: u64 = 256 << 20;
 
 /// How files and mates belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum ReadLayout {
     /// One file of reads.
     Single = 0,
     /// Two files, read by read.
@@ -31,34 +31,34 @@ pub enum Shape {
     Interleaved = 2,
 }
 
-impl Shape {
+impl ReadLayout {
     /// Mates of a spot.
     #[must_use]
     pub fn mate_count(self) -> usize {
-        if self == Shape::Single { 1 } else { 2 }
+        if self == ReadLayout::Single { 1 } else { 2 }
     }
 
     /// Files that the archive shows.
     #[must_use]
     pub fn file_count(self) -> usize {
-        if self == Shape::Paired { 2 } else { 1 }
+        if self == ReadLayout::Paired { 2 } else { 1 }
     }
 }
 
 /// A file that the archive shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct ArchivedFile {
     /// Its name, without folders.
     pub name: String,
     /// The file that it was packed from, as it was named then.
     pub source: String,
     /// Length and checksums of the text.
-    pub digests: Digests,
+    pub digests: FileDigests,
 }
 
 /// A part of a stripe whose chunks lie one behind the other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Family {
+pub struct ChunkFamily {
     /// Which of the objects.
     pub object: usize,
     /// First byte.
@@ -78,18 +78,18 @@ pub struct Stripe {
     /// Bytes of each file that the archive shows.
     pub texts: Vec<u64>,
     /// Bases with what they need, names, qualities.
-    pub families: [Family; 3],
+    pub families: [ChunkFamily; 3],
 }
 
 /// What an archive is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
     /// How files and mates belong together.
-    pub shape: Shape,
+    pub shape: ReadLayout,
     /// What wrote it.
     pub writer: String,
     /// The files that it shows.
-    pub files: Vec<Shown>,
+    pub files: Vec<ArchivedFile>,
     /// Bytes that had no columns, and are kept as text.
     pub as_text_bytes: u64,
     /// Names and lengths of the objects, but for the manifest.
@@ -135,8 +135,8 @@ impl Manifest {
     }
 
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Manifest> {
-        let parsed =
-            parse::verify_seal(bytes).and_then(|body| parse::read_manifest(&mut Wire::new(body)));
+        let parsed = parse::verify_seal(bytes)
+            .and_then(|body| parse::read_manifest(&mut WireReader::new(body)));
         parsed.map_err(|error| error.with_context(MANIFEST))
     }
 

@@ -3,11 +3,11 @@
 //! behind it pairs strangers. Bytes come back all the same, so it is told and not refused: nobody knows
 //! all ways to call mates.
 
-use crate::row_group::Records;
+use crate::row_group::TextRecords;
 
 /// Pairs of which the two reads have different names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Unlike {
+pub struct MateMismatches {
     /// How many.
     pub pairs: u64,
     /// The first of them: its number, counted from 1, and both names.
@@ -16,10 +16,10 @@ pub struct Unlike {
     seen: u64,
 }
 
-impl Unlike {
+impl MateMismatches {
     /// Those of a group.
-    pub(crate) fn find_in_group(mates: &[Records]) -> Unlike {
-        let mut unlike = Unlike::default();
+    pub(crate) fn find_in_group(mates: &[TextRecords]) -> MateMismatches {
+        let mut unlike = MateMismatches::default();
         let [first, second] = mates else { return unlike };
         let mut starts = [0, 0];
         for (nth, ends) in first.ends.iter().zip(&second.ends).enumerate() {
@@ -38,7 +38,7 @@ impl Unlike {
     }
 
     /// Adds those of the next group, which has so many pairs.
-    pub(crate) fn add_group(&mut self, next: Unlike, spots: usize) {
+    pub(crate) fn add_group(&mut self, next: MateMismatches, spots: usize) {
         let before = self.seen;
         self.first = self.first.take().or(next.first.map(|(nth, names)| (before + nth, names)));
         self.pairs += next.pairs;
@@ -69,8 +69,8 @@ mod tests {
     //! Pairs of strangers that nobody hears of.
     use super::*;
 
-    fn records(names: &[&str]) -> Records {
-        let mut records = Records::default();
+    fn records(names: &[&str]) -> TextRecords {
+        let mut records = TextRecords::default();
         for name in names {
             records.text.extend_from_slice(format!("@{name}\nA\n+\nI\n").as_bytes());
             records.ends.push(records.text.len() as u32);
@@ -78,8 +78,8 @@ mod tests {
         records
     }
 
-    fn unlike(first: &[&str], second: &[&str]) -> Unlike {
-        Unlike::find_in_group(&[records(first), records(second)])
+    fn unlike(first: &[&str], second: &[&str]) -> MateMismatches {
+        MateMismatches::find_in_group(&[records(first), records(second)])
     }
 
     #[test]
@@ -94,12 +94,12 @@ mod tests {
 
     #[test]
     fn the_first_pair_is_named_by_its_number() {
-        let mut all = Unlike::default();
+        let mut all = MateMismatches::default();
         all.add_group(unlike(&["a", "b"], &["a", "b"]), 2);
         all.add_group(unlike(&["c", "d", "e"], &["c", "e x", "d"]), 3);
         all.add_group(unlike(&["f"], &["g"]), 1);
         let names = ["d", "e"].map(str::to_owned);
         assert_eq!((all.pairs, all.first), (3, Some((4, names))));
-        assert_eq!(Unlike::find_in_group(&[records(&["a"])]), Unlike::default());
+        assert_eq!(MateMismatches::find_in_group(&[records(&["a"])]), MateMismatches::default());
     }
 }

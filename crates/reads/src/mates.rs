@@ -4,7 +4,7 @@ use memchr::{memchr, memchr_iter};
 
 /// A rule, by its number in the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rule {
+pub(crate) enum MateNameRule {
     /// No rule: the second mate has names of its own.
     Own = 0,
     /// Both are the same.
@@ -17,29 +17,34 @@ pub(crate) enum Rule {
     BeforeSpace = 4,
 }
 
-/// All rules, in the order in which they are tried; [`Rule::Own`] always fits.
-pub(crate) const RULES: [Rule; 5] =
-    [Rule::Same, Rule::Last, Rule::BehindSpace, Rule::BeforeSpace, Rule::Own];
+/// All rules, in the order in which they are tried; [`MateNameRule::Own`] always fits.
+pub(crate) const RULES: [MateNameRule; 5] = [
+    MateNameRule::Same,
+    MateNameRule::Last,
+    MateNameRule::BehindSpace,
+    MateNameRule::BeforeSpace,
+    MateNameRule::Own,
+];
 
-impl Rule {
-    pub(crate) fn find_by_id(id: u8) -> Option<Rule> {
+impl MateNameRule {
+    pub(crate) fn find_by_id(id: u8) -> Option<MateNameRule> {
         RULES.into_iter().find(|rule| *rule as u8 == id)
     }
 
     /// Where in a name the digit stands.
     fn digit_place(self, name: &[u8]) -> Option<usize> {
         match self {
-            Rule::Own | Rule::Same => None,
-            Rule::Last => name.len().checked_sub(1),
-            Rule::BehindSpace => memchr(b' ', name).map(|space| space + 1),
-            Rule::BeforeSpace => memchr(b' ', name)?.checked_sub(1),
+            MateNameRule::Own | MateNameRule::Same => None,
+            MateNameRule::Last => name.len().checked_sub(1),
+            MateNameRule::BehindSpace => memchr(b' ', name).map(|space| space + 1),
+            MateNameRule::BeforeSpace => memchr(b' ', name)?.checked_sub(1),
         }
     }
 
     /// Names of the second mate, from those of the first.
     pub(crate) fn apply_to_names(self, first: &[u8]) -> Vec<u8> {
         let mut names = first.to_vec();
-        if self == Rule::Same {
+        if self == MateNameRule::Same {
             return names;
         }
         let mut start = 0;
@@ -56,12 +61,12 @@ impl Rule {
     }
 
     /// The rule that makes the second names of the first.
-    pub(crate) fn for_names(first: &[u8], second: &[u8]) -> Rule {
-        let fits = |rule: &Rule| {
-            *rule == Rule::Own
+    pub(crate) fn for_names(first: &[u8], second: &[u8]) -> MateNameRule {
+        let fits = |rule: &MateNameRule| {
+            *rule == MateNameRule::Own
                 || first.len() == second.len() && rule.apply_to_names(first) == second
         };
-        RULES.into_iter().find(fits).unwrap_or(Rule::Own)
+        RULES.into_iter().find(fits).unwrap_or(MateNameRule::Own)
     }
 }
 
@@ -73,18 +78,18 @@ mod tests {
     #[test]
     fn names_of_pairs_follow_a_rule() {
         let cases = [
-            ("a\nb\n", "a\nb\n", Rule::Same),
-            ("a/1\nb/1\n", "a/2\nb/2\n", Rule::Last),
-            ("a 1:N:0:1\nb 1:Y:0:1\n", "a 2:N:0:1\nb 2:Y:0:1\n", Rule::BehindSpace),
-            ("s.1.1 x\ns.2.1 x\n", "s.1.2 x\ns.2.2 x\n", Rule::BeforeSpace),
-            ("a\nb\n", "a\nc\n", Rule::Own),
-            ("\n 1\n", "\n 2\n", Rule::Last),
-            ("", "", Rule::Same),
+            ("a\nb\n", "a\nb\n", MateNameRule::Same),
+            ("a/1\nb/1\n", "a/2\nb/2\n", MateNameRule::Last),
+            ("a 1:N:0:1\nb 1:Y:0:1\n", "a 2:N:0:1\nb 2:Y:0:1\n", MateNameRule::BehindSpace),
+            ("s.1.1 x\ns.2.1 x\n", "s.1.2 x\ns.2.2 x\n", MateNameRule::BeforeSpace),
+            ("a\nb\n", "a\nc\n", MateNameRule::Own),
+            ("\n 1\n", "\n 2\n", MateNameRule::Last),
+            ("", "", MateNameRule::Same),
         ];
         for (first, second, rule) in cases {
-            let found = Rule::for_names(first.as_bytes(), second.as_bytes());
+            let found = MateNameRule::for_names(first.as_bytes(), second.as_bytes());
             assert_eq!(found, rule, "{first:?} {second:?}");
-            assert_eq!(Rule::find_by_id(found as u8), Some(found));
+            assert_eq!(MateNameRule::find_by_id(found as u8), Some(found));
         }
     }
 }

@@ -7,11 +7,11 @@ mod directory;
 use std::collections::BTreeMap;
 
 use crate::error::{Error, Kind, Result};
-pub use directory::Directory;
+pub use directory::DirectoryObjects;
 
 /// Some bytes of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part<'a> {
+pub struct ObjectRange<'a> {
     /// The object.
     pub name: &'a str,
     /// First byte.
@@ -21,7 +21,7 @@ pub struct Part<'a> {
 }
 
 /// Objects by name.
-pub trait Objects: Send + Sync + std::fmt::Debug {
+pub trait ObjectSource: Send + Sync + std::fmt::Debug {
     /// How long an object is.
     ///
     /// # Errors
@@ -38,18 +38,18 @@ pub trait Objects: Send + Sync + std::fmt::Debug {
     /// a question takes long, ask for all at a time.
     ///
     /// # Errors
-    /// As [`Objects::read_range`].
-    fn read_parts(&self, parts: &[Part<'_>]) -> Result<Vec<Vec<u8>>> {
+    /// As [`ObjectSource::read_range`].
+    fn read_parts(&self, parts: &[ObjectRange<'_>]) -> Result<Vec<Vec<u8>>> {
         parts.iter().map(|part| self.read_range(part.name, part.offset, part.len)).collect()
     }
 
     /// Parts that are most likely asked for soon, those wanted first in front. Where a question
     /// takes long, begin to fetch them.
-    fn prefetch_parts(&self, _parts: &[Part<'_>]) {}
+    fn prefetch_parts(&self, _parts: &[ObjectRange<'_>]) {}
 
     /// These parts are not what was written: whether asking again may help. On their way bytes
     /// change by chance; where they lie they stay wrong.
-    fn can_retry_damaged(&self, _parts: &[Part<'_>]) -> bool {
+    fn can_retry_damaged(&self, _parts: &[ObjectRange<'_>]) -> bool {
         false
     }
 }
@@ -60,8 +60,8 @@ const LOOKS: usize = 4;
 /// What `take` makes of parts of objects. Where it finds them damaged they are asked for again, if
 /// that may help.
 pub(crate) fn read_with_retry<R>(
-    objects: &dyn Objects,
-    parts: &[Part<'_>],
+    objects: &dyn ObjectSource,
+    parts: &[ObjectRange<'_>],
     take: impl Fn(Vec<Vec<u8>>) -> Result<R>,
 ) -> Result<R> {
     for _ in 1..LOOKS {
@@ -76,12 +76,12 @@ pub(crate) fn read_with_retry<R>(
 
 /// Objects in memory.
 #[derive(Clone, Debug, Default)]
-pub struct Memory(
+pub struct MemoryObjects(
     /// All of them.
     pub BTreeMap<String, Vec<u8>>,
 );
 
-impl Objects for Memory {
+impl ObjectSource for MemoryObjects {
     fn object_size(&self, name: &str) -> Result<u64> {
         self.0.get(name).map(|bytes| bytes.len() as u64).ok_or_else(|| missing_object_error(name))
     }

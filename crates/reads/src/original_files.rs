@@ -23,22 +23,24 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 
 use crate::error::{Error, Kind, Result};
-use crate::exported_view::{Cache, Face, Lane, Reader, check_distinct_names, plain_and_bgzf};
+use crate::exported_view::{
+    ExportedFile, ExportedReader, ExportedText, TextCache, check_distinct_names, plain_and_bgzf,
+};
 use crate::hash::hash;
-use crate::objects::Objects;
-use crate::wire::Wire;
-use blobs::{Blobs, END};
-use index_table::Part;
+use crate::objects::ObjectSource;
+use crate::wire::WireReader;
+use blobs::{END, IndexWriter};
+use index_table::FileIndex;
 pub use kinds::is_original;
 use kinds::{find_kind, kind_from_head};
-use object_reader::Bytes;
+use object_reader::ObjectReader;
 
 /// Text of a group, as far as that is up to us: as in archives.
 const GROUP: u64 = crate::profile::GROUP_TEXT as u64;
 
 /// A file that is to be shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Original {
+pub struct OriginalFile {
     /// Its name among the objects: its path.
     pub name: String,
     /// When it was changed last, in seconds and nanoseconds since 1970, as its file system says.
@@ -47,9 +49,9 @@ pub struct Original {
 
 /// What an index says of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Indexed {
+pub struct IndexedFile {
     /// The file as it was.
-    pub original: Original,
+    pub original: OriginalFile,
     /// Its size.
     pub size: u64,
     /// Files that are shown for it, with bytes of text: two of a CRAM of pairs.
@@ -58,14 +60,14 @@ pub struct Indexed {
 
 /// Files with their index.
 #[derive(Debug)]
-pub struct Existing {
-    objects: Arc<dyn Objects>,
+pub struct OriginalFileSet {
+    objects: Arc<dyn ObjectSource>,
     index: String,
-    parts: Vec<Part>,
+    parts: Vec<FileIndex>,
     /// Of each file that is shown, which part it is of, and which of its texts.
     files: Vec<(usize, usize)>,
     /// What was decoded beside what somebody wanted: see [`texts`].
-    beside: Mutex<texts::Beside>,
+    beside: Mutex<texts::SpareTexts>,
 }
 
 /// Reads `originals` with so many threads, and writes their index to `out`. `progress` hears how
@@ -77,41 +79,41 @@ pub struct Existing {
 /// With the file: [`Kind::Input`] if it is damaged or cut off, [`Kind::Request`] if it is of no kind
 /// or in no order that can be shown; what `objects` give; `out` refuses.
 pub fn build_index(
-    objects: &Arc<dyn Objects>,
-    originals: &[Original],
+    objects: &Arc<dyn ObjectSource>,
+    originals: &[OriginalFile],
     threads: usize,
     out: &mut dyn Write,
     mut progress: impl FnMut(u64) + Send,
-) -> Result<Vec<Indexed>> {
-    let mut blobs = Blobs::begin_index(out)?;
+) -> Result<Vec<IndexedFile>> {
+    let mut blobs = IndexWriter::begin_index(out)?;
     let (mut parts, mut before) = (Vec::new(), 0);
     for original in originals {
         let at = |error: Error| error.with_context(&original.name);
-        let bytes = Bytes::open_object(objects, &original.name)?;
+        let bytes = ObjectReader::open_object(objects, &original.name)?;
         let kind = kind_from_head(&bytes.read_head().map_err(at)?).map_err(at)?;
         let progress: &mut (dyn FnMut(u64) + Send) = &mut |text| progress(before + text);
         let (names, groups) = (kind.index)(&bytes, threads, &mut blobs, progress).map_err(at)?;
         let (original, size) = (original.clone(), bytes.size());
-        let part = Part::new(original, kind.id, size, names, groups);
+        let part = FileIndex::new(original, kind.id, size, names, groups);
         before += part.named_texts().map(|(_, len)| len).sum::<u64>();
         parts.push(part);
     }
     list_exported_files(&parts)?;
     blobs.finish_index(&parts)?;
-    Ok(parts.iter().map(Part::to_indexed).collect())
+    Ok(parts.iter().map(FileIndex::to_indexed).collect())
 }
 
-impl Existing {
+impl OriginalFileSet {
     /// Opens the index `name`, which lies among the objects, too, and looks at each file.
     ///
     /// # Errors
     /// [`Kind::Damaged`] or [`Kind::Unknown`] for the index, [`Kind::Changed`] for a file that has
     /// another size than it had; what the objects give.
-    pub fn open(objects: Arc<dyn Objects>, name: &str) -> Result<Existing> {
+    pub fn open(objects: Arc<dyn ObjectSource>, name: &str) -> Result<OriginalFileSet> {
         let at = |error: Error| error.with_context(name);
         let table = read_table(&*objects, name).map_err(at)?;
-        let mut wire = Wire::new(&table);
-        let parts = Part::read_all(&mut wire).map_err(at)?;
+        let mut wire = WireReader::new(&table);
+        let parts = FileIndex::read_all(&mut wire).map_err(at)?;
         for part in &parts {
             find_kind(part.kind).map_err(at)?;
             let size = objects.object_size(&part.original.name)?;
@@ -121,40 +123,40 @@ impl Existing {
                 return Err(Error::new(Kind::Changed, words));
             }
         }
-        let of = |(nth, part): (usize, &Part)| {
+        let of = |(nth, part): (usize, &FileIndex)| {
             (0..part.named_texts().count()).map(move |text| (nth, text)).collect::<Vec<_>>()
         };
         let files = parts.iter().enumerate().flat_map(of).collect();
         let (index, beside) = (name.to_owned(), Mutex::default());
-        Ok(Existing { objects, index, parts, files, beside })
+        Ok(OriginalFileSet { objects, index, parts, files, beside })
     }
 
     /// The files as they were.
-    pub fn indexed_files(&self) -> impl Iterator<Item = Indexed> {
-        self.parts.iter().map(Part::to_indexed)
+    pub fn indexed_files(&self) -> impl Iterator<Item = IndexedFile> {
+        self.parts.iter().map(FileIndex::to_indexed)
     }
 
     /// What is shown: each text, and the same as BGZF, with the number of the file that it is of.
     ///
     /// # Errors
     /// [`Kind::Request`] if two would have one name.
-    pub fn exported_files(&self) -> Result<Vec<(usize, Face)>> {
+    pub fn exported_files(&self) -> Result<Vec<(usize, ExportedFile)>> {
         list_exported_files(&self.parts)
     }
 
     /// Reads them, with a cache and its threads that others may share.
     #[must_use]
-    pub fn into_reader(self, cache: Arc<Cache>) -> Reader {
-        Reader::for_source(Arc::new(self), cache)
+    pub fn into_reader(self, cache: Arc<TextCache>) -> ExportedReader {
+        ExportedReader::for_source(Arc::new(self), cache)
     }
 }
 
-fn list_exported_files(parts: &[Part]) -> Result<Vec<(usize, Face)>> {
+fn list_exported_files(parts: &[FileIndex]) -> Result<Vec<(usize, ExportedFile)>> {
     let (mut all, mut file) = (Vec::new(), 0);
     for (nth, part) in parts.iter().enumerate() {
         for (text, (name, _)) in part.named_texts().enumerate() {
             let lens: Vec<u64> = part.groups.iter().map(|group| group.lens[text].into()).collect();
-            let both = plain_and_bgzf(name.to_owned(), Lane::for_whole_file(file, &lens));
+            let both = plain_and_bgzf(name.to_owned(), ExportedText::for_whole_file(file, &lens));
             all.extend(both.into_iter().map(|face| (nth, face)));
             file += 1;
         }
@@ -174,7 +176,7 @@ fn list_exported_files(parts: &[Part]) -> Result<Vec<(usize, Face)>> {
 }
 
 /// Bytes of the table of an index, which are those that were written.
-fn read_table(objects: &dyn Objects, name: &str) -> Result<Vec<u8>> {
+fn read_table(objects: &dyn ObjectSource, name: &str) -> Result<Vec<u8>> {
     let end = objects.object_size(name)?.checked_sub(END as u64);
     let end = end.ok_or_else(|| Error::damaged("it is no index of reads"))?;
     let (len, told) = blobs::parse_trailer(&objects.read_range(name, end, END)?)?;

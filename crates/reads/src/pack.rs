@@ -5,24 +5,24 @@ mod exported_names;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::archive_writer::Writer;
+use crate::archive_writer::ArchiveWriter;
 use crate::error::{Error, Kind, Result};
-use crate::group_split::{self, Cut};
-use crate::hash::Digests;
+use crate::group_split::{self, GroupTexts};
+use crate::hash::FileDigests;
 use crate::in_order::run_in_order;
-use crate::input::{Input, Source, join_lanes};
-use crate::layout::Layout;
-use crate::manifest::{Manifest, Shape, Shown};
-use crate::mate_mismatch::Unlike;
-use crate::profile::Profile;
-use crate::row_group::{self, Lent, Mate};
-use crate::spots::Spots;
-use crate::window::Window;
+use crate::input::{RawInput, TextInput, join_lanes};
+use crate::layout::ArchiveLayout;
+use crate::manifest::{ArchivedFile, Manifest, ReadLayout};
+use crate::mate_mismatch::MateMismatches;
+use crate::profile::PackProfile;
+use crate::row_group::{self, EncodedMate, MateReference};
+use crate::spots::SpotReader;
+use crate::window::RecordWindow;
 use exported_names::exported_file_names;
 
 /// What to pack, and how.
 #[derive(Clone, Debug)]
-pub struct Packing {
+pub struct PackOptions {
     /// One file, or two that go read by read; `-` is standard input. Of each those that follow each
     /// other, as lanes do.
     pub inputs: Vec<Vec<PathBuf>>,
@@ -33,30 +33,30 @@ pub struct Packing {
     /// Threads that encode; each needs some 40 MiB for reads of ordinary length.
     pub threads: usize,
     /// What columns are encoded with.
-    pub profile: Profile,
+    pub profile: PackProfile,
     /// Which objects its parts lie in.
-    pub layout: Layout,
+    pub layout: ArchiveLayout,
     /// What writes this, with its version.
     pub writer: String,
 }
 
 /// What packing came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Packed {
+pub struct PackSummary {
     /// The archive.
     pub manifest: Manifest,
     /// Reads without a mate that were left out, as was asked for.
     pub left_out: u64,
     /// Pairs of which the two reads have different names.
-    pub unlike: Unlike,
+    pub unlike: MateMismatches,
 }
 
-impl Packing {
-    fn input_shape(&self) -> Result<Shape> {
+impl PackOptions {
+    fn input_shape(&self) -> Result<ReadLayout> {
         match (self.inputs.len(), self.interleaved) {
-            (1, false) => Ok(Shape::Single),
-            (1, true) => Ok(Shape::Interleaved),
-            (2, false) => Ok(Shape::Paired),
+            (1, false) => Ok(ReadLayout::Single),
+            (1, true) => Ok(ReadLayout::Interleaved),
+            (2, false) => Ok(ReadLayout::Paired),
             (2, true) => {
                 Err(Error::new(Kind::Request, "interleaved reads are in one file, not in two"))
             }
@@ -74,9 +74,13 @@ impl Packing {
 /// # Errors
 /// [`Kind::Input`] with file and line where the input can't be packed as was asked;
 /// [`Kind::Request`] where the directory has something in it; [`Kind::Io`].
-pub fn pack_files(packing: &Packing, dir: &Path, progress: impl FnMut(u64)) -> Result<Packed> {
+pub fn pack_files(
+    packing: &PackOptions,
+    dir: &Path,
+    progress: impl FnMut(u64),
+) -> Result<PackSummary> {
     let shape = packing.input_shape()?;
-    let inputs = packing.inputs.iter().map(|lanes| Input::open_lanes(lanes));
+    let inputs = packing.inputs.iter().map(|lanes| TextInput::open_lanes(lanes));
     pack_inputs(packing, shape, inputs.collect::<Result<_>>()?, dir, progress)
 }
 
@@ -85,12 +89,12 @@ pub fn pack_files(packing: &Packing, dir: &Path, progress: impl FnMut(u64)) -> R
 /// # Errors
 /// As [`pack_files`].
 pub fn pack_source(
-    packing: &Packing,
-    source: Source,
+    packing: &PackOptions,
+    source: RawInput,
     dir: &Path,
     progress: impl FnMut(u64),
-) -> Result<Packed> {
-    pack_inputs(packing, packing.input_shape()?, vec![Input::new(vec![source])], dir, progress)
+) -> Result<PackSummary> {
+    pack_inputs(packing, packing.input_shape()?, vec![TextInput::new(vec![source])], dir, progress)
 }
 
 /// Packs reads of which mates come one behind the other. `inputs` of the packing says where they
@@ -100,29 +104,29 @@ pub fn pack_source(
 /// As [`pack_files`]; [`Kind::Input`], too, where a read has no mate beside it, if none is to be
 /// left out.
 pub fn pack_spots(
-    packing: &Packing,
-    spots: Spots,
+    packing: &PackOptions,
+    spots: SpotReader,
     dir: &Path,
     progress: impl FnMut(u64),
-) -> Result<Packed> {
+) -> Result<PackSummary> {
     let shape = spots.shape();
     let (inputs, left_out) = spots.into_inputs();
     let packed = pack_inputs(packing, shape, inputs, dir, progress)?;
-    Ok(Packed { left_out: left_out.load(Relaxed), ..packed })
+    Ok(PackSummary { left_out: left_out.load(Relaxed), ..packed })
 }
 
 fn pack_inputs(
-    packing: &Packing,
-    shape: Shape,
-    inputs: Vec<Input>,
+    packing: &PackOptions,
+    shape: ReadLayout,
+    inputs: Vec<TextInput>,
     dir: &Path,
     mut progress: impl FnMut(u64),
-) -> Result<Packed> {
-    let mut windows: Vec<Window> = inputs.into_iter().map(Window::new).collect();
+) -> Result<PackSummary> {
+    let mut windows: Vec<RecordWindow> = inputs.into_iter().map(RecordWindow::new).collect();
     let names = exported_file_names(packing, shape)?;
     let full = packing.profile.group_text;
-    let mut writer = Writer::create(dir, shape, packing.layout, full)?;
-    let (mut done, mut as_text_bytes, mut unlike) = (0, 0, Unlike::default());
+    let mut writer = ArchiveWriter::create(dir, shape, packing.layout, full)?;
+    let (mut done, mut as_text_bytes, mut unlike) = (0, 0, MateMismatches::default());
     let mut ended = false;
     let cuts = || {
         let cut = if ended { Ok(None) } else { group_split::next_group(shape, &mut windows, full) };
@@ -133,7 +137,9 @@ fn pack_inputs(
         packing.threads,
         cuts,
         |cut| {
-            cut.map(|cut| (Unlike::find_in_group(&cut.mates), encode_group(cut, packing.profile)))
+            cut.map(|cut| {
+                (MateMismatches::find_in_group(&cut.mates), encode_group(cut, packing.profile))
+            })
         },
         |encoded| {
             let (others, (spots, mates)) = encoded?;
@@ -150,11 +156,12 @@ fn pack_inputs(
         },
     )?;
     let digests = windows.iter().map(|window| window.digests.ok_or_else(unread_input_error));
-    let digests = digests.collect::<Result<Vec<Digests>>>()?;
+    let digests = digests.collect::<Result<Vec<FileDigests>>>()?;
     // Both mates may come from one file.
     let sources = packing.inputs.iter().cycle().map(|lanes| join_lanes(lanes));
     let files = names.into_iter().zip(sources).zip(digests);
-    let files = files.map(|((name, source), digests)| Shown { name, source, digests }).collect();
+    let files =
+        files.map(|((name, source), digests)| ArchivedFile { name, source, digests }).collect();
     let manifest = writer.finish_archive(Manifest {
         shape,
         writer: packing.writer.clone(),
@@ -163,7 +170,7 @@ fn pack_inputs(
         objects: Vec::new(),
         stripes: Vec::new(),
     })?;
-    Ok(Packed { manifest, left_out: 0, unlike })
+    Ok(PackSummary { manifest, left_out: 0, unlike })
 }
 
 fn unread_input_error() -> Error {
@@ -171,8 +178,8 @@ fn unread_input_error() -> Error {
 }
 
 /// Encodes all mates of a group.
-pub(crate) fn encode_group(cut: Cut, profile: Profile) -> (usize, Vec<Mate>) {
-    let mut first = Lent::default();
+pub(crate) fn encode_group(cut: GroupTexts, profile: PackProfile) -> (usize, Vec<EncodedMate>) {
+    let mut first = MateReference::default();
     let mut mates = Vec::new();
     for records in &cut.mates {
         let (mate, lent) = row_group::encode_mate(records, &first, profile);

@@ -21,12 +21,12 @@ mod tables;
 pub(crate) use decode::decode_sequence;
 #[cfg(test)]
 pub(crate) use decode::decode_sequence_by;
-pub(crate) use encode::{Kind, encode_sequence};
+pub(crate) use encode::{SequenceKind, encode_sequence};
 #[cfg(test)]
-pub(crate) use instruction_set::Way;
+pub(crate) use instruction_set::InstructionSet;
 
 use crate::error::{Error, Result};
-use crate::wire::{Wire, append_varint};
+use crate::wire::{WireReader, append_varint};
 
 /// States side by side.
 const LANES: usize = 32;
@@ -51,7 +51,7 @@ const TABLES_MAX: usize = 128;
 ///   loses a quarter and gains `unit * weight`,
 /// - `before` is the unit before this one, or `units` at the start, and 0 always in order 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Contexts {
+struct ContextModel {
     /// How many different units there can be.
     units: usize,
     /// Whether the unit before counts.
@@ -62,7 +62,7 @@ struct Contexts {
     scale: u32,
 }
 
-impl Contexts {
+impl ContextModel {
     fn row_width(self) -> usize {
         if self.order == 0 { 1 } else { self.units + 1 }
     }
@@ -115,13 +115,13 @@ impl Contexts {
         append_varint(out, u64::from(self.scale));
     }
 
-    fn read_from(wire: &mut Wire<'_>) -> Result<Contexts> {
+    fn read_from(wire: &mut WireReader<'_>) -> Result<ContextModel> {
         let [units, order, bins, level_bits] = wire.read_array()?;
         let (units, bins) = (usize::from(units) + 1, usize::from(bins));
         let level_bits = u32::from(level_bits);
         let scale = wire.read_bounded_varint(u32::MAX as usize)? as u32;
         match order < 2 && (1..=BINS_MAX).contains(&bins) && level_bits <= LEVEL_BITS_MAX {
-            true => Ok(Contexts { units, order, bins, level_bits, scale }),
+            true => Ok(ContextModel { units, order, bins, level_bits, scale }),
             false => Err(Error::damaged("contexts that cannot be")),
         }
     }

@@ -6,16 +6,16 @@ mod mate_reference;
 
 use memchr::memchr;
 
-use crate::codecs::{self, Candidates, FOR_TEXT, Shape};
+use crate::codecs::{self, CodecCandidates, ColumnShape, FOR_TEXT};
 use crate::columns::{
-    Columns, apply_exceptions, decode_lengths, encode_exceptions, encode_lengths,
+    MateColumns, apply_exceptions, decode_lengths, encode_exceptions, encode_lengths,
 };
 use crate::error::{Error, Result};
-use crate::mates::Rule;
-use crate::profile::Profile;
+use crate::mates::MateNameRule;
+use crate::profile::PackProfile;
 pub use column::{COLUMNS, Column};
 use mate_reference::lent_bases;
-pub(crate) use mate_reference::{Lent, lend_columns, required_of_first};
+pub(crate) use mate_reference::{MateReference, lend_columns, required_of_first};
 
 /// Bytes of one mate's text in a group at most, whatever an archive says.
 pub const TEXT_MAX: usize = 20 << 20;
@@ -25,7 +25,7 @@ pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// One column of one mate, encoded.
 #[derive(Debug)]
-pub(crate) struct Chunk {
+pub(crate) struct EncodedChunk {
     pub(crate) column: Column,
     pub(crate) codec: u8,
     pub(crate) raw_len: usize,
@@ -34,18 +34,18 @@ pub(crate) struct Chunk {
 
 /// One mate's part of a group.
 #[derive(Debug)]
-pub(crate) struct Mate {
+pub(crate) struct EncodedMate {
     pub(crate) text_len: usize,
-    /// What all records have in common; see [`Columns::style`].
+    /// What all records have in common; see [`MateColumns::style`].
     pub(crate) style: u8,
-    /// A number of [`Rule`]: where names of a second mate come from.
+    /// A number of [`MateNameRule`]: where names of a second mate come from.
     pub(crate) rule: u8,
-    pub(crate) chunks: Vec<Chunk>,
+    pub(crate) chunks: Vec<EncodedChunk>,
 }
 
 /// A text, and where its records end; no ends if it is not known to have records.
 #[derive(Debug, Default)]
-pub(crate) struct Records {
+pub(crate) struct TextRecords {
     pub(crate) text: Vec<u8>,
     pub(crate) ends: Vec<u32>,
 }
@@ -71,8 +71,12 @@ pub(crate) fn split_record(text: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 /// Encodes a mate; `first` has nothing in it if this is the first one.
-pub(crate) fn encode_mate(records: &Records, first: &Lent, profile: Profile) -> (Mate, Lent) {
-    if let Some(columns) = Columns::from_records(&records.text, &records.ends) {
+pub(crate) fn encode_mate(
+    records: &TextRecords,
+    first: &MateReference,
+    profile: PackProfile,
+) -> (EncodedMate, MateReference) {
+    if let Some(columns) = MateColumns::from_records(&records.text, &records.ends) {
         let mate = encode_columns(&columns, records.text.len(), first, profile);
         let again = decode_mate(&mate, columns.lengths.len(), first, &[Column::Bases]);
         if let Some((_, lent)) = again.ok().filter(|(text, _)| *text == records.text) {
@@ -80,11 +84,21 @@ pub(crate) fn encode_mate(records: &Records, first: &Lent, profile: Profile) -> 
         }
     }
     let chunks = vec![encode_chunk(Column::Text, &records.text, &[], FOR_TEXT)];
-    let mate = Mate { text_len: records.text.len(), style: 0, rule: Rule::Own as u8, chunks };
-    (mate, Lent::default())
+    let mate = EncodedMate {
+        text_len: records.text.len(),
+        style: 0,
+        rule: MateNameRule::Own as u8,
+        chunks,
+    };
+    (mate, MateReference::default())
 }
 
-fn encode_chunk(column: Column, raw: &[u8], lengths: &[u32], candidates: Candidates) -> Chunk {
+fn encode_chunk(
+    column: Column,
+    raw: &[u8],
+    lengths: &[u32],
+    candidates: CodecCandidates,
+) -> EncodedChunk {
     encode_chunk_after(column, raw, lengths, candidates, None)
 }
 
@@ -92,15 +106,20 @@ fn encode_chunk_after(
     column: Column,
     raw: &[u8],
     lengths: &[u32],
-    candidates: Candidates,
+    candidates: CodecCandidates,
     first: Option<&[u8]>,
-) -> Chunk {
-    let shape = Shape { lengths, raw_len: raw.len(), first };
+) -> EncodedChunk {
+    let shape = ColumnShape { lengths, raw_len: raw.len(), first };
     let (codec, bytes) = codecs::encode_column(raw, &shape, candidates);
-    Chunk { column, codec, raw_len: raw.len(), bytes }
+    EncodedChunk { column, codec, raw_len: raw.len(), bytes }
 }
 
-fn encode_columns(columns: &Columns, text_len: usize, first: &Lent, profile: Profile) -> Mate {
+fn encode_columns(
+    columns: &MateColumns,
+    text_len: usize,
+    first: &MateReference,
+    profile: PackProfile,
+) -> EncodedMate {
     let lengths = &columns.lengths;
     let mut chunks = vec![encode_chunk(Column::Lengths, &encode_lengths(lengths), &[], FOR_TEXT)];
     let odd = encode_exceptions(&columns.bases);
@@ -120,22 +139,24 @@ fn encode_columns(columns: &Columns, text_len: usize, first: &Lent, profile: Pro
             chunks.push(encode_chunk(Column::Exceptions, &odd, &[], FOR_TEXT));
         }
     }
-    let rule =
-        first.names.as_ref().map_or(Rule::Own, |first| Rule::for_names(first, &columns.names));
-    if rule == Rule::Own {
+    let rule = first
+        .names
+        .as_ref()
+        .map_or(MateNameRule::Own, |first| MateNameRule::for_names(first, &columns.names));
+    if rule == MateNameRule::Own {
         chunks.push(encode_chunk(Column::Names, &columns.names, lengths, profile.names));
     }
     chunks.push(encode_chunk(Column::Qualities, &columns.qualities, lengths, profile.qualities));
-    Mate { text_len, style: columns.style, rule: rule as u8, chunks }
+    EncodedMate { text_len, style: columns.style, rule: rule as u8, chunks }
 }
 
 /// Decodes a mate of `spots` reads to its text, and what a second one `leans` on.
 pub(crate) fn decode_mate(
-    mate: &Mate,
+    mate: &EncodedMate,
     spots: usize,
-    first: &Lent,
+    first: &MateReference,
     leans: &[Column],
-) -> Result<(Vec<u8>, Lent)> {
+) -> Result<(Vec<u8>, MateReference)> {
     let text_len = mate.text_len;
     if text_len > TEXT_MAX || mate.chunks.iter().any(|c| c.raw_len > text_len.max(16)) {
         return Err(Error::damaged("a column is longer than it can be"));
@@ -143,7 +164,7 @@ pub(crate) fn decode_mate(
     if let Some(text) = optional_column(mate, Column::Text, &[])? {
         let same = text.len() == text_len;
         return same
-            .then_some((text, Lent::default()))
+            .then_some((text, MateReference::default()))
             .ok_or_else(|| Error::damaged("text is missing"));
     }
     // A record has six bytes besides its letters, but for the end of a last line.
@@ -162,24 +183,24 @@ pub(crate) fn decode_mate(
     if bases.len() != letters || qualities.len() != letters {
         return Err(Error::damaged("bases, qualities and lengths differ"));
     }
-    let rule =
-        Rule::find_by_id(mate.rule).ok_or_else(|| Error::damaged("no such rule of names"))?;
+    let rule = MateNameRule::find_by_id(mate.rule)
+        .ok_or_else(|| Error::damaged("no such rule of names"))?;
     let names = match (rule, &first.names) {
-        (Rule::Own, _) => required_column(mate, Column::Names, &lengths)?,
+        (MateNameRule::Own, _) => required_column(mate, Column::Names, &lengths)?,
         (rule, Some(first)) => rule.apply_to_names(first),
         (_, None) => return Err(Error::damaged("names of the first mate are missing")),
     };
-    let columns = Columns { style: mate.style, lengths, bases, qualities, names };
-    let lent = Lent { bases: lent_bases(mate, spots, leans)?, names: None };
-    Ok((columns.to_text(text_len)?, Lent { names: Some(columns.names), ..lent }))
+    let columns = MateColumns { style: mate.style, lengths, bases, qualities, names };
+    let lent = MateReference { bases: lent_bases(mate, spots, leans)?, names: None };
+    Ok((columns.to_text(text_len)?, MateReference { names: Some(columns.names), ..lent }))
 }
 
-fn required_column(mate: &Mate, column: Column, lengths: &[u32]) -> Result<Vec<u8>> {
+fn required_column(mate: &EncodedMate, column: Column, lengths: &[u32]) -> Result<Vec<u8>> {
     required_column_after(mate, column, lengths, None)
 }
 
 fn required_column_after(
-    mate: &Mate,
+    mate: &EncodedMate,
     column: Column,
     lengths: &[u32],
     first: Option<&[u8]>,
@@ -189,12 +210,12 @@ fn required_column_after(
 }
 
 /// A column as it was.
-fn optional_column(mate: &Mate, column: Column, lengths: &[u32]) -> Result<Option<Vec<u8>>> {
+fn optional_column(mate: &EncodedMate, column: Column, lengths: &[u32]) -> Result<Option<Vec<u8>>> {
     optional_column_after(mate, column, lengths, None)
 }
 
 fn optional_column_after(
-    mate: &Mate,
+    mate: &EncodedMate,
     column: Column,
     lengths: &[u32],
     first: Option<&[u8]>,
@@ -202,7 +223,7 @@ fn optional_column_after(
     let Some(chunk) = mate.chunks.iter().find(|chunk| chunk.column == column) else {
         return Ok(None);
     };
-    let shape = Shape { lengths, raw_len: chunk.raw_len, first };
+    let shape = ColumnShape { lengths, raw_len: chunk.raw_len, first };
     let raw = codecs::decode_column(chunk.codec, &chunk.bytes, &shape);
     raw.map(Some).map_err(|error| error.with_context(column.name()))
 }

@@ -13,22 +13,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::error::{Error, Kind, Result};
-use crate::input::{Feed, Input, Source};
-use crate::manifest::Shape;
+use crate::input::{InputFeed, RawInput, TextInput};
+use crate::manifest::ReadLayout;
 pub(crate) use aligned_read::{
-    PROGRAM, REVERSE, Read, is_coordinate_sorted, is_written_by_forebay,
+    AlignedRead, PROGRAM, REVERSE, is_coordinate_sorted, is_written_by_forebay,
 };
-pub(crate) use bam_reader::{BASES, Bam, REST};
-use bgzf::Bgzf;
-use fastq::Fastq;
-use mate_texts::Deal;
+pub(crate) use bam_reader::{BASES, BamReader, REST};
+use bgzf::BgzfReader;
+use fastq::FastqReader;
+use mate_texts::MateSplitter;
 
 /// Lines of BAM are short: who asked gzip for each field of each would wait for it.
 const BUFFER: usize = 64 << 10;
 
 /// Which read of a spot one is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum MatePart {
     /// Of a pair the first (0) or the second (1).
     Mate(usize),
     /// The first of its name that comes is the first mate.
@@ -37,30 +37,30 @@ pub(crate) enum Part {
     Alone,
 }
 
-enum Reads {
-    Bam(Box<Bam<BufReader<Bgzf>>>),
-    Fastq(Fastq),
+enum SpotSource {
+    Bam(Box<BamReader<BufReader<BgzfReader>>>),
+    Fastq(FastqReader),
 }
 
-impl Reads {
-    fn next_read(&mut self) -> Result<Option<Part>> {
+impl SpotSource {
+    fn next_read(&mut self) -> Result<Option<MatePart>> {
         match self {
-            Reads::Bam(bam) => bam.next_read(),
-            Reads::Fastq(fastq) => fastq.next_read(),
+            SpotSource::Bam(bam) => bam.next_read(),
+            SpotSource::Fastq(fastq) => fastq.next_read(),
         }
     }
 
     fn name(&self) -> &[u8] {
         match self {
-            Reads::Bam(bam) => bam.name(),
-            Reads::Fastq(fastq) => fastq.name(),
+            SpotSource::Bam(bam) => bam.name(),
+            SpotSource::Fastq(fastq) => fastq.name(),
         }
     }
 
     fn write_fastq(&self, out: &mut Vec<u8>) -> Result<()> {
         match self {
-            Reads::Bam(bam) => bam.write_fastq(out),
-            Reads::Fastq(fastq) => {
+            SpotSource::Bam(bam) => bam.write_fastq(out),
+            SpotSource::Fastq(fastq) => {
                 fastq.write_fastq(out);
                 Ok(())
             }
@@ -69,31 +69,32 @@ impl Reads {
 }
 
 /// Reads on their way, mate behind mate.
-pub struct Spots {
+pub struct SpotReader {
     name: String,
-    reads: Reads,
+    reads: SpotSource,
     paired: bool,
     skip: bool,
 }
 
-impl std::fmt::Debug for Spots {
+impl std::fmt::Debug for SpotReader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Spots").field("name", &self.name).field("paired", &self.paired).finish()
     }
 }
 
-impl Spots {
+impl SpotReader {
     /// Reads of a BAM, aligned or not; its header and first read are read now.
     ///
     /// # Errors
     /// It is no BAM, it is damaged, or reading fails.
-    pub fn from_bam(source: Source) -> Result<Spots> {
+    pub fn from_bam(source: RawInput) -> Result<SpotReader> {
         let name = source.name;
         let at = |error: Error| error.with_context(&name);
         let mut bam =
-            Bam::open(BufReader::with_capacity(BUFFER, Bgzf::new(source.read))).map_err(at)?;
-        let paired = matches!(bam.peek_first().map_err(at)?, Some(Part::Mate(_)));
-        Ok(Spots { name, reads: Reads::Bam(Box::new(bam)), paired, skip: false })
+            BamReader::open(BufReader::with_capacity(BUFFER, BgzfReader::new(source.read)))
+                .map_err(at)?;
+        let paired = matches!(bam.peek_first().map_err(at)?, Some(MatePart::Mate(_)));
+        Ok(SpotReader { name, reads: SpotSource::Bam(Box::new(bam)), paired, skip: false })
     }
 
     /// Reads of FASTQ in which those of one spot follow each other under one name, up to its first
@@ -101,11 +102,11 @@ impl Spots {
     ///
     /// # Errors
     /// It is no FASTQ, or reading fails.
-    pub fn from_fastq(source: Source) -> Result<Spots> {
+    pub fn from_fastq(source: RawInput) -> Result<SpotReader> {
         let name = source.name;
         let (fastq, paired) =
-            Fastq::open(source.read).map_err(|error| error.with_context(&name))?;
-        Ok(Spots { name, reads: Reads::Fastq(fastq), paired, skip: false })
+            FastqReader::open(source.read).map_err(|error| error.with_context(&name))?;
+        Ok(SpotReader { name, reads: SpotSource::Fastq(fastq), paired, skip: false })
     }
 
     /// Whether the first read is one of a pair.
@@ -117,32 +118,32 @@ impl Spots {
     /// Whether it says of itself that it is in the order of a reference, so mates are far apart.
     #[must_use]
     pub fn is_coordinate_sorted(&self) -> bool {
-        matches!(&self.reads, Reads::Bam(bam) if bam.by_place)
+        matches!(&self.reads, SpotSource::Bam(bam) if bam.by_place)
     }
 
     /// Takes pairs alone: leaves reads out that have no mate beside them.
     #[must_use]
-    pub fn pairs_only(self) -> Spots {
-        Spots { skip: true, paired: true, ..self }
+    pub fn pairs_only(self) -> SpotReader {
+        SpotReader { skip: true, paired: true, ..self }
     }
 
-    pub(crate) fn shape(&self) -> Shape {
-        if self.paired { Shape::Paired } else { Shape::Single }
+    pub(crate) fn shape(&self) -> ReadLayout {
+        if self.paired { ReadLayout::Paired } else { ReadLayout::Single }
     }
 
     /// Begins to read: an input for each mate, and how many reads were left out, once they end.
-    pub(crate) fn into_inputs(self) -> (Vec<Input>, Arc<AtomicU64>) {
+    pub(crate) fn into_inputs(self) -> (Vec<TextInput>, Arc<AtomicU64>) {
         let fed =
-            (0..self.shape().file_count()).map(|_| Input::with_feed(self.name.clone(), false));
-        let (feeds, inputs): (Vec<Feed>, Vec<Input>) = fed.unzip();
+            (0..self.shape().file_count()).map(|_| TextInput::with_feed(self.name.clone(), false));
+        let (feeds, inputs): (Vec<InputFeed>, Vec<TextInput>) = fed.unzip();
         let left_out = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&left_out);
         std::thread::spawn(move || self.feed_mates(feeds, &count));
         (inputs, left_out)
     }
 
-    fn feed_mates(mut self, mut feeds: Vec<Feed>, left_out: &AtomicU64) {
-        let mut deal = Deal::new(feeds.len(), self.skip);
+    fn feed_mates(mut self, mut feeds: Vec<InputFeed>, left_out: &AtomicU64) {
+        let mut deal = MateSplitter::new(feeds.len(), self.skip);
         let end =
             self.deal_all(&mut deal, &mut feeds).map_err(|error| error.with_context(&self.name));
         left_out.store(deal.left_out, Relaxed);
@@ -154,7 +155,7 @@ impl Spots {
         }
     }
 
-    fn deal_all(&mut self, deal: &mut Deal, feeds: &mut [Feed]) -> Result<()> {
+    fn deal_all(&mut self, deal: &mut MateSplitter, feeds: &mut [InputFeed]) -> Result<()> {
         while let Some(part) = self.reads.next_read()? {
             deal.push_read(self.reads.name(), part, |out| self.reads.write_fastq(out))?;
             // Whoever wanted this may be gone.

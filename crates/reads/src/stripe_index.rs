@@ -4,12 +4,12 @@
 use crate::error::{Error, Result};
 use crate::hash::{Hash, hash};
 use crate::manifest::Stripe;
-use crate::row_group::{COLUMNS, Column, Mate, TEXT_MAX};
-use crate::wire::{Wire, append_varint};
+use crate::row_group::{COLUMNS, Column, EncodedMate, TEXT_MAX};
+use crate::wire::{WireReader, append_varint};
 
 /// A chunk where it lies.
 #[derive(Clone, Debug)]
-pub(crate) struct ChunkAt {
+pub(crate) struct LocatedChunk {
     pub(crate) column: Column,
     pub(crate) codec: u8,
     pub(crate) raw_len: usize,
@@ -22,14 +22,14 @@ pub(crate) struct ChunkAt {
 
 /// One mate's part of a group, where it lies.
 #[derive(Clone, Debug)]
-pub(crate) struct MateAt {
+pub(crate) struct LocatedMate {
     pub(crate) text_len: usize,
     pub(crate) style: u8,
     pub(crate) rule: u8,
-    pub(crate) chunks: Vec<ChunkAt>,
+    pub(crate) chunks: Vec<LocatedChunk>,
 }
 
-impl MateAt {
+impl LocatedMate {
     /// Whether it is kept as text, without columns.
     pub(crate) fn is_text(&self) -> bool {
         self.chunks.iter().any(|chunk| chunk.column == Column::Text)
@@ -38,16 +38,16 @@ impl MateAt {
 
 /// A row group, where it lies.
 #[derive(Clone, Debug)]
-pub(crate) struct GroupAt {
+pub(crate) struct LocatedGroup {
     /// Its number in the archive.
     pub(crate) number: usize,
     /// Reads of each mate; 0 if that is not known.
     pub(crate) spots: usize,
-    pub(crate) mates: Vec<MateAt>,
+    pub(crate) mates: Vec<LocatedMate>,
 }
 
 /// Appends a group to a page.
-pub(crate) fn append_group(page: &mut Vec<u8>, spots: usize, mates: &[Mate]) {
+pub(crate) fn append_group(page: &mut Vec<u8>, spots: usize, mates: &[EncodedMate]) {
     append_varint(page, spots as u64);
     for mate in mates {
         append_varint(page, mate.text_len as u64);
@@ -67,15 +67,15 @@ pub(crate) fn parse_page(
     stripe: &Stripe,
     mates: usize,
     first: usize,
-) -> Result<Vec<GroupAt>> {
-    let mut wire = Wire::new(page);
+) -> Result<Vec<LocatedGroup>> {
+    let mut wire = WireReader::new(page);
     let mut at: Vec<u64> = stripe.families.iter().map(|family| family.offset).collect();
     let mut groups = Vec::new();
     while !wire.is_empty() {
         let spots = wire.read_bounded_varint(TEXT_MAX)?;
         let mates = (0..mates).map(|_| read_mate(&mut wire, stripe, &mut at));
-        let mates = mates.collect::<Result<Vec<MateAt>>>()?;
-        groups.push(GroupAt { number: first + groups.len(), spots, mates });
+        let mates = mates.collect::<Result<Vec<LocatedMate>>>()?;
+        groups.push(LocatedGroup { number: first + groups.len(), spots, mates });
     }
     let ends = stripe.families.iter().map(|family| family.offset.saturating_add(family.len));
     match ends.eq(at) && groups.len() == stripe.groups {
@@ -84,7 +84,7 @@ pub(crate) fn parse_page(
     }
 }
 
-fn read_mate(wire: &mut Wire<'_>, stripe: &Stripe, at: &mut [u64]) -> Result<MateAt> {
+fn read_mate(wire: &mut WireReader<'_>, stripe: &Stripe, at: &mut [u64]) -> Result<LocatedMate> {
     let text_len = wire.read_bounded_varint(TEXT_MAX)?;
     let [style, rule, count] = wire.read_array()?;
     let mut chunks = Vec::new();
@@ -98,7 +98,7 @@ fn read_mate(wire: &mut Wire<'_>, stripe: &Stripe, at: &mut [u64]) -> Result<Mat
         let family = column.family();
         let (object, offset) = (stripe.families[family].object, at[family]);
         at[family] = offset.saturating_add(len as u64);
-        chunks.push(ChunkAt {
+        chunks.push(LocatedChunk {
             column,
             codec,
             raw_len,
@@ -108,5 +108,5 @@ fn read_mate(wire: &mut Wire<'_>, stripe: &Stripe, at: &mut [u64]) -> Result<Mat
             hash: wire.read_array()?,
         });
     }
-    Ok(MateAt { text_len, style, rule, chunks })
+    Ok(LocatedMate { text_len, style, rule, chunks })
 }

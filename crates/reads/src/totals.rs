@@ -7,7 +7,7 @@ use crate::row_group::Column;
 
 /// One column in one codec, over all groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Total {
+pub struct ColumnTotal {
     /// Which column.
     pub column: Column,
     /// The name of the codec.
@@ -25,15 +25,15 @@ impl Archive {
     ///
     /// # Errors
     /// The index is damaged or can't be read.
-    pub fn column_totals(&self) -> Result<Vec<Total>> {
-        let mut totals: Vec<Total> = Vec::new();
+    pub fn column_totals(&self) -> Result<Vec<ColumnTotal>> {
+        let mut totals: Vec<ColumnTotal> = Vec::new();
         for stripe in 0..self.manifest().stripes.len() {
             let mates = self.read_stripe_groups(stripe)?.into_iter().flat_map(|group| group.mates);
             for chunk in mates.flat_map(|mate| mate.chunks) {
                 let (column, codec) = (chunk.column, codecs::codec_name(chunk.codec));
                 let known = totals.iter().position(|t| t.column == column && t.codec == codec);
                 let at = known.unwrap_or_else(|| {
-                    totals.push(Total { column, codec, chunks: 0, raw_bytes: 0, bytes: 0 });
+                    totals.push(ColumnTotal { column, codec, chunks: 0, raw_bytes: 0, bytes: 0 });
                     totals.len() - 1
                 });
                 totals[at].chunks += 1;

@@ -1,17 +1,17 @@
 //! Looking at every byte of an archive: lengths and first bytes of objects, checksums of pages
 //! and chunks, and whether the files that it shows are those that went in.
 
-use crate::archive::{Archive, Asked};
+use crate::archive::{Archive, RequestedColumns};
 use crate::error::{Error, Kind, Result};
-use crate::hash::Digesting;
-use crate::manifest::{DATA_MAGIC, INDEX, INDEX_MAGIC, Shape};
+use crate::hash::DigestBuilder;
+use crate::manifest::{DATA_MAGIC, INDEX, INDEX_MAGIC, ReadLayout};
 
 /// Problems are told up to this many.
 const TOLD: usize = 100;
 
 /// What was looked at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Verdict {
+pub struct VerifyReport {
     /// Groups that are as they were written.
     pub groups: usize,
     /// Bytes of text that they hold.
@@ -22,7 +22,7 @@ pub struct Verdict {
     pub unread: Vec<String>,
 }
 
-impl Verdict {
+impl VerifyReport {
     fn add_problem(&mut self, words: String) {
         if self.problems.len() < TOLD {
             self.problems.push(words);
@@ -43,8 +43,8 @@ impl Archive {
     ///
     /// # Errors
     /// Only what stops the looking itself.
-    pub fn verify(&self, threads: usize, mut progress: impl FnMut(u64)) -> Result<Verdict> {
-        let mut verdict = Verdict::default();
+    pub fn verify(&self, threads: usize, mut progress: impl FnMut(u64)) -> Result<VerifyReport> {
+        let mut verdict = VerifyReport::default();
         let manifest = self.manifest();
         for (name, len) in &manifest.objects {
             let magic = if name == INDEX { INDEX_MAGIC } else { DATA_MAGIC };
@@ -59,13 +59,13 @@ impl Archive {
                 verdict.add_problem(format!("{name}, bytes 0 to 8: not those that were written"));
             }
         }
-        let asked = Asked::all_columns([true, manifest.shape.mate_count() == 2]);
-        let mut sums: Vec<Digesting> =
-            manifest.files.iter().map(|_| Digesting::default()).collect();
+        let asked = RequestedColumns::all_columns([true, manifest.shape.mate_count() == 2]);
+        let mut sums: Vec<DigestBuilder> =
+            manifest.files.iter().map(|_| DigestBuilder::default()).collect();
         let work = |group| {
             let texts = self.read_texts(&group, asked)?;
             match manifest.shape {
-                Shape::Interleaved => Ok([Some(self.interleave_mates(&group, texts)?), None]),
+                ReadLayout::Interleaved => Ok([Some(self.interleave_mates(&group, texts)?), None]),
                 _ => Ok(texts),
             }
         };

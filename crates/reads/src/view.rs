@@ -9,19 +9,19 @@ mod records;
 use std::io::Write;
 use std::ops::Range;
 
-use crate::archive::{Archive, Asked, Texts};
+use crate::archive::{Archive, MateTexts, RequestedColumns};
 use crate::error::{Error, Kind, Result};
 use crate::in_order::run_in_order;
-use crate::manifest::Shape;
+use crate::manifest::ReadLayout;
 use crate::row_group::is_blank_text;
-use crate::stripe_index::GroupAt;
+use crate::stripe_index::LocatedGroup;
 pub use bam_writer::BamHeader;
-use groups::{Groups, Wanted};
+use groups::{GroupIterator, SelectedGroup};
 use records::{interleave_records, select_records, to_base_lines, to_fasta, to_tab_lines};
 
 /// Which reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum View {
+pub enum ReadSelection {
     /// One mate: 0 or 1.
     Mate(usize),
     /// Both mates in turns, as `bwa mem -p` reads them; of single reads, these.
@@ -32,7 +32,7 @@ pub enum View {
 
 /// In which form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum TextFormat {
     /// As it was.
     Fastq,
     /// Names and bases.
@@ -51,13 +51,13 @@ impl Archive {
     /// What was asked for is not in this archive, is damaged, or `out` refuses.
     pub fn write_view(
         &self,
-        view: View,
-        form: Form,
+        view: ReadSelection,
+        form: TextFormat,
         threads: usize,
         out: &mut impl Write,
     ) -> Result<()> {
         self.check_view(view)?;
-        let mut groups = Groups::all_groups(self, self.request_for_form(view, form));
+        let mut groups = GroupIterator::all_groups(self, self.request_for_form(view, form));
         let jobs = || Some(groups.next()?.map(|group| (group, None)));
         self.write_groups(jobs, view, form, threads, out)
     }
@@ -71,8 +71,8 @@ impl Archive {
     pub fn write_spots(
         &self,
         spots: Range<u64>,
-        view: View,
-        form: Form,
+        view: ReadSelection,
+        form: TextFormat,
         threads: usize,
         out: &mut impl Write,
     ) -> Result<()> {
@@ -87,18 +87,18 @@ impl Archive {
 
     fn write_groups(
         &self,
-        jobs: impl FnMut() -> Option<Result<Wanted>> + Send,
-        view: View,
-        form: Form,
+        jobs: impl FnMut() -> Option<Result<SelectedGroup>> + Send,
+        view: ReadSelection,
+        form: TextFormat,
         threads: usize,
         out: &mut impl Write,
     ) -> Result<()> {
         let asked = self.request_for_form(view, form);
         let mates = if asked.mates == [true, true] { 2 } else { 1 };
-        let work = |job: Result<Wanted>| {
+        let work = |job: Result<SelectedGroup>| {
             let (group, spots) = job?;
             let mut text = self.render_group(&group, view, asked)?;
-            if form != Form::Fastq && group.spots == 0 && is_blank_text(&text) {
+            if form != TextFormat::Fastq && group.spots == 0 && is_blank_text(&text) {
                 return Ok(Vec::new());
             }
             if let Some(spots) = spots {
@@ -106,10 +106,10 @@ impl Archive {
                 text = select_records(text, records).ok_or_else(|| no_records_error(&group))?;
             }
             match form {
-                Form::Fastq => Some(text),
-                Form::Fasta => to_fasta(&text),
-                Form::Tab => to_tab_lines(&text, mates),
-                Form::Bases => to_base_lines(&text),
+                TextFormat::Fastq => Some(text),
+                TextFormat::Fasta => to_fasta(&text),
+                TextFormat::Tab => to_tab_lines(&text, mates),
+                TextFormat::Bases => to_base_lines(&text),
             }
             .ok_or_else(|| no_records_error(&group))
         };
@@ -122,48 +122,50 @@ impl Archive {
     /// Does `work` for all groups, of which this is read, in many threads, and `take` in order.
     pub(crate) fn for_each_group<R: Send>(
         &self,
-        asked: Asked,
+        asked: RequestedColumns,
         threads: usize,
-        work: impl Fn(GroupAt) -> Result<R> + Sync,
+        work: impl Fn(LocatedGroup) -> Result<R> + Sync,
         take: impl FnMut(Result<R>) -> Result<()>,
     ) -> Result<()> {
-        let mut groups = Groups::all_groups(self, asked);
+        let mut groups = GroupIterator::all_groups(self, asked);
         run_in_order(threads, || groups.next(), |group| work(group?), take)
     }
 
-    fn check_view(&self, view: View) -> Result<()> {
+    fn check_view(&self, view: ReadSelection) -> Result<()> {
         let shape = self.manifest().shape;
         let words = match view {
-            View::Mate(mate) if mate >= shape.mate_count() => "its reads have no second mate",
-            View::File(file) if file >= shape.file_count() => "it shows no such file",
+            ReadSelection::Mate(mate) if mate >= shape.mate_count() => {
+                "its reads have no second mate"
+            }
+            ReadSelection::File(file) if file >= shape.file_count() => "it shows no such file",
             _ => return Ok(()),
         };
         Err(Error::new(Kind::Request, words))
     }
 
     /// Which mates a view has.
-    pub(crate) fn mates_of_view(&self, view: View) -> [bool; 2] {
+    pub(crate) fn mates_of_view(&self, view: ReadSelection) -> [bool; 2] {
         match (view, self.manifest().shape) {
-            (View::Mate(mate), _) => [mate == 0, mate == 1],
-            (View::File(file), Shape::Paired) => [file == 0, file == 1],
-            (_, Shape::Single) => [true, false],
+            (ReadSelection::Mate(mate), _) => [mate == 0, mate == 1],
+            (ReadSelection::File(file), ReadLayout::Paired) => [file == 0, file == 1],
+            (_, ReadLayout::Single) => [true, false],
             _ => [true, true],
         }
     }
 
     /// What a form needs of a view's mates.
-    fn request_for_form(&self, view: View, form: Form) -> Asked {
-        let names = form != Form::Bases;
-        let qualities = matches!(form, Form::Fastq | Form::Tab);
-        Asked { mates: self.mates_of_view(view), names, qualities }
+    fn request_for_form(&self, view: ReadSelection, form: TextFormat) -> RequestedColumns {
+        let names = form != TextFormat::Bases;
+        let qualities = matches!(form, TextFormat::Fastq | TextFormat::Tab);
+        RequestedColumns { mates: self.mates_of_view(view), names, qualities }
     }
 
     /// A group as a view shows it, of which `asked` is as it was.
     pub(crate) fn render_group(
         &self,
-        group: &GroupAt,
-        view: View,
-        asked: Asked,
+        group: &LocatedGroup,
+        view: ReadSelection,
+        asked: RequestedColumns,
     ) -> Result<Vec<u8>> {
         let texts = self.read_texts(group, asked)?;
         if self.mates_of_view(view) == [true, true] {
@@ -173,8 +175,12 @@ impl Archive {
     }
 
     /// Both mates of a group in turns.
-    pub(crate) fn interleave_mates(&self, group: &GroupAt, texts: Texts) -> Result<Vec<u8>> {
-        let mend = self.manifest().shape == Shape::Paired;
+    pub(crate) fn interleave_mates(
+        &self,
+        group: &LocatedGroup,
+        texts: MateTexts,
+    ) -> Result<Vec<u8>> {
+        let mend = self.manifest().shape == ReadLayout::Paired;
         // What stands around the reads of two files has no place in one.
         if mend && group.spots == 0 && texts.iter().flatten().all(|text| is_blank_text(text)) {
             return Ok(Vec::new());
@@ -183,17 +189,17 @@ impl Archive {
     }
 }
 
-impl GroupAt {
+impl LocatedGroup {
     /// Bytes of a file that the archive shows.
-    pub(crate) fn text_len(&self, shape: Shape, file: usize) -> u64 {
+    pub(crate) fn text_len(&self, shape: ReadLayout, file: usize) -> u64 {
         match shape {
-            Shape::Interleaved => self.mates.iter().map(|mate| mate.text_len as u64).sum(),
+            ReadLayout::Interleaved => self.mates.iter().map(|mate| mate.text_len as u64).sum(),
             _ => self.mates[file].text_len as u64,
         }
     }
 }
 
-fn no_records_error(group: &GroupAt) -> Error {
+fn no_records_error(group: &LocatedGroup) -> Error {
     let words = "its text has no records of four lines; the file as it was can be had";
     Error::new(Kind::Request, format!("group {}: {words}", group.number))
 }

@@ -5,10 +5,10 @@ mod blank;
 use memchr::{memchr, memchr_iter};
 
 use crate::error::{Error, Kind, Result};
-use crate::hash::Digests;
-use crate::input::{Input, More};
+use crate::hash::FileDigests;
+use crate::input::{InputEvent, TextInput};
 use crate::profile::GROUP_TEXT;
-use crate::row_group::Records;
+use crate::row_group::TextRecords;
 
 /// A longer record is no record: 16 MiB, which is a read of 8 million bases.
 pub const RECORD_MAX: usize = 16 << 20;
@@ -16,20 +16,20 @@ pub const RECORD_MAX: usize = 16 << 20;
 const ODD_LEAST: usize = 1 << 20;
 
 /// A text, from where it was not taken yet.
-pub(crate) struct Window {
-    pub(crate) input: Input,
+pub(crate) struct RecordWindow {
+    pub(crate) input: TextInput,
     text: Vec<u8>,
     /// Lines that were taken.
     lines: u64,
     /// Files that came, and the line before the first of each.
     files: Vec<(u64, String)>,
     /// Once all of it has come.
-    pub(crate) digests: Option<Digests>,
+    pub(crate) digests: Option<FileDigests>,
 }
 
 /// What stands at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum RecordScan {
     /// A record that ends before this byte.
     Record(usize),
     /// Nothing more.
@@ -38,19 +38,19 @@ pub(crate) enum Found {
     Odd(u64, &'static str),
 }
 
-impl Window {
-    pub(crate) fn new(input: Input) -> Window {
-        Window { input, text: Vec::new(), lines: 0, files: Vec::new(), digests: None }
+impl RecordWindow {
+    pub(crate) fn new(input: TextInput) -> RecordWindow {
+        RecordWindow { input, text: Vec::new(), lines: 0, files: Vec::new(), digests: None }
     }
 
     /// Looks for a record at a place of the text.
-    pub(crate) fn next_record(&mut self, at: usize) -> Result<Found> {
+    pub(crate) fn next_record(&mut self, at: usize) -> Result<RecordScan> {
         while at == self.text.len() && self.read_more()? {}
         match self.text.get(at) {
-            None => return Ok(Found::End),
+            None => return Ok(RecordScan::End),
             Some(b'@') => {}
             Some(first) => {
-                return Ok(Found::Odd(
+                return Ok(RecordScan::Odd(
                     0,
                     match first {
                         b'\r' | b'\n' => "a record begins with @, this line is blank",
@@ -67,17 +67,17 @@ impl Window {
                 ends[found] = from;
                 found += 1;
             } else if self.text.len() - at > RECORD_MAX {
-                return Ok(Found::Odd(found as u64, "a record of more than 16 MiB"));
+                return Ok(RecordScan::Odd(found as u64, "a record of more than 16 MiB"));
             } else if !self.read_more()? {
                 if found < 3 {
-                    return Ok(Found::Odd(found as u64, "the file ends within a record"));
+                    return Ok(RecordScan::Odd(found as u64, "the file ends within a record"));
                 }
                 ends[3] = self.text.len();
                 break;
             }
         }
         if ends[3] - at > RECORD_MAX {
-            return Ok(Found::Odd(0, "a record of more than 16 MiB"));
+            return Ok(RecordScan::Odd(0, "a record of more than 16 MiB"));
         }
         let line = |nth: usize| {
             let start = if nth == 0 { at } else { ends[nth - 1] };
@@ -86,22 +86,22 @@ impl Window {
             line.strip_suffix(b"\r").unwrap_or(line)
         };
         Ok(if !line(2).starts_with(b"+") {
-            Found::Odd(2, "the third line of a record begins with +, this one does not")
+            RecordScan::Odd(2, "the third line of a record begins with +, this one does not")
         } else if line(1).len() != line(3).len() {
-            Found::Odd(3, "as many qualities as bases were expected")
+            RecordScan::Odd(3, "as many qualities as bases were expected")
         } else {
-            Found::Record(ends[3])
+            RecordScan::Record(ends[3])
         })
     }
 
     /// Takes the text up to the last of `ends`.
-    pub(crate) fn take_records(&mut self, ends: Vec<u32>) -> Records {
+    pub(crate) fn take_records(&mut self, ends: Vec<u32>) -> TextRecords {
         let end = ends.last().map_or(0, |end| *end as usize);
-        Records { text: self.split_front(end), ends }
+        TextRecords { text: self.split_front(end), ends }
     }
 
     /// Takes text that has no records at its front: up to the next record, or the end of a line.
-    pub(crate) fn take_unparsed(&mut self) -> Result<Records> {
+    pub(crate) fn take_unparsed(&mut self) -> Result<TextRecords> {
         while self.text.len() < GROUP_TEXT && self.read_more()? {}
         let most = self.text.len().min(GROUP_TEXT);
         let mut end = None;
@@ -109,11 +109,11 @@ impl Window {
         while let Some(line) = memchr(b'\n', &self.text[starts..most]) {
             starts += line + 1;
             end = Some(starts);
-            if matches!(self.next_record(starts)?, Found::Record(_)) {
+            if matches!(self.next_record(starts)?, RecordScan::Record(_)) {
                 break;
             }
         }
-        Ok(Records { text: self.split_front(end.unwrap_or(most)), ends: Vec::new() })
+        Ok(TextRecords { text: self.split_front(end.unwrap_or(most)), ends: Vec::new() })
     }
 
     /// The file that has a line, and the number of the line in it, counted from 1.
@@ -150,12 +150,12 @@ impl Window {
             error.with_suffix(format_args!(", in line {line}"))
         })?;
         match more {
-            More::Bytes => {}
-            More::File(name) => {
+            InputEvent::Bytes => {}
+            InputEvent::File(name) => {
                 let (lines, text) = (self.lines, memchr_iter(b'\n', &self.text).count() as u64);
                 self.files.push((lines + text, name));
             }
-            More::End(digests) => self.digests = Some(digests),
+            InputEvent::End(digests) => self.digests = Some(digests),
         }
         Ok(self.digests.is_none())
     }

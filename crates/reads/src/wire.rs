@@ -21,7 +21,7 @@ pub(crate) fn append_prefixed_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
 
 /// Bytes that are read from the front.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wire<'a> {
+pub(crate) struct WireReader<'a> {
     rest: &'a [u8],
 }
 
@@ -29,9 +29,9 @@ fn truncated_error() -> Error {
     Error::damaged("it ends too early")
 }
 
-impl<'a> Wire<'a> {
-    pub(crate) fn new(bytes: &'a [u8]) -> Wire<'a> {
-        Wire { rest: bytes }
+impl<'a> WireReader<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> WireReader<'a> {
+        WireReader { rest: bytes }
     }
 
     pub(crate) fn rest(&self) -> &'a [u8] {

@@ -1,7 +1,8 @@
 //! The seam between the verbs of POSIX on a directory (`native`) and a feature that has names or
 //! bytes which that directory alone does not have: a volume in a bucket, somebody's prefix of one,
-//! an archive of reads. Such a feature is a [`Backend`], and gives a [`Source`] for each of its open
-//! files. Whatever it does not say is as it is in place, so a new one says only what it does.
+//! an archive of reads. Such a feature is a [`Backend`], and gives a [`ContentSource`] for each of
+//! its open files. Whatever it does not say is as it is in place, so a new one says only what it
+//! does.
 //!
 //! Rejected: an `Option` of each feature in `Native`, which then knows all of them by name; and a
 //! file system that wraps another one, where each verb passes through every layer although a feature
@@ -18,8 +19,8 @@ use parking_lot::RwLockReadGuard;
 use rustix::fs::Statx;
 use rustix::io::Errno;
 
-use crate::ipc::{BucketNow, BucketWaiting, UploadReport, WriteBackProgress};
-pub(crate) use change_gate::{Gate, Inside};
+use crate::ipc::{BucketStatus, BucketWaiting, UploadReport, WriteBackProgress};
+pub(crate) use change_gate::{ChangeGate, ChangeGuard};
 use forebay_os::file_identity::FileIdentity;
 use forebay_os::short_name::ShortName;
 
@@ -27,7 +28,7 @@ use forebay_os::short_name::ShortName;
 pub(crate) type Result<T> = std::result::Result<T, Errno>;
 
 /// A path in the tree and an open directory there.
-pub(crate) type OpenFolder<'a> = &'a dyn Fn() -> Result<(Vec<u8>, OwnedFd)>;
+pub(crate) type FolderOpener<'a> = &'a dyn Fn() -> Result<(Vec<u8>, OwnedFd)>;
 
 /// What keeps a tree beyond its directory. Threads that call it for a program act as the daemon
 /// itself where it opens, brings or lists something.
@@ -54,12 +55,12 @@ pub(crate) trait Backend: Debug + Send + Sync {
     ///
     /// # Errors
     /// EIO: it can't be listed.
-    fn list_directory(&self, _folder: u64, _open: OpenFolder<'_>) -> Result<()> {
+    fn list_directory(&self, _folder: u64, _open: FolderOpener<'_>) -> Result<()> {
         Ok(())
     }
 
     /// Held by whoever changes a name, for a backend that takes the tree as it is at one moment.
-    fn gate(&self) -> Option<&Gate> {
+    fn gate(&self) -> Option<&ChangeGate> {
         None
     }
 
@@ -77,7 +78,7 @@ pub(crate) trait Backend: Debug + Send + Sync {
         self: Arc<Self>,
         _file: &FileIdentity,
         _descriptor: BorrowedFd<'_>,
-    ) -> Result<Option<Arc<dyn Source>>> {
+    ) -> Result<Option<Arc<dyn ContentSource>>> {
         Ok(None)
     }
 
@@ -145,7 +146,7 @@ pub(crate) trait Backend: Debug + Send + Sync {
     }
 
     /// How the copy in a bucket is just now, if it writes one.
-    fn bucket_status(&self) -> Option<BucketNow> {
+    fn bucket_status(&self) -> Option<BucketStatus> {
         None
     }
 
@@ -184,12 +185,12 @@ impl Backend for InPlace {
 }
 
 /// The bytes of an open file that its descriptor does not have, or not yet.
-pub(crate) trait Source: Debug + Send + Sync {
+pub(crate) trait ContentSource: Debug + Send + Sync {
     /// The descriptor has all bytes by now.
     fn is_complete(&self) -> bool;
 
     /// The length in bytes, if no descriptor will ever have any of them: such a file is read by
-    /// [`Source::read`] alone, and nobody writes it.
+    /// [`ContentSource::read`] alone, and nobody writes it.
     fn own_length(&self) -> Option<u64> {
         None
     }
@@ -211,7 +212,7 @@ pub(crate) trait Source: Debug + Send + Sync {
     /// Brings all that is missing.
     ///
     /// # Errors
-    /// As [`Source::fetch_range`].
+    /// As [`ContentSource::fetch_range`].
     fn fetch_all(&self) -> Result<()>;
 
     /// Somebody changes the file: its times are those of the local file from now on.

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use forebay_model::{Micros, Op, OpCount, OpGroup, OpKey};
 use parking_lot::Mutex;
 
-use crate::ipc::{Group, Live};
-pub(crate) use heat::{Flow, Heat};
+use crate::ipc::{LiveStatus, OperationTotals};
+pub(crate) use heat::{FileTraffic, Heat};
 
 const SHARDS: usize = 16;
 
@@ -70,18 +70,18 @@ impl Counters {
     }
 
     /// A file is closed.
-    pub(crate) fn record_close(&self, path: &[u8], flow: &Flow) {
+    pub(crate) fn record_close(&self, path: &[u8], flow: &FileTraffic) {
         self.heat.lock().record_close(path, flow);
     }
 
-    pub(crate) fn fill_totals(&self, live: &mut Live) {
+    pub(crate) fn fill_totals(&self, live: &mut LiveStatus) {
         let group = |group: OpGroup| {
             let sums = self.shards.iter().map(|shard| &shard.groups[group_index(group)]);
             let add = |(count, nanos): (u64, u64), (c, n): &(AtomicU64, AtomicU64)| {
                 (count + c.load(Relaxed), nanos + n.load(Relaxed))
             };
             let (count, nanos) = sums.fold((0, 0), add);
-            Group { count, time_us: nanos / 1000 }
+            OperationTotals { count, time_us: nanos / 1000 }
         };
         live.names = group(OpGroup::Metadata);
         live.data = group(OpGroup::Data);
@@ -96,7 +96,7 @@ impl Counters {
 mod tests {
     //! If this fails, people look for a storm where there is none.
     use super::*;
-    use forebay_model::Pattern;
+    use forebay_model::AccessPattern;
 
     #[test]
     fn what_threads_count_adds_up() {
@@ -105,10 +105,12 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..20 {
                 scope.spawn(|| {
-                    counters
-                        .count_operation(OpKey::with_bytes(Op::Read, 10, Pattern::Random), &of(10));
                     counters.count_operation(
-                        OpKey::with_bytes(Op::CopyRange, 5, Pattern::Random),
+                        OpKey::with_bytes(Op::Read, 10, AccessPattern::Random),
+                        &of(10),
+                    );
+                    counters.count_operation(
+                        OpKey::with_bytes(Op::CopyRange, 5, AccessPattern::Random),
                         &of(5),
                     );
                     counters.count_operation(OpKey::without_bytes(Op::Lookup), &of(0));
@@ -116,10 +118,10 @@ mod tests {
                 });
             }
         });
-        let mut live = Live::default();
+        let mut live = LiveStatus::default();
         counters.fill_totals(&mut live);
-        assert_eq!(live.names, Group { count: 20, time_us: 40 });
-        assert_eq!(live.data, Group { count: 40, time_us: 80 });
+        assert_eq!(live.names, OperationTotals { count: 20, time_us: 40 });
+        assert_eq!(live.data, OperationTotals { count: 40, time_us: 80 });
         assert_eq!(live.syncs.count, 20);
         assert_eq!((live.read, live.written), (300, 100));
     }

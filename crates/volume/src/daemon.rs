@@ -14,28 +14,28 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use forebay_model::{Ended, Exit, Header, Micros};
+use forebay_model::{CommandExit, Header, Micros, RunEnd};
 use parking_lot::Mutex;
 
 use crate::backend::Backend;
-use crate::bucket::Ready;
-use crate::daemon_log::{self, About};
-use crate::fuse::{Emulated, Session};
+use crate::bucket::PreparedVolume;
+use crate::daemon_log::{self, LogOwner};
+use crate::fuse::{EmulatedStorage, Session};
 use crate::ipc::WriteBackProgress;
 use crate::ipc::{BucketWaiting, UploadReport};
-use crate::ipc::{Channel, ToDaemon, ToFront, WriteBackReport};
+use crate::ipc::{Channel, ToDaemon, ToLauncher, WriteBackReport};
 use crate::live;
-use crate::native::{ROOT, Settings};
-use crate::overmount::{Access, Plan};
-use crate::processes::Processes;
+use crate::native::{NativeSettings, ROOT};
+use crate::overmount::{MountAccess, OvermountPlan};
+use crate::processes::ProcessTable;
 use crate::recorder::Recorder;
-use crate::rescue::Rescue;
-use crate::tiers::{Progress, Tiers, Which, write_back_files};
+use crate::rescue::RescuerHandle;
+use crate::tiers::{ProgressReporter, Tiers, WriteBackScope, write_back_files};
 use forebay_os::clock::{Clock, SystemClock};
 use forebay_os::descriptor_path::current_path_below;
 use forebay_os::fast_wake::FastWake;
-use run_recording::Keeper;
-use served_mounts::House;
+use run_recording::RecordingThread;
+use served_mounts::MountContext;
 
 /// How long the end of a run waits for the mounts to go before others are said to linger.
 const GRACE: Duration = Duration::from_millis(70);
@@ -47,29 +47,29 @@ const LAST_WORD: Duration = Duration::from_secs(5);
 
 /// What the daemon is given.
 #[derive(Debug)]
-pub(crate) struct Parts {
-    pub(crate) plan: Plan,
+pub(crate) struct DaemonSetup {
+    pub(crate) plan: OvermountPlan,
     /// For each target, if files of it lie, or may come to lie, on other tiers.
     pub(crate) tiers: Vec<Option<Tiers>>,
     pub(crate) every_read: bool,
     /// How fast CPUs wake up meanwhile.
     pub(crate) cpu_latency: CpuLatency,
     /// `None`: nobody asked for a record.
-    pub(crate) record: Option<Record>,
-    pub(crate) role: Role,
+    pub(crate) record: Option<RecordingOptions>,
+    pub(crate) role: DaemonRole,
     /// The storage to emulate.
-    pub(crate) emulated: Option<Emulated>,
+    pub(crate) emulated: Option<EmulatedStorage>,
     /// The volume in a bucket that the first target stands for.
-    pub(crate) bucket: Option<Ready>,
+    pub(crate) bucket: Option<PreparedVolume>,
     pub(crate) mounts: OwnedFd,
     pub(crate) control: Channel,
     pub(crate) foreign: Vec<(u64, u64)>,
     /// What is served, for people, and in which way.
     pub(crate) volume: PathBuf,
-    pub(crate) kind: live::Kind,
-    pub(crate) log: daemon_log::Wanted,
+    pub(crate) kind: live::DaemonKind,
+    pub(crate) log: daemon_log::LogOptions,
     /// Who frees programs if this process dies.
-    pub(crate) rescue: Rescue,
+    pub(crate) rescue: RescuerHandle,
 }
 
 /// How long CPUs may take to wake up while many requests come.
@@ -83,7 +83,7 @@ pub enum CpuLatency {
 
 /// The run file, while it is written and afterwards.
 #[derive(Debug)]
-pub struct Record {
+pub struct RecordingOptions {
     /// What it says of the start.
     pub header: Header,
     /// Where it is written; a local directory.
@@ -94,11 +94,11 @@ pub struct Record {
 
 /// What the daemon serves.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Role {
+pub(crate) enum DaemonRole {
     /// A command, and what it starts, below this process.
     Run { front: u32 },
     /// Everybody on the machine who may, until somebody unmounts.
-    Lasting { access: Access },
+    Lasting { access: MountAccess },
 }
 
 enum Event {
@@ -112,7 +112,7 @@ enum Event {
 }
 
 /// Serves until nobody is left, then ends this process.
-pub(crate) fn main(parts: Parts) -> ! {
+pub(crate) fn main(parts: DaemonSetup) -> ! {
     let stderr = parts.log.to_stderr.then(duplicate_stderr).flatten();
     detach_from_caller();
     forebay_os::heap::limit_heap_retention();
@@ -135,13 +135,13 @@ fn duplicate_stderr() -> Option<OwnedFd> {
 }
 
 /// Whose log it is.
-fn describe_daemon(parts: &Parts) -> About {
+fn describe_daemon(parts: &DaemonSetup) -> LogOwner {
     let shown = |path: &PathBuf| path.to_string_lossy().into_owned();
-    About {
+    LogOwner {
         format: daemon_log::FORMAT,
         pid: std::process::id(),
         started_unix: rustix::time::clock_gettime(rustix::time::ClockId::Realtime).tv_sec,
-        lasting: matches!(parts.role, Role::Lasting { .. }),
+        lasting: matches!(parts.role, DaemonRole::Lasting { .. }),
         volume: shown(&parts.volume),
         points: parts.plan.targets.iter().map(|target| shown(&target.point)).collect(),
     }
@@ -172,13 +172,15 @@ fn start_fast_wake(wanted: CpuLatency) -> Option<Arc<FastWake>> {
     started.inspect_err(|error| tracing::debug!("CPUs sleep as deeply as they do: {error}")).ok()
 }
 
-fn serve_volumes(parts: Parts) -> io::Result<()> {
-    let Parts { plan, tiers, every_read, record, role, emulated, bucket, volume, kind, .. } = parts;
+fn serve_volumes(parts: DaemonSetup) -> io::Result<()> {
+    let DaemonSetup {
+        plan, tiers, every_read, record, role, emulated, bucket, volume, kind, ..
+    } = parts;
     let (mounts, control, foreign) = (parts.mounts, parts.control, parts.foreign);
     let fast_wake = start_fast_wake(parts.cpu_latency);
     let guarded = parts.rescue.guard_main_thread();
     let give_up = |why: String| {
-        control.send_message(&ToFront::Failed { why: why.clone() });
+        control.send_message(&ToLauncher::Failed { why: why.clone() });
         Err(io::Error::other(why))
     };
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
@@ -189,18 +191,18 @@ fn serve_volumes(parts: Parts) -> io::Result<()> {
         None => Recorder::new_silent(clock),
     });
     let (front, command) = match (role, &record) {
-        (Role::Run { front }, Some(record)) => (front, record.header.command.clone()),
+        (DaemonRole::Run { front }, Some(record)) => (front, record.header.command.clone()),
         _ => (0, Vec::new()),
     };
     let words = command.clone();
-    let processes = Arc::new(Processes::new(Arc::clone(&recorder), start_us, front, words));
+    let processes = Arc::new(ProcessTable::new(Arc::clone(&recorder), start_us, front, words));
     processes.start_threads()?;
-    if matches!(role, Role::Run { .. }) {
+    if matches!(role, DaemonRole::Run { .. }) {
         processes.notify_on_batch_submit(control.duplicate()?);
     }
     let points: Vec<PathBuf> = plan.targets.iter().map(|target| target.point.clone()).collect();
-    let keeper = record.map(|Record { header, state, output }| {
-        Keeper::start_recording(&state, output, header, Arc::clone(&recorder))
+    let keeper = record.map(|RecordingOptions { header, state, output }| {
+        RecordingThread::start_recording(&state, output, header, Arc::clone(&recorder))
     });
     let mut keeper = match keeper.transpose() {
         Ok(keeper) => keeper,
@@ -209,22 +211,32 @@ fn serve_volumes(parts: Parts) -> io::Result<()> {
 
     let (events, inbox) = channel();
     let (shared, one_user) =
-        (rustix::process::geteuid().is_root(), matches!(role, Role::Run { .. }));
-    let settings = Settings { every_read, shared, one_user, foreign };
-    let volumes: Vec<Volume> = plan
+        (rustix::process::geteuid().is_root(), matches!(role, DaemonRole::Run { .. }));
+    let settings = NativeSettings { every_read, shared, one_user, foreign };
+    let volumes: Vec<ManagedDirectory> = plan
         .targets
         .iter()
         .zip(tiers)
         .map(|(target, tiers)| (target.path.clone(), tiers.map(Tiers::start)))
         .collect();
     let only_for = match role {
-        Role::Lasting { access: Access::Root } => Some(rustix::process::geteuid().as_raw()),
+        DaemonRole::Lasting { access: MountAccess::Root } => {
+            Some(rustix::process::geteuid().as_raw())
+        }
         _ => None,
     };
     let bucket = Mutex::new(bucket);
-    let house =
-        House { settings, only_for, emulated, fast_wake, bucket, volumes, recorder, processes };
-    if matches!(role, Role::Lasting { .. }) {
+    let house = MountContext {
+        settings,
+        only_for,
+        emulated,
+        fast_wake,
+        bucket,
+        volumes,
+        recorder,
+        processes,
+    };
+    if matches!(role, DaemonRole::Lasting { .. }) {
         // From here on nothing of ours is reached by a path: the mounts may be made.
         let _ = rustix::io::write(&mounts, &[0]);
     }
@@ -232,15 +244,15 @@ fn serve_volumes(parts: Parts) -> io::Result<()> {
         Ok(sessions) => sessions,
         Err(error) => {
             house.volumes.iter().filter_map(|(_, tiers)| tiers.as_ref()).for_each(|t| t.close());
-            keeper.iter_mut().for_each(Keeper::abandon_record);
+            keeper.iter_mut().for_each(RecordingThread::abandon_record);
             return give_up(format!("the managed directories can't be served: {error}"));
         }
     };
     let (stop_sampling, stopped) = channel();
     let passthrough = !every_read && house.settings.shared && house.emulated.is_none();
-    let House { volumes, recorder, processes, .. } = house;
-    let looks = live::Sources {
-        lasting: matches!(role, Role::Lasting { .. }),
+    let MountContext { volumes, recorder, processes, .. } = house;
+    let looks = live::StatusSources {
+        lasting: matches!(role, DaemonRole::Lasting { .. }),
         kind,
         volume,
         passthrough,
@@ -267,7 +279,7 @@ fn serve_volumes(parts: Parts) -> io::Result<()> {
         }
     });
     listen_to_launcher(&control, events.clone())?;
-    let mut run = Run {
+    let mut run = DaemonState {
         recorder,
         processes,
         keeper,
@@ -286,15 +298,15 @@ fn serve_volumes(parts: Parts) -> io::Result<()> {
         }
     };
     match role {
-        Role::Run { .. } => run.follow_run(&inbox, stop_sampling),
-        Role::Lasting { .. } => run.follow_mount(&inbox, events, points, stop_sampling),
+        DaemonRole::Run { .. } => run.follow_run(&inbox, stop_sampling),
+        DaemonRole::Lasting { .. } => run.follow_mount(&inbox, events, points, stop_sampling),
     }
     guarded.finish_cleanly();
     Ok(())
 }
 
 /// A covered directory, and its tiers.
-type Volume = (PathBuf, Option<Arc<Tiers>>);
+type ManagedDirectory = (PathBuf, Option<Arc<Tiers>>);
 
 /// Turns what the front says into events.
 fn listen_to_launcher(control: &Channel, events: Sender<Event>) -> io::Result<()> {
@@ -308,22 +320,22 @@ fn listen_to_launcher(control: &Channel, events: Sender<Event>) -> io::Result<()
     Ok(())
 }
 
-struct Run {
+struct DaemonState {
     recorder: Arc<Recorder>,
-    processes: Arc<Processes>,
-    keeper: Option<Keeper>,
+    processes: Arc<ProcessTable>,
+    keeper: Option<RecordingThread>,
     control: Channel,
     sessions: Vec<Arc<Session>>,
-    volumes: Vec<Volume>,
+    volumes: Vec<ManagedDirectory>,
     /// Where others look at it; `None`: nobody can.
-    door: Option<live::Door>,
-    ended: Option<Ended>,
+    door: Option<live::LiveSocket>,
+    ended: Option<RunEnd>,
     not_run: bool,
     /// Who waits for the end of a lasting mount.
     waiting: Vec<Channel>,
 }
 
-impl Run {
+impl DaemonState {
     /// Follows the run to its end.
     fn follow_run(&mut self, inbox: &Receiver<Event>, stop_sampling: impl FnOnce()) {
         let mut mounts = self.sessions.len();
@@ -368,11 +380,11 @@ impl Run {
 
     /// Nobody is left: ends the record, and brings files home from their tiers. `None` when
     /// nothing was run.
-    fn close_run(&mut self, stop_sampling: impl FnOnce()) -> Option<ToFront> {
+    fn close_run(&mut self, stop_sampling: impl FnOnce()) -> Option<ToLauncher> {
         stop_sampling();
         if self.not_run {
             self.volumes.iter().filter_map(|(_, tiers)| tiers.as_ref()).for_each(|t| t.close());
-            self.keeper.iter_mut().for_each(Keeper::abandon_record);
+            self.keeper.iter_mut().for_each(RecordingThread::abandon_record);
             daemon_log::close(true);
             return None;
         }
@@ -400,7 +412,7 @@ impl Run {
         warnings.extend(errors);
         warnings.extend(daemon_log::close(false));
         // Who hears that it is over finds it nowhere.
-        self.door.take().into_iter().for_each(live::Door::close);
+        self.door.take().into_iter().for_each(live::LiveSocket::close);
         Some(over_message(run, None, warnings, homecomings, shipped))
     }
 
@@ -428,9 +440,9 @@ impl Run {
                 false
             }
             ToDaemon::Ended { code, signal, user_us, system_us } => {
-                self.ended = Some(Ended {
+                self.ended = Some(RunEnd {
                     at: self.recorder.clock().now(),
-                    exit: code.map(Exit::Code).or(signal.map(Exit::Signal)),
+                    exit: code.map(CommandExit::Code).or(signal.map(CommandExit::Signal)),
                     cpu_user: Some(Micros(user_us)),
                     cpu_system: Some(Micros(system_us)),
                     complete: false,
@@ -441,35 +453,39 @@ impl Run {
         }
     }
 
-    fn end_of_run(&self, complete: bool) -> Ended {
-        let unknown = Ended {
+    fn end_of_run(&self, complete: bool) -> RunEnd {
+        let unknown = RunEnd {
             at: self.recorder.clock().now(),
             exit: None,
             cpu_user: None,
             cpu_system: None,
             complete,
         };
-        Ended { complete: complete && self.ended.is_some(), ..self.ended.unwrap_or(unknown) }
+        RunEnd { complete: complete && self.ended.is_some(), ..self.ended.unwrap_or(unknown) }
     }
 
     /// Brings files home from their tiers, as the rules say.
     fn write_back_all(&self) -> Vec<WriteBackReport> {
         let exit = self.ended.as_ref().and_then(|ended| ended.exit);
-        let succeeded = exit == Some(Exit::Code(0));
+        let succeeded = exit == Some(CommandExit::Code(0));
         let ruled = self.volumes.iter().filter_map(|(directory, tiers)| {
             Some((directory, tiers.as_ref().filter(|tiers| tiers.has_rules())?))
         });
         let tell = |underway: &WriteBackProgress| {
-            let word = ToFront::WriteBackProgress(*underway);
+            let word = ToLauncher::WriteBackProgress(*underway);
             std::iter::once(&self.control)
                 .chain(&self.waiting)
                 .for_each(|who| who.try_send_message(&word));
         };
-        let progress = Progress::new(self.recorder.clock(), &tell);
+        let progress = ProgressReporter::new(self.recorder.clock(), &tell);
         ruled
             .map(|(directory, tiers)| {
-                let home =
-                    write_back_files(directory, tiers, Which::Ruled { succeeded }, &progress);
+                let home = write_back_files(
+                    directory,
+                    tiers,
+                    WriteBackScope::Ruled { succeeded },
+                    &progress,
+                );
                 let mut told = home.to_report(&tiers.current_path(directory));
                 told.spilled = tiers.spilled_files();
                 told.cache = tiers.cache_report();
@@ -481,13 +497,13 @@ impl Run {
     /// Waits until a bucket has all of its volume.
     fn finish_upload(&self) -> Option<UploadReport> {
         let tell = |underway: &WriteBackProgress| {
-            let word = ToFront::WriteBackProgress(*underway);
+            let word = ToLauncher::WriteBackProgress(*underway);
             std::iter::once(&self.control)
                 .chain(&self.waiting)
                 .for_each(|who| who.try_send_message(&word));
         };
         let waits = |waiting: &BucketWaiting| {
-            let word = ToFront::Waits(waiting.clone());
+            let word = ToLauncher::Waits(waiting.clone());
             std::iter::once(&self.control)
                 .chain(&self.waiting)
                 .for_each(|who| who.try_send_message(&word));
@@ -517,7 +533,7 @@ fn over_message(
     warnings: Vec<String>,
     homecomings: Vec<WriteBackReport>,
     shipped: Option<UploadReport>,
-) -> ToFront {
+) -> ToLauncher {
     let run = run.map(|path| path.to_string_lossy().into_owned());
-    ToFront::Over { run, lingering, warnings, homecomings, shipped }
+    ToLauncher::Over { run, lingering, warnings, homecomings, shipped }
 }

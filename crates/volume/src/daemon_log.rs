@@ -17,19 +17,21 @@ mod tail;
 
 use std::path::PathBuf;
 
-pub use levels::{Levels, NotLevels};
-pub use log_folders::{About, FORMAT, Kept, Told, is_alive, list_log_folders, read_about};
+pub use levels::{LogLevels, LogLevelsError};
+pub use log_folders::{
+    FORMAT, LogFolder, LogOwner, LogOwnership, is_alive, list_log_folders, read_about,
+};
 pub(crate) use log_queue::{append_held_lines, start_buffering, take_errors};
 pub(crate) use logger::{close, log_problem, path, start_logging};
 pub use tail::{LOG, OLDER, last_lines};
 
 /// Where a daemon says what it has to say, and how much.
 #[derive(Debug, Clone)]
-pub struct Wanted {
+pub struct LogOptions {
     /// A folder that is its own, to be made.
     pub folder: PathBuf,
     /// What is said at all.
-    pub levels: Levels,
+    pub levels: LogLevels,
     /// Somebody asked for the log: it stays, however well all went.
     pub is_asked_for: bool,
     /// It goes to standard error, too.

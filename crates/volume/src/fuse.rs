@@ -25,6 +25,6 @@ mod session;
 mod waiters;
 
 pub use device::{Device, open_device};
-pub use emulated_latency::Emulated;
+pub use emulated_latency::EmulatedStorage;
 pub(crate) use request_cost::measure_request_cost;
-pub use session::{Session, Tree};
+pub use session::{ServedTree, Session};

@@ -10,9 +10,12 @@ mod socket_names;
 use std::ffi::CStr;
 
 pub(crate) use channel::Channel;
-pub use live_status::{BucketNow, FileNow, Group, Kind, Live, SCHEMA, TaskNow, TierNow};
+pub use live_status::{
+    BucketStatus, DaemonKind, FileStatus, LiveStatus, OperationTotals, SCHEMA, TaskStatus,
+    TierStatus,
+};
 pub use messages::{BucketWaiting, CacheReport, UploadReport, WriteBackProgress, WriteBackReport};
-pub(crate) use messages::{ToDaemon, ToFront};
+pub(crate) use messages::{ToDaemon, ToLauncher};
 pub(crate) use socket_names::{abstract_socket_names, candidate_sockets, find_daemon_sockets};
 
 /// The name of the process that ends the connections of a daemon that was killed.

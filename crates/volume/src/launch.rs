@@ -24,23 +24,23 @@ use rustix::process::Signal;
 
 use crate::bucket;
 use crate::daemon;
-pub use crate::daemon::{CpuLatency, Record};
+pub use crate::daemon::{CpuLatency, RecordingOptions};
 use crate::daemon_log;
 use crate::ipc::WriteBackProgress;
-use crate::ipc::{Channel, ToDaemon, ToFront, WriteBackReport};
+use crate::ipc::{Channel, ToDaemon, ToLauncher, WriteBackReport};
 use crate::live;
 use crate::overmount;
-use crate::rescue::Rescue;
-use crate::tiers::{Tiers, Wanted, Warmed};
+use crate::rescue::RescuerHandle;
+use crate::tiers::{CacheWarmReport, PlacementOptions, Tiers};
 use forebay_os::forks::{block_signals, fork};
-pub use lasting_mount::{Lasting, Mount, Unmounting, mount_volume};
-pub use shared::Failure;
+pub use lasting_mount::{LastingMount, MountOptions, UnmountReport, mount_volume};
+pub use shared::LaunchError;
 use shared::{make_socket_pair, open_tiers, system_failure};
-pub use unmount::{Unmounted, lasting_mounts, resolve_mount_point, unmount_volume};
+pub use unmount::{UnmountOutcome, lasting_mounts, resolve_mount_point, unmount_volume};
 
 /// What to run, and how to record it.
 #[derive(Debug)]
-pub struct Launch {
+pub struct LaunchOptions {
     /// The command and its words.
     pub command: Vec<OsString>,
     /// Where it is started, absolute.
@@ -52,11 +52,11 @@ pub struct Launch {
     /// How fast CPUs wake up meanwhile.
     pub cpu_latency: CpuLatency,
     /// How buckets are reached that are attached to them.
-    pub ways: bucket::Ways,
+    pub ways: bucket::BucketAccess,
     /// Where files go; `None`: all stay in place.
-    pub placement: Option<Wanted>,
+    pub placement: Option<PlacementOptions>,
     /// Told what was copied to tiers before the command starts.
-    pub warmed: fn(&Warmed),
+    pub warmed: fn(&CacheWarmReport),
     /// Told how far files have come on their way home.
     pub underway: fn(&WriteBackProgress),
     /// Told of the first program that sends work to other machines, where rules place files that
@@ -69,7 +69,7 @@ pub struct Launch {
     /// Where it goes at the end.
     pub output: PathBuf,
     /// What the daemon says meanwhile, and where.
-    pub log: daemon_log::Wanted,
+    pub log: daemon_log::LogOptions,
 }
 
 /// How the command's side ended.
@@ -83,7 +83,7 @@ pub enum Exit {
 
 /// How a run ended.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct RunOutcome {
     /// The command's own end.
     pub exit: Exit,
     /// Where the run file is; `None` when it could not be written.
@@ -107,7 +107,7 @@ pub struct Outcome {
 ///
 /// # Errors
 /// When the command was not started; nothing is left behind then.
-pub fn run_command(launch: Launch) -> Result<Outcome, Failure> {
+pub fn run_command(launch: LaunchOptions) -> Result<RunOutcome, LaunchError> {
     let words: Vec<CString> = launch
         .command
         .iter()
@@ -118,14 +118,17 @@ pub fn run_command(launch: Launch) -> Result<Outcome, Failure> {
         })?;
     daemon_log::start_buffering(&launch.log.levels);
     // Before the fork, so that the message comes from the place that failed.
-    drop(crate::fuse::open_device().map_err(|e| Failure::Closed("opening /dev/fuse".into(), e))?);
+    drop(
+        crate::fuse::open_device()
+            .map_err(|e| LaunchError::Closed("opening /dev/fuse".into(), e))?,
+    );
     forebay_os::credentials::check_capabilities()
         .map_err(system_failure("acting as other users"))?;
     let (rescue, rescuer) =
-        Rescue::start().map_err(system_failure("starting the daemon's rescuer"))?;
-    let plan = overmount::plan_mounts(&launch.cover, &launch.ways).map_err(Failure::Refused)?;
+        RescuerHandle::start().map_err(system_failure("starting the daemon's rescuer"))?;
+    let plan = overmount::plan_mounts(&launch.cover, &launch.ways).map_err(LaunchError::Refused)?;
     let tiers =
-        open_tiers(&plan, launch.placement.as_ref(), launch.warmed).map_err(Failure::Tier)?;
+        open_tiers(&plan, launch.placement.as_ref(), launch.warmed).map_err(LaunchError::Tier)?;
     let missing: Vec<String> = tiers.iter().flatten().flat_map(|tiers| tiers.warnings()).collect();
     let (mounts_out, mounts_in) = make_socket_pair()?;
     let (front_side, daemon_side) = make_socket_pair()?;
@@ -136,20 +139,20 @@ pub fn run_command(launch: Launch) -> Result<Outcome, Failure> {
     let daemon = match unsafe { fork() }.map_err(system_failure("starting the daemon"))? {
         None => {
             drop((mounts_out, front_side));
-            daemon::main(daemon::Parts {
+            daemon::main(daemon::DaemonSetup {
                 volume: plan.targets[0].path.clone(),
-                kind: live::Kind::Run,
+                kind: live::DaemonKind::Run,
                 log: launch.log,
                 plan,
                 tiers,
                 every_read: launch.every_read,
                 cpu_latency: launch.cpu_latency,
-                record: Some(daemon::Record {
+                record: Some(daemon::RecordingOptions {
                     header: launch.header,
                     state: launch.state,
                     output: launch.output,
                 }),
-                role: daemon::Role::Run { front: front.as_raw_nonzero().get() as u32 },
+                role: daemon::DaemonRole::Run { front: front.as_raw_nonzero().get() as u32 },
                 emulated: None,
                 bucket: None,
                 mounts: mounts_in,
@@ -167,7 +170,7 @@ pub fn run_command(launch: Launch) -> Result<Outcome, Failure> {
     let command = match unsafe { fork() }.map_err(system_failure("starting the command"))? {
         None => {
             drop(news_in);
-            let daemon = child::Daemon { mounts: mounts_out, rescue, log: launch.log };
+            let daemon = child::DaemonLinks { mounts: mounts_out, rescue, log: launch.log };
             child::exec_command(&plan, &launch.directory, &words, daemon, news_out, &signals, front)
         }
         Some(pid) => pid,
@@ -186,7 +189,7 @@ pub fn run_command(launch: Launch) -> Result<Outcome, Failure> {
         drop(names);
         forebay_os::heap::return_free_memory();
     }
-    let bound_here = launch.placement.as_ref().is_some_and(Wanted::binds_to_this_machine);
+    let bound_here = launch.placement.as_ref().is_some_and(PlacementOptions::binds_to_this_machine);
     let mut outcome = front.watch_command(launch.underway, bound_here.then_some(launch.sent_away));
     outcome.warnings.extend(missing);
     Ok(outcome)

@@ -7,8 +7,11 @@
 mod door;
 mod live_snapshot;
 
-pub use crate::ipc::{BucketNow, FileNow, Group, Kind, Live, SCHEMA, TaskNow, TierNow};
-pub(crate) use door::{Door, open_live_socket};
+pub use crate::ipc::{
+    BucketStatus, DaemonKind, FileStatus, LiveStatus, OperationTotals, SCHEMA, TaskStatus,
+    TierStatus,
+};
+pub(crate) use door::{LiveSocket, open_live_socket};
 pub use door::{list_daemons, query_daemon};
-pub(crate) use live_snapshot::Sources;
+pub(crate) use live_snapshot::StatusSources;
 pub(crate) use live_snapshot::mount_kind;

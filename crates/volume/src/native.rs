@@ -63,27 +63,27 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::fs::{Mode, OFlags, Statx, openat};
 use rustix::io::Errno;
 
-pub use attr::{Change, When};
-pub use create::{Created, Permissions};
+pub use attr::{AttributeChange, TimeOrNow};
+pub use create::{CreateMode, CreateReply};
 pub(crate) use device_numbers::pack_device;
 pub use dir_reader::DirEntry;
-pub(crate) use directory_watch::Watch;
+pub(crate) use directory_watch::DirectoryWatch;
 pub(crate) use eager_write_back::start_eager_write_back;
 pub use iostate::IoState;
 pub(crate) use kernel_interface::{Backing, Kernel};
-pub use locks::{Lock, LockWait, LockWaiting};
-pub(crate) use node::{DirHandle, Handle, Node, ROOT};
-pub use open::Opened;
+pub use locks::{AdvisoryLock, LockOutcome, PendingLock};
+pub(crate) use node::{DirHandle, FileHandle, Node, ROOT};
+pub use open::OpenReply;
 use packed::leads_to_file;
-pub(crate) use relocation_lock::Stays;
-pub(crate) use tiered_view::Seen;
+pub(crate) use relocation_lock::RelocationReadGuard;
+pub(crate) use tiered_view::ResolvedName;
 use tiered_view::boot_nanos;
 
 use crate::backend::{Backend, InPlace};
-use crate::recorder::{Known, Older};
+use crate::recorder::{RecordedFile, RecordedPath};
 use crate::tiers::{StagingPath, Tiers};
-use node::Recorded;
-use node_table::Table;
+use node::RecordState;
+use node_table::NodeTable;
 
 /// What a verb can fail with: the backing file system's own word.
 pub type Result<T> = std::result::Result<T, Errno>;
@@ -100,7 +100,7 @@ const SEARCHES_BEFORE_WATCH: u64 = 3;
 
 /// What a user may turn.
 #[derive(Debug, Clone, Default)]
-pub struct Settings {
+pub struct NativeSettings {
     /// Let no read or write bypass us.
     pub every_read: bool,
     /// Another user may reach the mount, so the kernel checks permissions too.
@@ -126,21 +126,21 @@ pub struct Entry {
 
 /// One covered directory.
 pub struct Native {
-    pub(crate) table: Table,
-    settings: Settings,
+    pub(crate) table: NodeTable,
+    settings: NativeSettings,
     foreign: FxHashSet<(u64, u64)>,
     credentials: Credentials,
     groups: Box<dyn Fn(u32) -> Groups + Send + Sync>,
-    handles: Mutex<FxHashMap<u64, Arc<Handle>>>,
-    releases: space_release::Releases,
+    handles: Mutex<FxHashMap<u64, Arc<FileHandle>>>,
+    releases: space_release::PendingReleases,
     dirs: Mutex<FxHashMap<u64, Arc<DirHandle>>>,
     next_handle: AtomicU64,
     posix_locks: locks::PosixLocks,
     /// Mapped pages of locked files, without passthrough.
-    pub(crate) pages: Arc<mapped_pages::Pages>,
+    pub(crate) pages: Arc<mapped_pages::MappedPages>,
     /// The connection, known once the mount is made.
     device: OnceLock<Arc<dyn Kernel>>,
-    watch: OnceLock<Watch>,
+    watch: OnceLock<DirectoryWatch>,
     /// Held by whoever makes or moves a name until the table knows of it.
     pub(crate) naming: RwLock<()>,
     /// Raised by each rename of a directory: paths computed before are void.
@@ -165,22 +165,22 @@ pub struct Native {
     landed_safe: OnceLock<bool>,
     /// Directories whose packed names changed since their times in place were set.
     touched: Mutex<Vec<Arc<Node>>>,
-    early: eager_write_back::Early,
+    early: eager_write_back::EagerWriteBack,
     /// Where rules send files.
     tiers: Option<Arc<Tiers>>,
     /// What keeps it beyond itself.
     backend: Arc<dyn Backend>,
     /// Files that wait to be moved there, and the way that they take.
-    moves: Arc<migration_queue::Moves>,
+    moves: Arc<migration_queue::MigrationQueue>,
     passage: OnceLock<StagingPath>,
     /// Held while that is opened.
     first_passage: Mutex<()>,
     /// Names that requests took away a moment ago.
-    pub(crate) gone: recently_removed::Gone,
+    pub(crate) gone: recently_removed::RecentlyRemoved,
     /// Held by each request for what it names, while that must not move.
-    pub(crate) still: relocation_lock::Still,
+    pub(crate) still: relocation_lock::RelocationLock,
     /// Tells the task of a caller.
-    tasks: Option<creator_task::Tasks>,
+    tasks: Option<creator_task::TaskLookup>,
 }
 
 impl std::fmt::Debug for Native {
@@ -198,20 +198,20 @@ impl Native {
     /// Those of statx(2) on `root`.
     pub fn new(
         root: OwnedFd,
-        settings: Settings,
+        settings: NativeSettings,
         groups: Box<dyn Fn(u32) -> Groups + Send + Sync>,
     ) -> Result<Native> {
         let stat = statx_nofollow(root.as_fd(), c"")?;
         let foreign = settings.foreign.iter().copied().collect();
         let my_groups = rustix::process::getgroups()?.iter().map(|g| g.as_raw()).collect();
         Ok(Native {
-            table: Table::new(root, &stat),
+            table: NodeTable::new(root, &stat),
             settings,
             foreign,
             credentials: Credentials::new(),
             groups,
             handles: Mutex::default(),
-            releases: space_release::Releases::default(),
+            releases: space_release::PendingReleases::default(),
             dirs: Mutex::default(),
             next_handle: AtomicU64::new(1),
             posix_locks: locks::PosixLocks::default(),
@@ -231,14 +231,14 @@ impl Native {
             waiting: AtomicU32::new(0),
             landed_safe: OnceLock::new(),
             touched: Mutex::default(),
-            early: eager_write_back::Early::default(),
+            early: eager_write_back::EagerWriteBack::default(),
             tiers: None,
             backend: Arc::new(InPlace),
             moves: Arc::default(),
             passage: OnceLock::new(),
             first_passage: Mutex::new(()),
-            gone: recently_removed::Gone::default(),
-            still: relocation_lock::Still::default(),
+            gone: recently_removed::RecentlyRemoved::default(),
+            still: relocation_lock::RelocationLock::default(),
             tasks: None,
         })
     }
@@ -262,7 +262,7 @@ impl Native {
     }
 
     /// Gives the watch that keeps long-lived names honest.
-    pub(crate) fn set_watch(&self, watch: Watch) {
+    pub(crate) fn set_watch(&self, watch: DirectoryWatch) {
         let _ = self.watch.set(watch);
     }
 
@@ -328,15 +328,15 @@ impl Native {
     }
 
     /// Any descriptor of the node itself: its pin, an open handle, or a fresh one.
-    pub(crate) fn node_descriptor(&self, node: &Arc<Node>) -> Result<Held> {
+    pub(crate) fn node_descriptor(&self, node: &Arc<Node>) -> Result<NodeDescriptor> {
         if let Some(pin) = &node.place.lock().pin {
-            return Ok(Held::Pin(Arc::clone(pin)));
+            return Ok(NodeDescriptor::Pin(Arc::clone(pin)));
         }
         if node.is_dir() {
-            return self.dir_fd_of(node).map(Held::Pin);
+            return self.dir_fd_of(node).map(NodeDescriptor::Pin);
         }
         if let Some(handle) = node.open.lock().handles.last() {
-            return Ok(Held::Open(Arc::clone(handle)));
+            return Ok(NodeDescriptor::Open(Arc::clone(handle)));
         }
         let held = match node.placed.get() {
             Some(placed) => self.data_file_descriptor(&placed),
@@ -348,10 +348,10 @@ impl Native {
         }
     }
 
-    fn open_descriptor_by_name(&self, node: &Arc<Node>) -> Result<Held> {
+    fn open_descriptor_by_name(&self, node: &Arc<Node>) -> Result<NodeDescriptor> {
         let (parent, name) = node.newest_name().ok_or(Errno::STALE)?;
         let dir = self.dir_fd(parent)?;
-        self.open_verified_path(dir.as_fd(), &name, node).map(Held::Fresh)
+        self.open_verified_path(dir.as_fd(), &name, node).map(NodeDescriptor::Fresh)
     }
 
     /// What holds a file whose name has gone to another since it was looked for: the request that
@@ -359,11 +359,11 @@ impl Native {
     ///
     /// # Errors
     /// ESTALE: the kernel looks for the name again.
-    fn pinned_descriptor(&self, node: &Node) -> Result<Held> {
+    fn pinned_descriptor(&self, node: &Node) -> Result<NodeDescriptor> {
         if let Some(pin) = node.place.lock().pin.clone() {
-            return Ok(Held::Pin(pin));
+            return Ok(NodeDescriptor::Pin(pin));
         }
-        node.open.lock().handles.last().cloned().map(Held::Open).ok_or(Errno::STALE)
+        node.open.lock().handles.last().cloned().map(NodeDescriptor::Open).ok_or(Errno::STALE)
     }
 
     /// Attributes of a node, from the backing file system, now.
@@ -443,18 +443,20 @@ impl Native {
     pub(crate) fn known_to_recorder(
         &self,
         node: &Arc<Node>,
-        know: impl FnOnce(&[u8], Option<Older>) -> Known,
-    ) -> Arc<Known> {
+        know: impl FnOnce(&[u8], Option<RecordedFile>) -> RecordedPath,
+    ) -> Arc<RecordedPath> {
         let epoch = self.renames.load(Relaxed);
         let mut kept = node.known.lock();
         let old = match &*kept {
-            Recorded::As(at, known) if *at == epoch => return Arc::clone(known),
-            Recorded::As(_, known) => known.file().map(|file| Older { file, moved: true }),
-            Recorded::Once(at, file) => Some(Older { file: *file, moved: *at != epoch }),
-            Recorded::Not => None,
+            RecordState::As(at, known) if *at == epoch => return Arc::clone(known),
+            RecordState::As(_, known) => {
+                known.file().map(|file| RecordedFile { file, moved: true })
+            }
+            RecordState::Once(at, file) => Some(RecordedFile { file: *file, moved: *at != epoch }),
+            RecordState::Not => None,
         };
         let known = Arc::new(know(&self.path_of(node), old));
-        *kept = Recorded::As(epoch, Arc::clone(&known));
+        *kept = RecordState::As(epoch, Arc::clone(&known));
         known
     }
 
@@ -508,18 +510,18 @@ impl Native {
     }
 
     /// Shows every open handle.
-    pub(crate) fn for_each_handle(&self, show: impl FnMut(&Arc<Handle>)) {
+    pub(crate) fn for_each_handle(&self, show: impl FnMut(&Arc<FileHandle>)) {
         let handles: Vec<_> = self.handles.lock().values().cloned().collect();
         handles.iter().for_each(show);
     }
 
     /// Size in bytes of an open file that this machine has written.
-    pub(crate) fn written_file_size(&self, handle: &Handle) -> Option<u64> {
+    pub(crate) fn written_file_size(&self, handle: &FileHandle) -> Option<u64> {
         statx_as_cached(handle.file.as_fd()).ok().map(|stat| stat.stx_size)
     }
 
     /// The first bytes of an open file, whatever it was opened for.
-    pub(crate) fn read_head(&self, handle: &Handle, most: usize) -> Vec<u8> {
+    pub(crate) fn read_head(&self, handle: &FileHandle, most: usize) -> Vec<u8> {
         use std::io::Read;
         let mut content = Vec::new();
         self.credentials.revert();
@@ -539,7 +541,7 @@ impl Native {
         self.next_handle.fetch_add(1, Relaxed)
     }
 
-    pub(crate) fn handle(&self, fh: u64) -> Result<Arc<Handle>> {
+    pub(crate) fn handle(&self, fh: u64) -> Result<Arc<FileHandle>> {
         self.handles.lock().get(&fh).cloned().ok_or(Errno::BADF)
     }
 
@@ -549,18 +551,18 @@ impl Native {
 }
 
 /// A descriptor of a node, borrowed from wherever it was at hand.
-pub(crate) enum Held {
+pub(crate) enum NodeDescriptor {
     Pin(Arc<OwnedFd>),
-    Open(Arc<Handle>),
+    Open(Arc<FileHandle>),
     Fresh(OwnedFd),
 }
 
-impl AsFd for Held {
+impl AsFd for NodeDescriptor {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
-            Held::Pin(fd) => fd.as_fd(),
-            Held::Open(handle) => handle.file.as_fd(),
-            Held::Fresh(fd) => fd.as_fd(),
+            NodeDescriptor::Pin(fd) => fd.as_fd(),
+            NodeDescriptor::Open(handle) => handle.file.as_fd(),
+            NodeDescriptor::Fresh(fd) => fd.as_fd(),
         }
     }
 }

@@ -12,24 +12,24 @@ mod visible_mounts;
 
 pub(crate) use abort::{abort_connection, abort_in_namespace, open_abort};
 pub use attached::{LIST, create_mount_point, read_attached, write_attached};
-pub use mounts::{Mount, current_mounts};
+pub use mounts::{MountEntry, current_mounts};
 pub(crate) use namespace::enter_namespace;
 use namespace::receive_message;
-pub use namespace::{Doorway, Handover, receive_mount};
+pub use namespace::{Handover, NamespaceError, receive_mount};
 pub(crate) use namespace::{receive_descriptor, send_descriptor};
-pub use visible_mounts::{ALONE, Access, unmount_at};
-pub(crate) use visible_mounts::{KIND, Lasting, unmount_all};
+pub use visible_mounts::{ALONE, MountAccess, unmount_at};
+pub(crate) use visible_mounts::{KIND, MountGuard, unmount_all};
 
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use forebay_os::file_systems::{FsKind, file_system_kind};
+use forebay_os::file_systems::{FileSystemKind, file_system_kind};
 use rustix::fs::StatVfsMountFlags;
 use rustix::mount::MountFlags;
 
-use crate::bucket::{Lent, Ways};
-use crate::reads::Found;
+use crate::bucket::{BucketAccess, PreparedPrefix};
+use crate::reads::PreparedReads;
 use forebay_os::real_path::{open_resolved_directory, resolve_path};
 
 /// The most mounts below covered directories that get a mount of their own.
@@ -37,7 +37,7 @@ const MOST_SUBMOUNTS: usize = 32;
 
 /// A directory to cover, with what is needed to serve it.
 #[derive(Debug)]
-pub struct Target {
+pub struct OvermountTarget {
     /// Where it is, absolute and without links.
     pub path: PathBuf,
     /// Where it is shown: the same place, but for volumes mounted elsewhere and attached ones.
@@ -45,7 +45,7 @@ pub struct Target {
     /// The directory itself, opened before anything covers it.
     pub root: OwnedFd,
     /// The file system that holds it.
-    pub fs: FsKind,
+    pub fs: FileSystemKind,
     /// Device or export, as the mount table has it.
     pub source: Option<String>,
     /// It was asked for; else it is a mount below one that was, or attached to it.
@@ -53,25 +53,25 @@ pub struct Target {
     /// It lies elsewhere, and was attached here, relative to the volume.
     pub attached: Option<PathBuf>,
     /// The prefix of a bucket that it shows.
-    pub(crate) lent: Option<Lent>,
+    pub(crate) lent: Option<PreparedPrefix>,
     /// The reads that it shows.
-    pub(crate) reads: Option<Found>,
+    pub(crate) reads: Option<PreparedReads>,
     /// How it is mounted: as what lies behind it, nothing more is allowed (nosuid, noexec, ...).
     pub flags: MountFlags,
 }
 
 /// What has to be mounted, in this order.
 #[derive(Debug)]
-pub struct Plan {
+pub struct OvermountPlan {
     /// Directories to serve, outer ones first.
-    pub targets: Vec<Target>,
+    pub targets: Vec<OvermountTarget>,
     /// Mounts of the system's own (proc, sysfs) below them, to be shown as they are.
     pub shown: Vec<(PathBuf, OwnedFd)>,
 }
 
 /// A directory that can't be managed, and why.
 #[derive(Debug)]
-pub struct Refusal {
+pub struct RefusedDirectory {
     /// Which.
     pub path: PathBuf,
     /// It is attached to one that was asked for.
@@ -85,12 +85,15 @@ pub struct Refusal {
 ///
 /// # Errors
 /// The first directory that is missing, no directory, the root, or not readable for this user.
-pub fn plan_mounts(directories: &[PathBuf], ways: &Ways) -> Result<Plan, Refusal> {
-    let mut plan = Plan { targets: Vec::new(), shown: Vec::new() };
+pub fn plan_mounts(
+    directories: &[PathBuf],
+    ways: &BucketAccess,
+) -> Result<OvermountPlan, RefusedDirectory> {
+    let mut plan = OvermountPlan { targets: Vec::new(), shown: Vec::new() };
     let all = current_mounts().unwrap_or_default();
     let mut wanted = Vec::new();
     for path in directories {
-        let refuse = |error| Refusal { path: path.clone(), attached: false, error };
+        let refuse = |error| RefusedDirectory { path: path.clone(), attached: false, error };
         let real = resolve_path(path).map_err(refuse)?;
         if real == Path::new("/") {
             return Err(refuse(io::Error::other("the root directory can't be managed")));
@@ -107,9 +110,10 @@ pub fn plan_mounts(directories: &[PathBuf], ways: &Ways) -> Result<Plan, Refusal
     }
     let mut submounts = 0;
     for root in roots {
-        let refuse = |error| Refusal { path: root.clone(), attached: false, error };
-        plan.targets.push(Target { asked: true, ..open_target(&root, &all).map_err(refuse)? });
-        let mut below: Vec<&Mount> =
+        let refuse = |error| RefusedDirectory { path: root.clone(), attached: false, error };
+        plan.targets
+            .push(OvermountTarget { asked: true, ..open_target(&root, &all).map_err(refuse)? });
+        let mut below: Vec<&MountEntry> =
             all.iter().filter(|m| m.point != root && m.point.starts_with(&root)).collect();
         below.sort_by(|a, b| a.point.cmp(&b.point));
         below.dedup_by(|a, b| a.point == b.point);
@@ -131,7 +135,7 @@ pub fn plan_mounts(directories: &[PathBuf], ways: &Ways) -> Result<Plan, Refusal
     Ok(plan)
 }
 
-impl Plan {
+impl OvermountPlan {
     /// Shows what lies below `from` at `to` instead.
     pub(crate) fn move_to(&mut self, from: &Path, to: &Path) {
         let points = self.targets.iter_mut().map(|target| &mut target.point);
@@ -145,7 +149,7 @@ impl Plan {
     }
 }
 
-fn open_target(path: &Path, all: &[Mount]) -> io::Result<Target> {
+fn open_target(path: &Path, all: &[MountEntry]) -> io::Result<OvermountTarget> {
     let root = open_resolved_directory(path)?;
     let mut fs = file_system_kind(&root)?;
     let mount =
@@ -165,14 +169,14 @@ fn open_target(path: &Path, all: &[Mount]) -> io::Result<Target> {
         kept.into_iter().filter(|(is, _)| has.contains(*is)).map(|(_, flag)| flag).collect();
     let path = path.to_owned();
     let (point, asked, attached, lent, reads) = (path.clone(), false, None, None, None);
-    Ok(Target { path, point, root, fs, source, asked, attached, lent, reads, flags })
+    Ok(OvermountTarget { path, point, root, fs, source, asked, attached, lent, reads, flags })
 }
 
 /// The directory over which a target is mounted, as it is now.
 ///
 /// # Errors
 /// The system's; a link, or another directory, has come to be in its place.
-fn open_mount_point(target: &Target) -> io::Result<OwnedFd> {
+fn open_mount_point(target: &OvermountTarget) -> io::Result<OwnedFd> {
     if let Some(at) = &target.attached {
         return attached::open_attached_point(target, at);
     }

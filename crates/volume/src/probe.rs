@@ -15,14 +15,14 @@ use rustix::process::{Pid, Signal, WaitOptions, getegid, geteuid, kill_process, 
 use serde::{Deserialize, Serialize};
 
 use crate::fuse::open_device;
-use crate::overmount::{Doorway, Plan, enter_namespace};
+use crate::overmount::{NamespaceError, OvermountPlan, enter_namespace};
 
 /// How long a child may try before it is given up.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What the kernel says of itself when a mount begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Protocol {
+pub struct FuseProtocol {
     /// FUSE major version.
     pub major: u32,
     /// FUSE minor version.
@@ -33,7 +33,7 @@ pub struct Protocol {
 
 /// What the child found: a result, or the step that failed and its error number.
 #[derive(Serialize, Deserialize)]
-enum Found<T> {
+enum ProbeResult<T> {
     Worked(T),
     Closed { step: String, errno: i32 },
 }
@@ -42,7 +42,7 @@ enum Found<T> {
 ///
 /// # Errors
 /// The step that is closed.
-pub fn probe_private_mounts() -> Result<(), Doorway> {
+pub fn probe_private_mounts() -> Result<(), NamespaceError> {
     run_in_child(enter_private_namespace)
 }
 
@@ -50,26 +50,26 @@ pub fn probe_private_mounts() -> Result<(), Doorway> {
 ///
 /// # Errors
 /// The step that is closed.
-pub fn probe_fuse_protocol(directory: &Path) -> Result<Protocol, Doorway> {
+pub fn probe_fuse_protocol(directory: &Path) -> Result<FuseProtocol, NamespaceError> {
     run_in_child(|| {
         enter_private_namespace()?;
         mount_and_read_init(directory)
     })
 }
 
-fn step_error<E: Into<io::Error>>(step: &str) -> impl FnOnce(E) -> Doorway {
+fn step_error<E: Into<io::Error>>(step: &str) -> impl FnOnce(E) -> NamespaceError {
     let step = step.to_owned();
-    move |error| Doorway { step, error: error.into() }
+    move |error| NamespaceError { step, error: error.into() }
 }
 
-fn enter_private_namespace() -> Result<(), Doorway> {
+fn enter_private_namespace() -> Result<(), NamespaceError> {
     let pair = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None);
     let (ours, _theirs) = pair.map_err(step_error("making a socket pair"))?;
-    let nothing = Plan { targets: Vec::new(), shown: Vec::new() };
+    let nothing = OvermountPlan { targets: Vec::new(), shown: Vec::new() };
     enter_namespace(&nothing, Path::new("/"), ours.as_fd(), &mut |_| ())
 }
 
-fn mount_and_read_init(directory: &Path) -> Result<Protocol, Doorway> {
+fn mount_and_read_init(directory: &Path) -> Result<FuseProtocol, NamespaceError> {
     let device = open_device().map_err(step_error("opening /dev/fuse"))?;
     let (uid, gid) = (geteuid().as_raw(), getegid().as_raw());
     let fd = device.as_raw_fd();
@@ -94,7 +94,7 @@ fn mount_and_read_init(directory: &Path) -> Result<Protocol, Doorway> {
 }
 
 /// Reads the first request, FUSE_INIT (linux/fuse.h: `fuse_in_header`, `fuse_init_in`).
-fn parse_init_request(request: &[u8]) -> Option<Protocol> {
+fn parse_init_request(request: &[u8]) -> Option<FuseProtocol> {
     const OPCODE_AT: usize = 4;
     const BODY_AT: usize = 40;
     const INIT: u32 = 26;
@@ -111,15 +111,15 @@ fn parse_init_request(request: &[u8]) -> Option<Protocol> {
     // Kernels before 5.12 know no second word of flags.
     let extended = word(BODY_AT + 12).unwrap_or(0) & INIT_EXT != 0;
     let high = word(BODY_AT + 16).filter(|_| extended).unwrap_or(0);
-    Some(Protocol { major, minor, passthrough: high & PASSTHROUGH_HIGH != 0 })
+    Some(FuseProtocol { major, minor, passthrough: high & PASSTHROUGH_HIGH != 0 })
 }
 
 /// Does something in a child process and brings back what came of it.
 ///
 /// The caller must have one thread.
 fn run_in_child<T: Serialize + for<'a> Deserialize<'a>>(
-    what: impl FnOnce() -> Result<T, Doorway>,
-) -> Result<T, Doorway> {
+    what: impl FnOnce() -> Result<T, NamespaceError>,
+) -> Result<T, NamespaceError> {
     let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
         .map_err(step_error("making a pipe"))?;
     // SAFETY: the caller has one thread, so the child may do anything.
@@ -128,8 +128,8 @@ fn run_in_child<T: Serialize + for<'a> Deserialize<'a>>(
         0 => {
             drop(reader);
             let found = match what() {
-                Ok(it) => Found::Worked(it),
-                Err(doorway) => Found::Closed {
+                Ok(it) => ProbeResult::Worked(it),
+                Err(doorway) => ProbeResult::Closed {
                     step: doorway.step,
                     errno: doorway.error.raw_os_error().unwrap_or(libc::EIO),
                 },
@@ -148,16 +148,16 @@ fn run_in_child<T: Serialize + for<'a> Deserialize<'a>>(
     let _ = kill_process(pid, Signal::KILL);
     while let Err(rustix::io::Errno::INTR) = waitpid(Some(pid), WaitOptions::empty()) {}
     match found.as_deref().map(serde_json::from_slice) {
-        Ok(Ok(Found::Worked(it))) => Ok(it),
-        Ok(Ok(Found::Closed { step, errno })) => {
-            Err(Doorway { step, error: io::Error::from_raw_os_error(errno) })
+        Ok(Ok(ProbeResult::Worked(it))) => Ok(it),
+        Ok(Ok(ProbeResult::Closed { step, errno })) => {
+            Err(NamespaceError { step, error: io::Error::from_raw_os_error(errno) })
         }
         Ok(Err(_)) => {
             Err(step_error("hearing the child process")(io::Error::other("it was killed")))
         }
         Err(error) => {
             let error = io::Error::from_raw_os_error(error.raw_os_error().unwrap_or(libc::EIO));
-            Err(Doorway { step: "hearing the child process".into(), error })
+            Err(NamespaceError { step: "hearing the child process".into(), error })
         }
     }
 }
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn reads_the_greeting() {
         let new = parse_init_request(&request(26, 1 << 30, 1 << 5));
-        assert_eq!(new, Some(Protocol { major: 7, minor: 45, passthrough: true }));
+        assert_eq!(new, Some(FuseProtocol { major: 7, minor: 45, passthrough: true }));
         let without = parse_init_request(&request(26, 1 << 30, 0)).expect("a greeting");
         assert!(!without.passthrough);
         let old = parse_init_request(&request(26, 0, 1 << 5)).expect("a greeting");

@@ -25,11 +25,11 @@ use rustc_hash::FxHashMap;
 use rustix::event::epoll;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
-use crate::ipc::{Channel, RESCUER, ToFront};
+use crate::ipc::{Channel, RESCUER, ToLauncher};
 use crate::recorder::Recorder;
 use forebay_os::credentials::{Credentials, Groups};
 use forebay_os::proc::{Proc, Stat};
-use lineage::Line;
+use lineage::ProcessOrigin;
 
 /// How long an answer of /proc is trusted.
 const TRUST_NANOS: u64 = 100_000_000;
@@ -44,7 +44,7 @@ const TRIES_MAX: u32 = 3;
 
 /// One process of the run.
 #[derive(Debug)]
-struct Known {
+struct KnownProcess {
     id: ProcessId,
     pid: u32,
     started_us: u64,
@@ -71,15 +71,15 @@ struct Program {
 
 /// All processes met so far.
 #[derive(Debug)]
-pub struct Processes {
+pub struct ProcessTable {
     recorder: Arc<Recorder>,
     credentials: Credentials,
     /// Start of the run in microseconds since boot, the scale of /proc.
     start_us: u64,
-    by_thread: RwLock<FxHashMap<u32, Arc<Known>>>,
-    by_id: RwLock<Vec<Arc<Known>>>,
+    by_thread: RwLock<FxHashMap<u32, Arc<KnownProcess>>>,
+    by_id: RwLock<Vec<Arc<KnownProcess>>>,
     /// The command's own process: all that is left without a parent is its.
-    root: OnceLock<Arc<Known>>,
+    root: OnceLock<Arc<KnownProcess>>,
     groups: RwLock<FxHashMap<u32, (u64, Groups)>>,
     /// Where the search for parents ends: the process that started the command.
     front: u32,
@@ -90,19 +90,19 @@ pub struct Processes {
     ends: Option<OwnedFd>,
     /// Who is told of the first program that sends work to other machines.
     watcher: Mutex<Option<Channel>>,
-    later: Sender<Job>,
-    jobs: Mutex<Option<Receiver<Job>>>,
+    later: Sender<BackgroundLookup>,
+    jobs: Mutex<Option<Receiver<BackgroundLookup>>>,
 }
 
 /// What is not done while a request waits.
 #[derive(Debug)]
-enum Job {
+enum BackgroundLookup {
     /// Meet who started it.
-    Parent(Arc<Known>, Line),
+    Parent(Arc<KnownProcess>, ProcessOrigin),
     /// Look whether it still is what it was.
-    Check(Arc<Known>),
+    Check(Arc<KnownProcess>),
     /// See what it has used.
-    Account(Arc<Known>),
+    Account(Arc<KnownProcess>),
 }
 
 /// It is this daemon, or the one that rescues its users: no part of the run.
@@ -112,7 +112,7 @@ fn is_forebay_process(proc: &mut Proc, pid: u32) -> bool {
 
 thread_local!(static PROC: RefCell<Proc> = RefCell::new(Proc::default()));
 
-impl Processes {
+impl ProcessTable {
     /// Nobody is known yet. The run began `start_us` microseconds after boot.
     /// Descendants of `front` make up the run; nothing above it is looked at.
     /// The first of them becomes `command` at once, however early it is met.
@@ -121,9 +121,9 @@ impl Processes {
         start_us: u64,
         front: u32,
         command: Vec<Vec<u8>>,
-    ) -> Processes {
+    ) -> ProcessTable {
         let (later, jobs) = channel();
-        Processes {
+        ProcessTable {
             recorder,
             credentials: Credentials::new(),
             start_us,
@@ -159,14 +159,14 @@ impl Processes {
             let all = Arc::downgrade(self);
             std::thread::Builder::new()
                 .name("forebay-ends".into())
-                .spawn(move || while Processes::wait_for_exits(&all) {})?;
+                .spawn(move || while ProcessTable::wait_for_exits(&all) {})?;
         }
         Ok(())
     }
 
     /// Waits for processes to end, and looks at what they have used before they are waited for.
     /// False when nobody needs to know any more.
-    fn wait_for_exits(all: &Weak<Processes>) -> bool {
+    fn wait_for_exits(all: &Weak<ProcessTable>) -> bool {
         let mut events = Vec::with_capacity(64);
         let Some(this) = all.upgrade() else { return false };
         let Some(ends) = &this.ends else { return false };
@@ -190,7 +190,7 @@ impl Processes {
         true
     }
 
-    fn watch_exit(&self, known: &Known) {
+    fn watch_exit(&self, known: &KnownProcess) {
         let Some(ends) = &self.ends else { return };
         let Some(pid) = Pid::from_raw(known.pid as i32) else { return };
         if let Ok(pidfd) = pidfd_open(pid, PidfdFlags::empty()) {
@@ -203,10 +203,10 @@ impl Processes {
         }
     }
 
-    fn run_job(&self, job: Job) {
+    fn run_job(&self, job: BackgroundLookup) {
         PROC.with_borrow_mut(|proc| match job {
-            Job::Parent(known, line) => self.find_parent(proc, &known, line),
-            Job::Check(known) => {
+            BackgroundLookup::Parent(known, line) => self.find_parent(proc, &known, line),
+            BackgroundLookup::Check(known) => {
                 let stat = proc.read_stat(known.pid).ok();
                 match stat.filter(|stat| stat.started_us == known.started_us) {
                     Some(stat) => self.detect_exec(proc, &known, &stat),
@@ -214,7 +214,7 @@ impl Processes {
                 }
                 known.checking.store(false, Relaxed);
             }
-            Job::Account(known) => {
+            BackgroundLookup::Account(known) => {
                 self.read_counters(proc, &known);
             }
         });
@@ -257,12 +257,12 @@ impl Processes {
         let trust = if known.forked.load(Relaxed) { TRUST_FORK_NANOS } else { TRUST_NANOS };
         if age >= trust && !known.checking.swap(true, Relaxed) {
             known.checked.store(now, Relaxed);
-            let _ = self.later.send(Job::Check(Arc::clone(known)));
+            let _ = self.later.send(BackgroundLookup::Check(Arc::clone(known)));
         }
         Some(known.id)
     }
 
-    fn detect_exec(&self, proc: &mut Proc, known: &Known, stat: &Stat) {
+    fn detect_exec(&self, proc: &mut Proc, known: &KnownProcess, stat: &Stat) {
         let changed = known.program.lock().comm != stat.comm;
         if changed || known.forked.load(Relaxed) {
             let argv = proc.read_command_line(known.pid).unwrap_or_default();
@@ -281,11 +281,11 @@ impl Processes {
         *self.watcher.lock() = Some(front);
     }
 
-    fn record_process(&self, proc: &mut Proc, known: &Known, argv: Vec<Vec<u8>>) {
+    fn record_process(&self, proc: &mut Proc, known: &KnownProcess, argv: Vec<Vec<u8>>) {
         if let Some(program) = find_batch_submit(&argv)
             && let Some(front) = self.watcher.lock().take()
         {
-            front.try_send_message(&ToFront::SentAway { program: program.to_owned() });
+            front.try_send_message(&ToLauncher::SentAway { program: program.to_owned() });
             // It waits for signals; this one means nothing to whoever else might get it.
             let pid = i32::try_from(self.front).ok().and_then(Pid::from_raw);
             // The front may be gone: then nobody has to be told.
@@ -303,7 +303,7 @@ impl Processes {
     }
 
     /// Looks a thread up in /proc.
-    fn discover_from_proc(&self, proc: &mut Proc, thread: u32) -> Option<Arc<Known>> {
+    fn discover_from_proc(&self, proc: &mut Proc, thread: u32) -> Option<Arc<KnownProcess>> {
         let status = proc.read_status(thread).ok()?;
         let stat = proc.read_stat(status.tgid).ok()?;
         let pid = status.tgid;
@@ -325,13 +325,13 @@ impl Processes {
         // Below the front there is nobody to look for.
         let is_known = parent.is_some() || self.is_launcher(stat.parent);
         let line = (!is_known).then(|| self.trace_lineage(proc, &stat));
-        let known = Arc::new(Known {
+        let known = Arc::new(KnownProcess {
             id: ProcessId(self.next.fetch_add(1, Relaxed)),
             pid,
             started_us: stat.started_us,
             parent: match line {
-                Some(Line::Ours(_) | Line::Lost) => OnceLock::new(),
-                Some(Line::Others) | None => OnceLock::from(parent),
+                Some(ProcessOrigin::Ours(_) | ProcessOrigin::Lost) => OnceLock::new(),
+                Some(ProcessOrigin::Others) | None => OnceLock::from(parent),
             },
             checked: AtomicU64::new(self.recorder.clock().elapsed_nanos()),
             accounted: AtomicU64::new(0),
@@ -355,9 +355,9 @@ impl Processes {
         self.record_process(proc, &known, argv);
         self.watch_exit(&known);
         match line {
-            Some(Line::Others) => self.mark_stranger(&known),
+            Some(ProcessOrigin::Others) => self.mark_stranger(&known),
             Some(line) => {
-                let _ = self.later.send(Job::Parent(Arc::clone(&known), line));
+                let _ = self.later.send(BackgroundLookup::Parent(Arc::clone(&known), line));
             }
             None => {}
         }
@@ -393,11 +393,11 @@ impl Processes {
             return;
         }
         known.accounted.store(now, Relaxed);
-        let _ = self.later.send(Job::Account(known));
+        let _ = self.later.send(BackgroundLookup::Account(known));
     }
 
     /// Reads counters; false when the process is gone.
-    fn read_counters(&self, proc: &mut Proc, known: &Known) -> bool {
+    fn read_counters(&self, proc: &mut Proc, known: &KnownProcess) -> bool {
         let Ok(stat) = proc.read_stat(known.pid) else { return false };
         if stat.started_us != known.started_us {
             return false;
@@ -422,7 +422,7 @@ impl Processes {
     }
 
     /// Reads what takes longer to read.
-    fn read_usage(&self, proc: &mut Proc, known: &Known) {
+    fn read_usage(&self, proc: &mut Proc, known: &KnownProcess) {
         let memory = proc.read_status(known.pid).ok().and_then(|status| status.memory_peak_bytes);
         self.recorder.record_fact(Fact::ProcessUsage(ProcessUsage {
             id: known.id,
@@ -435,7 +435,7 @@ impl Processes {
     /// `counters` also reads what each has used.
     pub fn scan_running(&self, counters: bool) {
         self.credentials.revert();
-        let living: Vec<Arc<Known>> =
+        let living: Vec<Arc<KnownProcess>> =
             self.by_id.read().iter().filter(|k| !k.ended.load(Relaxed)).cloned().collect();
         PROC.with_borrow_mut(|proc| {
             // Orphans are the front's children now, as are two processes that serve the run.
@@ -470,7 +470,7 @@ impl Processes {
         });
     }
 
-    fn record_exit(&self, known: &Known) {
+    fn record_exit(&self, known: &KnownProcess) {
         // Closing the descriptor takes it out of the set.
         drop(known.pidfd.lock().take());
         if known.ended.swap(true, Relaxed) {

@@ -18,23 +18,23 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use forebay_reads::{Cache, Face, Kind, Reader};
+use forebay_reads::{ExportedFile, ExportedReader, Kind, TextCache};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use rustix::fs::Statx;
 use rustix::io::Errno;
 
-use crate::bucket::Held;
-pub use bucket_archive::Holds;
-use bucket_archive::InBucket;
+use crate::bucket::AttachmentDirectory;
+use bucket_archive::ArchiveObjects;
+pub use bucket_archive::PrefixContent;
 pub use error::ReadsError;
 pub use learned::remove_learned_index;
 pub use plain_fastq::index_original_files;
 pub(crate) use plain_fastq::prepare_plain_files;
-use prepared_reads::What;
-pub(crate) use prepared_reads::{Found, prepare_archive};
+use prepared_reads::ReadsSource;
+pub(crate) use prepared_reads::{PreparedReads, prepare_archive};
 pub use prepared_reads::{check_can_show, classify_prefix, open_archive_in_bucket};
-use source_location::Place;
+use source_location::SourceLocation;
 
 /// Bytes of text that are kept decoded, for those who read on; beside what a bucket sends ahead.
 const CACHE: usize = 128 << 20;
@@ -52,40 +52,43 @@ const BLOCK: u64 = 512;
 
 /// Reads that are shown.
 #[derive(Debug)]
-pub(crate) struct Shown {
+pub(crate) struct ExportedReads {
     source: PathBuf,
-    reader: Reader,
+    reader: ExportedReader,
     /// By the number of the empty file.
-    faces: FxHashMap<u64, Arc<Face>>,
+    faces: FxHashMap<u64, Arc<ExportedFile>>,
     /// Why bytes of each file could not be had, at first.
     lost: Mutex<BTreeMap<String, String>>,
-    place: Place,
-    held: Held,
+    place: SourceLocation,
+    held: AttachmentDirectory,
 }
 
-impl Shown {
+impl ExportedReads {
     /// Begins to serve it; threads begin here at the earliest.
     ///
     /// # Errors
     /// No client of its bucket can be made.
-    pub(crate) fn start(found: Found) -> io::Result<Arc<Shown>> {
-        let Found { source, what, faces, place, held } = found;
+    pub(crate) fn start(found: PreparedReads) -> io::Result<Arc<ExportedReads>> {
+        let PreparedReads { source, what, faces, place, held } = found;
         let faces = faces.into_iter().map(|(number, face)| (number, Arc::new(face))).collect();
         let reader = match (what, &place) {
-            (What::Plain(existing), _) => existing.into_reader(Cache::new(CACHE, AHEAD)),
-            (What::Archive(archive), Place::Bucket(listing)) => {
-                let bucket = InBucket::start(listing.clone());
+            (ReadsSource::Plain(existing), _) => existing.into_reader(TextCache::new(CACHE, AHEAD)),
+            (ReadsSource::Archive(archive), SourceLocation::Bucket(listing)) => {
+                let bucket = ArchiveObjects::start(listing.clone());
                 let bucket = bucket.map_err(|failed| io::Error::new(failed.kind, failed.why))?;
                 let cores = std::thread::available_parallelism().map_or(1, usize::from);
                 let archive =
                     archive.with_objects(Box::new(bucket)).with_decode_limit(cores.min(DECODING));
-                Reader::with_shared_cache(Arc::new(archive), Cache::new(CACHE_FAR, AHEAD))
+                ExportedReader::with_shared_cache(
+                    Arc::new(archive),
+                    TextCache::new(CACHE_FAR, AHEAD),
+                )
             }
-            (What::Archive(archive), _) => {
-                Reader::with_shared_cache(Arc::new(archive), Cache::new(CACHE, AHEAD))
+            (ReadsSource::Archive(archive), _) => {
+                ExportedReader::with_shared_cache(Arc::new(archive), TextCache::new(CACHE, AHEAD))
             }
         };
-        Ok(Arc::new(Shown { source, reader, faces, lost: Mutex::default(), place, held }))
+        Ok(Arc::new(ExportedReads { source, reader, faces, lost: Mutex::default(), place, held }))
     }
 
     /// Whether its bytes come from a bucket.
@@ -94,7 +97,7 @@ impl Shown {
     }
 
     /// What a file here stands for.
-    fn exported_file(&self, number: u64) -> Option<&Arc<Face>> {
+    fn exported_file(&self, number: u64) -> Option<&Arc<ExportedFile>> {
         self.faces.get(&number)
     }
 
@@ -110,7 +113,12 @@ impl Shown {
     ///
     /// # Errors
     /// EIO: the archive is damaged there, or can't be read. ESTALE: its bucket has another one.
-    fn read_decoded(&self, face: &Face, offset: u64, buffer: &mut [u8]) -> Result<usize, Errno> {
+    fn read_decoded(
+        &self,
+        face: &ExportedFile,
+        offset: u64,
+        buffer: &mut [u8],
+    ) -> Result<usize, Errno> {
         self.reader.read_at(face, offset, buffer).map_err(|error| {
             self.note_read_error(
                 face,
@@ -120,7 +128,7 @@ impl Shown {
         })
     }
 
-    fn note_read_error(&self, face: &Face, why: String) {
+    fn note_read_error(&self, face: &ExportedFile, why: String) {
         let mut lost = self.lost.lock();
         if lost.len() < MOST {
             lost.entry(face.name.clone()).or_insert(why);
@@ -142,7 +150,7 @@ impl Shown {
         };
         let names = names.join(", ");
         let end = match self.place {
-            Place::Files => "if the file is as it should be, attach it again".to_owned(),
+            SourceLocation::Files => "if the file is as it should be, attach it again".to_owned(),
             _ => format!("`forebay reads verify {source}` names all that is damaged"),
         };
         vec![format!(

@@ -10,8 +10,8 @@ use dashmap::DashMap;
 use forebay_model::file_classes::class_of;
 use forebay_model::run::note_key::REQUEST_NS;
 use forebay_model::{
-    ByteCount, ClassId, EngineFile, Fact, File, FileId, Io, Micros, OpCount, OpKey, Open, Ops,
-    ProcessId, TreeId,
+    ByteCount, ClassId, EngineFile, Fact, FileId, FileRecord, IoCount, Micros, OpCount, OpDelta,
+    OpKey, OpenSession, ProcessId, TreeId,
 };
 use parking_lot::Mutex;
 use rustc_hash::{FxBuildHasher, FxHashMap};
@@ -21,7 +21,7 @@ use forebay_os::clock::Clock;
 
 /// What the record knows of a path: computed once, kept with the node.
 #[derive(Debug)]
-pub(crate) struct Known {
+pub(crate) struct RecordedPath {
     pub(crate) path: Box<[u8]>,
     pub(crate) class: ClassId,
     /// The tier that has the bytes, when they are not in place.
@@ -29,7 +29,7 @@ pub(crate) struct Known {
     file: OnceLock<FileId>,
 }
 
-impl Known {
+impl RecordedPath {
     /// The file's number, if it was ever open.
     pub(crate) fn file(&self) -> Option<FileId> {
         self.file.get().copied()
@@ -38,7 +38,7 @@ impl Known {
 
 /// A file that has a number in the record.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Older {
+pub(crate) struct RecordedFile {
     pub(crate) file: FileId,
     /// It may have another path now.
     pub(crate) moved: bool,
@@ -58,24 +58,24 @@ pub(crate) struct OpenRecord {
     writes_seen: bool,
     hidden: bool,
     copy: Option<TreeId>,
-    read: Flow,
-    wrote: Flow,
+    read: TransferCounter,
+    wrote: TransferCounter,
 }
 
 #[derive(Debug, Default)]
-struct Flow {
+struct TransferCounter {
     bytes: AtomicU64,
     calls: AtomicU64,
 }
 
-impl Flow {
+impl TransferCounter {
     fn add_call(&self, bytes: u64) {
         self.bytes.fetch_add(bytes, Relaxed);
         self.calls.fetch_add(1, Relaxed);
     }
 
-    fn to_io(&self) -> Io {
-        Io { bytes: ByteCount(self.bytes.load(Relaxed)), calls: self.calls.load(Relaxed) }
+    fn to_io(&self) -> IoCount {
+        IoCount { bytes: ByteCount(self.bytes.load(Relaxed)), calls: self.calls.load(Relaxed) }
     }
 }
 
@@ -91,7 +91,7 @@ impl OpenRecord {
 
 /// What is known when a file is opened.
 #[derive(Debug)]
-pub(crate) struct Opening {
+pub(crate) struct OpenFacts {
     pub(crate) process: ProcessId,
     pub(crate) created: bool,
     pub(crate) write: bool,
@@ -106,8 +106,8 @@ pub(crate) struct Opening {
     pub(crate) copy: Option<TreeId>,
 }
 
-type Key = (Option<ProcessId>, TreeId, ClassId, u8);
-type Counts = FxHashMap<Key, OpCount>;
+type OperationCountKey = (Option<ProcessId>, TreeId, ClassId, u8);
+type OperationCounts = FxHashMap<OperationCountKey, OpCount>;
 
 const SHARDS: usize = 16;
 
@@ -119,7 +119,7 @@ pub struct Recorder {
     silent: bool,
     /// What is counted all the same, for who looks on.
     live: Counters,
-    counts: [Mutex<Counts>; SHARDS],
+    counts: [Mutex<OperationCounts>; SHARDS],
     facts: Mutex<Vec<Fact>>,
     classes: DashMap<String, ClassId, FxBuildHasher>,
     next_class: AtomicU32,
@@ -211,14 +211,20 @@ impl Recorder {
         tree: TreeId,
         home: Option<TreeId>,
         path: &[u8],
-        old: Option<Older>,
-    ) -> Known {
+        old: Option<RecordedFile>,
+    ) -> RecordedPath {
         let (class, file) = (self.class_of_path(path), OnceLock::new());
-        let known = Known { path: path.into(), class, home, file };
-        if let Some(Older { file: id, moved }) = old {
+        let known = RecordedPath { path: path.into(), class, home, file };
+        if let Some(RecordedFile { file: id, moved }) = old {
             let _ = known.file.set(id);
             if moved {
-                self.record_fact(Fact::File(File { id, tree, path: path.to_vec(), class, home }));
+                self.record_fact(Fact::File(FileRecord {
+                    id,
+                    tree,
+                    path: path.to_vec(),
+                    class,
+                    home,
+                }));
             }
         }
         known
@@ -237,11 +243,11 @@ impl Recorder {
         })
     }
 
-    fn file_number(&self, tree: TreeId, known: &Known) -> FileId {
+    fn file_number(&self, tree: TreeId, known: &RecordedPath) -> FileId {
         *known.file.get_or_init(|| {
             let id = FileId(self.next_file.fetch_add(1, Relaxed));
             let path = known.path.to_vec();
-            self.record_fact(Fact::File(File {
+            self.record_fact(Fact::File(FileRecord {
                 id,
                 tree,
                 path,
@@ -256,8 +262,8 @@ impl Recorder {
     pub(crate) fn begin_open_record(
         &self,
         tree: TreeId,
-        known: &Known,
-        opening: &Opening,
+        known: &RecordedPath,
+        opening: &OpenFacts,
     ) -> Box<OpenRecord> {
         Box::new(OpenRecord {
             process: opening.process,
@@ -270,14 +276,14 @@ impl Recorder {
             writes_seen: !opening.hidden,
             hidden: opening.hidden,
             copy: opening.copy,
-            read: Flow::default(),
-            wrote: Flow::default(),
+            read: TransferCounter::default(),
+            wrote: TransferCounter::default(),
         })
     }
 
     /// Ends the record of an open file.
     pub(crate) fn end_open_record(&self, record: &OpenRecord, size: Option<u64>) {
-        self.record_fact(Fact::Open(Open {
+        self.record_fact(Fact::Open(OpenSession {
             process: record.process,
             file: record.file,
             write: record.write,
@@ -306,7 +312,7 @@ impl Recorder {
         for shard in &self.counts {
             for ((process, tree, class, key), count) in std::mem::take(&mut *shard.lock()) {
                 let key = OpKey::from_index(usize::from(key)).expect("it came from a key");
-                ops.push(Fact::Ops(Ops { process, tree, class, key, count }));
+                ops.push(Fact::Ops(OpDelta { process, tree, class, key, count }));
             }
         }
         into.append(&mut self.facts.lock());

@@ -17,10 +17,10 @@ use crate::overmount::{
 use forebay_os::forks::{block_signals, fork, socket_pair};
 
 /// A mutex in memory that this process shares with those that it forks from now on.
-struct Alive(*mut libc::pthread_mutex_t);
+struct LivenessMutex(*mut libc::pthread_mutex_t);
 
-impl Alive {
-    fn new() -> io::Result<Alive> {
+impl LivenessMutex {
+    fn new() -> io::Result<LivenessMutex> {
         let size = size_of::<libc::pthread_mutex_t>();
         let (protection, flags) =
             (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS);
@@ -35,7 +35,7 @@ impl Alive {
             libc::pthread_mutexattr_setpshared(&mut how, libc::PTHREAD_PROCESS_SHARED);
             libc::pthread_mutexattr_setrobust(&mut how, libc::PTHREAD_MUTEX_ROBUST);
             match libc::pthread_mutex_init(memory.cast(), &how) {
-                0 => Ok(Alive(memory.cast())),
+                0 => Ok(LivenessMutex(memory.cast())),
                 error => Err(io::Error::from_raw_os_error(error)),
             }
         }
@@ -54,12 +54,12 @@ impl Alive {
 }
 
 /// The way to a rescuer.
-pub(crate) struct Rescue {
-    alive: Alive,
+pub(crate) struct RescuerHandle {
+    alive: LivenessMutex,
     door: OwnedFd,
 }
 
-impl std::fmt::Debug for Rescue {
+impl std::fmt::Debug for RescuerHandle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Rescue").finish_non_exhaustive()
     }
@@ -68,10 +68,10 @@ impl std::fmt::Debug for Rescue {
 /// Sent last, instead of the number of a mount.
 const ALL: u32 = u32::MAX;
 
-impl Rescue {
+impl RescuerHandle {
     /// Starts a rescuer. This process has one thread, and holds little yet.
-    pub(crate) fn start() -> io::Result<(Rescue, Pid)> {
-        let alive = Alive::new()?;
+    pub(crate) fn start() -> io::Result<(RescuerHandle, Pid)> {
+        let alive = LivenessMutex::new()?;
         let (door, inside) = socket_pair()?;
         // Like the daemon it ends by SIGKILL alone, or when it is no longer needed.
         let signals = block_signals();
@@ -84,7 +84,7 @@ impl Rescue {
             }
             Ok(Some(rescuer)) => {
                 signals.restore();
-                Ok((Rescue { alive, door }, rescuer))
+                Ok((RescuerHandle { alive, door }, rescuer))
             }
             Err(failure) => {
                 signals.restore();
@@ -94,9 +94,9 @@ impl Rescue {
     }
 
     /// The daemon's main thread lives from now on, until it says that all ended well, or dies.
-    pub(crate) fn guard_main_thread(&self) -> Guarded<'_> {
+    pub(crate) fn guard_main_thread(&self) -> LivenessGuard<'_> {
         self.alive.acquire_lock();
-        Guarded(&self.alive)
+        LivenessGuard(&self.alive)
     }
 
     /// A mount is to be ended with the daemon.
@@ -116,9 +116,9 @@ impl Rescue {
 }
 
 /// A daemon that lives.
-pub(crate) struct Guarded<'r>(&'r Alive);
+pub(crate) struct LivenessGuard<'r>(&'r LivenessMutex);
 
-impl Guarded<'_> {
+impl LivenessGuard<'_> {
     /// Nobody is to be rescued: what was mounted is gone.
     pub(crate) fn finish_cleanly(self) {
         self.0.release_lock();
@@ -126,7 +126,7 @@ impl Guarded<'_> {
 }
 
 /// The rescuer's life.
-fn run_rescuer(alive: &Alive, inside: &OwnedFd) -> ! {
+fn run_rescuer(alive: &LivenessMutex, inside: &OwnedFd) -> ! {
     detach_from_caller(inside);
     let mut known: Vec<(u32, Option<OwnedFd>)> = Vec::new();
     while let Ok((Some(minor), control)) = receive_descriptor(inside.as_fd()) {

@@ -9,12 +9,12 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use forebay_model::{ByteCount, Fact, Outside, ProcessId};
+use forebay_model::{ByteCount, Fact, OutsideFile, ProcessId};
 
-use crate::processes::Processes;
+use crate::processes::ProcessTable;
 use crate::recorder::Recorder;
 use forebay_os::proc::Proc;
-pub use machine_sampler::Watch;
+pub use machine_sampler::MachineSampler;
 
 /// Between two looks for new processes.
 const LOOK: Duration = Duration::from_millis(250);
@@ -32,12 +32,12 @@ const EVERYBODYS: [&[u8]; 9] =
 /// Samples until `stop` is closed.
 pub fn sample_until_stopped(
     recorder: &Arc<Recorder>,
-    processes: &Processes,
+    processes: &ProcessTable,
     trees: &[PathBuf],
     stop: &Receiver<()>,
 ) {
     let mut proc = Proc::default();
-    let mut machine = Watch::start();
+    let mut machine = MachineSampler::start();
     let mut looks = 0;
     let mut pause = LOOK;
     while let Err(RecvTimeoutError::Timeout) = stop.recv_timeout(pause) {
@@ -91,6 +91,6 @@ fn record_outside_files(
         };
         let write = file.info.flags & libc::O_ACCMODE as u32 != 0;
         let bytes = ByteCount(position);
-        recorder.record_fact(Fact::Outside(Outside { process, directory, bytes, write }));
+        recorder.record_fact(Fact::Outside(OutsideFile { process, directory, bytes, write }));
     }
 }

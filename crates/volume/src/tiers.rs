@@ -42,33 +42,34 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
-use forebay_model::{Full, Placement, Rules, TreeId};
+use forebay_model::{FullTierPolicy, Placement, Rules, TreeId};
 use parking_lot::Mutex;
 use rustix::fs::{Statx, readlinkat};
 use rustix::io::Errno;
 
-use cache::Cache;
-pub(crate) use cache::Lent;
-pub use cache::Warmed;
+pub use cache::CacheWarmReport;
+use cache::CopyCache;
+pub(crate) use cache::CopyLease;
 pub use error::TierError;
 use forebay_os::credentials::Credentials;
-pub use left_behind_files::Left;
-use manifest_format::Entry;
-pub(crate) use placement_rules::{Maker, Spot};
-pub use progress::Progress;
-pub use requested_tiers::{Purpose, Wanted, check_tier_paths};
-pub(crate) use staged_migration::{Cargo, Carried, Goal};
+pub use left_behind_files::LeftBehindFile;
+use manifest_format::ManifestEntry;
+pub(crate) use placement_rules::{CreatorKey, PlacementDecision};
+pub use progress::ProgressReporter;
+pub use requested_tiers::{PlacementOptions, Purpose, check_tier_paths};
+pub(crate) use staged_migration::{Goal, MigrationJob, StagedFile};
 pub(crate) use staging_path::StagingPath;
-pub(crate) use syncing::{SyncJob, Which as WhichSync};
+pub(crate) use syncing::{SyncJob, SyncTarget};
 pub(crate) use tier_directory::TierDirectory;
-pub(crate) use tier_directory::removal_notes::Slot as LeavingSlot;
+pub(crate) use tier_directory::removal_notes::RemovalSlot;
 pub(crate) use tiered_file::{TieredFile, is_trusted_link, merged_attributes};
 use volume_manifest::Manifest;
 pub(crate) use write_back::restored_times::set_directory_times;
 pub use write_back::{
-    Checked, Finding, Homecoming, Strays, Which, check_volume, find_stray_links, write_back_files,
+    StrayLinks, TierCheckReport, TierFinding, WriteBackOutcome, WriteBackScope, check_volume,
+    find_stray_links, write_back_files,
 };
-pub(crate) use write_back::{Unnamed, make_packed_file};
+pub(crate) use write_back::{UnnamedFile, make_packed_file};
 
 pub use forebay_os::own_folder::OWN;
 
@@ -83,27 +84,27 @@ pub struct Tiers {
     rules: Option<Rules>,
     rooms: Vec<TierDirectory>,
     /// Rooms that had files and are not there now.
-    missing: Vec<Entry>,
+    missing: Vec<ManifestEntry>,
     /// Directories that the book calls rooms, and why they are none of this volume's.
-    foreign: Vec<(Entry, io::Error)>,
+    foreign: Vec<(ManifestEntry, io::Error)>,
     book: Manifest,
     /// Bodies that were replaced, with the time (ns of the run) and their name now.
     retired: Mutex<Vec<(u64, usize, CString)>>,
     /// Files that rules pack together.
-    packing: Option<packing::Packing>,
+    packing: Option<packing::TierPack>,
     salvaged: Option<(std::path::PathBuf, u64)>,
     /// What of it counts against its tier's capacity, in bytes.
     pack_charged: AtomicU64,
     /// Files that stayed in place because their tier was full or refused.
     spilled: AtomicU64,
     why_spilled: OnceLock<String>,
-    cache: Cache,
+    cache: CopyCache,
     /// Where rules publish files to when the run ends.
-    publish_dirs: Vec<publish::PublishDir>,
+    publish_dirs: Vec<publish::PublishDestination>,
     /// Which task made a file, where a rule asks for it.
-    makers: placement_rules::Makers,
+    makers: placement_rules::CreatorTasks,
     /// Syncs that nobody waits for.
-    syncing: Arc<syncing::Syncing>,
+    syncing: Arc<syncing::SyncQueue>,
     /// Files that were moved while the run went on, and their bytes.
     moved: (AtomicU64, AtomicU64),
 }
@@ -146,7 +147,7 @@ impl Tiers {
         placement: &Placement,
         why: impl FnOnce() -> String,
     ) -> Result<Option<T>, Errno> {
-        if placement.full == Full::Fail {
+        if placement.full == FullTierPolicy::Fail {
             return Err(Errno::NOSPC);
         }
         self.spilled.fetch_add(1, Relaxed);
@@ -211,7 +212,7 @@ impl Tiers {
         &self,
         placed: &TieredFile,
         credentials: Credentials,
-    ) -> LeavingSlot {
+    ) -> RemovalSlot {
         let room = self.tier_directory(placed);
         match room.has_removal_notes() {
             true => room.note_removal(&placed.key),
@@ -220,7 +221,7 @@ impl Tiers {
     }
 
     /// It did not go.
-    pub(crate) fn cancel_removal(&self, placed: &TieredFile, slot: LeavingSlot) {
+    pub(crate) fn cancel_removal(&self, placed: &TieredFile, slot: RemovalSlot) {
         self.tier_directory(placed).cancel_removal(slot);
     }
 

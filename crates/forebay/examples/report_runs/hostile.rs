@@ -1,8 +1,9 @@
 //! A run in which every name was chosen to break what shows it.
 
 use forebay_model::{
-    ByteCount, ClassId, Fact, File, FileId, GivenTask, Header, Io, Micros, Op, OpCount, OpKey,
-    Open, Ops, Origin, Pattern, Process, ProcessId, Tree, TreeId,
+    AccessPattern, ByteCount, ClassId, DirectoryTree, Fact, FileId, FileRecord, Header, IoCount,
+    Micros, Op, OpCount, OpDelta, OpKey, OpenSession, Process, ProcessId, ReportedTask, RunOrigin,
+    TreeId,
 };
 
 use super::{ended, header};
@@ -26,14 +27,21 @@ pub(crate) const NAMES: &[&[u8]] = &[
 /// One task and one file for each name.
 pub(crate) fn run() -> (Header, Vec<Fact>) {
     let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
-    let mut header = header(Origin::Imported, &[]);
+    let mut header = header(RunOrigin::Imported, &[]);
     header.command = NAMES.iter().map(|name| name.to_vec()).collect();
     header.directory = NAMES[6].to_vec();
     header.host = Some(text(NAMES[1]));
     header.more = vec![(text(NAMES[0]), text(NAMES[5]))];
     let tree = |id: u16, tier: Option<String>| {
         let (path, fs_type) = (NAMES[6].to_vec(), text(NAMES[2]));
-        Fact::Tree(Tree { id: TreeId(id), path, fs_type, passthrough: false, device: None, tier })
+        Fact::Tree(DirectoryTree {
+            id: TreeId(id),
+            path,
+            fs_type,
+            passthrough: false,
+            device: None,
+            tier,
+        })
     };
     let mut facts = vec![tree(0, None), tree(1, Some(text(NAMES[0])))];
     for (name, number) in NAMES.iter().zip(0_u32..) {
@@ -42,7 +50,7 @@ pub(crate) fn run() -> (Header, Vec<Fact>) {
         facts.push(Fact::Class { id: class, pattern: text(name) });
         let home = (number % 2 == 1).then_some(TreeId(1));
         let path = [name, &b"/"[..], name].concat();
-        facts.push(Fact::File(File { id: file, tree: TreeId(0), path, class, home }));
+        facts.push(Fact::File(FileRecord { id: file, tree: TreeId(0), path, class, home }));
         facts.push(Fact::Process(Process {
             id,
             pid: number + 1,
@@ -52,7 +60,7 @@ pub(crate) fn run() -> (Header, Vec<Fact>) {
             exe: Some(name.to_vec()),
             cwd: None,
         }));
-        facts.push(Fact::Task(GivenTask {
+        facts.push(Fact::Task(ReportedTask {
             process: id,
             name: text(name),
             engine: text(name),
@@ -61,10 +69,10 @@ pub(crate) fn run() -> (Header, Vec<Fact>) {
             ended: Some(to),
             exit_status: Some(i64::from(number % 3)),
             cpu_user: Some(Micros(1_000_000)),
-            ..GivenTask::default()
+            ..ReportedTask::default()
         }));
-        let io = Some(Io { bytes: ByteCount(1 << number), calls: 1 });
-        facts.push(Fact::Open(Open {
+        let io = Some(IoCount { bytes: ByteCount(1 << number), calls: 1 });
+        facts.push(Fact::Open(OpenSession {
             process: id,
             file,
             write: true,
@@ -78,9 +86,9 @@ pub(crate) fn run() -> (Header, Vec<Fact>) {
             hidden: false,
             copy: None,
         }));
-        let key = OpKey::with_bytes(Op::Write, 1 << number, Pattern::Random);
+        let key = OpKey::with_bytes(Op::Write, 1 << number, AccessPattern::Random);
         let count = OpCount { count: 3, nanos: 900_000_000, bytes: 1 << number, failed: 1 };
-        facts.push(Fact::Ops(Ops { process: Some(id), class, tree: TreeId(0), key, count }));
+        facts.push(Fact::Ops(OpDelta { process: Some(id), class, tree: TreeId(0), key, count }));
     }
     facts.push(ended(second(NAMES.len() as u32 + 4)));
     (header, facts)

@@ -6,7 +6,7 @@ mod pipeline;
 
 use std::path::{Path, PathBuf};
 
-use forebay_model::{Ended, Exit, Fact, Header, Micros, Origin, Result, RunWriter};
+use forebay_model::{CommandExit, Fact, Header, Micros, Result, RunEnd, RunOrigin, RunWriter};
 
 /// Makes a run.
 type Make = fn() -> (Header, Vec<Fact>);
@@ -47,7 +47,7 @@ fn write(path: &Path, header: Header, facts: &[Fact]) -> Result<()> {
     writer.remove()
 }
 
-fn header(origin: Origin, command: &[&str]) -> Header {
+fn header(origin: RunOrigin, command: &[&str]) -> Header {
     Header {
         forebay: env!("CARGO_PKG_VERSION").to_owned(),
         origin,
@@ -61,11 +61,11 @@ fn header(origin: Origin, command: &[&str]) -> Header {
 }
 
 fn ended(at: Micros) -> Fact {
-    let exit = Some(Exit::Code(0));
-    Fact::Ended(Ended { at, exit, cpu_user: None, cpu_system: None, complete: true })
+    let exit = Some(CommandExit::Code(0));
+    Fact::Ended(RunEnd { at, exit, cpu_user: None, cpu_system: None, complete: true })
 }
 
 /// A command that did nothing at all.
 fn empty() -> (Header, Vec<Fact>) {
-    (header(Origin::Measured, &["true"]), vec![ended(Micros(1_200))])
+    (header(RunOrigin::Measured, &["true"]), vec![ended(Micros(1_200))])
 }

@@ -2,9 +2,10 @@
 //! indexed, and called.
 
 use forebay_model::{
-    ByteCount, ClassId, Cpu, Device, Fact, File, FileId, GivenTask, Header, Io, Memory, Micros, Op,
-    OpCount, OpKey, Open, Ops, Origin, Pattern, Pressure, Process, ProcessCounters, ProcessId,
-    Sample, Tree, TreeId,
+    AccessPattern, ByteCount, ClassId, CpuSample, DeviceSample, DirectoryTree, Fact, FileId,
+    FileRecord, Header, IoCount, MachineSample, MemorySample, Micros, Op, OpCount, OpDelta, OpKey,
+    OpenSession, PressureSample, Process, ProcessCounters, ProcessId, ReportedTask, RunOrigin,
+    TreeId,
 };
 
 use super::{ended, header};
@@ -31,7 +32,7 @@ const KINDS: [(&str, u64, u64); 4] = [
 
 /// One that was measured, with so many tasks.
 pub(crate) fn measured(tasks: u32) -> (Header, Vec<Fact>) {
-    let mut made = Made::new(Origin::Measured, tasks);
+    let mut made = Made::new(RunOrigin::Measured, tasks);
     made.facts.push(process(1, None, Micros::ZERO, "snakemake --cores 8"));
     (0..tasks).for_each(|task| made.task(task));
     let end = Micros(made.ends() + 400_000);
@@ -43,7 +44,7 @@ pub(crate) fn measured(tasks: u32) -> (Header, Vec<Fact>) {
 
 /// The same as a simulation would tell it: a bit faster, with nothing sampled.
 pub(crate) fn simulated(tasks: u32) -> (Header, Vec<Fact>) {
-    let mut made = Made::new(Origin::Simulated, tasks);
+    let mut made = Made::new(RunOrigin::Simulated, tasks);
     made.header.started_unix = Micros::ZERO;
     (0..tasks).for_each(|task| made.task(task));
     made.facts.push(ended(Micros(made.ends())));
@@ -52,7 +53,7 @@ pub(crate) fn simulated(tasks: u32) -> (Header, Vec<Fact>) {
 
 /// What was sampled on a server, from ten seconds before the measured run on, for two minutes.
 pub(crate) fn filer() -> (Header, Vec<Fact>) {
-    let mut made = Made::new(Origin::Measured, 0);
+    let mut made = Made::new(RunOrigin::Measured, 0);
     made.facts.clear();
     made.header.host = Some("filer".to_owned());
     made.header.started_unix = Micros(made.header.started_unix.0 - 10_000_000);
@@ -88,7 +89,7 @@ fn process(id: u32, parent: Option<u32>, started: Micros, command: &str) -> Fact
 }
 
 impl Made {
-    fn new(origin: Origin, tasks: u32) -> Self {
+    fn new(origin: RunOrigin, tasks: u32) -> Self {
         let mut header = header(origin, &["snakemake", "--cores", "8"]);
         header.memory = Some(ByteCount(32 << 30));
         header.more = vec![
@@ -98,7 +99,7 @@ impl Made {
         let tree = |id: u16, path: &str, fs: &str, tier: Option<&str>| {
             let (fs_type, tier) = (fs.to_owned(), tier.map(str::to_owned));
             let id = TreeId(id);
-            Fact::Tree(Tree {
+            Fact::Tree(DirectoryTree {
                 id,
                 path: bytes(path),
                 fs_type,
@@ -141,7 +142,13 @@ impl Made {
         let id = FileId(self.files);
         self.files += 1;
         let (class, home) = (ClassId(class), home.map(TreeId));
-        self.facts.push(Fact::File(File { id, tree: TreeId(0), path: bytes(path), class, home }));
+        self.facts.push(Fact::File(FileRecord {
+            id,
+            tree: TreeId(0),
+            path: bytes(path),
+            class,
+            home,
+        }));
         id
     }
 
@@ -149,7 +156,7 @@ impl Made {
         let (kind, sample) = (number as usize % KINDS.len(), number / KINDS.len() as u32);
         let (name, typical, waits) = KINDS[kind];
         let slot = (0..SLOTS).min_by_key(|slot| self.free[*slot]).expect("eight of them");
-        let predicted = self.header.origin == Origin::Simulated;
+        let predicted = self.header.origin == RunOrigin::Simulated;
         let scatter = if predicted { 90 } else { 75 + self.dice(50) };
         let lasts = typical * scatter / 100;
         let from = self.free[slot] + 20_000 + self.dice(50_000);
@@ -158,7 +165,7 @@ impl Made {
         let id = ProcessId(number + 2);
         let waited = lasts * waits / 10_000;
         if predicted {
-            self.facts.push(Fact::Task(GivenTask {
+            self.facts.push(Fact::Task(ReportedTask {
                 process: id,
                 name: name.to_owned(),
                 engine: "simulated".to_owned(),
@@ -169,7 +176,7 @@ impl Made {
                 cpu_user: Some(Micros(lasts - waited)),
                 waited: Some(Micros(waited)),
                 cores: Some(1),
-                ..GivenTask::default()
+                ..ReportedTask::default()
             }));
         } else {
             let command = format!("{name} -@ 1 -o work/{sample}.out sample-{sample:05}");
@@ -237,10 +244,10 @@ impl Made {
 
     fn read(&mut self, id: ProcessId, file: FileId, at: (Micros, Micros), size: u64, waited: u64) {
         let class = ClassId(u32::from(file == FileId(0)));
-        let read = Some(Io { bytes: ByteCount(size), calls: size.div_ceil(128 << 10) });
+        let read = Some(IoCount { bytes: ByteCount(size), calls: size.div_ceil(128 << 10) });
         let whole = if file == FileId(0) { REFERENCE } else { size };
-        self.open(Open { read, ..open(id, file, at, Some(whole)) });
-        let key = OpKey::with_bytes(Op::Read, 128 << 10, Pattern::Sequential);
+        self.open(OpenSession { read, ..open(id, file, at, Some(whole)) });
+        let key = OpKey::with_bytes(Op::Read, 128 << 10, AccessPattern::Sequential);
         self.ops(id, class, 0, key, size.div_ceil(128 << 10), waited, size);
         self.ops(id, class, 0, OpKey::without_bytes(Op::Open), 1, 300, 0);
     }
@@ -255,25 +262,25 @@ impl Made {
         waited: u64,
     ) {
         let tree = u16::from(class == 3);
-        let wrote = Some(Io { bytes: ByteCount(size), calls: size.div_ceil(64 << 10) });
-        let read = Some(Io::default());
-        self.open(Open {
+        let wrote = Some(IoCount { bytes: ByteCount(size), calls: size.div_ceil(64 << 10) });
+        let read = Some(IoCount::default());
+        self.open(OpenSession {
             read,
             wrote,
             write: true,
             created: true,
             ..open(id, file, at, Some(size))
         });
-        let key = OpKey::with_bytes(Op::Write, size.min(64 << 10), Pattern::Sequential);
+        let key = OpKey::with_bytes(Op::Write, size.min(64 << 10), AccessPattern::Sequential);
         let class = ClassId(class);
         self.ops(id, class, tree, key, size.div_ceil(64 << 10), waited * 8 / 10, size);
         self.ops(id, class, tree, OpKey::without_bytes(Op::Create), 1, waited / 10, 0);
         self.ops(id, class, tree, OpKey::without_bytes(Op::LookupFailed), 4, waited / 10, 0);
     }
 
-    fn open(&mut self, open: Open) {
+    fn open(&mut self, open: OpenSession) {
         let mut open = open;
-        if self.header.origin == Origin::Simulated {
+        if self.header.origin == RunOrigin::Simulated {
             (open.size_at_open, open.size_at_close) = (None, None);
         }
         self.facts.push(Fact::Open(open));
@@ -291,10 +298,10 @@ impl Made {
         bytes: u64,
     ) {
         // A simulation tells how long tasks wait, and not for which operations.
-        if self.header.origin == Origin::Measured {
+        if self.header.origin == RunOrigin::Measured {
             let count = OpCount { count, nanos: us * 1_000, bytes, failed: 0 };
             let (process, tree) = (Some(id), TreeId(tree));
-            self.facts.push(Fact::Ops(Ops { process, class, tree, key, count }));
+            self.facts.push(Fact::Ops(OpDelta { process, class, tree, key, count }));
         }
     }
 
@@ -306,7 +313,7 @@ impl Made {
             let part = |share: u64| Micros(all * share / 100);
             let (user, iowait) = (55 + self.dice(20), 10 + self.dice(12));
             let rate = 30 << 20;
-            let disk = Device {
+            let disk = DeviceSample {
                 name: "nvme0n1".to_owned(),
                 read: ByteCount(self.dice(rate) * every / 1_000_000),
                 written: ByteCount(self.dice(rate) * every / 1_000_000),
@@ -314,16 +321,16 @@ impl Made {
                 writes: self.dice(900),
                 busy: Micros(every * self.dice(90) / 100),
             };
-            let memory = Memory {
+            let memory = MemorySample {
                 total: ByteCount(32 << 30),
                 available: ByteCount((20 << 30) + self.dice(4 << 30)),
                 dirty: ByteCount(self.dice(1 << 29)),
                 writeback: ByteCount(self.dice(1 << 25)),
                 cached: ByteCount(9 << 30),
             };
-            self.facts.push(Fact::Sample(Sample {
+            self.facts.push(Fact::Sample(MachineSample {
                 at: Micros(nth * every),
-                cpu: Cpu {
+                cpu: CpuSample {
                     user: part(user),
                     system: part(5),
                     iowait: part(iowait),
@@ -333,7 +340,7 @@ impl Made {
                 memory,
                 devices: vec![disk],
                 networks: Vec::new(),
-                pressure: Some(Pressure {
+                pressure: Some(PressureSample {
                     some: Micros(every * iowait / 40),
                     full: Micros(every * iowait / 90),
                 }),
@@ -342,8 +349,8 @@ impl Made {
     }
 }
 
-fn open(process: ProcessId, file: FileId, at: (Micros, Micros), size: Option<u64>) -> Open {
-    Open {
+fn open(process: ProcessId, file: FileId, at: (Micros, Micros), size: Option<u64>) -> OpenSession {
+    OpenSession {
         process,
         file,
         write: false,

@@ -9,13 +9,13 @@ use std::fs;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
-use forebay_model::attached::{ReadsShown, SHARDS_MAX, Shows, is_bucket_url};
-use forebay_model::{Attached, Attachment};
+use forebay_model::attached::{ExposedContent, ExposedReads, SHARDS_MAX, is_bucket_url};
+use forebay_model::{Attachment, AttachmentSet};
 use forebay_volume::overmount::{LIST, create_mount_point, read_attached, write_attached};
 use forebay_volume::reads::remove_learned_index;
 
 use crate::console;
-use crate::exit::Stop;
+use crate::exit::CommandError;
 
 /// Options of `forebay attach`.
 #[derive(Debug, clap::Args)]
@@ -68,12 +68,12 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    fn reads_view(&self) -> ReadsShown {
-        ReadsShown { shards: self.shards, lite: self.lite }
+    fn reads_view(&self) -> ExposedReads {
+        ExposedReads { shards: self.shards, lite: self.lite }
     }
 }
 
-pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+pub(crate) fn run(args: &Args) -> Result<i32, CommandError> {
     let (volume, mut attached) = load_attachments(&args.volume)?;
     if let Some(sheet) = &args.rewrite {
         return rewrite::rewrite_sheet(&volume, &attached, sheet, args.output.as_deref());
@@ -92,7 +92,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         return Ok(0);
     };
     crate::foreign::refuse_foreign_url(source, 1)?;
-    let refuse = |why: String| Stop::new(1, why, "nothing was attached");
+    let refuse = |why: String| CommandError::new(1, why, "nothing was attached");
     let at = path_within_volume(&volume, path);
     let url = source.to_str().filter(|source| is_bucket_url(source));
     let (source, shows) = match url.map(attached_bucket::without_trailing_slashes) {
@@ -100,7 +100,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         Some(url) if args.plain => {
             return Err(refuse(plain_attachment::explain_plain_in_bucket(url)));
         }
-        Some(url) => (url.into(), Shows::Files),
+        Some(url) => (url.into(), ExposedContent::Files),
         None => {
             let real = source.canonicalize().ok().filter(|real| real.is_dir() || real.is_file());
             let real = real.ok_or_else(|| {
@@ -113,7 +113,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
             (real, shows)
         }
     };
-    let read_only = args.read_only || url.is_some() || shows != Shows::Files;
+    let read_only = args.read_only || url.is_some() || shows != ExposedContent::Files;
     let mut attachment = Attachment { source, at: at.clone(), read_only, shows };
     attached.add_attachment(attachment.clone()).map_err(refuse)?;
     if let Some(url) = attachment.bucket_url() {
@@ -125,13 +125,13 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let refuse = |error: std::io::Error| refuse(format!("{}: {error}", point.display()));
     create_mount_point(&volume, &at).map_err(refuse)?;
     if fs::read_dir(&point).map_err(refuse)?.next().is_some() {
-        return Err(Stop::new(
+        return Err(CommandError::new(
             1,
             format!("{} is not empty: its files would be hidden", point.display()),
             "attach it at a path that is not there yet; nothing was attached",
         ));
     }
-    if shows == Shows::Plain {
+    if shows == ExposedContent::Plain {
         plain_attachment::learn_plain_reads(&volume, &at, &attached)?;
     }
     if let Err(stop) = save_attachments(&volume, &attached) {
@@ -142,22 +142,29 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     Ok(0)
 }
 
-pub(super) fn load_attachments(volume: &Path) -> Result<(PathBuf, Attached), Stop> {
+pub(super) fn load_attachments(volume: &Path) -> Result<(PathBuf, AttachmentSet), CommandError> {
     let real = volume.canonicalize().ok().filter(|real| real.is_dir());
     let real = real.ok_or_else(|| {
         let message = format!("{} is no directory", volume.display());
-        Stop::new(1, message, "name the directory that runs manage, or that is mounted")
+        CommandError::new(1, message, "name the directory that runs manage, or that is mounted")
     })?;
     let attached = read_attached(&real).map_err(|error| {
-        Stop::new(1, error.to_string(), format!("mend {} or remove it", real.join(LIST).display()))
+        CommandError::new(
+            1,
+            error.to_string(),
+            format!("mend {} or remove it", real.join(LIST).display()),
+        )
     })?;
     Ok((real, attached))
 }
 
-pub(super) fn save_attachments(volume: &Path, attached: &Attached) -> Result<(), Stop> {
+pub(super) fn save_attachments(
+    volume: &Path,
+    attached: &AttachmentSet,
+) -> Result<(), CommandError> {
     write_attached(volume, attached).map_err(|error| {
         let message = format!("{} can't be written: {error}", volume.join(LIST).display());
-        Stop::new(1, message, "nothing was changed")
+        CommandError::new(1, message, "nothing was changed")
     })
 }
 

@@ -30,10 +30,10 @@ use std::path::PathBuf;
 use forebay_model::Seconds;
 
 use crate::console;
-use crate::exit::Stop;
-use blocked_signals::Held;
-use page_cache::Cache;
-use result_log::{Header, Kept};
+use crate::exit::CommandError;
+use blocked_signals::BlockedSignals;
+use page_cache::PageCacheMode;
+use result_log::{ComparisonHeader, ResultLog};
 
 /// Options of `forebay bench`.
 #[derive(Clone, Debug, clap::Args)]
@@ -66,7 +66,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME=CHANGE")]
     vary: Vec<String>,
     #[command(flatten)]
-    scale: scale::Sizes,
+    scale: scale::ScaleOptions,
     /// Rounds: in each, the command runs once on each storage, in an order drawn by lot
     #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(1..=i64::from(result_log::ROUNDS_MAX)))]
     repeat: u32,
@@ -84,13 +84,13 @@ pub(crate) struct Args {
     within: f64,
     /// Caches before each run: dropped (needs root), warmed by one run that does not count, or left
     #[arg(long, value_enum, default_value = "as-is")]
-    cache: Cache,
+    cache: PageCacheMode,
     /// A run that takes longer is ended, and has failed; such as 100s or 2h
     #[arg(long, value_name = "TIME")]
     timeout: Option<Seconds>,
     /// Serve storages by Forebay, all alike, and record what is done to them in DIR/ROUND-NAME.run
     #[arg(long, value_enum, default_value = "yes")]
-    record: Record,
+    record: RecordRuns,
     #[command(flatten)]
     prices: run_prices::Options,
     /// For the order of storages in rounds, and for intervals
@@ -124,7 +124,7 @@ pub(crate) struct Args {
 
 /// Whether runs are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Record {
+enum RecordRuns {
     /// What is done to each storage is known: operations, bytes, waits, phases, bytes elsewhere
     Yes,
     /// Storages that are not emulated are used as they are
@@ -143,13 +143,13 @@ fn parse_positive_time(text: &str) -> Result<Seconds, String> {
     if time > Seconds::ZERO { Ok(time) } else { Err("in no time nothing is run".to_owned()) }
 }
 
-pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+pub(crate) fn run(args: &Args) -> Result<i32, CommandError> {
     let args = &replayed_run::resolve_replay_args(args)?;
     let mut places = compared_storages::parse_storages(&args.on, &args.emulate)?;
     compared_storages::add_varied(&args.vary, &mut places)?;
     compared_storages::add_sizes(&args.scale, &mut places)?;
     let words = args.command.iter().map(|word| word.to_string_lossy().into_owned());
-    let header = Header {
+    let header = ComparisonHeader {
         schema: result_log::SCHEMA,
         forebay: env!("CARGO_PKG_VERSION").to_owned(),
         command: words.collect(),
@@ -157,13 +157,13 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         seed: args.seed,
         cache: args.cache,
         timeout_s: args.timeout.map(Seconds::get),
-        record: args.record == Record::Yes,
+        record: args.record == RecordRuns::Yes,
         replay: args.replay.clone(),
     };
     let sheet = run_prices::load_price_sheet(&args.prices, &mut places)?;
     places.iter().try_for_each(|place| place.cache_policy(args.cache).ensure_possible())?;
-    let mut kept = Kept::open_or_create(&args.output, &header)?;
-    let held = Held::block_signals();
+    let mut kept = ResultLog::open_or_create(&args.output, &header)?;
+    let held = BlockedSignals::block_signals();
     if !kept.runs.is_empty() {
         let (runs, file) = (kept.runs.len(), kept.file.display());
         console::note(&format!("{runs} runs are in {file} already"));

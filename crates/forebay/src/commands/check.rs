@@ -5,11 +5,11 @@ mod bucket_check;
 use std::path::{Path, PathBuf};
 
 use forebay_model::ByteCount;
-use forebay_volume::tiers::{Checked, Purpose, TierError, Tiers, check_volume};
+use forebay_volume::tiers::{Purpose, TierCheckReport, TierError, Tiers, check_volume};
 
 use super::mount::bucket_volume::as_bucket_url;
 use super::restore::report_stray_links;
-use crate::exit::Stop;
+use crate::exit::CommandError;
 use crate::placement::spare_directories;
 use crate::{console, foreign};
 
@@ -31,14 +31,18 @@ pub(crate) struct Args {
     repair: bool,
 }
 
-pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+pub(crate) fn run(args: &Args) -> Result<i32, CommandError> {
     foreign::refuse_foreign_url(&args.directory, 1)?;
     if let Some(url) = as_bucket_url(&args.directory) {
         return bucket_check::run_bucket_check(url, args.repair);
     }
     let shown = args.directory.display().to_string();
     let directory = args.directory.canonicalize().map_err(|error| {
-        Stop::new(1, format!("{shown} can't be found: {error}"), "name a directory that exists")
+        CommandError::new(
+            1,
+            format!("{shown} can't be found: {error}"),
+            "name a directory that exists",
+        )
     })?;
     let Some(tiers) = open_tiers(&directory, args.repair)? else {
         return Ok(if report_stray_links(&shown, &directory)? { 0 } else { 1 });
@@ -51,26 +55,30 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         ));
     }
     let checked = check_volume(&tiers).map_err(|error| {
-        Stop::new(1, format!("{shown} can't be read: {error}"), "check as its owner, or as root")
+        CommandError::new(
+            1,
+            format!("{shown} can't be read: {error}"),
+            "check as its owner, or as root",
+        )
     })?;
     report_findings(&shown, &checked);
     Ok(if checked.findings.is_empty() { 0 } else { 1 })
 }
 
-fn open_tiers(directory: &Path, repair: bool) -> Result<Option<Tiers>, Stop> {
+fn open_tiers(directory: &Path, repair: bool) -> Result<Option<Tiers>, CommandError> {
     let stop = |trouble: TierError| {
         let next = match trouble.error.to_string().contains("is damaged") {
             true => "`forebay check --repair` saves what is whole; nothing was changed",
             false => "nothing was changed",
         };
-        Stop::new(1, trouble.to_string(), next)
+        CommandError::new(1, trouble.to_string(), next)
     };
     let spares = spare_directories();
     let purpose = if repair { Purpose::Repair(&spares) } else { Purpose::Restore(&spares) };
     Tiers::open(directory, purpose).map_err(stop)
 }
 
-fn report_findings(shown: &str, checked: &Checked) {
+fn report_findings(shown: &str, checked: &TierCheckReport) {
     let amount = |(files, bytes): (u64, u64)| format!("{files} ({})", ByteCount(bytes));
     console::note(&format!(
         "{shown}: files on tiers: {}, packed: {}",

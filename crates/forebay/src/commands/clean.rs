@@ -6,7 +6,7 @@ use forebay_model::ByteCount;
 
 use super::list;
 use crate::console;
-use crate::exit::Stop;
+use crate::exit::CommandError;
 
 /// Options of `forebay clean`.
 #[derive(Debug, clap::Args)]
@@ -27,7 +27,7 @@ pub(crate) struct Args {
     dry_run: bool,
 }
 
-pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+pub(crate) fn run(args: &Args) -> Result<i32, CommandError> {
     let kept = list::list_project_runs(&args.directory)?;
     let old = kept.len().saturating_sub(args.keep as usize);
     for run in &kept[..old] {
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         }
         std::fs::remove_file(&run.path).map_err(|error| {
             let message = format!("{} can't be removed: {error}", run.path.display());
-            Stop::new(1, message, "those before it are gone, those behind it are there")
+            CommandError::new(1, message, "those before it are gone, those behind it are there")
         })?;
     }
     let bytes = ByteCount(kept[..old].iter().map(|run| run.bytes).sum());

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use forebay_volume::reads::remove_learned_index;
 
 use super::attach::{load_attachments, path_within_volume, save_attachments};
-use crate::exit::Stop;
+use crate::exit::CommandError;
 
 /// Options of `forebay detach`.
 #[derive(Debug, clap::Args)]
@@ -18,7 +18,7 @@ pub(crate) struct Args {
     path: PathBuf,
 }
 
-pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+pub(crate) fn run(args: &Args) -> Result<i32, CommandError> {
     let (volume, mut attached) = load_attachments(&args.volume)?;
     let at = path_within_volume(&volume, &args.path);
     if attached.remove(&at).is_none() {
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
             true => "nothing is attached to this volume".to_owned(),
             false => format!("something is attached at {}", places.join(", ")),
         };
-        return Err(Stop::new(1, format!("nothing is attached at {}", at.display()), next));
+        return Err(CommandError::new(1, format!("nothing is attached at {}", at.display()), next));
     }
     save_attachments(&volume, &attached)?;
     remove_learned_index(&volume, &at);

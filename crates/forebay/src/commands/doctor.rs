@@ -23,11 +23,11 @@ mod watches;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use finding::{Finding, Standing};
-use machine_facts::Here;
+use finding::{CheckStatus, Finding};
+use machine_facts::MachineFacts;
 use serde::Serialize;
 
-use crate::exit::Stop;
+use crate::exit::CommandError;
 
 /// Options of `forebay doctor`.
 #[derive(Debug, clap::Args)]
@@ -54,7 +54,7 @@ struct Check {
     asks: &'static str,
     /// Its answer is the exit code.
     decides: bool,
-    look: fn(&Here) -> Finding,
+    look: fn(&MachineFacts) -> Finding,
 }
 
 /// All that is looked at, in this order.
@@ -153,7 +153,7 @@ const CHECKS: [Check; 15] = [
 
 /// A check with its answer.
 #[derive(Debug, Serialize)]
-struct Line {
+struct CheckResult {
     name: &'static str,
     asks: &'static str,
     #[serde(flatten)]
@@ -162,19 +162,19 @@ struct Line {
 
 /// All answers.
 #[derive(Debug, Serialize)]
-struct Report {
+struct DoctorReport {
     forebay: &'static str,
     kernel: String,
     user: String,
     works: bool,
-    checks: Vec<Line>,
+    checks: Vec<CheckResult>,
 }
 
-pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+pub(crate) fn run(args: &Args) -> Result<i32, CommandError> {
     if let (Some(state), Some(output)) = (&args.salvage, &args.output) {
         return run_salvage::salvage_run(state, output, args.json);
     }
-    let report = run_all_checks(&Here::inspect_machine());
+    let report = run_all_checks(&MachineFacts::inspect_machine());
     let out = if args.json {
         serde_json::to_string(&report).expect("a report is plain data") + "\n"
     } else {
@@ -185,16 +185,22 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     Ok(i32::from(!report.works))
 }
 
-fn run_all_checks(here: &Here) -> Report {
+fn run_all_checks(here: &MachineFacts) -> DoctorReport {
     let mut works = true;
     let mut checks = Vec::new();
     for check in &CHECKS {
         let finding = (check.look)(here);
-        works &= !check.decides || finding.standing != Standing::Missing;
-        checks.push(Line { name: check.name, asks: check.asks, finding });
+        works &= !check.decides || finding.standing != CheckStatus::Missing;
+        checks.push(CheckResult { name: check.name, asks: check.asks, finding });
     }
     let kernel = here.kernel.clone();
-    Report { forebay: env!("CARGO_PKG_VERSION"), kernel, user: here.describe_user(), works, checks }
+    DoctorReport {
+        forebay: env!("CARGO_PKG_VERSION"),
+        kernel,
+        user: here.describe_user(),
+        works,
+        checks,
+    }
 }
 
 #[cfg(test)]

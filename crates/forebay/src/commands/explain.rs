@@ -12,8 +12,8 @@ use serde_json::json;
 
 use super::plan;
 use crate::console;
-use crate::exit::Stop;
-use run_story::{Options, Story};
+use crate::exit::CommandError;
+use run_story::{ExplainedRun, Options};
 
 /// Lines of mails and of narrow terminals: wider ones are not filled.
 const COLUMNS: usize = 80;
@@ -42,7 +42,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+pub(crate) fn run(args: &Args) -> Result<i32, CommandError> {
     let text = match read_plan_file(&args.file)? {
         Some(plan) if args.json => {
             serde_json::to_string(&explain_plan(&plan)).expect("texts are plain data") + "\n"
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
 }
 
 /// The plan in this file or beside these rules; `None`: it is something else.
-fn read_plan_file(path: &Path) -> Result<Option<Plan>, Stop> {
+fn read_plan_file(path: &Path) -> Result<Option<Plan>, CommandError> {
     let rules = path.extension().is_some_and(|ending| ending == "toml");
     let path = if rules { plan::path_beside(path, ".plan.json") } else { path.to_owned() };
     if path.extension().is_none_or(|ending| ending != "json") {
@@ -63,7 +63,7 @@ fn read_plan_file(path: &Path) -> Result<Option<Plan>, Stop> {
     }
     let stop = |why: String| {
         let next = "`forebay plan RUN --site FILE -o RULES` writes a plan";
-        Stop::new(plan::NO_PLAN, format!("{}: {why}", path.display()), next)
+        CommandError::new(plan::NO_PLAN, format!("{}: {why}", path.display()), next)
     };
     let text = std::fs::read_to_string(&path).map_err(|error| stop(error.to_string()))?;
     let plan: Plan = serde_json::from_str(&text).map_err(|error| stop(error.to_string()))?;
@@ -74,8 +74,8 @@ fn read_plan_file(path: &Path) -> Result<Option<Plan>, Stop> {
 }
 
 /// Where the time of a run went: a chapter for each thing that there is to tell.
-fn explain_run(args: &Args) -> Result<String, Stop> {
-    let story = Story::read_run(&args.file, &args.samples, args.all, &args.options)?;
+fn explain_run(args: &Args) -> Result<String, CommandError> {
+    let story = ExplainedRun::read_run(&args.file, &args.samples, args.all, &args.options)?;
     let told =
         chapters::CHAPTERS.iter().filter_map(|chapter| Some((chapter, (chapter.tell)(&story)?)));
     if args.json {

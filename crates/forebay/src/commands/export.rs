@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
 
-use crate::exit::Stop;
-use crate::output::{Force, Made, Place};
+use crate::exit::CommandError;
+use crate::output::{Force, OutputKind, OutputTarget};
 
 /// A form of another tool.
 struct Format {
     name: &'static str,
-    write: fn(&Args) -> Result<(), Stop>,
+    write: fn(&Args) -> Result<(), CommandError>,
 }
 
 const FORMATS: &[Format] = &[wfformat::FORMAT, multiqc::FORMAT];
@@ -46,12 +46,12 @@ pub(crate) struct Args {
     force: Force,
 }
 
-pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+pub(crate) fn run(args: &Args) -> Result<i32, CommandError> {
     let format = FORMATS.iter().find(|format| format.name == args.format);
     (format.expect("clap takes names of the table only").write)(args)?;
     Ok(0)
 }
 
-fn claim_output(path: &Path, args: &Args) -> Result<Place, Stop> {
-    Place::claim(path, Made::Text, args.force)
+fn claim_output(path: &Path, args: &Args) -> Result<OutputTarget, CommandError> {
+    OutputTarget::claim(path, OutputKind::Text, args.force)
 }

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
 use forebay_model::RunWriter;
-use forebay_plan::import::{IMPORTERS, Importer, Source};
+use forebay_plan::import::{IMPORTERS, ImportSource, Importer};
 
 use crate::console;
-use crate::exit::Stop;
-use crate::output::{Force, Made, Place};
+use crate::exit::CommandError;
+use crate::output::{Force, OutputKind, OutputTarget};
 
 /// Options of `forebay import`.
 #[derive(Debug, clap::Args)]
@@ -40,9 +40,9 @@ fn after_help() -> String {
             they do.\n\nExample: forebay import nextflow trace.txt -o rnaseq.run"
 }
 
-pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+pub(crate) fn run(args: &Args) -> Result<i32, CommandError> {
     let importer = Importer::find_by_name(&args.engine).expect("the parser knows the names");
-    let place = Place::claim(&args.output, Made::Run, args.force)?;
+    let place = OutputTarget::claim(&args.output, OutputKind::Run, args.force)?;
     let mut sources = Vec::new();
     for file in &args.files {
         gather_sources(importer, file, &mut sources)?;
@@ -54,11 +54,11 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     };
     let (mut header, facts) = importer.import_run(&sources, &size).map_err(|flaw| {
         let next = format!("`forebay import {}` reads {}", importer.name, importer.reads);
-        Stop::new(1, flaw.to_string(), next)
+        CommandError::new(1, flaw.to_string(), next)
     })?;
     header.forebay = env!("CARGO_PKG_VERSION").to_owned();
     let stop = |error: forebay_model::Error| {
-        Stop::new(1, error.to_string(), "name another file after -o; nothing was written")
+        CommandError::new(1, error.to_string(), "name another file after -o; nothing was written")
     };
     let notes: Vec<String> = header.more.iter().map(|(_, note)| note.clone()).collect();
     // A half-written run must not have the name: it is written beside, and copied whole.
@@ -84,10 +84,14 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
 }
 
 /// Reads a file, or those of a directory that the importer wants, in the order of their names.
-fn gather_sources(importer: &Importer, path: &Path, into: &mut Vec<Source>) -> Result<(), Stop> {
+fn gather_sources(
+    importer: &Importer,
+    path: &Path,
+    into: &mut Vec<ImportSource>,
+) -> Result<(), CommandError> {
     let stop = |path: &Path, error: std::io::Error| {
         let message = format!("{} can't be read: {error}", path.display());
-        Stop::new(
+        CommandError::new(
             1,
             message,
             format!("`forebay import {}` reads {}", importer.name, importer.reads),
@@ -112,12 +116,12 @@ fn gather_sources(importer: &Importer, path: &Path, into: &mut Vec<Source>) -> R
         }
         // A pipe is welcome: `forebay import slurm <(sacct -P ...)`.
         let content = fs::read(&next).map_err(|error| stop(&next, error))?;
-        into.push(Source { path: next.to_string_lossy().into_owned(), content });
+        into.push(ImportSource { path: next.to_string_lossy().into_owned(), content });
     }
     if into.len() == before {
         let message = format!("{} has none of the records", path.display());
         let next = format!("`forebay import {}` reads {}", importer.name, importer.reads);
-        return Err(Stop::new(1, message, next));
+        return Err(CommandError::new(1, message, next));
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use forebay_model::{ByteCount, Micros, Run, civil_from_days};
 use serde_json::json;
 
-use crate::exit::Stop;
+use crate::exit::CommandError;
 use crate::name_escaping::escape_name;
 use crate::{console, runs};
 
@@ -25,20 +25,20 @@ pub(crate) struct Args {
 }
 
 /// What a row tells of a run.
-pub(super) struct Kept {
+pub(super) struct ListedRun {
     pub(super) path: PathBuf,
     pub(super) bytes: u64,
     /// `None`: it can't be read.
-    told: Option<Told>,
+    told: Option<RunDetails>,
 }
 
-struct Told {
+struct RunDetails {
     started: Micros,
     took: Option<Micros>,
     command: String,
 }
 
-pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+pub(crate) fn run(args: &Args) -> Result<i32, CommandError> {
     let kept = list_project_runs(&args.directory)?;
     if args.json {
         let rows: Vec<_> = kept.iter().map(as_json).collect();
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
 }
 
 /// The runs of a project.
-pub(super) fn list_project_runs(directory: &Path) -> Result<Vec<Kept>, Stop> {
+pub(super) fn list_project_runs(directory: &Path) -> Result<Vec<ListedRun>, CommandError> {
     let folder = directory.join(runs::FOLDER);
     let found = match runs::list_runs(&folder) {
         // A directory without runs is none that can't be looked into.
@@ -79,24 +79,28 @@ pub(super) fn list_project_runs(directory: &Path) -> Result<Vec<Kept>, Stop> {
         }
         found => found.map_err(|error| {
             let message = format!("{} can't be read: {error}", folder.display());
-            Stop::new(1, message, "name a directory that is there, and that you may look into")
+            CommandError::new(
+                1,
+                message,
+                "name a directory that is there, and that you may look into",
+            )
         })?,
     };
     Ok(found.into_iter().map(read_kept_run).collect())
 }
 
-fn read_kept_run(path: PathBuf) -> Kept {
+fn read_kept_run(path: PathBuf) -> ListedRun {
     let bytes = path.metadata().map_or(0, |found| found.len());
     let told = Run::open(&path).and_then(|run| {
         let (header, ended) = (run.header()?, run.ended()?);
         let words: Vec<String> = header.command.iter().map(|word| escape_name(word)).collect();
         let took = ended.map(|ended| ended.at);
-        Ok(Told { started: header.started_unix, took, command: words.join(" ") })
+        Ok(RunDetails { started: header.started_unix, took, command: words.join(" ") })
     });
-    Kept { told: told.ok(), bytes, path }
+    ListedRun { told: told.ok(), bytes, path }
 }
 
-fn as_json(run: &Kept) -> serde_json::Value {
+fn as_json(run: &ListedRun) -> serde_json::Value {
     let told = run.told.as_ref();
     json!({
         "path": run.path.to_string_lossy(),

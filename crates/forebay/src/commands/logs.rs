@@ -6,10 +6,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use forebay_volume::daemon_log::{Kept, LOG, Told, is_alive, last_lines, read_about};
+use forebay_volume::daemon_log::{LOG, LogFolder, LogOwnership, is_alive, last_lines, read_about};
 use forebay_volume::live::{list_daemons, query_daemon};
 
-use crate::exit::Stop;
+use crate::exit::CommandError;
 use crate::{console, daemon_logs};
 
 /// Between two looks of `--follow`.
@@ -40,13 +40,13 @@ pub(crate) struct Args {
     follow: bool,
 }
 
-pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+pub(crate) fn run(args: &Args) -> Result<i32, CommandError> {
     let found = find_daemon_log(args.mount.as_deref())?;
     daemon_logs::refuse_newer(&found)?;
     let folder = found.folder;
     let no_log = |error: std::io::Error| {
         let why = format!("{}: {error}", folder.join(LOG).display());
-        Stop::new(1, why, "`forebay logs` without a directory shows the newest")
+        CommandError::new(1, why, "`forebay logs` without a directory shows the newest")
     };
     if args.follow {
         return follow_log(&folder, args.lines.unwrap_or(BEFORE)).map(|()| 0).map_err(no_log);
@@ -62,12 +62,12 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
 }
 
 /// The folder of the daemon that is meant.
-fn find_daemon_log(wanted: Option<&Path>) -> Result<Kept, Stop> {
-    let known = |folder: PathBuf| Kept { told: read_about(&folder), folder };
+fn find_daemon_log(wanted: Option<&Path>) -> Result<LogFolder, CommandError> {
+    let known = |folder: PathBuf| LogFolder { told: read_about(&folder), folder };
     let Some(path) = wanted else {
         return daemon_logs::list_daemon_logs().into_iter().next().ok_or_else(|| {
             let next = "daemons that ended well leave none: `--log info` keeps it";
-            Stop::new(1, "there is no log of a daemon of yours", next)
+            CommandError::new(1, "there is no log of a daemon of yours", next)
         });
     };
     let at = daemon_logs::absolute_place(path);
@@ -93,7 +93,7 @@ fn find_daemon_log(wanted: Option<&Path>) -> Result<Kept, Stop> {
         return Ok(kept);
     }
     let why = format!("no daemon of yours with a log serves {}, nor did", at.display());
-    Err(Stop::new(
+    Err(CommandError::new(
         1,
         why,
         "`forebay status` says what is mounted; `forebay logs` shows the newest log",

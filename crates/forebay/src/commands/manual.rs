@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::console;
-use crate::exit::Stop;
+use crate::exit::CommandError;
 
 /// Options of `forebay manual`.
 #[derive(Debug, clap::Args)]
@@ -104,7 +104,7 @@ const PAGES: [Page; 5] = [
     },
 ];
 
-pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+pub(crate) fn run(args: &Args) -> Result<i32, CommandError> {
     if let Some(folder) = &args.man {
         return write_man_pages(folder);
     }
@@ -127,7 +127,11 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     };
     let page = PAGES.iter().find(|page| page.name == name.to_lowercase()).ok_or_else(|| {
         let names: Vec<&str> = PAGES.iter().map(|page| page.name).collect();
-        Stop::new(2, format!("there is no page {name:?}"), format!("pages: {}", names.join(", ")))
+        CommandError::new(
+            2,
+            format!("there is no page {name:?}"),
+            format!("pages: {}", names.join(", ")),
+        )
     })?;
     if args.section.is_empty() {
         console::print(&page.chapters.join("\n"));
@@ -139,17 +143,17 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
             let titles = page.chapters.iter().flat_map(|text| list_headings(text));
             let titles = titles.filter(|(level, _)| *level < 3).map(|(_, title)| title);
             let next = format!("sections: {}", titles.collect::<Vec<_>>().join(", "));
-            Stop::new(1, format!("{} has no section {words:?}", page.name), next)
+            CommandError::new(1, format!("{} has no section {words:?}", page.name), next)
         })?;
     console::print(found);
     Ok(0)
 }
 
-fn write_man_pages(folder: &Path) -> Result<i32, Stop> {
+fn write_man_pages(folder: &Path) -> Result<i32, CommandError> {
     let pages = crate::command_line_definition().disable_help_subcommand(true);
     clap_mangen::generate_to(pages, folder).map_err(|error| {
         let message = format!("man pages can't be written to {}: {error}", folder.display());
-        Stop::new(1, message, "make the directory, or choose another")
+        CommandError::new(1, message, "make the directory, or choose another")
     })?;
     Ok(0)
 }

@@ -7,16 +7,18 @@ mod refused;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use forebay_model::{Privacy, Profile};
-use forebay_volume::daemon_log::Levels;
-use forebay_volume::fuse::Emulated;
-use forebay_volume::launch::{self, Failure, Mount, Record, Unmounting, resolve_mount_point};
-use forebay_volume::overmount::Access;
+use forebay_model::{Privacy, StorageProfile};
+use forebay_volume::daemon_log::LogLevels;
+use forebay_volume::fuse::EmulatedStorage;
+use forebay_volume::launch::{
+    self, LaunchError, MountOptions, RecordingOptions, UnmountReport, resolve_mount_point,
+};
+use forebay_volume::overmount::MountAccess;
 use rustix::mount::MountFlags;
 
-use crate::exit::{DAEMON_LOST, FILES_AWAY, NOTHING_RUN, Stop};
-use crate::output::{Force, Place};
-use crate::run_start::{CpuLatency, Trace, claim_run_file, run_header, run_name};
+use crate::exit::{CommandError, DAEMON_LOST, FILES_AWAY, NOTHING_RUN};
+use crate::output::{Force, OutputTarget};
+use crate::run_start::{CpuLatency, TraceLevel, claim_run_file, run_header, run_name};
 use crate::{console, daemon_logs, foreign, placement, state_directories, write_back_progress};
 use refused::{explain_mount_failure, first_hidden_name, refuse_mounted_point};
 
@@ -65,14 +67,14 @@ pub(crate) struct Args {
     force: Force,
     /// How much to trace
     #[arg(long, value_enum, default_value = "files", requires = "output")]
-    trace: Trace,
+    trace: TraceLevel,
     /// How long CPUs may take to wake up while programs wait for Forebay
     #[arg(long, value_enum, default_value = "low")]
     cpu_latency: CpuLatency,
     /// Be as slow as another storage: a profile's name (ebs-gp3) or FILE.toml; or what each
     /// operation on names takes, and what all reads, and all writes, get, such as 5ms,125MiB/s
     #[arg(long, value_name = "PROFILE", value_parser = emulate::parse_boxed_profile)]
-    emulate: Option<Box<Profile>>,
+    emulate: Option<Box<StorageProfile>>,
     /// What is emulated is one server for all mounts that name this file: they share what the whole
     /// storage has, as nodes do
     #[arg(long, value_name = "FILE", requires = "emulate")]
@@ -86,7 +88,7 @@ pub(crate) struct Args {
     /// How much the daemon logs: error, warn, info, debug, trace, or by module, such as
     /// info,bucket=debug; `forebay logs` prints it; default: FOREBAY_LOG, or info
     #[arg(long, value_name = "LEVEL")]
-    log: Option<Levels>,
+    log: Option<LogLevels>,
     #[command(flatten)]
     bucket: bucket_volume::Options,
     /// The directory that is the volume, or s3://BUCKET/PREFIX
@@ -95,7 +97,7 @@ pub(crate) struct Args {
     dir: PathBuf,
 }
 
-pub(crate) fn run(args: Args) -> Result<i32, Stop> {
+pub(crate) fn run(args: Args) -> Result<i32, CommandError> {
     foreign::refuse_foreign_url(&args.volume, NOTHING_RUN)?;
     let point = resolve_mount_point(&args.dir);
     let shown = args.volume.canonicalize().unwrap_or_else(|_| args.volume.clone());
@@ -122,27 +124,27 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
     };
     let asks = placement.as_ref().is_some_and(|wanted| wanted.rules.has_task_rules());
     if asks && record.is_none() {
-        return Err(Stop::new(
+        return Err(CommandError::new(
             NOTHING_RUN,
             "a rule asks for the task of who makes a file, and without a record nobody is looked up",
             "add -o RUN, or take `task` out of the rules; nothing was mounted",
         ));
     }
     let access = match (args.allow_other, args.allow_root) {
-        (true, _) => Access::Everybody,
-        (_, true) => Access::Root,
-        _ => Access::Owner,
+        (true, _) => MountAccess::Everybody,
+        (_, true) => MountAccess::Root,
+        _ => MountAccess::Owner,
     };
     let emulated = args.emulate.map(|profile| emulated_storage(*profile, args.server.as_deref()));
     let log = daemon_logs::wanted_log(args.log.as_ref(), &run_name(), args.foreground)?;
     let log_folder = log.folder.clone();
-    let mount = Mount {
+    let mount = MountOptions {
         volume: args.volume,
         // As it was named: links in it may be others'.
         point: args.dir,
         access,
         withheld: withheld_flags(args.suid, args.dev)?,
-        every_read: args.trace == Trace::EveryRead,
+        every_read: args.trace == TraceLevel::EveryRead,
         cpu_latency: args.cpu_latency.into(),
         placement,
         warmed: placement::report_warmed_cache,
@@ -153,10 +155,12 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
         log,
     };
     let mounted = launch::mount_volume(mount).map_err(|failure| match (failure, &url) {
-        (Failure::Bucket(trouble), Some(url)) if follows => {
+        (LaunchError::Bucket(trouble), Some(url)) if follows => {
             bucket_volume::explain_reading(url, &trouble)
         }
-        (Failure::Bucket(trouble), Some(url)) => bucket_volume::explain_bucket_error(url, &trouble),
+        (LaunchError::Bucket(trouble), Some(url)) => {
+            bucket_volume::explain_bucket_error(url, &trouble)
+        }
         (failure, _) => explain_mount_failure(failure),
     })?;
     for warning in &mounted.warnings {
@@ -183,9 +187,9 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
 }
 
 /// What counts for nothing on the mount unless it was asked for.
-fn withheld_flags(suid: bool, dev: bool) -> Result<MountFlags, Stop> {
+fn withheld_flags(suid: bool, dev: bool) -> Result<MountFlags, CommandError> {
     if (suid || dev) && !rustix::process::geteuid().is_root() {
-        return Err(Stop::new(
+        return Err(CommandError::new(
             NOTHING_RUN,
             "--suid and --dev are root's: set-user-id programs and device nodes count on no mount \
              of an ordinary user",
@@ -200,12 +204,12 @@ fn withheld_flags(suid: bool, dev: bool) -> Result<MountFlags, Stop> {
 
 /// What became of the volume, in words and as an exit code.
 pub(super) fn finish_unmount(
-    unmounting: Option<Unmounting>,
+    unmounting: Option<UnmountReport>,
     log: Option<&Path>,
-) -> Result<i32, Stop> {
+) -> Result<i32, CommandError> {
     let Some(end) = unmounting else {
         log.into_iter().for_each(daemon_logs::print_last_lines);
-        return Err(Stop::new(
+        return Err(CommandError::new(
             DAEMON_LOST,
             "the daemon of the mount is gone: programs got I/O errors",
             "mount it again, which shows all files as they should be, or `forebay restore` VOLUME",
@@ -224,22 +228,33 @@ pub(super) fn finish_unmount(
     Ok(if at_home { 0 } else { FILES_AWAY })
 }
 
-fn emulated_storage(profile: Profile, server: Option<&Path>) -> Result<Emulated, Stop> {
-    Emulated::new(profile, server).map_err(|error| {
+fn emulated_storage(
+    profile: StorageProfile,
+    server: Option<&Path>,
+) -> Result<EmulatedStorage, CommandError> {
+    EmulatedStorage::new(profile, server).map_err(|error| {
         let file = server.unwrap_or(Path::new("")).display();
         let next = "name a file that you may write, in memory if possible; nothing was mounted";
-        Stop::new(NOTHING_RUN, format!("--server {file}: {error}"), next)
+        CommandError::new(NOTHING_RUN, format!("--server {file}: {error}"), next)
     })
 }
 
-fn prepare_record(output: &Path, force: Force, trace: Trace) -> Result<Record, Stop> {
-    let Place::File(output) = claim_run_file(output, force)? else {
+fn prepare_record(
+    output: &Path,
+    force: Force,
+    trace: TraceLevel,
+) -> Result<RecordingOptions, CommandError> {
+    let OutputTarget::File(output) = claim_run_file(output, force)? else {
         let why = format!("{}: a mount lasts longer than who reads this", output.display());
-        return Err(Stop::new(NOTHING_RUN, why, "name a file after -o; nothing was mounted"));
+        return Err(CommandError::new(
+            NOTHING_RUN,
+            why,
+            "name a file after -o; nothing was mounted",
+        ));
     };
     let directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
     let command: Vec<OsString> = std::env::args_os().collect();
     let header = run_header(&command, &directory, Privacy::default(), trace);
     let state = state_directories::record_file(&run_name(), &output)?;
-    Ok(Record { header, state, output })
+    Ok(RecordingOptions { header, state, output })
 }

@@ -11,19 +11,19 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use forebay_model::Seconds;
-use forebay_plan::bound::Bounds;
-use forebay_plan::report::{Story, build_plan};
-use forebay_plan::search::{Goal, Wanted, find_best_choice};
-use forebay_plan::search_space::Space;
-use forebay_plan::{Scene, Terms};
+use forebay_plan::bound::LowerBounds;
+use forebay_plan::report::{ReportContext, build_plan};
+use forebay_plan::search::{Goal, SearchRequest, find_best_choice};
+use forebay_plan::search_space::SearchSpace;
+use forebay_plan::{PreparedProblem, PurchaseTerms};
 
-use crate::exit::Stop;
-use crate::interrupt_signals::Ends;
-use crate::output::{Force, Made, Place};
+use crate::exit::CommandError;
+use crate::interrupt_signals::InterruptSignals;
+use crate::output::{Force, OutputKind, OutputTarget};
 use crate::simulated_run_file::write_simulated_run;
-use choice_evaluator::Judge;
+use choice_evaluator::SimulationEvaluator;
 pub(super) use plan_files::path_beside;
-use plan_inputs::Ground;
+use plan_inputs::PlanInputs;
 pub(super) use plan_text::{push_sentence, render_explanation};
 
 /// Somebody ended the search before its time.
@@ -100,7 +100,7 @@ fn parse_goal(word: &str) -> Result<Goal, String> {
 }
 
 fn parse_time(word: &str) -> Result<Seconds, String> {
-    word.parse().map_err(|error: forebay_model::NotReal| error.to_string())
+    word.parse().map_err(|error: forebay_model::ParseRealError| error.to_string())
 }
 
 fn parse_engine(word: &str) -> Result<String, String> {
@@ -109,42 +109,55 @@ fn parse_engine(word: &str) -> Result<String, String> {
     found.ok_or_else(|| format!("it is one of {}", names.join(", ")))
 }
 
-pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+pub(crate) fn run(args: &Args) -> Result<i32, CommandError> {
     let began = Instant::now();
-    let files =
-        args.output.as_ref().map(|path| plan_files::Files::claim_all(path, args)).transpose()?;
+    let files = args
+        .output
+        .as_ref()
+        .map(|path| plan_files::PlanFiles::claim_all(path, args))
+        .transpose()?;
     let predicted = args.predicted.as_deref().map(|path| {
-        Place::claim(path, Made::Run, args.force).and_then(|place| place.apart_from(&args.runs))
+        OutputTarget::claim(path, OutputKind::Run, args.force)
+            .and_then(|place| place.apart_from(&args.runs))
     });
     let predicted = predicted.transpose()?;
-    let ground = Ground::read_inputs(args)?;
+    let ground = PlanInputs::read_inputs(args)?;
     let no = |why: String| {
-        Stop::new(NO_PLAN, why, "other machines or tiers in the site file may make it possible")
+        CommandError::new(
+            NO_PLAN,
+            why,
+            "other machines or tiers in the site file may make it possible",
+        )
     };
-    let scene = Scene::new(&ground.site, &ground.workload).map_err(|why| no(why.to_string()))?;
+    let scene =
+        PreparedProblem::new(&ground.site, &ground.workload).map_err(|why| no(why.to_string()))?;
     let scene = scene.with_own_cost(ground.own);
-    let terms = Terms { download: args.download };
+    let terms = PurchaseTerms { download: args.download };
     let frames = ground.configurations_to_try(args)?;
-    let mut judge = Judge::new(&scene, &ground, terms, args.seed)?;
+    let mut judge = SimulationEvaluator::new(&scene, &ground, terms, args.seed)?;
     if args.goal == Goal::Cheapest && !judge.knows_prices() {
-        return Err(Stop::new(
+        return Err(CommandError::new(
             NO_PLAN,
             format!("{} names no prices, so nothing is cheapest", args.site.display()),
             "give its tiers a price, and its nodes an instance (`forebay manual formats site`), or another --goal",
         ));
     }
-    let mut space = Space::new(&ground.site, &ground.workload, &ground.project, &frames);
-    let mut bounds = Bounds::new(&scene, &space);
+    let mut space = SearchSpace::new(&ground.site, &ground.workload, &ground.project, &frames);
+    let mut bounds = LowerBounds::new(&scene, &space);
     if args.goal == Goal::Fastest {
         // Whoever wants it fastest does not want a task to wait longer than it does now.
         space.drop_longer_waits(|class, option| bounds.waiting_seconds(class, option));
-        bounds = Bounds::new(&scene, &space);
+        bounds = LowerBounds::new(&scene, &space);
     }
-    let wanted =
-        Wanted { goal: args.goal, samples: args.samples, seed: args.seed, error: ground.error };
+    let wanted = SearchRequest {
+        goal: args.goal,
+        samples: args.samples,
+        seed: args.seed,
+        error: ground.error,
+    };
     let budget = args.budget.get();
     // Who has seen enough keeps the best that was found.
-    let (ends, mut ended) = (Ends::block_signals(), false);
+    let (ends, mut ended) = (InterruptSignals::block_signals(), false);
     let mut go_on = |_| {
         ended |= ends.wait_for_signal(Duration::ZERO);
         !ended && began.elapsed().as_secs_f64() < budget
@@ -156,7 +169,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let runs: Vec<String> = args.runs.iter().map(|run| run.display().to_string()).collect();
     let sheet = &ground.prices;
     let prices = format!("{} of {}", sheet.sheet, sheet.compiled);
-    let mut plan = build_plan(&Story {
+    let mut plan = build_plan(&ReportContext {
         runs: &runs,
         site_name: &args.site.display().to_string(),
         site: &ground.site,

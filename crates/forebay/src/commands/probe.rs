@@ -24,15 +24,15 @@ use forebay_model::{ByteCount, Seconds};
 use forebay_plan::calibrate::calibrate_profile;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
-use super::bench::blocked_signals::Held;
-use crate::exit::Stop;
-use crate::output::{Force, Made, Place};
+use super::bench::blocked_signals::BlockedSignals;
+use crate::exit::CommandError;
+use crate::output::{Force, OutputKind, OutputTarget};
 use crate::{console, foreign};
-use bounds::{Bounds, Halt};
-use bucket_probe::Bucket;
-use calls::Caller;
-use probe_report::Probe;
-use probed_directory::{Ground, Hidden};
+use bounds::{ProbeBudget, ProbeStop};
+use bucket_probe::ProbedBucket;
+use calls::ThreadDirectory;
+use probe_report::ProbeReport;
+use probed_directory::{HiddenDirectory, ProbedDirectory};
 use refused::{explain_halt, refuse_excess};
 
 /// Options of `forebay probe`.
@@ -74,28 +74,30 @@ pub(crate) struct Args {
     force: Force,
 }
 
-pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+pub(crate) fn run(args: &Args) -> Result<i32, CommandError> {
     foreign::refuse_foreign_url(&args.dir, 1)?;
     let bucket = args.dir.to_str().filter(|dir| dir.starts_with("s3://"));
-    let bucket = bucket.map(Bucket::open).transpose()?;
-    let ground =
-        bucket.as_ref().map_or_else(|| Ground::inspect_directory(&args.dir), |b| Ok(b.ground()))?;
+    let bucket = bucket.map(ProbedBucket::open).transpose()?;
+    let ground = bucket
+        .as_ref()
+        .map_or_else(|| ProbedDirectory::inspect_directory(&args.dir), |b| Ok(b.ground()))?;
     refuse_excess(args, &ground)?;
     let place = args.output.as_deref();
-    let place = place.map(|file| Place::claim(file, Made::Text, args.force)).transpose()?;
-    let held = Held::block_signals();
+    let place =
+        place.map(|file| OutputTarget::claim(file, OutputKind::Text, args.force)).transpose()?;
+    let held = BlockedSignals::block_signals();
     let time = Duration::try_from_secs_f64(args.time.get()).unwrap_or(Duration::MAX);
-    let bounds = Arc::new(Bounds::new(time, args.bytes, args.operations));
+    let bounds = Arc::new(ProbeBudget::new(time, args.bytes, args.operations));
     bounds.watch_signals(held);
     let found = match &bucket {
         Some(bucket) => probe_bucket(args, bucket, &bounds),
         None => probe_directory(args, &ground, &bounds),
     }?;
-    let probe = Probe::from_measurements(&ground, &bounds, found);
+    let probe = ProbeReport::from_measurements(&ground, &bounds, found);
     let batches = probe.batches();
     let fitted =
         calibrate_profile(&batches, ground.reach, &probe.source_line(), 1).map_err(|why| {
-            Stop::new(
+            CommandError::new(
                 1,
                 format!("the figures fit no profile: {why}"),
                 "try again, with more --time",
@@ -114,7 +116,11 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     Ok(0)
 }
 
-fn probe_bucket(args: &Args, bucket: &Bucket, bounds: &Bounds) -> Result<rounds::Found, Stop> {
+fn probe_bucket(
+    args: &Args,
+    bucket: &ProbedBucket,
+    bounds: &ProbeBudget,
+) -> Result<rounds::ProbeFindings, CommandError> {
     let found = bucket.measure_all(args, bounds);
     console::clear_passing_line();
     let removed = bucket.remove();
@@ -124,8 +130,12 @@ fn probe_bucket(args: &Args, bucket: &Bucket, bounds: &Bounds) -> Result<rounds:
     removed.and(Ok(found))
 }
 
-fn probe_directory(args: &Args, ground: &Ground, bounds: &Bounds) -> Result<rounds::Found, Stop> {
-    let hidden = Hidden::create_in_directory(ground)?;
+fn probe_directory(
+    args: &Args,
+    ground: &ProbedDirectory,
+    bounds: &ProbeBudget,
+) -> Result<rounds::ProbeFindings, CommandError> {
+    let hidden = HiddenDirectory::create_in_directory(ground)?;
     let found = measure_hidden_directory(args, ground, bounds, &hidden.path);
     console::clear_passing_line();
     let removed = hidden.remove();
@@ -135,19 +145,24 @@ fn probe_directory(args: &Args, ground: &Ground, bounds: &Bounds) -> Result<roun
 
 fn measure_hidden_directory(
     args: &Args,
-    ground: &Ground,
-    bounds: &Bounds,
+    ground: &ProbedDirectory,
+    bounds: &ProbeBudget,
     path: &Path,
-) -> Result<rounds::Found, Halt> {
+) -> Result<rounds::ProbeFindings, ProbeStop> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let dir =
-        openat(CWD, path, flags, Mode::empty()).map_err(|errno| Halt::Failed("open", errno))?;
+    let dir = openat(CWD, path, flags, Mode::empty())
+        .map_err(|errno| ProbeStop::Failed("open", errno))?;
     let room = (ground.name_cache_seconds(), args.bytes);
-    rounds::measure_directory(bounds, Caller { bounds, dir }, room, &round_reporter(args, bounds))
+    rounds::measure_directory(
+        bounds,
+        ThreadDirectory { bounds, dir },
+        room,
+        &round_reporter(args, bounds),
+    )
 }
 
 /// Tells who watches how far it is.
-fn round_reporter(args: &Args, bounds: &Bounds) -> impl Fn(u32) {
+fn round_reporter(args: &Args, bounds: &ProbeBudget) -> impl Fn(u32) {
     let shows = std::io::stderr().is_terminal();
     move |round: u32| {
         if shows {

@@ -16,9 +16,9 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 use forebay_model::attached::is_bucket_url;
-use forebay_reads::{Archive, Directory, Error, Kind};
+use forebay_reads::{Archive, DirectoryObjects, Error, Kind};
 
-use crate::exit::Stop;
+use crate::exit::CommandError;
 use crate::next_steps::reads_next_step;
 use crate::{console, placement};
 
@@ -60,7 +60,7 @@ enum Command {
     Import(import::Import),
 }
 
-pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+pub(crate) fn run(args: &Args) -> Result<i32, CommandError> {
     keep_memory();
     match &args.command {
         Command::Pack(args) => pack::run(args),
@@ -83,14 +83,14 @@ fn keep_memory() {
     }
 }
 
-fn open_archive(archive: &Path) -> Result<Archive, Stop> {
+fn open_archive(archive: &Path) -> Result<Archive, CommandError> {
     if let Some(url) = archive.to_str().filter(|url| is_bucket_url(url)) {
         let opened = forebay_volume::reads::open_archive_in_bucket(
             url.trim_end_matches('/'),
             placement::bucket_settings(),
         );
         return opened.map_err(|trouble| {
-            Stop::new(1, format!("{url}: {trouble}"), reads_next_step(&trouble))
+            CommandError::new(1, format!("{url}: {trouble}"), reads_next_step(&trouble))
         });
     }
     crate::foreign::refuse_foreign_url(archive, 1)?;
@@ -100,19 +100,23 @@ fn open_archive(archive: &Path) -> Result<Archive, Stop> {
             Err(error) => format!("no archive of reads is there: {error}"),
         };
         let next = "name the directory that `forebay reads pack ... -o DIR` made";
-        return Err(Stop::new(1, format!("{}: {why}", archive.display()), next));
+        return Err(CommandError::new(1, format!("{}: {why}", archive.display()), next));
     }
-    Archive::open(Box::new(Directory::new(archive))).map_err(|error| match error.kind {
+    Archive::open(Box::new(DirectoryObjects::new(archive))).map_err(|error| match error.kind {
         Kind::Damaged if error.message.ends_with("manifest.fbr is missing") => {
             let message = format!("{}: it is no archive of reads: {error}", archive.display());
-            Stop::new(1, message, "one that was not packed to its end has none: pack it again")
+            CommandError::new(
+                1,
+                message,
+                "one that was not packed to its end has none: pack it again",
+            )
         }
         _ => archive_error(archive, &error),
     })
 }
 
 /// An error that an archive gave.
-fn archive_error(archive: &Path, error: &Error) -> Stop {
+fn archive_error(archive: &Path, error: &Error) -> CommandError {
     let message = format!("{}: {error}", archive.display());
     let next = match error.kind {
         Kind::Damaged if error.message.contains("qualities-") => {
@@ -126,7 +130,7 @@ fn archive_error(archive: &Path, error: &Error) -> Stop {
         Kind::Changed => "ask again: another archive is there now, or none",
         Kind::Input | Kind::Io => "see that the archive is there, and yours to read",
     };
-    Stop::new(1, message, next)
+    CommandError::new(1, message, next)
 }
 
 /// As many threads as were asked for, or as the machine has.

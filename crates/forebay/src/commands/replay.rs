@@ -14,11 +14,11 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use forebay_model::Run;
-use forebay_plan::replay::{Script, script_from_run};
+use forebay_plan::replay::{ReplayScript, script_from_run};
 
-use crate::exit::{NOTHING_RUN, Stop};
-use lane_threads::Play;
-use step_execution::Doer;
+use crate::exit::{CommandError, NOTHING_RUN};
+use lane_threads::ScriptPlayer;
+use step_execution::StepExecutor;
 
 /// Options of `forebay replay`.
 #[derive(Debug, clap::Args)]
@@ -62,14 +62,14 @@ fn parse_speed(text: &str) -> Result<f64, String> {
     }
 }
 
-pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+pub(crate) fn run(args: &Args) -> Result<i32, CommandError> {
     let (name, script) = read_script(&args.run)?;
     let root = prepare::open_empty_directory(&args.directory, args.prepared, &args.run)?;
     crate::console::when_interrupted(
         &format!("what it made is in {}", args.directory.display()),
         "remove that before the next replay, which needs a directory with nothing in it",
     );
-    let doer = Doer::new(root, &script, args.seed);
+    let doer = StepExecutor::new(root, &script, args.seed);
     if !args.prepared {
         prepare::prepare_inputs(&doer, &script, &args.directory)?;
     }
@@ -78,16 +78,16 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     }
     let think = if args.no_think { 0.0 } else { 1.0 / args.speed };
     let began = Instant::now();
-    let play = Play::new(&script, &doer, think);
+    let play = ScriptPlayer::new(&script, &doer, think);
     play.play_all()?;
     replay_report::print_replay(args, &name, &script, &play, began.elapsed().as_secs_f64());
     Ok(0)
 }
 
 /// The command of a run, and its script.
-pub(crate) fn read_script(path: &Path) -> Result<(String, Script), Stop> {
+pub(crate) fn read_script(path: &Path) -> Result<(String, ReplayScript), CommandError> {
     let next = "`forebay run --trace every-read -o FILE -- COMMAND` records one";
-    let stop = |why: String| Stop::new(NOTHING_RUN, why, next);
+    let stop = |why: String| CommandError::new(NOTHING_RUN, why, next);
     let run = Run::open(path).map_err(|error| stop(error.to_string()))?;
     let header = run.header().map_err(|error| stop(error.to_string()))?;
     let words = header.command.iter().map(|word| String::from_utf8_lossy(word));

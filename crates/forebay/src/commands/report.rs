@@ -20,10 +20,10 @@ use std::path::PathBuf;
 
 use forebay_model::{ByteCount, Kind};
 
-use crate::exit::Stop;
-use crate::output::{Force, Made, Place};
+use crate::exit::CommandError;
+use crate::output::{Force, OutputKind, OutputTarget};
 use crate::{console, runs};
-use indexed_run::Seen;
+use indexed_run::IndexedRun;
 
 /// Options of `forebay report`.
 #[derive(Debug, clap::Args)]
@@ -55,7 +55,7 @@ pub(crate) struct Args {
     force: Force,
 }
 
-pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+pub(crate) fn run(args: &Args) -> Result<i32, CommandError> {
     let inputs = match &args.runs[..] {
         [] => inputs::find_inputs(&[runs::newest_run()?.into_os_string()])?,
         runs => inputs::find_inputs(runs)?,
@@ -63,19 +63,22 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     let sheet = price_sheet::load_price_sheet(&args.prices)?;
     let output = args.output.as_path();
     let is_file = !args.json && output.as_os_str() != "-";
-    let place = is_file.then(|| Place::claim(output, Made::Text, args.force)).transpose()?;
+    let place =
+        is_file.then(|| OutputTarget::claim(output, OutputKind::Text, args.force)).transpose()?;
     let (inputs, samples) =
         inputs::split_samples(inputs).map_err(|error| unreadable_run(&error))?;
     if inputs.is_empty() {
         let next = "name the run, too, that went on while they were taken";
-        return Err(Stop::new(1, "these are samples of machines, and no run", next));
+        return Err(CommandError::new(1, "these are samples of machines, and no run", next));
     }
     let mut runs = Vec::new();
     for input in inputs {
         if std::io::stderr().is_terminal() {
             console::show_passing_line(&format!("forebay: reading {}", input.file.display()));
         }
-        runs.push(Seen::read_input(&input, &samples).map_err(|error| unreadable_run(&error))?);
+        runs.push(
+            IndexedRun::read_input(&input, &samples).map_err(|error| unreadable_run(&error))?,
+        );
     }
     console::clear_passing_line();
     let data = document::build_document(&runs, sheet.as_ref());
@@ -97,11 +100,11 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
 }
 
 /// A run that can't be read, and what to do.
-fn unreadable_run(error: &forebay_model::Error) -> Stop {
+fn unreadable_run(error: &forebay_model::Error) -> CommandError {
     let next = match error.kind() {
         Kind::NewerSchema => "take the Forebay that wrote it; no page was made",
         Kind::Damaged => "leave it out, and the others can be shown; no page was made",
         _ => "`forebay run -o FILE -- COMMAND` makes a run file; no page was made",
     };
-    Stop::new(1, error.to_string(), next)
+    CommandError::new(1, error.to_string(), next)
 }

@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use forebay_os::clock::SystemClock;
-use forebay_volume::tiers::{Progress, Purpose, Tiers, Which, find_stray_links, write_back_files};
+use forebay_volume::tiers::{
+    ProgressReporter, Purpose, Tiers, WriteBackScope, find_stray_links, write_back_files,
+};
 
-use crate::exit::{FILES_AWAY, Stop};
+use crate::exit::{CommandError, FILES_AWAY};
 use crate::placement::spare_directories;
 use crate::{console, placement, write_back_progress};
 
@@ -22,14 +24,22 @@ pub(crate) struct Args {
     directory: PathBuf,
 }
 
-pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+pub(crate) fn run(args: &Args) -> Result<i32, CommandError> {
     let shown = args.directory.display().to_string();
     let directory = args.directory.canonicalize().map_err(|error| {
-        Stop::new(1, format!("{shown} can't be found: {error}"), "name a directory that exists")
+        CommandError::new(
+            1,
+            format!("{shown} can't be found: {error}"),
+            "name a directory that exists",
+        )
     })?;
     let tiers =
         Tiers::open(&directory, Purpose::Restore(&spare_directories())).map_err(|trouble| {
-            Stop::new(1, trouble.to_string(), "nothing was changed; `forebay check` says more")
+            CommandError::new(
+                1,
+                trouble.to_string(),
+                "nothing was changed; `forebay check` says more",
+            )
         })?;
     let Some(tiers) = tiers else {
         return Ok(if report_stray_links(&shown, &directory)? { 0 } else { FILES_AWAY });
@@ -47,8 +57,8 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         );
     }
     let clock = SystemClock::start();
-    let progress = Progress::new(&clock, &write_back_progress::show_progress);
-    let home = write_back_files(&directory, &tiers, Which::All, &progress);
+    let progress = ProgressReporter::new(&clock, &write_back_progress::show_progress);
+    let home = write_back_files(&directory, &tiers, WriteBackScope::All, &progress);
     console::clear_passing_line();
     let told = home.to_report(&directory);
     let at_home = placement::report_write_back(&told);
@@ -62,9 +72,13 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
 }
 
 /// Nothing says that files of a directory are on tiers: says whether links do. True if none does.
-pub(super) fn report_stray_links(shown: &str, directory: &Path) -> Result<bool, Stop> {
+pub(super) fn report_stray_links(shown: &str, directory: &Path) -> Result<bool, CommandError> {
     let found = find_stray_links(directory).map_err(|error| {
-        Stop::new(1, format!("{shown} can't be read: {error}"), "do it as its owner, or as root")
+        CommandError::new(
+            1,
+            format!("{shown} can't be read: {error}"),
+            "do it as its owner, or as root",
+        )
     })?;
     let closed = found.closed.first().map(|first| {
         let more = match found.closed.len() - 1 {
@@ -73,7 +87,7 @@ pub(super) fn report_stray_links(shown: &str, directory: &Path) -> Result<bool, 
         };
         let (path, why) = (first.path.display(), &first.why);
         let message = format!("{path} of {shown} may not be looked into: {why}{more}");
-        Stop::new(1, message, "do it as its owner, or as root")
+        CommandError::new(1, message, "do it as its owner, or as root")
     });
     let Some((link, target)) = found.first else {
         if let Some(stop) = closed {

@@ -3,18 +3,18 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use forebay_model::{Commands, Privacy};
+use forebay_model::{CommandPrivacy, Privacy};
 use forebay_os::real_path::ensure_own_folder;
-use forebay_volume::daemon_log::Levels;
-use forebay_volume::launch::{self, Exit, Failure, Launch, Outcome};
+use forebay_volume::daemon_log::LogLevels;
+use forebay_volume::launch::{self, Exit, LaunchError, LaunchOptions, RunOutcome};
 use rustix::fs::{AtFlags, renameat, symlinkat, unlinkat};
 
 use super::{attach, summary};
 use crate::exit::{
-    DAEMON_LOST, FILES_AWAY, NOT_EXECUTABLE, NOT_FOUND, NOTHING_RUN, Stop, WRONG_USAGE,
+    CommandError, DAEMON_LOST, FILES_AWAY, NOT_EXECUTABLE, NOT_FOUND, NOTHING_RUN, WRONG_USAGE,
 };
-use crate::output::{Force, Place};
-use crate::run_start::{CpuLatency, Trace, claim_run_file, random_salt, run_header, run_name};
+use crate::output::{Force, OutputTarget};
+use crate::run_start::{CpuLatency, TraceLevel, claim_run_file, random_salt, run_header, run_name};
 use crate::{
     console, daemon_logs, placement, state_directories, summary_text, write_back_progress,
 };
@@ -39,7 +39,7 @@ pub(crate) struct Args {
     rules: Option<PathBuf>,
     /// How much to trace
     #[arg(long, value_enum, default_value = "files")]
-    trace: Trace,
+    trace: TraceLevel,
     /// How long CPUs may take to wake up while programs wait for Forebay
     #[arg(long, value_enum, default_value = "low")]
     cpu_latency: CpuLatency,
@@ -63,25 +63,25 @@ pub(crate) struct Args {
     /// How much the daemon logs: error, warn, info, debug, trace, or by module, such as
     /// info,tiers=debug; `forebay logs` prints it; default: FOREBAY_LOG, or info
     #[arg(long, value_name = "LEVEL")]
-    log: Option<Levels>,
+    log: Option<LogLevels>,
     /// The command and its words; options of Forebay's come before it
     #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
-pub(crate) fn run(args: Args) -> Result<i32, Stop> {
+pub(crate) fn run(args: Args) -> Result<i32, CommandError> {
     if args.command.is_empty() {
         let next = "for example: forebay run snakemake --cores 8   (forebay run --help has more)";
-        return Err(Stop::new(WRONG_USAGE, "run what? A command is missing", next));
+        return Err(CommandError::new(WRONG_USAGE, "run what? A command is missing", next));
     }
     let directory = std::env::current_dir().map_err(|error| {
         let message = format!("the current directory can't be found: {error}");
-        Stop::new(NOTHING_RUN, message, "cd to a directory that exists")
+        CommandError::new(NOTHING_RUN, message, "cd to a directory that exists")
     })?;
     let name = run_name();
     let place = args.output.as_deref().map(|path| claim_run_file(path, args.force)).transpose()?;
     let output = match &place {
-        Some(Place::File(path)) => path.clone(),
+        Some(OutputTarget::File(path)) => path.clone(),
         _ => directory.join(".forebay/runs").join(&name),
     };
     let state = state_directories::record_file(&name, &output)?;
@@ -97,7 +97,7 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
         placement::check_command(wanted, &args.command)?;
     }
     let privacy = Privacy {
-        commands: if args.no_commands { Commands::LeftOut } else { Commands::Masked },
+        commands: if args.no_commands { CommandPrivacy::LeftOut } else { CommandPrivacy::Masked },
         anonymise: args.anonymise.then(random_salt),
     };
     let rules = placement.as_ref().map(|wanted| wanted.rules.clone());
@@ -105,12 +105,12 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
     let log_folder = log.folder.clone();
     let mut header = run_header(&args.command, &directory, privacy, args.trace);
     header.more.extend(placement.iter().flat_map(placement::capacity_limits));
-    let outcome = launch::run_command(Launch {
+    let outcome = launch::run_command(LaunchOptions {
         command: args.command.clone(),
         directory: directory.clone(),
         cover,
         ways: attach::attached_bucket::attached_bucket_access()?,
-        every_read: args.trace == Trace::EveryRead,
+        every_read: args.trace == TraceLevel::EveryRead,
         cpu_latency: args.cpu_latency.into(),
         placement,
         warmed: placement::report_warmed_cache,
@@ -145,7 +145,7 @@ pub(crate) fn run(args: Args) -> Result<i32, Stop> {
 }
 
 /// The summary of a run, and where it is.
-fn print_summary(args: &Args, directory: &Path, run: &Path, stream: Option<&Place>) {
+fn print_summary(args: &Args, directory: &Path, run: &Path, stream: Option<&OutputTarget>) {
     if args.output.is_none() {
         link_latest_run(directory, run);
     }
@@ -173,7 +173,7 @@ fn print_summary(args: &Args, directory: &Path, run: &Path, stream: Option<&Plac
 
 /// Writes the run into a device or a pipe. It stays here as well where that does not take it, or
 /// where more of the run is to come.
-fn write_to_stream(stream: &Place, run: &Path, lives_on: bool) {
+fn write_to_stream(stream: &OutputTarget, run: &Path, lives_on: bool) {
     match stream.copy_from(run) {
         Err(error) => {
             let message = format!("{} did not take the run: {error}", stream.path().display());
@@ -187,7 +187,7 @@ fn write_to_stream(stream: &Place, run: &Path, lives_on: bool) {
     }
 }
 
-fn finish_run(args: &Args, log: &Path, outcome: &Outcome) -> Result<i32, Stop> {
+fn finish_run(args: &Args, log: &Path, outcome: &RunOutcome) -> Result<i32, CommandError> {
     if let Some(pids) = &outcome.lingering {
         let some: Vec<String> = pids.iter().take(8).map(u32::to_string).collect();
         console::note(&format!(
@@ -203,7 +203,7 @@ fn finish_run(args: &Args, log: &Path, outcome: &Outcome) -> Result<i32, Stop> {
     }
     if outcome.daemon_lost {
         daemon_logs::print_last_lines(log);
-        return Err(Stop::new(
+        return Err(CommandError::new(
             DAEMON_LOST,
             "the daemon was gone before the command ended: programs got I/O errors since then, \
              results may be incomplete",
@@ -244,35 +244,37 @@ fn relative_path(path: &Path, directory: &Path) -> String {
 }
 
 /// A failure before the command, in words: cause, place, next step.
-pub(super) fn explain_failure(failure: Failure) -> Stop {
+pub(super) fn explain_failure(failure: LaunchError) -> CommandError {
     match failure {
-        Failure::NotFound(program) => Stop::new(
+        LaunchError::NotFound(program) => CommandError::new(
             NOT_FOUND,
             format!("{}: command not found", program.to_string_lossy()),
             "check the name and PATH; nothing was run",
         ),
-        Failure::NotExecutable(program, error) => Stop::new(
+        LaunchError::NotExecutable(program, error) => CommandError::new(
             NOT_EXECUTABLE,
             format!("{} can't be executed: {error}", program.to_string_lossy()),
             "check its permissions (chmod +x) and its first line; nothing was run",
         ),
-        Failure::Tier(trouble) => placement::explain_tier_error(&trouble),
-        Failure::Bucket(trouble) => Stop::new(NOTHING_RUN, trouble.to_string(), "nothing was run"),
-        Failure::Refused(refusal) if refusal.attached => {
+        LaunchError::Tier(trouble) => placement::explain_tier_error(&trouble),
+        LaunchError::Bucket(trouble) => {
+            CommandError::new(NOTHING_RUN, trouble.to_string(), "nothing was run")
+        }
+        LaunchError::Refused(refusal) if refusal.attached => {
             attach::attached_bucket::explain_refusal(&refusal)
         }
-        Failure::Refused(refusal) => Stop::new(
+        LaunchError::Refused(refusal) => CommandError::new(
             NOTHING_RUN,
             format!("{} can't be managed: {}", refusal.path.display(), refusal.error),
             "name a directory that exists and that you may read; nothing was run",
         ),
-        Failure::Closed(step, error) => Stop::new(
+        LaunchError::Closed(step, error) => CommandError::new(
             NOTHING_RUN,
             format!("{step} failed: {error}"),
             "`forebay doctor` says what is missing here and how to mend it; nothing was run",
         ),
-        Failure::System(step, error) => {
-            Stop::new(NOTHING_RUN, format!("{step}: {error}"), "nothing was run")
+        LaunchError::System(step, error) => {
+            CommandError::new(NOTHING_RUN, format!("{step}: {error}"), "nothing was run")
         }
     }
 }

@@ -4,14 +4,16 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use forebay_model::run::note_key::SAMPLED_EVERY;
-use forebay_model::{Commands, Ended, Exit, Fact, Micros, Privacy, RunWriter, Seconds};
-use forebay_volume::sampler::Watch;
+use forebay_model::{
+    CommandExit, CommandPrivacy, Fact, Micros, Privacy, RunEnd, RunWriter, Seconds,
+};
+use forebay_volume::sampler::MachineSampler;
 
 use crate::console;
-use crate::exit::Stop;
-use crate::interrupt_signals::Ends;
-use crate::output::{Force, Made, Place};
-use crate::run_start::{Trace, run_header};
+use crate::exit::CommandError;
+use crate::interrupt_signals::InterruptSignals;
+use crate::output::{Force, OutputKind, OutputTarget};
+use crate::run_start::{TraceLevel, run_header};
 
 /// More samples are not kept in memory while the disk is full.
 const MOST_KEPT: usize = 100_000;
@@ -40,7 +42,8 @@ pub(crate) struct Args {
 }
 
 fn parse_positive_time(word: &str) -> Result<Seconds, String> {
-    let time: Seconds = word.parse().map_err(|why: forebay_model::NotReal| why.to_string())?;
+    let time: Seconds =
+        word.parse().map_err(|why: forebay_model::ParseRealError| why.to_string())?;
     (time.get() > 0.0).then_some(time).ok_or_else(|| "it must be longer than that".to_owned())
 }
 
@@ -50,43 +53,43 @@ fn parse_interval(word: &str) -> Result<Seconds, String> {
     fits.then_some(time).ok_or_else(|| "it is from 100ms to 1h".to_owned())
 }
 
-pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
-    let ends = Ends::block_signals();
+pub(crate) fn run(args: &Args) -> Result<i32, CommandError> {
+    let ends = InterruptSignals::block_signals();
     let start = Instant::now();
-    let privacy = Privacy { commands: Commands::Masked, anonymise: None };
+    let privacy = Privacy { commands: CommandPrivacy::Masked, anonymise: None };
     let directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
     let command: Vec<_> = std::env::args_os().collect();
-    let mut header = run_header(&command, &directory, privacy, Trace::Files);
+    let mut header = run_header(&command, &directory, privacy, TraceLevel::Files);
     header.more = vec![SAMPLED_EVERY.to_note(&args.every)];
     let host = header.host.clone().unwrap_or_else(|| "this machine".to_owned());
     let stop = |error: forebay_model::Error| {
-        Stop::new(
+        CommandError::new(
             1,
             error.to_string(),
             "give -o a new file in a local directory that you may write",
         )
     };
-    let place = Place::claim(&args.output, Made::Run, args.force)?;
+    let place = OutputTarget::claim(&args.output, OutputKind::Run, args.force)?;
     let file = match &place {
-        Place::File(path) => path.clone(),
-        Place::Stream(_) => place.part_path(),
+        OutputTarget::File(path) => path.clone(),
+        OutputTarget::Stream(_) => place.part_path(),
     };
     // What may be replaced goes when the new one begins: it grows in its place.
     match std::fs::remove_file(&file) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             let message = format!("{} can't be replaced: {error}", file.display());
-            return Err(Stop::new(1, message, "name another file after -o"));
+            return Err(CommandError::new(1, message, "name another file after -o"));
         }
         _ => {}
     }
-    let mut book = Book {
+    let mut book = SampleLog {
         writer: RunWriter::create_in_place(&file, header).map_err(stop)?,
         facts: Vec::new(),
         lost: 0,
         trouble: false,
         samples: 0,
     };
-    let mut watch = Watch::start();
+    let mut watch = MachineSampler::start();
     let every = Duration::from_secs_f64(args.every.get());
     let last = args.lasts.map(|time| Duration::from_secs_f64(time.get()));
     let mut next = every;
@@ -102,21 +105,22 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         }
         let over = ended || last.is_some_and(|last| at >= last);
         if over {
-            let (exit, complete) = (Some(Exit::Code(0)), book.lost == 0);
+            let (exit, complete) = (Some(CommandExit::Code(0)), book.lost == 0);
             let (at, cpu_user, cpu_system) = (Micros::from(at), None, None);
-            book.facts.push(Fact::Ended(Ended { at, exit, cpu_user, cpu_system, complete }));
+            book.facts.push(Fact::Ended(RunEnd { at, exit, cpu_user, cpu_system, complete }));
         }
         let written = book.write_pending();
         if over {
             written.map_err(stop)?;
             let samples = console::group_thousands(book.samples);
             book.writer.close_in_place().map_err(stop)?;
-            if let Place::Stream(_) = place {
+            if let OutputTarget::Stream(_) = place {
                 let filled = place.copy_from(&file);
                 // Whether it got there or not, it is of no use here.
                 let _ = std::fs::remove_file(&file);
                 let lost = |error| format!("{}: {error}", args.output.display());
-                filled.map_err(|error| Stop::new(1, lost(error), "name a file after -o"))?;
+                filled
+                    .map_err(|error| CommandError::new(1, lost(error), "name a file after -o"))?;
             }
             console::note(&format!("{samples} samples of {host} are in {}", args.output.display()));
             return Ok(0);
@@ -129,7 +133,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
 }
 
 /// Samples on their way to the file.
-struct Book {
+struct SampleLog {
     writer: RunWriter,
     facts: Vec<Fact>,
     lost: usize,
@@ -137,7 +141,7 @@ struct Book {
     samples: u64,
 }
 
-impl Book {
+impl SampleLog {
     /// Writes what there is; what can't be written now is kept for the next time.
     fn write_pending(&mut self) -> Result<(), forebay_model::Error> {
         let done = self.writer.write_facts(&self.facts);

@@ -1,12 +1,12 @@
 //! `forebay simulate`: what a run would come to, without running it.
 
 use crate::console;
-use crate::exit::Stop;
-use crate::output::{Force, Made, Place};
-use crate::scenario::{Changes, Scenario};
+use crate::exit::CommandError;
+use crate::output::{Force, OutputKind, OutputTarget};
+use crate::scenario::{Scenario, ScenarioChanges};
 use crate::simulated_run_file::write_simulated_run;
 use forebay_model::{ByteCount, Seconds, Study};
-use forebay_plan::{Cost, Outcome, Pricer, Scene, Terms, TierOutcome, simulate};
+use forebay_plan::{Cost, Outcome, PreparedProblem, Pricer, PurchaseTerms, TierOutcome, simulate};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -19,7 +19,7 @@ pub(crate) struct Args {
     /// A run file, a study's folder, or a workload file
     what: PathBuf,
     #[command(flatten)]
-    changes: Changes,
+    changes: ScenarioChanges,
     /// Where chance comes from: the same seed, the same run
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -35,7 +35,7 @@ pub(crate) struct Args {
 
 /// What `--json` prints.
 #[derive(Debug, Serialize)]
-pub(crate) struct Simulated {
+pub(crate) struct SimulationReport {
     workload: String,
     pub(crate) makespan_s: f64,
     /// Of that, how long after the last task files come home.
@@ -59,7 +59,7 @@ pub(crate) struct Simulated {
     doubts: Vec<String>,
 }
 
-impl Simulated {
+impl SimulationReport {
     pub(crate) fn from_outcome(scenario: &Scenario, outcome: &Outcome, seed: u64) -> Self {
         let choice = &scenario.choice;
         let hours = outcome.makespan.get() / 3600.0;
@@ -128,9 +128,9 @@ impl Simulated {
     }
 }
 
-pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+pub(crate) fn run(args: &Args) -> Result<i32, CommandError> {
     let place = args.output.as_deref().map(|path| {
-        let place = Place::claim(path, Made::Run, args.force)?;
+        let place = OutputTarget::claim(path, OutputKind::Run, args.force)?;
         place.apart_from(std::slice::from_ref(&args.what))
     });
     let place = place.transpose()?;
@@ -149,7 +149,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         let came = (&outcome, cost.as_ref());
         write_simulated_run(place, &scene, &scenario.choice, came, (args.seed, "simulate"))?;
     }
-    let simulated = Simulated::from_outcome(&scenario, &outcome, args.seed);
+    let simulated = SimulationReport::from_outcome(&scenario, &outcome, args.seed);
     if args.json {
         println!("{}", serde_json::to_string(&simulated).expect("an outcome is plain data"));
     } else {
@@ -165,12 +165,13 @@ fn total_cost(scenario: &Scenario, outcome: &Outcome) -> Option<Cost> {
         None => &crate::storages::own_prices().ok()?,
     };
     let (site, work) = (&scenario.site, &scenario.workload);
-    let pricer = Pricer::new(site, work, prices, Terms::default()).ok()??;
+    let pricer = Pricer::new(site, work, prices, PurchaseTerms::default()).ok()??;
     Some(pricer.cost_of_outcome(&scenario.choice, outcome, None))
 }
 
-fn prepare_problem(scenario: &Scenario) -> Result<Scene<'_>, Stop> {
-    let scene = Scene::new(&scenario.site, &scenario.workload).map_err(impossible_error)?;
+fn prepare_problem(scenario: &Scenario) -> Result<PreparedProblem<'_>, CommandError> {
+    let scene =
+        PreparedProblem::new(&scenario.site, &scenario.workload).map_err(impossible_error)?;
     Ok(match scenario.own {
         Some(own) => scene.with_own_cost(own),
         None => scene,
@@ -178,10 +179,14 @@ fn prepare_problem(scenario: &Scenario) -> Result<Scene<'_>, Stop> {
 }
 
 /// Simulates it.
-pub(crate) fn simulate_scenario(scenario: &Scenario, seed: u64) -> Result<Outcome, Stop> {
+pub(crate) fn simulate_scenario(scenario: &Scenario, seed: u64) -> Result<Outcome, CommandError> {
     simulate(&prepare_problem(scenario)?, &scenario.choice, seed).map_err(impossible_error)
 }
 
-fn impossible_error(why: forebay_plan::NotPossible) -> Stop {
-    Stop::new(1, why.to_string(), "change the site, the rules or the options, and try again")
+fn impossible_error(why: forebay_plan::SimulationError) -> CommandError {
+    CommandError::new(
+        1,
+        why.to_string(),
+        "change the site, the rules or the options, and try again",
+    )
 }

@@ -5,7 +5,7 @@ mod status_report;
 
 use std::path::PathBuf;
 
-use crate::exit::Stop;
+use crate::exit::CommandError;
 use crate::{console, daemon_logs};
 use daemon_health::{Health, find_daemons};
 
@@ -29,10 +29,10 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+pub(crate) fn run(args: &Args) -> Result<i32, CommandError> {
     let at = args.mount.as_deref().map(daemon_logs::absolute_place);
     let found = find_daemons(at.as_deref()).map_err(|error| {
-        Stop::new(
+        CommandError::new(
             4,
             format!("looking for daemons: {error}"),
             "is /proc mounted? `forebay doctor` says",
@@ -43,7 +43,11 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         (true, _) => status_report::as_json(&found),
         (false, Some(at)) if health == Health::Nothing => {
             let why = format!("nothing of yours is at {}", at.display());
-            return Err(Stop::new(health.code(), why, "`forebay status` shows all of yours"));
+            return Err(CommandError::new(
+                health.code(),
+                why,
+                "`forebay status` shows all of yours",
+            ));
         }
         (false, _) => status_report::as_text(&found),
     };

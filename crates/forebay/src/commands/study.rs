@@ -4,9 +4,9 @@ mod figure;
 mod page;
 
 use crate::commands::simulate::simulate_scenario;
-use crate::exit::Stop;
-use crate::scenario::{Changes, Scenario};
-use forebay_model::study::{Against, Expected, Role, Setting};
+use crate::exit::CommandError;
+use crate::scenario::{Scenario, ScenarioChanges};
+use forebay_model::study::{ExpectedFigure, FigureRole, ReferenceFigure, SettingOverrides};
 use forebay_model::{Seconds, Study};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ pub(crate) struct Args {
 
 /// A row, compared.
 #[derive(Debug, Serialize)]
-struct Row {
+struct StudyRow {
     setting: String,
     what: String,
     published: Option<f64>,
@@ -44,21 +44,21 @@ struct Row {
 
 /// A study, compared.
 #[derive(Debug, Serialize)]
-struct Compared {
+struct ComparedStudy {
     name: String,
     source: String,
     fitted_parameters: u32,
-    rows: Vec<Row>,
+    rows: Vec<StudyRow>,
 }
 
-pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+pub(crate) fn run(args: &Args) -> Result<i32, CommandError> {
     for folder in &args.studies {
-        let scenario = Scenario::from_path(folder, &Changes::default())?;
+        let scenario = Scenario::from_path(folder, &ScenarioChanges::default())?;
         let Some(study) = scenario.study else {
             let why = format!("{} is no folder of a study", folder.display());
-            return Err(Stop::new(1, why, "a study has a file study.toml"));
+            return Err(CommandError::new(1, why, "a study has a file study.toml"));
         };
-        let mut rows: Vec<Row> = Vec::new();
+        let mut rows: Vec<StudyRow> = Vec::new();
         for row in &study.expected {
             let before = rows.last().and_then(|row| row.reproduced);
             rows.push(compare_row(folder, &study, row, before)?);
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         if args.json {
             let (name, source) = (study.name.clone(), study.source.clone());
             let compared =
-                Compared { name, source, fitted_parameters: study.parameter_count(), rows };
+                ComparedStudy { name, source, fitted_parameters: study.parameter_count(), rows };
             println!("{}", serde_json::to_string(&compared).expect("a study is plain data"));
         } else {
             page::print_study(&study, &rows);
@@ -78,9 +78,9 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
 fn compare_row(
     folder: &Path,
     study: &Study,
-    row: &Expected,
+    row: &ExpectedFigure,
     before: Option<f64>,
-) -> Result<Row, Stop> {
+) -> Result<StudyRow, CommandError> {
     let (mut figure, mut refused) = (None, None);
     match simulate_figure(folder, row)? {
         Ok(found) => figure = Some(found),
@@ -88,18 +88,18 @@ fn compare_row(
     }
     let number = row.against.reference_value();
     let holds = |figure| row.against.check_figure(figure, before, row.tolerance);
-    Ok(Row {
+    Ok(StudyRow {
         setting: setting_text(study, row),
         what: row.what.clone(),
-        published: number.filter(|_| matches!(row.against, Against::Published(_))),
-        ours: number.filter(|_| matches!(row.against, Against::Ours(_))),
+        published: number.filter(|_| matches!(row.against, ReferenceFigure::Published(_))),
+        ours: number.filter(|_| matches!(row.against, ReferenceFigure::Ours(_))),
         should: expected_text(row.against),
         reproduced: figure,
         error: figure.zip(number).map(|(figure, number)| figure / number - 1.0),
         role: match row.role {
-            Role::Fitted => "fitted",
-            Role::Predicted => "predicted",
-            Role::Model => "model",
+            FigureRole::Fitted => "fitted",
+            FigureRole::Predicted => "predicted",
+            FigureRole::Model => "model",
         },
         // A setting that is refused reproduces nothing.
         holds: holds(figure.unwrap_or(f64::NAN)),
@@ -109,8 +109,11 @@ fn compare_row(
 
 /// The figure of a row, divided by that of the other setting if there is one; or why a setting is
 /// refused.
-fn simulate_figure(folder: &Path, row: &Expected) -> Result<Result<f64, String>, Stop> {
-    let figure = |setting: &Setting| -> Result<Result<f64, String>, Stop> {
+fn simulate_figure(
+    folder: &Path,
+    row: &ExpectedFigure,
+) -> Result<Result<f64, String>, CommandError> {
+    let figure = |setting: &SettingOverrides| -> Result<Result<f64, String>, CommandError> {
         let scenario = Scenario::from_path(folder, &changes_of_setting(folder, setting))?;
         match simulate_scenario(&scenario, 0) {
             Ok(outcome) => figure::figure_of_outcome(&scenario, &outcome, &row.what).map(Ok),
@@ -123,9 +126,9 @@ fn simulate_figure(folder: &Path, row: &Expected) -> Result<Result<f64, String>,
     Ok(first.and_then(|first| second.map(|second| first / second)))
 }
 
-fn changes_of_setting(folder: &Path, setting: &Setting) -> Changes {
+fn changes_of_setting(folder: &Path, setting: &SettingOverrides) -> ScenarioChanges {
     let file = |name: &Option<String>| name.as_ref().map(|name| folder.join(name));
-    Changes {
+    ScenarioChanges {
         site: file(&setting.site),
         rules: file(&setting.rules),
         workload: file(&setting.workload),
@@ -134,22 +137,24 @@ fn changes_of_setting(folder: &Path, setting: &Setting) -> Changes {
         pipelines: setting.pipelines,
         nodes: setting.nodes,
         stagger: setting.stagger,
-        ..Changes::default()
+        ..ScenarioChanges::default()
     }
 }
 
 /// How a figure should be that nobody published as a number.
-fn expected_text(against: Against) -> Option<String> {
+fn expected_text(against: ReferenceFigure) -> Option<String> {
     match against {
-        Against::Nothing | Against::Published(_) | Against::Ours(_) => None,
-        Against::Bounds(least, most) if most == f64::INFINITY => Some(format!(">= {least}")),
-        Against::Bounds(0.0, most) => Some(format!("<= {most}")),
-        Against::Bounds(least, most) => Some(format!("{least}..{most}")),
-        Against::More => Some("more".to_owned()),
+        ReferenceFigure::Nothing | ReferenceFigure::Published(_) | ReferenceFigure::Ours(_) => None,
+        ReferenceFigure::Bounds(least, most) if most == f64::INFINITY => {
+            Some(format!(">= {least}"))
+        }
+        ReferenceFigure::Bounds(0.0, most) => Some(format!("<= {most}")),
+        ReferenceFigure::Bounds(least, most) => Some(format!("{least}..{most}")),
+        ReferenceFigure::More => Some("more".to_owned()),
     }
 }
 
-fn setting_text(study: &Study, row: &Expected) -> String {
+fn setting_text(study: &Study, row: &ExpectedFigure) -> String {
     let mut words = vec![format!("{} x", row.setting.pipelines.unwrap_or(study.pipelines))];
     words.extend(setting_changes(&row.setting));
     let mut text = words.join(", ");
@@ -162,7 +167,7 @@ fn setting_text(study: &Study, row: &Expected) -> String {
     text
 }
 
-fn setting_changes(setting: &Setting) -> Vec<String> {
+fn setting_changes(setting: &SettingOverrides) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     words.extend(setting.nodes.map(|number| match number {
         1 => "1 node".to_owned(),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use forebay_model::Run;
 use forebay_model::summary::Summary;
 
-use crate::exit::Stop;
+use crate::exit::CommandError;
 use crate::{console, runs, summary_text};
 
 /// Options of `forebay summary`.
@@ -25,7 +25,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+pub(crate) fn run(args: &Args) -> Result<i32, CommandError> {
     let path = args.run.clone().map_or_else(runs::newest_run, Ok)?;
     let (_, summary) = summarize_run(&path, &args.samples)?;
     let text = match args.json {
@@ -37,14 +37,17 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
 }
 
 /// Adds a run up, with what was sampled elsewhere meanwhile.
-pub(crate) fn summarize_run(path: &Path, samples: &[PathBuf]) -> Result<(Run, Summary), Stop> {
+pub(crate) fn summarize_run(
+    path: &Path,
+    samples: &[PathBuf],
+) -> Result<(Run, Summary), CommandError> {
     let stop = |error: forebay_model::Error| {
-        Stop::new(1, error.to_string(), "`forebay run -o FILE -- COMMAND` makes a run file")
+        CommandError::new(1, error.to_string(), "`forebay run -o FILE -- COMMAND` makes a run file")
     };
     let run = Run::open(path).map_err(stop)?;
     let others = samples.iter().map(|path| Run::open(path)).collect::<Result<Vec<_>, _>>();
     let others = others.map_err(|error| {
-        Stop::new(1, error.to_string(), "`forebay sample -o FILE` makes a file of samples")
+        CommandError::new(1, error.to_string(), "`forebay sample -o FILE` makes a file of samples")
     })?;
     let summary = Summary::with_other_machines(&run, &others).map_err(stop)?;
     Ok((run, summary))

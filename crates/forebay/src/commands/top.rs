@@ -15,15 +15,15 @@ use std::time::Duration;
 
 use forebay_model::Seconds;
 use forebay_volume::launch::resolve_mount_point;
-use forebay_volume::live::{Live, list_daemons, query_daemon};
+use forebay_volume::live::{LiveStatus, list_daemons, query_daemon};
 use serde_json::json;
 
 use crate::console;
-use crate::exit::Stop;
-use crate::interrupt_signals::Ends;
-use display_state::State;
-use hosts::Hosts;
-use view::View;
+use crate::exit::CommandError;
+use crate::interrupt_signals::InterruptSignals;
+use display_state::DisplayState;
+use hosts::HostSamplers;
+use view::DaemonView;
 
 /// Between the two looks of `--once`, for rates.
 const ONCE: Duration = Duration::from_millis(500);
@@ -60,24 +60,25 @@ pub(crate) struct Args {
 }
 
 fn parse_interval(word: &str) -> Result<Seconds, String> {
-    let time: Seconds = word.parse().map_err(|why: forebay_model::NotReal| why.to_string())?;
+    let time: Seconds =
+        word.parse().map_err(|why: forebay_model::ParseRealError| why.to_string())?;
     let fits = (0.1..=60.0).contains(&time.get());
     fits.then_some(time).ok_or_else(|| "it is from 100ms to 1min".to_owned())
 }
 
-pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+pub(crate) fn run(args: &Args) -> Result<i32, CommandError> {
     let wanted = args.mount.as_deref().map(resolve_mount_point);
-    let mut hosts = Hosts::open_samples(&args.sample)?;
+    let mut hosts = HostSamplers::open_samples(&args.sample)?;
     let others = hosts.has_others() && wanted.is_none();
     let find = || match find_live_daemons(wanted.as_deref()) {
         // There are other machines to look at.
         Err(_) if others => Ok(Vec::new()),
         found => found,
     };
-    let views: Vec<View> = find()?.into_iter().map(View::from_first_look).collect();
+    let views: Vec<DaemonView> = find()?.into_iter().map(DaemonView::from_first_look).collect();
     if args.once {
         std::thread::sleep(ONCE);
-        let mut state = State::new(views, false);
+        let mut state = DisplayState::new(views, false);
         state.update_views(find().unwrap_or_default());
         state.hosts = hosts.sample_all();
         let text = match args.json {
@@ -89,18 +90,22 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     }
     if !std::io::stdout().is_terminal() {
         let why = "standard output is no terminal";
-        return Err(Stop::new(1, why, "`forebay top --once` prints once, --json for scripts"));
+        return Err(CommandError::new(
+            1,
+            why,
+            "`forebay top --once` prints once, --json for scripts",
+        ));
     }
-    let state = State::new(views, std::env::var_os("NO_COLOR").is_none());
+    let state = DisplayState::new(views, std::env::var_os("NO_COLOR").is_none());
     let every = Duration::from_secs_f64(args.every.get());
-    keys::watch_terminal(state, &mut hosts, every, &Ends::block_signals(), || {
+    keys::watch_terminal(state, &mut hosts, every, &InterruptSignals::block_signals(), || {
         find().unwrap_or_default()
     })
 }
 
 /// Daemons of this user; with `at`, the one that shows this directory.
-fn find_live_daemons(at: Option<&std::path::Path>) -> Result<Vec<Live>, Stop> {
-    let stop = |why: String| Stop::new(1, why, "is /proc mounted? `forebay doctor` says");
+fn find_live_daemons(at: Option<&std::path::Path>) -> Result<Vec<LiveStatus>, CommandError> {
+    let stop = |why: String| CommandError::new(1, why, "is /proc mounted? `forebay doctor` says");
     let pids = list_daemons().map_err(|error| stop(format!("looking for daemons: {error}")))?;
     let (mut found, mut silent) = (Vec::new(), None);
     for pid in pids {
@@ -115,16 +120,16 @@ fn find_live_daemons(at: Option<&std::path::Path>) -> Result<Vec<Live>, Stop> {
                 silent.map_or_else(|| "nothing of yours runs".to_owned(), |why| why.to_string());
             let next = "`forebay run -- COMMAND` or `forebay mount VOLUME DIR` first; this looks at \
                         your own alone";
-            return Err(Stop::new(1, why, next));
+            return Err(CommandError::new(1, why, next));
         }
         // What is at work here comes first, then the newest.
         let here = std::env::current_dir().unwrap_or_default();
-        let is_here = |live: &Live| live.points.iter().any(|point| here.starts_with(point));
+        let is_here = |live: &LiveStatus| live.points.iter().any(|point| here.starts_with(point));
         found.sort_by_key(|live| (!is_here(live), live.at_us));
         return Ok(found);
     };
     // Of several that lie in each other the innermost shows it.
-    let depth = |live: &Live| {
+    let depth = |live: &LiveStatus| {
         let above = live.points.iter().filter(|point| at.starts_with(point));
         above.map(|point| point.as_os_str().len()).max()
     };
@@ -132,12 +137,12 @@ fn find_live_daemons(at: Option<&std::path::Path>) -> Result<Vec<Live>, Stop> {
         found.into_iter().filter(|live| depth(live).is_some()).max_by_key(|live| depth(live));
     nearest.map(|live| vec![live]).ok_or_else(|| {
         let why = format!("nothing of yours is at {}", at.display());
-        Stop::new(1, why, "`forebay top` without a directory shows all of yours")
+        CommandError::new(1, why, "`forebay top` without a directory shows all of yours")
     })
 }
 
-fn as_json(state: &State) -> String {
-    let one = |view: &View| {
+fn as_json(state: &DisplayState) -> String {
+    let one = |view: &DaemonView| {
         let mut live = json!(view.now);
         live["per_s"] = view.rates_json();
         live
@@ -148,7 +153,7 @@ fn as_json(state: &State) -> String {
 }
 
 /// All in one table, and one screen for each, without what only a terminal needs.
-fn as_text(state: &mut State) -> String {
+fn as_text(state: &mut DisplayState) -> String {
     let mut text = String::new();
     let width = console::terminal_width().clamp(60, 200);
     if state.views.len() > 1 {

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use forebay_os::mount_users::InTheWay;
-use forebay_volume::launch::{Unmounted, lasting_mounts, resolve_mount_point, unmount_volume};
+use forebay_os::mount_users::MountUser;
+use forebay_volume::launch::{UnmountOutcome, lasting_mounts, resolve_mount_point, unmount_volume};
 
 use super::mount::{bucket_volume, finish_unmount};
-use crate::exit::{FILES_AWAY, Stop};
+use crate::exit::{CommandError, FILES_AWAY};
 use crate::{console, daemon_logs, write_back_progress};
 
 /// What says that files of a volume are on tiers (docs/formats/tiers.md).
@@ -27,7 +27,7 @@ pub(crate) struct Args {
     lazy: bool,
 }
 
-pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
+pub(crate) fn run(args: &Args) -> Result<i32, CommandError> {
     let point = resolve_mount_point(&args.dir);
     let shown = point.display();
     let waiting = || {
@@ -47,38 +47,40 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
         write_back_progress::show_progress,
         bucket_volume::report_bucket_wait,
     );
-    if let (Ok(Unmounted::Orphan(_)), Some(log)) = (&ended, daemon_logs::find_log_serving(&point)) {
+    if let (Ok(UnmountOutcome::Orphan(_)), Some(log)) =
+        (&ended, daemon_logs::find_log_serving(&point))
+    {
         daemon_logs::print_last_lines(&log.folder);
     }
     match ended {
-        Ok(Unmounted::Done(end)) => finish_unmount(Some(end), None),
-        Ok(Unmounted::Orphan(volume)) if bucket_volume::is_in_bucket(&volume) => {
+        Ok(UnmountOutcome::Done(end)) => finish_unmount(Some(end), None),
+        Ok(UnmountOutcome::Orphan(volume)) if bucket_volume::is_in_bucket(&volume) => {
             let message = format!("{shown} is unmounted; its daemon was gone");
             let next = "nothing is lost: mounting it again brings the rest to its bucket";
-            Err(Stop::new(FILES_AWAY, message, next))
+            Err(CommandError::new(FILES_AWAY, message, next))
         }
-        Ok(Unmounted::Orphan(volume)) if !volume.join(BOOK).exists() => {
+        Ok(UnmountOutcome::Orphan(volume)) if !volume.join(BOOK).exists() => {
             console::note(&format!("{shown} is unmounted; its daemon was gone"));
             Ok(0)
         }
-        Ok(Unmounted::Orphan(volume)) => {
+        Ok(UnmountOutcome::Orphan(volume)) => {
             let message =
                 format!("{shown} is unmounted; its daemon was gone, and files are on tiers");
             let volume = volume.display();
-            Err(Stop::new(
+            Err(CommandError::new(
                 FILES_AWAY,
                 message,
                 format!("nothing is lost: `forebay restore {volume}` writes them back"),
             ))
         }
-        Ok(Unmounted::Shipping(waiting)) => {
+        Ok(UnmountOutcome::Shipping(waiting)) => {
             let (url, why) = (&waiting.url, &waiting.why);
             let message = format!("{shown} is unmounted; not all of it is in {url}: {why}");
             let kept = waiting.kept.display();
             let next = format!("nothing is lost: its daemon goes on trying, and it is in {kept}");
-            Err(Stop::new(FILES_AWAY, message, next))
+            Err(CommandError::new(FILES_AWAY, message, next))
         }
-        Ok(Unmounted::Lingering(users)) => {
+        Ok(UnmountOutcome::Lingering(users)) => {
             let users = list_users(&users);
             console::note(&format!(
                 "{shown} ends, and files are written back, when {users} are done"
@@ -93,13 +95,13 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
                 true => "no volume is mounted on this machine".to_owned(),
                 false => format!("volumes are mounted at {}", points.join(", ")),
             };
-            Err(Stop::new(1, format!("nothing of Forebay's is mounted at {shown}"), next))
+            Err(CommandError::new(1, format!("nothing of Forebay's is mounted at {shown}"), next))
         }
         Err((error, users)) if users.is_empty() => {
             let next = "leave it with all programs and shells (`fuser -vm` names them), or --lazy";
-            Err(Stop::new(1, format!("{shown} can't be unmounted: {error}"), next))
+            Err(CommandError::new(1, format!("{shown} can't be unmounted: {error}"), next))
         }
-        Err((_, users)) => Err(Stop::new(
+        Err((_, users)) => Err(CommandError::new(
             1,
             format!("{shown} is in use: {}", list_users(&users)),
             "end these or let them leave it, then unmount again; or --lazy",
@@ -107,7 +109,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, Stop> {
     }
 }
 
-fn list_users(users: &[InTheWay]) -> String {
-    let one = |user: &InTheWay| format!("{} (pid {})", user.name, user.pid);
+fn list_users(users: &[MountUser]) -> String {
+    let one = |user: &MountUser| format!("{} (pid {})", user.name, user.pid);
     users.iter().map(one).collect::<Vec<_>>().join(", ")
 }

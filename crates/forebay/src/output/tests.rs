@@ -7,8 +7,8 @@ use super::*;
 const NO: Force = Force { force: false };
 const YES: Force = Force { force: true };
 
-fn claim(path: &Path, made: Made, force: Force) -> Result<Place, String> {
-    Place::claim(path, made, force).map_err(|stop| stop.message)
+fn claim(path: &Path, made: OutputKind, force: Force) -> Result<OutputTarget, String> {
+    OutputTarget::claim(path, made, force).map_err(|stop| stop.message)
 }
 
 #[test]
@@ -16,12 +16,12 @@ fn what_nobody_would_miss_is_replaced() {
     let dir = tempfile::tempdir().expect("a directory");
     let at = dir.path().join("rules.toml");
     let own = seal_text(format!("# {UNSEALED}\na = 1\n"));
-    claim(&at, Made::Text, NO).expect("free").write(own.as_bytes()).expect("written");
+    claim(&at, OutputKind::Text, NO).expect("free").write(own.as_bytes()).expect("written");
     assert!(claim(&at, Made::Text, NO).is_ok(), "its own");
     assert!(claim(&at, Made::Run, NO).is_err(), "a run is no rules file");
     for theirs in ["notes of mine\n", &own.replace("a = 1", "a = 2")] {
         fs::write(&at, theirs).expect("written");
-        let why = claim(&at, Made::Text, NO).expect_err("somebody's");
+        let why = claim(&at, OutputKind::Text, NO).expect_err("somebody's");
         assert!(why.contains("would be lost"), "{why}");
         assert!(claim(&at, Made::Text, YES).is_ok());
     }
@@ -42,7 +42,7 @@ fn places_where_nothing_can_be_are_told_before() {
         ("new/", "its directory is not there"),
         ("a", "in a circle"),
     ] {
-        let why = claim(&at(name), Made::Run, YES).expect_err(name);
+        let why = claim(&at(name), OutputKind::Run, YES).expect_err(name);
         assert!(why.contains(says), "{name}: {why}");
     }
 }
@@ -55,7 +55,7 @@ fn a_link_stays_and_its_target_is_written() {
     symlink("far/b", at("a")).expect("a link");
     symlink("c", at("far/b")).expect("a link");
     for text in ["one", "two"] {
-        let place = claim(&at("a"), Made::Other, YES).expect("a place");
+        let place = claim(&at("a"), OutputKind::Other, YES).expect("a place");
         place.write(text.as_bytes()).expect("written");
         assert_eq!(fs::read_to_string(at("far/c")).expect("the target"), text);
     }
@@ -72,14 +72,14 @@ fn devices_and_pipes_are_written_to_as_they_are() {
         let at = at.clone();
         move || fs::read(at).expect("read")
     });
-    let place = claim(&at, Made::Run, NO).expect("a place");
+    let place = claim(&at, OutputKind::Run, NO).expect("a place");
     place.write(b"all of it").expect("written");
     assert_eq!(reader.join().expect("read"), b"all of it");
     assert!(fs::symlink_metadata(&at).expect("there").file_type().is_fifo(), "it was replaced");
     for name in ["/dev/null", "/dev/full", "/dev/stdout", "/proc/self/fd/1"] {
-        let place = claim(Path::new(name), Made::Run, NO).expect(name);
+        let place = claim(Path::new(name), OutputKind::Run, NO).expect(name);
         assert!(matches!(place, Place::Stream(_)), "{name}: {place:?}");
     }
-    let full = claim(Path::new("/dev/full"), Made::Text, NO).expect("a place");
+    let full = claim(Path::new("/dev/full"), OutputKind::Text, NO).expect("a place");
     assert!(full.write(b"x").is_err_and(|stop| stop.message.contains("space")));
 }

@@ -2,7 +2,7 @@
 
 use forebay_model::Micros;
 use forebay_volume::ipc::CacheReport;
-use forebay_volume::tiers::Warmed;
+use forebay_volume::tiers::CacheWarmReport;
 
 use super::file_counts::{count_files, files_and_bytes};
 use crate::console;
@@ -11,7 +11,7 @@ use crate::console;
 const NOTICED: Micros = Micros::from_secs(1);
 
 /// Says what was copied before the command, if it took long, and what could not be.
-pub(crate) fn report_warmed_cache(warmed: &Warmed) {
+pub(crate) fn report_warmed_cache(warmed: &CacheWarmReport) {
     warm_up_lines(warmed).iter().for_each(|line| console::note(line));
 }
 
@@ -20,7 +20,7 @@ pub(super) fn report_cache_use(told: &CacheReport) {
     console::note(&cache_use_line(told));
 }
 
-fn warm_up_lines(warmed: &Warmed) -> Vec<String> {
+fn warm_up_lines(warmed: &CacheWarmReport) -> Vec<String> {
     let mut lines = Vec::new();
     if warmed.took >= NOTICED {
         let (files, bytes) = warmed.copied;
@@ -54,11 +54,19 @@ mod tests {
     /// If this failed, somebody would wait for minutes and not be told what for.
     #[test]
     fn what_took_long_and_what_failed_is_said() {
-        let quick = Warmed { copied: (2, 2048), took: Micros(999_999), ..Warmed::default() };
+        let quick = CacheWarmReport {
+            copied: (2, 2048),
+            took: Micros(999_999),
+            ..CacheWarmReport::default()
+        };
         assert_eq!(warm_up_lines(&quick), [""; 0]);
-        let slow = Warmed { took: Micros(61_250_000), ..quick };
+        let slow = CacheWarmReport { took: Micros(61_250_000), ..quick };
         assert_eq!(warm_up_lines(&slow), ["2 files (2.0 KiB) copied to the cache in 61.2 s"]);
-        let failed = Warmed { failed: 1, why: Some("a: no".to_owned()), ..Warmed::default() };
+        let failed = CacheWarmReport {
+            failed: 1,
+            why: Some("a: no".to_owned()),
+            ..CacheWarmReport::default()
+        };
         let line = "1 file not copied to the cache before the start (first: a: no)";
         assert_eq!(warm_up_lines(&failed), [line]);
     }

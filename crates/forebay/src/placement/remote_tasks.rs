@@ -8,14 +8,17 @@ use std::os::unix::ffi::OsStrExt;
 
 use forebay_model::Reach;
 use forebay_model::tasks::{find_engine, find_remote_executor};
-use forebay_volume::tiers::Wanted;
+use forebay_volume::tiers::PlacementOptions;
 
 use crate::console;
-use crate::exit::{NOTHING_RUN, Stop};
+use crate::exit::{CommandError, NOTHING_RUN};
 
 /// Refuses a command whose tasks run on other machines, where files on a tier of this node would
 /// be missed. Names of packed files would be, too: these become files of their own.
-pub(crate) fn check_command(wanted: &mut Wanted, command: &[OsString]) -> Result<(), Stop> {
+pub(crate) fn check_command(
+    wanted: &mut PlacementOptions,
+    command: &[OsString],
+) -> Result<(), CommandError> {
     if !wanted.binds_to_this_machine() {
         return Ok(());
     }
@@ -27,7 +30,7 @@ pub(crate) fn check_command(wanted: &mut Wanted, command: &[OsString]) -> Result
         return Ok(());
     };
     if let Some(tier) = node_tier(wanted) {
-        return Err(Stop::new(
+        return Err(CommandError::new(
             NOTHING_RUN,
             format!(
                 "{what} sends tasks to other machines, and tier {tier} is on this node alone: they \
@@ -56,7 +59,7 @@ pub(crate) fn report_sent_away(program: &str) {
 }
 
 /// A tier of this node alone on which files are to live.
-fn node_tier(wanted: &Wanted) -> Option<String> {
+fn node_tier(wanted: &PlacementOptions) -> Option<String> {
     let mut tiers = wanted.rules.home_tiers().into_iter().filter_map(|id| wanted.site.tier(id));
     tiers.find(|tier| tier.reach == Reach::Node).map(|tier| tier.id.to_string())
 }

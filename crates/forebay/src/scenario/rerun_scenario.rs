@@ -1,9 +1,9 @@
 //! A run that is done again: its workload on the storage that it was on, or on other tiers.
 
-use super::{Changes, Scenario, read_rules, read_site, scenario_error};
-use crate::exit::Stop;
+use super::{Scenario, ScenarioChanges, read_rules, read_site, scenario_error};
+use crate::exit::CommandError;
 use crate::storages;
-use forebay_model::workload::Doubt;
+use forebay_model::workload::Assumption;
 use forebay_model::{Rules, TierId};
 use forebay_plan::{Choice, choice};
 use std::io::Read;
@@ -18,7 +18,7 @@ pub(super) fn is_run_file(path: &Path) -> bool {
 
 impl Scenario {
     /// What a run did, done again: on the storage that it was on, or on other tiers.
-    pub(super) fn from_run(path: &Path, changes: &Changes) -> Result<Self, Stop> {
+    pub(super) fn from_run(path: &Path, changes: &ScenarioChanges) -> Result<Self, CommandError> {
         let (learnt, fs_types) = storages::learn_from_run(path).map_err(scenario_error)?;
         let given = match &changes.site {
             Some(file) => read_site(file)?,
@@ -36,7 +36,9 @@ impl Scenario {
             Some(file) => read_rules(file, &filled.site)?,
         };
         let (site, mut workload) = (filled.site, learnt.workload);
-        workload.doubts.extend(filled.notes.into_iter().map(|what| Doubt { what, share: 0.0 }));
+        workload
+            .doubts
+            .extend(filled.notes.into_iter().map(|what| Assumption { what, share: 0.0 }));
         let Some(mut choice) = Choice::all_in_place(&site, &workload, project) else {
             return Err(scenario_error("the site file has no table [nodes]"));
         };

@@ -1,13 +1,13 @@
 //! What there is to do, wherever it is to be done.
 
 use super::{read_text, rerun_scenario, scenario_error};
-use crate::exit::Stop;
+use crate::exit::CommandError;
 use crate::storages;
 use forebay_model::Workload;
 use std::path::Path;
 
 /// The workload of a run, of a study's folder, or of a workload file.
-pub(crate) fn read_workload(path: &Path) -> Result<Workload, Stop> {
+pub(crate) fn read_workload(path: &Path) -> Result<Workload, CommandError> {
     if rerun_scenario::is_run_file(path) {
         return storages::learn_from_run(path)
             .map(|(learnt, _)| learnt.workload)

@@ -1,6 +1,6 @@
 //! Values as short text for cells.
 
-use forebay_model::summary::Amount;
+use forebay_model::summary::ByteBounds;
 use forebay_model::{ByteCount, Micros};
 
 use crate::console;
@@ -27,7 +27,7 @@ pub(super) fn short_time(time: Micros) -> String {
 }
 
 /// Bytes as far as they were seen: exact, `≥` what is sure, `≤` what `/proc` allows, or `-`.
-pub(super) fn format_amount(amount: &Amount) -> String {
+pub(super) fn format_amount(amount: &ByteBounds) -> String {
     if let Some(seen) = amount.seen {
         return if seen == ByteCount::ZERO { "0".to_owned() } else { seen.to_string() };
     }
@@ -41,8 +41,8 @@ pub(super) fn format_amount(amount: &Amount) -> String {
 }
 
 /// Several amounts as one.
-pub(super) fn sum_amounts<'a>(amounts: impl Iterator<Item = &'a Amount> + Clone) -> Amount {
-    Amount {
+pub(super) fn sum_amounts<'a>(amounts: impl Iterator<Item = &'a ByteBounds> + Clone) -> ByteBounds {
+    ByteBounds {
         seen: amounts.clone().map(|a| a.seen).sum(),
         at_least: amounts.clone().map(|a| a.at_least).sum(),
         at_most: amounts.map(|a| a.at_most).sum(),

@@ -3,21 +3,21 @@
 use forebay_model::summary::{Summary, format_percent};
 
 use super::cells::replace_control;
-use super::text_table::{Column, Table};
+use super::text_table::{TextColumn, TextTable};
 
-pub(super) fn machine_table(summary: &Summary) -> Option<Table> {
+pub(super) fn machine_table(summary: &Summary) -> Option<TextTable> {
     let machines = &summary.machines;
     if machines.is_empty() || machines.len() == 1 && !summary.tasks.is_empty() {
         return None;
     }
-    let mut table = Table::new(vec![
-        Column::left("machine"),
-        Column::right("cpu", 5),
-        Column::right("i/o wait", 8),
-        Column::right("memory", 9),
-        Column::right("disk busy", 9),
-        Column::right("received", 9),
-        Column::right("sent", 9),
+    let mut table = TextTable::new(vec![
+        TextColumn::left("machine"),
+        TextColumn::right("cpu", 5),
+        TextColumn::right("i/o wait", 8),
+        TextColumn::right("memory", 9),
+        TextColumn::right("disk busy", 9),
+        TextColumn::right("received", 9),
+        TextColumn::right("sent", 9),
     ]);
     for machine in machines {
         let share = |share: Option<f64>| share.map_or("-".to_owned(), format_percent);

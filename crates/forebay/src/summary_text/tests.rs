@@ -4,16 +4,16 @@ use super::*;
 use forebay_model::ByteCount;
 use forebay_model::summary::*;
 
-fn exact(bytes: u64) -> Amount {
+fn exact(bytes: u64) -> ByteBounds {
     let bytes = ByteCount(bytes);
-    Amount { seen: Some(bytes), at_least: bytes, at_most: None }
+    ByteBounds { seen: Some(bytes), at_least: bytes, at_most: None }
 }
 
-fn hidden(at_least: u64, at_most: Option<u64>) -> Amount {
-    Amount { seen: None, at_least: ByteCount(at_least), at_most: at_most.map(ByteCount) }
+fn hidden(at_least: u64, at_most: Option<u64>) -> ByteBounds {
+    ByteBounds { seen: None, at_least: ByteCount(at_least), at_most: at_most.map(ByteCount) }
 }
 
-fn task(name: &str, count: u64, wall_s: f64, read: Amount, written: Amount) -> TaskSummary {
+fn task(name: &str, count: u64, wall_s: f64, read: ByteBounds, written: ByteBounds) -> TaskSummary {
     TaskSummary {
         name: name.into(),
         engine: "processes".into(),
@@ -45,7 +45,7 @@ fn summary() -> Summary {
     Summary {
         command: "snakemake --cores 8".split(' ').map(String::from).collect(),
         wall_us: Micros::from_secs(402),
-        exit: Some(Exit::Code(0)),
+        exit: Some(CommandExit::Code(0)),
         complete: true,
         tasks,
         tiers: vec![TierSummary {
@@ -60,8 +60,8 @@ fn summary() -> Summary {
         }],
         waited_us: Micros(78_600_000),
         waited_share: Some(0.1),
-        verdict: Some(Verdict {
-            judgement: Judgement::Part,
+        verdict: Some(StorageVerdict {
+            judgement: StorageJudgement::Part,
             sentence: "Storage takes its part of this run: its 14 tasks waited for it in 10 % of \
                        their time."
                 .into(),
@@ -185,7 +185,7 @@ fn names_cannot_command_the_terminal() {
 #[test]
 fn trouble_is_told_before_advice() {
     let mut s = summary();
-    (s.exit, s.complete) = (Some(Exit::Signal(9)), false);
+    (s.exit, s.complete) = (Some(CommandExit::Signal(9)), false);
     s.not_seen = vec![NotSeen { program: "sbatch".into(), count: 28 }];
     s.outside = OutsideSummary {
         bytes: ByteCount(3 << 30),

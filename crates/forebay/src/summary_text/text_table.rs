@@ -4,13 +4,13 @@ use super::cells::{keep_end, keep_start};
 use crate::console;
 
 /// A column.
-pub(super) struct Column {
+pub(super) struct TextColumn {
     title: &'static str,
     /// Least width; `None` for the flexible one on the left.
     width: Option<usize>,
 }
 
-impl Column {
+impl TextColumn {
     /// The flexible column: takes what is left, cut with an ellipsis.
     pub(super) fn left(title: &'static str) -> Self {
         Self { title, width: None }
@@ -23,8 +23,8 @@ impl Column {
 }
 
 /// A table with its titles.
-pub(super) struct Table {
-    columns: Vec<Column>,
+pub(super) struct TextTable {
+    columns: Vec<TextColumn>,
     rows: Vec<Vec<String>>,
     cut_at_start: bool,
 }
@@ -36,8 +36,8 @@ const GAP: usize = 2;
 /// The flexible column never gets less, even if lines become too long.
 const LEFT_MIN: usize = 12;
 
-impl Table {
-    pub(super) fn new(columns: Vec<Column>) -> Self {
+impl TextTable {
+    pub(super) fn new(columns: Vec<TextColumn>) -> Self {
         Self { columns, rows: Vec::new(), cut_at_start: false }
     }
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use forebay_objstore::{Objects, When};
+use forebay_objstore::{BucketClient, PutCondition};
 
 use crate::bucket::Volume;
 use crate::place::{Done, PATIENCE, done, finish};
@@ -13,16 +13,16 @@ use crate::s3::faults::Fault;
 const URL: &str = "s3://ours/lab/v";
 
 /// The bucket, as any other client sees it.
-fn client(volume: &Volume) -> Objects {
-    Objects::open(URL, volume.server.settings()).expect("a client")
+fn client(volume: &Volume) -> BucketClient {
+    BucketClient::open(URL, volume.server.settings()).expect("a client")
 }
 
-fn bytes(objects: &Objects, name: &str) -> Vec<u8> {
+fn bytes(objects: &BucketClient, name: &str) -> Vec<u8> {
     let size = objects.object_size(name).expect("asked").expect("it is there");
     objects.get(name, 0..size).expect("read").to_vec()
 }
 
-fn names(objects: &Objects) -> Vec<String> {
+fn names(objects: &BucketClient) -> Vec<String> {
     objects.list_recursive("").expect("listed").into_iter().map(|found| found.name).collect()
 }
 
@@ -86,7 +86,7 @@ fn a_repair_sweeps_what_forebay_wrote_and_nothing_else() {
     volume.unmount(&volume.at()).code(0);
     let (objects, tag) = (client(&volume), "0123abcd 99 1700000000.000000000 1700000001.000000001");
     let mut kept = names(&objects);
-    objects.put_when("stray", "left over".into(), When::Always, tag).expect("written");
+    objects.put_when("stray", "left over".into(), PutCondition::Always, tag).expect("written");
     objects.put("theirs.txt", "not ours".into()).expect("written");
     kept.push("theirs.txt".to_owned());
     kept.sort();
@@ -132,7 +132,7 @@ fn what_is_no_volume_is_not_taken_for_a_damaged_one() {
     let buckets = place.all.join("buckets");
     std::fs::create_dir_all(buckets.join("ours")).expect("a bucket");
     let server = Server::start(&buckets, Duration::ZERO);
-    let objects = Objects::open(URL, server.settings()).expect("a client");
+    let objects = BucketClient::open(URL, server.settings()).expect("a client");
     objects.put("theirs.txt", "not ours".into()).expect("written");
     for (url, why) in [(URL, "no volume is there"), ("s3://nobodys/v", "can't be checked")] {
         for repair in [&[][..], &["--repair"]] {

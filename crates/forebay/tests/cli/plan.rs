@@ -221,4 +221,11 @@ fn a_run_is_simulated_again_and_on_other_storage() {
     let far = simulated(&["--site", "../plan-site.toml", "--project", "net"]);
     assert!(seconds(&far) > seconds(&again), "storage in place is slower there: {far}");
     assert!(far["cost_usd"].as_f64().is_some_and(|usd| usd > 0.0), "{far}");
+    // What Forebay itself costs counts here as in a plan.
+    let text = done(&mut planned.plan(&["-o", "../rules.toml", "--json"])).code(0).text();
+    let plan: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let promised = plan["chosen"]["makespan_s"].as_f64().expect("seconds");
+    let rules = ["--site", "../plan-site.toml", "--project", "net", "--rules", "../rules.toml"];
+    let ruled = seconds(&simulated(&rules));
+    assert!((ruled / promised - 1.0).abs() < 0.01, "{ruled} s simulated, {promised} s promised");
 }

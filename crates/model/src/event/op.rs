@@ -160,7 +160,7 @@ impl SizeClass {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
-pub enum Pattern {
+pub enum AccessPattern {
     /// It went on where the last one ended (or was the first, at offset 0), or nearly so: parts
     /// of one read or write, which the kernel sends at once, overtake each other.
     Sequential,
@@ -168,7 +168,7 @@ pub enum Pattern {
     Random,
 }
 
-impl Pattern {
+impl AccessPattern {
     /// What an operation of so many bytes is that begins at `offset`, where the last one ended at
     /// `end`. The kernel splits at pages of a program's memory, and long reads into pieces that lie
     /// up to a few MiB ahead.
@@ -201,12 +201,16 @@ impl Pattern {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OpKey {
     op: Op,
-    shape: Option<(SizeClass, Pattern)>,
+    shape: Option<(SizeClass, AccessPattern)>,
 }
 
 /// Slots that one kind takes: a data operation has one for each size and pattern.
 const fn slots_per_kind(op: Op) -> usize {
-    if matches!(op.group(), OpGroup::Data) { SizeClass::ALL.len() * Pattern::ALL.len() } else { 1 }
+    if matches!(op.group(), OpGroup::Data) {
+        SizeClass::ALL.len() * AccessPattern::ALL.len()
+    } else {
+        1
+    }
 }
 
 /// The first slot of each kind.
@@ -229,13 +233,13 @@ impl OpKey {
     /// sequential.
     #[inline]
     pub const fn without_bytes(op: Op) -> Self {
-        Self::with_bytes(op, 0, Pattern::Sequential)
+        Self::with_bytes(op, 0, AccessPattern::Sequential)
     }
 
     /// The key of a data operation that moved `bytes`. Size and pattern are dropped for kinds that
     /// move no bytes.
     #[inline]
-    pub const fn with_bytes(op: Op, bytes: u64, pattern: Pattern) -> Self {
+    pub const fn with_bytes(op: Op, bytes: u64, pattern: AccessPattern) -> Self {
         let shape = match op.group() {
             OpGroup::Data => Some((SizeClass::for_bytes(bytes), pattern)),
             OpGroup::Metadata | OpGroup::Sync => None,
@@ -251,7 +255,7 @@ impl OpKey {
             return Some(Self::without_bytes(op));
         }
         let size = SizeClass::ALL.into_iter().find(|class| Some(class.name()) == size)?;
-        let pattern = Pattern::ALL.into_iter().find(|p| Some(p.name()) == pattern)?;
+        let pattern = AccessPattern::ALL.into_iter().find(|p| Some(p.name()) == pattern)?;
         Some(Self { op, shape: Some((size, pattern)) })
     }
 
@@ -266,7 +270,7 @@ impl OpKey {
     }
 
     /// The pattern, for data operations.
-    pub fn pattern(self) -> Option<Pattern> {
+    pub fn pattern(self) -> Option<AccessPattern> {
         self.shape.map(|(_, pattern)| pattern)
     }
 
@@ -274,7 +278,7 @@ impl OpKey {
     #[inline]
     pub const fn index(self) -> usize {
         let inside = match self.shape {
-            Some((size, pattern)) => size as usize * Pattern::ALL.len() + pattern as usize,
+            Some((size, pattern)) => size as usize * AccessPattern::ALL.len() + pattern as usize,
             None => 0,
         };
         FIRST[self.op as usize] + inside
@@ -288,8 +292,8 @@ impl OpKey {
         let op = FIRST.partition_point(|&first| first <= index) - 1;
         let (inside, op) = (index - FIRST[op], Op::ALL[op]);
         let shape = (op.group() == OpGroup::Data).then(|| {
-            let patterns = Pattern::ALL.len();
-            (SizeClass::ALL[inside / patterns], Pattern::ALL[inside % patterns])
+            let patterns = AccessPattern::ALL.len();
+            (SizeClass::ALL[inside / patterns], AccessPattern::ALL[inside % patterns])
         });
         Some(Self { op, shape })
     }
@@ -323,11 +327,11 @@ mod tests {
 
     #[test]
     fn sizes_and_patterns_belong_to_data_only() {
-        let write = OpKey::with_bytes(Op::Write, 4_097, Pattern::Random);
+        let write = OpKey::with_bytes(Op::Write, 4_097, AccessPattern::Random);
         assert_eq!(write.size(), Some(SizeClass::Upto64K));
-        assert_eq!(write.pattern(), Some(Pattern::Random));
+        assert_eq!(write.pattern(), Some(AccessPattern::Random));
         assert_eq!(
-            OpKey::with_bytes(Op::Fsync, 9, Pattern::Random),
+            OpKey::with_bytes(Op::Fsync, 9, AccessPattern::Random),
             OpKey::without_bytes(Op::Fsync)
         );
         assert_eq!(SizeClass::for_bytes(1 << 20), SizeClass::Upto1M);
@@ -336,7 +340,7 @@ mod tests {
 
     #[test]
     fn pieces_that_overtake_each_other_are_in_order() {
-        use Pattern::{Random, Sequential};
+        use AccessPattern::{Random, Sequential};
         for (end, offset, bytes, pattern) in [
             (0, 0, 4096, Sequential),
             (4096, 4096, 4096, Sequential),
@@ -347,7 +351,7 @@ mod tests {
             (4096, 0, 4096, Random),
         ] {
             assert_eq!(
-                Pattern::from_offsets(end, offset, bytes),
+                AccessPattern::from_offsets(end, offset, bytes),
                 pattern,
                 "{end} {offset} {bytes}"
             );

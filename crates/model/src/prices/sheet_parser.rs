@@ -1,19 +1,22 @@
 //! A price sheet as people write it (docs/reference/prices.md).
 
-use super::{Per, Price, Prices, Spot, Status};
-use crate::toml::{Document, Flaw, Table};
+use super::{BillingUnit, Price, PriceConfidence, Prices, SpotPricing};
+use crate::toml::{ConfigError, TomlDocument, TomlTable};
 use crate::units::{Seconds, Usd};
 use std::collections::BTreeMap;
 
 /// The only one there has been.
 const SCHEMA: u32 = 1;
-const STATUSES: [(&str, Status); 3] =
-    [("seen", Status::Seen), ("seen-2nd", Status::SecondHand), ("unverified", Status::Unverified)];
+const STATUSES: [(&str, PriceConfidence); 3] = [
+    ("seen", PriceConfidence::Seen),
+    ("seen-2nd", PriceConfidence::SecondHand),
+    ("unverified", PriceConfidence::Unverified),
+];
 
 impl Prices {
     /// Reads the text of a sheet; `source` is its name in flaws.
-    pub fn parse(text: &str, source: &str) -> Result<Self, Flaw> {
-        let document = Document { source, text };
+    pub fn parse(text: &str, source: &str) -> Result<Self, ConfigError> {
+        let document = TomlDocument { source, text };
         let entries = document.parse()?;
         let root = document.root_table(&entries);
         root.refuse_unknown_keys(&[
@@ -39,19 +42,19 @@ impl Prices {
     }
 }
 
-fn parse_price(table: Table<'_>) -> Result<Price, Flaw> {
+fn parse_price(table: TomlTable<'_>) -> Result<Price, ConfigError> {
     table.refuse_unknown_keys(&["usd", "per", "included", "status", "date", "source"])?;
     let (status, source) = parse_status_and_source(table)?;
     Ok(Price {
         usd: Usd(table.get_required("usd")?.as_number(0.0, 1e6)?),
-        per: table.get_required("per")?.as_one_of(Per::ALL)?,
+        per: table.get_required("per")?.as_one_of(BillingUnit::ALL)?,
         included: table.get("included").map_or(Ok(0.0), |entry| entry.as_number(0.0, 1e9))?,
         status,
         source,
     })
 }
 
-fn parse_spot(table: Table<'_>) -> Result<Spot, Flaw> {
+fn parse_spot(table: TomlTable<'_>) -> Result<SpotPricing, ConfigError> {
     table.refuse_unknown_keys(&[
         "discount",
         "interrupted_per_month",
@@ -60,7 +63,7 @@ fn parse_spot(table: Table<'_>) -> Result<Spot, Flaw> {
         "source",
     ])?;
     let (status, source) = parse_status_and_source(table)?;
-    Ok(Spot {
+    Ok(SpotPricing {
         discount: table.get_required("discount")?.as_number(0.0, 1.0)?,
         interrupted_per_month: table.get_required("interrupted_per_month")?.as_number(0.0, 1.0)?,
         status,
@@ -69,9 +72,9 @@ fn parse_spot(table: Table<'_>) -> Result<Spot, Flaw> {
 }
 
 /// A price that stood somewhere says where and when.
-fn parse_status_and_source(table: Table<'_>) -> Result<(Status, String), Flaw> {
+fn parse_status_and_source(table: TomlTable<'_>) -> Result<(PriceConfidence, String), ConfigError> {
     let status = table.get_required("status")?.as_one_of(&STATUSES)?;
-    if status == Status::Unverified {
+    if status == PriceConfidence::Unverified {
         if let Some(source) = table.get("source") {
             return Err(source.key_error("a price with a source is \"seen\" or \"seen-2nd\""));
         }

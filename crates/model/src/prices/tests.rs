@@ -22,14 +22,14 @@ fn the_sheet_of_the_project_is_read() {
         assert!(price.usd.get() < 2.0, "{item}: {}", price.usd);
     }
     let sure = |item| prices.get(item).expect("a price").status;
-    assert_eq!(sure("ec2.m6id.8xlarge.ondemand"), Status::Unverified);
-    assert_eq!(sure("efs.elastic.storage"), Status::Seen);
+    assert_eq!(sure("ec2.m6id.8xlarge.ondemand"), PriceConfidence::Unverified);
+    assert_eq!(sure("efs.elastic.storage"), PriceConfidence::Seen);
     assert_eq!(prices.spot.expect("spot").discount, 0.6);
 }
 
 #[test]
 fn every_unit_has_words_and_is_read_by_them() {
-    for (words, per) in Per::ALL {
+    for (words, per) in BillingUnit::ALL {
         let read = sheet(&format!("a = {{ usd = 1, per = \"{words}\", status = \"unverified\" }}"));
         assert_eq!(read.expect(words).get("a").expect("a price").per, *per);
         assert_eq!(per.in_words(), *words);

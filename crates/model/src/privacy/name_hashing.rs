@@ -30,12 +30,12 @@ const KEPT: &[&str] = &[
 
 /// Hashes names under one salt.
 #[derive(Debug)]
-pub(crate) struct Names {
+pub(crate) struct NameHasher {
     salt: Salt,
     programs: BTreeSet<Vec<u8>>,
 }
 
-impl Names {
+impl NameHasher {
     /// Names under `salt`; `programs` (base names of program files in `bin` directories) are kept.
     pub(crate) fn new(salt: Salt, programs: BTreeSet<Vec<u8>>) -> Self {
         Self { salt, programs }
@@ -121,8 +121,11 @@ mod tests {
     //! If these fail, an "anonymous" run names a patient.
     use super::*;
 
-    fn names() -> Names {
-        Names::new(Salt([7; 16]), BTreeSet::from([b"samtools".to_vec(), b"fastqc.sh".to_vec()]))
+    fn names() -> NameHasher {
+        NameHasher::new(
+            Salt([7; 16]),
+            BTreeSet::from([b"samtools".to_vec(), b"fastqc.sh".to_vec()]),
+        )
     }
 
     fn path(text: &str) -> String {
@@ -166,7 +169,7 @@ mod tests {
 
     #[test]
     fn another_salt_is_another_stranger_and_any_bytes_are_taken() {
-        let other = Names::new(Salt([8; 16]), BTreeSet::new());
+        let other = NameHasher::new(Salt([8; 16]), BTreeSet::new());
         assert_ne!(other.hash_path(b"Smith"), names().hash_path(b"Smith"));
         assert!(!names().hash_path("M\u{fc}ller\u{ff}".as_bytes()).contains(&0xc3));
         names().hash_path(b"\xff/\xfe-\xfd");

@@ -9,7 +9,7 @@ use std::ops::Range;
 const MASK: &[u8] = b"***";
 
 /// A shape that secrets have in a word; `find` adds the ranges to be masked.
-struct Shape {
+struct SecretPattern {
     #[cfg_attr(not(test), expect(dead_code, reason = "the tests name shapes by it"))]
     name: &'static str,
     find: fn(&[u8], &mut Vec<Range<usize>>),
@@ -18,8 +18,8 @@ struct Shape {
     examples: (&'static [&'static str], &'static [&'static str]),
 }
 
-const SHAPES: &[Shape] = &[
-    Shape {
+const SHAPES: &[SecretPattern] = &[
+    SecretPattern {
         name: "assignment",
         find: find_assignments,
         examples: (
@@ -38,7 +38,7 @@ const SHAPES: &[Shape] = &[
             &["--key=2", "--tokenizer=x", "--author=me", "PWD=/home/me", "--token-file=/t", "a=b"],
         ),
     },
-    Shape {
+    SecretPattern {
         name: "header",
         find: find_headers,
         examples: (
@@ -52,7 +52,7 @@ const SHAPES: &[Shape] = &[
             &["Accept: text/html", "note: the token is gone"],
         ),
     },
-    Shape {
+    SecretPattern {
         name: "option and value in one word",
         find: find_options,
         examples: (
@@ -60,7 +60,7 @@ const SHAPES: &[Shape] = &[
             &["tool --token --next", "tool --key 5", "--token"],
         ),
     },
-    Shape {
+    SecretPattern {
         name: "user in a URL",
         find: find_url_users,
         examples: (
@@ -68,7 +68,7 @@ const SHAPES: &[Shape] = &[
             &["https://host/a@b", "https://host/x", "user@host:path", "https://host?q=a@b"],
         ),
     },
-    Shape {
+    SecretPattern {
         name: "well-known token",
         find: find_tokens,
         examples: (
@@ -81,7 +81,7 @@ const SHAPES: &[Shape] = &[
             &["AKIA", "eyJ", "ghp_short", "s_key", "hf_reads"],
         ),
     },
-    Shape {
+    SecretPattern {
         name: "words of a shell",
         find: find_in_shell_text,
         examples: (

@@ -2,9 +2,9 @@
 
 mod limits;
 
-use super::Profile;
-use crate::event::{Op, OpGroup, OpKey, Pattern};
-use crate::toml::{Entry, Flaw, Table};
+use super::StorageProfile;
+use crate::event::{AccessPattern, Op, OpGroup, OpKey};
+use crate::toml::{ConfigError, TomlEntry, TomlTable};
 use limits::{parse_burst, parse_contention, parse_lane, parse_rate_limit, parse_stripes};
 
 pub(super) const KEYS: [&str; 16] = [
@@ -29,8 +29,8 @@ pub(super) const KEYS: [&str; 16] = [
 /// attributes, `data` of reads and writes.
 const GROUPS: [(&str, OpGroup); 2] = [("names", OpGroup::Metadata), ("data", OpGroup::Data)];
 
-impl Profile {
-    pub(crate) fn from_table(table: Table<'_>) -> Result<Self, Flaw> {
+impl StorageProfile {
+    pub(crate) fn from_table(table: TomlTable<'_>) -> Result<Self, ConfigError> {
         table.refuse_unknown_keys(&KEYS)?;
         let mut profile = Self::zero_cost(table.get_required("source")?.as_text()?);
         if let Some(latency) = table.get("latency") {
@@ -45,8 +45,9 @@ impl Profile {
             parse_burst(table, base, burst, "data_credits", |entry| entry.as_number(1e-3, 1e12))?;
         profile.at_once =
             table.get("at_once").map(|entry| entry.as_integer(1, 1 << 20)).transpose()?;
-        profile.merges = table.get("merges").map(Entry::as_byte_count).transpose()?;
-        profile.attributes_for = table.get("attributes_for").map(Entry::as_seconds).transpose()?;
+        profile.merges = table.get("merges").map(TomlEntry::as_byte_count).transpose()?;
+        profile.attributes_for =
+            table.get("attributes_for").map(TomlEntry::as_seconds).transpose()?;
         profile.stripes = parse_stripes(table)?;
         profile.contention =
             table.get("contention").map(parse_contention).transpose()?.unwrap_or_default();
@@ -79,7 +80,7 @@ pub(super) fn latency_names() -> Vec<String> {
 }
 
 /// One time for everything, or a table of kinds, with `.random` for what is not sequential.
-fn parse_latencies(profile: &mut Profile, entry: Entry<'_>) -> Result<(), Flaw> {
+fn parse_latencies(profile: &mut StorageProfile, entry: TomlEntry<'_>) -> Result<(), ConfigError> {
     let Ok(table) = entry.as_table() else {
         let price = entry.as_seconds()?;
         Op::ALL
@@ -109,7 +110,7 @@ fn parse_latencies(profile: &mut Profile, entry: Entry<'_>) -> Result<(), Flaw> 
         if let Some(entry) = table.get(&format!("{}{RANDOM}", op.name())) {
             let price = entry.as_seconds()?;
             let keys = (0..OpKey::COUNT).filter_map(OpKey::from_index);
-            keys.filter(|key| key.op() == op && key.pattern() == Some(Pattern::Random))
+            keys.filter(|key| key.op() == op && key.pattern() == Some(AccessPattern::Random))
                 .for_each(|key| profile.set_latency(key, price));
         }
     }

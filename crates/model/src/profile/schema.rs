@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use super::Profile;
+use super::StorageProfile;
 use super::profile_parser::latency_names;
 use crate::toml::schema_parts::{
     any_of, bool_schema, bytes_schema, integer_schema, number_schema, rate_schema, table_schema,
     text_schema, time_schema, with_description,
 };
 
-impl Profile {
+impl StorageProfile {
     /// The JSON Schema of its table.
     pub(crate) fn json_schema() -> Value {
         let count = || integer_schema(1, 1 << 20);
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn an_editor_knows_the_keys_that_the_reader_knows() {
-        let schema = Profile::json_schema();
+        let schema = StorageProfile::json_schema();
         let told: BTreeSet<_> = keys_of(&schema).into_iter().collect();
         assert_eq!(told, BTreeSet::from(KEYS));
     }

@@ -1,6 +1,6 @@
 //! Profiles that come with Forebay: one file each, one line here.
 
-use super::Described;
+use super::TierTemplate;
 
 /// A name, and the text of its file.
 macro_rules! shipped {
@@ -28,7 +28,7 @@ pub const SHIPPED: &[(&str, &str)] = shipped!(
     "spinning-disk"
 );
 
-impl Described {
+impl TierTemplate {
     /// The one that comes with Forebay under this name.
     pub fn find_builtin(name: &str) -> Option<Self> {
         let (name, text) = SHIPPED.iter().find(|(known, _)| *known == name)?;
@@ -44,11 +44,11 @@ mod tests {
     #[test]
     fn every_shipped_profile_is_whole_and_says_where_its_numbers_are_from() {
         for (name, text) in SHIPPED {
-            let described = Described::parse(text, name).unwrap_or_else(|flaw| panic!("{flaw}"));
+            let described = TierTemplate::parse(text, name).unwrap_or_else(|flaw| panic!("{flaw}"));
             assert!((10..=80).contains(&described.about.len()), "{name}: {}", described.about);
             assert!(described.profile.source.len() > 20, "{name}: {}", described.profile.source);
         }
         assert!(SHIPPED.is_sorted(), "people look them up by name");
-        assert_eq!(Described::find_builtin("floppy"), None);
+        assert_eq!(TierTemplate::find_builtin("floppy"), None);
     }
 }

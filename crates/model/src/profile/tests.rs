@@ -1,9 +1,9 @@
 //! If these fail, a storage is simulated and emulated with other numbers than its file says.
 use super::*;
-use crate::event::Pattern;
+use crate::event::AccessPattern;
 use crate::{Site, TierId};
 
-fn profile(text: &str) -> Result<Profile, String> {
+fn profile(text: &str) -> Result<StorageProfile, String> {
     let text = format!("[tier.t]\nreach = \"shared\"\n[tier.t.profile]\nsource = \"us\"\n{text}");
     let site = Site::parse(&text, "site.toml", &|_| None).map_err(|flaw| flaw.to_string())?;
     let tier = site.tier(&TierId("t".to_owned())).expect("the tier");
@@ -22,8 +22,8 @@ fn the_more_special_word_about_latency_wins() {
     )
     .expect("a profile");
     let read = |pattern| p.operation_latency(OpKey::with_bytes(Op::Read, 9_000, pattern));
-    assert_eq!(read(Pattern::Sequential), Seconds(1e-3));
-    assert_eq!(read(Pattern::Random), Seconds(3e-3));
+    assert_eq!(read(AccessPattern::Sequential), Seconds(1e-3));
+    assert_eq!(read(AccessPattern::Random), Seconds(3e-3));
     assert_eq!(p.operation_latency(OpKey::without_bytes(Op::Open)), Seconds(7e-3));
     assert_eq!(p.operation_latency(OpKey::without_bytes(Op::Unlink)), Seconds(5e-3));
 }
@@ -35,7 +35,7 @@ fn one_latency_is_of_names_attributes_and_syncs() {
     assert_eq!(p.operation_latency(OpKey::without_bytes(Op::Fsync)), Seconds(5e-3));
     assert_eq!(p.operation_latency(OpKey::without_bytes(Op::Write)), Seconds::ZERO);
     assert_eq!(p.read.stream, Some(Rate(131_072_000.0)));
-    assert_eq!(p.write, Lane::default());
+    assert_eq!(p.write, BandwidthLimits::default());
 }
 
 #[test]
@@ -61,8 +61,8 @@ fn credits_pay_for_a_burst_above_a_limit() {
          read = { node = \"1 GB/s\", total = \"100 MB/s\", burst = \"300 MB/s\", credits = \"2 TB\" }",
     )
     .expect("a profile");
-    assert_eq!(p.data_burst, Some(Burst { per_second: 3000.0, credits: 5.4e6 }));
-    assert_eq!(p.read.burst, Some(Burst { per_second: 3e8, credits: 2e12 }));
+    assert_eq!(p.data_burst, Some(BurstCredits { per_second: 3000.0, credits: 5.4e6 }));
+    assert_eq!(p.read.burst, Some(BurstCredits { per_second: 3e8, credits: 2e12 }));
     for (text, words) in [
         ("read = { burst = \"1 GB/s\", credits = \"1 GB\" }", "needs the limit"),
         ("read = { total = \"2 GB/s\", burst = \"1 GB/s\", credits = \"1 GB\" }", "above total"),
@@ -81,7 +81,7 @@ fn a_close_is_one_operation_and_short_ones_merge() {
     assert_eq!(p.operation_latency(OpKey::without_bytes(Op::Flush)), Seconds::ZERO);
     let share =
         |pattern| p.operation_share(OpKey::with_bytes(Op::Write, 65_536, pattern), 65_536.0);
-    assert_eq!((share(Pattern::Sequential), share(Pattern::Random)), (0.25, 1.0));
+    assert_eq!((share(AccessPattern::Sequential), share(AccessPattern::Random)), (0.25, 1.0));
 }
 
 #[test]

@@ -3,17 +3,17 @@
 
 use super::{KEYS, glob, old_names, parse_choice};
 use crate::site::IN_PLACE;
-use crate::toml::{Document, Entry, Flaw, Table};
+use crate::toml::{ConfigError, TomlDocument, TomlEntry, TomlTable};
 use globset::{Candidate, GlobSet};
 
 const OWN: [&str; 4] = ["match", "home", "layout", "fsync"];
 const LAYOUTS: [(&str, bool); 2] = [("plain", true), ("packed", false)];
-pub(super) const FSYNCS: [(&str, Option<SyncTo>); 2] =
-    [("local", Some(SyncTo::Local)), ("bucket", Some(SyncTo::Bucket))];
+pub(super) const FSYNCS: [(&str, Option<FsyncTarget>); 2] =
+    [("local", Some(FsyncTarget::Local)), ("bucket", Some(FsyncTarget::Bucket))];
 
 /// Where the bytes are when an fsync returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SyncTo {
+pub enum FsyncTarget {
     /// On the disk of the machine that wrote them.
     Local,
     /// In the bucket.
@@ -22,28 +22,28 @@ pub enum SyncTo {
 
 /// The rules of such a volume, in their order.
 #[derive(Clone, Debug)]
-pub struct Kept {
+pub struct BucketRules {
     globs: GlobSet,
     /// For each glob what its rule says.
-    says: Vec<Said>,
-    old_names: Vec<Flaw>,
+    says: Vec<BucketRule>,
+    old_names: Vec<ConfigError>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Said {
+struct BucketRule {
     is_plain: bool,
-    fsync: Option<SyncTo>,
+    fsync: Option<FsyncTarget>,
 }
 
-impl Kept {
+impl BucketRules {
     /// No rules.
     pub fn none() -> Self {
         Self { globs: GlobSet::empty(), says: Vec::new(), old_names: Vec::new() }
     }
 
     /// Reads the text of a rules file; `source` is its name in flaws.
-    pub fn parse(text: &str, source: &str) -> Result<Self, Flaw> {
-        let document = Document { source, text };
+    pub fn parse(text: &str, source: &str) -> Result<Self, ConfigError> {
+        let document = TomlDocument { source, text };
         let mut entries = document.parse()?;
         let old_names = old_names::rename_old_names(&mut entries, document)?;
         let root = document.root_table(&entries);
@@ -72,7 +72,7 @@ impl Kept {
     }
 
     /// Keys and words of the file that have another name now, with their places.
-    pub fn old_names(&self) -> &[Flaw] {
+    pub fn old_names(&self) -> &[ConfigError] {
         &self.old_names
     }
 
@@ -88,12 +88,12 @@ impl Kept {
     }
 
     /// What an fsync of the file of this path waits for; `None`: what was said of all.
-    pub fn fsync_target(&self, path: &[u8]) -> Option<SyncTo> {
+    pub fn fsync_target(&self, path: &[u8]) -> Option<FsyncTarget> {
         self.rule_for_path(path)?.fsync
     }
 
     /// The first rule that matches.
-    fn rule_for_path(&self, path: &[u8]) -> Option<&Said> {
+    fn rule_for_path(&self, path: &[u8]) -> Option<&BucketRule> {
         // The numbers of the globs come in ascending order.
         let first =
             self.globs.matches_candidate(&Candidate::from_bytes(path)).into_iter().next()?;
@@ -101,8 +101,8 @@ impl Kept {
     }
 }
 
-fn parse_rule(table: Table<'_>) -> Result<Said, Flaw> {
-    let other = |entry: &Entry<'_>| !OWN.contains(&entry.key);
+fn parse_rule(table: TomlTable<'_>) -> Result<BucketRule, ConfigError> {
+    let other = |entry: &TomlEntry<'_>| !OWN.contains(&entry.key);
     if let Some(entry) = table.entries().into_iter().find(other) {
         let message = format!(
             "{} is for a volume that is a directory: of one that a bucket keeps, rules say layout \
@@ -118,11 +118,11 @@ fn parse_rule(table: Table<'_>) -> Result<Said, Flaw> {
         return Err(home.value_error(message));
     }
     let is_plain = parse_choice(table, "layout", &LAYOUTS)?;
-    Ok(Said { is_plain, fsync: parse_choice(table, "fsync", &FSYNCS)? })
+    Ok(BucketRule { is_plain, fsync: parse_choice(table, "fsync", &FSYNCS)? })
 }
 
 /// Refuses what is said of a volume that is a directory, and is for one that a bucket keeps.
-pub(super) fn refuse_bucket_fsync(table: Table<'_>) -> Result<(), Flaw> {
+pub(super) fn refuse_bucket_fsync(table: TomlTable<'_>) -> Result<(), ConfigError> {
     let Some(entry) = table.get("fsync") else { return Ok(()) };
     match entry.as_text()? {
         word if FSYNCS.iter().any(|(known, _)| *known == word) => Err(entry.value_error(format!(
@@ -142,19 +142,19 @@ mod tests {
 
     #[test]
     fn the_first_rule_that_matches_says_how_files_lie_in_the_bucket() {
-        let rules = Kept::parse(EXAMPLE, "bucket.toml").expect("the example is right");
+        let rules = BucketRules::parse(EXAMPLE, "bucket.toml").expect("the example is right");
         for (path, is_plain, fsync) in [
-            ("results/qc/a.html", true, Some(SyncTo::Bucket)),
-            ("results/tmp/a.html", false, Some(SyncTo::Local)),
+            ("results/qc/a.html", true, Some(FsyncTarget::Bucket)),
+            ("results/tmp/a.html", false, Some(FsyncTarget::Local)),
             ("work/1f/a.bam.bai", true, None),
             ("work/1f/.command.log", false, None),
         ] {
             assert_eq!(rules.has_own_object(path.as_bytes()), is_plain, "{path}");
             assert_eq!(rules.fsync_target(path.as_bytes()), fsync, "{path}");
         }
-        assert!(!rules.is_empty() && Kept::none().is_empty());
-        assert!(!Kept::none().has_own_object(b"results/x"));
-        assert!(Kept::parse("", "empty.toml").expect("no rules").is_empty());
+        assert!(!rules.is_empty() && BucketRules::none().is_empty());
+        assert!(!BucketRules::none().has_own_object(b"results/x"));
+        assert!(BucketRules::parse("", "empty.toml").expect("no rules").is_empty());
     }
 
     #[test]
@@ -171,10 +171,10 @@ mod tests {
             ("home = 'in-place'\nlayuot = 'plain'\n", "4:1: there is no key \"layuot\""),
         ] {
             let text = format!("[[rule]]\nmatch = 'a'\n{text}");
-            let flaw = Kept::parse(&text, "r").expect_err("a misfit").to_string();
+            let flaw = BucketRules::parse(&text, "r").expect_err("a misfit").to_string();
             assert!(flaw.starts_with(&format!("r:{expected}")), "{flaw}");
         }
-        let flaw = Kept::parse("[[metadata_cache]]\nmatch = '**'\ntimeout = '1 min'\n", "r")
+        let flaw = BucketRules::parse("[[metadata_cache]]\nmatch = '**'\ntimeout = '1 min'\n", "r")
             .expect_err("no such");
         assert!(flaw.to_string().contains("metadata_cache is for directories"), "{flaw}");
     }

@@ -1,17 +1,20 @@
 //! What rules say of files in place that are read from copies on a faster tier: where the copies
 //! lie, and when they are made. A rule that says nothing of it is the way past the cache.
 
-use super::{Home, Rules, parse_choice};
+use super::{FileLocation, Rules, parse_choice};
 use crate::site::{IN_PLACE, Site, TierId};
-use crate::toml::{Flaw, Table};
+use crate::toml::{ConfigError, TomlTable};
 use std::collections::BTreeSet;
 
-pub(super) const AHEADS: [(&str, Ahead); 3] =
-    [("never", Ahead::Never), ("on-open", Ahead::OnOpen), ("at-start", Ahead::AtStart)];
+pub(super) const AHEADS: [(&str, PrefetchMode); 3] = [
+    ("never", PrefetchMode::Never),
+    ("on-open", PrefetchMode::OnOpen),
+    ("at-start", PrefetchMode::AtStart),
+];
 
 /// When a file is copied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Ahead {
+pub enum PrefetchMode {
     /// Never ahead of its use: when those who read it first have closed it, for those who come.
     Never,
     /// While the first who opens it reads it from home.
@@ -23,11 +26,11 @@ pub enum Ahead {
 
 /// Where copies of a file in place lie, and when they are made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cache {
+pub struct CacheRule {
     /// The tier of the copies.
     pub tier: TierId,
     /// When they are made.
-    pub ahead: Ahead,
+    pub ahead: PrefetchMode,
 }
 
 impl Rules {
@@ -38,17 +41,17 @@ impl Rules {
     }
 
     /// Whether some rule has copies made at that time.
-    pub fn has_cache_rule(&self, ahead: Ahead) -> bool {
+    pub fn has_cache_rule(&self, ahead: PrefetchMode) -> bool {
         let mut caches = self.placements.iter().filter_map(|placement| placement.cache.as_ref());
         caches.any(|cache| cache.ahead == ahead)
     }
 }
 
 pub(super) fn parse_cache(
-    table: Table<'_>,
-    home: &Home,
+    table: TomlTable<'_>,
+    home: &FileLocation,
     site: &Site,
-) -> Result<Option<Cache>, Flaw> {
+) -> Result<Option<CacheRule>, ConfigError> {
     let ahead = parse_choice(table, "ahead", &AHEADS)?;
     let Some(entry) = table.get("cache") else {
         return match table.get("ahead") {
@@ -67,9 +70,9 @@ pub(super) fn parse_cache(
         let known: Vec<&str> = site.tiers().map(|tier| tier.id.as_str()).collect();
         return Err(entry.unknown_name_error("tier", name, &known));
     }
-    if let Home::Tier(home) = home {
+    if let FileLocation::Tier(home) = home {
         let message = format!("cache is for files in place, but home is {:?}", home.as_str());
         return Err(entry.key_error(message));
     }
-    Ok(Some(Cache { tier, ahead }))
+    Ok(Some(CacheRule { tier, ahead }))
 }

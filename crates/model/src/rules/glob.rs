@@ -1,10 +1,10 @@
 //! Globs of rules: which patterns are taken, and what they mean.
 
-use crate::toml::{Entry, Flaw};
+use crate::toml::{ConfigError, TomlEntry};
 use globset::{Glob, GlobBuilder};
 
 /// The globs under `match`: one text, or a list of them.
-pub(super) fn parse_globs(entry: Entry<'_>) -> Result<Vec<Glob>, Flaw> {
+pub(super) fn parse_globs(entry: TomlEntry<'_>) -> Result<Vec<Glob>, ConfigError> {
     match entry.as_list() {
         Some(items) if items.is_empty() => {
             Err(entry.value_error("this list is empty, so the rule matches nothing"))
@@ -14,7 +14,7 @@ pub(super) fn parse_globs(entry: Entry<'_>) -> Result<Vec<Glob>, Flaw> {
     }
 }
 
-fn parse_glob(entry: Entry<'_>) -> Result<Glob, Flaw> {
+fn parse_glob(entry: TomlEntry<'_>) -> Result<Glob, ConfigError> {
     let glob = entry
         .as_text()
         .map_err(|_| entry.wrong_type_error("a glob in quotes, or a list of globs"))?;

@@ -3,7 +3,7 @@
 //! question is slow, and for directories that nobody else changes meanwhile.
 
 use super::{Rules, glob};
-use crate::toml::{Flaw, Table};
+use crate::toml::{ConfigError, TomlTable};
 use crate::units::Micros;
 use globset::GlobSet;
 
@@ -14,15 +14,17 @@ const MOST: Micros = Micros::from_secs(366 * 24 * 3600);
 
 /// The `[[metadata_cache]]` tables, in their order.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Trust {
+pub(super) struct MetadataCacheRules {
     globs: GlobSet,
     /// For each glob how long.
     times: Vec<Micros>,
 }
 
-impl Trust {
-    pub(super) fn from_table(root: Table<'_>) -> Result<Trust, Flaw> {
-        let Some(entry) = root.get("metadata_cache") else { return Ok(Trust::default()) };
+impl MetadataCacheRules {
+    pub(super) fn from_table(root: TomlTable<'_>) -> Result<MetadataCacheRules, ConfigError> {
+        let Some(entry) = root.get("metadata_cache") else {
+            return Ok(MetadataCacheRules::default());
+        };
         let items = entry
             .as_list()
             .ok_or_else(|| entry.wrong_type_error("a list of tables, [[metadata_cache]]"))?;
@@ -40,7 +42,7 @@ impl Trust {
             times.resize(globs.len(), time);
         }
         let globs = GlobSet::new(globs).map_err(|error| root.table_error(error.to_string()))?;
-        Ok(Trust { globs, times })
+        Ok(MetadataCacheRules { globs, times })
     }
 }
 
@@ -65,7 +67,7 @@ mod tests {
     use super::*;
     use crate::site::Site;
 
-    fn parse(text: &str) -> Result<Rules, Flaw> {
+    fn parse(text: &str) -> Result<Rules, ConfigError> {
         let site = "[tier.t]\npath = \"/t\"\nreach = \"node\"\n";
         let site = Site::parse(site, "site.toml", &|_| None).expect("a site");
         Rules::parse(text, "rules.toml", &site)

@@ -1,7 +1,7 @@
 //! Keys and words of rules files by the names that they had before 0.1: they are read as the new
 //! ones, and noted, so that rules that users have written go on working for one minor version.
 
-use crate::toml::{Document, Flaw};
+use crate::toml::{ConfigError, TomlDocument};
 use ::toml::Spanned;
 use ::toml::de::{DeTable, DeValue};
 use std::borrow::Cow;
@@ -24,8 +24,8 @@ const WORDS: [(&str, &str, &str); 3] = [
 /// the file. A table with both names of a key is refused.
 pub(super) fn rename_old_names(
     entries: &mut DeTable<'_>,
-    document: Document<'_>,
-) -> Result<Vec<Flaw>, Flaw> {
+    document: TomlDocument<'_>,
+) -> Result<Vec<ConfigError>, ConfigError> {
     let mut notes = Vec::new();
     rename_keys(entries, None, document, &mut notes)?;
     for list in ["rule", "metadata_cache"] {
@@ -45,9 +45,9 @@ pub(super) fn rename_old_names(
 fn rename_keys(
     table: &mut DeTable<'_>,
     list: Option<&str>,
-    document: Document<'_>,
-    notes: &mut Vec<Flaw>,
-) -> Result<(), Flaw> {
+    document: TomlDocument<'_>,
+    notes: &mut Vec<ConfigError>,
+) -> Result<(), ConfigError> {
     for (_, old, new) in KEYS.iter().filter(|(of, ..)| *of == list) {
         let Some((key, value)) = table.remove_entry(*old) else { continue };
         let place = key.span();
@@ -62,7 +62,11 @@ fn rename_keys(
     Ok(())
 }
 
-fn rename_values(table: &mut DeTable<'_>, document: Document<'_>, notes: &mut Vec<Flaw>) {
+fn rename_values(
+    table: &mut DeTable<'_>,
+    document: TomlDocument<'_>,
+    notes: &mut Vec<ConfigError>,
+) {
     for (key, old, new) in WORDS {
         let Some(value) = table.get_mut(key) else { continue };
         let place = value.span();
@@ -78,12 +82,12 @@ fn rename_values(table: &mut DeTable<'_>, document: Document<'_>, notes: &mut Ve
 #[cfg(test)]
 mod tests {
     //! If these fail, rules that worked are refused, or mean something else than they did.
-    use super::super::{Kept, Rules};
+    use super::super::{BucketRules, Rules};
     use crate::site::Site;
 
     const SITE: &str = "[tier.t]\npath = \"/t\"\nreach = \"node\"\n";
 
-    fn parse(text: &str) -> Result<Rules, crate::toml::Flaw> {
+    fn parse(text: &str) -> Result<Rules, crate::toml::ConfigError> {
         let site = Site::parse(SITE, "site.toml", &|_| None).expect("a site");
         Rules::parse(text, "r.toml", &site)
     }
@@ -130,8 +134,8 @@ mod tests {
 
     #[test]
     fn rules_of_a_bucket_have_old_names_too() {
-        let kept =
-            Kept::parse("[[rule]]\nmatch = \"a\"\nhome = \"here\"\n", "r").expect("accepted");
+        let kept = BucketRules::parse("[[rule]]\nmatch = \"a\"\nhome = \"here\"\n", "r")
+            .expect("accepted");
         assert_eq!(kept.old_names().len(), 1);
     }
 }

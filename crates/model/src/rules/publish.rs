@@ -1,9 +1,9 @@
 //! What rules say of files that are given to others when the run ends: as plain files in a tier's
 //! own directory, under the paths that they have in the covered one.
 
-use super::{Home, Rules};
+use super::{FileLocation, Rules};
 use crate::site::{IN_PLACE, Site, Tier, TierId};
-use crate::toml::{Flaw, Table};
+use crate::toml::{ConfigError, TomlTable};
 use std::collections::BTreeSet;
 
 impl Rules {
@@ -14,10 +14,10 @@ impl Rules {
 }
 
 pub(super) fn parse_publish(
-    table: Table<'_>,
-    home: &Home,
+    table: TomlTable<'_>,
+    home: &FileLocation,
     site: &Site,
-) -> Result<Option<TierId>, Flaw> {
+) -> Result<Option<TierId>, ConfigError> {
     let Some(entry) = table.get("publish") else { return Ok(None) };
     let name = entry.as_text()?;
     if name == IN_PLACE {
@@ -34,7 +34,7 @@ pub(super) fn parse_publish(
         return Err(entry.value_error(message));
     }
     // Pools of a tier have its directory, and two tiers may have one.
-    if let Home::Tier(id) = home
+    if let FileLocation::Tier(id) = home
         && site.tier(id).is_some_and(|home| {
             home.whole_tier() == &tier.id
                 || home.path.is_some() && home.path == tier.path

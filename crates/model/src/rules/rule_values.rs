@@ -1,16 +1,23 @@
 //! The words that rules choose from, each with what it means.
 
-pub(super) const LAYOUTS: [(&str, Layout); 3] =
-    [("plain", Layout::Plain), ("packed", Layout::Packed), ("apart", Layout::Apart)];
-pub(super) const FULLS: [(&str, Full); 2] = [("spill", Full::Spill), ("fail", Full::Fail)];
-pub(super) const FSYNCS: [(&str, Fsync); 3] =
-    [("durable", Fsync::Durable), ("ordered", Fsync::Ordered), ("scratch", Fsync::Scratch)];
-pub(super) const AFTERS: [(&str, After); 3] =
-    [("restore", After::Restore), ("keep", After::Keep), ("discard", After::Discard)];
+pub(super) const LAYOUTS: [(&str, FileLayout); 3] =
+    [("plain", FileLayout::Plain), ("packed", FileLayout::Packed), ("apart", FileLayout::Apart)];
+pub(super) const FULLS: [(&str, FullTierPolicy); 2] =
+    [("spill", FullTierPolicy::Spill), ("fail", FullTierPolicy::Fail)];
+pub(super) const FSYNCS: [(&str, FsyncMode); 3] = [
+    ("durable", FsyncMode::Durable),
+    ("ordered", FsyncMode::Ordered),
+    ("scratch", FsyncMode::Scratch),
+];
+pub(super) const AFTERS: [(&str, RunEndAction); 3] = [
+    ("restore", RunEndAction::Restore),
+    ("keep", RunEndAction::Keep),
+    ("discard", RunEndAction::Discard),
+];
 
 /// How a file lies on its tier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Layout {
+pub enum FileLayout {
     /// As a file of its own; a link in place leads to it.
     #[default]
     Plain,
@@ -20,16 +27,16 @@ pub enum Layout {
     Apart,
 }
 
-impl Layout {
+impl FileLayout {
     /// Whether the name is in the log of packed files.
     pub fn is_packed(self) -> bool {
-        self != Layout::Plain
+        self != FileLayout::Plain
     }
 }
 
 /// What happens when the tier is full.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Full {
+pub enum FullTierPolicy {
     /// The file stays in place.
     #[default]
     Spill,
@@ -39,7 +46,7 @@ pub enum Full {
 
 /// What an fsync of a file on a tier does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Fsync {
+pub enum FsyncMode {
     /// What fsync always does.
     #[default]
     Durable,
@@ -51,7 +58,7 @@ pub enum Fsync {
 
 /// What becomes of a file on a tier when the run ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum After {
+pub enum RunEndAction {
     /// It becomes a plain file in place.
     #[default]
     Restore,

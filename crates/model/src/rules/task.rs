@@ -1,7 +1,7 @@
 //! Rules that count for the files of some tasks only, and which rule holds.
 
-use super::{After, IN_PLACE, Placement, Rules};
-use crate::toml::{Entry, Flaw, Table};
+use super::{IN_PLACE, Placement, Rules, RunEndAction};
+use crate::toml::{ConfigError, TomlEntry, TomlTable};
 use globset::{Candidate, Glob, GlobSet};
 
 impl Rules {
@@ -45,16 +45,16 @@ impl Rules {
 
 /// The globs under `task`: one text, or a list of them.
 pub(super) fn parse_task_globs(
-    table: Table<'_>,
+    table: TomlTable<'_>,
     placement: &Placement,
-) -> Result<Option<GlobSet>, Flaw> {
+) -> Result<Option<GlobSet>, ConfigError> {
     let Some(entry) = table.get("task") else { return Ok(None) };
     // These are asked for when nobody knows any more, or cares, who made a file.
     if let Some(other) = ["publish", "cache"].into_iter().find_map(|key| table.get(key)) {
         let message = format!("{} goes by path alone: it needs a rule without task", other.key);
         return Err(other.key_error(message));
     }
-    if placement.after == After::Keep {
+    if placement.after == RunEndAction::Keep {
         let message = "who made a file is known until its run ends: to keep it on its tier needs a \
                        rule without task";
         return Err(table.get_required("after")?.value_error(message));
@@ -69,7 +69,7 @@ pub(super) fn parse_task_globs(
     GlobSet::new(globs).map(Some).map_err(|error| entry.value_error(error.to_string()))
 }
 
-fn parse_task_glob(entry: Entry<'_>) -> Result<Glob, Flaw> {
+fn parse_task_glob(entry: TomlEntry<'_>) -> Result<Glob, ConfigError> {
     let glob = entry
         .as_text()
         .map_err(|_| entry.wrong_type_error("a glob in quotes, or a list of globs"))?;

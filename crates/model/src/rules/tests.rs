@@ -15,7 +15,7 @@ fn site() -> Site {
     Site::parse(LAPTOP, "laptop.toml", &|_| Some("/home/ada".to_owned())).expect("the example")
 }
 
-fn parse(text: &str) -> Result<Rules, Flaw> {
+fn parse(text: &str) -> Result<Rules, ConfigError> {
     Rules::parse(text, "rules.toml", &site())
 }
 
@@ -26,24 +26,24 @@ fn rules(matches: &[&str]) -> Rules {
     parse(&text).unwrap_or_else(|flaw| panic!("{flaw}\n{text}"))
 }
 
-fn tier(name: &str) -> Home {
-    Home::Tier(TierId(name.to_owned()))
+fn tier(name: &str) -> FileLocation {
+    FileLocation::Tier(TierId(name.to_owned()))
 }
 
 #[test]
 fn the_example_says_what_its_comments_say() {
     let rules = parse(INTERMEDIATES).expect("the example is right");
-    let (spill, durable) = (Full::Spill, Fsync::Durable);
+    let (spill, durable) = (FullTierPolicy::Spill, FsyncMode::Durable);
     let at = |rule, home: &str, full, fsync, after| {
-        let home = if home == "here" { Home::Here } else { tier(home) };
-        let (layout, drain) = (Layout::Plain, Drain::End);
+        let home = if home == "here" { FileLocation::Here } else { tier(home) };
+        let (layout, drain) = (FileLayout::Plain, WriteBackTrigger::End);
         Placement { home, layout, full, fsync, after, drain, publish: None, cache: None, rule }
     };
-    let here = |rule| at(rule, "here", spill, durable, After::Restore);
-    let temp = || at(Some(2), "scratch.temp", spill, Fsync::Scratch, After::Discard);
-    let sam = || at(Some(3), "scratch.temp", Full::Fail, durable, After::Restore);
-    let cache = || at(Some(4), "scratch.cache", spill, durable, After::Keep);
-    let bam = || at(Some(5), "scratch", spill, durable, After::Restore);
+    let here = |rule| at(rule, "here", spill, durable, RunEndAction::Restore);
+    let temp = || at(Some(2), "scratch.temp", spill, FsyncMode::Scratch, RunEndAction::Discard);
+    let sam = || at(Some(3), "scratch.temp", FullTierPolicy::Fail, durable, RunEndAction::Restore);
+    let cache = || at(Some(4), "scratch.cache", spill, durable, RunEndAction::Keep);
+    let bam = || at(Some(5), "scratch", spill, durable, RunEndAction::Restore);
     for (path, expected) in [
         ("a.log", here(Some(1))),
         ("work/1f/a.html", here(Some(1))),
@@ -71,13 +71,13 @@ fn the_five_devices_are_five_rules() {
     let site = Site::parse(site, "cluster.toml", &|_| Some("ada".to_owned())).expect("the site");
     let text = include_str!("../../../../examples/rules/five-devices.toml");
     let rules = Rules::parse(text, "five-devices.toml", &site).expect("the example");
-    let cached = |ahead| Some(Cache { tier: TierId("node.cache".to_owned()), ahead });
+    let cached = |ahead| Some(CacheRule { tier: TierId("node.cache".to_owned()), ahead });
     for (path, home, cache) in [
         ("work/tmp/a", tier("node.temp"), None),
         ("split/a.fastq", tier("shared"), None),
-        ("reference/hg38.fa", Home::Here, cached(Ahead::AtStart)),
-        ("input/a.fastq.gz", Home::Here, cached(Ahead::OnOpen)),
-        ("results/a.vcf", Home::Here, None),
+        ("reference/hg38.fa", FileLocation::Here, cached(PrefetchMode::AtStart)),
+        ("input/a.fastq.gz", FileLocation::Here, cached(PrefetchMode::OnOpen)),
+        ("results/a.vcf", FileLocation::Here, None),
     ] {
         let placement = rules.placement_for_path(path.as_bytes(), None);
         assert_eq!((&placement.home, &placement.cache), (&home, &cache), "{path}");
@@ -92,10 +92,10 @@ fn the_example_of_results_says_what_its_comments_say() {
     let text = include_str!("../../../../examples/rules/results.toml");
     let rules = Rules::parse(text, "results.toml", &site).expect("the example");
     for (path, home, fsync, after, published) in [
-        ("results/a.tmp", tier("node.temp"), Fsync::Scratch, After::Discard, false),
-        ("results/x/a.cram.crai", tier("node"), Fsync::Ordered, After::Discard, true),
-        ("results/a.vcf", Home::Here, Fsync::Durable, After::Restore, true),
-        ("work/a.bam", Home::Here, Fsync::Durable, After::Restore, false),
+        ("results/a.tmp", tier("node.temp"), FsyncMode::Scratch, RunEndAction::Discard, false),
+        ("results/x/a.cram.crai", tier("node"), FsyncMode::Ordered, RunEndAction::Discard, true),
+        ("results/a.vcf", FileLocation::Here, FsyncMode::Durable, RunEndAction::Restore, true),
+        ("work/a.bam", FileLocation::Here, FsyncMode::Durable, RunEndAction::Restore, false),
     ] {
         let placement = rules.placement_for_path(path.as_bytes(), None);
         assert_eq!((&placement.home, placement.fsync), (&home, fsync), "{path}");
@@ -116,7 +116,7 @@ fn the_example_for_small_files_packs_them() {
     ] {
         let placement = rules.placement_for_path(path.as_bytes(), None);
         assert_eq!(placement.rule, rule, "{path}");
-        assert_eq!(placement.layout == Layout::Packed, rule.is_some(), "{path}");
+        assert_eq!(placement.layout == FileLayout::Packed, rule.is_some(), "{path}");
     }
 }
 
@@ -126,8 +126,8 @@ fn files_that_come_home_may_do_so_when_they_are_closed() {
     for (layout, packed) in [("plain", false), ("packed", true), ("apart", true)] {
         let rules =
             rule(&format!("layout = '{layout}'\nwrite_back = 'on-close'\n")).expect("right");
-        assert_eq!(rules.placement_for_path(b"a", None).drain, Drain::Closed);
-        assert_eq!(rules.placement_for_path(b"b", None).drain, Drain::End);
+        assert_eq!(rules.placement_for_path(b"a", None).drain, WriteBackTrigger::Closed);
+        assert_eq!(rules.placement_for_path(b"b", None).drain, WriteBackTrigger::End);
         assert_eq!(
             (rules.writes_back_during_run(), rules.writes_back_packed_eagerly()),
             (!packed, packed),
@@ -140,41 +140,41 @@ fn files_that_come_home_may_do_so_when_they_are_closed() {
 fn packed_files_have_one_tier() {
     let text = "[[rule]]\nmatch = '.command.*'\nhome = 'scratch.temp'\nlayout = 'packed'\n";
     let rules = parse(text).expect("right");
-    assert_eq!(rules.placement_for_path(b"work/1f/.command.sh", None).layout, Layout::Packed);
-    assert_eq!(rules.placement_for_path(b"work/1f/a", None).layout, Layout::Plain);
+    assert_eq!(rules.placement_for_path(b"work/1f/.command.sh", None).layout, FileLayout::Packed);
+    assert_eq!(rules.placement_for_path(b"work/1f/a", None).layout, FileLayout::Plain);
     assert_eq!(rules.packed_tier().map(TierId::as_str), Some("scratch.temp"));
     assert_eq!(parse("").expect("none").packed_tier(), None);
 }
 
 #[test]
 fn the_examples_of_caches_say_what_their_comments_say() {
-    let cached = |ahead| Some(Cache { tier: TierId("scratch.cache".to_owned()), ahead });
+    let cached = |ahead| Some(CacheRule { tier: TierId("scratch.cache".to_owned()), ahead });
     let rules = parse(REFERENCE_CACHE).expect("the example is right");
     for (path, number, cache) in [
         ("reference/hg38.fa.log", 1, None),
-        ("reference/hg38.fa.bwt", 2, cached(Ahead::OnOpen)),
-        ("reference/vep/homo_sapiens/1.gz", 2, cached(Ahead::OnOpen)),
-        ("panel/normals.vcf.gz", 3, cached(Ahead::Never)),
+        ("reference/hg38.fa.bwt", 2, cached(PrefetchMode::OnOpen)),
+        ("reference/vep/homo_sapiens/1.gz", 2, cached(PrefetchMode::OnOpen)),
+        ("panel/normals.vcf.gz", 3, cached(PrefetchMode::Never)),
     ] {
         let placement = rules.placement_for_path(path.as_bytes(), None);
         assert_eq!((placement.rule, &placement.cache), (Some(number), &cache), "{path}");
-        assert_eq!(placement.home, Home::Here);
+        assert_eq!(placement.home, FileLocation::Here);
     }
     assert_eq!(rules.placement_for_path(b"work/a.bam", None).rule, None);
     assert!(rules.home_tiers().is_empty(), "no file has its home there");
     let caches: Vec<&str> = rules.cache_tiers().into_iter().map(TierId::as_str).collect();
     assert_eq!(caches, ["scratch.cache"]);
-    assert!(rules.has_cache_rule(Ahead::Never) && !rules.has_cache_rule(Ahead::AtStart));
+    assert!(rules.has_cache_rule(PrefetchMode::Never) && !rules.has_cache_rule(PrefetchMode::AtStart));
     let rules = parse(BROADCAST).expect("the example is right");
     for (path, cache) in [
-        ("reference/hg38.fa", cached(Ahead::AtStart)),
-        ("models/deep/weights.bin", cached(Ahead::AtStart)),
+        ("reference/hg38.fa", cached(PrefetchMode::AtStart)),
+        ("models/deep/weights.bin", cached(PrefetchMode::AtStart)),
         ("reference/old/hg19.fa", None),
         ("work/a.bam", None),
     ] {
         assert_eq!(rules.placement_for_path(path.as_bytes(), None).cache, cache, "{path}");
     }
-    assert!(rules.has_cache_rule(Ahead::AtStart) && !rules.has_cache_rule(Ahead::OnOpen));
+    assert!(rules.has_cache_rule(PrefetchMode::AtStart) && !rules.has_cache_rule(PrefetchMode::OnOpen));
 }
 
 #[test]
@@ -217,9 +217,9 @@ fn a_rule_with_a_task_is_for_files_of_that_task() {
 fn the_example_of_a_write_back_says_what_its_comments_say() {
     let rules = parse(include_str!("../../../../examples/rules/write-back.toml")).expect("right");
     for (path, home, drain) in [
-        ("work/a.log", Home::Here, Drain::End),
-        ("work/a.bam.tmp", tier("scratch.temp"), Drain::End),
-        ("work/a.bam", tier("scratch"), Drain::Closed),
+        ("work/a.log", FileLocation::Here, WriteBackTrigger::End),
+        ("work/a.bam.tmp", tier("scratch.temp"), WriteBackTrigger::End),
+        ("work/a.bam", tier("scratch"), WriteBackTrigger::Closed),
     ] {
         let placement = rules.placement_for_path(path.as_bytes(), None);
         assert_eq!((&placement.home, placement.drain), (&home, drain), "{path}");
@@ -231,8 +231,8 @@ fn files_come_home_when_their_rule_says() {
     let text = "[[rule]]\nmatch = '*.bam'\nhome = 'scratch'\nwrite_back = 'on-close'\n\
                 [[rule]]\nmatch = '*.sam'\nhome = 'scratch'\n";
     let rules = parse(text).expect("right");
-    assert_eq!(rules.placement_for_path(b"a.bam", None).drain, Drain::Closed);
-    assert_eq!(rules.placement_for_path(b"a.sam", None).drain, Drain::End);
+    assert_eq!(rules.placement_for_path(b"a.bam", None).drain, WriteBackTrigger::Closed);
+    assert_eq!(rules.placement_for_path(b"a.sam", None).drain, WriteBackTrigger::End);
     assert!(rules.writes_back_during_run() && !Rules::none().writes_back_during_run());
     for rest in ["after = 'keep'", "after = 'discard'"] {
         let text =
@@ -250,7 +250,7 @@ fn files_come_home_when_their_rule_says() {
 fn without_rules_everything_stays_in_place() {
     for rules in [Rules::none(), parse("").expect("no rules"), parse("rule = []").expect("none")] {
         let placement = rules.placement_for_path(b"work/a.sam", None);
-        assert_eq!(placement.home, Home::Here);
+        assert_eq!(placement.home, FileLocation::Here);
         assert_eq!(placement.rule, None);
         assert!(rules.home_tiers().is_empty());
     }
@@ -333,5 +333,5 @@ fn packed_files_become_files_of_their_own_where_others_must_see_them() {
     let rules = parse(text).expect("right").without_packing();
     assert_eq!(rules.packed_tier(), None);
     let placed = rules.placement_for_path(b"b", None);
-    assert_eq!((placed.layout, placed.after, placed.rule), (Layout::Plain, After::Keep, Some(2)));
+    assert_eq!((placed.layout, placed.after, placed.rule), (FileLayout::Plain, RunEndAction::Keep, Some(2)));
 }

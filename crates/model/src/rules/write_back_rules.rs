@@ -1,14 +1,15 @@
 //! When files on a tier go where they are to be in the end: when the run ends, or as soon as nobody
 //! uses them any more.
 
-use super::{After, Placement, Rules, parse_choice};
-use crate::toml::{Flaw, Table};
+use super::{Placement, Rules, RunEndAction, parse_choice};
+use crate::toml::{ConfigError, TomlTable};
 
-pub(super) const DRAINS: [(&str, Drain); 2] = [("at-end", Drain::End), ("on-close", Drain::Closed)];
+pub(super) const DRAINS: [(&str, WriteBackTrigger); 2] =
+    [("at-end", WriteBackTrigger::End), ("on-close", WriteBackTrigger::Closed)];
 
 /// When a file on a tier comes home.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Drain {
+pub enum WriteBackTrigger {
     /// When the run ends.
     #[default]
     End,
@@ -28,13 +29,19 @@ impl Rules {
     }
 
     fn any_written_back_on_close(&self, which: impl Fn(&Placement) -> bool) -> bool {
-        self.placements.iter().any(|one| one.drain == Drain::Closed && which(one))
+        self.placements.iter().any(|one| one.drain == WriteBackTrigger::Closed && which(one))
     }
 }
 
-pub(super) fn parse_write_back(table: Table<'_>, after: After) -> Result<Drain, Flaw> {
+pub(super) fn parse_write_back(
+    table: TomlTable<'_>,
+    after: RunEndAction,
+) -> Result<WriteBackTrigger, ConfigError> {
     let drain = parse_choice(table, "write_back", &DRAINS)?;
-    match table.get("write_back").filter(|_| drain == Drain::Closed && after != After::Restore) {
+    match table
+        .get("write_back")
+        .filter(|_| drain == WriteBackTrigger::Closed && after != RunEndAction::Restore)
+    {
         None => Ok(drain),
         Some(entry) => {
             let message = "write_back = \"on-close\" makes plain files in place, and after says \

@@ -6,7 +6,7 @@
 use super::header::{self, key};
 use super::sql::{bytes_of_value, text_value, words_from_json, words_to_json};
 use crate::Salt;
-use crate::privacy::Names;
+use crate::privacy::NameHasher;
 use crate::tasks::base_name;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, params};
@@ -33,7 +33,7 @@ pub(super) fn seal_copy(path: &Path, salt: Option<Salt>) -> rusqlite::Result<()>
     }
     if anonymous {
         // Without a salt of its own (never in practice) nothing may be told by a guess either.
-        let names = Names::new(salt.unwrap_or(Salt([0; 16])), program_names(&tx)?);
+        let names = NameHasher::new(salt.unwrap_or(Salt([0; 16])), program_names(&tx)?);
         anonymise_tables(&tx, &names)?;
     }
     header::set_value(&tx, key::SEALED, 1)?;
@@ -59,7 +59,7 @@ fn program_names(c: &Connection) -> rusqlite::Result<BTreeSet<Vec<u8>>> {
     Ok(names)
 }
 
-fn anonymise_tables(c: &Connection, names: &Names) -> rusqlite::Result<()> {
+fn anonymise_tables(c: &Connection, names: &NameHasher) -> rusqlite::Result<()> {
     let path = |text: Vec<u8>| text_value(names.hash_path(&text));
     let command = |json: Vec<u8>| {
         let words = words_from_json(&String::from_utf8_lossy(&json));
@@ -116,7 +116,7 @@ fn rewrite_column(
 }
 
 /// The directory is part of the key here: the table is written anew.
-fn anonymise_outside(c: &Connection, names: &Names) -> rusqlite::Result<()> {
+fn anonymise_outside(c: &Connection, names: &NameHasher) -> rusqlite::Result<()> {
     type Row = (i64, Vec<u8>, i64, i64);
     let rows: Vec<Row> = c
         .prepare("SELECT process, directory, write, bytes FROM outside")?

@@ -2,17 +2,17 @@
 
 use super::header;
 use super::sql::{execute_cached, to_sql_int};
-use crate::event::GivenTask;
-use crate::{Micros, Origin};
+use crate::event::ReportedTask;
+use crate::{Micros, RunOrigin};
 use rusqlite::{Connection, params};
 
 /// Are the tasks of this run told? Then there is nothing to recognise, and what was told stays.
 pub(super) fn has_given_tasks(c: &Connection) -> rusqlite::Result<bool> {
-    Ok(header::Header::load(c)?.origin != Origin::Measured)
+    Ok(header::Header::load(c)?.origin != RunOrigin::Measured)
 }
 
 /// Writes a task, and the process that stands for it. Told again, the latest wins.
-pub(super) fn write_task(c: &Connection, task: &GivenTask) -> rusqlite::Result<()> {
+pub(super) fn write_task(c: &Connection, task: &ReportedTask) -> rusqlite::Result<()> {
     let (id, time) = (task.process.0, |at: Option<Micros>| at.map(|at| to_sql_int(at.0)));
     execute_cached(
         c,

@@ -1,9 +1,9 @@
 //! The header of a run: what ran, where, by what.
 
 use super::sql::{
-    Text, bytes_of_value, from_sql_int, text_value, to_sql_int, words_from_json, words_to_json,
+    SqlText, bytes_of_value, from_sql_int, text_value, to_sql_int, words_from_json, words_to_json,
 };
-use crate::{ByteCount, Ended, Exit, Micros, Privacy};
+use crate::{ByteCount, CommandExit, Micros, Privacy, RunEnd};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
@@ -11,7 +11,7 @@ use serde::Serialize;
 /// Whether a run happened or was computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Origin {
+pub enum RunOrigin {
     /// It happened.
     #[default]
     Measured,
@@ -21,7 +21,7 @@ pub enum Origin {
     Imported,
 }
 
-impl Origin {
+impl RunOrigin {
     const ALL: [Self; 3] = [Self::Measured, Self::Simulated, Self::Imported];
 
     /// The name in the run file.
@@ -40,7 +40,7 @@ pub struct Header {
     /// Version of Forebay, such as `0.1.0`.
     pub forebay: String,
     /// Whether it happened.
-    pub origin: Origin,
+    pub origin: RunOrigin,
     /// Start in microseconds since 1970 (UTC).
     pub started_unix: Micros,
     /// The command's words.
@@ -128,8 +128,8 @@ impl Header {
         set_value(c, "cpus", self.cpus.map(i64::from))?;
         set_value(c, "memory_bytes", self.memory.map(|m| to_sql_int(m.0)))?;
         let commands = match self.privacy.commands {
-            crate::Commands::Masked => "masked",
-            crate::Commands::LeftOut => "left out",
+            crate::CommandPrivacy::Masked => "masked",
+            crate::CommandPrivacy::LeftOut => "left out",
         };
         set_value(c, key::COMMANDS, commands.to_owned())?;
         set_value(c, key::ANONYMISED, i64::from(self.privacy.anonymise.is_some()))?;
@@ -155,7 +155,7 @@ impl Header {
         }
         Ok(Self {
             forebay: get_string(c, "forebay")?.unwrap_or_default(),
-            origin: Origin::from_name(&origin),
+            origin: RunOrigin::from_name(&origin),
             started_unix: Micros(number("started_unix_us")?.unwrap_or(0)),
             command: words_from_json(&command),
             directory: get_bytes(c, key::DIRECTORY)?.unwrap_or_default(),
@@ -174,16 +174,16 @@ impl Header {
 pub(super) fn store_notes(c: &Connection, notes: &[(String, String)]) -> rusqlite::Result<()> {
     let sql = "INSERT OR REPLACE INTO header VALUES (?1, ?2)";
     for (name, value) in notes {
-        c.execute(sql, params![format!("more.{name}"), Text(value.as_bytes())])?;
+        c.execute(sql, params![format!("more.{name}"), SqlText(value.as_bytes())])?;
     }
     Ok(())
 }
 
 /// Writes how the command ended.
-pub(super) fn store_end(c: &Connection, ended: &Ended) -> rusqlite::Result<()> {
+pub(super) fn store_end(c: &Connection, ended: &RunEnd) -> rusqlite::Result<()> {
     let (status, signal) = match ended.exit {
-        Some(Exit::Code(code)) => (Some(i64::from(code)), None),
-        Some(Exit::Signal(signal)) => (None, Some(i64::from(signal))),
+        Some(CommandExit::Code(code)) => (Some(i64::from(code)), None),
+        Some(CommandExit::Signal(signal)) => (None, Some(i64::from(signal))),
         None => (None, None),
     };
     set_value(c, key::ENDED, to_sql_int(ended.at.0))?;
@@ -195,18 +195,18 @@ pub(super) fn store_end(c: &Connection, ended: &Ended) -> rusqlite::Result<()> {
 }
 
 /// Reads how the command ended; `None` if that was not written.
-pub(super) fn load_end(c: &Connection) -> rusqlite::Result<Option<Ended>> {
+pub(super) fn load_end(c: &Connection) -> rusqlite::Result<Option<RunEnd>> {
     let Some(at) = get_int(c, key::ENDED)? else { return Ok(None) };
     let micros =
         |key| -> rusqlite::Result<_> { Ok(get_int(c, key)?.map(|n| Micros(from_sql_int(n)))) };
     let small =
         |key| -> rusqlite::Result<_> { Ok(get_int(c, key)?.and_then(|n| i32::try_from(n).ok())) };
     let exit = match (small(key::STATUS)?, small(key::SIGNAL)?) {
-        (Some(code), _) => Some(Exit::Code(code)),
-        (None, Some(signal)) => Some(Exit::Signal(signal)),
+        (Some(code), _) => Some(CommandExit::Code(code)),
+        (None, Some(signal)) => Some(CommandExit::Signal(signal)),
         (None, None) => None,
     };
-    Ok(Some(Ended {
+    Ok(Some(RunEnd {
         at: Micros(from_sql_int(at)),
         exit,
         cpu_user: micros(key::CPU_USER)?,

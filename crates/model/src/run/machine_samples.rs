@@ -5,24 +5,24 @@ use rusqlite::Row;
 use super::network;
 use super::reader::{Run, bytes_at, micros_at, number_at};
 use super::sql::to_sql_int;
-use crate::event::{Cpu, Device, Memory, Pressure, Sample};
+use crate::event::{CpuSample, DeviceSample, MachineSample, MemorySample, PressureSample};
 use crate::{ByteCount, Micros, Result};
 
 impl Run {
     /// Samples of the machine, in order of time.
-    pub fn samples(&self) -> Result<Vec<Sample>> {
+    pub fn samples(&self) -> Result<Vec<MachineSample>> {
         self.samples_from(Micros(0))
     }
 
     /// The last sample that is there; also of a file that grows.
-    pub fn latest_sample(&self) -> Result<Option<Sample>> {
+    pub fn latest_sample(&self) -> Result<Option<MachineSample>> {
         let last = self.conn.query_row("SELECT max(at_us) FROM samples", [], |r| micros_at(r, 0));
         let Some(at) = last.map_err(|e| self.read_error(e))? else { return Ok(None) };
         Ok(self.samples_from(at)?.pop())
     }
 
-    fn samples_from(&self, from: Micros) -> Result<Vec<Sample>> {
-        let read = || -> rusqlite::Result<Vec<Sample>> {
+    fn samples_from(&self, from: Micros) -> Result<Vec<MachineSample>> {
+        let read = || -> rusqlite::Result<Vec<MachineSample>> {
             let from = to_sql_int(from.0);
             let mut rows = self.conn.prepare_cached(
                 "SELECT at_us, cpu_user_us, cpu_system_us, cpu_iowait_us, cpu_idle_us,
@@ -30,7 +30,7 @@ impl Run {
                         cached_bytes, pressure_some_us, pressure_full_us
                  FROM samples WHERE at_us >= ?1 ORDER BY at_us",
             )?;
-            let mut samples: Vec<Sample> =
+            let mut samples: Vec<MachineSample> =
                 rows.query_map([from], sample_row)?.collect::<rusqlite::Result<_>>()?;
             let mut rows = self.conn.prepare_cached(
                 "SELECT at_us, name, read_bytes, written_bytes, reads, writes, busy_us
@@ -49,8 +49,8 @@ impl Run {
     }
 }
 
-fn device_row(r: &Row<'_>) -> rusqlite::Result<(Micros, Device)> {
-    let device = Device {
+fn device_row(r: &Row<'_>) -> rusqlite::Result<(Micros, DeviceSample)> {
+    let device = DeviceSample {
         name: r.get(1)?,
         read: bytes_at(r, 2)?.unwrap_or_default(),
         written: bytes_at(r, 3)?.unwrap_or_default(),
@@ -61,23 +61,23 @@ fn device_row(r: &Row<'_>) -> rusqlite::Result<(Micros, Device)> {
     Ok((micros_at(r, 0)?.unwrap_or_default(), device))
 }
 
-fn sample_row(r: &Row<'_>) -> rusqlite::Result<Sample> {
+fn sample_row(r: &Row<'_>) -> rusqlite::Result<MachineSample> {
     let time = |at| -> rusqlite::Result<Micros> { Ok(micros_at(r, at)?.unwrap_or_default()) };
     let size = |at| -> rusqlite::Result<ByteCount> { Ok(bytes_at(r, at)?.unwrap_or_default()) };
     let pressure = match (micros_at(r, 11)?, micros_at(r, 12)?) {
-        (Some(some), Some(full)) => Some(Pressure { some, full }),
+        (Some(some), Some(full)) => Some(PressureSample { some, full }),
         _ => None,
     };
-    Ok(Sample {
+    Ok(MachineSample {
         at: time(0)?,
-        cpu: Cpu {
+        cpu: CpuSample {
             user: time(1)?,
             system: time(2)?,
             iowait: time(3)?,
             idle: time(4)?,
             steal: time(5)?,
         },
-        memory: Memory {
+        memory: MemorySample {
             total: size(6)?,
             available: size(7)?,
             dirty: size(8)?,

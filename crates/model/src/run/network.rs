@@ -1,11 +1,11 @@
 //! Network interfaces of samples: a table that older files of this version lack.
 
 use super::sql::{execute_cached, from_sql_int, to_sql_int};
-use crate::event::{Network, Sample};
+use crate::event::{MachineSample, NetworkSample};
 use crate::{ByteCount, Micros};
 use rusqlite::{Connection, params};
 
-pub(super) fn write_networks(c: &Connection, sample: &Sample) -> rusqlite::Result<()> {
+pub(super) fn write_networks(c: &Connection, sample: &MachineSample) -> rusqlite::Result<()> {
     for network in &sample.networks {
         let (received, sent) = (to_sql_int(network.received.0), to_sql_int(network.sent.0));
         execute_cached(
@@ -21,7 +21,7 @@ pub(super) fn write_networks(c: &Connection, sample: &Sample) -> rusqlite::Resul
 pub(super) fn read_networks(
     c: &Connection,
     from: i64,
-    samples: &mut [Sample],
+    samples: &mut [MachineSample],
 ) -> rusqlite::Result<()> {
     if !c.table_exists(None, "sample_networks")? {
         return Ok(());
@@ -36,7 +36,7 @@ pub(super) fn read_networks(
         let at = Micros(from_sql_int(row.get(0)?));
         let (name, received, sent) = (row.get(1)?, bytes(2)?, bytes(3)?);
         if let Ok(found) = samples.binary_search_by_key(&at, |sample| sample.at) {
-            samples[found].networks.push(Network { name, received, sent });
+            samples[found].networks.push(NetworkSample { name, received, sent });
         }
     }
     Ok(())

@@ -6,7 +6,7 @@ use super::{run_file_check, untrusted_file};
 #[cfg(doc)]
 use crate::Kind;
 use crate::event::*;
-use crate::run_rows::{OpKind, OpRow, OpenRow, Others, ProcessRow, TaskRow, Waited};
+use crate::run_rows::{IoWait, OpKind, OpRow, OpenRow, ProcessRow, TaskRow, UnrelatedProcesses};
 use crate::{ByteCount, Error, Micros, Result};
 use rusqlite::{Connection, OpenFlags, Row};
 use std::path::{Path, PathBuf};
@@ -62,7 +62,7 @@ impl Run {
     }
 
     /// How the command ended; `None` if the writer was stopped before.
-    pub fn ended(&self) -> Result<Option<Ended>> {
+    pub fn ended(&self) -> Result<Option<RunEnd>> {
         header::load_end(&self.conn).map_err(|e| self.read_error(e))
     }
 
@@ -74,13 +74,13 @@ impl Run {
     }
 
     /// Covered trees.
-    pub fn trees(&self) -> Result<Vec<Tree>> {
+    pub fn trees(&self) -> Result<Vec<DirectoryTree>> {
         let tier = self.column_or_null(2, "tier");
         let query = format!(
             "SELECT tree, path, fs_type, passthrough, device, {tier} FROM trees ORDER BY 1"
         );
         self.query_rows(&query, |r| {
-            Ok(Tree {
+            Ok(DirectoryTree {
                 id: TreeId(r.get(0)?),
                 path: bytes_of_value(r.get_ref(1)?).unwrap_or_default(),
                 fs_type: r.get(2)?,
@@ -93,7 +93,7 @@ impl Run {
 
     /// What others on the machine did to the files of the run; `None`: nothing. Their opens and
     /// operations are in no other answer.
-    pub fn use_by_others(&self) -> Result<Option<Others>> {
+    pub fn use_by_others(&self) -> Result<Option<UnrelatedProcesses>> {
         let found = self.query_rows(
             "SELECT processes, IFNULL(waited_us, 0),
                     (SELECT sum(count) FROM ops o WHERE o.task = t.task),
@@ -101,7 +101,7 @@ impl Run {
                     (SELECT sum(bytes) FROM ops o WHERE o.task = t.task AND op = 'write')
              FROM tasks t WHERE kind = 'others'",
             |r| {
-                Ok(Others {
+                Ok(UnrelatedProcesses {
                     processes: number_at(r, 0)?.unwrap_or(0),
                     waited: micros_at(r, 1)?.unwrap_or_default(),
                     operations: number_at(r, 2)?.unwrap_or(0),
@@ -191,11 +191,11 @@ impl Run {
     }
 
     /// Files, by number.
-    pub fn files(&self) -> Result<Vec<File>> {
+    pub fn files(&self) -> Result<Vec<FileRecord>> {
         let home = self.column_or_null(2, "home");
         let query = format!("SELECT file, tree, path, class, {home} FROM files ORDER BY file");
         self.query_rows(&query, |r| {
-            Ok(File {
+            Ok(FileRecord {
                 id: FileId(r.get(0)?),
                 tree: TreeId(r.get(1)?),
                 path: bytes_of_value(r.get_ref(2)?).unwrap_or_default(),
@@ -250,14 +250,14 @@ impl Run {
     }
 
     /// What each process waited for, by process. The kernel tells of a last close, and nobody waits.
-    pub fn io_wait_by_process(&self) -> Result<Vec<(ProcessId, Waited)>> {
+    pub fn io_wait_by_process(&self) -> Result<Vec<(ProcessId, IoWait)>> {
         let query = format!(
             "SELECT process, sum(time_ns), sum(count * (op <> 'close'))
              FROM process_ops JOIN op_keys USING (op_key) JOIN processes p USING (process)
              WHERE IFNULL(p.task, 0) {OWN} GROUP BY process"
         );
         self.query_rows(&query, |r| {
-            let waited = Waited {
+            let waited = IoWait {
                 nanos: number_at(r, 1)?.unwrap_or(0),
                 requests: number_at(r, 2)?.unwrap_or(0),
             };
@@ -266,13 +266,13 @@ impl Run {
     }
 
     /// Files seen open outside the covered trees.
-    pub fn outside_files(&self) -> Result<Vec<Outside>> {
+    pub fn outside_files(&self) -> Result<Vec<OutsideFile>> {
         let query = format!(
             "SELECT o.process, directory, bytes, write
              FROM outside o LEFT JOIN processes p USING (process) WHERE IFNULL(p.task, 0) {OWN}"
         );
         self.query_rows(&query, |r| {
-            Ok(Outside {
+            Ok(OutsideFile {
                 process: ProcessId(r.get(0)?),
                 directory: bytes_of_value(r.get_ref(1)?).unwrap_or_default(),
                 bytes: bytes_at(r, 2)?.unwrap_or_default(),
@@ -388,14 +388,14 @@ fn process_row(r: &Row<'_>) -> rusqlite::Result<ProcessRow> {
 }
 
 fn open_row(r: &Row<'_>) -> rusqlite::Result<OpenRow> {
-    let io = |at| -> rusqlite::Result<Option<Io>> {
+    let io = |at| -> rusqlite::Result<Option<IoCount>> {
         Ok(bytes_at(r, at)?
             .map(|bytes| (bytes, number_at(r, at + 1)))
-            .map(|(bytes, calls)| Io { bytes, calls: calls.ok().flatten().unwrap_or(0) }))
+            .map(|(bytes, calls)| IoCount { bytes, calls: calls.ok().flatten().unwrap_or(0) }))
     };
     Ok(OpenRow {
         task: r.get(0)?,
-        open: Open {
+        open: OpenSession {
             process: ProcessId(r.get(1)?),
             file: FileId(r.get(2)?),
             write: r.get(3)?,

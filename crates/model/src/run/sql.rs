@@ -6,9 +6,9 @@ use rusqlite::{Connection, ErrorCode};
 use std::path::Path;
 
 /// Bytes for a column: TEXT when they are UTF-8, else BLOB.
-pub(crate) struct Text<'a>(pub &'a [u8]);
+pub(crate) struct SqlText<'a>(pub &'a [u8]);
 
-impl rusqlite::ToSql for Text<'_> {
+impl rusqlite::ToSql for SqlText<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(ToSqlOutput::Borrowed(match std::str::from_utf8(self.0) {
             Ok(_) => ValueRef::Text(self.0),

@@ -4,9 +4,9 @@ use super::given;
 use super::header::{self, key};
 use super::reader::read_processes;
 use super::sql::{bytes_of_value, from_sql_int, to_sql_int};
-use crate::tasks::process_claims::KeptNote;
-use crate::tasks::{Claims, Seen, Used, Value};
-use crate::{Ended, Exit, Micros, ProcessId};
+use crate::tasks::process_claims::PersistedNote;
+use crate::tasks::{EngineNoteValue, ObservedRun, OwnUsage, TaskClaims};
+use crate::{CommandExit, Micros, ProcessId, RunEnd};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, params};
 use std::collections::HashMap;
@@ -35,7 +35,7 @@ pub(super) fn fold_run(conn: &mut Connection) -> rusqlite::Result<()> {
 /// Finds the tasks among the processes.
 fn recognise_tasks(c: &Connection) -> rusqlite::Result<()> {
     c.execute("DELETE FROM tasks", [])?;
-    let seen = Seen::new(read_processes(c)?, read_written_paths(c)?, read_notes(c)?);
+    let seen = ObservedRun::new(read_processes(c)?, read_written_paths(c)?, read_notes(c)?);
     let claims = crate::tasks::assign_tasks(&seen);
     let last_seen = read_last_seen(c)?;
     write_tasks(c, &seen, &claims, &last_seen, header::load_end(c)?)?;
@@ -68,7 +68,7 @@ fn read_written_paths(c: &Connection) -> rusqlite::Result<Vec<(ProcessId, Vec<u8
     .collect()
 }
 
-fn read_notes(c: &Connection) -> rusqlite::Result<Vec<KeptNote>> {
+fn read_notes(c: &Connection) -> rusqlite::Result<Vec<PersistedNote>> {
     c.prepare(
         "SELECT n.engine, t.path, n.subject, n.what, n.value, n.at_us
          FROM notes n JOIN trees t USING (tree) ORDER BY n.rowid",
@@ -77,11 +77,13 @@ fn read_notes(c: &Connection) -> rusqlite::Result<Vec<KeptNote>> {
         let tree = bytes_of_value(r.get_ref(1)?).unwrap_or_default();
         let subject = bytes_of_value(r.get_ref(2)?).unwrap_or_default();
         let value = match r.get_ref(4)? {
-            ValueRef::Integer(n) => Value::Number(n),
-            ValueRef::Text(text) => Value::Text(String::from_utf8_lossy(text).into_owned()),
-            ValueRef::Null | ValueRef::Real(_) | ValueRef::Blob(_) => Value::There,
+            ValueRef::Integer(n) => EngineNoteValue::Number(n),
+            ValueRef::Text(text) => {
+                EngineNoteValue::Text(String::from_utf8_lossy(text).into_owned())
+            }
+            ValueRef::Null | ValueRef::Real(_) | ValueRef::Blob(_) => EngineNoteValue::There,
         };
-        Ok(KeptNote {
+        Ok(PersistedNote {
             engine: r.get(0)?,
             subject: absolute_path(&tree, subject),
             what: r.get(3)?,
@@ -101,20 +103,25 @@ fn read_last_seen(c: &Connection) -> rusqlite::Result<HashMap<ProcessId, Micros>
 
 /// What is added up for one task.
 #[derive(Default)]
-struct Sum {
+struct TaskTotals {
     started: Option<Micros>,
     ended: Option<Micros>,
     processes: u64,
-    used: Option<Used>,
+    used: Option<OwnUsage>,
 }
 
-impl Sum {
-    fn add_process(&mut self, started: Option<Micros>, ended: Option<Micros>, used: Option<Used>) {
+impl TaskTotals {
+    fn add_process(
+        &mut self,
+        started: Option<Micros>,
+        ended: Option<Micros>,
+        used: Option<OwnUsage>,
+    ) {
         let earlier = |a: Micros, b: Micros| a.min(b);
         self.started = merge_options(self.started, started, earlier);
         self.ended = self.ended.max(ended);
         self.processes += 1;
-        self.used = merge_options(self.used, used, |a, b| Used {
+        self.used = merge_options(self.used, used, |a, b| OwnUsage {
             user_us: a.user_us + b.user_us,
             system_us: a.system_us + b.system_us,
             rchar: merge_options(a.rchar, b.rchar, |x, y| x + y),
@@ -132,12 +139,12 @@ fn merge_options<T>(a: Option<T>, b: Option<T>, both: impl FnOnce(T, T) -> T) ->
 
 fn write_tasks(
     c: &Connection,
-    seen: &Seen,
-    claims: &Claims,
+    seen: &ObservedRun,
+    claims: &TaskClaims,
     last_seen: &HashMap<ProcessId, Micros>,
-    end: Option<Ended>,
+    end: Option<RunEnd>,
 ) -> rusqlite::Result<()> {
-    let mut sums: Vec<Sum> = claims.tasks.iter().map(|_| Sum::default()).collect();
+    let mut sums: Vec<TaskTotals> = claims.tasks.iter().map(|_| TaskTotals::default()).collect();
     let used = crate::tasks::usage_by_process(seen);
     let mut set_task = c.prepare("UPDATE processes SET task = ?2 WHERE process = ?1")?;
     for (place, row) in seen.processes.iter().enumerate() {
@@ -160,9 +167,9 @@ fn write_tasks(
     for (place, (task, sum)) in claims.tasks.iter().zip(&sums).enumerate() {
         let of_command = end.filter(|_| Some(place) == commands_task);
         let status = of_command.and_then(|end| match end.exit? {
-            Exit::Code(code) => Some(i64::from(code)),
+            CommandExit::Code(code) => Some(i64::from(code)),
             // As a shell counts it.
-            Exit::Signal(signal) => Some(128 + i64::from(signal)),
+            CommandExit::Signal(signal) => Some(128 + i64::from(signal)),
         });
         let time = |t: Option<Micros>| t.map(|t| to_sql_int(t.0));
         insert.execute(params![

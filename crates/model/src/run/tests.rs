@@ -41,7 +41,7 @@ fn process(id: u32, parent: Option<u32>, words: &[&str]) -> Fact {
 }
 
 fn ops(process: Option<u32>, key: OpKey, count: u64, nanos: u64, bytes: u64) -> Fact {
-    Fact::Ops(Ops {
+    Fact::Ops(OpDelta {
         process: process.map(ProcessId),
         class: ClassId(1),
         tree: TreeId(0),
@@ -50,8 +50,8 @@ fn ops(process: Option<u32>, key: OpKey, count: u64, nanos: u64, bytes: u64) -> 
     })
 }
 
-fn open(process: u32, file: u32, wrote: Option<u64>) -> Open {
-    Open {
+fn open(process: u32, file: u32, wrote: Option<u64>) -> OpenSession {
+    OpenSession {
         process: ProcessId(process),
         file: FileId(file),
         write: true,
@@ -59,7 +59,7 @@ fn open(process: u32, file: u32, wrote: Option<u64>) -> Open {
         opened: Micros(10),
         closed: Some(Micros(90)),
         read: None,
-        wrote: wrote.map(|bytes| Io { bytes: ByteCount(bytes), calls: 3 }),
+        wrote: wrote.map(|bytes| IoCount { bytes: ByteCount(bytes), calls: 3 }),
         size_at_open: Some(ByteCount(0)),
         size_at_close: None,
         hidden: wrote.is_none(),
@@ -71,7 +71,7 @@ fn open(process: u32, file: u32, wrote: Option<u64>) -> Open {
 fn facts() -> Vec<Fact> {
     let io = ProcessIo { rchar: ByteCount(50), wchar: ByteCount(60), ..ProcessIo::default() };
     vec![
-        Fact::Tree(Tree {
+        Fact::Tree(DirectoryTree {
             id: TreeId(0),
             path: b"/home/miller/project".to_vec(),
             fs_type: "ext4".into(),
@@ -91,14 +91,14 @@ fn facts() -> Vec<Fact> {
             io: Some(io),
         }),
         Fact::Class { id: ClassId(1), pattern: "out/Smith_#.bam".into() },
-        Fact::File(File {
+        Fact::File(FileRecord {
             id: FileId(1),
             tree: TreeId(0),
             path: b"out/Smith_7.bam".to_vec(),
             class: ClassId(1),
             home: Some(TreeId(1)),
         }),
-        Fact::File(File {
+        Fact::File(FileRecord {
             id: FileId(2),
             tree: TreeId(0),
             path: b"out/\xff.bam".to_vec(),
@@ -107,23 +107,23 @@ fn facts() -> Vec<Fact> {
         }),
         Fact::Open(open(2, 1, Some(4096))),
         Fact::Open(open(2, 2, None)),
-        ops(Some(2), OpKey::with_bytes(Op::Write, 4096, Pattern::Sequential), 2, 3_000_000, 4096),
-        ops(Some(2), OpKey::with_bytes(Op::Write, 4096, Pattern::Sequential), 1, 1_000_400, 10),
+        ops(Some(2), OpKey::with_bytes(Op::Write, 4096, AccessPattern::Sequential), 2, 3_000_000, 4096),
+        ops(Some(2), OpKey::with_bytes(Op::Write, 4096, AccessPattern::Sequential), 1, 1_000_400, 10),
         ops(None, OpKey::without_bytes(Op::Close), 1, 2_000, 0),
-        Fact::Sample(Sample {
+        Fact::Sample(MachineSample {
             at: Micros(50),
-            cpu: Cpu { user: Micros(5), ..Cpu::default() },
-            devices: vec![Device { name: "vda".into(), reads: 4, ..Device::default() }],
+            cpu: CpuSample { user: Micros(5), ..CpuSample::default() },
+            devices: vec![DeviceSample { name: "vda".into(), reads: 4, ..DeviceSample::default() }],
             pressure: None,
-            ..Sample::default()
+            ..MachineSample::default()
         }),
-        Fact::Outside(Outside {
+        Fact::Outside(OutsideFile {
             process: ProcessId(2),
             directory: b"/scratch/Smith".to_vec(),
             bytes: ByteCount(5),
             write: true,
         }),
-        Fact::Outside(Outside {
+        Fact::Outside(OutsideFile {
             process: ProcessId(2),
             directory: b"/scratch/Smith".to_vec(),
             bytes: ByteCount(6),
@@ -134,9 +134,9 @@ fn facts() -> Vec<Fact> {
 }
 
 fn end() -> Fact {
-    Fact::Ended(Ended {
+    Fact::Ended(RunEnd {
         at: Micros(100),
-        exit: Some(Exit::Code(3)),
+        exit: Some(CommandExit::Code(3)),
         cpu_user: Some(Micros(9_000)),
         cpu_system: None,
         complete: true,
@@ -168,7 +168,7 @@ fn what_was_written_is_read_and_what_was_not_seen_is_none() {
     assert_eq!(run.header().expect("header"), header());
     assert!(run.is_complete().expect("complete"));
     let ended = run.ended().expect("read").expect("written");
-    assert_eq!((ended.exit, ended.cpu_system), (Some(Exit::Code(3)), None));
+    assert_eq!((ended.exit, ended.cpu_system), (Some(CommandExit::Code(3)), None));
     assert_eq!(run.files().expect("files")[1].path, b"out/\xff.bam");
     assert_eq!(run.classes().expect("classes"), [(ClassId(1), "out/Smith_#.bam".into())]);
     let mut opens = Vec::new();
@@ -303,7 +303,7 @@ fn secrets_never_reach_the_disk() {
 
 #[test]
 fn without_commands_there_are_tasks_but_no_words() {
-    let privacy = Privacy { commands: Commands::LeftOut, anonymise: None };
+    let privacy = Privacy { commands: CommandPrivacy::LeftOut, anonymise: None };
     let (directory, run) = finished(privacy);
     assert_eq!(run.tasks().expect("tasks")[1].name, "bwa mem");
     assert!(run.processes().expect("processes").iter().all(|p| p.argv.is_empty()));
@@ -389,9 +389,9 @@ fn a_run_of_an_older_format_is_read_and_what_it_lacks_was_not_seen() {
 #[test]
 fn told_tasks_stay_as_they_were_told_and_get_their_operations() {
     let (_directory, state, dest) = place();
-    let header = Header { origin: Origin::Imported, ..header() };
+    let header = Header { origin: RunOrigin::Imported, ..header() };
     let mut writer = RunWriter::create(&state, header.clone()).expect("a new run file");
-    let told = |number, after: &[u32]| GivenTask {
+    let told = |number, after: &[u32]| ReportedTask {
         process: ProcessId(number),
         name: "ALIGN".into(),
         engine: "nextflow".into(),
@@ -400,7 +400,7 @@ fn told_tasks_stay_as_they_were_told_and_get_their_operations() {
         ended: Some(Micros(70)),
         rchar: Some(ByteCount(5)),
         cores: Some(4),
-        ..GivenTask::default()
+        ..ReportedTask::default()
     };
     let operation = ops(Some(8), OpKey::without_bytes(Op::Open), 1, 2_000, 0);
     let facts = [told(7, &[]), told(8, &[7])].map(Fact::Task);
@@ -409,7 +409,7 @@ fn told_tasks_stay_as_they_were_told_and_get_their_operations() {
     writer.finish_run().expect("folded again, as after a kill");
     writer.copy_to(&dest).expect("copied");
     let run = Run::open(&dest).expect("readable");
-    assert_eq!(run.header().expect("header").origin, Origin::Imported);
+    assert_eq!(run.header().expect("header").origin, RunOrigin::Imported);
     let tasks = run.tasks().expect("tasks");
     let told: Vec<_> = tasks.iter().map(|t| (t.id, t.cores, t.memory, t.waited)).collect();
     assert_eq!(told, [(7, Some(4), None, None), (8, Some(4), None, Some(Micros(2)))]);

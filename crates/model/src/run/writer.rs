@@ -1,11 +1,11 @@
 //! Writes a run while it lasts: one transaction for each batch of facts, nothing lost by a kill.
 
 use super::header::{self, Header};
-use super::sql::{Text, execute_cached, sqlite_error, to_sql_int, words_to_json};
+use super::sql::{SqlText, execute_cached, sqlite_error, to_sql_int, words_to_json};
 use super::{APPLICATION_ID, SCHEMA, SCHEMA_VERSION, copy, given, network, task_aggregation};
 use crate::event::{
-    EngineFile, Fact, File, Op, OpKey, Open, Ops, Outside, Process, ProcessCounters, ProcessUsage,
-    Sample, Tree,
+    DirectoryTree, EngineFile, Fact, FileRecord, MachineSample, Op, OpDelta, OpKey, OpenSession,
+    OutsideFile, Process, ProcessCounters, ProcessUsage,
 };
 use crate::{Error, Kind, Result, tasks};
 use rusqlite::types::Value;
@@ -174,11 +174,11 @@ fn write_fact(c: &Connection, fact: &Fact) -> rusqlite::Result<()> {
     }
 }
 
-fn write_tree(c: &Connection, t: &Tree) -> rusqlite::Result<()> {
+fn write_tree(c: &Connection, t: &DirectoryTree) -> rusqlite::Result<()> {
     execute_cached(
         c,
         "INSERT OR REPLACE INTO trees VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-        params![t.id.0, Text(&t.path), t.fs_type, t.passthrough, t.device, t.tier],
+        params![t.id.0, SqlText(&t.path), t.fs_type, t.passthrough, t.device, t.tier],
     )
 }
 
@@ -200,8 +200,8 @@ fn write_process(c: &Connection, p: &Process) -> rusqlite::Result<()> {
             p.parent.map(|id| id.0),
             to_sql_int(p.started.0),
             argv,
-            p.exe.as_deref().map(Text),
-            p.cwd.as_deref().map(Text),
+            p.exe.as_deref().map(SqlText),
+            p.cwd.as_deref().map(SqlText),
         ],
     )
 }
@@ -252,15 +252,15 @@ fn write_usage(c: &Connection, u: &ProcessUsage) -> rusqlite::Result<()> {
     )
 }
 
-fn write_file(c: &Connection, f: &File) -> rusqlite::Result<()> {
+fn write_file(c: &Connection, f: &FileRecord) -> rusqlite::Result<()> {
     execute_cached(
         c,
         "INSERT OR REPLACE INTO files (file, tree, path, class, home) VALUES (?1, ?2, ?3, ?4, ?5)",
-        params![f.id.0, f.tree.0, Text(&f.path), f.class.0, f.home.map(|home| home.0)],
+        params![f.id.0, f.tree.0, SqlText(&f.path), f.class.0, f.home.map(|home| home.0)],
     )
 }
 
-fn write_open(c: &Connection, o: &Open) -> rusqlite::Result<()> {
+fn write_open(c: &Connection, o: &OpenSession) -> rusqlite::Result<()> {
     execute_cached(
         c,
         "INSERT INTO opens VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
@@ -283,7 +283,7 @@ fn write_open(c: &Connection, o: &Open) -> rusqlite::Result<()> {
     )
 }
 
-fn write_ops(c: &Connection, o: &Ops) -> rusqlite::Result<()> {
+fn write_ops(c: &Connection, o: &OpDelta) -> rusqlite::Result<()> {
     execute_cached(
         c,
         "INSERT INTO process_ops VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
@@ -303,7 +303,7 @@ fn write_ops(c: &Connection, o: &Ops) -> rusqlite::Result<()> {
     )
 }
 
-fn write_sample(c: &Connection, s: &Sample) -> rusqlite::Result<()> {
+fn write_sample(c: &Connection, s: &MachineSample) -> rusqlite::Result<()> {
     execute_cached(
         c,
         "INSERT OR REPLACE INTO samples
@@ -342,12 +342,12 @@ fn write_sample(c: &Connection, s: &Sample) -> rusqlite::Result<()> {
     network::write_networks(c, s)
 }
 
-fn write_outside(c: &Connection, o: &Outside) -> rusqlite::Result<()> {
+fn write_outside(c: &Connection, o: &OutsideFile) -> rusqlite::Result<()> {
     execute_cached(
         c,
         "INSERT INTO outside VALUES (?1, ?2, ?3, ?4)
          ON CONFLICT (process, directory, write) DO UPDATE SET bytes = max(bytes, excluded.bytes)",
-        params![o.process.0, Text(&o.directory), o.write, to_sql_int(o.bytes.0)],
+        params![o.process.0, SqlText(&o.directory), o.write, to_sql_int(o.bytes.0)],
     )
 }
 
@@ -355,9 +355,9 @@ fn write_outside(c: &Connection, o: &Outside) -> rusqlite::Result<()> {
 fn write_notes(c: &Connection, file: &EngineFile) -> rusqlite::Result<()> {
     for (engine, note) in tasks::parse_control_file(&file.path, &file.content) {
         let value = match note.value {
-            tasks::Value::There => Value::Null,
-            tasks::Value::Number(n) => Value::Integer(n),
-            tasks::Value::Text(text) => Value::Text(text),
+            tasks::EngineNoteValue::There => Value::Null,
+            tasks::EngineNoteValue::Number(n) => Value::Integer(n),
+            tasks::EngineNoteValue::Text(text) => Value::Text(text),
         };
         execute_cached(
             c,
@@ -365,7 +365,7 @@ fn write_notes(c: &Connection, file: &EngineFile) -> rusqlite::Result<()> {
             params![
                 file.tree.0,
                 engine,
-                Text(&note.subject),
+                SqlText(&note.subject),
                 note.what,
                 value,
                 to_sql_int(file.at.0)

@@ -1,7 +1,7 @@
 //! The machines of a site: how many, and what each has.
 
 use crate::ByteCount;
-use crate::toml::{Entry, Flaw};
+use crate::toml::{ConfigError, TomlEntry};
 
 pub(super) const KEYS: [&str; 7] =
     ["count", "slots", "cores", "memory", "instance", "reserved", "speed"];
@@ -26,7 +26,7 @@ pub struct Nodes {
 }
 
 impl Nodes {
-    pub(super) fn from_entry(entry: Entry<'_>) -> Result<Self, Flaw> {
+    pub(super) fn from_entry(entry: TomlEntry<'_>) -> Result<Self, ConfigError> {
         let table = entry.as_table()?;
         table.refuse_unknown_keys(&KEYS)?;
         let cores = table.get_required("cores")?.as_integer(1, 1 << 16)?;
@@ -41,7 +41,7 @@ impl Nodes {
             reserved: table.get("reserved").map_or(Ok(0), |entry| entry.as_integer(0, most))?,
             speed: table.get("speed").map_or(Ok(1.0), |entry| entry.as_number(1e-3, 1e3))?,
             cores,
-            memory: table.get("memory").map(Entry::as_byte_count).transpose()?,
+            memory: table.get("memory").map(TomlEntry::as_byte_count).transpose()?,
             instance: instance.transpose()?,
         })
     }

@@ -1,7 +1,7 @@
 //! The path of a tier as people write it: with variables, and with `~` for the home directory.
 
-use super::Variables;
-use crate::toml::{Entry, Flaw};
+use super::VariableLookup;
+use crate::toml::{ConfigError, TomlEntry};
 use std::path::PathBuf;
 
 /// Where buckets are.
@@ -9,9 +9,9 @@ const BUCKETS: &str = "s3://";
 
 /// An absolute directory, or a bucket.
 pub(super) fn parse_tier_path(
-    entry: Entry<'_>,
-    variable: Variables<'_>,
-) -> Result<(Option<PathBuf>, Option<String>), Flaw> {
+    entry: TomlEntry<'_>,
+    variable: VariableLookup<'_>,
+) -> Result<(Option<PathBuf>, Option<String>), ConfigError> {
     let path = expand_variables(entry.as_text()?, variable)
         .map_err(|message| entry.value_error(message))?;
     if let Some(bucket) = path.strip_prefix(BUCKETS) {
@@ -28,7 +28,7 @@ pub(super) fn parse_tier_path(
 }
 
 /// The text with values in place of names; values are taken as they are, whatever they contain.
-fn expand_variables(text: &str, variable: Variables<'_>) -> Result<String, String> {
+fn expand_variables(text: &str, variable: VariableLookup<'_>) -> Result<String, String> {
     // An empty value is a forgotten one: `/scratch/$PROJECT` must not become all of `/scratch`.
     let value = |name: &str| {
         let value = variable(name).filter(|value| !value.is_empty());

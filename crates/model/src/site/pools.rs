@@ -2,15 +2,15 @@
 
 use super::{Site, Tier, TierId, parse_tier_name};
 use crate::ByteCount;
-use crate::toml::{Entry, Flaw};
+use crate::toml::{ConfigError, TomlEntry};
 
 impl Site {
     /// Gives each pool its part of the capacity; what is left stays with the tier.
     pub(super) fn split_into_pools(
         &mut self,
         tier: &mut Tier,
-        pools: Entry<'_>,
-    ) -> Result<(), Flaw> {
+        pools: TomlEntry<'_>,
+    ) -> Result<(), ConfigError> {
         let table = pools.as_table()?;
         let Some(whole) = tier.capacity else {
             let message = format!("pools split a capacity, and tier {:?} has none", tier.id.0);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::profile::Profile;
+use crate::profile::StorageProfile;
 use crate::reach::REACHES;
 use crate::toml::schema_parts::{
     any_of, bytes_schema, enum_schema, integer_schema, map_schema, number_schema, table_schema,
@@ -22,7 +22,7 @@ pub fn json_schema() -> String {
 }
 
 fn tier_schema() -> Value {
-    let profile = any_of([text_schema(), Profile::json_schema()]);
+    let profile = any_of([text_schema(), StorageProfile::json_schema()]);
     let keys = [
         ("path", with_description("an absolute directory, or s3://BUCKET/PREFIX", text_schema())),
         ("reach", with_description("which machines read it directly", enum_schema(&REACHES))),

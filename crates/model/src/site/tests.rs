@@ -17,7 +17,7 @@ fn variable(name: &str) -> Option<String> {
     known.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
 }
 
-fn parse(text: &str) -> Result<Site, Flaw> {
+fn parse(text: &str) -> Result<Site, ConfigError> {
     Site::parse(text, "site.toml", &variable)
 }
 

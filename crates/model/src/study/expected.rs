@@ -2,12 +2,12 @@
 //! a number of ours, or, where the source has words or a picture, bounds and an order.
 
 use super::{optional_file_name, optional_text, required_text};
-use crate::toml::{Entry, Flaw, Table};
+use crate::toml::{ConfigError, TomlEntry, TomlTable};
 use crate::units::Seconds;
 
 /// Whether a row could have come out otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum FigureRole {
     /// Something was fitted to it.
     Fitted,
     /// Nothing was.
@@ -18,7 +18,7 @@ pub enum Role {
 
 /// What a figure is compared with.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Against {
+pub enum ReferenceFigure {
     /// Nothing.
     Nothing,
     /// What was published.
@@ -33,7 +33,7 @@ pub enum Against {
 
 /// Where a setting differs from the study's.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Setting {
+pub struct SettingOverrides {
     /// How many pipelines at once.
     pub pipelines: Option<u32>,
     /// How many nodes.
@@ -54,24 +54,24 @@ pub struct Setting {
 
 /// One row: a setting, and a figure of it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Expected {
+pub struct ExpectedFigure {
     /// The figure, such as `hours` or `gib_per_node.llio.temp`.
     pub what: String,
     /// Whether it could have come out otherwise.
-    pub role: Role,
+    pub role: FigureRole,
     /// What it should be.
-    pub against: Against,
+    pub against: ReferenceFigure,
     /// How far off it may be, as a part of what it should be.
     pub tolerance: f64,
     /// Where the setting differs from the study's.
-    pub setting: Setting,
+    pub setting: SettingOverrides,
     /// The figure is divided by that of the same setting, but for this.
-    pub over: Option<Setting>,
+    pub over: Option<SettingOverrides>,
     /// What there is to say.
     pub note: Option<String>,
 }
 
-impl Against {
+impl ReferenceFigure {
     /// The number that an error is a part of.
     pub fn reference_value(self) -> Option<f64> {
         match self {
@@ -94,17 +94,17 @@ impl Against {
     }
 }
 
-impl Setting {
+impl SettingOverrides {
     const KEYS: [&str; 8] =
         ["pipelines", "nodes", "policy", "stagger", "project", "rules", "site", "workload"];
 
-    fn from_table(table: Table<'_>) -> Result<Self, Flaw> {
+    fn from_table(table: TomlTable<'_>) -> Result<Self, ConfigError> {
         let whole = |key| table.get(key).map(|entry| entry.as_integer(1, 1 << 16)).transpose();
         Ok(Self {
             pipelines: whole("pipelines")?,
             nodes: whole("nodes")?,
             policy: optional_text(table, "policy")?,
-            stagger: table.get("stagger").map(Entry::as_seconds).transpose()?,
+            stagger: table.get("stagger").map(TomlEntry::as_seconds).transpose()?,
             project: optional_text(table, "project")?,
             rules: optional_file_name(table, "rules")?,
             site: optional_file_name(table, "site")?,
@@ -132,45 +132,53 @@ impl Setting {
 /// The keys that say what a figure is compared with.
 const AGAINST: [&str; 5] = ["published", "ours", "at_least", "at_most", "more_than_before"];
 
-fn parse_against(table: Table<'_>, role: Entry<'_>, model: bool) -> Result<Against, Flaw> {
+fn parse_against(
+    table: TomlTable<'_>,
+    role: TomlEntry<'_>,
+    model: bool,
+) -> Result<ReferenceFigure, ConfigError> {
     let number =
-        |key| table.get(key).map(|entry: Entry<'_>| entry.as_number(0.0, 1e15)).transpose();
-    let more = table.get("more_than_before").map(Entry::as_bool).transpose()?.unwrap_or(false);
+        |key| table.get(key).map(|entry: TomlEntry<'_>| entry.as_number(0.0, 1e15)).transpose();
+    let more = table.get("more_than_before").map(TomlEntry::as_bool).transpose()?.unwrap_or(false);
     let (least, most) = (number("at_least")?, number("at_most")?);
     let bounds = (least.is_some() || most.is_some())
-        .then(|| Against::Bounds(least.unwrap_or(0.0), most.unwrap_or(f64::INFINITY)));
-    let published = number("published")?.map(Against::Published);
-    let ours = number("ours")?.map(Against::Ours);
-    let all = [published, ours, bounds, more.then_some(Against::More)];
+        .then(|| ReferenceFigure::Bounds(least.unwrap_or(0.0), most.unwrap_or(f64::INFINITY)));
+    let published = number("published")?.map(ReferenceFigure::Published);
+    let ours = number("ours")?.map(ReferenceFigure::Ours);
+    let all = [published, ours, bounds, more.then_some(ReferenceFigure::More)];
     let mut given = all.into_iter().flatten();
     match (given.next(), given.next()) {
         (_, Some(_)) => Err(role.value_error("a figure is compared with one thing only")),
         (Some(_), None) if model => Err(role.value_error(WHICH)),
         (None, None) if !model => Err(role.value_error(WHICH)),
-        (given, None) => Ok(given.unwrap_or(Against::Nothing)),
+        (given, None) => Ok(given.unwrap_or(ReferenceFigure::Nothing)),
     }
 }
 
 const WHICH: &str = "a figure is published, or it is \"model\"";
 
-pub(super) fn parse_expected(entry: Entry<'_>) -> Result<Expected, Flaw> {
+pub(super) fn parse_expected(entry: TomlEntry<'_>) -> Result<ExpectedFigure, ConfigError> {
     let table = entry.as_table()?;
     let own = ["what", "role", "tolerance", "over", "note"];
-    table.refuse_unknown_keys(&[&own[..], &AGAINST, &Setting::KEYS].concat())?;
-    let roles = [("fitted", Role::Fitted), ("predicted", Role::Predicted), ("model", Role::Model)];
+    table.refuse_unknown_keys(&[&own[..], &AGAINST, &SettingOverrides::KEYS].concat())?;
+    let roles = [
+        ("fitted", FigureRole::Fitted),
+        ("predicted", FigureRole::Predicted),
+        ("model", FigureRole::Model),
+    ];
     let role = table.get_required("role")?;
     let of = role.as_one_of(&roles)?;
-    let over = |entry: Entry<'_>| {
+    let over = |entry: TomlEntry<'_>| {
         let table = entry.as_table()?;
-        table.refuse_unknown_keys(&Setting::KEYS)?;
-        Setting::from_table(table)
+        table.refuse_unknown_keys(&SettingOverrides::KEYS)?;
+        SettingOverrides::from_table(table)
     };
-    Ok(Expected {
+    Ok(ExpectedFigure {
         what: required_text(table, "what")?,
         role: of,
-        against: parse_against(table, role, of == Role::Model)?,
+        against: parse_against(table, role, of == FigureRole::Model)?,
         tolerance: table.get("tolerance").map_or(Ok(0.05), |entry| entry.as_number(0.0, 10.0))?,
-        setting: Setting::from_table(table)?,
+        setting: SettingOverrides::from_table(table)?,
         over: table.get("over").map(over).transpose()?,
         note: optional_text(table, "note")?,
     })

@@ -15,7 +15,7 @@ fn rows_say_where_their_setting_differs() {
     assert_eq!(study.prices.as_deref(), Some("p.toml"));
     assert_eq!(study.not_reproduced, ["a stall"]);
     let row = &study.expected[0];
-    assert_eq!((row.against, row.setting.pipelines), (Against::Published(2.5), Some(3)));
+    assert_eq!((row.against, row.setting.pipelines), (ReferenceFigure::Published(2.5), Some(3)));
     assert_eq!((row.setting.policy.as_deref(), row.setting.stagger), (Some("fifo"), None));
     assert_eq!(study.fitted.len(), 1);
 }
@@ -33,12 +33,12 @@ fn what_a_source_says_in_words_is_compared_as_bounds_and_orders() {
     for (against, figure, before, holds) in [
         (row.against, 1.4, None, Some(true)),
         (row.against, 2.0, None, Some(false)),
-        (Against::More, 1.2, Some(1.1), Some(true)),
-        (Against::More, 1.12, Some(1.1), Some(false)),
-        (Against::More, 1.2, None, Some(false)),
-        (Against::Ours(100.0), 104.0, None, Some(true)),
-        (Against::Published(100.0), 106.0, None, Some(false)),
-        (Against::Nothing, 1.0, None, None),
+        (ReferenceFigure::More, 1.2, Some(1.1), Some(true)),
+        (ReferenceFigure::More, 1.12, Some(1.1), Some(false)),
+        (ReferenceFigure::More, 1.2, None, Some(false)),
+        (ReferenceFigure::Ours(100.0), 104.0, None, Some(true)),
+        (ReferenceFigure::Published(100.0), 106.0, None, Some(false)),
+        (ReferenceFigure::Nothing, 1.0, None, None),
     ] {
         assert_eq!(against.check_figure(figure, before, 0.05), holds, "{against:?} {figure}");
     }

@@ -85,21 +85,21 @@ impl Finding {
     }
 }
 
-struct Rule {
+struct AdviceRule {
     name: &'static str,
     judge: fn(&Evidence<'_>) -> Option<Finding>,
 }
 
-const RULES: &[Rule] = &[
-    Rule { name: "not_seen", judge: not_seen::finding_for },
-    Rule { name: "outside", judge: outside::finding_for },
-    Rule { name: "libraries", judge: libraries::finding_for },
-    Rule { name: "fsyncs", judge: fsyncs::finding_for },
-    Rule { name: "small_files", judge: small_files::finding_for },
-    Rule { name: "small_writes", judge: small_writes::finding_for },
-    Rule { name: "rereads", judge: rereads::finding_for },
-    Rule { name: "disk", judge: disk::finding_for },
-    Rule { name: "not_storage", judge: not_storage::finding_for },
+const RULES: &[AdviceRule] = &[
+    AdviceRule { name: "not_seen", judge: not_seen::finding_for },
+    AdviceRule { name: "outside", judge: outside::finding_for },
+    AdviceRule { name: "libraries", judge: libraries::finding_for },
+    AdviceRule { name: "fsyncs", judge: fsyncs::finding_for },
+    AdviceRule { name: "small_files", judge: small_files::finding_for },
+    AdviceRule { name: "small_writes", judge: small_writes::finding_for },
+    AdviceRule { name: "rereads", judge: rereads::finding_for },
+    AdviceRule { name: "disk", judge: disk::finding_for },
+    AdviceRule { name: "not_storage", judge: not_storage::finding_for },
 ];
 
 /// A shorter run is a try-out: nobody waits for it.

@@ -1,6 +1,6 @@
 //! What a machine did, from its samples: a row for each.
 
-use crate::{ByteCount, Device, Machine, Micros, Network, Sample};
+use crate::{ByteCount, DeviceSample, MachineSample, MachineTimeline, Micros, NetworkSample};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -53,9 +53,9 @@ pub struct NetworkSummary {
 
 impl MachineSummary {
     /// Adds the samples of a machine up.
-    pub fn from_machine(machine: &Machine) -> Self {
+    pub fn from_machine(machine: &MachineTimeline) -> Self {
         let samples = &machine.samples;
-        let sum = |of: fn(&Sample) -> Micros| -> Micros { samples.iter().map(of).sum() };
+        let sum = |of: fn(&MachineSample) -> Micros| -> Micros { samples.iter().map(of).sum() };
         let used = sum(|s| s.cpu.user + s.cpu.system);
         let waited = sum(|s| s.cpu.iowait);
         let all = used + waited + sum(|s| s.cpu.idle + s.cpu.steal);
@@ -75,15 +75,15 @@ impl MachineSummary {
 }
 
 /// The time that samples stand for: up to the last, and as long before the first as between two.
-fn sampled_span(samples: &[Sample]) -> Option<Micros> {
+fn sampled_span(samples: &[MachineSample]) -> Option<Micros> {
     let (first, last) = (samples.first()?.at, samples.last()?.at);
     let between = last.since(first).0.checked_div(samples.len() as u64 - 1).unwrap_or(first.0);
     Some(last.since(first) + Micros(between.min(first.0.max(1))))
 }
 
-fn busiest_disk(samples: &[Sample]) -> Option<DiskSummary> {
+fn busiest_disk(samples: &[MachineSample]) -> Option<DiskSummary> {
     let span = sampled_span(samples)?;
-    let mut disks: BTreeMap<&str, Device> = BTreeMap::new();
+    let mut disks: BTreeMap<&str, DeviceSample> = BTreeMap::new();
     for device in samples.iter().flat_map(|sample| &sample.devices) {
         let sum = disks.entry(&device.name).or_default();
         sum.busy += device.busy;
@@ -100,8 +100,8 @@ fn busiest_disk(samples: &[Sample]) -> Option<DiskSummary> {
     })
 }
 
-fn busiest_network(samples: &[Sample]) -> Option<NetworkSummary> {
-    let mut networks: BTreeMap<&str, Network> = BTreeMap::new();
+fn busiest_network(samples: &[MachineSample]) -> Option<NetworkSummary> {
+    let mut networks: BTreeMap<&str, NetworkSample> = BTreeMap::new();
     for network in samples.iter().flat_map(|sample| &sample.networks) {
         let sum = networks.entry(&network.name).or_default();
         sum.received += network.received;

@@ -1,29 +1,29 @@
 //! Open files added up: by task, by tree, by file.
 
-use super::{Amount, FileSummary};
+use super::{ByteBounds, FileSummary};
 use crate::run::{OpRow, OpenRow};
-use crate::{ByteCount, File, FileId, Op, Result, Run, TreeId};
+use crate::{ByteCount, FileId, FileRecord, Op, Result, Run, TreeId};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Bytes of some opens, and of how many different files.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Sum {
-    pub(super) read: Amount,
-    pub(super) written: Amount,
+pub(super) struct IoTotals {
+    pub(super) read: ByteBounds,
+    pub(super) written: ByteBounds,
     pub(super) files: u64,
 }
 
 /// Bytes while they are added up: exact as long as nothing is hidden.
 #[derive(Clone, Copy, Debug, Default)]
-struct Adding {
+struct ByteAccumulator {
     at_least: u64,
     hidden: bool,
 }
 
-impl Adding {
-    fn to_amount(self) -> Amount {
+impl ByteAccumulator {
+    fn to_amount(self) -> ByteBounds {
         let at_least = ByteCount(self.at_least);
-        Amount { seen: (!self.hidden).then_some(at_least), at_least, at_most: None }
+        ByteBounds { seen: (!self.hidden).then_some(at_least), at_least, at_most: None }
     }
 
     fn add_bytes(&mut self, seen: Option<u64>, grown: u64) {
@@ -40,12 +40,12 @@ impl Adding {
 
 /// Bytes that operations moved: what is sure where no open says how many.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Counted {
+pub(super) struct OperationBytes {
     read: u64,
     written: u64,
 }
 
-impl Counted {
+impl OperationBytes {
     pub(super) fn from_operations<'o>(ops: impl Iterator<Item = &'o OpRow>) -> Self {
         let mut counted = Self::default();
         ops.for_each(|row| counted.add_operation(row));
@@ -62,14 +62,14 @@ impl Counted {
 }
 
 #[derive(Clone, Debug, Default)]
-struct OfFile {
+struct FileSums {
     opens: u64,
     tasks: BTreeSet<u32>,
     size: Option<ByteCount>,
-    read: Adding,
+    read: ByteAccumulator,
     /// The part that was read from copies on tiers; `None`: the other part.
-    sources: HashMap<Option<TreeId>, Adding>,
-    written: Adding,
+    sources: HashMap<Option<TreeId>, ByteAccumulator>,
+    written: ByteAccumulator,
     created: bool,
     /// Hidden reads, at the size of the file each: only to rank files by.
     maybe_read: u64,
@@ -77,14 +77,14 @@ struct OfFile {
 
 /// All open files of a run, added up.
 #[derive(Debug, Default)]
-pub(super) struct Opened {
-    by_task: HashMap<Option<u32>, (Adding, Adding, HashSet<FileId>)>,
-    by_file: HashMap<FileId, OfFile>,
+pub(super) struct OpenFileSums {
+    by_task: HashMap<Option<u32>, (ByteAccumulator, ByteAccumulator, HashSet<FileId>)>,
+    by_file: HashMap<FileId, FileSums>,
     /// Some bytes went past Forebay.
     pub(super) hidden: bool,
-    places: HashMap<FileId, File>,
+    places: HashMap<FileId, FileRecord>,
     /// What operations moved, by class.
-    counted: HashMap<u32, Counted>,
+    counted: HashMap<u32, OperationBytes>,
 }
 
 /// A file that was read, for advice.
@@ -99,7 +99,7 @@ pub(crate) struct FileUse {
     pub(crate) created: bool,
 }
 
-impl Opened {
+impl OpenFileSums {
     pub(super) fn from_run(run: &Run, ops: &[OpRow]) -> Result<Self> {
         let places = run.files()?.into_iter().map(|file| (file.id, file)).collect();
         let mut all = Self { places, ..Self::default() };
@@ -138,9 +138,13 @@ impl Opened {
         }
     }
 
-    pub(super) fn sum_of_tasks(&self, tasks: impl Iterator<Item = u32>, counted: Counted) -> Sum {
+    pub(super) fn sum_of_tasks(
+        &self,
+        tasks: impl Iterator<Item = u32>,
+        counted: OperationBytes,
+    ) -> IoTotals {
         let (mut read, mut written, mut files) =
-            (Adding::default(), Adding::default(), HashSet::<FileId>::new());
+            (ByteAccumulator::default(), ByteAccumulator::default(), HashSet::<FileId>::new());
         for (r, w, f) in tasks.filter_map(|task| self.by_task.get(&Some(task))) {
             read.add_bytes((!r.hidden).then_some(r.at_least), r.at_least);
             written.add_bytes((!w.hidden).then_some(w.at_least), w.at_least);
@@ -150,11 +154,11 @@ impl Opened {
             read.with_counted_minimum(counted.read),
             written.with_counted_minimum(counted.written),
         );
-        Sum { read: read.to_amount(), written: written.to_amount(), files: files.len() as u64 }
+        IoTotals { read: read.to_amount(), written: written.to_amount(), files: files.len() as u64 }
     }
 
-    pub(super) fn sum_of_tree(&self, tree: TreeId, counted: Counted) -> Sum {
-        let mut sum = (Adding::default(), Adding::default(), 0);
+    pub(super) fn sum_of_tree(&self, tree: TreeId, counted: OperationBytes) -> IoTotals {
+        let mut sum = (ByteAccumulator::default(), ByteAccumulator::default(), 0);
         for (id, file) in &self.by_file {
             let place = self.places.get(id);
             let lives = place.is_some_and(|place| place.home.unwrap_or(place.tree) == tree);
@@ -170,7 +174,7 @@ impl Opened {
         }
         let (read, written) =
             (sum.0.with_counted_minimum(counted.read), sum.1.with_counted_minimum(counted.written));
-        Sum { read: read.to_amount(), written: written.to_amount(), files: sum.2 }
+        IoTotals { read: read.to_amount(), written: written.to_amount(), files: sum.2 }
     }
 
     /// Bytes that are known of all files.
@@ -191,7 +195,7 @@ impl Opened {
 
     /// The files that most bytes were moved for.
     pub(super) fn costliest_files(&self, count: usize) -> Vec<FileSummary> {
-        let bytes = |f: &OfFile| f.read.at_least + f.written.at_least + f.maybe_read;
+        let bytes = |f: &FileSums| f.read.at_least + f.written.at_least + f.maybe_read;
         let mut files: Vec<_> = self.by_file.iter().filter(|(_, file)| bytes(file) > 0).collect();
         files.sort_by_key(|(id, file)| (std::cmp::Reverse(bytes(file)), **id));
         let of_class = self.files_by_class();

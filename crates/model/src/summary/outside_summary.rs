@@ -3,7 +3,7 @@
 use super::{OutsideDirectory, OutsideSummary};
 use crate::run_rows::ProcessRow;
 use crate::tasks::{base_name, program_name};
-use crate::{ByteCount, Outside, Tree};
+use crate::{ByteCount, DirectoryTree, OutsideFile};
 use std::collections::BTreeMap;
 
 /// Directories of programs and of the system: reads there are no data.
@@ -20,8 +20,8 @@ const NO_FILES: &[&str] = &["/dev", "/proc", "/sys", "/run"];
 const WORTH_BYTES: u64 = 16 << 20;
 
 pub(super) fn summarize_outside(
-    trees: &[Tree],
-    outside: &[Outside],
+    trees: &[DirectoryTree],
+    outside: &[OutsideFile],
     processes: &[ProcessRow],
     inside_bytes: u64,
 ) -> OutsideSummary {
@@ -52,7 +52,7 @@ fn is_below(path: &[u8], directory: &[u8]) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/") || directory.ends_with(b"/"))
 }
 
-fn is_data(seen: &Outside) -> bool {
+fn is_data(seen: &OutsideFile) -> bool {
     let in_any = |list: &[&str]| list.iter().any(|d| is_below(&seen.directory, d.as_bytes()));
     let of_program = || {
         let mut parts = seen.directory.split(|&b| b == b'/');
@@ -76,7 +76,7 @@ fn propose_directory(directories: &BTreeMap<&[u8], OutsideDirectory>) -> Option<
 
 /// How many `mv`, `ln` and `cp` crossed the edge, and how many there were; `None` when command
 /// lines were left out.
-fn count_moves(trees: &[Tree], processes: &[ProcessRow]) -> Option<(u64, u64)> {
+fn count_moves(trees: &[DirectoryTree], processes: &[ProcessRow]) -> Option<(u64, u64)> {
     if processes.iter().all(|row| row.argv.is_empty()) {
         return None;
     }
@@ -140,8 +140,8 @@ mod tests {
     use crate::tasks::tests::process;
     use crate::{ProcessId, TreeId};
 
-    fn tree() -> Vec<Tree> {
-        vec![Tree {
+    fn tree() -> Vec<DirectoryTree> {
+        vec![DirectoryTree {
             id: TreeId(0),
             path: b"/p".to_vec(),
             fs_type: "ext4".into(),
@@ -151,9 +151,9 @@ mod tests {
         }]
     }
 
-    fn seen(directory: &str, mib: u64, write: bool) -> Outside {
+    fn seen(directory: &str, mib: u64, write: bool) -> OutsideFile {
         let directory = directory.as_bytes().to_vec();
-        Outside { process: ProcessId(1), directory, bytes: ByteCount(mib << 20), write }
+        OutsideFile { process: ProcessId(1), directory, bytes: ByteCount(mib << 20), write }
     }
 
     #[test]

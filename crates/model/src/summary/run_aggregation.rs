@@ -1,12 +1,13 @@
 //! The fold itself.
 
 use super::advice::{self, Disk, Evidence, OpLine};
-use super::open_file_sums::Opened;
+use super::open_file_sums::OpenFileSums;
 use super::{
-    ClassSummary, NotSeen, OpSummary, Summary, TimeSplit, Verdict, outside_summary, task_summary,
+    ClassSummary, OpSummary, StorageVerdict, Summary, TimeSplit, UnseenProgram, outside_summary,
+    task_summary,
 };
 use crate::run::OpRow;
-use crate::{Micros, Op, Result, Run, Sample};
+use crate::{MachineSample, Micros, Op, Result, Run};
 use std::collections::{BTreeMap, HashMap};
 
 /// Counters of the whole machine say little of a shorter run.
@@ -18,7 +19,7 @@ pub(super) fn summarize_run(run: &Run) -> Result<Summary> {
     let (processes, samples) = (run.processes()?, run.samples()?);
     let classes: HashMap<u32, String> =
         run.classes()?.into_iter().map(|(id, pattern)| (id.0, pattern)).collect();
-    let opened = Opened::from_run(run, &ops)?;
+    let opened = OpenFileSums::from_run(run, &ops)?;
     let ended = run.ended()?;
     let signs = rows.iter().flat_map(|t| [t.started, t.ended]).flatten();
     let last = signs.chain(samples.iter().map(|s| s.at)).max().unwrap_or_default();
@@ -58,7 +59,7 @@ pub(super) fn summarize_run(run: &Run) -> Result<Summary> {
         not_seen: run
             .unseen_programs()?
             .into_iter()
-            .map(|(program, count)| NotSeen { program, count })
+            .map(|(program, count)| UnseenProgram { program, count })
             .collect(),
         cpu_us: cpu,
         cpu_unattributed_us: cpu.map(|cpu| cpu - attributed),
@@ -68,7 +69,7 @@ pub(super) fn summarize_run(run: &Run) -> Result<Summary> {
     };
     let count = summary.tasks.iter().filter(|t| !t.driver).map(|t| t.count).sum();
     summary.verdict = (count > 0)
-        .then(|| Verdict::from_time_split(&time, count, summary.hidden, &summary.classes));
+        .then(|| StorageVerdict::from_time_split(&time, count, summary.hidden, &summary.classes));
     let evidence = Evidence {
         summary: &summary,
         ops: &lines_by_class(&ops, &classes),
@@ -91,18 +92,18 @@ fn ratio_or_zero(part: Micros, whole: Micros) -> f64 {
 }
 
 /// The time that samples stand for: they may go on after the command, while its children do.
-fn sampled_span(samples: &[Sample], wall: Micros) -> Option<Micros> {
+fn sampled_span(samples: &[MachineSample], wall: Micros) -> Option<Micros> {
     let span = samples.last()?.at.max(wall);
     (span >= SAMPLED_MIN).then_some(span)
 }
 
-fn pressure_share(samples: &[Sample], wall: Micros) -> Option<f64> {
+fn pressure_share(samples: &[MachineSample], wall: Micros) -> Option<f64> {
     let span = sampled_span(samples, wall)?;
     let some = samples.iter().map(|s| s.pressure.map(|p| p.some)).sum::<Option<Micros>>()?;
     Some(capped_ratio(some, span))
 }
 
-fn busiest_disk(samples: &[Sample], wall: Micros) -> Option<Disk> {
+fn busiest_disk(samples: &[MachineSample], wall: Micros) -> Option<Disk> {
     let span = sampled_span(samples, wall)?;
     let mut disks: BTreeMap<&str, (Micros, u64)> = BTreeMap::new();
     for device in samples.iter().flat_map(|sample| &sample.devices) {
@@ -117,7 +118,7 @@ fn busiest_disk(samples: &[Sample], wall: Micros) -> Option<Disk> {
 fn costliest_classes(
     ops: &[OpRow],
     classes: &HashMap<u32, String>,
-    opened: &Opened,
+    opened: &OpenFileSums,
 ) -> Vec<ClassSummary> {
     let mut by_class: BTreeMap<u32, (u64, Micros, BTreeMap<&str, Micros>)> = BTreeMap::new();
     for row in ops {

@@ -1,13 +1,17 @@
 //! Tasks of one name as one row, and trees.
 
-use super::open_file_sums::{Counted, Opened};
-use super::{Amount, TaskSummary, TierSummary, TimeSplit};
+use super::open_file_sums::{OpenFileSums, OperationBytes};
+use super::{ByteBounds, TaskSummary, TierSummary, TimeSplit};
 use crate::run::{OpRow, TaskRow};
-use crate::{ByteCount, Micros, Tree};
+use crate::{ByteCount, DirectoryTree, Micros};
 use std::collections::{BTreeMap, HashMap};
 
 /// One row for each name; costliest first, drivers last.
-pub(super) fn tasks_by_name(tasks: &[TaskRow], ops: &[OpRow], opened: &Opened) -> Vec<TaskSummary> {
+pub(super) fn tasks_by_name(
+    tasks: &[TaskRow],
+    ops: &[OpRow],
+    opened: &OpenFileSums,
+) -> Vec<TaskSummary> {
     let mut operations: HashMap<u32, Vec<&OpRow>> = HashMap::new();
     for row in ops {
         operations.entry(row.task.unwrap_or(0)).or_default().push(row);
@@ -23,8 +27,8 @@ pub(super) fn tasks_by_name(tasks: &[TaskRow], ops: &[OpRow], opened: &Opened) -
                 group.iter().filter_map(|t| Some(t.ended?.since(t.started?))).collect();
             walls.sort_unstable();
             let rows = || group.iter().filter_map(|t| operations.get(&t.id)).flatten().copied();
-            let io =
-                opened.sum_of_tasks(group.iter().map(|t| t.id), Counted::from_operations(rows()));
+            let io = opened
+                .sum_of_tasks(group.iter().map(|t| t.id), OperationBytes::from_operations(rows()));
             TaskSummary {
                 name: name.to_owned(),
                 engine: group[0].engine.clone(),
@@ -74,11 +78,11 @@ fn total_known(all: impl Iterator<Item = Option<Micros>>) -> Option<Micros> {
 fn group_amount(
     group: &[&TaskRow],
     most: fn(&TaskRow) -> Option<ByteCount>,
-    amount: Amount,
-) -> Amount {
+    amount: ByteBounds,
+) -> ByteBounds {
     let recorded = group.iter().all(|task| task.waited.is_some());
     let at_most = bytes_upper_bound(group, most);
-    Amount { seen: amount.seen.filter(|_| recorded), at_most, ..amount }
+    ByteBounds { seen: amount.seen.filter(|_| recorded), at_most, ..amount }
 }
 
 /// An upper bound holds only if every task has one.
@@ -90,12 +94,16 @@ fn bytes_upper_bound(
 }
 
 /// One row for each tree.
-pub(super) fn tier_rows(trees: &[Tree], ops: &[OpRow], opened: &Opened) -> Vec<TierSummary> {
+pub(super) fn tier_rows(
+    trees: &[DirectoryTree],
+    ops: &[OpRow],
+    opened: &OpenFileSums,
+) -> Vec<TierSummary> {
     trees
         .iter()
         .map(|tree| {
             let here = || ops.iter().filter(|row| row.tree == tree.id);
-            let io = opened.sum_of_tree(tree.id, Counted::from_operations(here()));
+            let io = opened.sum_of_tree(tree.id, OperationBytes::from_operations(here()));
             TierSummary {
                 path: String::from_utf8_lossy(&tree.path).into_owned(),
                 tier: tree.tier.clone(),

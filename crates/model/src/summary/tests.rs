@@ -3,8 +3,8 @@
 use super::*;
 use crate::event::{ClassId, FileId, TreeId};
 use crate::{
-    Ended, Fact, File, Header, Io, Op, OpCount, OpKey, Open, Ops, Outside, Pattern, Process,
-    ProcessCounters, ProcessId, ProcessIo, RunWriter, Tree,
+    AccessPattern, DirectoryTree, Fact, FileRecord, Header, IoCount, Op, OpCount, OpDelta, OpKey,
+    OpenSession, OutsideFile, Process, ProcessCounters, ProcessId, ProcessIo, RunEnd, RunWriter,
 };
 
 fn process(id: u32, parent: Option<u32>, words: &[&str], until_s: u64) -> Vec<Fact> {
@@ -33,8 +33,8 @@ fn process(id: u32, parent: Option<u32>, words: &[&str], until_s: u64) -> Vec<Fa
 }
 
 fn open(process: u32, file: u32, read: Option<u64>, wrote: Option<u64>, hidden: bool) -> Fact {
-    let io = |bytes: u64| Io { bytes: ByteCount(bytes), calls: 1 };
-    Fact::Open(Open {
+    let io = |bytes: u64| IoCount { bytes: ByteCount(bytes), calls: 1 };
+    Fact::Open(OpenSession {
         process: ProcessId(process),
         file: FileId(file),
         write: wrote.is_some() || hidden,
@@ -53,11 +53,11 @@ fn open(process: u32, file: u32, read: Option<u64>, wrote: Option<u64>, hidden: 
 /// A hidden read, or one that was seen, from a copy on a tier.
 fn copied(tree: u16, read: Option<u64>) -> Fact {
     let Fact::Open(open) = open(2, 1, read, None, read.is_none()) else { unreachable!() };
-    Fact::Open(Open { write: false, copy: Some(TreeId(tree)), ..open })
+    Fact::Open(OpenSession { write: false, copy: Some(TreeId(tree)), ..open })
 }
 
 fn file(id: u32, path: &str) -> Fact {
-    Fact::File(File {
+    Fact::File(FileRecord {
         id: FileId(id),
         tree: TreeId(0),
         path: path.into(),
@@ -69,7 +69,7 @@ fn file(id: u32, path: &str) -> Fact {
 fn ops(process: u32, key: OpKey, count: u64, ms: u64) -> Fact {
     let count = OpCount { count, nanos: ms * 1_000_000, bytes: 0, failed: 0 };
     let (class, tree) = (ClassId(0), TreeId(0));
-    Fact::Ops(Ops { process: Some(ProcessId(process)), class, tree, key, count })
+    Fact::Ops(OpDelta { process: Some(ProcessId(process)), class, tree, key, count })
 }
 
 fn summary(more: Vec<Fact>) -> Summary {
@@ -77,7 +77,7 @@ fn summary(more: Vec<Fact>) -> Summary {
     let path = directory.path().join("a.run");
     let mut writer = RunWriter::create(&path, Header::default()).expect("a run");
     let mut facts = vec![
-        Fact::Tree(Tree {
+        Fact::Tree(DirectoryTree {
             id: TreeId(0),
             path: b"/p".to_vec(),
             fs_type: "ext4".into(),
@@ -94,9 +94,9 @@ fn summary(more: Vec<Fact>) -> Summary {
     facts.extend(process(3, Some(1), &["bwa", "mem"], 31));
     facts.extend(process(4, Some(1), &["sort"], 2));
     facts.extend(more);
-    facts.push(Fact::Ended(Ended {
+    facts.push(Fact::Ended(RunEnd {
         at: Micros::from_secs(60),
-        exit: Some(Exit::Code(0)),
+        exit: Some(CommandExit::Code(0)),
         cpu_user: Some(Micros::from_secs(9)),
         cpu_system: Some(Micros::from_secs(1)),
         complete: true,
@@ -110,7 +110,7 @@ fn summary(more: Vec<Fact>) -> Summary {
 fn tasks_of_one_name_are_one_row_and_drivers_come_last() {
     let s = summary(vec![
         ops(2, OpKey::without_bytes(Op::Open), 5, 200),
-        ops(3, OpKey::with_bytes(Op::Write, 1, Pattern::Sequential), 7, 4_000),
+        ops(3, OpKey::with_bytes(Op::Write, 1, AccessPattern::Sequential), 7, 4_000),
         open(2, 1, Some(40), Some(500), false),
         open(3, 1, Some(2), Some(0), false),
         open(3, 2, Some(0), Some(1), false),
@@ -124,7 +124,7 @@ fn tasks_of_one_name_are_one_row_and_drivers_come_last() {
     assert_eq!((bwa.read.seen, bwa.written.seen), (Some(ByteCount(42)), Some(ByteCount(501))));
     assert_eq!(bwa.read.at_most, Some(ByteCount(10_000)));
     assert_eq!(s.waited_share.map(|x| (x * 1000.0).round()), Some(102.0), "4.2 of 41 s");
-    assert_eq!((s.wall_us, s.exit, s.hidden), (Micros::from_secs(60), Some(Exit::Code(0)), false));
+    assert_eq!((s.wall_us, s.exit, s.hidden), (Micros::from_secs(60), Some(CommandExit::Code(0)), false));
     assert_eq!(
         (s.cpu_us, s.cpu_unattributed_us),
         (Some(Micros(10_000_000)), Some(Micros(2_000_000)))
@@ -140,7 +140,7 @@ fn tasks_of_one_name_are_one_row_and_drivers_come_last() {
 #[test]
 fn what_was_read_from_a_copy_counts_for_its_tier() {
     let tier = |id, name: &str| {
-        Fact::Tree(Tree {
+        Fact::Tree(DirectoryTree {
             id: TreeId(id),
             path: b"/t".to_vec(),
             fs_type: "tmpfs".into(),
@@ -183,18 +183,18 @@ fn what_a_page_cache_may_have_served_is_not_seen_but_operations_moved_so_much() 
     let Fact::Open(read) = open(2, 1, None, None, false) else { unreachable!() };
     let moved = |bytes| {
         let count = OpCount { count: 2, nanos: 9, bytes, failed: 0 };
-        let key = OpKey::with_bytes(Op::Read, 4096, Pattern::Sequential);
+        let key = OpKey::with_bytes(Op::Read, 4096, AccessPattern::Sequential);
         let (process, class, tree) = (Some(ProcessId(2)), ClassId(0), TreeId(0));
-        Fact::Ops(Ops { process, class, tree, key, count })
+        Fact::Ops(OpDelta { process, class, tree, key, count })
     };
     let s = summary(vec![Fact::Open(read.clone()), moved(640)]);
-    let least = |amount: &Amount| (amount.seen, amount.at_least.0);
+    let least = |amount: &ByteBounds| (amount.seen, amount.at_least.0);
     assert_eq!(least(&s.tasks[0].read), (None, 640));
     assert_eq!(least(&s.tiers[0].read), (None, 640));
     assert_eq!(least(&s.files[0].read), (None, 640), "the only file of its class");
     assert!(!s.hidden, "what was waited for was seen");
     // Of two files of a class nobody knows whose bytes they were.
-    let other = Open { file: FileId(2), ..read.clone() };
+    let other = OpenSession { file: FileId(2), ..read.clone() };
     let s = summary(vec![Fact::Open(read), Fact::Open(other), moved(640)]);
     assert_eq!(least(&s.files[0].read), (None, 0));
     assert_eq!(least(&s.tasks[0].read), (None, 640));
@@ -225,14 +225,14 @@ fn others_are_in_no_figure_but_their_own() {
 fn outside_and_not_seen_are_told() {
     let mut facts = process(5, Some(1), &["sbatch", "x"], 2);
     facts.push(open(2, 1, Some(60 << 20), Some(0), false));
-    facts.push(Fact::Outside(Outside {
+    facts.push(Fact::Outside(OutsideFile {
         process: ProcessId(2),
         directory: b"/data/ref/x".to_vec(),
         bytes: ByteCount(40 << 20),
         write: false,
     }));
     let s = summary(facts);
-    assert_eq!(s.not_seen, [NotSeen { program: "sbatch".into(), count: 1 }]);
+    assert_eq!(s.not_seen, [UnseenProgram { program: "sbatch".into(), count: 1 }]);
     assert_eq!(s.outside.at.as_deref(), Some("/data/ref"));
     assert_eq!(s.outside.share, Some(0.4));
     assert!(s.advice.is_some());

@@ -78,7 +78,7 @@ impl TimeSplit {
 /// Is it the storage?
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Judgement {
+pub enum StorageJudgement {
     /// It holds the run up.
     Storage,
     /// It takes its part.
@@ -89,7 +89,7 @@ pub enum Judgement {
     NotKnown,
 }
 
-impl Judgement {
+impl StorageJudgement {
     /// By the share of the tasks' time that they waited for storage.
     pub fn from_share(share: Option<f64>) -> Self {
         match share {
@@ -103,14 +103,14 @@ impl Judgement {
 
 /// Whether storage holds the run up, for every view.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Verdict {
+pub struct StorageVerdict {
     /// In a word.
-    pub judgement: Judgement,
+    pub judgement: StorageJudgement,
     /// For people; names are as they are in the run.
     pub sentence: String,
 }
 
-impl Verdict {
+impl StorageVerdict {
     /// Of so many tasks; `hidden`: bytes went past Forebay, and their waits with them.
     pub(super) fn from_time_split(
         split: &TimeSplit,
@@ -119,15 +119,17 @@ impl Verdict {
         classes: &[ClassSummary],
     ) -> Self {
         let share = split.storage_share();
-        let judgement = Judgement::from_share(share);
+        let judgement = StorageJudgement::from_share(share);
         let lead = match judgement {
-            Judgement::Storage => "Storage holds this run up",
-            Judgement::Part => "Storage takes its part of this run",
-            Judgement::NotStorage if hidden => {
+            StorageJudgement::Storage => "Storage holds this run up",
+            StorageJudgement::Part => "Storage takes its part of this run",
+            StorageJudgement::NotStorage if hidden => {
                 "As far as was seen, storage does not hold this run up"
             }
-            Judgement::NotStorage => "Storage does not hold this run up",
-            Judgement::NotKnown => "How long tasks waited for storage is not known of this run",
+            StorageJudgement::NotStorage => "Storage does not hold this run up",
+            StorageJudgement::NotKnown => {
+                "How long tasks waited for storage is not known of this run"
+            }
         };
         let mut sentence = lead.to_owned();
         if let Some(share) = share {
@@ -135,7 +137,9 @@ impl Verdict {
             let whose = if tasks == 1 { "its" } else { "their" };
             sentence +=
                 &format!(": {who} waited for it in {} of {whose} time", format_percent(share));
-            if let Some(class) = classes.first().filter(|_| judgement != Judgement::NotStorage) {
+            if let Some(class) =
+                classes.first().filter(|_| judgement != StorageJudgement::NotStorage)
+            {
                 let (kind, pattern) = (class.mostly.replace('_', " "), &class.pattern);
                 sentence += &format!(", most of it for {kind} of files such as {pattern}");
             }
@@ -224,19 +228,19 @@ mod tests {
         let split =
             TimeSplit::from_tasks(&[task(10, Some(1), None, None), task(10, None, Some(4), None)]);
         assert_eq!(split.unknown_us, Micros::from_secs(15));
-        let verdict = Verdict::from_time_split(&split, 2, false, &[]);
+        let verdict = StorageVerdict::from_time_split(&split, 2, false, &[]);
         assert_eq!(
             verdict.sentence,
             "Storage takes its part of this run: its 2 tasks waited for it in 5 % of their time. \
              Of the same time, computing was 20 %, not known 75 %."
         );
-        let nothing = Verdict::from_time_split(
+        let nothing = StorageVerdict::from_time_split(
             &TimeSplit::from_tasks(&[task(9, None, None, None)]),
             1,
             false,
             &[],
         );
-        assert_eq!(nothing.judgement, Judgement::NotKnown);
+        assert_eq!(nothing.judgement, StorageJudgement::NotKnown);
         assert_eq!(nothing.sentence, "How long tasks waited for storage is not known of this run.");
     }
 }

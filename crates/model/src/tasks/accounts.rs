@@ -1,11 +1,11 @@
 //! What each process used by itself, from counters that include waited-for children.
 
-use super::process_claims::Seen;
+use super::process_claims::ObservedRun;
 use crate::ProcessCounters;
 
 /// What one process used, without the children that were seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Used {
+pub(crate) struct OwnUsage {
     /// CPU in programs, in microseconds.
     pub(crate) user_us: u64,
     /// CPU in the kernel, in microseconds.
@@ -22,9 +22,10 @@ pub(crate) struct Used {
 /// shows only in its parent's counters of waited-for children. That rest is given to the children
 /// that ended, by the time in which they were not looked at, at most one core each; what then
 /// remains (children never seen) stays with the parent.
-pub(crate) fn usage_by_process(seen: &Seen) -> Vec<Option<Used>> {
+pub(crate) fn usage_by_process(seen: &ObservedRun) -> Vec<Option<OwnUsage>> {
     let rows = &seen.processes;
-    let mut used: Vec<Option<Used>> = rows.iter().map(|row| row.counters.map(own_usage)).collect();
+    let mut used: Vec<Option<OwnUsage>> =
+        rows.iter().map(|row| row.counters.map(own_usage)).collect();
     let mut ended: Vec<Vec<usize>> = vec![Vec::new(); rows.len()];
     for child in (0..rows.len()).filter(|&child| rows[child].ended.is_some()) {
         if let Some(parent) = seen.parent(child) {
@@ -33,7 +34,7 @@ pub(crate) fn usage_by_process(seen: &Seen) -> Vec<Option<Used>> {
     }
     let whole = usage_with_children(seen, &ended);
     for (parent, counters) in rows.iter().enumerate().filter_map(|(i, r)| Some((i, r.counters?))) {
-        let known = |of: fn(&Used) -> u64| ended[parent].iter().map(|&c| of(&whole[c])).sum();
+        let known = |of: fn(&OwnUsage) -> u64| ended[parent].iter().map(|&c| of(&whole[c])).sum();
         let rest_user = counters.children_user.0.saturating_sub(known(|u| u.user_us));
         let rest_system = counters.children_system.0.saturating_sub(known(|u| u.system_us));
         let left = distribute_rest(seen, &ended[parent], (rest_user, rest_system), &mut used);
@@ -41,7 +42,7 @@ pub(crate) fn usage_by_process(seen: &Seen) -> Vec<Option<Used>> {
         account.user_us += left.0;
         account.system_us += left.1;
         // The kernel adds the bytes of a waited-for child to its parent's.
-        let less = |n: Option<u64>, of: fn(&Used) -> u64| Some(n?.saturating_sub(known(of)));
+        let less = |n: Option<u64>, of: fn(&OwnUsage) -> u64| Some(n?.saturating_sub(known(of)));
         account.rchar = less(account.rchar, |u| u.rchar.unwrap_or(0));
         account.wchar = less(account.wchar, |u| u.wchar.unwrap_or(0));
     }
@@ -49,20 +50,23 @@ pub(crate) fn usage_by_process(seen: &Seen) -> Vec<Option<Used>> {
 }
 
 /// What is known of each process together with its ended children and theirs.
-fn usage_with_children(seen: &Seen, ended: &[Vec<usize>]) -> Vec<Used> {
-    let mut whole = vec![Used::default(); seen.processes.len()];
+fn usage_with_children(seen: &ObservedRun, ended: &[Vec<usize>]) -> Vec<OwnUsage> {
+    let mut whole = vec![OwnUsage::default(); seen.processes.len()];
     for &process in seen.order().iter().rev() {
-        let below = |of: fn(&Used) -> u64| -> u64 {
+        let below = |of: fn(&OwnUsage) -> u64| -> u64 {
             ended[process].iter().map(|&child| of(&whole[child])).sum()
         };
         let (user, system) = (below(|u| u.user_us), below(|u| u.system_us));
         let (rchar, wchar) = (below(|u| u.rchar.unwrap_or(0)), below(|u| u.wchar.unwrap_or(0)));
         // Its own counters of children may be older than the last look at the children.
         whole[process] = match &seen.processes[process].counters {
-            None => {
-                Used { user_us: user, system_us: system, rchar: Some(rchar), wchar: Some(wchar) }
-            }
-            Some(c) => Used {
+            None => OwnUsage {
+                user_us: user,
+                system_us: system,
+                rchar: Some(rchar),
+                wchar: Some(wchar),
+            },
+            Some(c) => OwnUsage {
                 user_us: c.user.0 + c.children_user.0.max(user),
                 system_us: c.system.0 + c.children_system.0.max(system),
                 rchar: Some(c.io.map_or(0, |io| io.rchar.0).max(rchar)),
@@ -75,10 +79,10 @@ fn usage_with_children(seen: &Seen, ended: &[Vec<usize>]) -> Vec<Used> {
 
 /// Gives a rest of CPU (in programs, in the kernel) to ended children; what could not be given.
 fn distribute_rest(
-    seen: &Seen,
+    seen: &ObservedRun,
     ended: &[usize],
     rest: (u64, u64),
-    used: &mut [Option<Used>],
+    used: &mut [Option<OwnUsage>],
 ) -> (u64, u64) {
     let mut left = rest;
     let all_us: u64 = ended.iter().map(|&child| unsampled_time_us(seen, child)).sum();
@@ -102,8 +106,8 @@ fn distribute_rest(
     left
 }
 
-fn own_usage(counters: ProcessCounters) -> Used {
-    Used {
+fn own_usage(counters: ProcessCounters) -> OwnUsage {
+    OwnUsage {
         user_us: counters.user.0,
         system_us: counters.system.0,
         rchar: counters.io.map(|io| io.rchar.0),
@@ -112,7 +116,7 @@ fn own_usage(counters: ProcessCounters) -> Used {
 }
 
 /// How long an ended process ran after its counters were read for the last time.
-fn unsampled_time_us(seen: &Seen, process: usize) -> u64 {
+fn unsampled_time_us(seen: &ObservedRun, process: usize) -> u64 {
     let row = &seen.processes[process];
     let since = row.counters.map(|c| c.at).or(row.started);
     match (row.ended, since) {
@@ -136,7 +140,7 @@ mod tests {
         }
         let mut tool = counted(process(2, Some(1), "bwa"), 700, 0);
         tool.ended = Some(Micros(5_000_250));
-        let seen = Seen::new(vec![shell, tool], vec![], vec![]);
+        let seen = ObservedRun::new(vec![shell, tool], vec![], vec![]);
         let used = usage_by_process(&seen);
         let user: Vec<u64> = used.iter().map(|u| u.expect("counted").user_us).collect();
         // 300 were used after the last look; at most 250 of them by `bwa`, on one core.
@@ -152,7 +156,7 @@ mod tests {
         }
         let mut tool = process(2, Some(1), "true");
         tool.ended = Some(Micros(tool.started.expect("started").0 + 10_000));
-        let seen = Seen::new(vec![shell, tool], vec![], vec![]);
+        let seen = ObservedRun::new(vec![shell, tool], vec![], vec![]);
         let used = usage_by_process(&seen);
         assert_eq!(used[1].expect("given").system_us, 400);
         assert_eq!(used[0].expect("counted").system_us, 0);
@@ -172,7 +176,7 @@ mod tests {
         between.ended = Some(Micros::from_secs(9));
         let mut tool = counted(process(3, Some(2), "bwa"), 700, 0);
         tool.ended = Some(Micros::from_secs(5));
-        let seen = Seen::new(vec![shell, between, tool], vec![], vec![]);
+        let seen = ObservedRun::new(vec![shell, between, tool], vec![], vec![]);
         let total: u64 = usage_by_process(&seen).iter().flatten().map(|u| u.user_us).sum();
         assert_eq!(total, 700);
     }

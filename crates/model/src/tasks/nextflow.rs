@@ -1,11 +1,11 @@
 //! Nextflow: a task is a work directory `xx/<30 hex>`; `.command.run` names it, `.command.begin`
 //! starts it, `.exitcode` ends it.
 
-use super::process_claims::{Claims, Seen, Task, Value};
-use super::{Engine, Note};
+use super::process_claims::{ClaimedTask, EngineNoteValue, ObservedRun, TaskClaims};
+use super::{EngineAdapter, EngineNote};
 use std::collections::HashMap;
 
-pub(super) const ENGINE: Engine = Engine {
+pub(super) const ENGINE: EngineAdapter = EngineAdapter {
     name: "nextflow",
     wanted: is_control_file,
     read: parse_control_file,
@@ -31,17 +31,20 @@ pub(super) fn work_directory(path: &[u8]) -> Option<&[u8]> {
     })
 }
 
-fn parse_control_file(path: &[u8], content: &[u8]) -> Vec<Note> {
+fn parse_control_file(path: &[u8], content: &[u8]) -> Vec<EngineNote> {
     let Some(directory) = work_directory(path) else { return Vec::new() };
-    let note = |what, value| vec![Note { subject: directory.to_vec(), what, value }];
+    let note = |what, value| vec![EngineNote { subject: directory.to_vec(), what, value }];
     if path.ends_with(b".command.begin") {
-        return note("began", Value::There);
+        return note("began", EngineNoteValue::There);
     }
     let text = String::from_utf8_lossy(content);
     if path.ends_with(b".exitcode") {
-        return text.trim().parse().map_or(Vec::new(), |code| note("exit", Value::Number(code)));
+        return text
+            .trim()
+            .parse()
+            .map_or(Vec::new(), |code| note("exit", EngineNoteValue::Number(code)));
     }
-    task_name(&text).map_or(Vec::new(), |name| note("name", Value::Text(name.into())))
+    task_name(&text).map_or(Vec::new(), |name| note("name", EngineNoteValue::Text(name.into())))
 }
 
 /// The work directory and the process of a task, from its `.command.run`.
@@ -71,13 +74,13 @@ fn split_tag(name: &str) -> (&str, Option<&str>) {
     }
 }
 
-fn claim_processes(seen: &Seen, claims: &mut Claims) {
+fn claim_processes(seen: &ObservedRun, claims: &mut TaskClaims) {
     let mut tasks: HashMap<&[u8], usize> = HashMap::new();
     for note in seen.notes.iter().filter(|note| note.engine == ENGINE.name) {
         let task = *tasks.entry(&note.subject).or_insert_with(|| add_task(claims, &note.subject));
         let task = &mut claims.tasks[task];
         match (note.what.as_str(), &note.value) {
-            ("name", Value::Text(name)) => {
+            ("name", EngineNoteValue::Text(name)) => {
                 let (process, tag) = split_tag(name);
                 task.name = process.to_owned();
                 if let (Some(tag), Some(key)) = (tag, &mut task.key) {
@@ -85,7 +88,7 @@ fn claim_processes(seen: &Seen, claims: &mut Claims) {
                 }
             }
             ("began", _) => task.started = Some(note.at),
-            ("exit", Value::Number(status)) => {
+            ("exit", EngineNoteValue::Number(status)) => {
                 (task.exit_status, task.ended) = (Some(*status), Some(note.at));
             }
             _ => {}
@@ -109,14 +112,14 @@ fn claim_processes(seen: &Seen, claims: &mut Claims) {
 }
 
 /// A task of which no more than the directory is known. The key is what Nextflow prints.
-fn add_task(claims: &mut Claims, directory: &[u8]) -> usize {
+fn add_task(claims: &mut TaskClaims, directory: &[u8]) -> usize {
     let hash = &directory[directory.len() - 33..];
     let key = String::from_utf8_lossy(&hash[..9]).into_owned();
-    claims.add_task(Task {
+    claims.add_task(ClaimedTask {
         name: "nextflow task".into(),
         engine: ENGINE.name,
         key: Some(key),
-        ..Task::default()
+        ..ClaimedTask::default()
     })
 }
 
@@ -168,7 +171,7 @@ mod tests {
         let notes = notes.iter().flat_map(|(file, content, at)| {
             kept("/p", &format!("work/{HASH}/{file}"), content, *at)
         });
-        let seen = Seen::new(processes, vec![], notes.collect());
+        let seen = ObservedRun::new(processes, vec![], notes.collect());
         let claims = super::super::assign_tasks(&seen);
         assert_eq!(task_names(&claims), ["nextflow.cli.Launcher", "INDEX", "INDEX"]);
         let task = &claims.tasks[claims.of[2].expect("claimed")];

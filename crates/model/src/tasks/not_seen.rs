@@ -1,7 +1,7 @@
 //! Programs that hand work to where Forebay does not look: another machine, or a daemon that was
 //! there before. Their files are not in the run, and the summary says so.
 
-use super::process_claims::Seen;
+use super::process_claims::ObservedRun;
 use super::program::{base_name, program_name, shell_command};
 use std::collections::{BTreeMap, HashSet};
 
@@ -24,7 +24,7 @@ const PROGRAMS: &[(&str, &[&str])] = &[
 const HARMLESS: &[&str] = &["git-upload-pack", "git-receive-pack", "rsync"];
 
 /// How often each such program was started, by name.
-pub(crate) fn count_unseen_programs(seen: &Seen) -> BTreeMap<&'static str, u64> {
+pub(crate) fn count_unseen_programs(seen: &ObservedRun) -> BTreeMap<&'static str, u64> {
     let mut counts = BTreeMap::new();
     // A shell whose child is the program is counted once, at the child.
     let mut started: HashSet<(usize, &str)> = HashSet::new();
@@ -106,7 +106,9 @@ mod tests {
 
     fn counts(lines: &[(u32, Option<u32>, &str)]) -> Vec<(&'static str, u64)> {
         let processes = lines.iter().map(|(id, parent, line)| process(*id, *parent, line));
-        count_unseen_programs(&Seen::new(processes.collect(), vec![], vec![])).into_iter().collect()
+        count_unseen_programs(&ObservedRun::new(processes.collect(), vec![], vec![]))
+            .into_iter()
+            .collect()
     }
 
     #[test]

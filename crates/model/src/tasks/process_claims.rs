@@ -6,19 +6,19 @@ use std::collections::HashMap;
 
 /// Something an engine's control file says about a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Note {
+pub(crate) struct EngineNote {
     /// The engine's key: a work directory or an output file. Relative to the tree when it is read
-    /// from a control file, absolute in [`Seen`].
+    /// from a control file, absolute in [`ObservedRun`].
     pub(crate) subject: Vec<u8>,
     /// What is said.
     pub(crate) what: &'static str,
     /// The value.
-    pub(crate) value: Value,
+    pub(crate) value: EngineNoteValue,
 }
 
 /// A value of a note.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Value {
+pub(crate) enum EngineNoteValue {
     /// The control file says nothing but that it is there.
     There,
     /// A number.
@@ -29,7 +29,7 @@ pub(crate) enum Value {
 
 /// A note that was kept, with the time at which its file was closed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct KeptNote {
+pub(crate) struct PersistedNote {
     /// Which engine's.
     pub(crate) engine: String,
     /// The engine's key, absolute.
@@ -37,31 +37,31 @@ pub(crate) struct KeptNote {
     /// What is said.
     pub(crate) what: String,
     /// The value.
-    pub(crate) value: Value,
+    pub(crate) value: EngineNoteValue,
     /// When.
     pub(crate) at: Micros,
 }
 
 /// A run as engines look at it. Processes are named by their place in `processes`.
 #[derive(Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct ObservedRun {
     /// All processes.
     pub(crate) processes: Vec<ProcessRow>,
     /// Files that were made or written, absolute, by whom; in order of time.
     pub(crate) wrote: Vec<(usize, Vec<u8>)>,
     /// What control files said.
-    pub(crate) notes: Vec<KeptNote>,
+    pub(crate) notes: Vec<PersistedNote>,
     parents: Vec<Option<usize>>,
     order: Vec<usize>,
     strange: Vec<bool>,
 }
 
-impl Seen {
+impl ObservedRun {
     /// Sorts out who is whose parent. `wrote` names processes by their number in the run.
     pub(crate) fn new(
         processes: Vec<ProcessRow>,
         wrote: Vec<(ProcessId, Vec<u8>)>,
-        notes: Vec<KeptNote>,
+        notes: Vec<PersistedNote>,
     ) -> Self {
         let place: HashMap<ProcessId, usize> =
             processes.iter().enumerate().map(|(i, p)| (p.id, i)).collect();
@@ -127,7 +127,7 @@ fn parents_first(parents: &[Option<usize>]) -> Vec<usize> {
 
 /// A task as an engine claims it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Task {
+pub(crate) struct ClaimedTask {
     /// Process, rule or program.
     pub(crate) name: String,
     /// Which engine.
@@ -148,28 +148,28 @@ pub(crate) struct Task {
 
 /// Tasks, and which process belongs to which.
 #[derive(Debug)]
-pub(crate) struct Claims {
+pub(crate) struct TaskClaims {
     /// All tasks.
-    pub(crate) tasks: Vec<Task>,
+    pub(crate) tasks: Vec<ClaimedTask>,
     /// The task of each process, as a place in `tasks`.
     pub(crate) of: Vec<Option<usize>>,
 }
 
-impl Claims {
+impl TaskClaims {
     /// Nothing is claimed.
-    pub(crate) fn new(seen: &Seen) -> Self {
+    pub(crate) fn new(seen: &ObservedRun) -> Self {
         Self { tasks: Vec::new(), of: vec![None; seen.processes.len()] }
     }
 
     /// Adds a task.
-    pub(crate) fn add_task(&mut self, task: Task) -> usize {
+    pub(crate) fn add_task(&mut self, task: ClaimedTask) -> usize {
         self.tasks.push(task);
         self.tasks.len() - 1
     }
 
     /// Gives each unclaimed process below a top to that top's task: the nearest top counts.
     /// `tops` maps processes to tasks.
-    pub(crate) fn claim_subtrees(&mut self, seen: &Seen, tops: &HashMap<usize, usize>) {
+    pub(crate) fn claim_subtrees(&mut self, seen: &ObservedRun, tops: &HashMap<usize, usize>) {
         let mut inherited: Vec<Option<usize>> = vec![None; self.of.len()];
         for &process in seen.order() {
             let from_parent = seen.parent(process).and_then(|parent| inherited[parent]);

@@ -5,9 +5,9 @@
 //! one row: what they do themselves is small, and rarely of interest one by one. What no part of
 //! the run started is no task, and one row, too, unless an engine claimed it before.
 
-use super::process_claims::{Claims, Seen, Task};
+use super::process_claims::{ClaimedTask, ObservedRun, TaskClaims};
 use super::program::{is_driver, process_name};
-use super::{Engine, Note};
+use super::{EngineAdapter, EngineNote};
 use std::collections::BTreeMap;
 
 pub(super) const NAME: &str = "processes";
@@ -15,14 +15,14 @@ pub(super) const NAME: &str = "processes";
 /// What looks into the files of a run from elsewhere.
 pub const OTHERS: &str = "others on this machine";
 
-pub(super) const ENGINE: Engine =
-    Engine { name: NAME, wanted: |_| false, read: no_notes, claim: claim_processes };
+pub(super) const ENGINE: EngineAdapter =
+    EngineAdapter { name: NAME, wanted: |_| false, read: no_notes, claim: claim_processes };
 
-fn no_notes(_: &[u8], _: &[u8]) -> Vec<Note> {
+fn no_notes(_: &[u8], _: &[u8]) -> Vec<EngineNote> {
     Vec::new()
 }
 
-fn claim_processes(seen: &Seen, claims: &mut Claims) {
+fn claim_processes(seen: &ObservedRun, claims: &mut TaskClaims) {
     let command = seen.command_process();
     let mut drivers: BTreeMap<String, usize> = BTreeMap::new();
     let mut others = None;
@@ -33,7 +33,12 @@ fn claim_processes(seen: &Seen, claims: &mut Claims) {
         if seen.is_stranger(process) {
             let task = *others.get_or_insert_with(|| {
                 let name = OTHERS.to_owned();
-                claims.add_task(Task { name, engine: NAME, others: true, ..Task::default() })
+                claims.add_task(ClaimedTask {
+                    name,
+                    engine: NAME,
+                    others: true,
+                    ..ClaimedTask::default()
+                })
             });
             claims.of[process] = Some(task);
             continue;
@@ -52,16 +57,16 @@ fn claim_processes(seen: &Seen, claims: &mut Claims) {
         let name = process_name(row);
         let task = if Some(process) == command || is_driver(row) {
             *drivers.entry(name).or_insert_with_key(|name| {
-                claims.tasks.push(Task {
+                claims.tasks.push(ClaimedTask {
                     name: name.clone(),
                     engine: NAME,
                     driver: true,
-                    ..Task::default()
+                    ..ClaimedTask::default()
                 });
                 claims.tasks.len() - 1
             })
         } else {
-            claims.add_task(Task { name, engine: NAME, ..Task::default() })
+            claims.add_task(ClaimedTask { name, engine: NAME, ..ClaimedTask::default() })
         };
         claims.of[process] = Some(task);
     }
@@ -69,7 +74,7 @@ fn claim_processes(seen: &Seen, claims: &mut Claims) {
 }
 
 /// A command that starts no task does the work itself.
-fn promote_lone_command(seen: &Seen, claims: &mut Claims) {
+fn promote_lone_command(seen: &ObservedRun, claims: &mut TaskClaims) {
     let Some(command) =
         seen.command_process().filter(|&command| !is_driver(&seen.processes[command]))
     else {

@@ -1,12 +1,12 @@
 //! Snakemake: `.snakemake/metadata/<base64 of an output>` names the rule of each output; the
 //! process below Snakemake that made the output is the job.
 
-use super::process_claims::{Claims, Seen, Task, Value};
+use super::process_claims::{ClaimedTask, EngineNoteValue, ObservedRun, TaskClaims};
 use super::program::process_name;
-use super::{Engine, Note};
+use super::{EngineAdapter, EngineNote};
 use std::collections::{BTreeSet, HashMap};
 
-pub(super) const ENGINE: Engine = Engine {
+pub(super) const ENGINE: EngineAdapter = EngineAdapter {
     name: "snakemake",
     wanted: is_control_file,
     read: parse_control_file,
@@ -72,11 +72,11 @@ fn decode_base64(code: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-fn parse_control_file(path: &[u8], content: &[u8]) -> Vec<Note> {
+fn parse_control_file(path: &[u8], content: &[u8]) -> Vec<EngineNote> {
     let subject =
         split_record_path(path).and_then(|(directory, name)| decode_output(directory, name));
     let (Some(subject), Some(rule)) = (subject, parse_rule(content)) else { return Vec::new() };
-    vec![Note { subject, what: "rule", value: Value::Text(rule) }]
+    vec![EngineNote { subject, what: "rule", value: EngineNoteValue::Text(rule) }]
 }
 
 /// The rule in a record. A record with a long script may be cut: the rule comes first.
@@ -95,14 +95,14 @@ fn parse_rule(content: &[u8]) -> Option<String> {
     after.split_once('"').map(|(rule, _)| rule.to_owned())
 }
 
-fn claim_processes(seen: &Seen, claims: &mut Claims) {
+fn claim_processes(seen: &ObservedRun, claims: &mut TaskClaims) {
     let rules: HashMap<&[u8], &str> = seen
         .notes
         .iter()
         .filter(|note| note.engine == ENGINE.name && note.what == "rule")
         .filter_map(|note| match &note.value {
-            Value::Text(rule) => Some((note.subject.as_slice(), rule.as_str())),
-            Value::There | Value::Number(_) => None,
+            EngineNoteValue::Text(rule) => Some((note.subject.as_slice(), rule.as_str())),
+            EngineNoteValue::There | EngineNoteValue::Number(_) => None,
         })
         .collect();
     let masters = find_schedulers(seen);
@@ -133,13 +133,19 @@ fn claim_processes(seen: &Seen, claims: &mut Claims) {
     claims.claim_subtrees(seen, &tops);
 }
 
-fn rule_task(rule: &str, key: Option<String>, exit_status: Option<i64>) -> Task {
-    Task { name: rule.into(), engine: ENGINE.name, key, exit_status, ..Task::default() }
+fn rule_task(rule: &str, key: Option<String>, exit_status: Option<i64>) -> ClaimedTask {
+    ClaimedTask {
+        name: rule.into(),
+        engine: ENGINE.name,
+        key,
+        exit_status,
+        ..ClaimedTask::default()
+    }
 }
 
 /// Which processes are a Snakemake that gives out jobs. One that runs a single job (`run:` blocks)
 /// is part of it.
-fn find_schedulers(seen: &Seen) -> Vec<bool> {
+fn find_schedulers(seen: &ObservedRun) -> Vec<bool> {
     seen.processes
         .iter()
         .enumerate()
@@ -148,7 +154,7 @@ fn find_schedulers(seen: &Seen) -> Vec<bool> {
 }
 
 /// The rule of `python -m snakemake --target-jobs 'rule:...'`.
-fn target_rule(seen: &Seen, process: usize) -> Option<String> {
+fn target_rule(seen: &ObservedRun, process: usize) -> Option<String> {
     let row = &seen.processes[process];
     let at = row.argv.iter().position(|word| word == b"--target-jobs")?;
     let target = String::from_utf8_lossy(row.argv.get(at + 1)?).into_owned();
@@ -157,7 +163,7 @@ fn target_rule(seen: &Seen, process: usize) -> Option<String> {
 }
 
 /// The child of Snakemake that `process` comes from; `None` for Snakemake itself and strangers.
-fn job_of_process(seen: &Seen, masters: &[bool], process: usize) -> Option<usize> {
+fn job_of_process(seen: &ObservedRun, masters: &[bool], process: usize) -> Option<usize> {
     if masters[process] {
         return None;
     }
@@ -237,7 +243,7 @@ mod tests {
         let mut notes = kept("/p", ".snakemake/metadata/b3V0L3B5LnR4dA==", RECORD, 9);
         let plot = RECORD.replace("make", "plot");
         notes.extend(kept("/p", ".snakemake/metadata/ZGly", &plot, 9));
-        let claims = super::super::assign_tasks(&Seen::new(processes, wrote, notes));
+        let claims = super::super::assign_tasks(&ObservedRun::new(processes, wrote, notes));
         assert_eq!(task_names(&claims), ["snakemake", "make", "make", "py", "py", "py", "plot"]);
         let job = &claims.tasks[claims.of[1].expect("claimed")];
         assert_eq!((job.key.as_deref(), job.exit_status), (Some("/p/out/py.txt"), Some(0)));

@@ -1,7 +1,7 @@
 //! If these fail, the work of a run is put down to the wrong task. (Each engine has its own tests;
 //! these walk the table and the process tree.)
 
-use super::process_claims::KeptNote;
+use super::process_claims::PersistedNote;
 use super::*;
 use crate::run_rows::ProcessRow;
 use crate::{Micros, ProcessCounters, ProcessId};
@@ -50,11 +50,11 @@ pub(super) fn counted(mut row: ProcessRow, user_us: u64, system_us: u64) -> Proc
 }
 
 /// Notes of a control file below the tree `tree`.
-pub(super) fn kept(tree: &str, path: &str, content: &str, at: u64) -> Vec<KeptNote> {
+pub(super) fn kept(tree: &str, path: &str, content: &str, at: u64) -> Vec<PersistedNote> {
     assert!(is_control_file(path.as_bytes()), "{path}");
     let notes = parse_control_file(path.as_bytes(), content.as_bytes()).into_iter();
     notes
-        .map(|(engine, note)| KeptNote {
+        .map(|(engine, note)| PersistedNote {
             engine: engine.into(),
             subject: [tree.as_bytes(), b"/", &note.subject].concat(),
             what: note.what.into(),
@@ -65,13 +65,13 @@ pub(super) fn kept(tree: &str, path: &str, content: &str, at: u64) -> Vec<KeptNo
 }
 
 /// The name of each process's task.
-pub(super) fn task_names(claims: &Claims) -> Vec<&str> {
+pub(super) fn task_names(claims: &TaskClaims) -> Vec<&str> {
     claims.of.iter().map(|task| claims.tasks[task.expect("claimed")].name.as_str()).collect()
 }
 
-fn assigned(lines: &[(u32, Option<u32>, &str)]) -> Claims {
+fn assigned(lines: &[(u32, Option<u32>, &str)]) -> TaskClaims {
     let processes = lines.iter().map(|(id, parent, line)| process(*id, *parent, line)).collect();
-    assign_tasks(&Seen::new(processes, vec![], vec![]))
+    assign_tasks(&ObservedRun::new(processes, vec![], vec![]))
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn a_process_that_was_gone_too_soon_is_part_of_its_parent() {
     let mut nameless = process(2, Some(1), "");
     nameless.argv.clear();
     let rows = vec![process(1, None, "snakemake"), nameless, process(3, Some(1), "cbc in.mps")];
-    let claims = assign_tasks(&Seen::new(rows, vec![], vec![]));
+    let claims = assign_tasks(&ObservedRun::new(rows, vec![], vec![]));
     assert_eq!(claims.of, [Some(0), Some(0), Some(1)]);
     assert!(claims.tasks.iter().all(|task| task.driver), "the solver is the engine's");
 }

@@ -1,14 +1,14 @@
 //! Trinity: phase 2 is one small assembly for each read partition `Fb_x/CBin_y/cN`.
 
-use super::process_claims::{Claims, Seen, Task};
+use super::process_claims::{ClaimedTask, ObservedRun, TaskClaims};
 use super::program::is_driver;
-use super::{Engine, Note};
+use super::{EngineAdapter, EngineNote};
 use std::collections::HashMap;
 
-pub(super) const ENGINE: Engine =
-    Engine { name: "trinity", wanted: |_| false, read: no_notes, claim: claim_processes };
+pub(super) const ENGINE: EngineAdapter =
+    EngineAdapter { name: "trinity", wanted: |_| false, read: no_notes, claim: claim_processes };
 
-fn no_notes(_: &[u8], _: &[u8]) -> Vec<Note> {
+fn no_notes(_: &[u8], _: &[u8]) -> Vec<EngineNote> {
     Vec::new()
 }
 
@@ -41,7 +41,7 @@ fn end_of_numbered_part(text: &[u8], at: usize, word: &[u8]) -> Option<usize> {
     end_of_digits(text, at + word.len())
 }
 
-fn claim_processes(seen: &Seen, claims: &mut Claims) {
+fn claim_processes(seen: &ObservedRun, claims: &mut TaskClaims) {
     // By what it made, when all of that is in one partition.
     let mut made: HashMap<usize, Option<&[u8]>> = HashMap::new();
     for (process, path) in &seen.wrote {
@@ -62,11 +62,11 @@ fn claim_processes(seen: &Seen, claims: &mut Claims) {
         let by_files = || made.get(&process).copied().flatten().filter(|_| !is_driver(row));
         let Some(key) = by_words.or_else(by_cwd).or_else(by_files) else { continue };
         let task = *tasks.entry(key).or_insert_with(|| {
-            claims.add_task(Task {
+            claims.add_task(ClaimedTask {
                 name: "Trinity partition".into(),
                 engine: ENGINE.name,
                 key: Some(String::from_utf8_lossy(key).into_owned()),
-                ..Task::default()
+                ..ClaimedTask::default()
             })
         });
         tops.insert(process, task);
@@ -106,7 +106,7 @@ mod tests {
             (crate::ProcessId(7), b"/t/Fb_0/CBin_0/c1.trinity.reads.fa".to_vec()),
             (crate::ProcessId(7), b"/t/Fb_0/CBin_0/c2.trinity.reads.fa".to_vec()),
         ];
-        let claims = super::super::assign_tasks(&Seen::new(processes, wrote, vec![]));
+        let claims = super::super::assign_tasks(&ObservedRun::new(processes, wrote, vec![]));
         let part = "Trinity partition";
         assert_eq!(
             task_names(&claims),

@@ -6,7 +6,7 @@ use std::fmt;
 ///
 /// Prints as `rules.toml:7:8: there is no tier "scrach"; did you mean "scratch"?`
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Flaw {
+pub struct ConfigError {
     source: String,
     line: usize,
     column: usize,
@@ -14,7 +14,7 @@ pub struct Flaw {
     hint: Option<String>,
 }
 
-impl Flaw {
+impl ConfigError {
     /// A flaw of `text` at the byte `at`.
     pub(super) fn new(source: &str, text: &str, at: usize, message: impl Into<String>) -> Self {
         let before = text.get(..at).unwrap_or(text);
@@ -60,7 +60,7 @@ impl Flaw {
     }
 }
 
-impl fmt::Display for Flaw {
+impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}: {}", self.source, self.line, self.column, self.message)?;
         match &self.hint {
@@ -70,7 +70,7 @@ impl fmt::Display for Flaw {
     }
 }
 
-impl std::error::Error for Flaw {}
+impl std::error::Error for ConfigError {}
 
 /// The known name that was probably meant. Two letters may differ, or a third of a long name, but
 /// never more than half: of two short names, neither is a misspelling of the other.

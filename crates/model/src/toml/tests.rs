@@ -50,7 +50,7 @@ fn what_is_no_toml_is_told_with_its_place() {
         ("a = 1\na = 2\n", 2, 1, "duplicate key"),
         ("[t]\n[t]\n", 2, 2, "duplicate key"),
     ] {
-        let flaw = Document { source: "a.toml", text }.parse().expect_err(text);
+        let flaw = TomlDocument { source: "a.toml", text }.parse().expect_err(text);
         let told = (flaw.file_name(), flaw.line(), flaw.column(), flaw.message(), flaw.hint());
         assert_eq!(told, ("a.toml", line, column, message, None), "{text:?}");
     }
@@ -59,7 +59,7 @@ fn what_is_no_toml_is_told_with_its_place() {
 #[test]
 fn columns_count_characters_and_lines_end_as_they_like() {
     let text = "# Größe\r\n'µµ' = 1\r\n  \"é\" = 'ü' # x\r\n";
-    let document = Document { source: "b.toml", text };
+    let document = TomlDocument { source: "b.toml", text };
     let entries = document.parse().expect("TOML");
     let root = document.root_table(&entries);
     let (first, second) =
@@ -72,7 +72,7 @@ fn columns_count_characters_and_lines_end_as_they_like() {
 #[test]
 fn of_several_flaws_the_first_in_the_file_is_told() {
     let text = "zebra = 1\napple = 2\n";
-    let document = Document { source: "c.toml", text };
+    let document = TomlDocument { source: "c.toml", text };
     let entries = document.parse().expect("TOML");
     let flaw = document
         .root_table(&entries)
@@ -88,7 +88,7 @@ fn of_several_flaws_the_first_in_the_file_is_told() {
 #[test]
 fn each_type_is_called_by_its_name() {
     let text = "a = 'x'\nb = 1\nc = 1.5\nd = true\ne = 2026-01-01\nf = []\n[g]\n";
-    let document = Document { source: "d.toml", text };
+    let document = TomlDocument { source: "d.toml", text };
     let entries = document.parse().expect("TOML");
     let told: Vec<String> = document
         .root_table(&entries)

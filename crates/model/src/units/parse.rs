@@ -6,14 +6,16 @@ use std::str::FromStr;
 /// Why a text is no [`ByteCount`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct NotBytes(String);
+pub struct ParseByteCountError(String);
 
 impl FromStr for ByteCount {
-    type Err = NotBytes;
+    type Err = ParseByteCountError;
 
-    fn from_str(text: &str) -> Result<Self, NotBytes> {
+    fn from_str(text: &str) -> Result<Self, ParseByteCountError> {
         let bad = |why: &str| {
-            NotBytes(format!("{text:?} {why}; write it like \"200 GiB\", \"1.5 TB\" or \"4096\""))
+            ParseByteCountError(format!(
+                "{text:?} {why}; write it like \"200 GiB\", \"1.5 TB\" or \"4096\""
+            ))
         };
         let amount = text.trim();
         let end = amount.find(|c: char| !(c.is_ascii_digit() || c == '.'));

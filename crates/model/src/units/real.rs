@@ -83,7 +83,7 @@ impl From<Seconds> for Micros {
 /// Why a text is no [`Seconds`] or no [`Rate`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct NotReal(String);
+pub struct ParseRealError(String);
 
 /// Longest first, for `s` ends them all.
 const TIMES: [(&str, f64); 9] = [
@@ -99,10 +99,11 @@ const TIMES: [(&str, f64); 9] = [
 ];
 
 impl FromStr for Seconds {
-    type Err = NotReal;
+    type Err = ParseRealError;
 
-    fn from_str(text: &str) -> Result<Self, NotReal> {
-        let bad = || NotReal(format!("{text:?} is no time; write it like \"5 ms\" or \"2.5 h\""));
+    fn from_str(text: &str) -> Result<Self, ParseRealError> {
+        let bad =
+            || ParseRealError(format!("{text:?} is no time; write it like \"5 ms\" or \"2.5 h\""));
         let trimmed = text.trim();
         let (number, factor) = TIMES
             .iter()
@@ -115,18 +116,18 @@ impl FromStr for Seconds {
 }
 
 impl FromStr for Micros {
-    type Err = NotReal;
+    type Err = ParseRealError;
 
-    fn from_str(text: &str) -> Result<Self, NotReal> {
+    fn from_str(text: &str) -> Result<Self, ParseRealError> {
         text.parse::<Seconds>().map(Self::from)
     }
 }
 
 impl FromStr for Rate {
-    type Err = NotReal;
+    type Err = ParseRealError;
 
-    fn from_str(text: &str) -> Result<Self, NotReal> {
-        let bad = || NotReal(format!("{text:?} is no rate; write it like \"125 MiB/s\""));
+    fn from_str(text: &str) -> Result<Self, ParseRealError> {
+        let bad = || ParseRealError(format!("{text:?} is no rate; write it like \"125 MiB/s\""));
         let bytes = text.trim().strip_suffix("/s").ok_or_else(bad)?;
         let bytes: ByteCount = bytes.parse().map_err(|_| bad())?;
         if bytes == ByteCount::ZERO { Err(bad()) } else { Ok(Self(bytes.get() as f64)) }

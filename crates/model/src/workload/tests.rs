@@ -3,16 +3,17 @@ use super::*;
 use crate::event::Op;
 
 fn pair() -> Workload {
-    let access = Access {
+    let access = FileSetAccess {
         files: FileSetId(0),
         ops: vec![(OpKey::without_bytes(Op::Open), 1.0)],
         read: ByteCount(7),
         written: ByteCount::ZERO,
     };
-    let step = Step { name: "cat".to_owned(), compute: Seconds(1.0), accesses: vec![access] };
+    let step = TaskStep { name: "cat".to_owned(), compute: Seconds(1.0), accesses: vec![access] };
     let task = Task { kind: TaskKindId(0), key: None, after: vec![], steps: vec![step] };
     let class = FileClass { pattern: "a".to_owned(), example: b"a".to_vec() };
-    let set = FileSet { class: FileClassId(0), count: 1, bytes: ByteCount(7), until: Until::End };
+    let set =
+        FileSet { class: FileClassId(0), count: 1, bytes: ByteCount(7), until: DeletionPoint::End };
     let then = Task { key: Some("b".to_owned()), after: vec![TaskId(0)], ..task.clone() };
     Workload {
         name: "two".to_owned(),
@@ -41,7 +42,7 @@ fn each_flaw_is_named_with_its_place() {
         (|w| w.kinds[0].cores = 0, "task 0 (cat): it takes no core"),
         (|w| w.tasks[0].steps[0].compute = Seconds(f64::NAN), "step \"cat\" computes for NaN"),
         (|w| w.tasks[1].steps[0].accesses[0].files = FileSetId(4), "access 0 of step \"cat\""),
-        (|w| w.files[0].until = Until::Task(TaskId(2)), "file set 0 has no class"),
+        (|w| w.files[0].until = DeletionPoint::Task(TaskId(2)), "file set 0 has no class"),
     ];
     for (damage, words) in flaws {
         let mut workload = pair();

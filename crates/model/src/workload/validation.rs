@@ -3,12 +3,12 @@
 
 use crate::ByteCount;
 
-use super::{Access, Step, TaskId, Until, Workload};
+use super::{DeletionPoint, FileSetAccess, TaskId, TaskStep, Workload};
 
 /// Why this can't be worked on, and where it is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct NotWorkload(String);
+pub struct WorkloadError(String);
 
 /// Longer than any computation: a hundred years.
 const SECONDS_MAX: f64 = 3.2e9;
@@ -18,28 +18,30 @@ impl Workload {
     ///
     /// # Errors
     /// The first flaw, named by task and step.
-    pub fn ensure_valid(&self) -> Result<(), NotWorkload> {
+    pub fn ensure_valid(&self) -> Result<(), WorkloadError> {
         if self.tasks.is_empty() {
-            return Err(NotWorkload(format!("workload {:?} has no task", self.name)));
+            return Err(WorkloadError(format!("workload {:?} has no task", self.name)));
         }
         for (number, set) in self.files.iter().enumerate() {
             let steps = |task: TaskId| self.tasks.get(task.index()).map(|task| task.steps.len());
             let freed = match set.until {
-                Until::End => true,
-                Until::Task(task) => steps(task).is_some(),
-                Until::Step(task, step) => steps(task).is_some_and(|steps| (step as usize) < steps),
+                DeletionPoint::End => true,
+                DeletionPoint::Task(task) => steps(task).is_some(),
+                DeletionPoint::Step(task, step) => {
+                    steps(task).is_some_and(|steps| (step as usize) < steps)
+                }
             };
             let nothing = set.count == 0 && set.bytes > ByteCount::ZERO;
             let bad = set.class.index() >= self.classes.len() || !freed || nothing;
             if bad {
                 let why =
                     "has no class, bytes of no files, or is freed by a task that is not there";
-                return Err(NotWorkload(format!("file set {number} {why}")));
+                return Err(WorkloadError(format!("file set {number} {why}")));
             }
         }
         for number in 0..self.tasks.len() {
             self.check_task(number)
-                .map_err(|why| NotWorkload(format!("{}: {why}", self.describe_task(number))))?;
+                .map_err(|why| WorkloadError(format!("{}: {why}", self.describe_task(number))))?;
         }
         Ok(())
     }
@@ -69,12 +71,12 @@ impl Workload {
         task.steps.iter().try_for_each(|step| self.check_step(step))
     }
 
-    fn check_step(&self, step: &Step) -> Result<(), String> {
+    fn check_step(&self, step: &TaskStep) -> Result<(), String> {
         let time = step.compute.get();
         if !(0.0..=SECONDS_MAX).contains(&time) {
             return Err(format!("step {:?} computes for {time} seconds", step.name));
         }
-        let fits = |access: &Access| {
+        let fits = |access: &FileSetAccess| {
             access.files.index() < self.files.len()
                 && access.ops.iter().all(|(_, count)| (0.0..1e15).contains(count))
         };

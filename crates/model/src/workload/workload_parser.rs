@@ -8,10 +8,12 @@ mod lengths;
 mod stage;
 mod touch;
 
-use super::{Access, Doubt, FileSetId, Step, Task, TaskId, TaskKind, TaskKindId, Workload};
-use crate::toml::{Document, Entry, Flaw, Table};
+use super::{
+    Assumption, FileSetAccess, FileSetId, Task, TaskId, TaskKind, TaskKindId, TaskStep, Workload,
+};
+use crate::toml::{ConfigError, TomlDocument, TomlEntry, TomlTable};
 use crate::units::{Rate, Seconds};
-use file_families::Families;
+use file_families::FileFamilies;
 use stage::Stage;
 
 /// More tasks than any workflow that people write down; a misplaced zero should not take all memory.
@@ -22,18 +24,18 @@ impl Workload {
     ///
     /// # Errors
     /// The first flaw, with its line and column.
-    pub fn parse(text: &str, source: &str) -> Result<Self, Flaw> {
-        let document = Document { source, text };
+    pub fn parse(text: &str, source: &str) -> Result<Self, ConfigError> {
+        let document = TomlDocument { source, text };
         let entries = document.parse()?;
         let root = document.root_table(&entries);
         root.refuse_unknown_keys(&[
             "name", "source", "stream", "lengths", "files", "stage", "doubt",
         ])?;
-        let stream = root.get("stream").map(Entry::as_rate).transpose()?;
+        let stream = root.get("stream").map(TomlEntry::as_rate).transpose()?;
         let named = lengths::parse_named_lists(root)?;
         let mut workload =
             Self { name: root.get_required("name")?.as_text()?.to_owned(), ..Self::default() };
-        let mut families = Families::from_table(root, &mut workload)?;
+        let mut families = FileFamilies::from_table(root, &mut workload)?;
         let stages = root.get_required("stage")?;
         let items = stages
             .as_list()
@@ -69,9 +71,9 @@ impl Workload {
         &mut self,
         number: usize,
         stage: &Stage<'_>,
-        families: &Families<'_>,
+        families: &FileFamilies<'_>,
         stream: Option<Rate>,
-    ) -> Result<(), Flaw> {
+    ) -> Result<(), ConfigError> {
         let kind = TaskKindId(self.kinds.len() as u32);
         let name = stage.name.to_owned();
         self.kinds.push(TaskKind { name, cores: stage.cores, memory: stage.memory });
@@ -85,7 +87,7 @@ impl Workload {
             let mut steps = Vec::new();
             for step in &stage.steps {
                 let scale = length / if step.slowest { longest } else { mean };
-                let mut accesses: Vec<Access> = Vec::new();
+                let mut accesses: Vec<FileSetAccess> = Vec::new();
                 for used in &step.accesses {
                     families.add_accesses(
                         used,
@@ -101,7 +103,7 @@ impl Workload {
                     let moved = accesses.iter().map(|access| access.read + access.written).sum();
                     compute = Seconds((compute - stream.time_for_bytes(moved)).get().max(0.0));
                 }
-                steps.push(Step { name: step.name.to_owned(), compute, accesses });
+                steps.push(TaskStep { name: step.name.to_owned(), compute, accesses });
             }
             from = to;
             let key =
@@ -116,10 +118,10 @@ impl Workload {
     }
 }
 
-fn parse_doubt(entry: Entry<'_>) -> Result<Doubt, Flaw> {
-    let table: Table<'_> = entry.as_table()?;
+fn parse_doubt(entry: TomlEntry<'_>) -> Result<Assumption, ConfigError> {
+    let table: TomlTable<'_> = entry.as_table()?;
     table.refuse_unknown_keys(&["what", "share"])?;
-    Ok(Doubt {
+    Ok(Assumption {
         what: table.get_required("what")?.as_text()?.to_owned(),
         share: table.get_required("share")?.as_number(0.0, 10.0)?,
     })

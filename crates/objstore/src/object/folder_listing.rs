@@ -2,13 +2,13 @@
 
 use object_store::ObjectMeta;
 
-use super::{Failed, Objects, Version, retry_listing};
+use super::{BucketClient, ObjectVersion, RequestError, retry_listing};
 
 /// A folder, as a bucket lists it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Folder {
+pub struct FolderListing {
     /// Objects in it.
-    pub objects: Vec<Listed>,
+    pub objects: Vec<ListedObject>,
     /// Names of folders in it.
     pub folders: Vec<String>,
     /// Keys that no path can have, after the prefix that was opened.
@@ -17,7 +17,7 @@ pub struct Folder {
 
 /// An object, as a listing tells it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedObject {
     /// Its name in the folder.
     pub name: String,
     /// Bytes.
@@ -25,15 +25,15 @@ pub struct Listed {
     /// When it was written: seconds since 1970, and nanoseconds.
     pub written: (i64, u32),
     /// `None`: the store tells none.
-    pub version: Option<Version>,
+    pub version: Option<ObjectVersion>,
 }
 
-impl Objects {
+impl BucketClient {
     /// What is in a folder. All of it is asked for, a thousand names at a time.
     ///
     /// # Errors
     /// Those of the network, and what the bucket refuses.
-    pub fn list_folder(&self, folder: &str) -> Result<Folder, Failed> {
+    pub fn list_folder(&self, folder: &str) -> Result<FolderListing, RequestError> {
         let at = self.object_path(folder)?;
         let below = (!at.as_ref().is_empty()).then_some(&at);
         let all = retry_listing(|| self.runtime.block_on(self.store.list_with_delimiter(below)))?;
@@ -51,9 +51,14 @@ impl Objects {
             let name = inside(meta.location.as_ref()).filter(|name| !name.is_empty())?;
             let time = meta.last_modified;
             let written = (time.timestamp(), time.timestamp_subsec_nanos());
-            Some(Listed { name, size: meta.size, written, version: meta.e_tag.map(Version) })
+            Some(ListedObject {
+                name,
+                size: meta.size,
+                written,
+                version: meta.e_tag.map(ObjectVersion),
+            })
         };
-        Ok(Folder {
+        Ok(FolderListing {
             folders: folders.filter(|name| !name.is_empty()).collect(),
             objects: all.objects.into_iter().filter_map(listed).collect(),
             odd,

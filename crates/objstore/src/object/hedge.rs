@@ -9,7 +9,7 @@ use futures_util::future::{Either, select};
 use parking_lot::Mutex;
 use tokio::time::{Instant, timeout};
 
-use super::Failed;
+use super::RequestError;
 
 /// Longer answers take their time by their length, which differs more than servers do; but for who
 /// asks for many that are nearly as long.
@@ -24,37 +24,37 @@ const ONE_IN: u64 = 20;
 
 /// How long answers take, and how many requests were sent twice.
 #[derive(Debug)]
-pub(super) struct Hedge {
+pub(super) struct RequestHedge {
     longest: u64,
-    seen: Mutex<Seen>,
+    seen: Mutex<AnswerTimes>,
 }
 
-impl Default for Hedge {
-    fn default() -> Hedge {
-        Hedge::with_longest(LONGEST)
+impl Default for RequestHedge {
+    fn default() -> RequestHedge {
+        RequestHedge::with_longest(LONGEST)
     }
 }
 
 #[derive(Debug, Default)]
-struct Seen {
+struct AnswerTimes {
     took: Vec<Duration>,
     next: usize,
     asked: u64,
     twice: u64,
 }
 
-impl Hedge {
+impl RequestHedge {
     /// Of answers that have so many bytes at most.
-    pub(super) fn with_longest(longest: u64) -> Hedge {
-        Hedge { longest, seen: Mutex::default() }
+    pub(super) fn with_longest(longest: u64) -> RequestHedge {
+        RequestHedge { longest, seen: Mutex::default() }
     }
 
     /// The first good answer of one request, or of two.
-    pub(super) async fn first_answer<T, F: Future<Output = Result<T, Failed>>>(
+    pub(super) async fn first_answer<T, F: Future<Output = Result<T, RequestError>>>(
         &self,
         length: u64,
         ask: impl Fn() -> F,
-    ) -> Result<T, Failed> {
+    ) -> Result<T, RequestError> {
         if length > self.longest {
             return ask().await;
         }
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn a_late_answer_is_overtaken_and_a_second_failure_waits_for_the_first() {
         lone(async {
-            let hedge = Hedge::default();
+            let hedge = RequestHedge::default();
             {
                 let mut seen = hedge.seen.lock();
                 (seen.took, seen.asked) = (vec![Duration::from_millis(1); KNOWN], 100);
@@ -148,7 +148,7 @@ mod tests {
                     if turn == 1 {
                         failed.notify_one();
                         let why = "refused".to_owned();
-                        return Err(Failed { kind: std::io::ErrorKind::Other, why });
+                        return Err(RequestError { kind: std::io::ErrorKind::Other, why });
                     }
                     failed.notified().await;
                     Ok(turn)
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn no_more_than_one_in_twenty_is_sent_twice() {
-        let hedge = Hedge::default();
+        let hedge = RequestHedge::default();
         hedge.seen.lock().asked = 100;
         let twice = (0..50).filter(|_| hedge.may_send_twice()).count();
         assert_eq!(twice, 5);

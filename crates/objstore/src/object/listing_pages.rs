@@ -17,7 +17,7 @@ const OPEN_MAX: usize = 256;
 
 /// Listings that are under way, by what asks for their next page.
 #[derive(Debug, Default)]
-pub(super) struct Pages(VecDeque<(String, Listing)>);
+pub(super) struct PendingListings(VecDeque<(String, Listing)>);
 
 /// What one listing has told so far.
 #[derive(Debug, Default)]
@@ -27,7 +27,7 @@ struct Listing {
     empty: u32,
 }
 
-impl Pages {
+impl PendingListings {
     /// A page has come: `query` asked for it, and this is the text of it.
     ///
     /// # Errors
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_page_that_comes_again_ends_a_listing_whatever_its_token_is() {
-        let mut pages = Pages::default();
+        let mut pages = PendingListings::default();
         assert_eq!(pages.check_page(FIRST, &page(&["p/a"], "1/")), Ok(()));
         let again = pages.check_page(&after("1%2F"), &page(&["p/a"], "2"));
         assert!(again.is_err_and(|why| why.contains("p/a")), "the token is another");
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn listings_that_end_are_told_from_each_other() {
-        let mut pages = Pages::default();
+        let mut pages = PendingListings::default();
         for _ in 0..3 {
             // Begun again and again, and at the same time as another with the same tokens.
             assert_eq!(pages.check_page(FIRST, &page(&["p/a"], "1")), Ok(()));
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn pages_without_keys_end_sometime() {
-        let mut pages = Pages::default();
+        let mut pages = PendingListings::default();
         let mut token = String::from("0");
         assert_eq!(pages.check_page(FIRST, &page(&[], &token)), Ok(()));
         let more = (1..=EMPTY_MAX + 1).take_while(|number| {

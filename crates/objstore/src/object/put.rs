@@ -5,26 +5,26 @@ use std::io;
 use bytes::Bytes;
 use object_store::{Attributes, ObjectStore, PutMode, PutOptions, PutResult, UpdateVersion};
 
-use super::{Failed, Objects, TAG, Version};
+use super::{BucketClient, ObjectVersion, RequestError, TAG};
 
 /// When an object is to be written.
 #[derive(Debug, Clone, Copy)]
-pub enum When<'a> {
+pub enum PutCondition<'a> {
     /// Whatever is there.
     Always,
     /// When nothing is there; else `AlreadyExists`.
     Absent,
     /// When this is what is there; else `StaleNetworkFileHandle`.
-    Is(&'a Version),
+    Is(&'a ObjectVersion),
 }
 
-impl Objects {
+impl BucketClient {
     /// Writes an object, all of it or nothing.
     ///
     /// # Errors
     /// Those of the network, and what the bucket refuses.
-    pub fn put(&self, name: &str, bytes: Bytes) -> Result<(), Failed> {
-        self.put_when(name, bytes, When::Always, "").map(drop)
+    pub fn put(&self, name: &str, bytes: Bytes) -> Result<(), RequestError> {
+        self.put_when(name, bytes, PutCondition::Always, "").map(drop)
     }
 
     /// The same, on a condition, with a tag that says which state of it this is; `""`: none. When
@@ -32,18 +32,18 @@ impl Objects {
     /// that nobody else has.
     ///
     /// # Errors
-    /// Those of the network, what the bucket refuses, and what [`When`] says.
+    /// Those of the network, what the bucket refuses, and what [`PutCondition`] says.
     pub fn put_when(
         &self,
         name: &str,
         bytes: Bytes,
-        when: When<'_>,
+        when: PutCondition<'_>,
         tag: &str,
-    ) -> Result<Option<Version>, Failed> {
+    ) -> Result<Option<ObjectVersion>, RequestError> {
         let mode = match when {
-            When::Always => PutMode::Overwrite,
-            When::Absent => PutMode::Create,
-            When::Is(version) => {
+            PutCondition::Always => PutMode::Overwrite,
+            PutCondition::Absent => PutMode::Create,
+            PutCondition::Is(version) => {
                 PutMode::Update(UpdateVersion { e_tag: Some(version.0.clone()), version: None })
             }
         };
@@ -64,8 +64,8 @@ impl Objects {
         &self,
         name: &str,
         tag: &str,
-        failed: Failed,
-    ) -> Result<Option<Version>, Failed> {
+        failed: RequestError,
+    ) -> Result<Option<ObjectVersion>, RequestError> {
         if tag.is_empty() || failed.is_lasting() && failed.kind != io::ErrorKind::AlreadyExists {
             return Err(failed);
         }
@@ -76,8 +76,8 @@ impl Objects {
     }
 }
 
-pub(super) fn version_from_put(put: PutResult) -> Option<Version> {
-    put.e_tag.map(Version)
+pub(super) fn version_from_put(put: PutResult) -> Option<ObjectVersion> {
+    put.e_tag.map(ObjectVersion)
 }
 
 pub(super) fn tag_attributes(tag: &str) -> Attributes {

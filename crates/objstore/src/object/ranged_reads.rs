@@ -9,7 +9,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, GetResult, ObjectStore};
 
-use super::{Failed, Hedge, Objects, Version};
+use super::{BucketClient, ObjectVersion, RequestError, RequestHedge};
 
 /// Bytes of one request of a long read: at 20 ms a request and 100 MB/s a stream a fifth of the
 /// time is spent waiting, which the requests beside it make good (AWS advises 8 to 16 MB).
@@ -19,21 +19,21 @@ const AT_ONCE: usize = 8;
 
 /// A part of an object that can be asked for, on any thread.
 #[derive(Debug, Clone)]
-pub(super) struct Part {
+pub(super) struct RangeRequest {
     store: Arc<dyn ObjectStore>,
-    hedge: Arc<Hedge>,
+    hedge: Arc<RequestHedge>,
     path: Path,
     range: Range<u64>,
     version: Option<String>,
 }
 
-impl Part {
+impl RangeRequest {
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Asks; the bytes are on their way.
-    async fn send_request(&self) -> Result<GetResult, Failed> {
+    async fn send_request(&self) -> Result<GetResult, RequestError> {
         let options = GetOptions {
             range: Some(GetRange::Bounded(self.range.clone())),
             if_match: self.version.clone(),
@@ -42,15 +42,17 @@ impl Part {
         let got = self.store.get_opts(&self.path, options).await?;
         // Not all that speaks S3 looks at the condition.
         if self.version.is_some() && self.version != got.meta.e_tag {
-            return Err(Failed::other_version(&self.path));
+            return Err(RequestError::other_version(&self.path));
         }
         Ok(got)
     }
 
     /// Asks once.
-    pub(super) async fn request_once(&self) -> Result<(Bytes, Option<Version>), Failed> {
+    pub(super) async fn request_once(
+        &self,
+    ) -> Result<(Bytes, Option<ObjectVersion>), RequestError> {
         let mut got = self.send_request().await?;
-        let version = got.meta.e_tag.take().map(Version);
+        let version = got.meta.e_tag.take().map(ObjectVersion);
         let bytes = got.bytes().await?;
         match bytes.len() as u64 == self.range.end - self.range.start {
             true => Ok((bytes, version)),
@@ -58,16 +60,16 @@ impl Part {
         }
     }
 
-    fn length_error(&self, came: u64) -> Failed {
+    fn length_error(&self, came: u64) -> RequestError {
         let why = format!("{}: {came} bytes came of {:?}", self.path, self.range);
-        Failed { kind: io::ErrorKind::InvalidData, why }
+        RequestError { kind: io::ErrorKind::InvalidData, why }
     }
 
     /// Asks once, and hands the bytes over as they come.
     async fn stream_once(
         &self,
-        take: &mut dyn FnMut(Bytes) -> Result<(), Failed>,
-    ) -> Result<(), Failed> {
+        take: &mut dyn FnMut(Bytes) -> Result<(), RequestError>,
+    ) -> Result<(), RequestError> {
         let mut coming = self.send_request().await?.into_stream();
         let (length, mut came) = (self.range.end - self.range.start, 0);
         while let Some(bytes) = coming.try_next().await? {
@@ -82,7 +84,7 @@ impl Part {
 
     /// Asks, and once more where an answer takes far longer than others do. Tells which state of
     /// the object the bytes are of, if the bucket does.
-    pub(super) async fn fetch_hedged(self) -> Result<(Bytes, Option<Version>), Failed> {
+    pub(super) async fn fetch_hedged(self) -> Result<(Bytes, Option<ObjectVersion>), RequestError> {
         if self.range.is_empty() {
             return Ok((Bytes::new(), None));
         }
@@ -92,14 +94,14 @@ impl Part {
     }
 }
 
-impl Objects {
+impl BucketClient {
     pub(super) fn part_of_object(
         &self,
         path: &Path,
         range: Range<u64>,
-        version: Option<&Version>,
-    ) -> Part {
-        Part {
+        version: Option<&ObjectVersion>,
+    ) -> RangeRequest {
+        RangeRequest {
             store: Arc::clone(&self.store),
             hedge: Arc::clone(&self.hedge),
             path: path.clone(),
@@ -112,15 +114,15 @@ impl Objects {
     /// come. Not all need come before an error.
     ///
     /// # Errors
-    /// As [`Objects::get`], and what `take` says. `StaleNetworkFileHandle`: the object is in
+    /// As [`BucketClient::get`], and what `take` says. `StaleNetworkFileHandle`: the object is in
     /// another state.
     pub fn stream_part(
         &self,
         name: &str,
         range: Range<u64>,
-        version: Option<&Version>,
-        take: &mut dyn FnMut(Bytes) -> Result<(), Failed>,
-    ) -> Result<(), Failed> {
+        version: Option<&ObjectVersion>,
+        take: &mut dyn FnMut(Bytes) -> Result<(), RequestError>,
+    ) -> Result<(), RequestError> {
         let part = self.part_of_object(&self.object_path(name)?, range, version);
         self.runtime.block_on(part.stream_once(take))
     }
@@ -129,25 +131,27 @@ impl Objects {
     /// their order. At most 64 MiB of them wait.
     ///
     /// # Errors
-    /// As [`Objects::get`], and what `take` says.
+    /// As [`BucketClient::get`], and what `take` says.
     pub fn read_in_parts(
         &self,
         name: &str,
         range: Range<u64>,
-        version: Option<&Version>,
+        version: Option<&ObjectVersion>,
         take: &mut dyn FnMut(Bytes) -> io::Result<()>,
-    ) -> Result<(), Failed> {
+    ) -> Result<(), RequestError> {
         let path = self.object_path(name)?;
         let starts = (range.start..range.end).step_by(PART as usize);
         let parts = starts.map(|start| start..range.end.min(start + PART));
-        let parts: Vec<Part> =
+        let parts: Vec<RangeRequest> =
             parts.map(|part| self.part_of_object(&path, part, version)).collect();
         let here = self.runtime.handle().clone();
         // On threads of their own, or one would sign, decrypt and copy for all.
         let mut coming = stream::iter(parts)
             .map(|part| {
                 let task = here.spawn(part.fetch_hedged());
-                async move { task.await.unwrap_or_else(|lost| Err(Failed::from_join_error(&lost))) }
+                async move {
+                    task.await.unwrap_or_else(|lost| Err(RequestError::from_join_error(&lost)))
+                }
             })
             .buffered(AT_ONCE);
         self.runtime.block_on(async {

@@ -9,26 +9,26 @@ use object_store::client::{ClientConfigKey, ClientOptions};
 use object_store::memory::InMemory;
 use object_store::{BackoffConfig, ObjectStore, RetryConfig};
 
-use super::super::{Settings, setting_check};
-use super::sieve::{Odd, Sieves};
-use super::{Failed, Objects};
+use super::super::{AwsSettings, setting_check};
+use super::sieve::{FilteringConnector, RejectedKeys};
+use super::{BucketClient, RequestError};
 
 /// A request that is not answered for so long is tried again.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 type Pairs = Vec<(String, String)>;
-type Opened = Result<Arc<dyn ObjectStore>, Failed>;
+type OpenResult = Result<Arc<dyn ObjectStore>, RequestError>;
 
 /// How one kind is opened: from the name behind `://` up to the first `/`.
 struct Scheme {
     name: &'static str,
-    open: fn(&str, Pairs, &Odd) -> Opened,
+    open: fn(&str, Pairs, &RejectedKeys) -> OpenResult,
 }
 
 const SCHEMES: [Scheme; 2] =
     [Scheme { name: "s3", open: open_s3 }, Scheme { name: "memory", open: open_memory }];
 
-impl Objects {
+impl BucketClient {
     /// Opens `s3://BUCKET/PREFIX`, or `memory://ANY/PREFIX`, which is gone with the process.
     /// Settings are those of AWS's own tools (`AWS_ACCESS_KEY_ID`, `AWS_REGION`,
     /// `AWS_ENDPOINT_URL`, ...), from who calls; without a key in them the machine's or the
@@ -36,7 +36,7 @@ impl Objects {
     ///
     /// # Errors
     /// The URL or a setting makes no sense, or no thread can be made.
-    pub fn open(url: &str, settings: impl Into<Settings>) -> Result<Objects, Failed> {
+    pub fn open(url: &str, settings: impl Into<AwsSettings>) -> Result<BucketClient, RequestError> {
         let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
         let Some(scheme) = SCHEMES.iter().find(|known| known.name == scheme) else {
             return Err(invalid_input_error(format!("{url} is no s3://")));
@@ -49,9 +49,9 @@ impl Objects {
             )));
         }
         let pairs = settings.into().into_pairs().map_err(invalid_input_error)?;
-        let odd = Odd::default();
-        let objects = Objects::with_store((scheme.open)(bucket, pairs, &odd)?, prefix)?;
-        Ok(Objects { odd, ..objects })
+        let odd = RejectedKeys::default();
+        let objects = BucketClient::with_store((scheme.open)(bucket, pairs, &odd)?, prefix)?;
+        Ok(BucketClient { odd, ..objects })
     }
 
     /// The names of all kinds.
@@ -60,15 +60,15 @@ impl Objects {
     }
 }
 
-fn invalid_input_error(why: String) -> Failed {
-    Failed { kind: io::ErrorKind::InvalidInput, why }
+fn invalid_input_error(why: String) -> RequestError {
+    RequestError { kind: io::ErrorKind::InvalidInput, why }
 }
 
-fn open_memory(_: &str, _: Pairs, _: &Odd) -> Opened {
+fn open_memory(_: &str, _: Pairs, _: &RejectedKeys) -> OpenResult {
     Ok(Arc::new(InMemory::new()))
 }
 
-fn open_s3(bucket: &str, settings: Pairs, odd: &Odd) -> Opened {
+fn open_s3(bucket: &str, settings: Pairs, odd: &RejectedKeys) -> OpenResult {
     let is_name = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
     if !bucket.chars().all(is_name) {
         return Err(invalid_input_error(format!(
@@ -83,7 +83,7 @@ fn open_s3(bucket: &str, settings: Pairs, odd: &Odd) -> Opened {
         .with_bucket_name(bucket)
         .with_client_options(ClientOptions::new().with_timeout(PATIENCE))
         .with_retry(retry)
-        .with_http_connector(Sieves(Arc::clone(odd)))
+        .with_http_connector(FilteringConnector(Arc::clone(odd)))
         // One object is one request, and not all that speaks S3 knows the other way.
         .with_disable_bulk_delete(true);
     let mut region = false;

@@ -15,7 +15,7 @@ use object_store::client::{
 use object_store::path::Path;
 use parking_lot::Mutex;
 
-use super::listing_pages::Pages;
+use super::listing_pages::PendingListings;
 
 tokio::task_local! {
     /// What this task asks for is done only if there is no such object.
@@ -29,7 +29,7 @@ pub(super) async fn only_if_absent<T>(what: impl Future<Output = T>) -> T {
 }
 
 /// Whole keys that were taken out.
-pub(super) type Odd = Arc<Mutex<Vec<String>>>;
+pub(super) type RejectedKeys = Arc<Mutex<Vec<String>>>;
 /// Odd keys that are kept; of more there is no use.
 const MOST: usize = 1000;
 /// What a listing has an entry of, and what its key is called there.
@@ -37,26 +37,26 @@ const ENTRIES: [(&str, &str); 2] = [("Contents", "Key"), ("CommonPrefixes", "Pre
 
 /// Makes clients that see no odd key, and no listing without an end.
 #[derive(Debug, Default)]
-pub(super) struct Sieves(pub(super) Odd);
+pub(super) struct FilteringConnector(pub(super) RejectedKeys);
 
 #[derive(Debug)]
-struct Sieve {
+struct KeyFilter {
     inner: HttpClient,
-    odd: Odd,
-    pages: Mutex<Pages>,
+    odd: RejectedKeys,
+    pages: Mutex<PendingListings>,
 }
 
-impl HttpConnector for Sieves {
+impl HttpConnector for FilteringConnector {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
         let inner = ReqwestConnector::default().connect(options)?;
         let odd = Arc::clone(&self.0);
-        Ok(HttpClient::new(Sieve { inner, odd, pages: Mutex::default() }))
+        Ok(HttpClient::new(KeyFilter { inner, odd, pages: Mutex::default() }))
     }
 }
 
 type Answered<'a> = Pin<Box<dyn Future<Output = Result<HttpResponse, HttpError>> + Send + 'a>>;
 
-impl HttpService for Sieve {
+impl HttpService for KeyFilter {
     fn call<'a, 'b>(&'a self, mut request: HttpRequest) -> Answered<'b>
     where
         'a: 'b,
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn a_listing_has_no_odd_keys_and_an_object_is_as_it_was() {
         let inner = HttpClient::new(Server);
-        let sieve = Sieve { inner, odd: Odd::default(), pages: Mutex::default() };
+        let sieve = KeyFilter { inner, odd: RejectedKeys::default(), pages: Mutex::default() };
         let ask = |url: &str| {
             let mut request = HttpRequest::new(HttpRequestBody::empty());
             *request.uri_mut() = url.parse().expect("a URL");

@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 
 use super::put::{tag_attributes, version_from_put};
 use super::sieve::only_if_absent;
-use super::{Failed, Objects, Version, When};
+use super::{BucketClient, ObjectVersion, PutCondition, RequestError};
 
 /// Bytes of a part, unless there would be too many. Up to here an object is one request.
 const PART: u64 = 8 << 20;
@@ -18,26 +18,26 @@ const MOST_PARTS: u64 = 10_000;
 /// What parts under way take in memory, of all uploads together.
 pub(super) const ROOM_MIB: usize = 96;
 
-impl Objects {
+impl BucketClient {
     /// Writes an object of `size` bytes, which `next` gives in their order: it fills a buffer and
     /// tells how far; 0 at the end. Nobody sees a part of it. `tag` says which state this is, and
     /// nobody else may have it. Of an object that is there, `when` says whether it is written over:
     /// `Is` looks at single requests alone.
     ///
     /// # Errors
-    /// Those of the network, what the bucket refuses, and what `next` and [`When`] say.
+    /// Those of the network, what the bucket refuses, and what `next` and [`PutCondition`] say.
     /// `InvalidData`: there were fewer or more bytes. Nothing is written then, or all of it.
     pub fn upload(
         &self,
         name: &str,
         tag: &str,
         size: u64,
-        when: When<'_>,
+        when: PutCondition<'_>,
         next: &mut dyn FnMut(&mut [u8]) -> io::Result<usize>,
-    ) -> Result<Option<Version>, Failed> {
+    ) -> Result<Option<ObjectVersion>, RequestError> {
         let part = PART.max(size.div_ceil(MOST_PARTS).next_multiple_of(1 << 20));
         let mut left = size;
-        let mut piece = || -> Result<Bytes, Failed> {
+        let mut piece = || -> Result<Bytes, RequestError> {
             let mut bytes = BytesMut::zeroed(part.min(left) as usize);
             fill_buffer(&mut bytes, next)?;
             left -= bytes.len() as u64;
@@ -50,7 +50,7 @@ impl Objects {
             return self.put_when(name, piece()?, when, tag);
         }
         let path = self.object_path(name)?;
-        let is_new = matches!(when, When::Absent);
+        let is_new = matches!(when, PutCondition::Absent);
         // Rather than after all parts were sent.
         if is_new && self.head(name)?.is_some_and(|found| found.tag.as_deref() != Some(tag)) {
             return Err(already_exists_error(name));
@@ -76,7 +76,7 @@ impl Objects {
             // removal: of parts that are an object already.
             Err(error) => {
                 let kind = io::ErrorKind::Other;
-                let failed = Failed { kind, why: Failed::from(error).why };
+                let failed = RequestError { kind, why: RequestError::from(error).why };
                 self.confirm_written(name, tag, failed)
             }
         }
@@ -89,8 +89,8 @@ impl Objects {
         upload: &mut dyn MultipartUpload,
         count: u64,
         part: u64,
-        piece: &mut dyn FnMut() -> Result<Bytes, Failed>,
-    ) -> Result<(), Failed> {
+        piece: &mut dyn FnMut() -> Result<Bytes, RequestError>,
+    ) -> Result<(), RequestError> {
         let mib = (part.div_ceil(1 << 20) as usize).min(ROOM_MIB) as u32;
         let mut sent = JoinSet::new();
         for _ in 0..count {
@@ -130,7 +130,7 @@ async fn complete_or_abort(upload: &mut dyn MultipartUpload) -> object_store::Re
 fn fill_buffer(
     bytes: &mut [u8],
     next: &mut dyn FnMut(&mut [u8]) -> io::Result<usize>,
-) -> Result<(), Failed> {
+) -> Result<(), RequestError> {
     let mut done = 0;
     while done < bytes.len() {
         match next(&mut bytes[done..]) {
@@ -143,11 +143,11 @@ fn fill_buffer(
     Ok(())
 }
 
-fn already_exists_error(name: &str) -> Failed {
-    Failed { kind: io::ErrorKind::AlreadyExists, why: format!("{name} is there already") }
+fn already_exists_error(name: &str) -> RequestError {
+    RequestError { kind: io::ErrorKind::AlreadyExists, why: format!("{name} is there already") }
 }
 
-fn length_changed_error(what: &str) -> Failed {
+fn length_changed_error(what: &str) -> RequestError {
     let why = format!("{what} is not as long as it was a moment ago");
-    Failed { kind: io::ErrorKind::InvalidData, why }
+    RequestError { kind: io::ErrorKind::InvalidData, why }
 }

@@ -8,8 +8,8 @@ use parking_lot::Mutex;
 use rustix::fs::ftruncate;
 use rustix::io::Errno;
 
-use super::super::disk::{Disk, Ground};
-use super::super::working_files::Work;
+use super::super::disk::{AppendFile, LogStorage};
+use super::super::working_files::WorkingFile;
 use super::super::{Result, working_files};
 use super::story::Dice;
 
@@ -79,7 +79,7 @@ impl Doom {
     /// Gives a working file new bytes, and tells `holds` how many it has after each step.
     pub(super) fn fill(
         &self,
-        work: &Work,
+        work: &WorkingFile,
         fill: &[u8],
         mut holds: impl FnMut(usize),
     ) -> Result<()> {
@@ -153,7 +153,7 @@ impl Image {
     }
 }
 
-impl Disk for Memory {
+impl AppendFile for Memory {
     fn write_at(&self, at: u64, bytes: &[u8]) -> Result<()> {
         let mut image = self.image.lock();
         let at = at as usize;
@@ -254,11 +254,11 @@ impl Place {
     }
 }
 
-impl Ground for Place {
-    fn open_log(&self) -> Result<Arc<dyn Disk>> {
+impl LogStorage for Place {
+    fn open_log(&self) -> Result<Arc<dyn AppendFile>> {
         Ok(Arc::new(self.log.lock().clone()))
     }
-    fn create_new_log(&self) -> Result<Arc<dyn Disk>> {
+    fn create_new_log(&self) -> Result<Arc<dyn AppendFile>> {
         let fresh = Memory { doom: self.doom.clone(), ..Memory::default() };
         fresh.image.lock().is_fresh = true;
         self.doom.one("new log", || *self.fresh.lock() = fresh);

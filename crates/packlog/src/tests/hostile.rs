@@ -4,7 +4,7 @@
 use forebay_model::is_file_name;
 use proptest::prelude::*;
 
-use super::super::record::{FRAME, Head, Record, append_frame};
+use super::super::record::{FRAME, FrameHeader, Record, append_frame};
 use super::*;
 
 #[test]
@@ -26,7 +26,7 @@ fn a_record_that_names_what_no_file_can_be_called_is_neither_written_nor_read() 
             let refused = append_frame(5, &record, &[], &mut Vec::new());
             assert_eq!(refused, Err(Errno::NAMETOOLONG), "{record:?}");
             let bytes = postcard::to_stdvec(&record).expect("it has room");
-            let head = Head::over(5, &bytes);
+            let head = FrameHeader::over(5, &bytes);
             assert_eq!(head.decode_record(5, &bytes), None, "{record:?}");
         }
     }
@@ -75,7 +75,7 @@ fn seal(bytes: &mut [u8]) {
     let mut at = HEADER as usize;
     while let Some(head) = bytes.get(at..at + FRAME) {
         let head: &[u8; FRAME] = head.try_into().expect("a head");
-        let Some(head) = Head::parse(head) else { return };
+        let Some(head) = FrameHeader::parse(head) else { return };
         let record = at + FRAME..at + FRAME + head.record as usize;
         let Some(record) = bytes.get(record) else { return };
         let crc = head.sealed(salt, record);

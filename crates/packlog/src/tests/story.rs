@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rustix::io::Errno;
 
-use super::super::{Attr, LARGEST, Pack, Result, Time, Work};
+use super::super::{Attr, LARGEST, Pack, Result, Time, WorkingFile};
 use super::disk::Doom;
 use super::{DIRS, NAMES};
 
@@ -98,7 +98,7 @@ pub(super) struct Story<'p> {
     pub(super) past: Vec<Model>,
     /// Kills in the middle of writes to working files.
     pub(super) doom: Doom,
-    open: BTreeMap<u64, Work>,
+    open: BTreeMap<u64, WorkingFile>,
     /// Largest size of a file in bytes.
     pub(super) most: usize,
 }
@@ -133,7 +133,7 @@ impl Story<'_> {
         self.comes(Moment { now, logged: self.is.logged.changed(&change) }, what)
     }
 
-    fn settle(&mut self, ino: u64, work: &Work, more: bool) -> Result<()> {
+    fn settle(&mut self, ino: u64, work: &WorkingFile, more: bool) -> Result<()> {
         let mut next = self.is.clone();
         if let Some(file) = next.now.files.get(&ino) {
             next.logged.files.insert(ino, file.clone());

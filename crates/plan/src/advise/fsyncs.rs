@@ -1,7 +1,7 @@
 //! Programs that wait for the disk again and again.
 
 use super::{Evidence, group_thousands};
-use forebay_model::{Home, Op, Seconds};
+use forebay_model::{FileLocation, Op, Seconds};
 
 pub(super) fn assess_saving(evidence: &Evidence<'_>) -> Option<(Seconds, String)> {
     let sums = evidence.operations_by_class(Op::Fsync);
@@ -10,8 +10,10 @@ pub(super) fn assess_saving(evidence: &Evidence<'_>) -> Option<(Seconds, String)
     let class = &evidence.workload.classes[most.class].pattern;
     let count = group_thousands(most.count);
     let remedy = match &evidence.choice.placements[most.class].home {
-        Home::Tier(_) => "fsync = \"ordered\" in its rule keeps their order and waits for none",
-        Home::Here => "a rule that gives it a home on a tier may have fsync = \"ordered\"",
+        FileLocation::Tier(_) => {
+            "fsync = \"ordered\" in its rule keeps their order and waits for none"
+        }
+        FileLocation::Here => "a rule that gives it a home on a tier may have fsync = \"ordered\"",
     };
     let sentence = format!(
         "Files of {class:?} are made durable {count} times in each pipeline: {remedy}, which saves \

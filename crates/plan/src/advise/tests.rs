@@ -13,7 +13,7 @@ profile = { source = "us", latency = "10 ms" }
 "#;
 
 fn workload() -> Workload {
-    let access = Access {
+    let access = FileSetAccess {
         files: FileSetId(0),
         ops: vec![
             (OpKey::without_bytes(Op::LookupFailed), 4500.0),
@@ -25,7 +25,7 @@ fn workload() -> Workload {
         read: ByteCount(1 << 30),
         written: ByteCount::ZERO,
     };
-    let step = Step { name: "s".to_owned(), compute: Seconds(100.0), accesses: vec![access] };
+    let step = TaskStep { name: "s".to_owned(), compute: Seconds(100.0), accesses: vec![access] };
     Workload {
         name: "w".to_owned(),
         classes: vec![FileClass { pattern: "lib/#.py".to_owned(), example: b"lib/1.py".to_vec() }],
@@ -33,7 +33,7 @@ fn workload() -> Workload {
             class: FileClassId(0),
             count: 1,
             bytes: ByteCount(1 << 30),
-            until: Until::End,
+            until: DeletionPoint::End,
         }],
         kinds: vec![TaskKind { name: "split".to_owned(), cores: 1, memory: None }],
         tasks: vec![Task { kind: TaskKindId(0), key: None, after: vec![], steps: vec![step] }],

@@ -2,14 +2,14 @@
 
 /// What a search wants small: `time * makespan` plus the tolls of all classes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Aim {
+pub struct Objective {
     /// What one second costs, in the goal's own unit.
     pub time: f64,
     /// For each class and placement what it costs at least, whatever the time; may be empty: 0.
     pub tolls: Vec<Vec<f64>>,
 }
 
-impl Aim {
+impl Objective {
     /// The time alone.
     pub fn time_only(factor: f64) -> Self {
         Self { time: factor, tolls: Vec::new() }

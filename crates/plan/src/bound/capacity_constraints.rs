@@ -1,8 +1,8 @@
 //! Files that are there at the same moment, whatever the schedule: they must fit together.
 
-use crate::search_space::{Frame, Space};
-use forebay_model::workload::{TaskId, Until};
-use forebay_model::{ByteCount, Drain, Home, Reach, Site, TierId, Workload};
+use crate::search_space::{Configuration, SearchSpace};
+use forebay_model::workload::{DeletionPoint, TaskId};
+use forebay_model::{ByteCount, FileLocation, Reach, Site, TierId, Workload, WriteBackTrigger};
 use std::collections::BTreeMap;
 
 /// More tasks add little: the largest ones bind.
@@ -10,7 +10,7 @@ const TASKS_MAX: usize = 12;
 
 /// Bytes that are on one tier at one moment.
 #[derive(Clone, Debug)]
-pub(super) struct Room {
+pub(super) struct CapacityConstraint {
     tier: TierId,
     capacity: ByteCount,
     everywhere: bool,
@@ -20,8 +20,8 @@ pub(super) struct Room {
     pub(super) bytes: Vec<Vec<f64>>,
 }
 
-impl Room {
-    pub(super) fn per_pipeline_limit(&self, frame: &Frame) -> f64 {
+impl CapacityConstraint {
+    pub(super) fn per_pipeline_limit(&self, frame: &Configuration) -> f64 {
         let capacity = frame.pools.get(&self.tier).copied().unwrap_or(self.capacity);
         let nodes = if self.everywhere { f64::from(frame.nodes) } else { 1.0 };
         let pipelines = if self.all_pipelines { f64::from(frame.pipelines) } else { 1.0 };
@@ -31,7 +31,11 @@ impl Room {
 
 /// For each tier with a capacity: what is there in the end, and what the largest tasks have around
 /// them when they are done.
-pub(super) fn room_constraints(site: &Site, workload: &Workload, space: &Space) -> Vec<Room> {
+pub(super) fn room_constraints(
+    site: &Site,
+    workload: &Workload,
+    space: &SearchSpace,
+) -> Vec<CapacityConstraint> {
     let written = |task: &forebay_model::workload::Task| {
         let accesses = task.steps.iter().flat_map(|step| &step.accesses);
         let written = accesses.filter(|access| access.written > ByteCount::ZERO);
@@ -47,7 +51,7 @@ pub(super) fn room_constraints(site: &Site, workload: &Workload, space: &Space) 
         sets.dedup();
         for set in sets {
             let file = &workload.files[set];
-            if file.until == Until::End && !made[set] {
+            if file.until == DeletionPoint::End && !made[set] {
                 *last.entry(file.class.index()).or_default() += file.bytes.get() as f64;
             }
             made[set] = true;
@@ -55,9 +59,9 @@ pub(super) fn room_constraints(site: &Site, workload: &Workload, space: &Space) 
             let waits =
                 |end: TaskId| workload.tasks[end.index()].after.contains(&TaskId(number as u32));
             let stays = match file.until {
-                Until::End => true,
-                Until::Task(end) => end.index() == number || waits(end),
-                Until::Step(end, _) => waits(end),
+                DeletionPoint::End => true,
+                DeletionPoint::Task(end) => end.index() == number || waits(end),
+                DeletionPoint::Step(end, _) => waits(end),
             };
             if stays {
                 *there.entry(file.class.index()).or_default() += file.bytes.get() as f64;
@@ -76,15 +80,15 @@ pub(super) fn room_constraints(site: &Site, workload: &Workload, space: &Space) 
             let on = |class: usize| {
                 let bytes = there.get(&class).copied().unwrap_or(0.0);
                 let home = move |placement: &forebay_model::Placement| {
-                    let here = matches!(&placement.home, Home::Tier(id) if *id == tier.id);
+                    let here = matches!(&placement.home, FileLocation::Tier(id) if *id == tier.id);
                     // What goes home when it is closed is there at no moment for sure.
-                    if here && placement.drain == Drain::End { bytes } else { 0.0 }
+                    if here && placement.drain == WriteBackTrigger::End { bytes } else { 0.0 }
                 };
                 space.options[class].iter().map(home).collect::<Vec<_>>()
             };
             let bytes: Vec<Vec<f64>> = (0..space.options.len()).map(on).collect();
             if bytes.iter().flatten().any(|bytes| *bytes > 0.0) {
-                rooms.push(Room {
+                rooms.push(CapacityConstraint {
                     tier: tier.id.clone(),
                     capacity,
                     everywhere: tier.reach == Reach::Node,

@@ -6,8 +6,8 @@
 //! at these prices is a proven bound, rounding aside, and with the right prices it is the program's
 //! value. So a step that goes wrong makes the bound weaker, never false.
 
-use super::{Aim, Bounds, stagger_delay};
-use crate::search_space::Frame;
+use super::{LowerBounds, Objective, stagger_delay};
+use crate::search_space::Configuration;
 
 /// Steps for all frames together, and for each at least and at most.
 const STEPS: usize = 8000;
@@ -19,28 +19,28 @@ const CHAINS_MAX: usize = 16;
 const CHAIN_EVERY: usize = 10;
 
 /// A sum over classes that is a time (`fixed + sum`), or that must not exceed `limit`.
-struct Line {
+struct LinearTerm {
     fixed: f64,
     of: Vec<Vec<f64>>,
 }
 
-impl Bounds {
+impl LowerBounds {
     /// What no placement of this frame beats; `frames`: so many are asked for.
-    pub fn relaxed_bound(&self, frame: &Frame, aim: &Aim, frames: usize) -> f64 {
+    pub fn relaxed_bound(&self, frame: &Configuration, aim: &Objective, frames: usize) -> f64 {
         let steps = (STEPS / frames.max(1)).clamp(STEPS_MIN, STEPS_MAX);
         let nothing = vec![None; self.work.len()];
         let mut best = self.partial_bound(frame, &nothing, aim);
-        let mut times: Vec<Line> = self
+        let mut times: Vec<LinearTerm> = self
             .bound_rows(frame)
-            .map(|row| Line { fixed: row.fixed, of: scale_amounts(row.of, row.factor) })
+            .map(|row| LinearTerm { fixed: row.fixed, of: scale_amounts(row.of, row.factor) })
             .collect();
         let mut chains: Vec<Vec<usize>> = Vec::new();
-        let rooms: Vec<Line> = self
+        let rooms: Vec<LinearTerm> = self
             .rooms
             .iter()
             .map(|room| {
                 let limit = room.per_pipeline_limit(frame).max(1.0);
-                Line { fixed: -1.0, of: scale_amounts(&room.bytes, 1.0 / limit) }
+                LinearTerm { fixed: -1.0, of: scale_amounts(&room.bytes, 1.0 / limit) }
             })
             .collect();
         let scale = best.max(1e-9);
@@ -73,10 +73,10 @@ impl Bounds {
     /// Every class where it is cheapest at these prices.
     fn cheapest_picks(
         &self,
-        aim: &Aim,
-        times: &[Line],
+        aim: &Objective,
+        times: &[LinearTerm],
         weights: &[f64],
-        rooms: &[Line],
+        rooms: &[LinearTerm],
         tight: &[f64],
     ) -> (f64, Vec<u8>) {
         let priced = || {
@@ -117,7 +117,7 @@ impl Bounds {
         chain
     }
 
-    fn chain_line(&self, chain: &[usize], frame: &Frame) -> Line {
+    fn chain_line(&self, chain: &[usize], frame: &Configuration) -> LinearTerm {
         let mut of: Vec<Vec<f64>> = self.work.iter().map(|all| vec![0.0; all.len()]).collect();
         let mut fixed = stagger_delay(frame);
         for &task in chain {
@@ -128,7 +128,7 @@ impl Bounds {
                 }
             }
         }
-        Line { fixed, of }
+        LinearTerm { fixed, of }
     }
 }
 
@@ -136,7 +136,7 @@ fn scale_amounts(of: &[Vec<f64>], factor: f64) -> Vec<Vec<f64>> {
     of.iter().map(|class| class.iter().map(|amount| amount * factor).collect()).collect()
 }
 
-fn line_total(line: &Line, picks: &[u8]) -> f64 {
+fn line_total(line: &LinearTerm, picks: &[u8]) -> f64 {
     let sum = picks.iter().zip(&line.of).map(|(pick, of)| of[usize::from(*pick)]);
     line.fixed + sum.sum::<f64>()
 }

@@ -1,7 +1,7 @@
 //! If these fail, a plan says that it is near the best, and is not.
 use super::*;
 use crate::PolicyId;
-use crate::search_space::Frames;
+use crate::search_space::ConfigurationGrid;
 use forebay_model::event::{Op, OpKey};
 use forebay_model::workload::*;
 use forebay_model::{ByteCount, Seconds, Site, TierId};
@@ -20,14 +20,14 @@ profile = { source = "us", write = { stream = "1 GB/s" } }
 "#;
 
 /// So many tasks, each writing 1 GB of a class of its own, one after the other or all at once.
-fn bounds(count: u32, chain: bool) -> (Bounds, Space) {
+fn bounds(count: u32, chain: bool) -> (LowerBounds, SearchSpace) {
     let site = Site::parse(SITE, "site.toml", &|_| None).expect("a site");
     let written = ByteCount(1_000_000_000);
     let task = |number: u32| {
         let ops = vec![(OpKey::without_bytes(Op::Create), 1.0)];
         let files = FileSetId(number);
-        let access = Access { files, ops, read: ByteCount::ZERO, written };
-        let step = Step { name: "s".to_owned(), compute: Seconds(1.0), accesses: vec![access] };
+        let access = FileSetAccess { files, ops, read: ByteCount::ZERO, written };
+        let step = TaskStep { name: "s".to_owned(), compute: Seconds(1.0), accesses: vec![access] };
         let after = if chain && number > 0 { vec![TaskId(number - 1)] } else { vec![] };
         Task { kind: TaskKindId(0), key: None, after, steps: vec![step] }
     };
@@ -39,7 +39,7 @@ fn bounds(count: u32, chain: bool) -> (Bounds, Space) {
         class: FileClassId(number),
         count: 1,
         bytes: written,
-        until: Until::End,
+        until: DeletionPoint::End,
     };
     let workload = Workload {
         name: "w".to_owned(),
@@ -52,7 +52,7 @@ fn bounds(count: u32, chain: bool) -> (Bounds, Space) {
     };
     workload.ensure_valid().expect("a workload");
     let project = TierId("net".to_owned());
-    let frames = Frames {
+    let frames = ConfigurationGrid {
         nodes: vec![1],
         slots: vec![2],
         pipelines: vec![1],
@@ -61,13 +61,13 @@ fn bounds(count: u32, chain: bool) -> (Bounds, Space) {
         spots: vec![None],
         split_pools: false,
     };
-    let mut space = Space::new(&site, &workload, &project, &frames);
+    let mut space = SearchSpace::new(&site, &workload, &project, &frames);
     // What goes home when it is closed holds no room that a bound could count on.
     for options in &mut space.options {
-        options.retain(|placement| placement.drain == forebay_model::Drain::End);
+        options.retain(|placement| placement.drain == forebay_model::WriteBackTrigger::End);
     }
-    let scene = Scene::new(&site, &workload).expect("a scene");
-    (Bounds::new(&scene, &space), space)
+    let scene = PreparedProblem::new(&site, &workload).expect("a scene");
+    (LowerBounds::new(&scene, &space), space)
 }
 
 #[track_caller]
@@ -77,7 +77,7 @@ fn near(left: f64, right: f64) {
 
 #[test]
 fn chains_work_and_volumes_each_bind_where_they_are_longest() {
-    let aim = Aim::time_only(1.0);
+    let aim = Objective::time_only(1.0);
     // A chain in place: 11 s each. Side by side on two slots: 5.5 s each by work, 6.67 by volume.
     for (chain, seconds) in [(true, 44.0), (false, 4.0 / 0.15)] {
         let (bounds, space) = bounds(4, chain);
@@ -93,7 +93,7 @@ fn chains_work_and_volumes_each_bind_where_they_are_longest() {
 #[test]
 fn the_relaxation_respects_the_room_that_there_is() {
     let (bounds, space) = bounds(4, true);
-    let (frame, aim) = (&space.frames[0], Aim::time_only(1.0));
+    let (frame, aim) = (&space.frames[0], Objective::time_only(1.0));
     near(bounds.partial_bound(frame, &[None; 4], &aim), 8.0);
     let relaxed = bounds.relaxed_bound(frame, &aim, 1);
     // The best that fits has one on the disk: 2 + 3 * 11.
@@ -104,7 +104,7 @@ fn the_relaxation_respects_the_room_that_there_is() {
 #[test]
 fn tolls_count_in_a_bound_on_dollars() {
     let (bounds, space) = bounds(2, true);
-    let aim = Aim { time: 0.0, tolls: vec![vec![3.0, 1.0], vec![2.0, 5.0]] };
+    let aim = Objective { time: 0.0, tolls: vec![vec![3.0, 1.0], vec![2.0, 5.0]] };
     near(bounds.partial_bound(&space.frames[0], &[Some(0), None], &aim), 5.0);
     near(bounds.relaxed_bound(&space.frames[0], &aim, 1), 3.0);
 }

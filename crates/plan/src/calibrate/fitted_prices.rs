@@ -1,7 +1,7 @@
 //! Prices, none of them negative, whose sums come nearest to what one thread took.
 
-use super::{Batch, Number};
-use forebay_model::{Op, Pattern};
+use super::{Batch, ProfileParameter};
+use forebay_model::{AccessPattern, Op};
 use std::collections::BTreeMap;
 
 /// Each step of the search mends one number as well as can be; with a few dozen of them that hardly
@@ -9,21 +9,24 @@ use std::collections::BTreeMap;
 const STEPS_MAX: usize = 20_000;
 
 /// What a batch asks of one number, and how often.
-fn batch_terms(batch: &Batch) -> Vec<(Number, f64)> {
+fn batch_terms(batch: &Batch) -> Vec<(ProfileParameter, f64)> {
     let streams = [(Op::Read, batch.read), (Op::Write, batch.written)];
     let bytes = streams.into_iter().filter(|(_, bytes)| bytes.get() > 0);
-    let bytes = bytes.map(|(op, bytes)| (Number::Stream(op), bytes.get() as f64));
+    let bytes = bytes.map(|(op, bytes)| (ProfileParameter::Stream(op), bytes.get() as f64));
     let ops = batch.ops.iter().map(|(key, count)| {
-        let pattern = key.pattern().unwrap_or(Pattern::Sequential);
-        (Number::Price(key.op(), pattern), *count)
+        let pattern = key.pattern().unwrap_or(AccessPattern::Sequential);
+        (ProfileParameter::Price(key.op(), pattern), *count)
     });
     bytes.chain(ops).collect()
 }
 
 /// The numbers that batches of one thread tell, of these seconds for each: least squares of the
 /// relative differences, so that what takes microseconds counts as much as what takes seconds.
-pub(super) fn solve_prices(batches: &[Batch], seconds: &[Option<f64>]) -> BTreeMap<Number, f64> {
-    let mut rows: Vec<BTreeMap<Number, f64>> = Vec::new();
+pub(super) fn solve_prices(
+    batches: &[Batch],
+    seconds: &[Option<f64>],
+) -> BTreeMap<ProfileParameter, f64> {
+    let mut rows: Vec<BTreeMap<ProfileParameter, f64>> = Vec::new();
     for (batch, seconds) in batches.iter().zip(seconds) {
         let Some(seconds) = seconds.filter(|seconds| batch.threads == 1 && *seconds > 0.0) else {
             continue;
@@ -34,9 +37,9 @@ pub(super) fn solve_prices(batches: &[Batch], seconds: &[Option<f64>]) -> BTreeM
         }
         rows.push(asks);
     }
-    let mut found: BTreeMap<Number, f64> =
+    let mut found: BTreeMap<ProfileParameter, f64> =
         rows.iter().flat_map(|row| row.keys().map(|number| (*number, 0.0))).collect();
-    let numbers: Vec<Number> = found.keys().copied().collect();
+    let numbers: Vec<ProfileParameter> = found.keys().copied().collect();
     // For each row, how much of it no number explains so far.
     let mut left = vec![1.0; rows.len()];
     for _ in 0..STEPS_MAX {

@@ -2,12 +2,12 @@
 
 mod levels;
 
-use super::{Batch, Limited, Number, Unlimited, simulate_batch};
-use crate::compare::Span;
-use crate::prepared_problem::NotPossible;
-use forebay_model::{Profile, Reach};
+use super::{Batch, LimitKind, NoLimitReason, ProfileParameter, simulate_batch};
+use crate::compare::UncertaintyInterval;
+use crate::prepared_problem::SimulationError;
+use forebay_model::{Reach, StorageProfile};
 use levels::{
-    Level, highest_throughput, levels_by_batch_name, most_by_one_thread, still_scales,
+    ConcurrencyLevel, highest_throughput, levels_by_batch_name, most_by_one_thread, still_scales,
     threads_to_saturate,
 };
 use std::collections::BTreeMap;
@@ -21,9 +21,9 @@ const MATTERS: f64 = 0.1;
 
 /// What was found.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Found {
-    pub(super) spans: BTreeMap<Number, Span>,
-    pub(super) unlimited: Vec<(Limited, Unlimited)>,
+pub(super) struct FoundLimits {
+    pub(super) spans: BTreeMap<ProfileParameter, UncertaintyInterval>,
+    pub(super) unlimited: Vec<(LimitKind, NoLimitReason)>,
     pub(super) at_once: Option<u32>,
 }
 
@@ -32,12 +32,12 @@ pub(super) fn find_limits(
     batches: &[Batch],
     medians: &[Option<f64>],
     reach: Reach,
-    profile: &mut Profile,
-) -> Result<Found, NotPossible> {
-    let mut found = Found::default();
+    profile: &mut StorageProfile,
+) -> Result<FoundLimits, SimulationError> {
+    let mut found = FoundLimits::default();
     let mut full_at = Vec::new();
     // Bytes first: many small operations are bytes as well, not the other way round.
-    for limited in [Limited::Read, Limited::Write, Limited::Names, Limited::Data] {
+    for limited in [LimitKind::Read, LimitKind::Write, LimitKind::Names, LimitKind::Data] {
         let families = levels_by_batch_name(batches, medians, limited);
         if families.is_empty() {
             continue;
@@ -47,7 +47,7 @@ pub(super) fn find_limits(
         let alone = most_by_one_thread(batches, medians, limited);
         let limit = match families.iter().any(|levels| !still_scales(levels)) {
             true => best_fitting_limit(&families, alone, limited, (reach, profile))?,
-            false => Err(Unlimited::Growing),
+            false => Err(NoLimitReason::Growing),
         };
         let limit = match limit {
             Ok(limit) => limit,
@@ -56,8 +56,8 @@ pub(super) fn find_limits(
                 continue;
             }
         };
-        Number::Limit(limited).set_in_profile(profile, reach, limit);
-        found.spans.insert(Number::Limit(limited), limit_span(&families, limit));
+        ProfileParameter::Limit(limited).set_in_profile(profile, reach, limit);
+        found.spans.insert(ProfileParameter::Limit(limited), limit_span(&families, limit));
     }
     // One that still grows leaves open how many the storage serves.
     let all: Option<Vec<u32>> = full_at.into_iter().collect();
@@ -67,15 +67,15 @@ pub(super) fn find_limits(
 
 /// The limit with which the simulator comes nearest, if it is not as near without one.
 fn best_fitting_limit(
-    families: &[Vec<Level<'_>>],
+    families: &[Vec<ConcurrencyLevel<'_>>],
     alone: f64,
-    limited: Limited,
-    (reach, profile): (Reach, &Profile),
-) -> Result<Result<f64, Unlimited>, NotPossible> {
-    let off = |limit: Option<f64>| -> Result<f64, NotPossible> {
+    limited: LimitKind,
+    (reach, profile): (Reach, &StorageProfile),
+) -> Result<Result<f64, NoLimitReason>, SimulationError> {
+    let off = |limit: Option<f64>| -> Result<f64, SimulationError> {
         let mut profile = profile.clone();
         if let Some(limit) = limit {
-            Number::Limit(limited).set_in_profile(&mut profile, reach, limit);
+            ProfileParameter::Limit(limited).set_in_profile(&mut profile, reach, limit);
         }
         let mut sum = 0.0;
         for level in families.iter().flatten() {
@@ -111,12 +111,12 @@ fn best_fitting_limit(
         return Ok(Ok(near.1.exp()));
     }
     let uneven = families.iter().all(|levels| highest_throughput(levels) < alone);
-    Ok(Err(if uneven { Unlimited::Uneven } else { Unlimited::Explained }))
+    Ok(Err(if uneven { NoLimitReason::Uneven } else { NoLimitReason::Explained }))
 }
 
 /// As far as the batches are known that the limit holds up.
-fn limit_span(families: &[Vec<Level<'_>>], limit: f64) -> Span {
-    let mut span = Span { low: limit, high: limit, range: false };
+fn limit_span(families: &[Vec<ConcurrencyLevel<'_>>], limit: f64) -> UncertaintyInterval {
+    let mut span = UncertaintyInterval { low: limit, high: limit, range: false };
     for level in
         families.iter().filter(|levels| !still_scales(levels)).filter_map(|levels| levels.last())
     {

@@ -2,22 +2,25 @@
 
 use super::Batch;
 use crate::choice::Choice;
-use crate::prepared_problem::{NotPossible, Scene};
+use crate::prepared_problem::{PreparedProblem, SimulationError};
 use crate::simulate::simulate;
 use forebay_model::workload::{
-    Access, FileClass, FileClassId, FileSet, FileSetId, Step, Task, TaskKind, TaskKindId, Until,
+    DeletionPoint, FileClass, FileClassId, FileSet, FileSetAccess, FileSetId, Task, TaskKind,
+    TaskKindId, TaskStep,
 };
-use forebay_model::{ByteCount, Nodes, Profile, Reach, Seconds, Site, Tier, TierId, Workload};
+use forebay_model::{
+    ByteCount, Nodes, Reach, Seconds, Site, StorageProfile, Tier, TierId, Workload,
+};
 
 /// How long the simulator says that a batch takes on such a storage.
 ///
 /// # Errors
 /// The batch is no work: it has no thread.
 pub fn simulate_batch(
-    profile: &Profile,
+    profile: &StorageProfile,
     reach: Reach,
     batch: &Batch,
-) -> Result<Seconds, NotPossible> {
+) -> Result<Seconds, SimulationError> {
     let id = TierId("probed".to_owned());
     let nodes = Nodes {
         count: 1,
@@ -41,12 +44,12 @@ pub fn simulate_batch(
     };
     let (site, workload) = (Site::from_tiers([tier], Some(nodes)), batch_workload(batch));
     let choice = Choice::all_in_place(&site, &workload, id)
-        .ok_or_else(|| NotPossible("a batch needs a node".to_owned()))?;
-    Ok(simulate(&Scene::new(&site, &workload)?, &choice, 0)?.makespan)
+        .ok_or_else(|| SimulationError("a batch needs a node".to_owned()))?;
+    Ok(simulate(&PreparedProblem::new(&site, &workload)?, &choice, 0)?.makespan)
 }
 
 fn batch_workload(batch: &Batch) -> Workload {
-    let access = |thread| Access {
+    let access = |thread| FileSetAccess {
         files: FileSetId(thread),
         ops: batch.ops.clone(),
         read: batch.read,
@@ -56,7 +59,7 @@ fn batch_workload(batch: &Batch) -> Workload {
         kind: TaskKindId(0),
         key: None,
         after: Vec::new(),
-        steps: vec![Step {
+        steps: vec![TaskStep {
             name: batch.name.clone(),
             compute: Seconds::ZERO,
             accesses: vec![access(thread)],
@@ -64,7 +67,7 @@ fn batch_workload(batch: &Batch) -> Workload {
     };
     let bytes = ByteCount(batch.read.get().max(batch.written.get()));
     let class = FileClassId(0);
-    let files = |_| FileSet { class, count: 1, bytes, until: Until::End };
+    let files = |_| FileSet { class, count: 1, bytes, until: DeletionPoint::End };
     Workload {
         name: batch.name.clone(),
         classes: vec![FileClass { pattern: "#".to_owned(), example: b"0".to_vec() }],

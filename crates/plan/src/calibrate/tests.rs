@@ -15,7 +15,13 @@ fn plain(name: &str, ops: &[(Op, f64)]) -> Batch {
     }
 }
 
-fn data(name: &str, op: Op, (count, size): (u64, u64), pattern: Pattern, syncs: f64) -> Batch {
+fn data(
+    name: &str,
+    op: Op,
+    (count, size): (u64, u64),
+    pattern: AccessPattern,
+    syncs: f64,
+) -> Batch {
     let bytes = ByteCount(count * size);
     let read = if op == Op::Read { bytes } else { ByteCount::ZERO };
     let ops = [
@@ -31,8 +37,8 @@ fn data(name: &str, op: Op, (count, size): (u64, u64), pattern: Pattern, syncs: 
 }
 
 /// The batches of a probe, with the seconds that they would take on this storage.
-fn measured(profile: &Profile, reach: Reach) -> Vec<Batch> {
-    let (seq, random) = (Pattern::Sequential, Pattern::Random);
+fn measured(profile: &StorageProfile, reach: Reach) -> Vec<Batch> {
+    let (seq, random) = (AccessPattern::Sequential, AccessPattern::Random);
     let mut small = data("small files", Op::Write, (1, 4096), seq, 0.0);
     small.ops.extend(
         [Op::LookupFailed, Op::Create, Op::Flush].map(|op| (OpKey::without_bytes(op), 1.0)),
@@ -70,8 +76,8 @@ fn measured(profile: &Profile, reach: Reach) -> Vec<Batch> {
 }
 
 /// A storage behind a network, with a limit of everything.
-fn served() -> Profile {
-    let mut profile = Profile::zero_cost("known");
+fn served() -> StorageProfile {
+    let mut profile = StorageProfile::zero_cost("known");
     for (op, us) in [
         (Op::LookupFailed, 400.0),
         (Op::Lookup, 500.0),
@@ -86,7 +92,11 @@ fn served() -> Profile {
         profile.set_latencies(op, Seconds(us * 1e-6));
     }
     for (op, us) in [(Op::Read, 450.0), (Op::Write, 600.0)] {
-        Number::Price(op, Pattern::Random).set_in_profile(&mut profile, Reach::Node, us * 1e-6);
+        ProfileParameter::Price(op, AccessPattern::Random).set_in_profile(
+            &mut profile,
+            Reach::Node,
+            us * 1e-6,
+        );
     }
     profile.read.stream = Some(Rate(400e6));
     profile.write.stream = Some(Rate(250e6));
@@ -103,10 +113,10 @@ fn near(what: &str, found: Option<f64>, known: f64) {
 
 #[test]
 fn a_byte_that_takes_no_time_has_no_rate() {
-    let mut profile = Profile::zero_cost("a test");
-    Number::Stream(Op::Write).set_in_profile(&mut profile, Reach::Shared, 5e-324);
+    let mut profile = StorageProfile::zero_cost("a test");
+    ProfileParameter::Stream(Op::Write).set_in_profile(&mut profile, Reach::Shared, 5e-324);
     assert_eq!(profile.write.stream, None);
-    Number::Stream(Op::Write).set_in_profile(&mut profile, Reach::Shared, 0.5);
+    ProfileParameter::Stream(Op::Write).set_in_profile(&mut profile, Reach::Shared, 0.5);
     assert_eq!(profile.write.stream, Some(Rate(2.0)));
 }
 
@@ -114,21 +124,22 @@ fn a_byte_that_takes_no_time_has_no_rate() {
 fn a_storage_with_known_prices_and_limits_is_found_again() {
     for reach in [Reach::Node, Reach::Shared] {
         let mut known = served();
-        Number::Limit(Limited::Read).set_in_profile(&mut known, reach, 900e6);
-        Number::Limit(Limited::Write).set_in_profile(&mut known, reach, 500e6);
+        ProfileParameter::Limit(LimitKind::Read).set_in_profile(&mut known, reach, 900e6);
+        ProfileParameter::Limit(LimitKind::Write).set_in_profile(&mut known, reach, 500e6);
         let batches = measured(&known, reach);
         let found = calibrate_profile(&batches, reach, "found", 1).expect("a profile");
         let (_, off) = found.worst_batch_error(&batches).expect("batches");
         assert!(off.abs() < 0.03, "the simulator reproduces each batch: {off}");
         let profile = &found.profile;
         for op in [Op::LookupFailed, Op::Lookup, Op::Create, Op::Flush, Op::Unlink, Op::Fsync] {
-            let price =
-                |profile: &Profile| profile.operation_latency(OpKey::without_bytes(op)).get();
+            let price = |profile: &StorageProfile| {
+                profile.operation_latency(OpKey::without_bytes(op)).get()
+            };
             near(op.name(), Some(price(profile)), price(&known));
         }
-        for pattern in Pattern::ALL {
+        for pattern in AccessPattern::ALL {
             for op in [Op::Read, Op::Write] {
-                let price = |profile: &Profile| {
+                let price = |profile: &StorageProfile| {
                     profile.operation_latency(OpKey::with_bytes(op, 1, pattern)).get()
                 };
                 near(op.name(), Some(price(profile)), price(&known));
@@ -137,7 +148,7 @@ fn a_storage_with_known_prices_and_limits_is_found_again() {
         let rate = |rate: Option<Rate>| rate.map(Rate::get);
         near("reading", rate(profile.read.stream), 400e6);
         near("writing", rate(profile.write.stream), 250e6);
-        let all = |lane: forebay_model::profile::Lane| match reach {
+        let all = |lane: forebay_model::profile::BandwidthLimits| match reach {
             Reach::Node => rate(lane.total),
             _ => rate(lane.node),
         };
@@ -147,7 +158,7 @@ fn a_storage_with_known_prices_and_limits_is_found_again() {
         near("reads and writes", profile.data_per_second, 9_000.0);
         assert_eq!(found.unlimited, []);
         assert_eq!(found.at_once, Some(8));
-        let span = found.spans[&Number::Price(Op::Lookup, Pattern::Sequential)];
+        let span = found.spans[&ProfileParameter::Price(Op::Lookup, AccessPattern::Sequential)];
         assert!(!span.range && span.low <= 500e-6 && span.high >= 500e-6, "{span:?}");
     }
 }
@@ -161,7 +172,7 @@ fn a_storage_that_gets_more_done_with_each_thread_has_no_limit() {
     let profile = &found.profile;
     assert_eq!((profile.names_per_second, profile.data_per_second), (None, None));
     assert_eq!((profile.read.total, profile.write.total, found.at_once), (None, None, None));
-    let growing = |(_, why): &(Limited, Unlimited)| *why == Unlimited::Growing;
+    let growing = |(_, why): &(LimitKind, NoLimitReason)| *why == NoLimitReason::Growing;
     assert!(found.unlimited.len() == 4 && found.unlimited.iter().all(growing));
     assert!(found.worst_batch_error(&batches).expect("batches").1.abs() < 0.03);
 }
@@ -172,7 +183,7 @@ fn a_limit_that_one_thread_exceeds_is_none_of_the_storage() {
     // Attributes come from memory, at a million a second.
     batches.push(Batch { seconds: vec![1e-6; 7], ..plain("stat", &[(Op::Getattr, 1.0)]) });
     let found = calibrate_profile(&batches, Reach::Node, "found", 1).expect("a profile");
-    assert!(found.unlimited.contains(&(Limited::Names, Unlimited::Uneven)));
+    assert!(found.unlimited.contains(&(LimitKind::Names, NoLimitReason::Uneven)));
     assert_eq!(found.profile.names_per_second, None);
     near("reads and writes", found.profile.data_per_second, 9_000.0);
 }
@@ -199,8 +210,8 @@ fn what_was_not_measured_is_not_guessed() {
         batch.seconds.clear();
     }
     let found = calibrate_profile(&batches, Reach::Node, "found", 1).expect("a profile");
-    assert_eq!(found.profile.read, forebay_model::profile::Lane::default());
-    assert!(!found.spans.contains_key(&Number::Stream(Op::Read)));
+    assert_eq!(found.profile.read, forebay_model::profile::BandwidthLimits::default());
+    assert!(!found.spans.contains_key(&ProfileParameter::Stream(Op::Read)));
     assert_eq!(found.profile.operation_latency(OpKey::without_bytes(Op::Read)), Seconds::ZERO);
     assert!(found.simulated.iter().zip(&batches).all(|(s, b)| s.is_none() == b.seconds.is_empty()));
 }

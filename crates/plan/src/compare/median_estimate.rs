@@ -1,30 +1,30 @@
 //! The median, how far it is known, and which runs stand out.
 
-use super::{RUNS_FOR_INTERVAL, Span};
+use super::{RUNS_FOR_INTERVAL, UncertaintyInterval};
 
 /// The middle of what was measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Middle {
+pub struct MedianEstimate {
     /// Half of the values are below it.
     pub median: f64,
     /// Where the median of all runs that could be is: between two of the values, at 95 % or more.
-    pub span: Span,
+    pub span: UncertaintyInterval,
 }
 
 /// The median with its distribution-free interval, whose ends are the k-th least and the k-th
 /// greatest value: as many as a fair coin allows (Conover, Practical Nonparametric Statistics, 3.2).
 /// `None`: of nothing.
-pub fn median_with_interval(values: &[f64]) -> Option<Middle> {
+pub fn median_with_interval(values: &[f64]) -> Option<MedianEstimate> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let median = median_of_sorted(&sorted)?;
-    let mut span = Span::from_extremes(&sorted)?;
+    let mut span = UncertaintyInterval::from_extremes(&sorted)?;
     if sorted.len() >= RUNS_FOR_INTERVAL {
         let left_out = interval_cutoff(sorted.len());
         let (low, high) = (sorted[left_out], sorted[sorted.len() - 1 - left_out]);
-        span = Span { low, high, range: false };
+        span = UncertaintyInterval { low, high, range: false };
     }
-    Some(Middle { median, span })
+    Some(MedianEstimate { median, span })
 }
 
 pub(super) fn median_of_sorted(sorted: &[f64]) -> Option<f64> {

@@ -10,17 +10,17 @@ fn all(values: &[f64]) -> Vec<Option<f64>> {
     values.iter().copied().map(Some).collect()
 }
 
-fn beside(other: &[f64], base: &[f64]) -> Ratio {
+fn beside(other: &[f64], base: &[f64]) -> RatioEstimate {
     ratio_of_times(&all(other), &all(base), 1).expect("there are rounds")
 }
 
 #[test]
 fn trinity_on_three_storages() {
     let ebs = beside(&EBS_GP3, &INSTANCE_STORE);
-    assert_eq!(ebs.verdict(0.02), Verdict::Equivalent, "{ebs:?}");
-    assert_eq!(ebs.verdict(0.01), Verdict::Undecided, "it was not shown to be within 1 %");
+    assert_eq!(ebs.verdict(0.02), ComparisonVerdict::Equivalent, "{ebs:?}");
+    assert_eq!(ebs.verdict(0.01), ComparisonVerdict::Undecided, "it was not shown to be within 1 %");
     let efs = beside(&EFS_ELASTIC, &INSTANCE_STORE);
-    assert_eq!(efs.verdict(0.02), Verdict::Slower);
+    assert_eq!(efs.verdict(0.02), ComparisonVerdict::Slower);
     assert_eq!(format!("{:.2}", efs.ratio), "2.57");
     let tenths = |x: f64| x * 10.0;
     assert_eq!((tenths(efs.span.low).floor(), tenths(efs.span.high).ceil()), (23.0, 28.0));
@@ -34,9 +34,9 @@ fn trinity_on_three_storages() {
 #[test]
 fn a_median_has_an_interval_from_six_runs_on() {
     let few = median_with_interval(&[3.0, 1.0, 2.0]).expect("three");
-    assert_eq!((few.median, few.span), (2.0, Span { low: 1.0, high: 3.0, range: true }));
+    assert_eq!((few.median, few.span), (2.0, UncertaintyInterval { low: 1.0, high: 3.0, range: true }));
     let six = median_with_interval(&[6.0, 1.0, 2.0, 5.0, 3.0, 4.0]).expect("six");
-    assert_eq!((six.median, six.span), (3.5, Span { low: 1.0, high: 6.0, range: false }));
+    assert_eq!((six.median, six.span), (3.5, UncertaintyInterval { low: 1.0, high: 6.0, range: false }));
     // Of 20 the sixth from each end (the table of Conover).
     let many: Vec<f64> = (1..=20).map(f64::from).collect();
     let span = median_with_interval(&many).expect("twenty").span;
@@ -51,10 +51,10 @@ fn a_ratio_counts_rounds_that_have_both() {
     assert_eq!((found.ratio, found.rounds), (2.0, 2));
     assert_eq!(ratio_of_times(&[None], &[Some(1.0)], 1), None);
     let once = beside(&[3.0], &[1.0]);
-    assert_eq!(once.verdict(0.02), Verdict::Undecided, "it happened once");
-    assert_eq!(beside(&[1.0], &[1.0]).verdict(0.02), Verdict::Undecided, "and so did this");
-    assert_eq!(beside(&[3.0; 2], &[1.0; 2]).verdict(0.02), Verdict::Undecided);
-    assert_eq!(beside(&[3.0; 3], &[1.0; 3]).verdict(0.02), Verdict::Slower);
+    assert_eq!(once.verdict(0.02), ComparisonVerdict::Undecided, "it happened once");
+    assert_eq!(beside(&[1.0], &[1.0]).verdict(0.02), ComparisonVerdict::Undecided, "and so did this");
+    assert_eq!(beside(&[3.0; 2], &[1.0; 2]).verdict(0.02), ComparisonVerdict::Undecided);
+    assert_eq!(beside(&[3.0; 3], &[1.0; 3]).verdict(0.02), ComparisonVerdict::Slower);
 }
 
 #[test]
@@ -63,13 +63,13 @@ fn from_six_rounds_on_rounds_are_drawn_again() {
     let slower = base.map(|time| time * 1.1);
     let found = beside(&slower, &base);
     assert!((found.ratio - 1.1).abs() < 1e-9 && !found.span.range, "{found:?}");
-    assert_eq!(found.verdict(0.02), Verdict::Slower);
+    assert_eq!(found.verdict(0.02), ComparisonVerdict::Slower);
     // The same seed draws the same, another one nearly so.
     let shuffled: Vec<f64> = base.iter().rev().map(|time| time * 1.001).collect();
     assert_eq!(beside(&shuffled, &base), beside(&shuffled, &base));
-    assert_eq!(beside(&shuffled, &base).verdict(0.02), Verdict::Equivalent);
-    assert_eq!(beside(&shuffled, &base).verdict(0.0001), Verdict::Undecided);
-    assert_eq!(beside(&base, &slower).verdict(0.02), Verdict::Faster);
+    assert_eq!(beside(&shuffled, &base).verdict(0.02), ComparisonVerdict::Equivalent);
+    assert_eq!(beside(&shuffled, &base).verdict(0.0001), ComparisonVerdict::Undecided);
+    assert_eq!(beside(&base, &slower).verdict(0.02), ComparisonVerdict::Faster);
 }
 
 #[test]

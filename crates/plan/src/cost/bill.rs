@@ -1,6 +1,6 @@
 //! A cost, line by line.
 
-use forebay_model::prices::{Price, Prices, Spot, Status};
+use forebay_model::prices::{Price, PriceConfidence, Prices, SpotPricing};
 use forebay_model::{Seconds, Usd};
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ pub struct Cost {
     /// The day of the sheet.
     pub compiled: String,
     /// What is paid for what; nothing that costs nothing.
-    pub lines: Vec<Line>,
+    pub lines: Vec<CostLine>,
     /// All lines.
     #[serde(rename = "total_usd")]
     pub total: Usd,
@@ -39,7 +39,7 @@ pub struct Cost {
 
 /// One thing that is paid for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Line {
+pub struct CostLine {
     /// What, in words.
     pub what: String,
     /// The entry of the sheet.
@@ -76,29 +76,29 @@ impl Cost {
         let usd = price.usd * units;
         // A free item matters where nobody knows that it is free; it needs no line.
         if usd > Usd::ZERO {
-            self.push(Line { what, item: item.to_owned(), units, usd });
+            self.push(CostLine { what, item: item.to_owned(), units, usd });
         }
     }
 
     /// Machines at the price of those that may be taken away.
-    pub(super) fn add_spot_discount(&mut self, machine: &str, spot: &Spot, full: Usd) {
+    pub(super) fn add_spot_discount(&mut self, machine: &str, spot: &SpotPricing, full: Usd) {
         self.note_price_status("spot", spot.status);
         let what = format!("{machine} may be taken away");
         let usd = full * -spot.discount;
-        self.push(Line { what, item: "spot".to_owned(), units: spot.discount, usd });
+        self.push(CostLine { what, item: "spot".to_owned(), units: spot.discount, usd });
     }
 
-    fn push(&mut self, line: Line) {
+    fn push(&mut self, line: CostLine) {
         self.total += line.usd;
         self.per_sample = self.total * (1.0 / f64::from(self.pipelines));
         self.lines.push(line);
     }
 
-    fn note_price_status(&mut self, item: &str, status: Status) {
+    fn note_price_status(&mut self, item: &str, status: PriceConfidence) {
         let list = match status {
-            Status::Unverified => &mut self.unverified,
-            Status::SecondHand => &mut self.second_hand,
-            Status::Seen => return,
+            PriceConfidence::Unverified => &mut self.unverified,
+            PriceConfidence::SecondHand => &mut self.second_hand,
+            PriceConfidence::Seen => return,
         };
         if !list.iter().any(|known| known == item) {
             list.push(item.to_owned());

@@ -1,15 +1,17 @@
 //! How many requests a class of files makes of its storage, in the kinds that are paid for.
 
 use super::to_gigabytes;
-use crate::write_back_estimate::Results;
-use forebay_model::{ByteCount, Home, Op, OpGroup, Per, Placement, TierId, Workload};
+use crate::write_back_estimate::ResultFiles;
+use forebay_model::{
+    BillingUnit, ByteCount, FileLocation, Op, OpGroup, Placement, TierId, Workload,
+};
 
 /// A file goes up in parts of so many bytes, each a request: what S3 clients do by default.
 const PART_BYTES: f64 = 8.0 * 1024.0 * 1024.0;
 
 /// What a class asks for in one pipeline.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Requests {
+pub(super) struct BilledRequests {
     /// Bytes, attributes and look-ups that are asked for.
     pub(super) reads: f64,
     /// Uploads, parts of them, copies and listings.
@@ -25,7 +27,7 @@ pub(super) struct Requests {
     spared: (f64, ByteCount),
 }
 
-impl Requests {
+impl BilledRequests {
     pub(super) fn has_requests(&self) -> bool {
         self.reads + self.writes + self.deletes > 0.0
     }
@@ -79,13 +81,13 @@ impl Requests {
     }
 
     /// How many units of something that is paid for by what is done.
-    pub(super) fn billed_units(&self, per: Per) -> f64 {
+    pub(super) fn billed_units(&self, per: BillingUnit) -> f64 {
         match per {
-            Per::ThousandReads => self.reads / 1e3,
-            Per::ThousandWrites => self.writes / 1e3,
-            Per::ThousandDeletes => self.deletes / 1e3,
-            Per::GbRead => to_gigabytes(self.read),
-            Per::GbWritten => to_gigabytes(self.written),
+            BillingUnit::ThousandReads => self.reads / 1e3,
+            BillingUnit::ThousandWrites => self.writes / 1e3,
+            BillingUnit::ThousandDeletes => self.deletes / 1e3,
+            BillingUnit::GbRead => to_gigabytes(self.read),
+            BillingUnit::GbWritten => to_gigabytes(self.written),
             _ => 0.0,
         }
     }
@@ -107,8 +109,8 @@ impl Requests {
 }
 
 /// For each class of the workload.
-pub(super) fn requests_by_class(workload: &Workload) -> Vec<Requests> {
-    let mut classes = vec![Requests::default(); workload.classes.len()];
+pub(super) fn requests_by_class(workload: &Workload) -> Vec<BilledRequests> {
+    let mut classes = vec![BilledRequests::default(); workload.classes.len()];
     let steps = workload.tasks.iter().flat_map(|task| &task.steps);
     for access in steps.flat_map(|step| &step.accesses) {
         let Some(set) = workload.files.get(access.files.index()) else { continue };
@@ -136,29 +138,34 @@ pub(super) fn requests_by_class(workload: &Workload) -> Vec<Requests> {
 }
 
 /// What it takes to put these files there.
-pub(super) fn upload_requests(results: Results) -> Requests {
+pub(super) fn upload_requests(results: ResultFiles) -> BilledRequests {
     let writes = results.files as f64 + results.bytes.get() as f64 / PART_BYTES;
-    Requests { writes, bytes: results.bytes, written: results.bytes, ..Requests::default() }
+    BilledRequests {
+        writes,
+        bytes: results.bytes,
+        written: results.bytes,
+        ..BilledRequests::default()
+    }
 }
 
 /// The tier that is home, and that of copies if there are any, each with its requests.
-type Split<'p> = ((&'p TierId, Requests), Option<(&'p TierId, Requests)>);
+type RequestSplit<'p> = ((&'p TierId, BilledRequests), Option<(&'p TierId, BilledRequests)>);
 
 /// Which of them go where.
 pub(super) fn split_by_tier<'p>(
-    all: &Requests,
+    all: &BilledRequests,
     placement: &'p Placement,
     project: &'p TierId,
     nodes: u32,
-) -> Split<'p> {
+) -> RequestSplit<'p> {
     let home = match &placement.home {
-        Home::Here => project,
-        Home::Tier(tier) => tier,
+        FileLocation::Here => project,
+        FileLocation::Tier(tier) => tier,
     };
     let Some(cache) = &placement.cache else { return ((home, *all), None) };
     // Each node fetches each file once; the copies answer the rest.
     let fetched = all.bytes.get() as f64 / PART_BYTES * f64::from(nodes);
     let reads = all.reads.min(fetched.ceil());
-    let rest = Requests { reads: all.reads - reads, ..Requests::default() };
-    ((home, Requests { reads, ..*all }), Some((&cache.tier, rest)))
+    let rest = BilledRequests { reads: all.reads - reads, ..BilledRequests::default() };
+    ((home, BilledRequests { reads, ..*all }), Some((&cache.tier, rest)))
 }

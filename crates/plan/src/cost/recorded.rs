@@ -3,15 +3,15 @@
 //! The storage is known by name alone. What is paid by its size is counted for what lay there at
 //! the most, and what is paid by what it can do, beyond what comes with it, is not counted.
 
-use super::billed_requests::Requests;
+use super::billed_requests::BilledRequests;
 use super::instance_price::machine_price;
-use super::used::Used;
-use super::{Cost, NotPriced};
+use super::used::BilledUsage;
+use super::{Cost, PricingError};
 use forebay_model::{ByteCount, Op, Prices, Seconds};
 
 /// What a run did to its storage.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Recorded {
+pub struct RecordedUsage {
     /// Operations by kind.
     pub ops: Vec<(Op, u64)>,
     /// Bytes that the storage was asked for.
@@ -31,8 +31,8 @@ pub fn cost_of_recorded_run(
     prices: &Prices,
     lasted: Seconds,
     instance: Option<&str>,
-    storage: Option<(&str, &Recorded)>,
-) -> Result<Cost, NotPriced> {
+    storage: Option<(&str, &RecordedUsage)>,
+) -> Result<Cost, PricingError> {
     let mut cost = Cost::new(prices, 1, Seconds::ZERO);
     if let Some(instance) = instance {
         let (item, price) = machine_price(prices, instance)?;
@@ -41,14 +41,14 @@ pub fn cost_of_recorded_run(
     let Some((name, run)) = storage else { return Ok(cost) };
     if prices.charges_for_storage(name).next().is_none() {
         let sheet = &prices.sheet;
-        return Err(NotPriced(format!("sheet {sheet} has no price for a storage {name:?}")));
+        return Err(PricingError(format!("sheet {sheet} has no price for a storage {name:?}")));
     }
-    let mut requests = Requests::default();
+    let mut requests = BilledRequests::default();
     requests.count_upload(run.written);
     for (op, count) in &run.ops {
         requests.count_operations(*op, *count as f64);
     }
-    let used = Used::from_recorded_run(run.read, run.written, run.peak);
+    let used = BilledUsage::from_recorded_run(run.read, run.written, run.peak);
     let months = lasted / prices.month;
     for (item, price) in prices.charges_for_storage(name) {
         let units = used.billed_units(price.per, None, &requests, months);

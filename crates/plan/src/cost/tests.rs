@@ -3,7 +3,7 @@ use super::*;
 use crate::{PolicyId, TierOutcome};
 use forebay_model::event::{Op, OpKey};
 use forebay_model::workload::*;
-use forebay_model::{ByteCount, Home, Placement, Seconds};
+use forebay_model::{ByteCount, FileLocation, Placement, Seconds};
 
 const SHEET: &str = r#"
 schema = 1
@@ -53,7 +53,7 @@ fn site(text: &str) -> Site {
 
 /// One task that makes a result of 10 GB with 1000 creates and 3000 look-ups.
 fn workload() -> Workload {
-    let access = Access {
+    let access = FileSetAccess {
         files: FileSetId(0),
         ops: vec![
             (OpKey::without_bytes(Op::Create), 1000.0),
@@ -62,7 +62,7 @@ fn workload() -> Workload {
         read: ByteCount::ZERO,
         written: ByteCount(10_000_000_000),
     };
-    let step = Step { name: "x".to_owned(), compute: Seconds(1.0), accesses: vec![access] };
+    let step = TaskStep { name: "x".to_owned(), compute: Seconds(1.0), accesses: vec![access] };
     Workload {
         name: "one".to_owned(),
         classes: vec![FileClass { pattern: "out/#".to_owned(), example: b"out/1".to_vec() }],
@@ -70,7 +70,7 @@ fn workload() -> Workload {
             class: FileClassId(0),
             count: 1000,
             bytes: ByteCount(10_000_000_000),
-            until: Until::End,
+            until: DeletionPoint::End,
         }],
         kinds: vec![TaskKind { name: "x".to_owned(), cores: 1, memory: None }],
         tasks: vec![Task { kind: TaskKindId(0), key: None, after: vec![], steps: vec![step] }],
@@ -79,7 +79,7 @@ fn workload() -> Workload {
     }
 }
 
-fn choice(home: Home) -> Choice {
+fn choice(home: FileLocation) -> Choice {
     let placement = Placement { home, rule: Some(1), ..crate::choice::in_place_placement() };
     Choice {
         placements: vec![placement],
@@ -123,9 +123,9 @@ fn near(left: f64, right: f64) {
 #[test]
 fn in_place_pays_machines_room_bytes_and_requests() {
     let (prices, site) = (prices(), site(SITE));
-    let pricer = Pricer::new(&site, &workload(), &prices, Terms::default());
+    let pricer = Pricer::new(&site, &workload(), &prices, PurchaseTerms::default());
     let pricer = pricer.expect("prices").expect("a price");
-    let cost = pricer.cost_of_outcome(&choice(Home::Here), &outcome("bucket"), None);
+    let cost = pricer.cost_of_outcome(&choice(FileLocation::Here), &outcome("bucket"), None);
     near(line(&cost, "vm.ondemand"), 2.0 * 2.0);
     near(line(&cost, "bucket.size"), 20.0 * 0.02 / 730.0);
     near(line(&cost, "bucket.read"), 5.0 * 0.01);
@@ -143,12 +143,15 @@ fn in_place_pays_machines_room_bytes_and_requests() {
 #[test]
 fn results_come_home_from_a_disk_while_machines_and_uploads_are_paid() {
     let (prices, site) = (prices(), site(SITE));
-    let pricer = Pricer::new(&site, &workload(), &prices, Terms::default());
+    let pricer = Pricer::new(&site, &workload(), &prices, PurchaseTerms::default());
     let pricer = pricer.expect("prices").expect("a price");
     let (makespan, homecoming) = (Seconds(3800.0), Seconds(200.0));
     let outcome = Outcome { makespan, homecoming, ..outcome("disk") };
-    let cost =
-        pricer.cost_of_outcome(&choice(Home::Tier(TierId("disk".to_owned()))), &outcome, None);
+    let cost = pricer.cost_of_outcome(
+        &choice(FileLocation::Tier(TierId("disk".to_owned()))),
+        &outcome,
+        None,
+    );
     near(cost.homecoming.get(), 200.0);
     near(line(&cost, "vm.ondemand"), 2.0 * 2.0 * 3800.0 / 3600.0);
     let months = 3800.0 / 3600.0 / 730.0;
@@ -163,12 +166,12 @@ fn results_come_home_from_a_disk_while_machines_and_uploads_are_paid() {
 fn tolls_are_never_more_than_what_is_paid_for_bytes_and_requests() {
     let with_memory = SITE.replace("cores = 8", "cores = 8\nmemory = \"64 GiB\"");
     let (prices, site) = (prices(), site(&with_memory));
-    let pricer = Pricer::new(&site, &workload(), &prices, Terms::default());
+    let pricer = Pricer::new(&site, &workload(), &prices, PurchaseTerms::default());
     let pricer = pricer.expect("prices").expect("a price");
-    for home in [Home::Here, Home::Tier(TierId("disk".to_owned()))] {
+    for home in [FileLocation::Here, FileLocation::Tier(TierId("disk".to_owned()))] {
         let choice = choice(home);
         let workload = workload();
-        let scene = crate::Scene::new(&site, &workload).expect("a scene");
+        let scene = crate::PreparedProblem::new(&site, &workload).expect("a scene");
         let outcome = crate::simulate(&scene, &choice, 1).expect("possible");
         let cost = pricer.cost_of_outcome(&choice, &outcome, None);
         let by_use = ["bucket.read", "bucket.put", "bucket.get"];
@@ -184,16 +187,17 @@ fn what_memory_answers_costs_nothing() {
     let with_memory = SITE.replace("cores = 8", "cores = 8\nmemory = \"64 GiB\"");
     let prices = prices();
     let mut workload = workload();
-    let reads = OpKey::with_bytes(Op::Read, 1 << 20, forebay_model::event::Pattern::Sequential);
+    let reads =
+        OpKey::with_bytes(Op::Read, 1 << 20, forebay_model::event::AccessPattern::Sequential);
     let step = &mut workload.tasks[0].steps[0].accesses[0];
     (step.ops, step.read) = (vec![(reads, 10_000.0)], std::mem::take(&mut step.written));
     workload.tasks.push(Task { after: vec![TaskId(0)], ..workload.tasks[0].clone() });
-    let choice = Choice { nodes: 1, pipelines: 1, ..choice(Home::Here) };
+    let choice = Choice { nodes: 1, pipelines: 1, ..choice(FileLocation::Here) };
     let paid = |text: &str| {
         let site = site(text);
-        let pricer = Pricer::new(&site, &workload, &prices, Terms::default());
+        let pricer = Pricer::new(&site, &workload, &prices, PurchaseTerms::default());
         let pricer = pricer.expect("prices").expect("a price");
-        let scene = crate::Scene::new(&site, &workload).expect("a scene");
+        let scene = crate::PreparedProblem::new(&site, &workload).expect("a scene");
         let outcome = crate::simulate(&scene, &choice, 1).expect("possible");
         let cost = pricer.cost_of_outcome(&choice, &outcome, None);
         let toll = pricer.placement_toll(0, &choice.placements[0], &choice.project).get();
@@ -209,12 +213,12 @@ fn what_memory_answers_costs_nothing() {
 #[test]
 fn spot_costs_less_and_says_how_often_machines_go() {
     let (prices, site) = (prices(), site(SITE));
-    let terms = Terms { download: true };
+    let terms = PurchaseTerms { download: true };
     let pricer = Pricer::new(&site, &workload(), &prices, terms).expect("prices").expect("a price");
-    let spot = Some(crate::Spot { per_hour: 1e-4, replaced: Seconds(120.0) });
-    let often = Choice { spot, ..choice(Home::Here) };
-    let again = crate::Again { interruptions: 0.5, time: Seconds(9.0), share: 0.25 };
-    let calm = pricer.cost_of_outcome(&choice(Home::Here), &outcome("bucket"), None);
+    let spot = Some(crate::SpotMachines { per_hour: 1e-4, replaced: Seconds(120.0) });
+    let often = Choice { spot, ..choice(FileLocation::Here) };
+    let again = crate::ExpectedRework { interruptions: 0.5, time: Seconds(9.0), share: 0.25 };
+    let calm = pricer.cost_of_outcome(&choice(FileLocation::Here), &outcome("bucket"), None);
     let cost = pricer.cost_of_outcome(&often, &outcome("bucket"), Some(again));
     near(line(&cost, "vm.ondemand") + line(&cost, "spot"), 2.0);
     assert_eq!((cost.interruptions, cost.again), (Some(0.5), Seconds(9.0)));
@@ -227,14 +231,15 @@ fn spot_costs_less_and_says_how_often_machines_go() {
 fn a_site_without_prices_has_no_cost_and_a_wrong_name_is_told() {
     let prices = prices();
     let bare = site("[tier.a]\npath = '/a'\nreach = 'node'\n");
-    let none = Pricer::new(&bare, &workload(), &prices, Terms::default()).expect("no flaw");
+    let none = Pricer::new(&bare, &workload(), &prices, PurchaseTerms::default()).expect("no flaw");
     assert!(none.is_none());
     for (from, to, words) in [
         ("price = \"disk\"", "price = \"dsik\"", "tier disk costs \"dsik\", and sheet test-2026"),
         ("instance = \"vm\"", "instance = \"pm\"", "no price for an hour of machine \"pm\""),
     ] {
         let site = site(&SITE.replace(from, to));
-        let flaw = Pricer::new(&site, &workload(), &prices, Terms::default()).expect_err(words);
+        let flaw =
+            Pricer::new(&site, &workload(), &prices, PurchaseTerms::default()).expect_err(words);
         assert!(flaw.to_string().contains(words), "{flaw}");
     }
 }
@@ -243,7 +248,7 @@ fn a_site_without_prices_has_no_cost_and_a_wrong_name_is_told() {
 #[test]
 fn a_recorded_run_pays_its_machine_its_bytes_and_its_requests() {
     let prices = prices();
-    let run = Recorded {
+    let run = RecordedUsage {
         ops: vec![(Op::Create, 1000), (Op::Lookup, 3000), (Op::Close, 9000)],
         read: ByteCount(5_000_000_000),
         written: ByteCount(8 << 30),

@@ -1,13 +1,13 @@
 //! How much of a storage is used, in the units that are paid for.
 
-use super::billed_requests::Requests;
+use super::billed_requests::BilledRequests;
 use super::to_gigabytes;
 use crate::Outcome;
-use forebay_model::prices::Per;
-use forebay_model::{ByteCount, Profile, Reach, Site, Tier};
+use forebay_model::prices::BillingUnit;
+use forebay_model::{ByteCount, Reach, Site, StorageProfile, Tier};
 
 /// What an outcome says of a tier with its pools.
-pub(super) struct Used {
+pub(super) struct BilledUsage {
     pub(super) touched: bool,
     read: ByteCount,
     written: ByteCount,
@@ -19,7 +19,7 @@ pub(super) struct Used {
     pub(super) volumes: f64,
 }
 
-impl Used {
+impl BilledUsage {
     pub(super) fn from_outcome(tier: &Tier, site: &Site, outcome: &Outcome, nodes: u32) -> Self {
         let mut used = Self {
             touched: false,
@@ -53,32 +53,32 @@ impl Used {
     /// How many units of something that is paid for, of a storage that can do so much.
     pub(super) fn billed_units(
         &self,
-        per: Per,
-        profile: Option<&Profile>,
-        requests: &Requests,
+        per: BillingUnit,
+        profile: Option<&StorageProfile>,
+        requests: &BilledRequests,
         months: f64,
     ) -> f64 {
         match per {
-            Per::GbMonthReserved => match self.capacity {
+            BillingUnit::GbMonthReserved => match self.capacity {
                 Some(capacity) => to_gigabytes(capacity) * self.volumes * months,
                 None => to_gigabytes(self.peak) * months,
             },
             // The most that lay there at a time, as if it had lain there all the time: never too
             // little.
-            Per::GbMonthUsed => to_gigabytes(self.peak) * months,
-            Per::GbRead => to_gigabytes(self.read),
-            Per::GbWritten => to_gigabytes(self.written),
-            Per::ThousandReads | Per::ThousandWrites | Per::ThousandDeletes => {
-                requests.billed_units(per)
-            }
-            Per::IopsMonth => {
+            BillingUnit::GbMonthUsed => to_gigabytes(self.peak) * months,
+            BillingUnit::GbRead => to_gigabytes(self.read),
+            BillingUnit::GbWritten => to_gigabytes(self.written),
+            BillingUnit::ThousandReads
+            | BillingUnit::ThousandWrites
+            | BillingUnit::ThousandDeletes => requests.billed_units(per),
+            BillingUnit::IopsMonth => {
                 profile.and_then(|p| p.data_per_second).unwrap_or(0.0) * self.volumes * months
             }
-            Per::MibsMonth => {
+            BillingUnit::MibsMonth => {
                 let rate = profile.and_then(|p| p.read.total).map_or(0.0, |rate| rate.get());
                 rate / f64::from(1 << 20) * self.volumes * months
             }
-            Per::Hour | Per::GbOut => 0.0,
+            BillingUnit::Hour | BillingUnit::GbOut => 0.0,
         }
     }
 }

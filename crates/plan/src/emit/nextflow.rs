@@ -1,15 +1,15 @@
 //! A configuration of Nextflow: how many tasks at a time, all together and of each process.
 
-use super::{Emission, Engine, RETRIES};
+use super::{EmitContext, EmitTarget, RETRIES};
 
-pub(super) const ENGINE: Engine = Engine {
+pub(super) const ENGINE: EmitTarget = EmitTarget {
     name: "nextflow",
     suffix: ".nextflow.config",
     usage: "nextflow run ... -c FILE",
     text: render_config,
 };
 
-fn render_config(emission: &Emission<'_>) -> String {
+fn render_config(emission: &EmitContext<'_>) -> String {
     let choice = emission.choice;
     let width = u64::from(choice.slots) * u64::from(choice.nodes);
     let mut text = emission.header_comment("//");

@@ -1,15 +1,15 @@
 //! A rules file that says the same as a choice.
 
-use super::Emission;
+use super::EmitContext;
 use super::glob::{glob_for_class, glob_for_path, narrowness};
 use super::toml::{rule_keys, single_line_comment, toml_string};
 use forebay_model::workload::FileClass;
-use forebay_model::{Home, Placement, Rules};
+use forebay_model::{FileLocation, Placement, Rules};
 
 /// Why a choice can't be said in rules.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct NotEmitted(String);
+pub struct EmitError(String);
 
 /// A run that packs files asks the storage in place three things for each: whether the name is free,
 /// whether its directory hands down a list of rights, and to set the directory's time. Where answers
@@ -19,7 +19,7 @@ const ASK_ONCE: &str = "\n# Names and attributes are asked for once a second, no
     [[metadata_cache]]\nmatch = \"**\"\ntimeout = \"1 s\"\n";
 
 /// One glob and what it says.
-struct Line<'e> {
+struct RuleLine<'e> {
     glob: String,
     class: &'e str,
     placement: &'e Placement,
@@ -29,13 +29,13 @@ struct Line<'e> {
 ///
 /// # Errors
 /// Two classes have one name, and the choice wants them in two places.
-pub fn render_rules(emission: &Emission<'_>) -> Result<String, NotEmitted> {
+pub fn render_rules(emission: &EmitContext<'_>) -> Result<String, EmitError> {
     let classes = classes_with_files(emission);
-    let mut lines: Vec<Line<'_>> = Vec::new();
-    let mut narrow: Vec<Line<'_>> = Vec::new();
+    let mut lines: Vec<RuleLine<'_>> = Vec::new();
+    let mut narrow: Vec<RuleLine<'_>> = Vec::new();
     for (class, placement) in classes.clone().filter(|(_, placement)| !is_in_place(placement)) {
         let glob = glob_for_class(&class.pattern, &class.example);
-        lines.push(Line { glob, class: &class.pattern, placement });
+        lines.push(RuleLine { glob, class: &class.pattern, placement });
     }
     lines.sort_by_key(|line| std::cmp::Reverse(narrowness(&line.glob)));
     // What a glob for another class catches, too, is said before it: by a glob of its own, or where
@@ -55,7 +55,7 @@ pub fn render_rules(emission: &Emission<'_>) -> Result<String, NotEmitted> {
             } else {
                 glob_for_class(&class.pattern, &class.example)
             };
-            let line = Line { glob, class: &class.pattern, placement };
+            let line = RuleLine { glob, class: &class.pattern, placement };
             if by_path {
                 narrow.insert(0, line);
             } else if !lines.iter().any(|other| other.glob == line.glob) {
@@ -70,7 +70,7 @@ pub fn render_rules(emission: &Emission<'_>) -> Result<String, NotEmitted> {
 /// Classes that have files, each with its placement. Names that are only looked for need no rule,
 /// and none may be in the way of a rule for files.
 fn classes_with_files<'e>(
-    emission: &Emission<'e>,
+    emission: &EmitContext<'e>,
 ) -> impl Iterator<Item = (&'e FileClass, &'e Placement)> + Clone {
     let mut files = vec![false; emission.workload.classes.len()];
     for set in emission.workload.files.iter().filter(|set| set.count > 0) {
@@ -82,21 +82,21 @@ fn classes_with_files<'e>(
 }
 
 /// The text, if it says what was chosen.
-fn verify_rules_text(text: String, emission: &Emission<'_>) -> Result<String, NotEmitted> {
+fn verify_rules_text(text: String, emission: &EmitContext<'_>) -> Result<String, EmitError> {
     let read = Rules::parse(&text, "the rules", emission.site)
-        .map_err(|flaw| NotEmitted(flaw.to_string()))?;
+        .map_err(|flaw| EmitError(flaw.to_string()))?;
     for (class, placement) in classes_with_files(emission) {
         if !same_placement(read.placement_for_path(&class.example, None), placement) {
             let (class, path) = (&class.pattern, String::from_utf8_lossy(&class.example));
             let message = format!("no rule can tell {path:?} (of {class:?}) from other files");
-            return Err(NotEmitted(message));
+            return Err(EmitError(message));
         }
     }
     Ok(text)
 }
 
 fn is_in_place(placement: &Placement) -> bool {
-    placement.home == Home::Here && placement.cache.is_none() && placement.publish.is_none()
+    placement.home == FileLocation::Here && placement.cache.is_none() && placement.publish.is_none()
 }
 
 /// Whether both mean the same, whichever rule says it.
@@ -104,7 +104,11 @@ pub(super) fn same_placement(a: &Placement, b: &Placement) -> bool {
     Placement { rule: None, ..a.clone() } == Placement { rule: None, ..b.clone() }
 }
 
-fn render_rule_text(emission: &Emission<'_>, first: &[Line<'_>], then: &[Line<'_>]) -> String {
+fn render_rule_text(
+    emission: &EmitContext<'_>,
+    first: &[RuleLine<'_>],
+    then: &[RuleLine<'_>],
+) -> String {
     let mut text = emission.header_comment("#");
     let mut all = first.iter().chain(then).peekable();
     if all.peek().is_none() {

@@ -1,10 +1,10 @@
 //! Options for Slurm: one job for each sample, so many at a time, with room on the nodes' disks.
 
-use super::{Emission, Engine};
+use super::{EmitContext, EmitTarget};
 use forebay_model::Reach;
 use std::collections::BTreeMap;
 
-pub(super) const ENGINE: Engine = Engine {
+pub(super) const ENGINE: EmitTarget = EmitTarget {
     name: "slurm",
     suffix: ".slurm.sh",
     usage: "the lines that begin with #SBATCH go on top of the job script",
@@ -18,7 +18,7 @@ const GRES: &str = "\
 ";
 
 /// The most that is on each tier of a node's own, by the name of a generic resource, in MiB.
-fn room_of_nodes(emission: &Emission<'_>) -> BTreeMap<String, u64> {
+fn room_of_nodes(emission: &EmitContext<'_>) -> BTreeMap<String, u64> {
     let mut room: BTreeMap<String, u64> = BTreeMap::new();
     for (id, used) in &emission.outcome.tiers {
         let Some(tier) = emission.site.tier(id).filter(|tier| tier.reach == Reach::Node) else {
@@ -34,7 +34,7 @@ fn room_of_nodes(emission: &Emission<'_>) -> BTreeMap<String, u64> {
     room
 }
 
-fn render_job_options(emission: &Emission<'_>) -> String {
+fn render_job_options(emission: &EmitContext<'_>) -> String {
     let choice = emission.choice;
     let mut text = format!("#!/bin/bash\n{}", emission.header_comment("#"));
     let mut option = |line: String| text.push_str(&format!("#SBATCH --{line}\n"));

@@ -1,8 +1,8 @@
 //! A profile of Snakemake: how many jobs at a time, and who gets how much of the disks.
 
-use super::{Emission, Engine, RETRIES};
+use super::{EmitContext, EmitTarget, RETRIES};
 
-pub(super) const ENGINE: Engine = Engine {
+pub(super) const ENGINE: EmitTarget = EmitTarget {
     name: "snakemake",
     suffix: ".snakemake/config.yaml",
     usage: "snakemake --profile DIR, with DIR the folder of this file",
@@ -11,7 +11,7 @@ pub(super) const ENGINE: Engine = Engine {
 
 const MB: u64 = 1_000_000;
 
-fn render_profile(emission: &Emission<'_>) -> String {
+fn render_profile(emission: &EmitContext<'_>) -> String {
     let choice = emission.choice;
     let mut text = emission.header_comment("#");
     text.push_str(&format!("cores: {}\n", u64::from(choice.slots) * u64::from(choice.nodes)));

@@ -1,7 +1,7 @@
 //! If these fail, a plan is obeyed as something else than was planned.
 use super::rules::same_placement;
 use super::*;
-use crate::search_space::{Frames, Space};
+use crate::search_space::{ConfigurationGrid, SearchSpace};
 use crate::{PolicyId, TierOutcome};
 use forebay_model::file_classes::class_of;
 use forebay_model::workload::*;
@@ -67,16 +67,16 @@ fn workload(paths: &[Vec<u8>]) -> Workload {
             class: id,
             count: 200,
             bytes: ByteCount(20_000),
-            until: Until::End,
+            until: DeletionPoint::End,
         });
-        accesses.push(Access {
+        accesses.push(FileSetAccess {
             files: FileSetId(id.0),
             ops: vec![(OpKey::without_bytes(if made { Op::Create } else { Op::Open }), 1.0)],
             read: ByteCount(if made { 0 } else { 9 }),
             written: ByteCount(if made { 20_000_000_000 } else { 0 }),
         });
     }
-    let step = Step { name: "s".to_owned(), compute: Seconds(1.0), accesses };
+    let step = TaskStep { name: "s".to_owned(), compute: Seconds(1.0), accesses };
     workload.tasks.push(Task { kind: TaskKindId(0), key: None, after: vec![], steps: vec![step] });
     workload
 }
@@ -85,8 +85,8 @@ fn site() -> Site {
     Site::parse(SITE, "site.toml", &|_| None).expect("a site")
 }
 
-fn space(site: &Site, workload: &Workload) -> Space {
-    let frames = Frames {
+fn space(site: &Site, workload: &Workload) -> SearchSpace {
+    let frames = ConfigurationGrid {
         nodes: vec![1],
         slots: vec![8],
         pipelines: vec![2],
@@ -95,7 +95,7 @@ fn space(site: &Site, workload: &Workload) -> Space {
         spots: vec![None],
         split_pools: false,
     };
-    Space::new(site, workload, &TierId("net".to_owned()), &frames)
+    SearchSpace::new(site, workload, &TierId("net".to_owned()), &frames)
 }
 
 fn outcome() -> Outcome {
@@ -140,7 +140,7 @@ fn what_is_emitted_is_read_back_as_the_same_placements() {
             point.picks[class] = (next(&mut state) % options.len()) as u8;
         }
         let choice = space.choice_at(&point);
-        let emission = Emission {
+        let emission = EmitContext {
             site: &site,
             workload: &workload,
             choice: &choice,
@@ -167,7 +167,7 @@ fn what_is_emitted_is_read_back_as_the_same_placements() {
 /// The rules of a choice.
 fn ruled(site: &Site, workload: &Workload, choice: &Choice) -> String {
     let emission =
-        Emission { site, workload, choice, outcome: &outcome(), samples: 1, header: &[] };
+        EmitContext { site, workload, choice, outcome: &outcome(), samples: 1, header: &[] };
     render_rules(&emission).expect("rules")
 }
 
@@ -177,7 +177,7 @@ fn a_rule_matches_the_other_files_of_its_class_too_and_no_namesake_elsewhere() {
     let paths = ["in/ref.fa", "map/0007.bwa.sam", "all.bam"].map(|path| path.as_bytes().to_vec());
     let workload = workload(&paths);
     let space = space(&site, &workload);
-    let point = crate::search_space::Point { frame: 0, picks: vec![1, 1, 1] };
+    let point = crate::search_space::SearchPoint { frame: 0, picks: vec![1, 1, 1] };
     let text = ruled(&site, &workload, &space.choice_at(&point));
     let read = Rules::parse(&text, "rules.toml", &site).expect("rules");
     let moved = |path: &str| read.placement_for_path(path.as_bytes(), None).rule.is_some();
@@ -194,7 +194,7 @@ fn a_rule_says_that_files_go_home_when_they_are_closed() {
     let paths = ["in/ref.fa", "out/1.bam", "all.bam", "x", "y", "z", "v"];
     let workload = workload(&paths.map(|path| path.as_bytes().to_vec()));
     let space = space(&site, &workload);
-    let closed = |p: &forebay_model::Placement| p.drain == forebay_model::Drain::Closed;
+    let closed = |p: &forebay_model::Placement| p.drain == forebay_model::WriteBackTrigger::Closed;
     let mut point = space.all_in_place();
     point.picks[1] = space.options[1].iter().position(closed).expect("it is offered") as u8;
     let text = ruled(&site, &workload, &space.choice_at(&point));
@@ -231,10 +231,10 @@ fn every_engine_is_told_how_much_at_a_time_and_says_how_its_file_is_used() {
     let paths = ["in/ref.fa", "map/0007.bwa.sam", "all.bam"].map(|path| path.as_bytes().to_vec());
     let workload = workload(&paths);
     let space = space(&site, &workload);
-    let point = crate::search_space::Point { frame: 0, picks: vec![0, 1, 1] };
+    let point = crate::search_space::SearchPoint { frame: 0, picks: vec![0, 1, 1] };
     let (choice, outcome) = (space.choice_at(&point), outcome());
     let header = ["from a.run".to_owned()];
-    let emission = Emission {
+    let emission = EmitContext {
         site: &site,
         workload: &workload,
         choice: &choice,

@@ -1,6 +1,9 @@
 //! Keys and texts as a rules file has them.
 
-use forebay_model::{After, Ahead, Drain, Fsync, Full, Home, Layout, Placement};
+use forebay_model::{
+    FileLayout, FileLocation, FsyncMode, FullTierPolicy, Placement, PrefetchMode, RunEndAction,
+    WriteBackTrigger,
+};
 
 /// What a rule says beside its globs; what is usual is left out.
 pub(super) fn rule_keys(placement: &Placement) -> String {
@@ -8,28 +11,28 @@ pub(super) fn rule_keys(placement: &Placement) -> String {
     let mut key =
         |name: &str, word: &str| keys.push_str(&format!("{name} = {}\n", toml_string(word)));
     match &placement.home {
-        Home::Here => key("home", "in-place"),
-        Home::Tier(tier) => key("home", tier.as_str()),
+        FileLocation::Here => key("home", "in-place"),
+        FileLocation::Tier(tier) => key("home", tier.as_str()),
     }
     match placement.layout {
-        Layout::Plain => {}
-        Layout::Packed => key("layout", "packed"),
-        Layout::Apart => key("layout", "apart"),
+        FileLayout::Plain => {}
+        FileLayout::Packed => key("layout", "packed"),
+        FileLayout::Apart => key("layout", "apart"),
     }
-    if placement.full == Full::Fail {
+    if placement.full == FullTierPolicy::Fail {
         key("full", "fail");
     }
     match placement.fsync {
-        Fsync::Durable => {}
-        Fsync::Ordered => key("fsync", "ordered"),
-        Fsync::Scratch => key("fsync", "scratch"),
+        FsyncMode::Durable => {}
+        FsyncMode::Ordered => key("fsync", "ordered"),
+        FsyncMode::Scratch => key("fsync", "scratch"),
     }
     match placement.after {
-        After::Restore => {}
-        After::Keep => key("after", "keep"),
-        After::Discard => key("after", "discard"),
+        RunEndAction::Restore => {}
+        RunEndAction::Keep => key("after", "keep"),
+        RunEndAction::Discard => key("after", "discard"),
     }
-    if placement.drain == Drain::Closed {
+    if placement.drain == WriteBackTrigger::Closed {
         key("write_back", "on-close");
     }
     if let Some(tier) = &placement.publish {
@@ -38,9 +41,9 @@ pub(super) fn rule_keys(placement: &Placement) -> String {
     if let Some(cache) = &placement.cache {
         key("cache", cache.tier.as_str());
         match cache.ahead {
-            Ahead::OnOpen => {}
-            Ahead::Never => key("ahead", "never"),
-            Ahead::AtStart => key("ahead", "at-start"),
+            PrefetchMode::OnOpen => {}
+            PrefetchMode::Never => key("ahead", "never"),
+            PrefetchMode::AtStart => key("ahead", "at-start"),
         }
     }
     keys

@@ -3,7 +3,7 @@
 
 /// What was measured together.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Point {
+pub(super) struct Observation {
     pub(super) count: f64,
     pub(super) bytes: f64,
     pub(super) secs: f64,
@@ -11,7 +11,7 @@ pub(super) struct Point {
 
 /// A price for each group, and what a byte costs in all of them.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Fitted {
+pub(super) struct FittedPrices {
     pub(super) prices: Vec<f64>,
     pub(super) secs_per_byte: f64,
 }
@@ -19,8 +19,8 @@ pub(super) struct Fitted {
 /// Points weigh `1 / count`, for the spread of a sum grows with what is summed. For a given cost of
 /// bytes the best prices are plain quotients, so only that one number is searched; the error is
 /// convex in it.
-pub(super) fn fit_least_squares(groups: &[Vec<Point>]) -> Fitted {
-    let total = |of: fn(&Point) -> f64| groups.iter().flatten().map(of).sum::<f64>();
+pub(super) fn fit_least_squares(groups: &[Vec<Observation>]) -> FittedPrices {
+    let total = |of: fn(&Observation) -> f64| groups.iter().flatten().map(of).sum::<f64>();
     let (secs, bytes) = (total(|point| point.secs), total(|point| point.bytes));
     let mut secs_per_byte = 0.0;
     if bytes > 0.0 && secs > 0.0 {
@@ -41,19 +41,19 @@ pub(super) fn fit_least_squares(groups: &[Vec<Point>]) -> Fitted {
         }
     }
     let prices = groups.iter().map(|group| group_price(group, secs_per_byte)).collect();
-    Fitted { prices, secs_per_byte }
+    FittedPrices { prices, secs_per_byte }
 }
 
-fn group_price(group: &[Point], secs_per_byte: f64) -> f64 {
+fn group_price(group: &[Observation], secs_per_byte: f64) -> f64 {
     let count: f64 = group.iter().map(|point| point.count).sum();
     let left: f64 = group.iter().map(|point| point.secs - secs_per_byte * point.bytes).sum();
     if count > 0.0 { (left / count).max(0.0) } else { 0.0 }
 }
 
-fn squared_error(groups: &[Vec<Point>], secs_per_byte: f64) -> f64 {
-    let of_group = |group: &Vec<Point>| {
+fn squared_error(groups: &[Vec<Observation>], secs_per_byte: f64) -> f64 {
+    let of_group = |group: &Vec<Observation>| {
         let price = group_price(group, secs_per_byte);
-        let miss = |point: &Point| {
+        let miss = |point: &Observation| {
             let miss = point.secs - price * point.count - secs_per_byte * point.bytes;
             miss * miss / point.count
         };

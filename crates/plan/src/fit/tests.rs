@@ -1,7 +1,7 @@
 //! If these fail, "local as measured" is another storage than the one that was measured.
 use super::*;
 use forebay_model::run::OpKind;
-use forebay_model::{ByteCount, ClassId, Micros, Pattern, TreeId};
+use forebay_model::{AccessPattern, ByteCount, ClassId, Micros, TreeId};
 
 fn row(key: OpKey, count: u64, bytes: u64, secs: f64) -> OpRow {
     OpRow {
@@ -19,8 +19,8 @@ fn row(key: OpKey, count: u64, bytes: u64, secs: f64) -> OpRow {
 #[test]
 fn a_storage_with_known_prices_is_found_again() {
     let (price, rate) = (200e-6, 100e6);
-    let small = OpKey::with_bytes(Op::Read, 4096, Pattern::Sequential);
-    let large = OpKey::with_bytes(Op::Read, 1 << 20, Pattern::Sequential);
+    let small = OpKey::with_bytes(Op::Read, 4096, AccessPattern::Sequential);
+    let large = OpKey::with_bytes(Op::Read, 1 << 20, AccessPattern::Sequential);
     let mut rows = Vec::new();
     for count in [10, 200, 3_000] {
         for (key, size) in [(small, 1_000), (small, 4_096), (large, 300_000), (large, 1_048_576)] {
@@ -43,7 +43,7 @@ fn a_storage_with_known_prices_is_found_again() {
 
 #[test]
 fn operations_of_one_size_have_a_price_and_no_rate() {
-    let key = OpKey::with_bytes(Op::Write, 4096, Pattern::Random);
+    let key = OpKey::with_bytes(Op::Write, 4096, AccessPattern::Random);
     let rows = [row(key, 100, 409_600, 0.5), row(key, 10, 40_960, 0.05)];
     let (profile, _) = fit_profile("test", rows.iter());
     assert_eq!(profile.write.stream, None);
@@ -52,8 +52,8 @@ fn operations_of_one_size_have_a_price_and_no_rate() {
 
 #[test]
 fn the_time_of_all_operations_is_kept_whatever_the_points_are() {
-    let key = OpKey::with_bytes(Op::Read, 9_000, Pattern::Sequential);
-    let other = OpKey::with_bytes(Op::Read, 90_000, Pattern::Sequential);
+    let key = OpKey::with_bytes(Op::Read, 9_000, AccessPattern::Sequential);
+    let other = OpKey::with_bytes(Op::Read, 90_000, AccessPattern::Sequential);
     let rows =
         [row(key, 100, 900_000, 0.9), row(other, 7, 630_000, 0.01), row(other, 9, 1_000, 0.3)];
     let (profile, _) = fit_profile("test", rows.iter());

@@ -1,11 +1,11 @@
 //! Tables with a line of names on top, as tools write them: one record a line.
 
-use super::{NotRead, Source, utf8_text};
+use super::{ImportError, ImportSource, utf8_text};
 
 /// A table: names of columns, and lines.
 #[derive(Clone, Debug)]
-pub(super) struct Table<'a> {
-    source: &'a Source,
+pub(super) struct DelimitedTable<'a> {
+    source: &'a ImportSource,
     names: Vec<&'a str>,
     lines: Vec<(usize, &'a str)>,
     between: &'a str,
@@ -13,31 +13,31 @@ pub(super) struct Table<'a> {
 
 /// One line of a table.
 #[derive(Clone, Debug)]
-pub(super) struct Line<'a> {
-    source: &'a Source,
+pub(super) struct TableLine<'a> {
+    source: &'a ImportSource,
     /// Its number in the file.
     pub(super) number: usize,
     names: &'a [&'a str],
     cells: Vec<&'a str>,
 }
 
-impl<'a> Table<'a> {
+impl<'a> DelimitedTable<'a> {
     /// # Errors
     /// Not a text, empty, or without the column `needed`: it is another tool's file.
     pub(super) fn parse_with_column(
-        source: &'a Source,
+        source: &'a ImportSource,
         between: &'a str,
         needed: &str,
         whose: &str,
-    ) -> Result<Self, NotRead> {
+    ) -> Result<Self, ImportError> {
         let lines = utf8_text(source)?.lines().enumerate().map(|(at, line)| (at + 1, line));
         let mut lines = lines.filter(|(_, line)| !line.trim().is_empty());
         let (number, first) =
-            lines.next().ok_or_else(|| NotRead::new(source, None, "it is empty"))?;
+            lines.next().ok_or_else(|| ImportError::new(source, None, "it is empty"))?;
         let names: Vec<&str> = first.split(between).map(str::trim).collect();
         if !names.contains(&needed) {
             let why = format!("it is not {whose}: the first line names no column {needed:?}");
-            return Err(NotRead::new(source, number, why));
+            return Err(ImportError::new(source, number, why));
         }
         Ok(Self { source, names, lines: lines.collect(), between })
     }
@@ -51,21 +51,21 @@ impl<'a> Table<'a> {
     ///
     /// # Errors
     /// A line with more or fewer cells than names: the file was cut short, or is damaged.
-    pub(super) fn lines(&'a self) -> impl Iterator<Item = Result<Line<'a>, NotRead>> {
+    pub(super) fn lines(&'a self) -> impl Iterator<Item = Result<TableLine<'a>, ImportError>> {
         self.lines.iter().map(|&(number, line)| {
             let cells: Vec<&str> = line.split(self.between).map(str::trim).collect();
             let count = (cells.len(), self.names.len());
             if count.0 != count.1 {
                 let why = format!("{} cells, but the first line names {}", count.0, count.1);
-                return Err(NotRead::new(self.source, number, why));
+                return Err(ImportError::new(self.source, number, why));
             }
-            Ok(Line { source: self.source, number, names: &self.names, cells })
+            Ok(TableLine { source: self.source, number, names: &self.names, cells })
         })
     }
 }
 
 /// What is between the names of the first line, whoever chose it: all that is in no name.
-pub(super) fn detect_separator(source: &Source) -> Result<&str, NotRead> {
+pub(super) fn detect_separator(source: &ImportSource) -> Result<&str, ImportError> {
     let first = utf8_text(source)?.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let in_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '%');
     let rest = first.trim_start().trim_start_matches(in_name);
@@ -73,7 +73,7 @@ pub(super) fn detect_separator(source: &Source) -> Result<&str, NotRead> {
     Ok(if end > 0 { &rest[..end] } else { "\t" })
 }
 
-impl<'a> Line<'a> {
+impl<'a> TableLine<'a> {
     /// The cell of a column; `None` if there is no such column, or nothing in it.
     pub(super) fn cell(&self, name: &str) -> Option<&'a str> {
         let at = self.names.iter().position(|column| *column == name)?;
@@ -89,13 +89,13 @@ impl<'a> Line<'a> {
         name: &str,
         what: &str,
         read: impl FnOnce(&str) -> Option<T>,
-    ) -> Result<Option<T>, NotRead> {
+    ) -> Result<Option<T>, ImportError> {
         let Some(cell) = self.cell(name) else { return Ok(None) };
         let flaw = || self.error_at_line(format!("{name} is {cell:?}, which is {what}"));
         read(cell).map(Some).ok_or_else(flaw)
     }
 
-    pub(super) fn error_at_line(&self, why: impl Into<String>) -> NotRead {
-        NotRead::new(self.source, self.number, why)
+    pub(super) fn error_at_line(&self, why: impl Into<String>) -> ImportError {
+        ImportError::new(self.source, self.number, why)
     }
 }

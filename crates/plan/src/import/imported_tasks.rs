@@ -2,17 +2,19 @@
 
 mod imported_files;
 
-use forebay_model::{ByteCount, Ended, Fact, GivenTask, Header, Micros, Open, Origin, ProcessId};
-use imported_files::Files;
+use forebay_model::{
+    ByteCount, Fact, Header, Micros, OpenSession, ProcessId, ReportedTask, RunEnd, RunOrigin,
+};
+use imported_files::ImportedFiles;
 use std::collections::BTreeMap;
 
 /// What records tell of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Told {
+pub struct ImportedRun {
     /// What people call it.
     pub name: String,
     /// Tasks that ran.
-    pub tasks: Vec<ToldTask>,
+    pub tasks: Vec<ImportedTask>,
     /// What a reader should know of the records.
     pub notes: Vec<String>,
     /// Tasks that had not ended, or not begun, when the records were written.
@@ -23,7 +25,7 @@ pub struct Told {
 
 /// One task.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct ToldTask {
+pub struct ImportedTask {
     /// Process, rule or program.
     pub name: String,
     /// What tells it from others of its name.
@@ -49,12 +51,12 @@ pub struct ToldTask {
     /// Places of tasks that it waited for.
     pub after: Vec<usize>,
     /// Files that it used.
-    pub files: Vec<ToldUse>,
+    pub files: Vec<ImportedFileUse>,
 }
 
 /// A file that a task used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ToldUse {
+pub struct ImportedFileUse {
     /// Its name.
     pub path: String,
     /// Its size, if known.
@@ -63,7 +65,7 @@ pub struct ToldUse {
     pub write: bool,
 }
 
-impl Told {
+impl ImportedRun {
     /// A task that ends before it begins met a clock that was set back.
     fn fix_reversed_times(&mut self) {
         let mut stepped = 0;
@@ -106,18 +108,18 @@ impl Told {
             more.push((format!("note_{}", number + 1), note.clone()));
         }
         let header = Header {
-            origin: Origin::Imported,
+            origin: RunOrigin::Imported,
             started_unix: Micros(u64::try_from(first).unwrap_or(0)),
             command: vec![self.name.clone().into_bytes()],
             cpus: self.cpus,
             more,
             ..Header::default()
         };
-        let mut files = Files::default();
+        let mut files = ImportedFiles::default();
         let mut facts = Vec::new();
         for (place, task) in self.tasks.iter().enumerate() {
             let process = process_id_at(place);
-            facts.push(Fact::Task(GivenTask {
+            facts.push(Fact::Task(ReportedTask {
                 process,
                 name: task.name.clone(),
                 engine: engine.to_owned(),
@@ -131,14 +133,14 @@ impl Told {
                 wchar: task.wchar.map(ByteCount),
                 cores: task.cores,
                 memory: task.memory.map(ByteCount),
-                ..GivenTask::default()
+                ..ReportedTask::default()
             }));
             let opened = task.started.map_or(Micros::ZERO, since);
             let closed = task.ended.map(since);
             for used in &task.files {
                 let file = files.intern_file(&used.path, &mut facts);
                 let size = used.size.map(ByteCount);
-                facts.push(Fact::Open(Open {
+                facts.push(Fact::Open(OpenSession {
                     process,
                     file,
                     write: used.write,
@@ -154,14 +156,14 @@ impl Told {
                 }));
             }
         }
-        let end = Ended { at: last, exit: None, cpu_user: None, cpu_system: None, complete: true };
+        let end = RunEnd { at: last, exit: None, cpu_user: None, cpu_system: None, complete: true };
         facts.push(Fact::Ended(end));
         Ok((header, facts))
     }
 
     /// Gives times to tasks of which only the length is told.
     fn lay_out_times(&mut self) -> Result<(), String> {
-        let needs = |task: &ToldTask| task.started.is_none() && task.lasted.is_some();
+        let needs = |task: &ImportedTask| task.started.is_none() && task.lasted.is_some();
         if !self.tasks.iter().any(needs) {
             return Ok(());
         }

@@ -5,8 +5,8 @@ use super::amount_parsing::{
     parse_bytes, parse_duration_words, parse_integer, parse_percent, parse_scaled_decimal,
     parse_timestamp,
 };
-use super::delimited_table::{Line, Table, detect_separator};
-use super::{Importer, NotRead, Source, Told, ToldTask};
+use super::delimited_table::{DelimitedTable, TableLine, detect_separator};
+use super::{ImportError, ImportSource, ImportedRun, ImportedTask, Importer};
 use forebay_model::Micros;
 use std::collections::BTreeMap;
 
@@ -28,13 +28,13 @@ const FIGURES: [&[&str]; 7] = [
     &["wchar"],
 ];
 
-fn read_trace(sources: &[Source]) -> Result<Told, NotRead> {
-    let mut told = Told { name: "nextflow".to_owned(), ..Told::default() };
+fn read_trace(sources: &[ImportSource]) -> Result<ImportedRun, ImportError> {
+    let mut told = ImportedRun { name: "nextflow".to_owned(), ..ImportedRun::default() };
     let mut cached = 0;
-    let mut around = Around::default();
+    let mut around = EngineOverhead::default();
     for source in sources {
         let named = |column| {
-            Table::parse_with_column(
+            DelimitedTable::parse_with_column(
                 source,
                 detect_separator(source)?,
                 column,
@@ -74,10 +74,10 @@ fn read_trace(sources: &[Source]) -> Result<Told, NotRead> {
 
 /// What Nextflow did around the scripts of tasks between their starts and ends, by process.
 #[derive(Debug, Default)]
-struct Around(BTreeMap<String, (i64, i64)>);
+struct EngineOverhead(BTreeMap<String, (i64, i64)>);
 
-impl Around {
-    fn add_task(&mut self, task: &ToldTask) {
+impl EngineOverhead {
+    fn add_task(&mut self, task: &ImportedTask) {
         let times = (task.started.zip(task.ended), task.lasted);
         if let (Some((start, end)), Some(script)) = times {
             let sums = self.0.entry(task.name.clone()).or_default();
@@ -106,7 +106,7 @@ impl Around {
     }
 }
 
-fn parse_task(line: &Line<'_>) -> Result<ToldTask, NotRead> {
+fn parse_task(line: &TableLine<'_>) -> Result<ImportedTask, ImportError> {
     let at = |name| {
         line.parse_cell(name, "no time", |text| {
             parse_integer(text).map_or_else(|| parse_timestamp(text), millis_to_micros)
@@ -134,7 +134,7 @@ fn parse_task(line: &Line<'_>) -> Result<ToldTask, NotRead> {
     // Nextflow looks now and then: what was over before has no memory, it says.
     let memory = amount("peak_rss")?.filter(|&bytes| bytes > 0);
     let (name, tag) = process_and_tag(line);
-    Ok(ToldTask {
+    Ok(ImportedTask {
         name,
         key: tag.or_else(|| line.cell("hash").map(str::to_owned)),
         started,
@@ -148,7 +148,7 @@ fn parse_task(line: &Line<'_>) -> Result<ToldTask, NotRead> {
         memory,
         rchar: amount("rchar")?,
         wchar: amount("wchar")?,
-        ..ToldTask::default()
+        ..ImportedTask::default()
     })
 }
 
@@ -158,7 +158,7 @@ fn millis_to_micros(number: i64) -> Option<i64> {
 }
 
 /// `PROCESS (tag)` where the two have no columns of their own.
-fn process_and_tag(line: &Line<'_>) -> (String, Option<String>) {
+fn process_and_tag(line: &TableLine<'_>) -> (String, Option<String>) {
     let whole = line.cell("name").unwrap_or_default();
     let (name, tag) = match whole.strip_suffix(')').and_then(|rest| rest.split_once(" (")) {
         Some((name, tag)) => (name, Some(tag)),

@@ -4,8 +4,8 @@
 mod completed;
 
 use super::amount_parsing::{parse_bytes, parse_days_and_clock, parse_integer, parse_timestamp};
-use super::delimited_table::{Line, Table};
-use super::{Importer, NotRead, Source, Told, ToldTask, utf8_text};
+use super::delimited_table::{DelimitedTable, TableLine};
+use super::{ImportError, ImportSource, ImportedRun, ImportedTask, Importer, utf8_text};
 use std::collections::BTreeMap;
 
 pub(super) const IMPORTER: Importer = Importer {
@@ -15,8 +15,8 @@ pub(super) const IMPORTER: Importer = Importer {
     read: read_job_records,
 };
 
-fn read_job_records(sources: &[Source]) -> Result<Told, NotRead> {
-    let mut told = Told { name: "slurm".to_owned(), ..Told::default() };
+fn read_job_records(sources: &[ImportSource]) -> Result<ImportedRun, ImportError> {
+    let mut told = ImportedRun { name: "slurm".to_owned(), ..ImportedRun::default() };
     for source in sources {
         let first =
             utf8_text(source)?.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
@@ -30,8 +30,8 @@ fn read_job_records(sources: &[Source]) -> Result<Told, NotRead> {
 }
 
 /// Steps (`7.batch`, `7.0`) tell what their job used.
-fn read_sacct_table(source: &Source, told: &mut Told) -> Result<(), NotRead> {
-    let table = Table::parse_with_column(source, "|", "JobID", "a table of `sacct -P`")?;
+fn read_sacct_table(source: &ImportSource, told: &mut ImportedRun) -> Result<(), ImportError> {
+    let table = DelimitedTable::parse_with_column(source, "|", "JobID", "a table of `sacct -P`")?;
     let mut jobs: BTreeMap<String, usize> = BTreeMap::new();
     let mut running = Vec::new();
     for line in table.lines() {
@@ -67,7 +67,7 @@ fn read_sacct_table(source: &Source, told: &mut Told) -> Result<(), NotRead> {
             Some(cores) => parse_integer(cores).and_then(|cores| u32::try_from(cores).ok()),
             None => None,
         };
-        let task = ToldTask {
+        let task = ImportedTask {
             name: line.cell("JobName").unwrap_or("job").to_owned(),
             key: Some(job.to_owned()),
             started: Some(started),
@@ -76,7 +76,7 @@ fn read_sacct_table(source: &Source, told: &mut Told) -> Result<(), NotRead> {
             cpu,
             cores: cores.filter(|&cores| cores > 0),
             memory,
-            ..ToldTask::default()
+            ..ImportedTask::default()
         };
         jobs.insert(job.to_owned(), told.tasks.len());
         told.tasks.push(task);
@@ -97,7 +97,7 @@ fn read_sacct_table(source: &Source, told: &mut Told) -> Result<(), NotRead> {
     Ok(())
 }
 
-fn parse_time_cell(line: &Line<'_>, name: &str) -> Result<Option<i64>, NotRead> {
+fn parse_time_cell(line: &TableLine<'_>, name: &str) -> Result<Option<i64>, ImportError> {
     match line.cell(name) {
         None | Some("Unknown" | "None") => Ok(None),
         Some(_) => line.parse_cell(name, "no time", parse_timestamp),

@@ -4,8 +4,8 @@
 //! whose: it goes to the job of that length whose rule its path names.
 
 use super::amount_parsing::{parse_clock, parse_scaled_decimal};
-use super::delimited_table::Table;
-use super::{Importer, NotRead, Source, Told, ToldTask, ToldUse};
+use super::delimited_table::DelimitedTable;
+use super::{ImportError, ImportSource, ImportedFileUse, ImportedRun, ImportedTask, Importer};
 use forebay_model::tasks::snakemake_output;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -30,8 +30,8 @@ struct Record {
     job_hash: Option<i64>,
 }
 
-fn read_metadata(sources: &[Source]) -> Result<Told, NotRead> {
-    let mut told = Told { name: "snakemake".to_owned(), ..Told::default() };
+fn read_metadata(sources: &[ImportSource]) -> Result<ImportedRun, ImportError> {
+    let mut told = ImportedRun { name: "snakemake".to_owned(), ..ImportedRun::default() };
     // Outputs of one job have one hash, or, in older records, one start.
     let mut jobs: BTreeMap<(String, i64), usize> = BTreeMap::new();
     let mut benchmarks = Vec::new();
@@ -41,27 +41,30 @@ fn read_metadata(sources: &[Source]) -> Result<Told, NotRead> {
             continue;
         };
         let record: Record = serde_json::from_slice(&source.content).map_err(|error| {
-            NotRead::new(source, error.line(), format!("it is no record of Snakemake: {error}"))
+            ImportError::new(source, error.line(), format!("it is no record of Snakemake: {error}"))
         })?;
         if record.incomplete {
             told.left_out += 1;
             continue;
         }
         let times = [record.starttime, record.endtime].map(|time| time.map(seconds_to_micros));
-        let bad = || NotRead::new(source, None, "starttime or endtime is no time");
+        let bad = || ImportError::new(source, None, "starttime or endtime is no time");
         let [started, ended] = match times {
             [Some(None), _] | [_, Some(None)] => return Err(bad()),
             [started, ended] => [started.flatten(), ended.flatten()],
         };
         let which = (record.rule.clone(), record.job_hash.or(started).unwrap_or(0));
         let place = *jobs.entry(which).or_insert_with(|| {
-            let read = |path: &String| ToldUse { path: path.clone(), ..ToldUse::default() };
-            told.tasks.push(ToldTask {
+            let read = |path: &String| ImportedFileUse {
+                path: path.clone(),
+                ..ImportedFileUse::default()
+            };
+            told.tasks.push(ImportedTask {
                 name: record.rule.clone(),
                 started,
                 exit_status: Some(0),
                 files: record.input.iter().map(read).collect(),
-                ..ToldTask::default()
+                ..ImportedTask::default()
             });
             told.tasks.len() - 1
         });
@@ -71,7 +74,7 @@ fn read_metadata(sources: &[Source]) -> Result<Told, NotRead> {
         task.started = task.started.into_iter().chain(started).min();
         let path = String::from_utf8_lossy(&output).into_owned();
         task.key = task.key.take().into_iter().chain([path.clone()]).min();
-        task.files.push(ToldUse { path, write: true, ..ToldUse::default() });
+        task.files.push(ImportedFileUse { path, write: true, ..ImportedFileUse::default() });
     }
     for (source, found) in benchmarks {
         assign_benchmark(source, found, &mut told);
@@ -95,9 +98,13 @@ struct Benchmark {
 }
 
 /// The first repeat; the others tell the same job once more.
-fn parse_benchmark(source: &Source) -> Result<Option<Benchmark>, NotRead> {
-    let table =
-        Table::parse_with_column(source, "\t", "s", "a record or a benchmark of Snakemake")?;
+fn parse_benchmark(source: &ImportSource) -> Result<Option<Benchmark>, ImportError> {
+    let table = DelimitedTable::parse_with_column(
+        source,
+        "\t",
+        "s",
+        "a record or a benchmark of Snakemake",
+    )?;
     let Some(line) = table.lines().next().transpose()? else { return Ok(None) };
     let number =
         |name| line.parse_cell(name, "no number", |text| parse_scaled_decimal(text, 1_000_000));
@@ -124,10 +131,10 @@ fn parse_benchmark(source: &Source) -> Result<Option<Benchmark>, NotRead> {
 }
 
 /// Gives a benchmark to its job; where there is none, it is a job by itself.
-fn assign_benchmark(source: &Source, found: Option<Benchmark>, told: &mut Told) {
+fn assign_benchmark(source: &ImportSource, found: Option<Benchmark>, told: &mut ImportedRun) {
     const NEAR_MICROS: i64 = 1_000_000;
     let Some(found) = found else { return };
-    let fits = |task: &ToldTask| {
+    let fits = |task: &ImportedTask| {
         let lasted = task.started.zip(task.ended).map(|(from, to)| to.abs_diff(from))?;
         let named = match &found.rule {
             Some(rule) => *rule == task.name,
@@ -144,13 +151,13 @@ fn assign_benchmark(source: &Source, found: Option<Benchmark>, told: &mut Told) 
     }
     let name = source.path.rsplit('/').next().unwrap_or_default();
     let stem = name.split('.').next().unwrap_or_default();
-    told.tasks.push(ToldTask {
+    told.tasks.push(ImportedTask {
         name: found.rule.unwrap_or_else(|| stem.to_owned()),
         key: Some(name.to_owned()),
         lasted: Some(found.lasted),
         cpu: found.cpu,
         memory: found.memory,
         cores: found.threads,
-        ..ToldTask::default()
+        ..ImportedTask::default()
     });
 }

@@ -4,10 +4,10 @@
 mod noise;
 
 use super::*;
-use forebay_model::{GivenTask, Micros, Open, Run, RunWriter};
+use forebay_model::{Micros, OpenSession, ReportedTask, Run, RunWriter};
 
-fn source(path: &str, content: &str) -> Source {
-    Source { path: path.to_owned(), content: content.as_bytes().to_vec() }
+fn source(path: &str, content: &str) -> ImportSource {
+    ImportSource { path: path.to_owned(), content: content.as_bytes().to_vec() }
 }
 
 /// For each importer a file that it reads, and how many tasks are in it.
@@ -29,7 +29,7 @@ pub(super) const SAMPLES: &[(&str, &str, &str, usize)] = &[
     ("slurm", "jobcomp.txt", include_str!("samples/jobcomp.txt"), 4),
 ];
 
-fn tasks(importer: &str, path: &str, content: &str) -> Vec<GivenTask> {
+fn tasks(importer: &str, path: &str, content: &str) -> Vec<ReportedTask> {
     let importer = Importer::find_by_name(importer).expect("an importer");
     let (_, facts) = importer.import_run(&[source(path, content)], &|_| None).expect(path);
     let of = |fact| match fact {
@@ -39,7 +39,7 @@ fn tasks(importer: &str, path: &str, content: &str) -> Vec<GivenTask> {
     facts.into_iter().filter_map(of).collect()
 }
 
-fn sample(at: usize) -> Vec<GivenTask> {
+fn sample(at: usize) -> Vec<ReportedTask> {
     let (importer, path, content, _) = SAMPLES[at];
     tasks(importer, path, content)
 }
@@ -221,7 +221,7 @@ fn a_wfformat_tells_files_links_and_lengths() {
     let (_, facts) = wfformat::IMPORTER
         .import_run(&[source("a.json", SAMPLES[6].2)], &|_| None)
         .expect("a workflow");
-    let opens: Vec<&Open> = facts
+    let opens: Vec<&OpenSession> = facts
         .iter()
         .filter_map(|fact| if let Fact::Open(open) = fact { Some(open) } else { None })
         .collect();
@@ -251,7 +251,7 @@ fn a_workload_goes_out_as_wfformat_and_comes_back() {
         crate::learn_workload(&Run::open(&file).expect("readable")).expect("learnt").workload;
     let text = to_wfformat_json(&work, "a test");
     let told = wfformat::IMPORTER.read_records(&[source("out.json", &text)]).expect("its own");
-    let sum = |tasks: &[ToldTask]| tasks.iter().filter_map(|task| task.lasted).sum::<i64>();
+    let sum = |tasks: &[ImportedTask]| tasks.iter().filter_map(|task| task.lasted).sum::<i64>();
     assert_eq!(sum(&told.tasks), 34_500_000);
     assert_eq!(told.tasks.len(), 3);
     let sizes: u64 = told.tasks.iter().flat_map(|t| &t.files).filter_map(|used| used.size).sum();

@@ -8,9 +8,9 @@ mod workflow_writer;
 pub use workflow_writer::to_wfformat_json;
 
 use super::amount_parsing::parse_timestamp;
-use super::{Importer, NotRead, Source, Told, ToldTask, ToldUse};
+use super::{ImportError, ImportSource, ImportedFileUse, ImportedRun, ImportedTask, Importer};
 use std::collections::BTreeMap;
-use workflow_document::{Document, Executed, Specification, Version};
+use workflow_document::{Document, ExecutedTask, Specification, Version};
 
 pub(super) const IMPORTER: Importer = Importer {
     name: "wfformat",
@@ -19,11 +19,11 @@ pub(super) const IMPORTER: Importer = Importer {
     read: read_workflows,
 };
 
-fn read_workflows(sources: &[Source]) -> Result<Told, NotRead> {
-    let mut told = Told::default();
+fn read_workflows(sources: &[ImportSource]) -> Result<ImportedRun, ImportError> {
+    let mut told = ImportedRun::default();
     for source in sources {
         let json = |error: serde_json::Error| {
-            NotRead::new(source, error.line(), format!("it is no WfFormat: {error}"))
+            ImportError::new(source, error.line(), format!("it is no WfFormat: {error}"))
         };
         let version: Version = serde_json::from_slice(&source.content).map_err(json)?;
         let version = version.schema.unwrap_or_default();
@@ -32,7 +32,7 @@ fn read_workflows(sources: &[Source]) -> Result<Told, NotRead> {
             "1.4" | "1.3" => old::read_old_version(&source.content).map_err(json)?,
             other => {
                 let why = format!("its schemaVersion is {other:?}; 1.3 to 1.5 are known");
-                return Err(NotRead::new(source, None, why));
+                return Err(ImportError::new(source, None, why));
             }
         };
         add_document(source, document, &mut told)?;
@@ -40,14 +40,18 @@ fn read_workflows(sources: &[Source]) -> Result<Told, NotRead> {
     Ok(told)
 }
 
-fn add_document(source: &Source, document: Document, told: &mut Told) -> Result<(), NotRead> {
+fn add_document(
+    source: &ImportSource,
+    document: Document,
+    told: &mut ImportedRun,
+) -> Result<(), ImportError> {
     let Specification { tasks, files } = document.workflow.specification;
-    let flaw = |why: String| NotRead::new(source, None, why);
+    let flaw = |why: String| ImportError::new(source, None, why);
     let amount = |of: Option<f64>| of.filter(|n| (0.0..1e19).contains(n)).map(|n| n as u64);
     let sizes: BTreeMap<&str, Option<u64>> =
         files.iter().map(|file| (file.id.as_str(), amount(file.size_in_bytes))).collect();
     let ran = document.workflow.execution.map_or(Vec::new(), |execution| execution.tasks);
-    let ran: BTreeMap<&str, &Executed> = ran.iter().map(|ran| (ran.id.as_str(), ran)).collect();
+    let ran: BTreeMap<&str, &ExecutedTask> = ran.iter().map(|ran| (ran.id.as_str(), ran)).collect();
     let base = told.tasks.len();
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     for (at, task) in tasks.iter().enumerate() {
@@ -66,9 +70,10 @@ fn add_document(source: &Source, document: Document, told: &mut Told) -> Result<
             })?;
             after.push(*place);
         }
-        let uses = |paths: &[String], write| -> Vec<ToldUse> {
+        let uses = |paths: &[String], write| -> Vec<ImportedFileUse> {
             let size = |path: &str| sizes.get(path).copied().flatten();
-            let one = |path: &String| ToldUse { path: path.clone(), size: size(path), write };
+            let one =
+                |path: &String| ImportedFileUse { path: path.clone(), size: size(path), write };
             paths.iter().map(one).collect()
         };
         let ran = ran.get(task.id.as_str());
@@ -83,7 +88,7 @@ fn add_document(source: &Source, document: Document, told: &mut Told) -> Result<
         let share = ran.and_then(|ran| ran.avg_cpu).filter(|share| (0.0..1e9).contains(share));
         let cpu = share.zip(lasted).map(|(share, lasted)| (share / 100.0 * lasted as f64) as u64);
         let name = if task.name.is_empty() { &task.id } else { &task.name };
-        told.tasks.push(ToldTask {
+        told.tasks.push(ImportedTask {
             name: strip_task_number(name).to_owned(),
             key: Some(task.id.clone()),
             started,
@@ -96,7 +101,7 @@ fn add_document(source: &Source, document: Document, told: &mut Told) -> Result<
             wchar: ran.and_then(|ran| amount(ran.written_bytes)),
             after,
             files: [uses(&task.input_files, false), uses(&task.output_files, true)].concat(),
-            ..ToldTask::default()
+            ..ImportedTask::default()
         });
     }
     Ok(())

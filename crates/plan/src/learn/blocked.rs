@@ -6,7 +6,7 @@
 //! on their way to Forebay and back is waited for as well, and no other run has it.
 
 use super::timeline::Timeline;
-use crate::loaded_run::Rows;
+use crate::loaded_run::LoadedRun;
 use forebay_model::ProcessId;
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ struct Piece {
 
 /// How storage held a task up.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Blocked {
+pub(super) struct BlockedTime {
     /// Seconds that it stood still.
     pub(super) seconds: f64,
     /// For which part of its operations it waits: of those that run beside each other, for one at a
@@ -30,43 +30,45 @@ pub(super) struct Blocked {
 }
 
 /// How each task of the timeline was blocked.
-pub(super) fn blocked_time_by_task(rows: &Rows, line: &Timeline) -> Vec<Blocked> {
-    let mut lives: BTreeMap<usize, Vec<(Life, f64)>> = BTreeMap::new();
+pub(super) fn blocked_time_by_task(rows: &LoadedRun, line: &Timeline) -> Vec<BlockedTime> {
+    let mut lives: BTreeMap<usize, Vec<(ProcessLife, f64)>> = BTreeMap::new();
     for process in &rows.processes {
         let Some(&task) = process.task.and_then(|task| line.place.get(&task)) else { continue };
         let ran = &line.ran[task];
         let from = process.started.map_or(ran.start, |at| at.as_secs());
         let to = process.ended.map_or(ran.end, |at| at.as_secs()).max(from);
         let waited = rows.io_wait_seconds(process.id);
-        let life = Life { id: process.id, parent: process.parent, from, to, waited };
+        let life = ProcessLife { id: process.id, parent: process.parent, from, to, waited };
         lives.entry(task).or_default().push((life, rows.requests_of(process.id)));
     }
-    let of = |(at, ran): (usize, &super::timeline::Ran)| {
+    let of = |(at, ran): (usize, &super::timeline::TimedTask)| {
         let wall = ran.end - ran.start;
         let counted = lives.get(&at).map_or(&[][..], Vec::as_slice);
-        let lives: Vec<Life> = counted.iter().map(|(life, _)| *life).collect();
+        let lives: Vec<ProcessLife> = counted.iter().map(|(life, _)| *life).collect();
         let seen: f64 = lives.iter().map(|life| life.waited).sum();
         // Without processes there is one sum for the whole task.
         let told = rows.tasks[ran.row].waited.map_or(0.0, |waited| waited.as_secs());
         let blocked = if seen > 0.0 { integrate_maximum(own_life_pieces(&lives)) } else { told };
-        Blocked { seconds: blocked.min(wall), part: awaited_part(counted) }
+        BlockedTime { seconds: blocked.min(wall), part: awaited_part(counted) }
     };
     line.ran.iter().enumerate().map(of).collect()
 }
 
 /// The part of all operations for which the most held-up process waits, moment by moment, if each
 /// took as long as any other.
-fn awaited_part(counted: &[(Life, f64)]) -> Option<f64> {
+fn awaited_part(counted: &[(ProcessLife, f64)]) -> Option<f64> {
     /// So short that a life has room for all of them.
     const EACH: f64 = 1e-12;
     let all: f64 = counted.iter().map(|(_, requests)| requests).sum();
-    let lives: Vec<Life> =
-        counted.iter().map(|(life, requests)| Life { waited: requests * EACH, ..*life }).collect();
+    let lives: Vec<ProcessLife> = counted
+        .iter()
+        .map(|(life, requests)| ProcessLife { waited: requests * EACH, ..*life })
+        .collect();
     (all > 0.0).then(|| (integrate_maximum(own_life_pieces(&lives)) / (all * EACH)).min(1.0))
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Life {
+struct ProcessLife {
     id: ProcessId,
     parent: Option<ProcessId>,
     from: f64,
@@ -75,7 +77,7 @@ struct Life {
 }
 
 /// Each process's life without the lives of its children, with its waits spread over it.
-fn own_life_pieces(lives: &[Life]) -> Vec<Piece> {
+fn own_life_pieces(lives: &[ProcessLife]) -> Vec<Piece> {
     let mut children: BTreeMap<ProcessId, Vec<(f64, f64)>> = BTreeMap::new();
     for life in lives {
         if let Some(parent) = life.parent {
@@ -142,11 +144,11 @@ mod tests {
     //! If these fail, a pipe's waits are counted twice, and a plan promises twice what it can save.
     use super::*;
 
-    fn life(id: u32, parent: Option<u32>, from: f64, to: f64, waited: f64) -> Life {
-        Life { id: ProcessId(id), parent: parent.map(ProcessId), from, to, waited }
+    fn life(id: u32, parent: Option<u32>, from: f64, to: f64, waited: f64) -> ProcessLife {
+        ProcessLife { id: ProcessId(id), parent: parent.map(ProcessId), from, to, waited }
     }
 
-    fn of(lives: &[Life]) -> f64 {
+    fn of(lives: &[ProcessLife]) -> f64 {
         (integrate_maximum(own_life_pieces(lives)) * 1e6).round() / 1e6
     }
 
@@ -168,8 +170,9 @@ mod tests {
     #[test]
     fn of_operations_beside_each_other_one_at_a_time_is_waited_for() {
         let alone = life(2, Some(1), 0.0, 5.0, 2.0);
-        let part =
-            |counted: &[(Life, f64)]| awaited_part(counted).map(|part| (part * 1e6).round() / 1e6);
+        let part = |counted: &[(ProcessLife, f64)]| {
+            awaited_part(counted).map(|part| (part * 1e6).round() / 1e6)
+        };
         assert_eq!(part(&[(alone, 1_000.0)]), Some(1.0), "however little it waited");
         let beside = life(3, Some(1), 0.0, 5.0, 0.0);
         assert_eq!(part(&[(alone, 300.0), (beside, 100.0)]), Some(0.75));

@@ -2,12 +2,12 @@
 //! predicted time that may concern.
 
 use super::timeline::Timeline;
-use crate::loaded_run::Rows;
-use forebay_model::workload::Doubt;
+use crate::loaded_run::LoadedRun;
+use forebay_model::workload::Assumption;
 
 /// What was found on the way.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Found {
+pub(super) struct LearningGaps {
     /// Share of all bytes that nobody saw.
     pub(super) bytes_guessed: f64,
     /// Operations of kinds that this Forebay does not know.
@@ -19,11 +19,15 @@ pub(super) struct Found {
     pub(super) order_guessed: Option<f64>,
 }
 
-pub(super) fn collect_doubts(rows: &Rows, line: &Timeline, found: &Found) -> Vec<Doubt> {
+pub(super) fn collect_doubts(
+    rows: &LoadedRun,
+    line: &Timeline,
+    found: &LearningGaps,
+) -> Vec<Assumption> {
     let mut all = Vec::new();
     let mut add = |share: f64, what: String| {
         if share > 0.0 {
-            all.push(Doubt { what, share: share.min(1.0) });
+            all.push(Assumption { what, share: share.min(1.0) });
         }
     };
     let percent = |share: f64| format!("{:.0} %", share * 100.0);

@@ -1,16 +1,16 @@
 //! What waited for what: who read what others had written, what is told, and who began when another
 //! had ended; in an order in which each task comes after all that it waits for.
 
-use super::file_uses::Used;
+use super::file_uses::FileHistory;
 use super::inferred;
 use super::order;
 use super::timeline::Timeline;
-use crate::loaded_run::Rows;
+use crate::loaded_run::LoadedRun;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What each task waits for, by places in the timeline.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Edges {
+pub(super) struct TaskDependencies {
     pub(super) after: Vec<BTreeSet<usize>>,
     /// All places, each after those that it waits for; else in the order of their start.
     pub(super) order: Vec<usize>,
@@ -18,10 +18,14 @@ pub(super) struct Edges {
     pub(super) guessed: bool,
 }
 
-impl Edges {
+impl TaskDependencies {
     /// # Errors
     /// Tasks that wait for each other in a circle, by name.
-    pub(super) fn from_rows(rows: &Rows, line: &Timeline, files: &[Used]) -> Result<Self, String> {
+    pub(super) fn from_rows(
+        rows: &LoadedRun,
+        line: &Timeline,
+        files: &[FileHistory],
+    ) -> Result<Self, String> {
         let mut after = vec![BTreeSet::new(); line.ran.len()];
         for &(reader, writer) in files.iter().flat_map(|file| &file.waits) {
             after[reader].insert(writer);
@@ -88,7 +92,7 @@ fn topological_order(after: &[BTreeSet<usize>]) -> Vec<usize> {
 
 /// Names a circle: from any task that is left, backwards until one comes again.
 fn describe_cycle(
-    rows: &Rows,
+    rows: &LoadedRun,
     line: &Timeline,
     after: &[BTreeSet<usize>],
     order: &[usize],

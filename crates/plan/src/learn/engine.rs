@@ -1,27 +1,27 @@
 //! What the workflow engine and its shells cost besides the tasks: before the first, for each, and
 //! after the last.
 
-use super::file_uses::Who;
-use super::operations::Operations;
-use super::sets::Sets;
+use super::file_uses::FileUser;
+use super::operations::OperationsByUser;
+use super::sets::FileSets;
 use super::timeline::Timeline;
-use crate::loaded_run::Rows;
-use forebay_model::workload::{Access, FileClassId, FileSetId, Step};
+use crate::loaded_run::LoadedRun;
+use forebay_model::workload::{FileClassId, FileSetAccess, FileSetId, TaskStep};
 use forebay_model::{ByteCount, Op, Seconds};
 use std::collections::BTreeMap;
 
 /// The engine's part, as steps.
 #[derive(Clone, Debug)]
-pub(super) struct Engine {
+pub(super) struct EngineSteps {
     pub(super) name: String,
     /// Before the first task; `None`: no time worth a task.
-    pub(super) start: Option<Step>,
+    pub(super) start: Option<TaskStep>,
     /// Of each task.
-    each: Option<Step>,
+    each: Option<TaskStep>,
     /// Files that it makes for tasks, by the place of the first task that uses them.
-    made: BTreeMap<usize, Vec<Access>>,
+    made: BTreeMap<usize, Vec<FileSetAccess>>,
     /// After the last.
-    pub(super) end: Option<Step>,
+    pub(super) end: Option<TaskStep>,
 }
 
 /// Less is not worth a step.
@@ -29,18 +29,18 @@ const WORTH_SECS: f64 = 1e-3;
 /// Files that it makes beside running tasks hold up nobody, but they are made all the same.
 const PART_MIN: f64 = 1e-3;
 
-impl Engine {
+impl EngineSteps {
     pub(super) fn from_rows(
-        rows: &Rows,
+        rows: &LoadedRun,
         line: &Timeline,
         gaps: &[f64],
-        operations: &Operations,
-        sets: &mut Sets,
+        operations: &OperationsByUser,
+        sets: &mut FileSets,
     ) -> Self {
         let drivers = || rows.tasks.iter().filter(|task| task.driver);
         let longest = drivers().max_by_key(|task| (task.ended, std::cmp::Reverse(task.id)));
         let waited: f64 = drivers().filter_map(|task| task.waited).map(|w| w.as_secs()).sum();
-        let waited = waited + operations.awaited_requests(Who::Driver) * rows.way;
+        let waited = waited + operations.awaited_requests(FileUser::Driver) * rows.way;
         let walls = [
             line.first_start(),
             capped_mean(gaps) * gaps.len() as f64,
@@ -48,7 +48,7 @@ impl Engine {
         ];
         let shares = phase_shares(rows, line, walls);
         // Whole accesses once: each phase has its part of them.
-        let accesses = operations.accesses_of(Who::Driver, 1.0, sets, rows);
+        let accesses = operations.accesses_of(FileUser::Driver, 1.0, sets, rows);
         let (made, accesses) = split_made_for_tasks(accesses, sets);
         let mut held_up = 0.0;
         let [start, each, end] = [0, 1, 2].map(|phase| {
@@ -58,16 +58,16 @@ impl Engine {
             let part = if waited > 0.0 { shares[phase] * seen / waited } else { shares[phase] };
             held_up += part;
             let parts = accesses.iter().map(|access| scale_access(access, part)).collect();
-            Step { name: "engine".to_owned(), compute: Seconds(wall - seen), accesses: parts }
+            TaskStep { name: "engine".to_owned(), compute: Seconds(wall - seen), accesses: parts }
         });
-        let worth = |step: Step| {
+        let worth = |step: TaskStep| {
             (step.compute.get() > WORTH_SECS || !step.accesses.is_empty()).then_some(step)
         };
         let tasks = line.ran.len().max(1);
         let each = worth(each).map(|step| share_per_task(&step, tasks, sets));
         let part = held_up.max(PART_MIN);
         let part_of_all =
-            |all: Vec<Access>| all.iter().map(|one| scale_access(one, part)).collect();
+            |all: Vec<FileSetAccess>| all.iter().map(|one| scale_access(one, part)).collect();
         let made = made.into_iter().map(|(task, all)| (task, part_of_all(all))).collect();
         let name = longest.map_or_else(|| "engine".to_owned(), |task| task.name.clone());
         Self {
@@ -80,9 +80,9 @@ impl Engine {
     }
 
     /// What it does before a task, by the task's place in the timeline.
-    pub(super) fn step_before(&self, task: usize) -> Option<Step> {
+    pub(super) fn step_before(&self, task: usize) -> Option<TaskStep> {
         let Some(made) = self.made.get(&task) else { return self.each.clone() };
-        let nothing = || Step { name: "engine".to_owned(), ..Step::default() };
+        let nothing = || TaskStep { name: "engine".to_owned(), ..TaskStep::default() };
         let mut step = self.each.clone().unwrap_or_else(nothing);
         step.accesses.extend(made.iter().cloned());
         Some(step)
@@ -92,11 +92,11 @@ impl Engine {
 /// Takes out what makes files that tasks use: the first of these tasks can't do without, however
 /// many sets of files there are. By the place of that task, and what is left.
 fn split_made_for_tasks(
-    accesses: Vec<Access>,
-    sets: &Sets,
-) -> (BTreeMap<usize, Vec<Access>>, Vec<Access>) {
+    accesses: Vec<FileSetAccess>,
+    sets: &FileSets,
+) -> (BTreeMap<usize, Vec<FileSetAccess>>, Vec<FileSetAccess>) {
     let first_users = sets.first_users();
-    let (mut made, mut rest) = (BTreeMap::<usize, Vec<Access>>::new(), Vec::new());
+    let (mut made, mut rest) = (BTreeMap::<usize, Vec<FileSetAccess>>::new(), Vec::new());
     for access in accesses {
         match first_users.get(&access.files).filter(|_| makes_files(&access)) {
             Some(&task) => made.entry(task).or_default().push(access),
@@ -106,7 +106,7 @@ fn split_made_for_tasks(
     (made, rest)
 }
 
-fn makes_files(access: &Access) -> bool {
+fn makes_files(access: &FileSetAccess) -> bool {
     access.written > ByteCount::ZERO || access.ops.iter().any(|(key, _)| key.op() == Op::Create)
 }
 
@@ -121,7 +121,7 @@ fn capped_mean(gaps: &[f64]) -> f64 {
 
 /// Which parts of the engine's operations belong before, between and after the tasks: as its opens
 /// did.
-fn phase_shares(rows: &Rows, line: &Timeline, walls: [f64; 3]) -> [f64; 3] {
+fn phase_shares(rows: &LoadedRun, line: &Timeline, walls: [f64; 3]) -> [f64; 3] {
     let mut opens = [0.0; 3];
     for open in &rows.opens {
         if open.task.is_some_and(|task| !line.place.contains_key(&task)) {
@@ -138,9 +138,9 @@ fn phase_shares(rows: &Rows, line: &Timeline, walls: [f64; 3]) -> [f64; 3] {
     if all > 0.0 { counted.map(|part| part / all) } else { [0.0, 1.0, 0.0] }
 }
 
-fn scale_access(access: &Access, part: f64) -> Access {
+fn scale_access(access: &FileSetAccess, part: f64) -> FileSetAccess {
     let bytes = |bytes: forebay_model::ByteCount| ((bytes.get() as f64 * part) as u64).into();
-    Access {
+    FileSetAccess {
         files: access.files,
         ops: access.ops.iter().map(|&(key, count)| (key, count * part)).collect(),
         read: bytes(access.read),
@@ -151,12 +151,12 @@ fn scale_access(access: &Access, part: f64) -> Access {
 /// One task's part of what the engine did for all of them. It touches everything a little; of
 /// classes that it touches least, the operations are put down to the one that it touches most, so
 /// that many tasks stay small.
-fn share_per_task(step: &Step, tasks: usize, sets: &Sets) -> Step {
+fn share_per_task(step: &TaskStep, tasks: usize, sets: &FileSets) -> TaskStep {
     const ACCESSES_MAX: usize = 40_000;
     let kept = (ACCESSES_MAX / tasks).clamp(1, 16);
     // A set that it makes stays apart, or nobody would seem to have made it.
     type Key = (FileClassId, Option<FileSetId>);
-    let mut classes: BTreeMap<Key, (f64, Access)> = BTreeMap::new();
+    let mut classes: BTreeMap<Key, (f64, FileSetAccess)> = BTreeMap::new();
     for access in &step.accesses {
         let part = scale_access(access, 1.0 / tasks as f64);
         let class = sets.files[access.files.index()].class;
@@ -165,20 +165,20 @@ fn share_per_task(step: &Step, tasks: usize, sets: &Sets) -> Step {
         *count += part.ops.iter().map(|(_, count)| count).sum::<f64>();
         merge_access(sum, &part);
     }
-    let mut sorted: Vec<(f64, Access)> = classes.into_values().collect();
+    let mut sorted: Vec<(f64, FileSetAccess)> = classes.into_values().collect();
     sorted.sort_by(|a, b| b.0.total_cmp(&a.0));
     let rest = sorted.split_off(kept.min(sorted.len()));
     if let Some((_, most)) = sorted.first_mut() {
         rest.iter().for_each(|(_, access)| merge_access(most, access));
     }
-    Step {
+    TaskStep {
         name: step.name.clone(),
         compute: step.compute * (1.0 / tasks as f64),
         accesses: sorted.into_iter().map(|(_, access)| access).collect(),
     }
 }
 
-fn merge_access(to: &mut Access, more: &Access) {
+fn merge_access(to: &mut FileSetAccess, more: &FileSetAccess) {
     to.read += more.read;
     to.written += more.written;
     let mut counts: BTreeMap<usize, f64> =

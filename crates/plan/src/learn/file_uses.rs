@@ -1,7 +1,7 @@
 //! Who did what to which file: opens, gathered by file and task.
 
 use super::timeline::Timeline;
-use crate::loaded_run::{Opened, Rows};
+use crate::loaded_run::{LoadedOpen, LoadedRun};
 use forebay_model::run::TaskRow;
 use forebay_model::{ByteCount, ClassId, FileId, TreeId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,12 +11,12 @@ const WRITERS_MAX: usize = 1_000;
 
 /// Who used a file: a place in the timeline, or the engine and its shells, all together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Who {
+pub(super) enum FileUser {
     Task(usize),
     Driver,
 }
 
-impl Who {
+impl FileUser {
     pub(super) fn task(&self) -> Option<usize> {
         match self {
             Self::Task(task) => Some(*task),
@@ -27,26 +27,26 @@ impl Who {
 
 /// What one of them did to one file.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Use {
+pub(super) struct FileUseTotals {
     pub(super) opens: u64,
     /// Of these, those that wrote bytes.
     pub(super) wrote: u64,
     pub(super) reads: bool,
     pub(super) writes: bool,
     /// Bytes that were seen, and what is assumed where they were not.
-    pub(super) read: Bytes,
-    pub(super) written: Bytes,
+    pub(super) read: EstimatedBytes,
+    pub(super) written: EstimatedBytes,
 }
 
 /// Bytes, seen and guessed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Bytes {
+pub(super) struct EstimatedBytes {
     pub(super) seen: u64,
     /// Of reads that nobody saw: the size of the file.
     pub(super) guessed: u64,
 }
 
-impl Bytes {
+impl EstimatedBytes {
     pub(super) fn total_bytes(self) -> u64 {
         self.seen.saturating_add(self.guessed)
     }
@@ -61,13 +61,13 @@ impl Bytes {
 
 /// One file from the moment it was made. A name that is made anew is another file.
 #[derive(Clone, Debug)]
-pub(super) struct Used {
+pub(super) struct FileHistory {
     /// Its place in `rows.files`.
     pub(super) row: usize,
     pub(super) class: ClassId,
     pub(super) bytes: u64,
     pub(super) gone: Option<f64>,
-    pub(super) uses: BTreeMap<Who, Use>,
+    pub(super) uses: BTreeMap<FileUser, FileUseTotals>,
     /// Who waited for whom: (reader, writer).
     pub(super) waits: Vec<(usize, usize)>,
     /// Tasks that have written to it so far, in the order of their first time.
@@ -77,11 +77,11 @@ pub(super) struct Used {
 }
 
 /// All files that were opened.
-pub(super) fn collect_used_files(rows: &Rows, line: &Timeline) -> Vec<Used> {
+pub(super) fn collect_used_files(rows: &LoadedRun, line: &Timeline) -> Vec<FileHistory> {
     let numbers: BTreeMap<FileId, usize> =
         rows.files.iter().enumerate().map(|(at, file)| (file.id, at)).collect();
     let mut newest: BTreeMap<(TreeId, &[u8]), usize> = BTreeMap::new();
-    let mut all: Vec<Used> = Vec::new();
+    let mut all: Vec<FileHistory> = Vec::new();
     for open in &rows.opens {
         // A file of a run that was cut short may have no name.
         let Some(&row) = numbers.get(&open.file) else { continue };
@@ -91,7 +91,7 @@ pub(super) fn collect_used_files(rows: &Rows, line: &Timeline) -> Vec<Used> {
         let at = match known.filter(|&at| !(open.created && all[at].touched)) {
             Some(at) => at,
             None => {
-                all.push(Used::new(row, file.class));
+                all.push(FileHistory::new(row, file.class));
                 newest.insert(name, all.len() - 1);
                 all.len() - 1
             }
@@ -106,23 +106,23 @@ pub(super) fn collect_used_files(rows: &Rows, line: &Timeline) -> Vec<Used> {
 }
 
 /// Reads and writes that nobody saw are at most what `/proc` counted, less what was seen.
-fn cap_guessed_bytes(rows: &Rows, line: &Timeline, files: &mut [Used]) {
-    type Side = (fn(&mut Use) -> &mut Bytes, fn(&TaskRow) -> Option<ByteCount>);
+fn cap_guessed_bytes(rows: &LoadedRun, line: &Timeline, files: &mut [FileHistory]) {
+    type Side = (fn(&mut FileUseTotals) -> &mut EstimatedBytes, fn(&TaskRow) -> Option<ByteCount>);
     let sides: [Side; 2] = [
         (|used| &mut used.read, |task| task.rchar_upper),
         (|used| &mut used.written, |task| task.wchar_upper),
     ];
     for (bytes, most) in sides {
-        let mut sums = vec![Bytes::default(); line.ran.len()];
+        let mut sums = vec![EstimatedBytes::default(); line.ran.len()];
         for (who, used) in files.iter_mut().flat_map(|file| &mut file.uses) {
-            if let Who::Task(at) = who {
+            if let FileUser::Task(at) = who {
                 let (sum, used) = (&mut sums[*at], bytes(used));
                 sum.seen = sum.seen.saturating_add(used.seen);
                 sum.guessed = sum.guessed.saturating_add(used.guessed);
             }
         }
         for (who, used) in files.iter_mut().flat_map(|file| &mut file.uses) {
-            let Who::Task(at) = who else { continue };
+            let FileUser::Task(at) = who else { continue };
             let Some(most) = most(&rows.tasks[line.ran[*at].row]) else { continue };
             let (sum, used) = (sums[*at], bytes(used));
             let room = most.get().saturating_sub(sum.seen);
@@ -134,7 +134,7 @@ fn cap_guessed_bytes(rows: &Rows, line: &Timeline, files: &mut [Used]) {
     }
 }
 
-impl Used {
+impl FileHistory {
     fn new(row: usize, class: ClassId) -> Self {
         Self {
             row,
@@ -149,7 +149,7 @@ impl Used {
         }
     }
 
-    fn add_open(&mut self, open: &Opened, line: &Timeline) {
+    fn add_open(&mut self, open: &LoadedOpen, line: &Timeline) {
         self.touched = true;
         let place = |task: Option<u32>| task.and_then(|task| line.place.get(&task).copied());
         let program = place(open.program);
@@ -164,9 +164,9 @@ impl Used {
         let reads = open.read.map_or(!open.write, |bytes| bytes > 0);
         let writes = open.created || open.write && open.wrote != Some(0);
         if program.is_some() {
-            self.uses.entry(Who::Driver).or_default().opens += 1;
+            self.uses.entry(FileUser::Driver).or_default().opens += 1;
         }
-        let used = self.uses.entry(task.map_or(Who::Driver, Who::Task)).or_default();
+        let used = self.uses.entry(task.map_or(FileUser::Driver, FileUser::Task)).or_default();
         used.opens += u64::from(program.is_none());
         used.reads |= reads;
         used.writes |= writes;

@@ -5,7 +5,7 @@
 //! began, all wait for all. What follows from two such steps is left out.
 
 use super::timeline::{SLACK, Timeline};
-use crate::loaded_run::Rows;
+use crate::loaded_run::LoadedRun;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// More edges between two kinds are not worth their memory: the last of the earlier ones stand for
@@ -14,7 +14,7 @@ const EDGES_MAX: usize = 1_000_000;
 
 /// One kind: its tasks, by key too.
 #[derive(Debug, Default)]
-struct Kind<'a> {
+struct KindTasks<'a> {
     tasks: Vec<usize>,
     keys: BTreeMap<Option<&'a str>, Vec<usize>>,
     start: f64,
@@ -29,17 +29,17 @@ enum Follows {
 }
 
 /// Pairs of a task and one that it waits for, by places in the timeline.
-pub(super) fn infer_edges(rows: &Rows, line: &Timeline) -> Vec<(usize, usize)> {
-    let mut by_name: BTreeMap<&str, Kind<'_>> = BTreeMap::new();
+pub(super) fn infer_edges(rows: &LoadedRun, line: &Timeline) -> Vec<(usize, usize)> {
+    let mut by_name: BTreeMap<&str, KindTasks<'_>> = BTreeMap::new();
     for (place, ran) in line.ran.iter().enumerate() {
         let row = &rows.tasks[ran.row];
-        let new = || Kind { start: f64::INFINITY, ..Kind::default() };
+        let new = || KindTasks { start: f64::INFINITY, ..KindTasks::default() };
         let kind = by_name.entry(&row.name).or_insert_with(new);
         kind.tasks.push(place);
         kind.keys.entry(row.key.as_deref()).or_default().push(place);
         (kind.start, kind.end) = (kind.start.min(ran.start), kind.end.max(ran.end));
     }
-    let mut kinds: Vec<Kind<'_>> = by_name.into_values().collect();
+    let mut kinds: Vec<KindTasks<'_>> = by_name.into_values().collect();
     kinds.sort_by(|a, b| a.start.total_cmp(&b.start).then(a.tasks.cmp(&b.tasks)));
     let mut before: Vec<BTreeMap<usize, Follows>> = Vec::new();
     for later in 0..kinds.len() {
@@ -59,7 +59,11 @@ pub(super) fn infer_edges(rows: &Rows, line: &Timeline) -> Vec<(usize, usize)> {
     edges
 }
 
-fn relation_between(line: &Timeline, earlier: &Kind<'_>, later: &Kind<'_>) -> Option<Follows> {
+fn relation_between(
+    line: &Timeline,
+    earlier: &KindTasks<'_>,
+    later: &KindTasks<'_>,
+) -> Option<Follows> {
     let own = |(key, tasks): (&Option<&str>, &Vec<usize>)| {
         let first = tasks.iter().map(|&at| line.ran[at].start).fold(f64::INFINITY, f64::min);
         let last = earlier.keys.get(key)?.iter().map(|&at| line.ran[at].end).fold(0.0, f64::max);
@@ -73,8 +77,8 @@ fn relation_between(line: &Timeline, earlier: &Kind<'_>, later: &Kind<'_>) -> Op
 
 fn add_edges(
     line: &Timeline,
-    earlier: &Kind<'_>,
-    later: &Kind<'_>,
+    earlier: &KindTasks<'_>,
+    later: &KindTasks<'_>,
     how: Follows,
     edges: &mut Vec<(usize, usize)>,
 ) {

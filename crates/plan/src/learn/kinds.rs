@@ -1,14 +1,14 @@
 //! Kinds of tasks: those of one name.
 
-use super::engine::Engine;
-use forebay_model::workload::{Step, Task, TaskId, TaskKind, TaskKindId};
+use super::engine::EngineSteps;
+use forebay_model::workload::{Task, TaskId, TaskKind, TaskKindId, TaskStep};
 use std::collections::BTreeMap;
 
 /// Kinds by name.
 #[derive(Debug, Default)]
-pub(super) struct Kinds(BTreeMap<String, TaskKindId>);
+pub(super) struct TaskKindIndex(BTreeMap<String, TaskKindId>);
 
-impl Kinds {
+impl TaskKindIndex {
     pub(super) fn intern_by_name(
         &mut self,
         kinds: &mut Vec<TaskKind>,
@@ -29,10 +29,10 @@ impl Kinds {
     pub(super) fn engine_task(
         &mut self,
         kinds: &mut Vec<TaskKind>,
-        engine: &Engine,
+        engine: &EngineSteps,
         key: &str,
         after: Vec<TaskId>,
-        step: &Option<Step>,
+        step: &Option<TaskStep>,
     ) -> Task {
         let kind = self.intern_by_name(kinds, &format!("({})", engine.name), 1, None);
         Task { kind, key: Some(key.to_owned()), after, steps: step.iter().cloned().collect() }

@@ -1,31 +1,31 @@
 //! Operations by task and class of files, dealt out to the sets of files that the task used.
 
-use super::file_uses::Who;
-use super::sets::{Sets, Share};
+use super::file_uses::FileUser;
+use super::sets::{FileSets, SetUse};
 use super::timeline::Timeline;
-use crate::loaded_run::Rows;
-use forebay_model::workload::{Access, FileSetId};
-use forebay_model::{ByteCount, ClassId, Op, OpKey, Pattern};
+use crate::loaded_run::LoadedRun;
+use forebay_model::workload::{FileSetAccess, FileSetId};
+use forebay_model::{AccessPattern, ByteCount, ClassId, Op, OpKey};
 use std::collections::BTreeMap;
 
 /// Operations of every kind, by [`OpKey::index`].
-type Counts = BTreeMap<usize, f64>;
+type OpCounts = BTreeMap<usize, f64>;
 
 /// Who asked for what on which class.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Operations {
-    by: BTreeMap<Who, BTreeMap<ClassId, Counts>>,
+pub(super) struct OperationsByUser {
+    by: BTreeMap<FileUser, BTreeMap<ClassId, OpCounts>>,
     /// Operations of kinds that this Forebay does not know.
     pub(super) strange: u64,
 }
 
-impl Operations {
-    pub(super) fn from_rows(rows: &Rows, line: &Timeline) -> Self {
+impl OperationsByUser {
+    pub(super) fn from_rows(rows: &LoadedRun, line: &Timeline) -> Self {
         let mut all = Self::default();
         for row in &rows.ops {
             // Nobody waits for what the kernel does on its own account.
             let Some(task) = row.task else { continue };
-            let who = line.place.get(&task).map_or(Who::Driver, |&task| Who::Task(task));
+            let who = line.place.get(&task).map_or(FileUser::Driver, |&task| FileUser::Task(task));
             match row.kind.key() {
                 None => all.strange += row.count,
                 Some(key) => {
@@ -38,13 +38,13 @@ impl Operations {
     }
 
     /// How many one of them asked for.
-    pub(super) fn count(&self, who: Who) -> f64 {
+    pub(super) fn count(&self, who: FileUser) -> f64 {
         let classes = self.by.get(&who).into_iter().flat_map(BTreeMap::values);
         classes.flat_map(BTreeMap::values).sum()
     }
 
     /// Requests for which one of them waited: nobody waits for a last close.
-    pub(super) fn awaited_requests(&self, who: Who) -> f64 {
+    pub(super) fn awaited_requests(&self, who: FileUser) -> f64 {
         let classes = self.by.get(&who).into_iter().flat_map(BTreeMap::values);
         let close = OpKey::without_bytes(Op::Close).index();
         classes.flatten().filter(|(key, _)| **key != close).map(|(_, count)| count).sum()
@@ -54,23 +54,23 @@ impl Operations {
     /// run beside each other a task waits for a part.
     pub(super) fn accesses_of(
         &self,
-        who: Who,
+        who: FileUser,
         factor: f64,
-        sets: &mut Sets,
-        rows: &Rows,
-    ) -> Vec<Access> {
+        sets: &mut FileSets,
+        rows: &LoadedRun,
+    ) -> Vec<FileSetAccess> {
         let unseen = !self.by.contains_key(&who);
-        let mut found: BTreeMap<FileSetId, (Share, Counts)> = BTreeMap::new();
+        let mut found: BTreeMap<FileSetId, (SetUse, OpCounts)> = BTreeMap::new();
         let from = (who, ClassId(0))..=(who, ClassId(u32::MAX));
         for (_, shares) in sets.uses.range(from) {
-            found.extend(shares.iter().map(|(&set, &share)| (set, (share, Counts::new()))));
+            found.extend(shares.iter().map(|(&set, &share)| (set, (share, OpCounts::new()))));
         }
         let none = BTreeMap::new();
         for (&class, counts) in self.by.get(&who).unwrap_or(&none) {
-            let shares: Vec<(FileSetId, Share)> = match sets.uses.get(&(who, class)) {
+            let shares: Vec<(FileSetId, SetUse)> = match sets.uses.get(&(who, class)) {
                 Some(shares) => shares.iter().map(|(&set, &share)| (set, share)).collect(),
                 None => {
-                    vec![(sets.names_only_set(rows, class), Share { opens: 1, ..Share::default() })]
+                    vec![(sets.names_only_set(rows, class), SetUse { opens: 1, ..SetUse::default() })]
                 }
             };
             // A client asks the storage with a close that has bytes to send, and with no other,
@@ -92,7 +92,7 @@ impl Operations {
                 }
             }
         }
-        let access = |(files, (share, counts)): (FileSetId, (Share, Counts))| Access {
+        let access = |(files, (share, counts)): (FileSetId, (SetUse, OpCounts))| FileSetAccess {
             files,
             ops: with_guesses(counts, &share, unseen),
             read: ByteCount(share.read),
@@ -104,8 +104,8 @@ impl Operations {
 
 /// Which part of the operations of one kind goes to which set: by bytes if they move bytes, else by
 /// opens.
-fn split_by_weight(key: usize, shares: &[(FileSetId, Share)]) -> Vec<(FileSetId, f64)> {
-    let weight = |share: &Share| match OpKey::from_index(key).map(OpKey::op) {
+fn split_by_weight(key: usize, shares: &[(FileSetId, SetUse)]) -> Vec<(FileSetId, f64)> {
+    let weight = |share: &SetUse| match OpKey::from_index(key).map(OpKey::op) {
         Some(Op::Read) => share.read as f64,
         Some(Op::Write | Op::CopyRange) => share.written as f64,
         _ => share.opens as f64,
@@ -115,7 +115,7 @@ fn split_by_weight(key: usize, shares: &[(FileSetId, Share)]) -> Vec<(FileSetId,
     if even {
         all = shares.len() as f64;
     }
-    let part = |share: &Share| if even { 1.0 / all } else { weight(share) / all };
+    let part = |share: &SetUse| if even { 1.0 / all } else { weight(share) / all };
     shares.iter().map(|(set, share)| (*set, part(share))).filter(|(_, part)| *part > 0.0).collect()
 }
 
@@ -131,7 +131,7 @@ fn is_closing(key: usize) -> bool {
 }
 
 /// Adds operations for bytes that nobody saw, and, where nothing was seen (`unseen`), for opens.
-fn with_guesses(mut counts: Counts, share: &Share, unseen: bool) -> Vec<(OpKey, f64)> {
+fn with_guesses(mut counts: OpCounts, share: &SetUse, unseen: bool) -> Vec<(OpKey, f64)> {
     let mut add = |key: OpKey, count: f64| *counts.entry(key.index()).or_default() += count;
     let calls = |bytes: u64| (bytes as f64 / UNSEEN_BYTES as f64).ceil();
     if share.guessed > 0 || unseen {
@@ -139,7 +139,10 @@ fn with_guesses(mut counts: Counts, share: &Share, unseen: bool) -> Vec<(OpKey, 
         let part = if unseen { 1.0 } else { share.guessed as f64 / whole };
         for (op, bytes) in [(Op::Read, share.read), (Op::Write, share.written)] {
             if bytes > 0 {
-                add(OpKey::with_bytes(op, UNSEEN_BYTES, Pattern::Sequential), calls(bytes) * part);
+                add(
+                    OpKey::with_bytes(op, UNSEEN_BYTES, AccessPattern::Sequential),
+                    calls(bytes) * part,
+                );
             }
         }
     }

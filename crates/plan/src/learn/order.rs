@@ -7,7 +7,7 @@
 //! engine have to do with each other is for the engine to tell.
 
 use super::timeline::{ROUNDED, Timeline};
-use crate::loaded_run::Rows;
+use crate::loaded_run::LoadedRun;
 use forebay_model::ProcessId;
 use forebay_model::run::ProcessRow;
 use std::cmp::Reverse;
@@ -20,7 +20,7 @@ const EDGES_MAX: usize = 1_000_000;
 
 /// A child, or all that it started.
 #[derive(Clone, Debug, Default)]
-struct Child {
+struct ChildTasks {
     from: f64,
     to: f64,
     /// Places of tasks that wait for none of the others, and for which none of the others waits.
@@ -31,7 +31,7 @@ struct Child {
 }
 
 /// Pairs of a task and one that it waits for, by places in the timeline.
-pub(super) fn sibling_edges(rows: &Rows, line: &Timeline) -> Vec<(usize, usize)> {
+pub(super) fn sibling_edges(rows: &LoadedRun, line: &Timeline) -> Vec<(usize, usize)> {
     let drivers: BTreeSet<u32> =
         rows.tasks.iter().filter(|task| task.driver).map(|task| task.id).collect();
     let starts_tasks =
@@ -46,7 +46,7 @@ pub(super) fn sibling_edges(rows: &Rows, line: &Timeline) -> Vec<(usize, usize)>
         }
     }
     let mut edges = Vec::new();
-    let mut done: BTreeMap<ProcessId, Child> = BTreeMap::new();
+    let mut done: BTreeMap<ProcessId, ChildTasks> = BTreeMap::new();
     // Children before their parents; of a circle, which no honest record has, nothing is learnt.
     let mut order = vec![None];
     let mut next = 0;
@@ -58,7 +58,7 @@ pub(super) fn sibling_edges(rows: &Rows, line: &Timeline) -> Vec<(usize, usize)>
     // Of those whose parent nobody saw, nobody knows what they have to do with each other.
     for parent in order.into_iter().flatten().rev() {
         let mut seen: BTreeSet<usize> = BTreeSet::new();
-        let mut siblings: Vec<Child> = Vec::new();
+        let mut siblings: Vec<ChildTasks> = Vec::new();
         for row in children.get(&Some(parent)).into_iter().flatten() {
             if parents.contains_key(&row.id) {
                 siblings.extend(done.remove(&row.id));
@@ -68,7 +68,7 @@ pub(super) fn sibling_edges(rows: &Rows, line: &Timeline) -> Vec<(usize, usize)>
                 let ran = &line.ran[at];
                 let told = rows.tasks[ran.row].engine != "processes";
                 let only = vec![at];
-                siblings.push(Child {
+                siblings.push(ChildTasks {
                     from: ran.start,
                     to: ran.end,
                     first: only.clone(),
@@ -86,7 +86,7 @@ pub(super) fn sibling_edges(rows: &Rows, line: &Timeline) -> Vec<(usize, usize)>
 }
 
 /// What waited for what among the children of one process. Sorts them by their start.
-fn waits_among(siblings: &mut [Child]) -> Vec<(usize, usize)> {
+fn waits_among(siblings: &mut [ChildTasks]) -> Vec<(usize, usize)> {
     siblings.sort_by(|a, b| a.from.total_cmp(&b.from).then(a.to.total_cmp(&b.to)));
     let siblings = &*siblings;
     let most = EDGES_MAX / siblings.len().max(1);
@@ -123,15 +123,19 @@ fn waits_among(siblings: &mut [Child]) -> Vec<(usize, usize)> {
 }
 
 /// A process with all tasks that it started, for its own siblings; nothing, if there are none.
-fn as_one_child(row: &ProcessRow, children: &[Child], edges: &[(usize, usize)]) -> Option<Child> {
+fn as_one_child(
+    row: &ProcessRow,
+    children: &[ChildTasks],
+    edges: &[(usize, usize)],
+) -> Option<ChildTasks> {
     let (later, earlier): (BTreeSet<usize>, BTreeSet<usize>) = edges.iter().copied().unzip();
-    let of = |tasks: fn(&Child) -> &Vec<usize>, but: &BTreeSet<usize>| {
+    let of = |tasks: fn(&ChildTasks) -> &Vec<usize>, but: &BTreeSet<usize>| {
         let all = children.iter().flat_map(tasks).copied();
         all.filter(|task| !but.contains(task)).collect::<Vec<_>>()
     };
     let first = children.first()?.from;
     let last = children.iter().map(|child| child.to).fold(first, f64::max);
-    Some(Child {
+    Some(ChildTasks {
         from: row.started.map_or(first, |at| at.as_secs()),
         to: row.ended.map_or(last, |at| at.as_secs()),
         first: of(|child| &child.first, &later),

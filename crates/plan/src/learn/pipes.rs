@@ -3,7 +3,7 @@
 //! started at once (`for x in *; do bwa $x & done; wait`), which have nothing to do with each other.
 
 use super::timeline::{ROUNDED, SLACK};
-use crate::loaded_run::Rows;
+use crate::loaded_run::LoadedRun;
 use forebay_model::run::{ProcessRow, TaskRow};
 use forebay_model::{ByteCount, Micros, ProcessId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +16,7 @@ const NAME_CHARACTERS_MAX: usize = 80;
 
 /// A shell's child that a task began with.
 #[derive(Clone, Copy, Debug)]
-struct Member {
+struct PipeMember {
     task: u32,
     from: f64,
     to: f64,
@@ -24,7 +24,7 @@ struct Member {
 }
 
 /// Makes one task of programs that a shell started together and that ran beside each other.
-pub(super) fn join_pipes(rows: &mut Rows) {
+pub(super) fn join_pipes(rows: &mut LoadedRun) {
     let tasks: BTreeMap<u32, &TaskRow> = rows.tasks.iter().map(|task| (task.id, task)).collect();
     let name = |task: &u32| tasks.get(task).map_or("", |task| task.name.as_str());
     let mut leaders: BTreeMap<u32, u32> = BTreeMap::new();
@@ -55,9 +55,9 @@ pub(super) fn join_pipes(rows: &mut Rows) {
 
 /// For each shell the tasks that began with its children, in the order of their start.
 fn children_of_shells(
-    rows: &Rows,
+    rows: &LoadedRun,
     tasks: &BTreeMap<u32, &TaskRow>,
-) -> BTreeMap<ProcessId, Vec<Member>> {
+) -> BTreeMap<ProcessId, Vec<PipeMember>> {
     let is_shell = |row: &&ProcessRow| {
         let exe = row.exe.as_deref().map(String::from_utf8_lossy).unwrap_or_default();
         let name = Path::new(&*exe).file_name().and_then(|name| name.to_str());
@@ -67,7 +67,7 @@ fn children_of_shells(
     };
     let shells: BTreeSet<ProcessId> =
         rows.processes.iter().filter(is_shell).map(|row| row.id).collect();
-    let mut children: BTreeMap<ProcessId, BTreeMap<u32, Member>> = BTreeMap::new();
+    let mut children: BTreeMap<ProcessId, BTreeMap<u32, PipeMember>> = BTreeMap::new();
     for row in &rows.processes {
         let Some(parent) = row.parent.filter(|parent| shells.contains(parent)) else { continue };
         let task = row.task.and_then(|task| tasks.get(&task));
@@ -76,11 +76,11 @@ fn children_of_shells(
         };
         let (Some(from), Some(to)) = (task.started, task.ended) else { continue };
         let (from, to) = (from.as_secs(), to.as_secs());
-        let member = Member { task: task.id, from, to, pid: row.pid };
+        let member = PipeMember { task: task.id, from, to, pid: row.pid };
         children.entry(parent).or_default().entry(task.id).or_insert(member);
     }
-    let sorted = |(shell, members): (ProcessId, BTreeMap<u32, Member>)| {
-        let mut members: Vec<Member> = members.into_values().collect();
+    let sorted = |(shell, members): (ProcessId, BTreeMap<u32, PipeMember>)| {
+        let mut members: Vec<PipeMember> = members.into_values().collect();
         members.sort_by(|a, b| a.from.total_cmp(&b.from).then(a.pid.cmp(&b.pid)));
         (shell, members)
     };
@@ -89,8 +89,8 @@ fn children_of_shells(
 
 /// Those that began within moments of each other, the later ones while the earlier ones ran for sure;
 /// in the order in which the shell forked them.
-fn group_pipes(members: Vec<Member>) -> Vec<Vec<u32>> {
-    let mut all: Vec<Vec<Member>> = Vec::new();
+fn group_pipes(members: Vec<PipeMember>) -> Vec<Vec<u32>> {
+    let mut all: Vec<Vec<PipeMember>> = Vec::new();
     for member in members {
         match all.last_mut() {
             Some(pipe)
@@ -102,7 +102,7 @@ fn group_pipes(members: Vec<Member>) -> Vec<Vec<u32>> {
             _ => all.push(vec![member]),
         }
     }
-    let in_order = |mut pipe: Vec<Member>| {
+    let in_order = |mut pipe: Vec<PipeMember>| {
         pipe.sort_by_key(|member| (member.pid, member.task));
         pipe.into_iter().map(|member| member.task).collect()
     };
@@ -146,7 +146,7 @@ mod tests {
 
     /// A shell of two programs with these names and times.
     fn joined(programs: [(&str, f64, f64); 2]) -> Vec<(u32, String)> {
-        let mut rows = Rows::default();
+        let mut rows = LoadedRun::default();
         rows.tasks.push(TaskRow { driver: true, ..task(0, "sh", 0.0, 9.0) });
         let exe = Some(b"/bin/bash".to_vec());
         rows.processes.push(ProcessRow { task: Some(0), exe, ..ProcessRow::default() });

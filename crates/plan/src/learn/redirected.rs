@@ -5,7 +5,7 @@
 //! or write such files. Where bytes go past Forebay, nobody sees that: then it is the only child
 //! that lives at that moment, or the shell itself.
 
-use crate::loaded_run::{Opened, Rows};
+use crate::loaded_run::{LoadedOpen, LoadedRun};
 use forebay_model::run::ProcessRow;
 use forebay_model::{ClassId, FileId, Micros, ProcessId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,21 +17,21 @@ const CHILDREN_MAX: usize = 64;
 
 /// A task's first process, below a shell.
 #[derive(Clone, Copy, Debug)]
-struct Child {
+struct TaskProcess {
     task: u32,
     from: Micros,
     to: Micros,
 }
 
 /// Notes with each file that a driver opened for which task's program it did so.
-pub(super) fn find_programs(rows: &mut Rows) {
+pub(super) fn find_programs(rows: &mut LoadedRun) {
     let children = children_of_shells(rows);
     let classes: BTreeMap<FileId, ClassId> =
         rows.files.iter().map(|file| (file.id, file.class)).collect();
     let has_count = rows.ops.iter().filter(|row| row.count > 0);
     let moved: BTreeSet<(u32, ClassId, &str)> =
         has_count.filter_map(|row| Some((row.task?, row.class, row.kind.name()))).collect();
-    let program = |open: &Opened| {
+    let program = |open: &LoadedOpen| {
         let children = children.get(&open.process)?;
         let class = *classes.get(&open.file)?;
         let moves = |task: u32, op: &str| moved.contains(&(task, class, op));
@@ -44,16 +44,16 @@ pub(super) fn find_programs(rows: &mut Rows) {
 }
 
 /// For each process of a driver the tasks below it, in the order of their start.
-fn children_of_shells(rows: &Rows) -> BTreeMap<ProcessId, Vec<Child>> {
+fn children_of_shells(rows: &LoadedRun) -> BTreeMap<ProcessId, Vec<TaskProcess>> {
     let drivers: BTreeSet<u32> =
         rows.tasks.iter().filter(|task| task.driver).map(|task| task.id).collect();
     let is_shell = |row: &ProcessRow| row.task.is_some_and(|task| drivers.contains(&task));
     let by_id: BTreeMap<ProcessId, &ProcessRow> =
         rows.processes.iter().map(|row| (row.id, row)).collect();
-    let mut children: BTreeMap<ProcessId, Vec<Child>> = BTreeMap::new();
+    let mut children: BTreeMap<ProcessId, Vec<TaskProcess>> = BTreeMap::new();
     for row in rows.processes.iter().filter(|row| !is_shell(row)) {
         let (Some(task), Some(from)) = (row.task, row.started) else { continue };
-        let child = Child { task, from, to: row.ended.unwrap_or(Micros(u64::MAX)) };
+        let child = TaskProcess { task, from, to: row.ended.unwrap_or(Micros(u64::MAX)) };
         let parent_of = |row: &ProcessRow| {
             row.parent.and_then(|parent| by_id.get(&parent)).copied().filter(|row| is_shell(row))
         };
@@ -68,7 +68,11 @@ fn children_of_shells(rows: &Rows) -> BTreeMap<ProcessId, Vec<Child>> {
     children
 }
 
-fn program_of(open: &Opened, children: &[Child], moves: &dyn Fn(u32, &str) -> bool) -> Option<u32> {
+fn program_of(
+    open: &LoadedOpen,
+    children: &[TaskProcess],
+    moves: &dyn Fn(u32, &str) -> bool,
+) -> Option<u32> {
     let began = children.partition_point(|child| child.from <= open.at);
     let last = children[..began].iter().rev().take(CHILDREN_MAX);
     let mut alive = last.filter(|child| open.at <= child.to);
@@ -78,7 +82,7 @@ fn program_of(open: &Opened, children: &[Child], moves: &dyn Fn(u32, &str) -> bo
     match bytes {
         Some(0) => None,
         Some(_) => {
-            let is_seen = |child: &&Child| ops.iter().any(|op| moves(child.task, op));
+            let is_seen = |child: &&TaskProcess| ops.iter().any(|op| moves(child.task, op));
             alive.find(is_seen).map(|child| child.task)
         }
         None => {

@@ -10,7 +10,7 @@ mod stems;
 mod tokens;
 mod varied;
 
-use crate::loaded_run::Rows;
+use crate::loaded_run::LoadedRun;
 use forebay_model::ClassId;
 use forebay_model::run::TaskRow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,7 +43,7 @@ impl NamedClass<'_> {
 }
 
 /// Gives classes that differ by the sample one name and one number.
-pub(super) fn join_samples(rows: &mut Rows) {
+pub(super) fn join_samples(rows: &mut LoadedRun) {
     let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
     let mut number_of: BTreeMap<u32, u32> = BTreeMap::new();
     for (id, pattern) in sample_patterns(rows) {
@@ -57,7 +57,7 @@ pub(super) fn join_samples(rows: &mut Rows) {
 }
 
 /// For each class its pattern, with the sample as a wildcard.
-fn sample_patterns(rows: &Rows) -> BTreeMap<u32, String> {
+fn sample_patterns(rows: &LoadedRun) -> BTreeMap<u32, String> {
     let classes = named_classes(rows);
     let all: Vec<&NamedClass<'_>> = classes.values().collect();
     let samples = stems::sample_names(&all);
@@ -91,7 +91,7 @@ fn are_one_kind(classes: &[&NamedClass<'_>]) -> bool {
         && (known.is_empty() || readers.into_iter().all(is_read_so))
 }
 
-fn named_classes(rows: &Rows) -> BTreeMap<u32, NamedClass<'_>> {
+fn named_classes(rows: &LoadedRun) -> BTreeMap<u32, NamedClass<'_>> {
     let named = |pattern| NamedClass { pattern, ..NamedClass::default() };
     let mut classes: BTreeMap<u32, NamedClass<'_>> =
         rows.classes.iter().map(|(id, pattern)| (*id, named(pattern.as_str()))).collect();

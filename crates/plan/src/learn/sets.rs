@@ -1,16 +1,16 @@
 //! Files that are made, read and freed together become one set, so that a run with 100,000 files
 //! stays small; and classes, with one path each that rules can be asked about.
 
-use super::file_uses::{Used, Who};
+use super::file_uses::{FileHistory, FileUser};
 use super::timeline::{SLACK, Timeline};
-use crate::loaded_run::Rows;
-use forebay_model::workload::{FileClass, FileClassId, FileSet, FileSetId, TaskId, Until};
+use crate::loaded_run::LoadedRun;
+use forebay_model::workload::{DeletionPoint, FileClass, FileClassId, FileSet, FileSetId, TaskId};
 use forebay_model::{ByteCount, ClassId};
 use std::collections::BTreeMap;
 
 /// What one of them did to one set.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Share {
+pub(super) struct SetUse {
     pub(super) opens: u64,
     /// Of these, those that wrote bytes.
     pub(super) wrote: u64,
@@ -22,43 +22,43 @@ pub(super) struct Share {
 
 /// Classes and sets, and who did what to them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sets {
+pub(super) struct FileSets {
     pub(super) classes: Vec<FileClass>,
     pub(super) files: Vec<FileSet>,
     /// By user and class of the run.
-    pub(super) uses: BTreeMap<(Who, ClassId), BTreeMap<FileSetId, Share>>,
+    pub(super) uses: BTreeMap<(FileUser, ClassId), BTreeMap<FileSetId, SetUse>>,
     places: BTreeMap<ClassId, FileClassId>,
     /// For classes in which somebody asked for names and opened none.
     names: BTreeMap<ClassId, FileSetId>,
 }
 
-impl Sets {
+impl FileSets {
     /// `place` gives the final place of a task of the timeline.
     pub(super) fn from_rows(
-        rows: &Rows,
+        rows: &LoadedRun,
         line: &Timeline,
-        files: &[Used],
+        files: &[FileHistory],
         place: &[TaskId],
     ) -> Self {
         let mut sets = Self::default();
         // What else was done with a class by when: the end of an array is when a driver frees it.
         let mut ends: BTreeMap<ClassId, Vec<(f64, usize)>> = BTreeMap::new();
         for file in files {
-            let tasks = file.uses.keys().filter_map(Who::task);
+            let tasks = file.uses.keys().filter_map(FileUser::task);
             ends.entry(file.class).or_default().extend(tasks.map(|at| (line.ran[at].end, at)));
         }
         for ends in ends.values_mut() {
             ends.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
             ends.dedup();
         }
-        type Key = (ClassId, Option<usize>, Vec<(Who, bool, bool)>);
+        type Key = (ClassId, Option<usize>, Vec<(FileUser, bool, bool)>);
         let mut known: BTreeMap<Key, FileSetId> = BTreeMap::new();
         for file in files {
             let class = sets.intern_class(rows, file.class, &rows.files[file.row].path);
             let freed = freed_by(file, line, &ends[&file.class]);
             let users = file.uses.iter().map(|(who, used)| (*who, used.reads, used.writes));
             let key = (file.class, freed, users.collect());
-            let until = freed.map_or(Until::End, |at| Until::Task(place[at]));
+            let until = freed.map_or(DeletionPoint::End, |at| DeletionPoint::Task(place[at]));
             let set = *known.entry(key).or_insert_with(|| sets.add_set(class, 0, until));
             let of_set = &mut sets.files[set.index()];
             of_set.count += 1;
@@ -99,12 +99,12 @@ impl Sets {
         first
     }
 
-    fn add_set(&mut self, class: FileClassId, count: u64, until: Until) -> FileSetId {
+    fn add_set(&mut self, class: FileClassId, count: u64, until: DeletionPoint) -> FileSetId {
         self.files.push(FileSet { class, count, bytes: ByteCount::ZERO, until });
         FileSetId(self.files.len() as u32 - 1)
     }
 
-    fn intern_class(&mut self, rows: &Rows, class: ClassId, example: &[u8]) -> FileClassId {
+    fn intern_class(&mut self, rows: &LoadedRun, class: ClassId, example: &[u8]) -> FileClassId {
         *self.places.entry(class).or_insert_with(|| {
             let pattern = rows.classes.get(&class.0).cloned().unwrap_or_default();
             self.classes.push(FileClass { pattern, example: example.to_vec() });
@@ -114,14 +114,14 @@ impl Sets {
 
     /// The set that stands for names of a class that were only looked for: it has no file. They are
     /// asked for in place, wherever files of the class live.
-    pub(super) fn names_only_set(&mut self, rows: &Rows, class: ClassId) -> FileSetId {
+    pub(super) fn names_only_set(&mut self, rows: &LoadedRun, class: ClassId) -> FileSetId {
         if let Some(&set) = self.names.get(&class) {
             return set;
         }
         let pattern = rows.classes.get(&class.0).map_or("", String::as_str);
         let example = pattern.replace("**", "x").replace('*', "x").replace('#', "0");
         let place = self.intern_class(rows, class, example.as_bytes());
-        let set = self.add_set(place, 0, Until::End);
+        let set = self.add_set(place, 0, DeletionPoint::End);
         self.names.insert(class, set);
         set
     }
@@ -129,14 +129,14 @@ impl Sets {
 
 /// After whose end the file is gone: the last of its own users, or, where it stayed for long after
 /// that, the last user of its class by then.
-fn freed_by(file: &Used, line: &Timeline, class_ends: &[(f64, usize)]) -> Option<usize> {
+fn freed_by(file: &FileHistory, line: &Timeline, class_ends: &[(f64, usize)]) -> Option<usize> {
     const AT_ONCE_SECS: f64 = 2.0;
     let gone = file.gone?;
     // The task that deletes it is still running then.
     let by_user = file
         .uses
         .keys()
-        .filter_map(Who::task)
+        .filter_map(FileUser::task)
         .max_by(|&a, &b| line.ran[a].end.total_cmp(&line.ran[b].end).then(a.cmp(&b)))?;
     if gone <= line.ran[by_user].end + AT_ONCE_SECS.max(line.makespan * 0.01) {
         return Some(by_user);

@@ -1,15 +1,15 @@
 //! The tasks of a run in their order, for those who do its work again: what each waited for, how
 //! many cores it took, and how long the engine took before it.
 
-use super::edges::Edges;
+use super::edges::TaskDependencies;
 use super::file_uses;
 use super::timeline::{ROUNDED, Timeline};
-use crate::loaded_run::Rows;
+use crate::loaded_run::LoadedRun;
 use std::collections::BTreeMap;
 
 /// One task. Times are seconds from the start of the run.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Turn {
+pub(crate) struct SequencedTask {
     /// `tasks.task`.
     pub(crate) task: u32,
     pub(crate) start: f64,
@@ -23,8 +23,8 @@ pub(crate) struct Turn {
 
 /// All tasks, each after those that it waits for, else in the order of their start.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Turns {
-    pub(crate) all: Vec<Turn>,
+pub(crate) struct TaskSequence {
+    pub(crate) all: Vec<SequencedTask>,
     /// The most cores that were taken at once.
     pub(crate) slots: u32,
     /// From the start to the end of the command.
@@ -33,9 +33,10 @@ pub(crate) struct Turns {
 
 /// # Errors
 /// Tasks that wait for each other in a circle.
-pub(crate) fn collect_turns(rows: &Rows) -> Result<Turns, String> {
+pub(crate) fn collect_turns(rows: &LoadedRun) -> Result<TaskSequence, String> {
     let mut line = Timeline::from_rows(rows);
-    let edges = Edges::from_rows(rows, &line, &file_uses::collect_used_files(rows, &line))?;
+    let edges =
+        TaskDependencies::from_rows(rows, &line, &file_uses::collect_used_files(rows, &line))?;
     // Short tasks that follow each other would look like two at once, and what a shell did before a
     // task like something beside it.
     for ran in &mut line.ran {
@@ -45,7 +46,7 @@ pub(crate) fn collect_turns(rows: &Rows) -> Result<Turns, String> {
         edges.order.iter().enumerate().map(|(turn, &at)| (at, turn)).collect();
     let turn = |&at: &usize| {
         let ran = &line.ran[at];
-        Turn {
+        SequencedTask {
             task: rows.tasks[ran.row].id,
             start: ran.start,
             end: ran.end,
@@ -54,16 +55,16 @@ pub(crate) fn collect_turns(rows: &Rows) -> Result<Turns, String> {
             engine: 0.0,
         }
     };
-    let mut all: Vec<Turn> = edges.order.iter().map(turn).collect();
+    let mut all: Vec<SequencedTask> = edges.order.iter().map(turn).collect();
     let widest = all.iter().map(|turn| turn.cores).max().unwrap_or(1);
     let slots = line.usual_peak_cores().max(widest);
     measure_engine_gaps(&mut all, slots);
-    Ok(Turns { slots, all, makespan: line.makespan })
+    Ok(TaskSequence { slots, all, makespan: line.makespan })
 }
 
 /// How long each began after it could have: when all that it waited for was done, and the last of
 /// those before it that left room for it had ended.
-fn measure_engine_gaps(all: &mut [Turn], slots: u32) {
+fn measure_engine_gaps(all: &mut [SequencedTask], slots: u32) {
     let mut order: Vec<usize> = (0..all.len()).collect();
     order.sort_by(|&a, &b| all[a].start.total_cmp(&all[b].start).then(a.cmp(&b)));
     let first = order.first().map_or(0.0, |&at| all[at].start);

@@ -5,11 +5,12 @@ mod round_trip;
 mod way;
 
 use super::*;
-use crate::loaded_run::Opened;
-use forebay_model::run::{OpKind, OpRow, ProcessRow, TaskRow, Waited};
-use forebay_model::workload::{FileSetId, Until};
+use crate::loaded_run::LoadedOpen;
+use forebay_model::run::{IoWait, OpKind, OpRow, ProcessRow, TaskRow};
+use forebay_model::workload::{DeletionPoint, FileSetId};
 use forebay_model::{
-    ByteCount, ClassId, Ended, File, FileId, Micros, Op, OpKey, Pattern, ProcessId, Tree, TreeId,
+    AccessPattern, ByteCount, ClassId, DirectoryTree, FileId, FileRecord, Micros, Op, OpKey,
+    ProcessId, RunEnd, TreeId,
 };
 
 pub(super) fn secs(seconds: f64) -> Micros {
@@ -42,12 +43,12 @@ pub(super) fn task(id: u32, name: &str, start: f64, end: f64) -> TaskRow {
 /// A run of one covered directory, whose files and classes are made by name.
 #[derive(Default)]
 struct Story {
-    rows: Rows,
+    rows: LoadedRun,
 }
 
 impl Story {
     fn new(tasks: Vec<TaskRow>) -> Self {
-        let tree = Tree {
+        let tree = DirectoryTree {
             id: TreeId(0),
             path: b"/data".to_vec(),
             fs_type: "ext4".to_owned(),
@@ -57,13 +58,13 @@ impl Story {
         };
         let last = tasks.iter().filter_map(|task| task.ended).max().unwrap_or_default();
         let ended =
-            Ended { at: last, exit: None, cpu_user: None, cpu_system: None, complete: true };
-        let rows = Rows {
+            RunEnd { at: last, exit: None, cpu_user: None, cpu_system: None, complete: true };
+        let rows = LoadedRun {
             tasks,
             trees: vec![tree],
             ended: Some(ended),
             complete: true,
-            ..Rows::default()
+            ..LoadedRun::default()
         };
         Self { rows }
     }
@@ -83,13 +84,13 @@ impl Story {
         let id = FileId(self.rows.files.len() as u32);
         let class = self.class(path);
         let path = path.as_bytes().to_vec();
-        self.rows.files.push(File { id, tree: TreeId(0), path, class, home: None });
+        self.rows.files.push(FileRecord { id, tree: TreeId(0), path, class, home: None });
         id
     }
 
     fn wrote(&mut self, task: u32, path: &str, at: f64, bytes: u64) -> &mut Self {
         let file = self.file(path);
-        self.rows.opens.push(Opened {
+        self.rows.opens.push(LoadedOpen {
             task: Some(task),
             file,
             write: true,
@@ -99,21 +100,21 @@ impl Story {
             read: Some(0),
             size_before: Some(0),
             size_after: Some(bytes),
-            ..Opened::default()
+            ..LoadedOpen::default()
         });
         self
     }
 
     fn read(&mut self, task: u32, path: &str, at: f64, bytes: u64) -> &mut Self {
         let file = self.file(path);
-        self.rows.opens.push(Opened {
+        self.rows.opens.push(LoadedOpen {
             task: Some(task),
             file,
             at: secs(at),
             read: Some(bytes),
             size_before: Some(bytes),
             size_after: Some(bytes),
-            ..Opened::default()
+            ..LoadedOpen::default()
         });
         self
     }
@@ -169,7 +170,7 @@ fn who_reads_waits_for_who_wrote_and_inputs_wait_for_nobody() {
     let names: Vec<_> = work.kinds.iter().map(|kind| kind.name.as_str()).collect();
     assert_eq!(names, ["map", "merge"]);
     let input = set_of(&work, "in.fq");
-    assert_eq!((input.count, input.bytes, input.until), (1, ByteCount(900), Until::End));
+    assert_eq!((input.count, input.bytes, input.until), (1, ByteCount(900), DeletionPoint::End));
     assert_eq!(work.classes[set_of(&work, "map/#.bam").class.index()].example, b"map/1.bam");
     assert!(work.doubts.is_empty() || work.doubts[0].what.contains("no operations"));
 }
@@ -297,18 +298,18 @@ fn a_file_is_freed_by_its_last_user_or_with_its_class() {
     let times = [(0, 20.5), (1, 299.0), (2, 12.0)];
     story.rows.gone = times.map(|(file, at)| (FileId(file), secs(at))).into();
     let work = story.learnt();
-    let until: Vec<Until> = work.files.iter().map(|set| set.until).collect();
+    let until: Vec<DeletionPoint> = work.files.iter().map(|set| set.until).collect();
     let name = |task: TaskId| work.kinds[work.tasks[task.index()].kind.index()].name.as_str();
-    let freed = |until: &Until| match until {
-        Until::Task(task) | Until::Step(task, _) => name(*task),
-        Until::End => "end",
+    let freed = |until: &DeletionPoint| match until {
+        DeletionPoint::Task(task) | DeletionPoint::Step(task, _) => name(*task),
+        DeletionPoint::End => "end",
     };
     assert_eq!(until.iter().map(freed).collect::<Vec<_>>(), ["sort", "sort", "map", "end"]);
     // Long after its last user: with the last of its class by then.
-    assert_eq!(work.files[0].until, Until::Task(TaskId(2)));
+    assert_eq!(work.files[0].until, DeletionPoint::Task(TaskId(2)));
     story.rows.gone.insert(FileId(0), secs(300.0));
-    let freed: Vec<Until> = story.learnt().files.iter().map(|set| set.until).collect();
-    assert_eq!(freed[0], Until::Task(TaskId(3)));
+    let freed: Vec<DeletionPoint> = story.learnt().files.iter().map(|set| set.until).collect();
+    assert_eq!(freed[0], DeletionPoint::Task(TaskId(3)));
 }
 
 #[test]
@@ -318,13 +319,13 @@ fn a_hundred_thousand_files_of_one_task_are_one_set() {
     for number in 0..100_000u32 {
         let path = format!("parts/{number}.txt").into_bytes();
         let id = FileId(number);
-        story.rows.files.push(File { id, tree: TreeId(0), path, class, home: None });
-        let open = Opened { file: id, size_after: Some(10), ..Opened::default() };
+        story.rows.files.push(FileRecord { id, tree: TreeId(0), path, class, home: None });
+        let open = LoadedOpen { file: id, size_after: Some(10), ..LoadedOpen::default() };
         let at = secs(1.0 + f64::from(number) * 1e-5);
         let (write, created, wrote) = (true, true, Some(10));
-        story.rows.opens.push(Opened { task: Some(1), write, created, wrote, at, ..open });
+        story.rows.opens.push(LoadedOpen { task: Some(1), write, created, wrote, at, ..open });
         let at = secs(10.0 + f64::from(number) * 1e-5);
-        story.rows.opens.push(Opened { task: Some(2), read: Some(10), at, ..open });
+        story.rows.opens.push(LoadedOpen { task: Some(2), read: Some(10), at, ..open });
     }
     let work = story.learnt();
     assert_eq!(work.files.len(), 1);
@@ -421,13 +422,13 @@ fn bytes_that_nobody_saw_are_a_doubt_with_its_share() {
     let mut story = Story::new(vec![row]);
     let (file, at) = (story.file("ref.fa"), secs(1.0));
     let size = Some(1 << 20);
-    let open = Opened {
+    let open = LoadedOpen {
         task: Some(1),
         file,
         at,
         size_before: size,
         size_after: size,
-        ..Opened::default()
+        ..LoadedOpen::default()
     };
     story.rows.opens.push(open);
     story.ops(1, "ref.fa", OpKey::without_bytes(Op::Open), 1, 0.0);
@@ -437,7 +438,7 @@ fn bytes_that_nobody_saw_are_a_doubt_with_its_share() {
     assert!((doubt.share - 0.4).abs() < 1e-6, "{}", doubt.share);
     let access = &work.tasks[0].steps[0].accesses[0];
     assert_eq!(access.read, ByteCount(1 << 20));
-    let read = OpKey::with_bytes(Op::Read, 128 << 10, Pattern::Sequential);
+    let read = OpKey::with_bytes(Op::Read, 128 << 10, AccessPattern::Sequential);
     assert!(access.ops.contains(&(read, 8.0)), "{:?}", access.ops);
     // `/proc` says that it can't have been all of it.
     story.rows.tasks[0].rchar_upper = Some(ByteCount(1 << 18));
@@ -468,7 +469,7 @@ fn processes_in_a_pipe_hold_up_their_task_once() {
             ..ProcessRow::default()
         };
         story.rows.processes.push(process);
-        story.rows.waited.insert(ProcessId(id), Waited { nanos: waited, requests: 0 });
+        story.rows.waited.insert(ProcessId(id), IoWait { nanos: waited, requests: 0 });
     }
     let work = story.learnt();
     assert!((work.tasks[0].steps[0].compute.get() - 6.0).abs() < 1e-6);

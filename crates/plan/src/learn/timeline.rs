@@ -1,12 +1,12 @@
 //! When tasks ran: their order, how many at once, and how long the engine took to start one.
 
-use crate::loaded_run::Rows;
+use crate::loaded_run::LoadedRun;
 use forebay_model::run::TaskRow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A task of the run, with its times in seconds.
 #[derive(Clone, Debug)]
-pub(super) struct Ran {
+pub(super) struct TimedTask {
     /// Its place in `rows.tasks`.
     pub(super) row: usize,
     pub(super) start: f64,
@@ -18,7 +18,7 @@ pub(super) struct Ran {
 /// All tasks that are no drivers, in the order of their start.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Timeline {
-    pub(super) ran: Vec<Ran>,
+    pub(super) ran: Vec<TimedTask>,
     /// The place in `ran`, by `tasks.task`.
     pub(super) place: BTreeMap<u32, usize>,
     /// The most cores that were taken at once, for longer than it takes to notice an end.
@@ -38,7 +38,7 @@ pub(super) const ROUNDED: f64 = 0.01;
 const SLOTS_MAX: u32 = 1 << 20;
 
 impl Timeline {
-    pub(super) fn from_rows(rows: &Rows) -> Self {
+    pub(super) fn from_rows(rows: &LoadedRun) -> Self {
         let mut line = Self::default();
         let work = rows.tasks.iter().enumerate().filter(|(_, task)| !task.driver);
         let cores = cores_of_kinds(rows);
@@ -47,9 +47,9 @@ impl Timeline {
             let start = task.started.or(task.ended).unwrap_or_default();
             let end = task.ended.unwrap_or(start).max(start);
             let cores = cores.get(task.name.as_str()).copied().unwrap_or(1);
-            line.ran.push(Ran { row, start: start.as_secs(), end: end.as_secs(), cores });
+            line.ran.push(TimedTask { row, start: start.as_secs(), end: end.as_secs(), cores });
         }
-        let id = |ran: &Ran| rows.tasks[ran.row].id;
+        let id = |ran: &TimedTask| rows.tasks[ran.row].id;
         line.ran.sort_by(|a, b| {
             a.start.total_cmp(&b.start).then(a.end.total_cmp(&b.end)).then(id(a).cmp(&id(b)))
         });
@@ -74,15 +74,15 @@ impl Timeline {
     }
 
     /// Every start and end in order of time, ends first, with the cores in use after it.
-    fn core_usage_moments(&self) -> Vec<Moment> {
+    fn core_usage_moments(&self) -> Vec<CoreUsageMoment> {
         let mut moments = Vec::with_capacity(2 * self.ran.len());
         for (task, ran) in self.ran.iter().enumerate() {
             // One that took no time would end before it starts, and take its core for ever.
             let end = if ran.end > ran.start { ran.end } else { ran.start + 1e-9 };
-            moments.push(Moment { at: ran.start, starts: true, task, used: 0 });
-            moments.push(Moment { at: end, starts: false, task, used: 0 });
+            moments.push(CoreUsageMoment { at: ran.start, starts: true, task, used: 0 });
+            moments.push(CoreUsageMoment { at: end, starts: false, task, used: 0 });
         }
-        let order = |m: &Moment| (m.starts, m.task);
+        let order = |m: &CoreUsageMoment| (m.starts, m.task);
         moments.sort_by(|a, b| a.at.total_cmp(&b.at).then(order(a).cmp(&order(b))));
         let mut used = 0u32;
         for moment in &mut moments {
@@ -141,7 +141,7 @@ impl Timeline {
 
     /// How long all tasks would take if cores were never idle.
     pub(super) fn work_over_width(&self) -> f64 {
-        let work = |ran: &Ran| (ran.end - ran.start) * f64::from(ran.cores);
+        let work = |ran: &TimedTask| (ran.end - ran.start) * f64::from(ran.cores);
         self.ran.iter().map(work).sum::<f64>() / f64::from(self.slots)
     }
 
@@ -161,7 +161,7 @@ impl Timeline {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Moment {
+struct CoreUsageMoment {
     at: f64,
     starts: bool,
     task: usize,
@@ -170,7 +170,7 @@ struct Moment {
 
 /// The cores of each kind: as told, else as many as the busiest task of that name used. Never more
 /// than the machine has.
-fn cores_of_kinds(rows: &Rows) -> BTreeMap<&str, u32> {
+fn cores_of_kinds(rows: &LoadedRun) -> BTreeMap<&str, u32> {
     let mut kinds: BTreeMap<&str, u32> = BTreeMap::new();
     let most = rows.header.cpus.unwrap_or(u32::MAX).max(1);
     for task in rows.tasks.iter().filter(|task| !task.driver) {

@@ -1,15 +1,18 @@
 //! First come, first served: a task that does not fit holds up all behind it.
 
-use super::{Admission, Head, Place, Policy, first_ready};
+use super::{Admission, NodePreference, Policy, QueueHead, first_ready};
 
 pub(super) const POLICY: Policy = Policy {
     name: "fifo",
     about: "first come, first served",
     admission: Admission::Any,
-    place: Place::Emptiest,
+    place: NodePreference::Emptiest,
     pick: pick_next,
 };
 
-pub(super) fn pick_next(heads: &[Head], could: &mut dyn FnMut(&Head) -> bool) -> Option<Head> {
+pub(super) fn pick_next(
+    heads: &[QueueHead],
+    could: &mut dyn FnMut(&QueueHead) -> bool,
+) -> Option<QueueHead> {
     first_ready(heads.iter()).filter(|head| could(head))
 }

@@ -1,17 +1,20 @@
 //! Two queues: tasks of the kinds that a choice calls low run only while no other task waits. With
 //! several pipelines side by side, those that are far advanced finish first and free their files.
 
-use super::{Admission, Head, Place, Policy, first_ready};
+use super::{Admission, NodePreference, Policy, QueueHead, first_ready};
 
 pub(super) const POLICY: Policy = Policy {
     name: "low-priority",
     about: "some kinds run only while no other task waits",
     admission: Admission::Any,
-    place: Place::Emptiest,
+    place: NodePreference::Emptiest,
     pick: pick_next,
 };
 
-pub(super) fn pick_next(heads: &[Head], could: &mut dyn FnMut(&Head) -> bool) -> Option<Head> {
+pub(super) fn pick_next(
+    heads: &[QueueHead],
+    could: &mut dyn FnMut(&QueueHead) -> bool,
+) -> Option<QueueHead> {
     let normal = first_ready(heads.iter().filter(|head| !head.low));
     normal.or_else(|| first_ready(heads.iter())).filter(|head| could(head))
 }

@@ -1,21 +1,24 @@
 //! What a choice means on a scene, or why it can't be.
 
-use super::{NotPossible, Scene};
+use super::{PreparedProblem, SimulationError};
 use crate::Choice;
-use forebay_model::rules::Home;
+use forebay_model::rules::FileLocation;
 use forebay_model::workload::TaskKind;
-use forebay_model::{After, Ahead, Drain, Fsync, Full, Nodes, Placement, TierId};
+use forebay_model::{
+    FsyncMode, FullTierPolicy, Nodes, Placement, PrefetchMode, RunEndAction, TierId,
+    WriteBackTrigger,
+};
 
 /// Whether one task of a kind fits on an empty node.
-pub(super) fn check_fits_on_node(nodes: &Nodes, kind: &TaskKind) -> Result<(), NotPossible> {
+pub(super) fn check_fits_on_node(nodes: &Nodes, kind: &TaskKind) -> Result<(), SimulationError> {
     if kind.cores > nodes.cores {
-        return Err(NotPossible(format!(
+        return Err(SimulationError(format!(
             "a task {:?} takes {} cores, but a node of the site has {}",
             kind.name, kind.cores, nodes.cores
         )));
     }
     match (kind.memory, nodes.memory) {
-        (Some(takes), Some(has)) if takes > has => Err(NotPossible(format!(
+        (Some(takes), Some(has)) if takes > has => Err(SimulationError(format!(
             "a task {:?} takes {takes} of memory, but a node of the site has {has}",
             kind.name
         ))),
@@ -25,7 +28,7 @@ pub(super) fn check_fits_on_node(nodes: &Nodes, kind: &TaskKind) -> Result<(), N
 
 /// Where the files of one class live; numbers are rows of tiers.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ClassHome {
+pub(crate) struct ClassLocation {
     pub(crate) row: usize,
     /// Where files go when that is full; `None`: their writer fails.
     pub(crate) spill: Option<usize>,
@@ -34,32 +37,35 @@ pub(crate) struct ClassHome {
     pub(crate) names: Option<usize>,
     /// An fsync waits until bytes are safe.
     pub(crate) durable: bool,
-    pub(crate) cache: Option<(usize, Ahead)>,
+    pub(crate) cache: Option<(usize, PrefetchMode)>,
     /// When files come home from here; `None`: they stay, are discarded, or are in place.
-    pub(crate) comes: Option<Drain>,
+    pub(crate) comes: Option<WriteBackTrigger>,
 }
 
 /// A choice in numbers.
 #[derive(Clone, Debug)]
-pub(crate) struct Homes {
+pub(crate) struct ResolvedChoice {
     /// The row that "in place" means.
     pub(crate) project: usize,
-    pub(crate) of_class: Vec<ClassHome>,
+    pub(crate) of_class: Vec<ClassLocation>,
     /// Of each row, in bytes.
     pub(crate) capacity: Vec<Option<u64>>,
 }
 
-impl Scene<'_> {
+impl PreparedProblem<'_> {
     /// Whether a choice can be simulated.
     ///
     /// # Errors
     /// What is wrong, with the name of the class, tier or policy.
-    pub fn check_choice(&self, choice: &Choice) -> Result<(), NotPossible> {
+    pub fn check_choice(&self, choice: &Choice) -> Result<(), SimulationError> {
         self.resolve_class_homes(choice).map(drop)
     }
 
-    pub(crate) fn resolve_class_homes(&self, choice: &Choice) -> Result<Homes, NotPossible> {
-        let no = |why: String| Err(NotPossible(why));
+    pub(crate) fn resolve_class_homes(
+        &self,
+        choice: &Choice,
+    ) -> Result<ResolvedChoice, SimulationError> {
+        let no = |why: String| Err(SimulationError(why));
         let (nodes, slots) = (self.nodes.count, self.nodes.slots);
         for (what, has, most) in
             [("nodes", choice.nodes, nodes), ("slots on each node", choice.slots, slots)]
@@ -90,19 +96,22 @@ impl Scene<'_> {
         if let Some(spot) = choice.spot {
             self.check_survives_spot(spot, &of_class)?;
         }
-        Ok(Homes { project, of_class, capacity: self.resolve_capacities(choice)? })
+        Ok(ResolvedChoice { project, of_class, capacity: self.resolve_capacities(choice)? })
     }
 
     pub(super) fn require_profiled_tier(
         &self,
         id: &TierId,
         whose: &str,
-    ) -> Result<usize, NotPossible> {
+    ) -> Result<usize, SimulationError> {
         let row = self.find_tier_row(id).ok_or_else(|| {
-            NotPossible(format!("the site has no tier {:?}, where {whose} should be", id.as_str()))
+            SimulationError(format!(
+                "the site has no tier {:?}, where {whose} should be",
+                id.as_str()
+            ))
         })?;
         if self.storages[self.tiers[row].storage].profile.is_none() {
-            return Err(NotPossible(format!(
+            return Err(SimulationError(format!(
                 "tier {:?}, where {whose} should be, has no profile: `forebay probe` measures one",
                 id.as_str()
             )));
@@ -115,26 +124,26 @@ impl Scene<'_> {
         placement: &Placement,
         project: usize,
         class: &str,
-    ) -> Result<ClassHome, NotPossible> {
+    ) -> Result<ClassLocation, SimulationError> {
         let row = match &placement.home {
-            Home::Here => project,
-            Home::Tier(id) => self.require_profiled_tier(id, class)?,
+            FileLocation::Here => project,
+            FileLocation::Tier(id) => self.require_profiled_tier(id, class)?,
         };
         let cache = placement.cache.as_ref();
         let cache = cache
             .map(|cache| Ok((self.require_profiled_tier(&cache.tier, class)?, cache.ahead)))
             .transpose()?;
-        let comes = (row != project && placement.after == After::Restore).then(|| {
+        let comes = (row != project && placement.after == RunEndAction::Restore).then(|| {
             // Packed names stand before those that came home until the run ends.
-            if placement.layout.is_packed() { Drain::End } else { placement.drain }
+            if placement.layout.is_packed() { WriteBackTrigger::End } else { placement.drain }
         });
-        Ok(ClassHome {
+        Ok(ClassLocation {
             row,
             comes,
-            spill: (placement.full == Full::Spill && row != project).then_some(project),
+            spill: (placement.full == FullTierPolicy::Spill && row != project).then_some(project),
             packed: placement.layout.is_packed(),
             names: (row != project).then_some(self.tiers[project].storage),
-            durable: placement.fsync == Fsync::Durable,
+            durable: placement.fsync == FsyncMode::Durable,
             cache,
         })
     }

@@ -2,12 +2,12 @@
 
 /// Lists of numbers.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Lists {
+pub(crate) struct IndexLists {
     first: Vec<u32>,
     items: Vec<u32>,
 }
 
-impl Lists {
+impl IndexLists {
     /// `count` lists of the items that are given with the number of their list; each keeps their
     /// order.
     pub(crate) fn from_pairs(count: usize, pairs: impl Iterator<Item = (usize, u32)>) -> Self {

@@ -3,12 +3,12 @@
 //! needs no Forebay, and is simulated without; so are published studies, where something else moved
 //! the files.
 
-use super::Homes;
+use super::ResolvedChoice;
 use forebay_model::{Op, Seconds};
 
 /// What Forebay costs beside what storage does.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct OwnCost {
+pub struct ForebayOverhead {
     /// What one request takes on its way to Forebay and back.
     pub request: Seconds,
 }
@@ -21,7 +21,7 @@ pub struct OwnCost {
 pub(super) const OF_TIERED: &[(Op, f64)] =
     &[(Op::Lookup, 1.0), (Op::Getattr, 3.0), (Op::Xattr, 1.0), (Op::Readlink, 1.0)];
 
-impl Homes {
+impl ResolvedChoice {
     /// Whether Forebay is needed for it.
     pub(crate) fn needs_forebay(&self) -> bool {
         self.of_class.iter().any(|home| home.row != self.project || home.cache.is_some())

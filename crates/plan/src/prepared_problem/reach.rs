@@ -1,17 +1,17 @@
 //! Whether files are within reach of those who use them, outlive machines, and fit their pools.
 
-use super::choice_check::ClassHome;
-use super::{NotPossible, Scene};
-use crate::{Choice, Spot};
+use super::choice_check::ClassLocation;
+use super::{PreparedProblem, SimulationError};
+use crate::{Choice, SpotMachines};
 use forebay_model::Reach;
 
-impl Scene<'_> {
+impl PreparedProblem<'_> {
     /// No task may need files that another node has to itself.
     pub(super) fn check_within_reach(
         &self,
         nodes: u32,
-        homes: &[ClassHome],
-    ) -> Result<(), NotPossible> {
+        homes: &[ClassLocation],
+    ) -> Result<(), SimulationError> {
         if nodes == 1 {
             return Ok(());
         }
@@ -19,7 +19,7 @@ impl Scene<'_> {
             let class = files.class.index();
             let row = &self.tiers[homes[class].row];
             if row.reach == Reach::Node && (self.users.get(set).len() > 1 || !self.made[set]) {
-                return Err(NotPossible(format!(
+                return Err(SimulationError(format!(
                     "files {:?} would live on tier {:?}, which only one node reaches, but tasks on \
                      {nodes} nodes use them: give them a shared home",
                     self.workload.classes[class].pattern,
@@ -33,12 +33,12 @@ impl Scene<'_> {
     /// What machines that may be taken away have to themselves is lost with them.
     pub(super) fn check_survives_spot(
         &self,
-        spot: Spot,
-        homes: &[ClassHome],
-    ) -> Result<(), NotPossible> {
+        spot: SpotMachines,
+        homes: &[ClassLocation],
+    ) -> Result<(), SimulationError> {
         let (often, back) = (spot.per_hour, spot.replaced.get());
         if !(0.0..=3600.0).contains(&often) || !(0.0..1e9).contains(&back) {
-            return Err(NotPossible(format!(
+            return Err(SimulationError(format!(
                 "machines can't be taken away {often} times an hour and be back after {back} s"
             )));
         }
@@ -46,7 +46,7 @@ impl Scene<'_> {
             let class = files.class.index();
             let row = &self.tiers[homes[class].row];
             if row.reach == Reach::Node && self.made[set] && self.users.get(set).len() > 1 {
-                return Err(NotPossible(format!(
+                return Err(SimulationError(format!(
                     "files {:?} would be lost with a machine that is taken away: tier {:?} is its \
                      own; give them a shared home",
                     self.workload.classes[class].pattern,
@@ -61,7 +61,7 @@ impl Scene<'_> {
     pub(super) fn resolve_capacities(
         &self,
         choice: &Choice,
-    ) -> Result<Vec<Option<u64>>, NotPossible> {
+    ) -> Result<Vec<Option<u64>>, SimulationError> {
         let mut all: Vec<Option<u64>> = self.tiers.iter().map(|row| row.capacity).collect();
         for (pool, bytes) in &choice.pools {
             let row = self.require_profiled_tier(pool, "a pool")?;
@@ -72,7 +72,7 @@ impl Scene<'_> {
             let sum: u64 = rows().filter_map(|row| all[row]).fold(0, u64::saturating_add);
             if whole.capacity.is_some_and(|has| sum > has) && !choice.pools.is_empty() {
                 let name = rows().next().map_or("", |row| self.tiers[row].id.as_str());
-                return Err(NotPossible(format!(
+                return Err(SimulationError(format!(
                     "the pools of tier {name:?} take {sum} bytes, more than it has"
                 )));
             }

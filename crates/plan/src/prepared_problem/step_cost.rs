@@ -1,16 +1,16 @@
 //! What one step costs on the tiers where its files are: seconds with nobody else there, and what
 //! it asks of limits that all share.
 
-use super::own_cost::{OF_TIERED, OwnCost};
+use super::own_cost::{ForebayOverhead, OF_TIERED};
 use super::tier_storages::{DATA, LANES, NAMES, READ, WORK, WRITE};
-use super::{ClassHome, Scene};
+use super::{ClassLocation, PreparedProblem};
 use forebay_model::event::Op;
-use forebay_model::workload::Access;
+use forebay_model::workload::FileSetAccess;
 use forebay_model::{OpGroup, OpKey};
 
 /// A step while it is added up.
 #[derive(Clone, Debug)]
-pub(crate) struct Cost {
+pub(crate) struct StepCost {
     /// Seconds with nobody else there.
     pub(crate) alone: f64,
     /// Of these, those in which it computes.
@@ -18,20 +18,20 @@ pub(crate) struct Cost {
     /// For each lane of each storage, bytes or operations.
     pub(crate) asks: Vec<f64>,
     /// What Forebay costs, if it is in between.
-    pub(crate) own: Option<OwnCost>,
+    pub(crate) own: Option<ForebayOverhead>,
 }
 
 /// The rates of one stream, and whether limits matter, for each lane of each storage.
 #[derive(Clone, Debug)]
-pub(crate) struct Lanes {
+pub(crate) struct ResourceRates {
     /// Seconds for a byte, of one stream that is alone.
     byte: Vec<f64>,
     /// There is a limit.
     pub(crate) limited: Vec<bool>,
 }
 
-impl Lanes {
-    pub(crate) fn for_scene(scene: &Scene<'_>) -> Self {
+impl ResourceRates {
+    pub(crate) fn for_scene(scene: &PreparedProblem<'_>) -> Self {
         let (mut byte, mut limited) = (Vec::new(), Vec::new());
         for storage in &scene.storages {
             for (lane, limit) in storage.lane_limits().into_iter().enumerate() {
@@ -63,7 +63,7 @@ impl Lanes {
 /// What an operation is about, of a file that lives elsewhere: a plain one is a link in place to its
 /// body there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Named {
+enum OperationTarget {
     /// The body, or the name in the log.
     File,
     /// The link in place.
@@ -72,18 +72,18 @@ enum Named {
     Both,
 }
 
-fn operation_target(op: Op, packed: bool) -> Named {
+fn operation_target(op: Op, packed: bool) -> OperationTarget {
     match op {
         // Directories, links and special files are always in place, and so is the answer to
         // whether anything else has a name.
         Op::LookupFailed | Op::Mkdir | Op::Rmdir | Op::Opendir | Op::Readdir | Op::Fsyncdir => {
-            Named::Link
+            OperationTarget::Link
         }
-        Op::Symlink | Op::Readlink | Op::Mknod | Op::Statfs => Named::Link,
-        _ if packed => Named::File,
-        Op::Rename | Op::Link => Named::Link,
-        Op::Lookup | Op::Create | Op::Unlink => Named::Both,
-        _ => Named::File,
+        Op::Symlink | Op::Readlink | Op::Mknod | Op::Statfs => OperationTarget::Link,
+        _ if packed => OperationTarget::File,
+        Op::Rename | Op::Link => OperationTarget::Link,
+        Op::Lookup | Op::Create | Op::Unlink => OperationTarget::Both,
+        _ => OperationTarget::File,
     }
 }
 
@@ -95,7 +95,12 @@ pub(crate) fn cached_read_share(read: u64, written: u64, bytes: u64) -> f64 {
 }
 
 /// As which part of an operation one of these counts, where short ones merge.
-fn merged_operation_share(scene: &Scene<'_>, storage: usize, access: &Access, key: OpKey) -> f64 {
+fn merged_operation_share(
+    scene: &PreparedProblem<'_>,
+    storage: usize,
+    access: &FileSetAccess,
+    key: OpKey,
+) -> f64 {
     let profile = scene.storages[storage].profile.filter(|profile| profile.merges.is_some());
     let Some(profile) = profile else { return 1.0 };
     // What is copied from file to file is written, too.
@@ -109,8 +114,8 @@ fn merged_operation_share(scene: &Scene<'_>, storage: usize, access: &Access, ke
     profile.operation_share(key, bytes.get() as f64 / count)
 }
 
-impl Cost {
-    pub(crate) fn new(scene: &Scene<'_>) -> Self {
+impl StepCost {
+    pub(crate) fn new(scene: &PreparedProblem<'_>) -> Self {
         let asks = vec![0.0; scene.storages.len() * LANES];
         Self { alone: 0.0, compute: 0.0, asks, own: None }
     }
@@ -128,10 +133,10 @@ impl Cost {
     #[allow(clippy::too_many_arguments)]
     pub(crate) fn add_access(
         &mut self,
-        (scene, lanes): (&Scene<'_>, &Lanes),
-        home: &ClassHome,
+        (scene, lanes): (&PreparedProblem<'_>, &ResourceRates),
+        home: &ClassLocation,
         storage: usize,
-        access: &Access,
+        access: &FileSetAccess,
         share: f64,
         remembered: f64,
     ) {
@@ -152,15 +157,18 @@ impl Cost {
                 continue;
             }
             let count = count * share * merged_operation_share(scene, storage, access, *key);
-            let named =
-                if names.is_some() { operation_target(key.op(), home.packed) } else { Named::File };
+            let named = if names.is_some() {
+                operation_target(key.op(), home.packed)
+            } else {
+                OperationTarget::File
+            };
             // Packed files are names in a log of the volume, not files of the tier.
             let logged = home.packed && group == OpGroup::Metadata;
-            if named != Named::Link && !logged {
+            if named != OperationTarget::Link && !logged {
                 let lane = if group == OpGroup::Data { DATA } else { NAMES };
                 self.add_operations(scene, storage, lane, *key, count);
             }
-            if let Some(place) = names.filter(|_| named != Named::File) {
+            if let Some(place) = names.filter(|_| named != OperationTarget::File) {
                 self.add_operations(scene, place, NAMES, *key, count);
             }
             let Some(own) = self.own.filter(|_| group == OpGroup::Metadata) else { continue };
@@ -182,7 +190,7 @@ impl Cost {
     /// Adds operations on a storage.
     fn add_operations(
         &mut self,
-        scene: &Scene<'_>,
+        scene: &PreparedProblem<'_>,
         storage: usize,
         lane: usize,
         key: OpKey,

@@ -1,7 +1,7 @@
 //! Tiers and pools as rows, and the storages behind them: pools of one tier share its limits.
 
-use forebay_model::profile::{Burst, Lane};
-use forebay_model::{Profile, Reach, Site, TierId};
+use forebay_model::profile::{BandwidthLimits, BurstCredits};
+use forebay_model::{Reach, Site, StorageProfile, TierId};
 
 /// A tier or a pool.
 #[derive(Clone, Debug)]
@@ -16,9 +16,9 @@ pub(crate) struct TierRow {
 
 /// What is behind a tier and its pools.
 #[derive(Clone, Debug)]
-pub(crate) struct Storage<'s> {
+pub(crate) struct TierStorage<'s> {
     pub(crate) reach: Reach,
-    pub(crate) profile: Option<&'s Profile>,
+    pub(crate) profile: Option<&'s StorageProfile>,
     /// Its capacity with that of its pools.
     pub(crate) capacity: Option<u64>,
 }
@@ -34,7 +34,7 @@ pub(crate) const WORK: usize = 4;
 
 /// Credits of a lane: while there are some, its limit is what it says; then it is a part of that.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Credits {
+pub(crate) struct ResourceCredits {
     /// The part of the limit at which they come, and which is left without them: 0 to 1.
     pub(crate) share: f64,
     /// What a full account pays for above that, in bytes or operations.
@@ -45,7 +45,7 @@ pub(crate) struct Credits {
 
 /// How much of one lane there is, in bytes or operations a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Limit {
+pub(crate) struct ResourceLimit {
     /// For all together.
     pub(crate) total: f64,
     /// For those of one node.
@@ -53,33 +53,33 @@ pub(crate) struct Limit {
     /// Over how many disks or servers the total is spread, and over how many of them one file.
     pub(crate) servers: u32,
     pub(crate) spread: u32,
-    pub(crate) credits: Option<Credits>,
+    pub(crate) credits: Option<ResourceCredits>,
 }
 
-impl Limit {
+impl ResourceLimit {
     /// The same with what credits pay for above it.
-    fn with_burst_credits(self, burst: Option<Burst>) -> Limit {
+    fn with_burst_credits(self, burst: Option<BurstCredits>) -> ResourceLimit {
         let Some(burst) = burst else { return self };
         let of_node = self.total == f64::INFINITY;
         let base = if of_node { self.node } else { self.total };
         let credits =
-            Some(Credits { share: base / burst.per_second, full: burst.credits, of_node });
+            Some(ResourceCredits { share: base / burst.per_second, full: burst.credits, of_node });
         match of_node {
-            true => Limit { node: burst.per_second, credits, ..self },
-            false => Limit { total: burst.per_second, credits, ..self },
+            true => ResourceLimit { node: burst.per_second, credits, ..self },
+            false => ResourceLimit { total: burst.per_second, credits, ..self },
         }
     }
 }
 
-impl Storage<'_> {
+impl TierStorage<'_> {
     /// The limits of its lanes; without a profile there are none.
-    pub(crate) fn lane_limits(&self) -> [Limit; LANES] {
+    pub(crate) fn lane_limits(&self) -> [ResourceLimit; LANES] {
         let (total, node) = (f64::INFINITY, f64::INFINITY);
-        let none = Limit { total, node, servers: 1, spread: 1, credits: None };
+        let none = ResourceLimit { total, node, servers: 1, spread: 1, credits: None };
         let Some(profile) = self.profile else { return [none; LANES] };
         let open = |rate: Option<f64>| rate.unwrap_or(f64::INFINITY);
-        let lane = |lane: Lane| {
-            let limit = Limit {
+        let lane = |lane: BandwidthLimits| {
+            let limit = ResourceLimit {
                 total: open(lane.total.map(|rate| rate.get())),
                 node: open(lane.node.map(|rate| rate.get())),
                 servers: profile.stripes.servers,
@@ -88,7 +88,7 @@ impl Storage<'_> {
             };
             limit.with_burst_credits(lane.burst)
         };
-        let count = |rate| Limit { total: open(rate), ..none };
+        let count = |rate| ResourceLimit { total: open(rate), ..none };
         let limits = [
             lane(profile.read),
             lane(profile.write),
@@ -97,28 +97,28 @@ impl Storage<'_> {
             count(profile.at_once.map(f64::from)),
         ];
         // Each node has a storage of its own: what is "all together" there is the node.
-        let own = |limit: Limit| {
-            let credits = limit.credits.map(|credits| Credits { of_node: true, ..credits });
-            Limit { node: limit.node.min(limit.total), credits, ..none }
+        let own = |limit: ResourceLimit| {
+            let credits = limit.credits.map(|credits| ResourceCredits { of_node: true, ..credits });
+            ResourceLimit { node: limit.node.min(limit.total), credits, ..none }
         };
         if self.reach == Reach::Node { limits.map(own) } else { limits }
     }
 }
 
-pub(super) fn rows_and_storages(site: &Site) -> (Vec<TierRow>, Vec<Storage<'_>>) {
+pub(super) fn rows_and_storages(site: &Site) -> (Vec<TierRow>, Vec<TierStorage<'_>>) {
     let (mut rows, mut storages, mut names) = (Vec::new(), Vec::new(), Vec::<&TierId>::new());
     for tier in site.tiers() {
         let storage =
             names.iter().position(|name| *name == tier.whole_tier()).unwrap_or_else(|| {
                 names.push(tier.whole_tier());
-                storages.push(Storage {
+                storages.push(TierStorage {
                     reach: tier.reach,
                     profile: tier.profile.as_ref(),
                     capacity: tier.capacity.map(|_| 0),
                 });
                 storages.len() - 1
             });
-        let whole: &mut Storage<'_> = &mut storages[storage];
+        let whole: &mut TierStorage<'_> = &mut storages[storage];
         let capacity = tier.capacity.map(|bytes| bytes.get());
         whole.capacity = whole.capacity.zip(capacity).map(|(sum, part)| sum.saturating_add(part));
         rows.push(TierRow { id: tier.id.clone(), reach: tier.reach, capacity, storage });

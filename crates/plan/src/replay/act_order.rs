@@ -1,19 +1,19 @@
 //! All acts of a run with their moments, in one order; and by that order who waits for whom: each
 //! act on a name waits for the changes of that name that came before it.
 
-use super::run_lookup::{Owner, Told};
-use super::timed_act::{Actor, TimedAct};
-use super::{Act, Before, Script, metadata_acts, sessions};
+use super::run_lookup::{Owner, RunLookup};
+use super::timed_act::{Actor, TimedAction};
+use super::{NamePrecondition, ReplayAction, ReplayScript, metadata_acts, sessions};
 
 /// Everything, in order.
-pub(super) fn collect_acts(told: &Told<'_>, script: &mut Script) -> Vec<TimedAct> {
+pub(super) fn collect_acts(told: &RunLookup<'_>, script: &mut ReplayScript) -> Vec<TimedAction> {
     let mut acts = Vec::new();
     sessions::add_sessions(told, &mut acts);
     for &(file, at, owner) in &told.renamed {
         let name = &told.names[file];
         let (before, _) = name.before.as_ref().expect("it was renamed");
-        let act = Act::Rename(before.clone(), name.path.clone());
-        acts.push(TimedAct::new(at, Actor::for_owner(owner), act).with_name(name.number, true));
+        let act = ReplayAction::Rename(before.clone(), name.path.clone());
+        acts.push(TimedAction::new(at, Actor::for_owner(owner), act).with_name(name.number, true));
     }
     add_removals(told, &mut acts);
     metadata_acts::add_metadata_operations(told, &mut acts, &mut script.notes);
@@ -26,38 +26,38 @@ pub(super) fn collect_acts(told: &Told<'_>, script: &mut Script) -> Vec<TimedAct
     for act in &mut acts {
         let Some((name, changed)) = act.name else { continue };
         // Who closes a file waits for nobody: others may have it open.
-        let waits = !matches!(act.act, Act::Close(..));
+        let waits = !matches!(act.act, ReplayAction::Close(..));
         // Who takes a name away lets those go first who opened it before.
-        let taken = matches!(act.act, Act::Rename(..) | Act::Unlink(_));
+        let taken = matches!(act.act, ReplayAction::Rename(..) | ReplayAction::Unlink(_));
         let opens_before = if taken { opens[name] } else { 0 };
-        let before = Before { name, changes: changes[name], opens: opens_before };
+        let before = NamePrecondition { name, changes: changes[name], opens: opens_before };
         act.wait = Some(before).filter(|one| waits && (one.changes, one.opens) > (0, 0));
         changes[name] += u32::from(changed);
-        opens[name] += u32::from(matches!(act.act, Act::Open(..)));
+        opens[name] += u32::from(matches!(act.act, ReplayAction::Open(..)));
     }
     acts
 }
 
 /// Which is first of what happens at once.
-fn simultaneity_rank(act: &Act) -> u8 {
+fn simultaneity_rank(act: &ReplayAction) -> u8 {
     match act {
-        Act::Mkdir(_) => 0,
-        Act::Look(_) | Act::LookInVain(_) | Act::Access(_) => 1,
-        Act::Open(..) => 2,
-        Act::Attributes(_) | Act::AttributesOf(_) | Act::List(_) => 3,
-        Act::Read(..) => 4,
-        Act::Write(..) => 5,
-        Act::Touch(_) => 6,
-        Act::Sync(_) => 7,
-        Act::Close(..) => 8,
-        Act::Rename(..) => 9,
-        Act::Unlink(_) => 10,
+        ReplayAction::Mkdir(_) => 0,
+        ReplayAction::Look(_) | ReplayAction::LookInVain(_) | ReplayAction::Access(_) => 1,
+        ReplayAction::Open(..) => 2,
+        ReplayAction::Attributes(_) | ReplayAction::AttributesOf(_) | ReplayAction::List(_) => 3,
+        ReplayAction::Read(..) => 4,
+        ReplayAction::Write(..) => 5,
+        ReplayAction::Touch(_) => 6,
+        ReplayAction::Sync(_) => 7,
+        ReplayAction::Close(..) => 8,
+        ReplayAction::Rename(..) => 9,
+        ReplayAction::Unlink(_) => 10,
         _ => 11,
     }
 }
 
 /// Files that were removed, by the task that was seen to remove such files then, else by the engine.
-fn add_removals(told: &Told<'_>, acts: &mut Vec<TimedAct>) {
+fn add_removals(told: &RunLookup<'_>, acts: &mut Vec<TimedAction>) {
     /// Ends are noticed late.
     const SLACK_SECS: f64 = 0.1;
     let mut left = told.ops.clone();
@@ -82,7 +82,7 @@ fn add_removals(told: &Told<'_>, acts: &mut Vec<TimedAct>) {
         };
         let others = (0..told.turns.all.len()).map(Some);
         let owner = if took(user) { user } else { others.rev().find(|&o| took(o)).flatten() };
-        let act = Act::Unlink(name.path_at(at).to_vec());
-        acts.push(TimedAct::new(at, Actor::for_owner(owner), act).with_name(name.number, true));
+        let act = ReplayAction::Unlink(name.path_at(at).to_vec());
+        acts.push(TimedAction::new(at, Actor::for_owner(owner), act).with_name(name.number, true));
     }
 }

@@ -1,16 +1,16 @@
 //! Directories that the run made and removed. A run counts them by class alone: those of files that
 //! it used are taken first, then some that nothing is in.
 
-use super::Act;
+use super::ReplayAction;
 use super::replay_paths::{ancestor_directories, join_path, split_path};
-use super::run_lookup::{Owner, Told};
-use super::timed_act::{Actor, TimedAct};
+use super::run_lookup::{Owner, RunLookup};
+use super::timed_act::{Actor, TimedAction};
 use forebay_model::ClassId;
 use std::collections::BTreeMap;
 
 /// Which there are, and what became of them.
-pub(super) struct Folders<'a> {
-    told: &'a Told<'a>,
+pub(super) struct DirectoryLifetimes<'a> {
+    told: &'a RunLookup<'a>,
     by_class: &'a BTreeMap<String, Vec<Vec<u8>>>,
     /// When the first file in a folder was used, and when the last was gone, if all are.
     used: BTreeMap<&'a [u8], (f64, Option<f64>)>,
@@ -21,9 +21,9 @@ pub(super) struct Folders<'a> {
     count: usize,
 }
 
-impl<'a> Folders<'a> {
+impl<'a> DirectoryLifetimes<'a> {
     pub(super) fn for_run(
-        told: &'a Told<'a>,
+        told: &'a RunLookup<'a>,
         by_class: &'a BTreeMap<String, Vec<Vec<u8>>>,
     ) -> Self {
         let mut first = vec![f64::INFINITY; told.names.len()];
@@ -51,7 +51,7 @@ impl<'a> Folders<'a> {
         owner: Owner,
         class: ClassId,
         count: u64,
-        acts: &mut Vec<TimedAct>,
+        acts: &mut Vec<TimedAction>,
     ) -> u64 {
         let pattern = self.told.rows.classes.get(&class.0).map_or("", String::as_str);
         let (start, end) = self.told.owner_span(owner);
@@ -77,7 +77,7 @@ impl<'a> Folders<'a> {
                     (path, (start + end) / 2.0)
                 }
             };
-            acts.push(TimedAct::new(at, Actor::for_owner(owner), Act::Mkdir(path)));
+            acts.push(TimedAction::new(at, Actor::for_owner(owner), ReplayAction::Mkdir(path)));
         }
         count
     }
@@ -88,7 +88,7 @@ impl<'a> Folders<'a> {
         owner: Owner,
         class: ClassId,
         count: u64,
-        acts: &mut Vec<TimedAct>,
+        acts: &mut Vec<TimedAction>,
     ) -> u64 {
         /// What is inside goes first.
         const APART_SECS: f64 = 1e-6;
@@ -100,7 +100,7 @@ impl<'a> Folders<'a> {
             let Some((path, empty)) = spare.or_else(emptied) else { return done };
             let depth = ancestor_directories(&path).count().min(DEEPEST);
             let at = empty.max(start) + (DEEPEST - depth) as f64 * APART_SECS;
-            acts.push(TimedAct::new(at, Actor::for_owner(owner), Act::Rmdir(path)));
+            acts.push(TimedAction::new(at, Actor::for_owner(owner), ReplayAction::Rmdir(path)));
         }
         count
     }

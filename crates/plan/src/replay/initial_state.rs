@@ -1,12 +1,12 @@
 //! What must be there before the first step, and how much room all of it takes.
 
 use super::replay_paths::ancestor_directories;
-use super::run_lookup::Told;
-use super::{Act, Script};
+use super::run_lookup::RunLookup;
+use super::{ReplayAction, ReplayScript};
 use forebay_model::ByteCount;
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(super) fn add_initial_state(told: &Told<'_>, script: &mut Script) {
+pub(super) fn add_initial_state(told: &RunLookup<'_>, script: &mut ReplayScript) {
     let mut sizes: BTreeMap<usize, u64> = BTreeMap::new();
     let mut seen = BTreeSet::new();
     for open in told.opens {
@@ -28,7 +28,7 @@ pub(super) fn add_initial_state(told: &Told<'_>, script: &mut Script) {
 }
 
 /// The most bytes that are there at one moment, in the order of the run.
-fn peak_bytes(told: &Told<'_>, mut sizes: BTreeMap<usize, u64>) -> u64 {
+fn peak_bytes(told: &RunLookup<'_>, mut sizes: BTreeMap<usize, u64>) -> u64 {
     let mut events: Vec<(f64, usize, u64)> = Vec::new();
     for open in told.opens.iter().filter(|open| open.open.write) {
         let Some(file) = told.file_of_open(open) else { continue };
@@ -53,11 +53,11 @@ fn peak_bytes(told: &Told<'_>, mut sizes: BTreeMap<usize, u64>) -> u64 {
 }
 
 /// All folders of files, but for those that the run made itself, unless inputs lie in them.
-fn initial_directories(told: &Told<'_>, script: &Script) -> Vec<Vec<u8>> {
+fn initial_directories(told: &RunLookup<'_>, script: &ReplayScript) -> Vec<Vec<u8>> {
     let acts = || script.lanes.iter().flat_map(|lane| &lane.steps).map(|step| &step.act);
     let made: BTreeSet<&[u8]> = acts()
         .filter_map(|act| match act {
-            Act::Mkdir(path) => Some(path.as_slice()),
+            ReplayAction::Mkdir(path) => Some(path.as_slice()),
             _ => None,
         })
         .collect();
@@ -71,7 +71,7 @@ fn initial_directories(told: &Told<'_>, script: &Script) -> Vec<Vec<u8>> {
     needed.into_iter().map(<[u8]>::to_vec).collect()
 }
 
-fn add_notes(told: &Told<'_>, script: &mut Script) {
+fn add_notes(told: &RunLookup<'_>, script: &mut ReplayScript) {
     let opens = told.opens.len() as f64;
     let unseen = told.opens.iter().filter(|row| {
         let open = &row.open;

@@ -1,14 +1,18 @@
 //! Acts in their order become lanes: a task's processes, each with the time that it had to itself
 //! between its acts. What the engine did goes before the task that it started next.
 
-use super::process_lanes::{Life, process_lives};
-use super::run_lookup::Told;
-use super::timed_act::{Actor, TimedAct};
-use super::{Act, Go, Lane, Script, Step};
+use super::process_lanes::{ActorSpan, process_lives};
+use super::run_lookup::RunLookup;
+use super::timed_act::{Actor, TimedAction};
+use super::{LaneStart, ReplayAction, ReplayLane, ReplayScript, ReplayStep};
 use forebay_model::{ProcessId, Seconds};
 use std::collections::BTreeMap;
 
-pub(super) fn lay_out_lanes(told: &Told<'_>, acts: Vec<TimedAct>, script: &mut Script) {
+pub(super) fn lay_out_lanes(
+    told: &RunLookup<'_>,
+    acts: Vec<TimedAction>,
+    script: &mut ReplayScript,
+) {
     let all = &told.turns.all;
     let first = all.iter().map(|turn| turn.start).fold(told.turns.makespan, f64::min);
     let last = all.iter().map(|turn| turn.end).fold(0.0, f64::max);
@@ -16,9 +20,10 @@ pub(super) fn lay_out_lanes(told: &Told<'_>, acts: Vec<TimedAct>, script: &mut S
     let mut starts: Vec<(f64, usize)> =
         all.iter().enumerate().map(|(at, turn)| (turn.start, at)).collect();
     starts.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    let (mut before, mut after): (Vec<TimedAct>, Vec<TimedAct>) = Default::default();
-    let mut engine: Vec<Vec<TimedAct>> = vec![Vec::new(); all.len()];
-    let mut own: Vec<BTreeMap<Option<ProcessId>, Vec<TimedAct>>> = vec![BTreeMap::new(); all.len()];
+    let (mut before, mut after): (Vec<TimedAction>, Vec<TimedAction>) = Default::default();
+    let mut engine: Vec<Vec<TimedAction>> = vec![Vec::new(); all.len()];
+    let mut own: Vec<BTreeMap<Option<ProcessId>, Vec<TimedAction>>> =
+        vec![BTreeMap::new(); all.len()];
     for act in acts {
         match act.lane {
             Actor::Process(turn, id) => own[turn].entry(Some(id)).or_default().push(act),
@@ -32,10 +37,10 @@ pub(super) fn lay_out_lanes(told: &Told<'_>, acts: Vec<TimedAct>, script: &mut S
         }
     }
     let think = engine_think_share(told, first + tail);
-    let life = Life { from: 0.0, to: first, ..Life::default() };
+    let life = ActorSpan { from: 0.0, to: first, ..ActorSpan::default() };
     let mut lane = steps_with_think_time(before, &life, &[], think);
-    script.lanes.push(Lane { steps: std::mem::take(&mut lane) });
-    script.turns.push(Go { lane: 0, after: Vec::new(), cores: 1 });
+    script.lanes.push(ReplayLane { steps: std::mem::take(&mut lane) });
+    script.turns.push(LaneStart { lane: 0, after: Vec::new(), cores: 1 });
     for (turn, (prefix, own)) in engine.into_iter().zip(own).enumerate() {
         let lane = script.lanes.len();
         let told_turn = &all[turn];
@@ -43,18 +48,22 @@ pub(super) fn lay_out_lanes(told: &Told<'_>, acts: Vec<TimedAct>, script: &mut S
         head.extend(prefix.into_iter().map(|act| to_step(act, 0.0)));
         add_task_lanes(told, turn, own, head, script);
         let after = told_turn.after.iter().map(|before| before + 1).chain([0]).collect();
-        script.turns.push(Go { lane, after, cores: told_turn.cores.clamp(1, script.slots.max(1)) });
+        script.turns.push(LaneStart {
+            lane,
+            after,
+            cores: told_turn.cores.clamp(1, script.slots.max(1)),
+        });
     }
-    let mut steps: Vec<Step> = after.into_iter().map(|act| to_step(act, 0.0)).collect();
+    let mut steps: Vec<ReplayStep> = after.into_iter().map(|act| to_step(act, 0.0)).collect();
     steps.push(pause_step(told.turns.makespan, tail * think));
     let after = (0..script.turns.len()).collect();
-    script.turns.push(Go { lane: script.lanes.len(), after, cores: 1 });
-    script.lanes.push(Lane { steps });
+    script.turns.push(LaneStart { lane: script.lanes.len(), after, cores: 1 });
+    script.lanes.push(ReplayLane { steps });
     script.slots = script.slots.max(1);
 }
 
 /// Of the engine's own time, the part that was no operation.
-fn engine_think_share(told: &Told<'_>, ends: f64) -> f64 {
+fn engine_think_share(told: &RunLookup<'_>, ends: f64) -> f64 {
     let gaps: f64 = told.turns.all.iter().map(|turn| turn.engine).sum();
     let drivers = told.rows.tasks.iter().filter(|task| task.driver);
     let waited: f64 = drivers.filter_map(|task| task.waited).map(|waited| waited.as_secs()).sum();
@@ -64,11 +73,11 @@ fn engine_think_share(told: &Told<'_>, ends: f64) -> f64 {
 
 /// The lanes of a task; the first starts with what the engine did before it.
 fn add_task_lanes(
-    told: &Told<'_>,
+    told: &RunLookup<'_>,
     turn: usize,
-    mut own: BTreeMap<Option<ProcessId>, Vec<TimedAct>>,
-    head: Vec<Step>,
-    script: &mut Script,
+    mut own: BTreeMap<Option<ProcessId>, Vec<TimedAction>>,
+    head: Vec<ReplayStep>,
+    script: &mut ReplayScript,
 ) {
     let acted: BTreeMap<ProcessId, (f64, f64)> = own
         .iter()
@@ -102,8 +111,8 @@ fn add_task_lanes(
         for &child in &life.children {
             let (from, to) = (lives[child].from, lives[child].to.min(life.to));
             let lane = Actor::Task(turn);
-            acts.push(TimedAct::new(from, lane, Act::Start(base + child)));
-            acts.push(TimedAct::new(to.max(from), lane, Act::Join(base + child)));
+            acts.push(TimedAction::new(from, lane, ReplayAction::Start(base + child)));
+            acts.push(TimedAction::new(to.max(from), lane, ReplayAction::Join(base + child)));
             covers.push((from, to));
         }
         acts.sort_by(|a, b| a.at.total_cmp(&b.at));
@@ -112,13 +121,13 @@ fn add_task_lanes(
         let think = if free > 0.0 { (1.0 - life.waited / free).max(0.0) } else { 0.0 };
         let mut all = head.take().unwrap_or_default();
         all.extend(steps_with_think_time(acts, life, &covers, think));
-        script.lanes.push(Lane { steps: all });
+        script.lanes.push(ReplayLane { steps: all });
     }
 }
 
 /// The place of the process that began last of those that were there; 0 is the task itself.
-fn youngest_process_at(lives: &[Life], at: f64) -> usize {
-    let there = |life: &&(usize, &Life)| life.1.from <= at && at <= life.1.to;
+fn youngest_process_at(lives: &[ActorSpan], at: f64) -> usize {
+    let there = |life: &&(usize, &ActorSpan)| life.1.from <= at && at <= life.1.to;
     let all = lives.iter().enumerate().skip(1);
     let last = all.filter(|life| there(&life)).max_by(|a, b| a.1.from.total_cmp(&b.1.from));
     last.map_or(0, |(place, _)| place)
@@ -126,13 +135,13 @@ fn youngest_process_at(lives: &[Life], at: f64) -> usize {
 
 /// Acts of one life, with the part `think` of the time between them that nobody else covers.
 fn steps_with_think_time(
-    acts: Vec<TimedAct>,
-    life: &Life,
+    acts: Vec<TimedAction>,
+    life: &ActorSpan,
     covers: &[(f64, f64)],
     think: f64,
-) -> Vec<Step> {
+) -> Vec<ReplayStep> {
     let mut last = life.from;
-    let mut steps: Vec<Step> = Vec::with_capacity(acts.len() + 1);
+    let mut steps: Vec<ReplayStep> = Vec::with_capacity(acts.len() + 1);
     for act in acts {
         // What an engine's file is for later is done in its own time, too.
         let at = act.at.min(life.to).max(last);
@@ -143,13 +152,19 @@ fn steps_with_think_time(
     steps
 }
 
-fn to_step(act: TimedAct, think: f64) -> Step {
-    let TimedAct { at, act, wait, name, .. } = act;
-    Step { at: Seconds(at), think: Seconds(think), wait, act, name }
+fn to_step(act: TimedAction, think: f64) -> ReplayStep {
+    let TimedAction { at, act, wait, name, .. } = act;
+    ReplayStep { at: Seconds(at), think: Seconds(think), wait, act, name }
 }
 
-fn pause_step(at: f64, think: f64) -> Step {
-    Step { at: Seconds(at), think: Seconds(think), wait: None, act: Act::Pause, name: None }
+fn pause_step(at: f64, think: f64) -> ReplayStep {
+    ReplayStep {
+        at: Seconds(at),
+        think: Seconds(think),
+        wait: None,
+        act: ReplayAction::Pause,
+        name: None,
+    }
 }
 
 /// Times that overlap become one.

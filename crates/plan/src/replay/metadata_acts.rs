@@ -1,10 +1,10 @@
 //! Operations on names and attributes, as often as they were counted: before the opens of the same
 //! task on the same class of files, or, where it opened none, evenly over its time.
 
-use super::Act;
-use super::run_lookup::{Owner, Told};
-use super::timed_act::{Actor, TimedAct};
-use super::visible_files::Sights;
+use super::ReplayAction;
+use super::run_lookup::{Owner, RunLookup};
+use super::timed_act::{Actor, TimedAction};
+use super::visible_files::VisibleFiles;
 use forebay_model::{ClassId, Op};
 use std::collections::BTreeMap;
 
@@ -24,12 +24,13 @@ const BY_THEMSELVES: [Op; 11] = [
 ];
 
 pub(super) fn add_metadata_operations(
-    told: &Told<'_>,
-    acts: &mut Vec<TimedAct>,
+    told: &RunLookup<'_>,
+    acts: &mut Vec<TimedAction>,
     notes: &mut Vec<String>,
 ) {
-    let sights = Sights::for_run(told);
-    let mut folders = super::directory_lifetimes::Folders::for_run(told, &sights.folders);
+    let sights = VisibleFiles::for_run(told);
+    let mut folders =
+        super::directory_lifetimes::DirectoryLifetimes::for_run(told, &sights.folders);
     let mut left: BTreeMap<Op, u64> = BTreeMap::new();
     for (&(owner, class), ops) in &told.ops {
         let count = |op: Op| ops.get(&op).copied().unwrap_or(0);
@@ -41,7 +42,7 @@ pub(super) fn add_metadata_operations(
                 _ if BY_THEMSELVES.contains(&op) => count,
                 Op::LookupFailed => {
                     let folder = sights.parent_directory_of(class);
-                    let act = || Act::LookInVain(folder.clone());
+                    let act = || ReplayAction::LookInVain(folder.clone());
                     sights.spread_evenly(owner, count.saturating_sub(made), acts, act);
                     count
                 }
@@ -50,7 +51,7 @@ pub(super) fn add_metadata_operations(
                 Op::Rmdir => continue,
                 Op::Opendir => {
                     let folder = sights.directory_of_class(class);
-                    sights.spread_evenly(owner, count, acts, || Act::List(folder.clone()));
+                    sights.spread_evenly(owner, count, acts, || ReplayAction::List(folder.clone()));
                     count
                 }
                 Op::Getattr => {
@@ -80,17 +81,17 @@ pub(super) fn add_metadata_operations(
     }
 }
 
-impl Sights<'_> {
+impl VisibleFiles<'_> {
     /// So many of one act, evenly over the owner's time.
     fn spread_evenly(
         &self,
         owner: Owner,
         count: u64,
-        acts: &mut Vec<TimedAct>,
-        act: impl Fn() -> Act,
+        acts: &mut Vec<TimedAction>,
+        act: impl Fn() -> ReplayAction,
     ) {
         for number in 0..count {
-            acts.push(TimedAct::new(
+            acts.push(TimedAction::new(
                 self.evenly_spaced_time(owner, number, count),
                 Actor::for_owner(owner),
                 act(),
@@ -110,7 +111,7 @@ impl Sights<'_> {
         class: ClassId,
         op: Op,
         count: u64,
-        acts: &mut Vec<TimedAct>,
+        acts: &mut Vec<TimedAction>,
     ) -> u64 {
         let own = self.opens.get(&(owner, class));
         // What was renamed since has another class now.
@@ -130,12 +131,12 @@ impl Sights<'_> {
                         |name| name.path_at(at).to_vec(),
                     );
                     let act = match op {
-                        Op::Lookup => Act::Look(path),
-                        Op::Getattr => Act::AttributesOf(path),
-                        Op::Setattr => Act::TouchOf(path),
-                        _ => Act::Access(path),
+                        Op::Lookup => ReplayAction::Look(path),
+                        Op::Getattr => ReplayAction::AttributesOf(path),
+                        Op::Setattr => ReplayAction::TouchOf(path),
+                        _ => ReplayAction::Access(path),
                     };
-                    let placed = TimedAct::new(at, Actor::for_owner(owner), act);
+                    let placed = TimedAction::new(at, Actor::for_owner(owner), act);
                     name.map_or(placed.clone(), |name| placed.with_name(name.number, false))
                 }
                 _ => return 0,
@@ -145,7 +146,7 @@ impl Sights<'_> {
         count
     }
 
-    fn operation_on_session(&self, session: usize, op: Op) -> TimedAct {
+    fn operation_on_session(&self, session: usize, op: Op) -> TimedAction {
         let told = self.told;
         let open = &told.opens[session];
         let file = told.file_of_open(open).expect("only such were listed");
@@ -154,13 +155,14 @@ impl Sights<'_> {
         let (at, end) = (open.open.opened.as_secs(), told.close_time(open));
         let path = || told.names[file].path_at(at).to_vec();
         let (at, act) = match op {
-            Op::Lookup => (at, Act::Look(path())),
-            Op::Access => (at, Act::Access(path())),
-            Op::Getattr => (at, Act::Attributes(session)),
-            Op::Setattr => (end, Act::Touch(session)),
-            _ => (end, Act::Sync(session)),
+            Op::Lookup => (at, ReplayAction::Look(path())),
+            Op::Access => (at, ReplayAction::Access(path())),
+            Op::Getattr => (at, ReplayAction::Attributes(session)),
+            Op::Setattr => (end, ReplayAction::Touch(session)),
+            _ => (end, ReplayAction::Sync(session)),
         };
-        let placed = TimedAct { since: open.open.opened.as_secs(), ..TimedAct::new(at, lane, act) };
+        let placed =
+            TimedAction { since: open.open.opened.as_secs(), ..TimedAction::new(at, lane, act) };
         // A name must be there to be looked up.
         if matches!(op, Op::Lookup | Op::Access) {
             return placed.with_name(told.names[file].number, false);

@@ -2,7 +2,7 @@
 //! by the class of the new name: so the files of that class which the task made are taken, then
 //! those that others made before, in the order in which they were made.
 
-use super::run_lookup::{Owner, Told};
+use super::run_lookup::{Owner, RunLookup};
 use forebay_model::{ClassId, Op};
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ struct Candidate {
 }
 
 /// Gives names before to files, by the counts of renames.
-pub(super) fn infer_renames(told: &mut Told<'_>) {
+pub(super) fn infer_renames(told: &mut RunLookup<'_>) {
     let mut candidates = rename_candidates(told);
     let asked: Vec<(Owner, ClassId, u64)> = told
         .ops
@@ -53,7 +53,7 @@ pub(super) fn infer_renames(told: &mut Told<'_>) {
 }
 
 /// By class, in the order in which they were made.
-fn rename_candidates(told: &Told<'_>) -> BTreeMap<ClassId, Vec<Candidate>> {
+fn rename_candidates(told: &RunLookup<'_>) -> BTreeMap<ClassId, Vec<Candidate>> {
     let mut all: BTreeMap<ClassId, Vec<Candidate>> = BTreeMap::new();
     let mut seen = vec![false; told.names.len()];
     for open in told.opens {

@@ -1,13 +1,13 @@
 //! Names of files in a replay: those of the run, relative to the directory, whatever a run file
 //! says. Nothing outside of the directory can be named.
 
-use crate::loaded_run::Rows;
+use crate::loaded_run::LoadedRun;
 use forebay_model::{NAME_MAX, is_file_name};
 use std::collections::BTreeMap;
 
 /// One file's names.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Name {
+pub(super) struct ReplayPath {
     /// The last one.
     pub(super) path: Vec<u8>,
     /// What it was called until it was renamed, and when that was.
@@ -16,13 +16,13 @@ pub(super) struct Name {
     pub(super) number: usize,
 }
 
-impl Name {
+impl ReplayPath {
     /// All of them, by their place in the run.
-    pub(super) fn all_from_rows(rows: &Rows) -> Vec<Self> {
+    pub(super) fn all_from_rows(rows: &LoadedRun) -> Vec<Self> {
         let covered = rows.trees.iter().filter(|tree| tree.tier.is_none());
         let first = covered.map(|tree| tree.id).min();
         let mut numbers: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
-        let name = |file: &forebay_model::File| {
+        let name = |file: &forebay_model::FileRecord| {
             let mut path = normalize_path(&file.path);
             if first.is_some_and(|first| first != file.tree) {
                 path = [format!("tree-{}/", file.tree.0).as_bytes(), &path].concat();

@@ -1,9 +1,9 @@
 //! What a run tells, looked up once: whose open was whose, and which names files had when.
 
-use super::replay_paths::Name;
-use super::{Places, turns_by_task};
-use crate::learn::task_sequence::Turns;
-use crate::loaded_run::Rows;
+use super::replay_paths::ReplayPath;
+use super::{TurnByTask, turns_by_task};
+use crate::learn::task_sequence::TaskSequence;
+use crate::loaded_run::LoadedRun;
 use forebay_model::run::OpenRow;
 use forebay_model::{ClassId, FileId, Op};
 use std::collections::BTreeMap;
@@ -12,14 +12,14 @@ use std::collections::BTreeMap;
 pub(super) type Owner = Option<usize>;
 
 #[derive(Debug)]
-pub(super) struct Told<'a> {
-    pub(super) rows: &'a Rows,
+pub(super) struct RunLookup<'a> {
+    pub(super) rows: &'a LoadedRun,
     /// In the order of opening.
     pub(super) opens: &'a [OpenRow],
-    pub(super) turns: &'a Turns,
-    pub(super) places: Places,
+    pub(super) turns: &'a TaskSequence,
+    pub(super) places: TurnByTask,
     /// By place in `rows.files`.
-    pub(super) names: Vec<Name>,
+    pub(super) names: Vec<ReplayPath>,
     /// Operations by owner and class; those of nobody are the kernel's own.
     pub(super) ops: BTreeMap<(Owner, ClassId), BTreeMap<Op, u64>>,
     /// Of the reads and of the writes of an owner to a class: (anywhere, all).
@@ -33,14 +33,18 @@ pub(super) struct Told<'a> {
     files: BTreeMap<FileId, usize>,
 }
 
-impl<'a> Told<'a> {
-    pub(super) fn from_rows(rows: &'a Rows, opens: &'a [OpenRow], turns: &'a Turns) -> Self {
+impl<'a> RunLookup<'a> {
+    pub(super) fn from_rows(
+        rows: &'a LoadedRun,
+        opens: &'a [OpenRow],
+        turns: &'a TaskSequence,
+    ) -> Self {
         let mut told = Self {
             rows,
             opens,
             turns,
             places: turns_by_task(&turns.all),
-            names: Name::all_from_rows(rows),
+            names: ReplayPath::all_from_rows(rows),
             ops: BTreeMap::new(),
             random: BTreeMap::new(),
             strange: 0,

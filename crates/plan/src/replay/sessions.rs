@@ -1,10 +1,10 @@
 //! Open files: opened, read and written piece by piece, closed.
 
-use super::run_lookup::{Owner, Told};
-use super::timed_act::{Actor, TimedAct};
-use super::{Act, How, Moved};
+use super::run_lookup::{Owner, RunLookup};
+use super::timed_act::{Actor, TimedAction};
+use super::{OpenMode, ReplayAction, Transfer};
 use forebay_model::run::OpenRow;
-use forebay_model::{ByteCount, Io, Op};
+use forebay_model::{ByteCount, IoCount, Op};
 
 /// Of what was open for long, the bytes come in so many pieces, so long apart at least.
 const PIECES_MAX: u64 = 16;
@@ -12,7 +12,7 @@ const APART_SECS: f64 = 0.1;
 /// What a call moves that nobody saw.
 const UNSEEN_BYTES: u64 = 128 << 10;
 
-pub(super) fn add_sessions(told: &Told<'_>, acts: &mut Vec<TimedAct>) {
+pub(super) fn add_sessions(told: &RunLookup<'_>, acts: &mut Vec<TimedAction>) {
     let parts = unseen_read_shares(told);
     for (session, open) in told.opens.iter().enumerate() {
         let Some(file) = told.file_of_open(open) else { continue };
@@ -24,9 +24,9 @@ pub(super) fn add_sessions(told: &Told<'_>, acts: &mut Vec<TimedAct>) {
         let name = &told.names[file];
         let (at, end) = (open.open.opened.as_secs(), told.close_time(open));
         let (how, read, written, size) = derive_transfers(told, open, owner, file, &parts);
-        let placed = |time, act| TimedAct { since: at, ..TimedAct::new(time, lane, act) };
+        let placed = |time, act| TimedAction { since: at, ..TimedAction::new(time, lane, act) };
         let path = name.path_at(at).to_vec();
-        let act = Act::Open(session, path, how);
+        let act = ReplayAction::Open(session, path, how);
         let changes = how.create || how.truncate;
         acts.push(placed(at, act).with_name(name.number, changes));
         let calls = read.calls.max(written.calls);
@@ -34,8 +34,8 @@ pub(super) fn add_sessions(told: &Told<'_>, acts: &mut Vec<TimedAct>) {
         for piece in 0..pieces {
             let time = at + (end - at) * piece as f64 / pieces as f64;
             for (whole, act) in [
-                (read, Act::Read as fn(usize, Moved) -> Act),
-                (written, Act::Write as fn(usize, Moved) -> Act),
+                (read, ReplayAction::Read as fn(usize, Transfer) -> ReplayAction),
+                (written, ReplayAction::Write as fn(usize, Transfer) -> ReplayAction),
             ] {
                 let part = part_of_transfer(whole, piece, pieces);
                 if part.calls > 0 {
@@ -43,13 +43,13 @@ pub(super) fn add_sessions(told: &Told<'_>, acts: &mut Vec<TimedAct>) {
                 }
             }
         }
-        let close = Act::Close(session, size);
+        let close = ReplayAction::Close(session, size);
         acts.push(placed(end, close).with_name(name.number, how.write));
     }
 }
 
 /// The part of reads that nobody saw which can have been, for each task: no more than `/proc` says.
-fn unseen_read_shares(told: &Told<'_>) -> Vec<f64> {
+fn unseen_read_shares(told: &RunLookup<'_>) -> Vec<f64> {
     let mut sums = vec![(0u64, 0u64); told.turns.all.len()];
     for open in told.opens {
         let Some(turn) = told.owner_of_open(open) else { continue };
@@ -76,12 +76,12 @@ fn unseen_read_bytes(open: &OpenRow) -> u64 {
 
 /// How it is opened, what is read and written, and the size that has to be set in the end.
 fn derive_transfers(
-    told: &Told<'_>,
+    told: &RunLookup<'_>,
     row: &OpenRow,
     owner: Owner,
     file: usize,
     parts: &[f64],
-) -> (How, Moved, Moved, Option<ByteCount>) {
+) -> (OpenMode, Transfer, Transfer, Option<ByteCount>) {
     let open = &row.open;
     let before = open.size_at_open.map_or(0, ByteCount::get);
     let after = open.size_at_close.map(ByteCount::get);
@@ -94,11 +94,11 @@ fn derive_transfers(
         counted_or_guessed(open.read, || (unseen_read_bytes(row) as f64 * part) as u64);
     let random = anywhere(Op::Read);
     let end = Some(before.max(after.unwrap_or(0))).filter(|end| *end > 0);
-    let read = Moved { bytes, calls, from: 0, end, random };
+    let read = Transfer { bytes, calls, from: 0, end, random };
     let (write, create) = (open.write, open.created);
-    let mut how = How { read: !write || calls > 0, write, create, truncate: false };
+    let mut how = OpenMode { read: !write || calls > 0, write, create, truncate: false };
     if !open.write {
-        return (how, read, Moved::default(), None);
+        return (how, read, Transfer::default(), None);
     }
     let shrank = after.is_some_and(|after| after < before);
     // All of it is new: it was emptied first.
@@ -113,10 +113,10 @@ fn derive_transfers(
     let random = anywhere(Op::Write) && kept > 0;
     let length = kept.max((from + bytes).min(end.unwrap_or(u64::MAX)));
     let size = (length != after).then_some(ByteCount(after));
-    (how, read, Moved { bytes, calls, from, end, random }, size)
+    (how, read, Transfer { bytes, calls, from, end, random }, size)
 }
 
-fn counted_or_guessed(io: Option<Io>, guess: impl FnOnce() -> u64) -> (u64, u64) {
+fn counted_or_guessed(io: Option<IoCount>, guess: impl FnOnce() -> u64) -> (u64, u64) {
     match io {
         Some(io) if io.bytes.get() > 0 => (io.bytes.get(), io.calls.max(1)),
         Some(io) => (0, io.calls),
@@ -128,12 +128,12 @@ fn counted_or_guessed(io: Option<Io>, guess: impl FnOnce() -> u64) -> (u64, u64)
 }
 
 /// Whole calls, with their bytes.
-fn part_of_transfer(whole: Moved, piece: u64, pieces: u64) -> Moved {
+fn part_of_transfer(whole: Transfer, piece: u64, pieces: u64) -> Transfer {
     let cut = |all: u64, at: u64, of: u64| {
         (u128::from(all) * u128::from(at) / u128::from(of.max(1))) as u64
     };
     let (first, next) = (cut(whole.calls, piece, pieces), cut(whole.calls, piece + 1, pieces));
     let [from, to] = [first, next].map(|call| cut(whole.bytes, call, whole.calls));
     let start = whole.from.saturating_add(from);
-    Moved { bytes: to - from, calls: next - first, from: start, ..whole }
+    Transfer { bytes: to - from, calls: next - first, from: start, ..whole }
 }

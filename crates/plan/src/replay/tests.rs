@@ -1,9 +1,11 @@
 //! If these fail, a replay does other work than the run, or in an order in which it can't be done.
 
 use super::*;
-use crate::loaded_run::Opened;
-use forebay_model::run::{OpKind, OpRow, ProcessRow, TaskRow, Waited};
-use forebay_model::{ClassId, File, FileId, Io, Micros, Op, Open, ProcessId, Tree, TreeId};
+use crate::loaded_run::LoadedOpen;
+use forebay_model::run::{IoWait, OpKind, OpRow, ProcessRow, TaskRow};
+use forebay_model::{
+    ClassId, DirectoryTree, FileId, FileRecord, IoCount, Micros, Op, OpenSession, ProcessId, TreeId,
+};
 
 fn secs(seconds: f64) -> Micros {
     Micros((seconds * 1e6).round() as u64)
@@ -12,7 +14,7 @@ fn secs(seconds: f64) -> Micros {
 /// A run of one directory, in which each task is one process of the same number.
 #[derive(Default)]
 struct Story {
-    rows: Rows,
+    rows: LoadedRun,
     opens: Vec<OpenRow>,
 }
 
@@ -29,7 +31,7 @@ impl Story {
         let path = b"/data".to_vec();
         let fs_type = "ext4".to_owned();
         let (id, passthrough, device, tier) = (TreeId(0), false, None, None);
-        story.rows.trees.push(Tree { id, path, fs_type, passthrough, device, tier });
+        story.rows.trees.push(DirectoryTree { id, path, fs_type, passthrough, device, tier });
         story.rows.complete = true;
         story
     }
@@ -48,14 +50,14 @@ impl Story {
         }
         let id = FileId(self.rows.files.len() as u32);
         let (class, path) = (self.class(path), path.as_bytes().to_vec());
-        self.rows.files.push(File { id, tree: TreeId(0), path, class, home: None });
+        self.rows.files.push(FileRecord { id, tree: TreeId(0), path, class, home: None });
         id
     }
 
     /// `wrote` or read so much between two moments, in pieces of 1,000 bytes.
     fn open(&mut self, who: u32, path: &str, from: f64, to: f64, wrote: Option<u64>, read: u64) {
-        let io = |bytes: u64| Some(Io { bytes: bytes.into(), calls: bytes / 1_000 });
-        let open = Open {
+        let io = |bytes: u64| Some(IoCount { bytes: bytes.into(), calls: bytes / 1_000 });
+        let open = OpenSession {
             process: ProcessId(who),
             file: self.file(path),
             write: wrote.is_some(),
@@ -69,7 +71,7 @@ impl Story {
             hidden: false,
             copy: None,
         };
-        self.rows.opens.push(Opened {
+        self.rows.opens.push(LoadedOpen {
             task: Some(who),
             file: open.file,
             write: open.write,
@@ -79,7 +81,7 @@ impl Story {
             wrote,
             size_before: open.size_at_open.map(ByteCount::get),
             size_after: open.size_at_close.map(ByteCount::get),
-            ..Opened::default()
+            ..LoadedOpen::default()
         });
         self.opens.push(OpenRow { task: Some(who), open });
     }
@@ -98,7 +100,7 @@ impl Story {
         });
     }
 
-    fn script(&self) -> Script {
+    fn script(&self) -> ReplayScript {
         script_from_rows(&self.rows, &self.opens).expect("it can be replayed")
     }
 }
@@ -126,18 +128,21 @@ fn task(id: u32, started: Option<Micros>, ended: Option<Micros>) -> TaskRow {
     }
 }
 
-fn steps(script: &Script) -> impl Iterator<Item = &Step> {
+fn steps(script: &ReplayScript) -> impl Iterator<Item = &ReplayStep> {
     script.lanes.iter().flat_map(|lane| &lane.steps)
 }
 
-fn moved(script: &Script, path: &str) -> (u64, u64) {
+fn moved(script: &ReplayScript, path: &str) -> (u64, u64) {
     let opens =
-        |step: &&Step| matches!(&step.act, Act::Open(_, name, _) if name == path.as_bytes());
-    let Some(Act::Open(session, ..)) = steps(script).find(opens).map(|step| &step.act) else {
+        |step: &&ReplayStep| matches!(&step.act, ReplayAction::Open(_, name, _) if name == path.as_bytes());
+    let Some(ReplayAction::Open(session, ..)) = steps(script).find(opens).map(|step| &step.act)
+    else {
         panic!("{path} is not opened");
     };
     let parts = steps(script).filter_map(|step| match &step.act {
-        Act::Read(of, moved) | Act::Write(of, moved) if of == session => Some(*moved),
+        ReplayAction::Read(of, moved) | ReplayAction::Write(of, moved) if of == session => {
+            Some(*moved)
+        }
         _ => None,
     });
     parts.fold((0, 0), |sum, part| (sum.0 + part.bytes, sum.1 + part.calls))
@@ -165,7 +170,7 @@ fn who_reads_waits_for_who_wrote() {
     let script = story.script();
     let waits: Vec<_> = steps(&script).filter_map(|step| step.wait).collect();
     // Made, and closed; the file is no input, and both tasks run at once.
-    assert_eq!(waits, [Before { name: 0, changes: 2, opens: 0 }]);
+    assert_eq!(waits, [NamePrecondition { name: 0, changes: 2, opens: 0 }]);
     assert!(script.inputs.is_empty());
     assert_eq!(script.slots, 2);
 }
@@ -193,14 +198,14 @@ fn a_file_is_renamed_after_it_was_written_and_removed_after_it_was_read() {
     let script = story.script();
     let acts: Vec<_> = steps(&script).map(|step| &step.act).collect();
     let before = b"out/1.bam.before-0".to_vec();
-    let at = |act: &Act| acts.iter().position(|other| *other == act).expect("it is done");
-    let how = How { read: false, write: true, create: true, truncate: false };
-    let made = at(&Act::Open(0, before.clone(), how));
-    let renamed = at(&Act::Rename(before, b"out/1.bam".to_vec()));
-    let gone = at(&Act::Unlink(b"out/1.bam".to_vec()));
+    let at = |act: &ReplayAction| acts.iter().position(|other| *other == act).expect("it is done");
+    let how = OpenMode { read: false, write: true, create: true, truncate: false };
+    let made = at(&ReplayAction::Open(0, before.clone(), how));
+    let renamed = at(&ReplayAction::Rename(before, b"out/1.bam".to_vec()));
+    let gone = at(&ReplayAction::Unlink(b"out/1.bam".to_vec()));
     assert!(made < renamed && renamed < gone, "{acts:?}");
-    let wait = steps(&script).find(|step| matches!(step.act, Act::Unlink(_))).expect("there").wait;
-    assert_eq!(wait, Some(Before { name: 0, changes: 3, opens: 2 }));
+    let wait = steps(&script).find(|step| matches!(step.act, ReplayAction::Unlink(_))).expect("there").wait;
+    assert_eq!(wait, Some(NamePrecondition { name: 0, changes: 3, opens: 2 }));
 }
 
 #[test]
@@ -219,7 +224,7 @@ fn who_waits_for_a_child_thinks_nothing() {
     story.open(1, "a", 1.0, 1.5, Some(1_000), 0);
     story.open(7, "b", 3.0, 4.0, Some(1_000), 0);
     story.opens[1].task = Some(1);
-    story.rows.waited = [(ProcessId(7), Waited { nanos: 3_000_000_000, requests: 1 })].into();
+    story.rows.waited = [(ProcessId(7), IoWait { nanos: 3_000_000_000, requests: 1 })].into();
     let script = story.script();
     let think =
         |lane: usize| -> f64 { script.lanes[lane].steps.iter().map(|step| step.think.get()).sum() };
@@ -228,7 +233,7 @@ fn who_waits_for_a_child_thinks_nothing() {
     let thinks: Vec<f64> = (1..4).map(|lane| (think(lane) * 1e6).round() / 1e6).collect();
     assert_eq!(thinks, [0.0, 3.99, 3.0]);
     let parent: Vec<_> = script.lanes[2].steps.iter().map(|step| &step.act).collect();
-    assert!(parent.contains(&&Act::Start(3)) && parent.contains(&&Act::Join(3)), "{parent:?}");
+    assert!(parent.contains(&&ReplayAction::Start(3)) && parent.contains(&&ReplayAction::Join(3)), "{parent:?}");
 }
 
 #[test]
@@ -240,7 +245,7 @@ fn no_run_can_name_what_is_outside() {
     let script = story.script();
     let mut names: Vec<_> = steps(&script)
         .filter_map(|step| match &step.act {
-            Act::Open(_, path, _) => Some(String::from_utf8_lossy(path).into_owned()),
+            ReplayAction::Open(_, path, _) => Some(String::from_utf8_lossy(path).into_owned()),
             _ => None,
         })
         .collect();
@@ -260,10 +265,11 @@ fn operations_are_as_many_as_were_counted_but_for_those_that_come_by_themselves(
     story.ops(1, "out", Op::Getattr, 8);
     story.ops(1, "out/1", Op::Xattr, 2);
     let script = story.script();
-    let count = |fits: fn(&Act) -> bool| steps(&script).filter(|step| fits(&step.act)).count();
-    assert_eq!(count(|act| matches!(act, Act::LookInVain(_))), 7, "three came before the files");
-    assert_eq!(count(|act| matches!(act, Act::Sync(_))), 6);
-    assert_eq!(count(|act| matches!(act, Act::AttributesOf(_))), 5, "three after they were made");
+    let count =
+        |fits: fn(&ReplayAction) -> bool| steps(&script).filter(|step| fits(&step.act)).count();
+    assert_eq!(count(|act| matches!(act, ReplayAction::LookInVain(_))), 7, "three came before the files");
+    assert_eq!(count(|act| matches!(act, ReplayAction::Sync(_))), 6);
+    assert_eq!(count(|act| matches!(act, ReplayAction::AttributesOf(_))), 5, "three after they were made");
     assert!(script.notes.iter().any(|note| note.contains("2 × xattr")), "{:?}", script.notes);
 }
 

@@ -1,20 +1,20 @@
 //! An act of a run: when it happened, who did it, and which name it is about.
 
 use super::run_lookup::Owner;
-use super::{Act, Before};
+use super::{NamePrecondition, ReplayAction};
 use forebay_model::ProcessId;
 
 /// An act with its moment.
 #[derive(Clone, Debug)]
-pub(super) struct TimedAct {
+pub(super) struct TimedAction {
     pub(super) at: f64,
     /// What an open file of the engine's does is all done where it is opened.
     pub(super) since: f64,
     pub(super) lane: Actor,
-    pub(super) act: Act,
+    pub(super) act: ReplayAction,
     /// The name that it is about, and whether it changes what others find there.
     pub(super) name: Option<(usize, bool)>,
-    pub(super) wait: Option<Before>,
+    pub(super) wait: Option<NamePrecondition>,
 }
 
 /// Who acts.
@@ -34,8 +34,8 @@ impl Actor {
     }
 }
 
-impl TimedAct {
-    pub(super) fn new(at: f64, lane: Actor, act: Act) -> Self {
+impl TimedAction {
+    pub(super) fn new(at: f64, lane: Actor, act: ReplayAction) -> Self {
         Self { at, since: at, lane, act, name: None, wait: None }
     }
 

@@ -1,14 +1,14 @@
 //! What there is to look at: which files and folders of a class there are, when, and who had them open.
 
 use super::replay_paths::{ancestor_directories, normalize_path, split_path};
-use super::run_lookup::{Owner, Told};
+use super::run_lookup::{Owner, RunLookup};
 use forebay_model::file_classes::class_of;
 use forebay_model::{ClassId, Op};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What there is to look at.
-pub(super) struct Sights<'a> {
-    pub(super) told: &'a Told<'a>,
+pub(super) struct VisibleFiles<'a> {
+    pub(super) told: &'a RunLookup<'a>,
     /// Opens by owner and class of file, and all that write by owner.
     pub(super) opens: BTreeMap<(Owner, ClassId), Vec<usize>>,
     pub(super) writes: BTreeMap<Owner, Vec<usize>>,
@@ -17,8 +17,8 @@ pub(super) struct Sights<'a> {
     pub(super) folders: BTreeMap<String, Vec<Vec<u8>>>,
 }
 
-impl<'a> Sights<'a> {
-    pub(super) fn for_run(told: &'a Told<'a>) -> Self {
+impl<'a> VisibleFiles<'a> {
+    pub(super) fn for_run(told: &'a RunLookup<'a>) -> Self {
         let mut sights = Self {
             told,
             opens: BTreeMap::new(),

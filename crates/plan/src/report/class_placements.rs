@@ -1,8 +1,10 @@
 //! Where files live, class by class: those that move or matter, and the rest in a line.
 
 use super::certainty::count_with_noun;
-use super::{Moved, Plan};
-use forebay_model::{Ahead, ByteCount, Drain, Home, Layout, Placement, Seconds};
+use super::{PlacedClass, Plan};
+use forebay_model::{
+    ByteCount, FileLayout, FileLocation, Placement, PrefetchMode, Seconds, WriteBackTrigger,
+};
 
 /// So many classes that move are told one by one.
 const MOVED_MAX: usize = 8;
@@ -14,23 +16,25 @@ const MATTERS: f64 = 0.01;
 /// Where files live, in words.
 pub(super) fn describe_placement(placement: &Placement) -> String {
     match (&placement.home, &placement.cache) {
-        (Home::Tier(tier), _) if placement.layout == Layout::Packed => format!("{tier}, packed"),
-        (Home::Tier(tier), _) if placement.layout == Layout::Apart => {
+        (FileLocation::Tier(tier), _) if placement.layout == FileLayout::Packed => {
+            format!("{tier}, packed")
+        }
+        (FileLocation::Tier(tier), _) if placement.layout == FileLayout::Apart => {
             format!("{tier}, names packed")
         }
-        (Home::Tier(tier), _) if placement.drain == Drain::Closed => {
+        (FileLocation::Tier(tier), _) if placement.drain == WriteBackTrigger::Closed => {
             format!("{tier} until closed")
         }
-        (Home::Tier(tier), _) => tier.to_string(),
-        (Home::Here, Some(cache)) => {
+        (FileLocation::Tier(tier), _) => tier.to_string(),
+        (FileLocation::Here, Some(cache)) => {
             let when = match cache.ahead {
-                Ahead::Never => "after their first use",
-                Ahead::OnOpen => "from their first open on",
-                Ahead::AtStart => "from the start",
+                PrefetchMode::Never => "after their first use",
+                PrefetchMode::OnOpen => "from their first open on",
+                PrefetchMode::AtStart => "from the start",
             };
             format!("in place, read from {} {when}", cache.tier)
         }
-        (Home::Here, None) => "in place".to_owned(),
+        (FileLocation::Here, None) => "in place".to_owned(),
     }
 }
 
@@ -41,7 +45,7 @@ pub type FileRow = [String; 6];
 /// A line for each class that moves or that tasks wait for, the rest summed up; with `all`, one for
 /// each.
 pub fn file_rows(plan: &Plan, all: bool) -> Vec<FileRow> {
-    let waits = |of: &[Moved]| of.iter().map(|class| class.waits_s.get()).sum::<f64>();
+    let waits = |of: &[PlacedClass]| of.iter().map(|class| class.waits_s.get()).sum::<f64>();
     let least = MATTERS * (waits(&plan.moved) + waits(&plan.stay));
     let matter = plan.stay.iter().take(STAY_MAX).filter(|class| class.waits_s.get() > least);
     let mut rows = Vec::new();
@@ -55,7 +59,7 @@ pub fn file_rows(plan: &Plan, all: bool) -> Vec<FileRow> {
     rows
 }
 
-fn file_row(class: &Moved) -> FileRow {
+fn file_row(class: &PlacedClass) -> FileRow {
     let stays = class.to == "in place";
     let instead = if stays { String::new() } else { class.waits_in_place_s.to_string() };
     let (number, bytes) = (class.files.to_string(), class.bytes.to_string());
@@ -74,7 +78,7 @@ fn with_preposition(to: &str) -> String {
     if to.starts_with("in place") { to.to_owned() } else { format!("on {to}") }
 }
 
-fn sum_row(rest: &[Moved]) -> Option<FileRow> {
+fn sum_row(rest: &[PlacedClass]) -> Option<FileRow> {
     let mut all = rest.first()?.clone();
     all.pattern = format!("and {} more", rest.len());
     if rest.iter().any(|class| class.to != all.to) {

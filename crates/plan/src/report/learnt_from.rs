@@ -1,8 +1,8 @@
 //! How the run went that a plan was learnt from: what every view of that run says, and nothing that is
 //! reckoned anew.
 
-use crate::Learnt;
-use forebay_model::summary::{TimeSplit, Verdict};
+use crate::LearntRun;
+use forebay_model::summary::{StorageVerdict, TimeSplit};
 use serde::{Deserialize, Serialize};
 
 /// A run, as `forebay summary` tells of it.
@@ -15,12 +15,12 @@ pub struct LearntFrom {
     /// Of that time, the share that they waited for storage, 0 to 1; `None` if not known.
     pub waited_share: Option<f64>,
     /// Whether storage held it up; `None` without a task.
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<StorageVerdict>,
 }
 
 impl LearntFrom {
     /// Of a run that was learnt from.
-    pub fn from_learnt(learnt: &Learnt) -> Self {
+    pub fn from_learnt(learnt: &LearntRun) -> Self {
         let measured = &learnt.measured;
         Self {
             run: learnt.run.clone(),

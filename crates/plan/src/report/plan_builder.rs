@@ -2,16 +2,16 @@
 
 use super::class_placements::describe_placement;
 use super::rejected_choices::{describe_rejected, list_rejected};
-use super::{Figures, Moved, Plan, SCHEMA, Setting, Story};
+use super::{PlacedClass, Plan, PlanFigures, PlanSetting, ReportContext, SCHEMA};
 use crate::advise::{Evidence, collect_advice};
 use crate::outcome::TaskOutcome;
-use crate::search::{Goal, Rung};
-use crate::search_space::{Frame, Point, class_facts};
+use crate::search::{Goal, SearchExtent};
+use crate::search_space::{Configuration, SearchPoint, class_facts};
 use crate::{Choice, Cost, Outcome};
 use forebay_model::{Seconds, Workload};
 
 /// Tells it.
-pub fn build_plan(story: &Story<'_>) -> Plan {
+pub fn build_plan(story: &ReportContext<'_>) -> Plan {
     let (found, space) = (story.found, story.space);
     let choice = space.choice_at(&found.chosen);
     let frame = &space.frames[found.chosen.frame];
@@ -45,9 +45,9 @@ pub fn build_plan(story: &Story<'_>) -> Plan {
         gap: found.optimality_gap(),
         unit: unit_of_goal(story.wanted.goal).to_owned(),
         search: match found.rung {
-            Rung::Exhausted => "exhausted",
-            Rung::Stopped => "stopped",
-            Rung::Annealed => "annealed",
+            SearchExtent::Exhausted => "exhausted",
+            SearchExtent::Stopped => "stopped",
+            SearchExtent::Annealed => "annealed",
         }
         .to_owned(),
         classes: found.classes,
@@ -84,7 +84,7 @@ const UNTRIED: f64 = 0.25;
 
 /// By which share this may be wrong: by as much as any prediction, by as much as runs differ, and by
 /// a part of all waits that no run has shown.
-fn prediction_error(story: &Story<'_>, outcome: &Outcome) -> f64 {
+fn prediction_error(story: &ReportContext<'_>, outcome: &Outcome) -> f64 {
     let sum = |time: fn(&TaskOutcome) -> f64| outcome.tasks.iter().map(time).sum::<f64>();
     let busy = sum(|task| task.ended.get() - task.started.get());
     let waits = if busy > 0.0 { sum(|task| task.waited.get()) / busy } else { 0.0 };
@@ -98,14 +98,14 @@ fn prediction_error(story: &Story<'_>, outcome: &Outcome) -> f64 {
 }
 
 fn figures_of_outcome(
-    story: &Story<'_>,
-    frame: &Frame,
+    story: &ReportContext<'_>,
+    frame: &Configuration,
     outcome: &Outcome,
     cost: Option<&Cost>,
-) -> Figures {
+) -> PlanFigures {
     let hours = outcome.makespan.get() / 3600.0;
     let peaks = outcome.tiers.iter().map(|(id, tier)| (id.0.clone(), tier.peak_bytes));
-    Figures {
+    PlanFigures {
         makespan_s: outcome.makespan,
         homecoming_s: outcome.homecoming,
         error: prediction_error(story, outcome),
@@ -117,11 +117,11 @@ fn figures_of_outcome(
     }
 }
 
-fn setting_of_choice(choice: &Choice, workload: &Workload) -> Setting {
+fn setting_of_choice(choice: &Choice, workload: &Workload) -> PlanSetting {
     let name = |kind: &forebay_model::workload::TaskKindId| {
         workload.kinds.get(kind.index()).map_or(String::new(), |kind| kind.name.clone())
     };
-    Setting {
+    PlanSetting {
         nodes: choice.nodes,
         slots: choice.slots,
         pipelines: choice.pipelines,
@@ -134,11 +134,11 @@ fn setting_of_choice(choice: &Choice, workload: &Workload) -> Setting {
 }
 
 /// Classes that stay in place, or those that do not.
-fn placed_classes(story: &Story<'_>, point: &Point, stay: bool) -> Vec<Moved> {
+fn placed_classes(story: &ReportContext<'_>, point: &SearchPoint, stay: bool) -> Vec<PlacedClass> {
     let facts = class_facts(story.workload);
     let one = |class: usize| {
         let pick = usize::from(point.picks[class]);
-        ((pick == 0) == stay && facts[class].files > 0).then(|| Moved {
+        ((pick == 0) == stay && facts[class].files > 0).then(|| PlacedClass {
             pattern: story.workload.classes[class].pattern.clone(),
             to: describe_placement(story.space.placement_at(point, class)),
             files: facts[class].files,
@@ -147,9 +147,10 @@ fn placed_classes(story: &Story<'_>, point: &Point, stay: bool) -> Vec<Moved> {
             waits_s: Seconds(story.bounds.waiting_seconds(class, pick)),
         })
     };
-    let mut moved: Vec<Moved> = (0..point.picks.len()).filter_map(one).collect();
-    let weight =
-        |moved: &Moved| moved.waits_in_place_s.get() - if stay { 0.0 } else { moved.waits_s.get() };
+    let mut moved: Vec<PlacedClass> = (0..point.picks.len()).filter_map(one).collect();
+    let weight = |moved: &PlacedClass| {
+        moved.waits_in_place_s.get() - if stay { 0.0 } else { moved.waits_s.get() }
+    };
     moved.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
     moved
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// What a choice leads to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Figures {
+pub struct PlanFigures {
     /// From the start of the pipelines that run at once until their results are home.
     pub makespan_s: Seconds,
     /// Of that, how long after the last task results come home.
@@ -29,7 +29,7 @@ pub struct Figures {
 
 /// All of a choice but placements.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Setting {
+pub struct PlanSetting {
     /// Nodes.
     pub nodes: u32,
     /// Tasks of one node at a time.
@@ -51,7 +51,7 @@ pub struct Setting {
 
 /// A class of files, and where it lives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Moved {
+pub struct PlacedClass {
     /// Its pattern.
     pub pattern: String,
     /// Where, in words.
@@ -68,7 +68,7 @@ pub struct Moved {
 
 /// Another choice.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Lost {
+pub struct RejectedChoice {
     /// How it differs from the proposal.
     pub what: String,
     /// Why it lost.

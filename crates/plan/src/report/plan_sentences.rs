@@ -3,7 +3,7 @@
 use super::certainty::{certainty_sentence, count_with_noun, optimality_sentence};
 use super::class_placements::placement_sentences;
 use super::dollars::cost_sentences;
-use super::{Figures, Plan};
+use super::{Plan, PlanFigures};
 use forebay_model::{Seconds, Usd};
 
 /// So many choices that lost are told, if not all are.
@@ -109,7 +109,7 @@ fn proposal_sentence(plan: &Plan) -> String {
     )
 }
 
-fn figures_in_short(figures: &Figures) -> String {
+fn figures_in_short(figures: &PlanFigures) -> String {
     let usd = figures.per_sample_usd.map(|usd| format!(", {usd} a sample")).unwrap_or_default();
     let (time, rate) = (figures.makespan_s, figures.samples_per_hour);
     let many = match pipelines_at_once(figures) {
@@ -125,12 +125,12 @@ fn figures_in_short(figures: &Figures) -> String {
 }
 
 /// Pipelines at a time.
-fn pipelines_at_once(figures: &Figures) -> u64 {
+fn pipelines_at_once(figures: &PlanFigures) -> u64 {
     (figures.samples_per_hour * figures.makespan_s.get() / 3600.0).round().max(1.0) as u64
 }
 
 /// Until all samples are done, one wave after the other.
-fn time_for_all_samples(plan: &Plan, figures: &Figures) -> f64 {
+fn time_for_all_samples(plan: &Plan, figures: &PlanFigures) -> f64 {
     figures.makespan_s.get() * u64::from(plan.samples).div_ceil(pipelines_at_once(figures)) as f64
 }
 
@@ -193,7 +193,7 @@ fn setting_sentence(plan: &Plan) -> String {
 
 /// Time against dollars, a line for each choice that nothing beats in both; empty without prices.
 pub fn pareto_rows(plan: &Plan) -> Vec<[String; 3]> {
-    let row = |lost: &super::Lost| {
+    let row = |lost: &super::RejectedChoice| {
         let (time, usd) = (lost.makespan_s?, lost.per_sample_usd?);
         Some([time.to_string(), usd.to_string(), lost.what.clone()])
     };

@@ -1,10 +1,10 @@
 //! Choices that are not the proposal: how they differ, what they lead to, why they lost.
 
 use super::class_placements::describe_placement;
-use super::{Lost, Story};
-use crate::search::{Goal, Rejected, Score};
-use crate::search_space::{Frame, Point};
-use forebay_model::Home;
+use super::{RejectedChoice, ReportContext};
+use crate::search::{Goal, RejectedPoint, Score};
+use crate::search_space::{Configuration, SearchPoint};
+use forebay_model::FileLocation;
 
 /// What differs by less is the same, and no news.
 const SAME: f64 = 5e-4;
@@ -12,22 +12,22 @@ const SAME: f64 = 5e-4;
 const LOST_MAX: usize = 12;
 
 /// What lost, the nearest first.
-pub(super) fn list_rejected(story: &Story<'_>) -> Vec<Lost> {
+pub(super) fn list_rejected(story: &ReportContext<'_>) -> Vec<RejectedChoice> {
     let frame = story.found.chosen.frame;
-    let near = |rejected: &Rejected| {
+    let near = |rejected: &RejectedPoint| {
         let other = if rejected.point.frame == frame { f64::INFINITY } else { 0.0 };
         rejected.ratio.unwrap_or(other)
     };
     let start = story.space.all_in_place();
-    let same = |rejected: &&Rejected| {
+    let same = |rejected: &&RejectedPoint| {
         rejected.ratio.is_none_or(|ratio| (ratio - 1.0).abs() > SAME) || rejected.point == start
     };
-    let mut sorted: Vec<&Rejected> = story.found.rejected.iter().filter(same).collect();
+    let mut sorted: Vec<&RejectedPoint> = story.found.rejected.iter().filter(same).collect();
     // All in place is told first; then other machines, pipelines and orders, with those that can't
     // be before the nearest; then files, with what can't be at the end.
-    let rank = |rejected: &Rejected| (rejected.point != start, rejected.point.frame == frame);
+    let rank = |rejected: &RejectedPoint| (rejected.point != start, rejected.point.frame == frame);
     sorted.sort_by(|a, b| rank(a).cmp(&rank(b)).then(near(a).total_cmp(&near(b))));
-    let tell = |rejected: &&Rejected| {
+    let tell = |rejected: &&RejectedPoint| {
         let why = match (&rejected.score, rejected.ratio) {
             (Err(why), _) => why.clone(),
             (Ok(score), Some(ratio)) => why_rejected(story, score, ratio),
@@ -35,7 +35,7 @@ pub(super) fn list_rejected(story: &Story<'_>) -> Vec<Lost> {
         };
         describe_rejected(story, &rejected.point, rejected.score.clone(), why)
     };
-    let mut told: Vec<Lost> = Vec::new();
+    let mut told: Vec<RejectedChoice> = Vec::new();
     for lost in sorted.iter().map(tell) {
         // Those that differ in what is not told are one line.
         if told.iter().any(|other| (&other.what, &other.why) == (&lost.what, &lost.why)) {
@@ -49,7 +49,7 @@ pub(super) fn list_rejected(story: &Story<'_>) -> Vec<Lost> {
     told
 }
 
-fn why_rejected(story: &Story<'_>, score: &Score, ratio: f64) -> String {
+fn why_rejected(story: &ReportContext<'_>, score: &Score, ratio: f64) -> String {
     let chosen = &story.found.score;
     let percent = (ratio - 1.0) * 100.0;
     let worse = match story.wanted.goal {
@@ -79,13 +79,13 @@ fn why_rejected(story: &Story<'_>, score: &Score, ratio: f64) -> String {
 }
 
 pub(super) fn describe_rejected(
-    story: &Story<'_>,
-    point: &Point,
+    story: &ReportContext<'_>,
+    point: &SearchPoint,
     score: Result<Score, String>,
     why: String,
-) -> Lost {
+) -> RejectedChoice {
     let score = score.ok();
-    Lost {
+    RejectedChoice {
         what: describe_difference(story, point),
         why,
         makespan_s: score.map(|score| score.makespan),
@@ -94,7 +94,7 @@ pub(super) fn describe_rejected(
 }
 
 /// How another point differs from the proposal.
-fn describe_difference(story: &Story<'_>, point: &Point) -> String {
+fn describe_difference(story: &ReportContext<'_>, point: &SearchPoint) -> String {
     let (space, chosen) = (story.space, &story.found.chosen);
     let mut words = Vec::new();
     if space.count_moved_classes(point) == 0 && space.count_moved_classes(chosen) > 0 {
@@ -105,7 +105,7 @@ fn describe_difference(story: &Story<'_>, point: &Point) -> String {
         {
             let pattern = &story.workload.classes[class].pattern;
             let placement = space.placement_at(point, class);
-            let on = if placement.home == Home::Here { "" } else { "on " };
+            let on = if placement.home == FileLocation::Here { "" } else { "on " };
             words.push(format!("{pattern} {on}{}", describe_placement(placement)));
         }
     }
@@ -124,7 +124,11 @@ fn describe_difference(story: &Story<'_>, point: &Point) -> String {
     if words.is_empty() { "as proposed".to_owned() } else { words.join("; ") }
 }
 
-fn describe_frame_change(story: &Story<'_>, frame: &Frame, chosen: &Frame) -> String {
+fn describe_frame_change(
+    story: &ReportContext<'_>,
+    frame: &Configuration,
+    chosen: &Configuration,
+) -> String {
     let mut words = Vec::new();
     if frame.nodes != chosen.nodes {
         words.push(format!("{} nodes", frame.nodes));

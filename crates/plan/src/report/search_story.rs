@@ -1,15 +1,15 @@
 //! What a search found, with all that is said about it: what a plan is told from.
 
 use super::LearntFrom;
-use crate::bound::Bounds;
-use crate::search::{Found, Wanted};
-use crate::search_space::Space;
+use crate::bound::LowerBounds;
+use crate::search::{SearchRequest, SearchResult};
+use crate::search_space::SearchSpace;
 use crate::{Cost, Outcome};
 use forebay_model::{Site, Workload};
 
 /// All that a plan is told from.
 #[derive(Clone, Copy, Debug)]
-pub struct Story<'a> {
+pub struct ReportContext<'a> {
     /// The names of the runs, and of the site file.
     pub runs: &'a [String],
     /// The name of the site file.
@@ -19,17 +19,17 @@ pub struct Story<'a> {
     /// The tasks.
     pub workload: &'a Workload,
     /// What could be chosen.
-    pub space: &'a Space,
+    pub space: &'a SearchSpace,
     /// Waits, for each class.
-    pub bounds: &'a Bounds,
+    pub bounds: &'a LowerBounds,
     /// What was wanted.
-    pub wanted: Wanted,
+    pub wanted: SearchRequest,
     /// By which share one more run of the same may differ.
     pub scatter: f64,
     /// The run that the workload was learnt from.
     pub learnt_from: &'a LearntFrom,
     /// What was found.
-    pub found: &'a Found,
+    pub found: &'a SearchResult,
     /// What comes of the proposal, with its cost.
     pub chosen: (&'a Outcome, Option<&'a Cost>),
     /// What comes of everything as it is, if it can be.

@@ -3,8 +3,8 @@ use super::*;
 use forebay_model::{ByteCount, Seconds, Usd};
 use std::collections::BTreeMap;
 
-fn figures(seconds: f64, usd: f64) -> Figures {
-    Figures {
+fn figures(seconds: f64, usd: f64) -> PlanFigures {
+    PlanFigures {
         error: 0.1,
         makespan_s: Seconds(seconds),
         homecoming_s: Seconds(0.5),
@@ -17,7 +17,7 @@ fn figures(seconds: f64, usd: f64) -> Figures {
 }
 
 fn plan() -> Plan {
-    let lost = |what: &str| Lost {
+    let lost = |what: &str| RejectedChoice {
         what: what.to_owned(),
         why: "12.0 % slower".to_owned(),
         makespan_s: Some(Seconds(1120.0)),
@@ -36,8 +36,8 @@ fn plan() -> Plan {
         as_it_is: Some(figures(2000.0, 4.0)),
         as_it_is_why: None,
         // Both samples at a time.
-        chosen: Figures { samples_per_hour: 7.2, ..figures(1000.0, 2.5) },
-        setting: Setting {
+        chosen: PlanFigures { samples_per_hour: 7.2, ..figures(1000.0, 2.5) },
+        setting: PlanSetting {
             nodes: 1,
             slots: 8,
             pipelines: 2,
@@ -47,7 +47,7 @@ fn plan() -> Plan {
             spot: true,
             pools: BTreeMap::from([("disk.cache".to_owned(), ByteCount(1 << 30))]),
         },
-        moved: vec![Moved {
+        moved: vec![PlacedClass {
             pattern: "tmp/#".to_owned(),
             to: "disk".to_owned(),
             files: 3,
@@ -106,13 +106,13 @@ fn a_difference_below_the_error_is_called_none() {
 #[test]
 fn of_many_classes_those_that_move_or_matter_are_told() {
     let mut plan = plan();
-    let class = |number: usize, to: &str, waits: f64| Moved {
+    let class = |number: usize, to: &str, waits: f64| PlacedClass {
         pattern: format!("{to}/{number}"),
         to: to.to_owned(),
         waits_s: Seconds(waits),
         ..plan.moved[0].clone()
     };
-    let moved: Vec<Moved> = (0..12).map(|number| class(number, "disk", 1.0)).collect();
+    let moved: Vec<PlacedClass> = (0..12).map(|number| class(number, "disk", 1.0)).collect();
     let stay = |number: usize| class(number, "in place", if number < 2 { 9.0 } else { 1e-3 });
     plan.stay = (0..40).map(stay).collect();
     plan.moved = moved;

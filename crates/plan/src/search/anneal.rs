@@ -1,8 +1,8 @@
 //! Annealing: random changes, of which worse ones are taken less and less often.
 
-use super::visited_points::Seen;
-use crate::search_space::{Point, Space};
-use crate::seeded_rng::Dice;
+use super::visited_points::VisitedPoints;
+use crate::search_space::{SearchPoint, SearchSpace};
+use crate::seeded_rng::SeededRng;
 
 /// Walks at a time, so that several threads have something to do.
 const WALKS: usize = 4;
@@ -13,14 +13,14 @@ const HOT: f64 = 0.05;
 const COLD: f64 = 0.0005;
 
 /// Several walks from the best so far.
-pub(super) fn from_the_best(seen: &mut Seen<'_>, free: &[usize]) {
+pub(super) fn from_the_best(seen: &mut VisitedPoints<'_>, free: &[usize]) {
     let Some(best) = seen.best_point().cloned() else { return };
-    let mut dice: Vec<Dice> =
-        (0..WALKS as u64).map(|walk| Dice::new(seen.wanted.seed ^ (walk << 56))).collect();
+    let mut dice: Vec<SeededRng> =
+        (0..WALKS as u64).map(|walk| SeededRng::new(seen.wanted.seed ^ (walk << 56))).collect();
     let mut at = vec![best; WALKS];
     for step in 0..STEPS {
         let heat = HOT * (COLD / HOT).powf(step as f64 / STEPS as f64);
-        let next: Vec<Point> = at
+        let next: Vec<SearchPoint> = at
             .iter()
             .zip(&mut dice)
             .map(|(at, dice)| random_neighbour(seen.space, at, free, dice))
@@ -38,7 +38,12 @@ pub(super) fn from_the_best(seen: &mut Seen<'_>, free: &[usize]) {
 }
 
 /// Another placement of one class or of two, or another frame.
-fn random_neighbour(space: &Space, at: &Point, free: &[usize], dice: &mut Dice) -> Point {
+fn random_neighbour(
+    space: &SearchSpace,
+    at: &SearchPoint,
+    free: &[usize],
+    dice: &mut SeededRng,
+) -> SearchPoint {
     let mut point = at.clone();
     if space.frames.len() > 1 && (free.is_empty() || dice.next_index(10) == 0) {
         point.frame = dice.next_index(space.frames.len());

@@ -1,16 +1,21 @@
 //! Descents: one class after the other takes the placement that is best with all others as they
 //! are, until none moves.
 
-use super::visited_points::Seen;
+use super::visited_points::VisitedPoints;
 use super::with_placement;
-use crate::bound::{Aim, Bounds};
-use crate::search_space::Point;
+use crate::bound::{LowerBounds, Objective};
+use crate::search_space::SearchPoint;
 
 /// A descent that still moves after so many rounds creeps: others do better with the time.
 const ROUNDS_MAX: usize = 8;
 
 /// From in place, and from what gains most for its bytes.
-pub(super) fn from_several(seen: &mut Seen<'_>, bounds: &Bounds, aim: &Aim, free: &[usize]) {
+pub(super) fn from_several(
+    seen: &mut VisitedPoints<'_>,
+    bounds: &LowerBounds,
+    aim: &Objective,
+    free: &[usize],
+) {
     let start = seen.space.all_in_place();
     if !seen.simulate_unknown(std::slice::from_ref(&start))
         || !seen.simulate_unknown(&points_in_near_frames(seen, &start))
@@ -29,7 +34,7 @@ pub(super) fn from_several(seen: &mut Seen<'_>, bounds: &Bounds, aim: &Aim, free
 }
 
 /// From the best so far, in the frames near its own.
-pub(super) fn from_the_best(seen: &mut Seen<'_>, free: &[usize]) {
+pub(super) fn from_the_best(seen: &mut VisitedPoints<'_>, free: &[usize]) {
     let Some(best) = seen.best_point().cloned() else { return };
     if seen.simulate_unknown(&points_in_near_frames(seen, &best))
         && let Some(best) = seen.best_point().cloned()
@@ -39,18 +44,18 @@ pub(super) fn from_the_best(seen: &mut Seen<'_>, free: &[usize]) {
 }
 
 /// The same placements in other frames.
-fn points_in_near_frames(seen: &Seen<'_>, point: &Point) -> Vec<Point> {
+fn points_in_near_frames(seen: &VisitedPoints<'_>, point: &SearchPoint) -> Vec<SearchPoint> {
     let near = seen.space.frames_near(point.frame);
-    near.into_iter().map(|frame| Point { frame, ..point.clone() }).collect()
+    near.into_iter().map(|frame| SearchPoint { frame, ..point.clone() }).collect()
 }
 
 /// For k = 1, 2, ...: the k classes that gain most for each byte, where they are best by themselves.
 fn greedy_points_by_gain(
-    seen: &Seen<'_>,
-    (bounds, aim): (&Bounds, &Aim),
+    seen: &VisitedPoints<'_>,
+    (bounds, aim): (&LowerBounds, &Objective),
     free: &[usize],
     frame: usize,
-) -> Vec<Point> {
+) -> Vec<SearchPoint> {
     let options = |class: usize| 0..seen.space.options[class].len();
     let mut order: Vec<(f64, usize, usize)> = Vec::new();
     for &class in free {
@@ -63,7 +68,7 @@ fn greedy_points_by_gain(
     order.retain(|(gain, ..)| *gain > 0.0);
     let bytes = |class: usize| bounds.class_bytes(class).max(1.0);
     order.sort_by(|a, b| (b.0 / bytes(b.1)).total_cmp(&(a.0 / bytes(a.1))).then(a.1.cmp(&b.1)));
-    let mut point = Point { frame, ..seen.space.all_in_place() };
+    let mut point = SearchPoint { frame, ..seen.space.all_in_place() };
     let mut points = Vec::new();
     for (_, class, option) in order {
         point.picks[class] = option as u8;
@@ -72,13 +77,13 @@ fn greedy_points_by_gain(
     points
 }
 
-fn descend_from(seen: &mut Seen<'_>, start: Point, free: &[usize]) {
+fn descend_from(seen: &mut VisitedPoints<'_>, start: SearchPoint, free: &[usize]) {
     let mut at = start;
     for _ in 0..ROUNDS_MAX {
         let before = at.clone();
         for &class in free {
             let options = 0..seen.space.options[class].len();
-            let all: Vec<Point> =
+            let all: Vec<SearchPoint> =
                 options.map(|option| with_placement(&at, class, option)).collect();
             if !seen.simulate_unknown(&all) {
                 return;
@@ -97,7 +102,7 @@ fn descend_from(seen: &mut Seen<'_>, start: Point, free: &[usize]) {
 }
 
 /// The best of these, the first of equals; `None`: none of them can be.
-fn best_of_points(seen: &Seen<'_>, points: &[Point]) -> Option<Point> {
+fn best_of_points(seen: &VisitedPoints<'_>, points: &[SearchPoint]) -> Option<SearchPoint> {
     let values = points.iter().map(|point| (seen.value_at(point), point));
     let possible = values.filter(|(value, _)| value.is_finite());
     let best = possible.min_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(b.1)));

@@ -1,26 +1,26 @@
 //! All points, but for those that can't be better: their bound is no less than the best.
 
 use super::goal::Goal;
-use super::visited_points::Seen;
-use crate::bound::{Aim, Bounds};
-use crate::search_space::Point;
+use super::visited_points::VisitedPoints;
+use crate::bound::{LowerBounds, Objective};
+use crate::search_space::SearchPoint;
 
 /// So many at a time: enough for all threads, few enough to learn from.
 const BATCH: usize = 64;
 
-struct Walk<'w, 'a> {
-    seen: &'w mut Seen<'a>,
-    bounds: &'w Bounds,
-    aims: &'w [Aim],
+struct BranchAndBound<'w, 'a> {
+    seen: &'w mut VisitedPoints<'a>,
+    bounds: &'w LowerBounds,
+    aims: &'w [Objective],
     free: &'w [usize],
-    waiting: Vec<Point>,
+    waiting: Vec<SearchPoint>,
 }
 
 /// Whether everything was looked at.
 pub(super) fn visit_all_points(
-    seen: &mut Seen<'_>,
-    bounds: &Bounds,
-    aims: &[Aim],
+    seen: &mut VisitedPoints<'_>,
+    bounds: &LowerBounds,
+    aims: &[Objective],
     floors: &[f64],
     free: &[usize],
 ) -> bool {
@@ -33,7 +33,7 @@ pub(super) fn visit_all_points(
     let no_spot =
         seen.wanted.goal != Goal::Cheapest && all.iter().any(|frame| frame.spot.is_none());
     frames.retain(|frame| !(no_spot && all[*frame].spot.is_some()));
-    let mut walk = Walk { seen, bounds, aims, free, waiting: Vec::new() };
+    let mut walk = BranchAndBound { seen, bounds, aims, free, waiting: Vec::new() };
     for frame in frames {
         if floors[frame] >= walk.seen.best_value() {
             continue;
@@ -50,7 +50,7 @@ pub(super) fn visit_all_points(
     walk.flush()
 }
 
-impl Walk<'_, '_> {
+impl BranchAndBound<'_, '_> {
     fn visit_subtree(&mut self, frame: usize, picks: &mut [Option<u8>], depth: usize) -> bool {
         let space = self.seen.space;
         let bound = self.bounds.partial_bound(&space.frames[frame], picks, &self.aims[frame]);
@@ -59,7 +59,7 @@ impl Walk<'_, '_> {
         }
         let Some(&class) = self.free.get(depth) else {
             let picks = picks.iter().map(|pick| pick.unwrap_or(0)).collect();
-            self.waiting.push(Point { frame, picks });
+            self.waiting.push(SearchPoint { frame, picks });
             return self.waiting.len() < BATCH || self.flush();
         };
         let mut options: Vec<usize> = (0..space.options[class].len()).collect();

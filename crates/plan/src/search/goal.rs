@@ -1,7 +1,7 @@
 //! What is wanted most.
 
 use super::visited_points::Score;
-use crate::search_space::Frame;
+use crate::search_space::Configuration;
 use forebay_model::Usd;
 
 /// What a plan is good for.
@@ -30,7 +30,7 @@ impl Goal {
     }
 
     /// What a score is worth; less is better. Seconds, dollars, seconds for a sample.
-    pub fn value_of_score(self, frame: &Frame, samples: u32, score: &Score) -> f64 {
+    pub fn value_of_score(self, frame: &Configuration, samples: u32, score: &Score) -> f64 {
         match self {
             Self::Fastest => score.makespan.get() * sequential_waves(frame, samples),
             Self::Cheapest => score.per_sample.map_or(f64::INFINITY, Usd::get),
@@ -39,7 +39,12 @@ impl Goal {
     }
 
     /// By how much a second more makes it worse.
-    pub(super) fn price_of_time(self, frame: &Frame, samples: u32, rent: Option<Usd>) -> f64 {
+    pub(super) fn price_of_time(
+        self,
+        frame: &Configuration,
+        samples: u32,
+        rent: Option<Usd>,
+    ) -> f64 {
         match self {
             Self::Fastest => sequential_waves(frame, samples),
             Self::Cheapest => rent.map_or(0.0, Usd::get) / f64::from(frame.pipelines),
@@ -49,6 +54,6 @@ impl Goal {
 }
 
 /// How many times a frame is run, one after the other, to do all samples.
-fn sequential_waves(frame: &Frame, samples: u32) -> f64 {
+fn sequential_waves(frame: &Configuration, samples: u32) -> f64 {
     f64::from(samples.max(1).div_ceil(frame.pipelines.max(1)))
 }

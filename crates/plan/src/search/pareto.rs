@@ -1,11 +1,13 @@
 //! Of all that was looked at, what nothing else beats in both time and dollars.
 
 use super::visited_points::Score;
-use crate::search_space::Point;
+use crate::search_space::SearchPoint;
 use std::collections::BTreeMap;
 
 /// The fastest first, then each that costs less.
-pub(super) fn pareto_front(known: &BTreeMap<Point, Result<Score, String>>) -> Vec<(Point, Score)> {
+pub(super) fn pareto_front(
+    known: &BTreeMap<SearchPoint, Result<Score, String>>,
+) -> Vec<(SearchPoint, Score)> {
     let possible = known.iter().filter_map(|(point, score)| {
         let score = *score.as_ref().ok()?;
         Some((point, score, score.per_sample?.get()))
@@ -18,7 +20,7 @@ pub(super) fn pareto_front(known: &BTreeMap<Point, Result<Score, String>>) -> Ve
             .then(a.2.total_cmp(&b.2))
             .then(a.0.cmp(b.0))
     });
-    let mut front: Vec<(Point, Score)> = Vec::new();
+    let mut front: Vec<(SearchPoint, Score)> = Vec::new();
     let mut least = f64::INFINITY;
     for (point, score, usd) in all {
         if usd < least {

@@ -1,9 +1,9 @@
 //! What a search came to: the choice, the bound, and why the others lost.
 
 use super::pareto::pareto_front;
-use super::visited_points::{Score, Seen};
+use super::visited_points::{Score, VisitedPoints};
 use super::with_placement;
-use crate::search_space::{Point, Space};
+use crate::search_space::{SearchPoint, SearchSpace};
 
 /// Times that the proposal moves to something alike that costs less.
 const ROUNDS_MAX: usize = 8;
@@ -13,7 +13,7 @@ const TRIFLE: f64 = 0.02;
 
 /// How far a search came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rung {
+pub enum SearchExtent {
     /// Everything was looked at that could be better: optimal in the model.
     Exhausted,
     /// Time was over before that.
@@ -24,9 +24,9 @@ pub enum Rung {
 
 /// The result of a search.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct SearchResult {
     /// What is proposed.
-    pub chosen: Point,
+    pub chosen: SearchPoint,
     /// What it leads to.
     pub score: Score,
     /// What it is worth to the goal: seconds, dollars, seconds for a sample.
@@ -37,33 +37,33 @@ pub struct Found {
     pub as_it_is_value: Option<f64>,
     /// The best to the goal, if another one is proposed that the model can't tell from it and that
     /// costs less or moves less.
-    pub alike: Option<(Point, Score)>,
+    pub alike: Option<(SearchPoint, Score)>,
     /// Nothing is worth less, in the model.
     pub bound: f64,
     /// How far the search came.
-    pub rung: Rung,
+    pub rung: SearchExtent,
     /// How many classes it chose placements for.
     pub classes: usize,
     /// How many choices were simulated.
     pub simulated: usize,
     /// Nothing is both faster and cheaper than any of these; the fastest first.
-    pub front: Vec<(Point, Score)>,
+    pub front: Vec<(SearchPoint, Score)>,
     /// What lost: all in place, and each single change of what is proposed.
-    pub rejected: Vec<Rejected>,
+    pub rejected: Vec<RejectedPoint>,
 }
 
 /// A choice that lost.
 #[derive(Clone, Debug)]
-pub struct Rejected {
+pub struct RejectedPoint {
     /// The choice.
-    pub point: Point,
+    pub point: SearchPoint,
     /// What it leads to, or why it can't be.
     pub score: Result<Score, String>,
     /// Its worth as a multiple of that of the chosen one.
     pub ratio: Option<f64>,
 }
 
-impl Found {
+impl SearchResult {
     /// How much better than the proposal something unknown may be at most: 0.1 is 10 %.
     pub fn optimality_gap(&self) -> f64 {
         if self.bound > 0.0 { (self.value / self.bound - 1.0).max(0.0) } else { f64::INFINITY }
@@ -71,11 +71,11 @@ impl Found {
 }
 
 pub(super) fn conclude_search(
-    mut seen: Seen<'_>,
+    mut seen: VisitedPoints<'_>,
     free: &[usize],
     floors: &[f64],
-    rung: Rung,
-) -> Result<Found, String> {
+    rung: SearchExtent,
+) -> Result<SearchResult, String> {
     let start = seen.space.all_in_place();
     let Some(best) = seen.best_point().cloned() else {
         return Err(match seen.known.remove(&start) {
@@ -102,19 +102,19 @@ pub(super) fn conclude_search(
     near.retain(|point| *point != chosen && *point != start);
     near.insert(0, start.clone());
     near.dedup();
-    let known = |point: &Point| seen.known.get(point).cloned();
-    let score = |point: &Point| known(point).and_then(Result::ok);
+    let known = |point: &SearchPoint| seen.known.get(point).cloned();
+    let score = |point: &SearchPoint| known(point).and_then(Result::ok);
     let Some(of_chosen) = score(&chosen) else { return Err("nothing was simulated".to_owned()) };
     let value = seen.value_of_score(&chosen, &of_chosen);
-    let reject = |point: &Point| {
+    let reject = |point: &SearchPoint| {
         let score = known(point)?;
         let ratio = score.as_ref().ok().map(|score| seen.value_of_score(point, score) / value);
-        Some(Rejected { point: point.clone(), score, ratio })
+        Some(RejectedPoint { point: point.clone(), score, ratio })
     };
     let rejected = near.iter().filter(|point| **point != chosen).filter_map(reject).collect();
     let least = floors.iter().copied().fold(f64::INFINITY, f64::min);
     let best_value = seen.best_value();
-    Ok(Found {
+    Ok(SearchResult {
         score: of_chosen,
         value,
         as_it_is: known(&start).unwrap_or_else(|| Err("it was not simulated".to_owned())),
@@ -132,7 +132,7 @@ pub(super) fn conclude_search(
 }
 
 /// Each other placement of one class, and each frame that differs in one thing.
-fn single_changes(point: &Point, space: &Space, free: &[usize]) -> Vec<Point> {
+fn single_changes(point: &SearchPoint, space: &SearchSpace, free: &[usize]) -> Vec<SearchPoint> {
     let mut all = Vec::new();
     for &class in free {
         all.extend(
@@ -140,15 +140,22 @@ fn single_changes(point: &Point, space: &Space, free: &[usize]) -> Vec<Point> {
         );
     }
     all.extend(
-        space.frames_near(point.frame).into_iter().map(|frame| Point { frame, ..point.clone() }),
+        space
+            .frames_near(point.frame)
+            .into_iter()
+            .map(|frame| SearchPoint { frame, ..point.clone() }),
     );
     all
 }
 
 /// The same without moves that serve nothing: each rule that is not needed is one less to explain.
-fn drop_trifling_moves(seen: &mut Seen<'_>, chosen: Point, free: &[usize]) -> Point {
+fn drop_trifling_moves(
+    seen: &mut VisitedPoints<'_>,
+    chosen: SearchPoint,
+    free: &[usize],
+) -> SearchPoint {
     let limit = seen.value_at(&chosen) * (1.0 + seen.wanted.error * TRIFLE);
-    let usd = |seen: &Seen<'_>, point: &Point| match seen.known.get(point) {
+    let usd = |seen: &VisitedPoints<'_>, point: &SearchPoint| match seen.known.get(point) {
         Some(Ok(score)) => score.per_sample.map_or(0.0, |usd| usd.get()),
         _ => f64::INFINITY,
     };
@@ -167,10 +174,10 @@ fn drop_trifling_moves(seen: &mut Seen<'_>, chosen: Point, free: &[usize]) -> Po
 
 /// Whether the model can't tell a proposal from everything as it is, in what is wanted or in
 /// dollars: then nothing is proposed.
-fn gains_nothing(seen: &Seen<'_>, chosen: &Point) -> bool {
+fn gains_nothing(seen: &VisitedPoints<'_>, chosen: &SearchPoint) -> bool {
     let start = seen.space.all_in_place();
     let error = 1.0 + seen.wanted.error;
-    let usd = |point: &Point| match seen.known.get(point) {
+    let usd = |point: &SearchPoint| match seen.known.get(point) {
         Some(Ok(score)) => score.per_sample.map_or(0.0, |usd| usd.get()),
         _ => f64::INFINITY,
     };
@@ -179,7 +186,7 @@ fn gains_nothing(seen: &Seen<'_>, chosen: &Point) -> bool {
 }
 
 /// Of all that the model can't tell from the best, what costs least, and of these what moves least.
-fn cheapest_alike(seen: &Seen<'_>, best: &Point) -> Point {
+fn cheapest_alike(seen: &VisitedPoints<'_>, best: &SearchPoint) -> SearchPoint {
     let limit = seen.value_at(best) * (1.0 + seen.wanted.error);
     let alike = seen.known.iter().filter_map(|(point, score)| {
         let score = score.as_ref().ok()?;

@@ -1,7 +1,7 @@
 //! What has been simulated, so that nothing is simulated twice.
 
-use super::{Judge, Wanted};
-use crate::search_space::{Point, Space};
+use super::{ChoiceEvaluator, SearchRequest};
+use crate::search_space::{SearchPoint, SearchSpace};
 use forebay_model::{Seconds, Usd};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -18,21 +18,21 @@ pub struct Score {
 }
 
 /// All points that were looked at.
-pub(super) struct Seen<'a> {
-    pub(super) space: &'a Space,
-    pub(super) wanted: Wanted,
-    judge: &'a mut dyn Judge,
+pub(super) struct VisitedPoints<'a> {
+    pub(super) space: &'a SearchSpace,
+    pub(super) wanted: SearchRequest,
+    judge: &'a mut dyn ChoiceEvaluator,
     go_on: &'a mut dyn FnMut(usize) -> bool,
-    pub(super) known: BTreeMap<Point, Result<Score, String>>,
-    best: Option<(f64, usize, Point)>,
+    pub(super) known: BTreeMap<SearchPoint, Result<Score, String>>,
+    best: Option<(f64, usize, SearchPoint)>,
     stopped: bool,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> VisitedPoints<'a> {
     pub(super) fn new(
-        space: &'a Space,
-        judge: &'a mut dyn Judge,
-        wanted: Wanted,
+        space: &'a SearchSpace,
+        judge: &'a mut dyn ChoiceEvaluator,
+        wanted: SearchRequest,
         go_on: &'a mut dyn FnMut(usize) -> bool,
     ) -> Self {
         let known = BTreeMap::new();
@@ -40,8 +40,8 @@ impl<'a> Seen<'a> {
     }
 
     /// Simulates those that are not known yet. False: time is over, and some may not be known.
-    pub(super) fn simulate_unknown(&mut self, points: &[Point]) -> bool {
-        let mut new: Vec<&Point> = Vec::new();
+    pub(super) fn simulate_unknown(&mut self, points: &[SearchPoint]) -> bool {
+        let mut new: Vec<&SearchPoint> = Vec::new();
         for point in points {
             if !self.known.contains_key(point) && !new.contains(&point) {
                 new.push(point);
@@ -52,13 +52,13 @@ impl<'a> Seen<'a> {
             self.stopped = true;
             return new.is_empty();
         }
-        let new: Vec<Point> = new.into_iter().cloned().collect();
+        let new: Vec<SearchPoint> = new.into_iter().cloned().collect();
         self.simulate_points(&new);
         true
     }
 
-    fn simulate_points(&mut self, new: &[Point]) {
-        let (possible, not): (Vec<&Point>, Vec<&Point>) =
+    fn simulate_points(&mut self, new: &[SearchPoint]) {
+        let (possible, not): (Vec<&SearchPoint>, Vec<&SearchPoint>) =
             new.iter().partition(|point| self.space.fits_together(point));
         for point in not {
             self.known.insert(point.clone(), Err("packed files share one tier".to_owned()));
@@ -83,20 +83,20 @@ impl<'a> Seen<'a> {
     }
 
     /// What a point is worth; infinite if it can't be, or was not looked at.
-    pub(super) fn value_at(&self, point: &Point) -> f64 {
+    pub(super) fn value_at(&self, point: &SearchPoint) -> f64 {
         match self.known.get(point) {
             Some(Ok(score)) => self.value_of_score(point, score),
             _ => f64::INFINITY,
         }
     }
 
-    pub(super) fn value_of_score(&self, point: &Point, score: &Score) -> f64 {
+    pub(super) fn value_of_score(&self, point: &SearchPoint, score: &Score) -> f64 {
         let frame = &self.space.frames[point.frame];
         self.wanted.goal.value_of_score(frame, self.wanted.samples, score)
     }
 
     /// The best so far.
-    pub(super) fn best_point(&self) -> Option<&Point> {
+    pub(super) fn best_point(&self) -> Option<&SearchPoint> {
         self.best.as_ref().map(|(_, _, point)| point)
     }
 
@@ -106,12 +106,12 @@ impl<'a> Seen<'a> {
 
     /// Looks at those that explain the choice; when time is over, at a few of them: an eighth more
     /// than there was time for.
-    pub(super) fn simulate_a_few(&mut self, points: &[Point]) {
+    pub(super) fn simulate_a_few(&mut self, points: &[SearchPoint]) {
         if self.simulate_unknown(points) {
             return;
         }
         let unknown = points.iter().filter(|point| !self.known.contains_key(*point));
-        let few: Vec<Point> = unknown.take(self.known.len() / 8).cloned().collect();
+        let few: Vec<SearchPoint> = unknown.take(self.known.len() / 8).cloned().collect();
         self.simulate_points(&few);
     }
 }

@@ -1,14 +1,14 @@
 //! What is chosen for all files and tasks together.
 
 use super::options::is_for_copies;
-use crate::{PolicyId, Spot};
+use crate::{PolicyId, SpotMachines};
 use forebay_model::workload::TaskKindId;
 use forebay_model::{ByteCount, Seconds, Site, TierId};
 use std::collections::BTreeMap;
 
 /// One way to set everything but placements.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Frame {
+pub struct Configuration {
     /// Capacities of pools, where they differ from the site's.
     pub pools: BTreeMap<TierId, ByteCount>,
     /// Nodes that are used.
@@ -24,10 +24,10 @@ pub struct Frame {
     /// Kinds of low priority.
     pub low: Vec<TaskKindId>,
     /// Machines that may be taken away, and how often they are; `None`: others.
-    pub spot: Option<Spot>,
+    pub spot: Option<SpotMachines>,
 }
 
-impl Frame {
+impl Configuration {
     /// In how many things they differ. For one pipeline stagger and policy are no things.
     pub(super) fn distance(&self, other: &Self) -> usize {
         let one = self.pipelines == 1 || other.pipelines == 1;
@@ -46,7 +46,7 @@ impl Frame {
 
 /// What is tried of each; all combinations are.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Frames {
+pub struct ConfigurationGrid {
     /// Numbers of nodes.
     pub nodes: Vec<u32>,
     /// Tasks of one node at a time.
@@ -58,7 +58,7 @@ pub struct Frames {
     /// Policies, each with its kinds of low priority.
     pub policies: Vec<(PolicyId, Vec<TaskKindId>)>,
     /// Machines that stay (`None`), and such as may be taken away.
-    pub spots: Vec<Option<Spot>>,
+    pub spots: Vec<Option<SpotMachines>>,
     /// Whether pools may be split in another way.
     pub split_pools: bool,
 }
@@ -66,9 +66,9 @@ pub struct Frames {
 /// Parts of a tier that its pool for copies is tried with.
 const SHARES: [f64; 3] = [0.25, 0.5, 0.75];
 
-impl Frames {
+impl ConfigurationGrid {
     /// Every combination that means something, the plain ones first.
-    pub(super) fn all_combinations(&self, site: &Site) -> Vec<Frame> {
+    pub(super) fn all_combinations(&self, site: &Site) -> Vec<Configuration> {
         let mut frames = Vec::new();
         for pools in self.pool_splits(site) {
             for &pipelines in &self.pipelines {
@@ -82,8 +82,16 @@ impl Frames {
                     for (nodes, slots, spot) in self.machine_options() {
                         let (pools, low) = (pools.clone(), low.clone());
                         let policy = *policy;
-                        let frame =
-                            Frame { pools, nodes, slots, pipelines, stagger, policy, low, spot };
+                        let frame = Configuration {
+                            pools,
+                            nodes,
+                            slots,
+                            pipelines,
+                            stagger,
+                            policy,
+                            low,
+                            spot,
+                        };
                         frames.push(frame);
                     }
                 }
@@ -92,7 +100,7 @@ impl Frames {
         frames
     }
 
-    fn machine_options(&self) -> impl Iterator<Item = (u32, u32, Option<Spot>)> {
+    fn machine_options(&self) -> impl Iterator<Item = (u32, u32, Option<SpotMachines>)> {
         let with_slots = |nodes| self.slots.iter().map(move |slots| (nodes, *slots));
         let sizes = self.nodes.iter().flat_map(move |nodes| with_slots(*nodes));
         sizes.flat_map(|(nodes, slots)| self.spots.iter().map(move |spot| (nodes, slots, *spot)))

@@ -1,6 +1,6 @@
 //! What there is to know of a class of files before anything is simulated.
 
-use forebay_model::workload::{TaskId, Until};
+use forebay_model::workload::{DeletionPoint, TaskId};
 use forebay_model::{ByteCount, Op, Workload};
 
 /// One class.
@@ -59,7 +59,7 @@ pub fn class_facts(workload: &Workload) -> Vec<ClassFacts> {
         class.written |= made[number];
         class.read |= read[number];
         class.private &= !shared[number];
-        class.stays |= set.until == Until::End;
+        class.stays |= set.until == DeletionPoint::End;
         class.files += set.count;
         class.bytes += set.bytes;
         class.largest = class.largest.max(set.bytes);

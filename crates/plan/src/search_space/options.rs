@@ -3,7 +3,8 @@
 use super::facts::ClassFacts;
 use crate::choice::in_place_placement;
 use forebay_model::{
-    Ahead, ByteCount, Cache, Drain, Home, Layout, Placement, Reach, Site, Tier, TierId,
+    ByteCount, CacheRule, FileLayout, FileLocation, Placement, PrefetchMode, Reach, Site, Tier,
+    TierId, WriteBackTrigger,
 };
 
 /// Files that are smaller on average may be packed: the volume keeps larger ones apart anyway.
@@ -16,7 +17,7 @@ const APART_FILES_MIN: u64 = 8;
 /// A tier that files can go to: the names that homes and copies have there, which are different
 /// where the tier has a pool for copies.
 #[derive(Clone, Debug)]
-pub(super) struct Target {
+pub(super) struct TargetTier {
     home: TierId,
     copies: TierId,
     reach: Reach,
@@ -28,7 +29,7 @@ pub(super) fn target_tiers(
     site: &Site,
     project: &TierId,
     left_out: &mut Vec<String>,
-) -> Vec<Target> {
+) -> Vec<TargetTier> {
     let here = site.tier(project).map_or(project, Tier::whole_tier);
     let mut targets = Vec::new();
     for tier in site.tiers().filter(|tier| tier.pool_of.is_none() && &tier.id != here) {
@@ -49,7 +50,7 @@ pub(super) fn target_tiers(
         let room = parts()
             .map(|part| part.capacity)
             .try_fold(ByteCount::ZERO, |sum, part| part.map(|capacity| sum + capacity));
-        targets.push(Target {
+        targets.push(TargetTier {
             home: home.id.clone(),
             copies: copies.clone(),
             reach: tier.reach,
@@ -68,7 +69,7 @@ pub(super) fn is_for_copies(pool: &TierId) -> bool {
 /// classes and pipelines.
 pub(super) fn placements_of_class(
     class: &ClassFacts,
-    targets: &[Target],
+    targets: &[TargetTier],
     nodes: u32,
     made: ByteCount,
 ) -> Vec<Placement> {
@@ -82,36 +83,37 @@ pub(super) fn placements_of_class(
         // is on one node's disk is lost to tasks on other nodes.
         let reached = target.reach != Reach::Node || nodes == 1 || class.private;
         if class.made && reached {
-            options.push(placed_on_tier(&target.home, Layout::Plain));
+            options.push(placed_on_tier(&target.home, FileLayout::Plain));
             // Results that can't all be there until the end may be there until they are closed.
             if class.stays && target.room.is_some_and(|room| made > room) {
-                let drain = Drain::Closed;
-                options.push(Placement { drain, ..placed_on_tier(&target.home, Layout::Plain) });
+                let drain = WriteBackTrigger::Closed;
+                options
+                    .push(Placement { drain, ..placed_on_tier(&target.home, FileLayout::Plain) });
             }
             let small = class.bytes.get() / class.files <= PACKED_BYTES_MAX;
             if small && class.files >= PACKED_FILES_MIN && target.reach == Reach::Node {
-                options.push(placed_on_tier(&target.home, Layout::Packed));
+                options.push(placed_on_tier(&target.home, FileLayout::Packed));
             }
             // Names in a log of the volume, bytes in files: for storage in place that is slow to
             // make names.
             if class.files >= APART_FILES_MIN && target.reach == Reach::Node {
-                options.push(placed_on_tier(&target.home, Layout::Apart));
+                options.push(placed_on_tier(&target.home, FileLayout::Apart));
             }
         }
         // Copies are of files that nobody writes; and a copy on storage that no node has at hand
         // is no copy.
         if !class.written && class.read && target.reach != Reach::World {
-            options.push(cached_on_tier(&target.copies, Ahead::OnOpen));
-            options.push(cached_on_tier(&target.copies, Ahead::AtStart));
+            options.push(cached_on_tier(&target.copies, PrefetchMode::OnOpen));
+            options.push(cached_on_tier(&target.copies, PrefetchMode::AtStart));
         }
     }
     options
 }
 
-fn placed_on_tier(tier: &TierId, layout: Layout) -> Placement {
-    Placement { home: Home::Tier(tier.clone()), layout, ..in_place_placement() }
+fn placed_on_tier(tier: &TierId, layout: FileLayout) -> Placement {
+    Placement { home: FileLocation::Tier(tier.clone()), layout, ..in_place_placement() }
 }
 
-fn cached_on_tier(tier: &TierId, ahead: Ahead) -> Placement {
-    Placement { cache: Some(Cache { tier: tier.clone(), ahead }), ..in_place_placement() }
+fn cached_on_tier(tier: &TierId, ahead: PrefetchMode) -> Placement {
+    Placement { cache: Some(CacheRule { tier: tier.clone(), ahead }), ..in_place_placement() }
 }

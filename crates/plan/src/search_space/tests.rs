@@ -30,9 +30,9 @@ fn workload() -> Workload {
         class: FileClassId(class),
         count,
         bytes: ByteCount(bytes),
-        until: Until::End,
+        until: DeletionPoint::End,
     };
-    let access = |files, read: u64, written: u64| Access {
+    let access = |files, read: u64, written: u64| FileSetAccess {
         files: FileSetId(files),
         ops: vec![(OpKey::without_bytes(Op::Open), 1.0)],
         read: ByteCount(read),
@@ -42,7 +42,7 @@ fn workload() -> Workload {
         kind: TaskKindId(0),
         key: None,
         after: vec![],
-        steps: vec![Step { name: "s".to_owned(), compute: Seconds(1.0), accesses }],
+        steps: vec![ReplayStep { name: "s".to_owned(), compute: Seconds(1.0), accesses }],
     };
     Workload {
         name: "w".to_owned(),
@@ -60,8 +60,8 @@ fn workload() -> Workload {
     }
 }
 
-fn frames(nodes: u32) -> Frames {
-    Frames {
+fn frames(nodes: u32) -> ConfigurationGrid {
+    ConfigurationGrid {
         nodes: vec![nodes],
         slots: vec![1],
         pipelines: vec![1, 2],
@@ -72,16 +72,16 @@ fn frames(nodes: u32) -> Frames {
     }
 }
 
-fn space(nodes: u32) -> Space {
+fn space(nodes: u32) -> SearchSpace {
     let site = Site::parse(SITE, "site.toml", &|_| None).expect("a site");
-    Space::new(&site, &workload(), &TierId("net".to_owned()), &frames(nodes))
+    SearchSpace::new(&site, &workload(), &TierId("net".to_owned()), &frames(nodes))
 }
 
-fn words(space: &Space, class: usize) -> Vec<String> {
+fn words(space: &SearchSpace, class: usize) -> Vec<String> {
     let word = |placement: &Placement| match (&placement.home, &placement.cache) {
-        (Home::Tier(tier), _) => format!("{tier} {:?}", placement.layout),
-        (Home::Here, Some(cache)) => format!("copies on {}", cache.tier),
-        (Home::Here, None) => "here".to_owned(),
+        (FileLocation::Tier(tier), _) => format!("{tier} {:?}", placement.layout),
+        (FileLocation::Here, Some(cache)) => format!("copies on {}", cache.tier),
+        (FileLocation::Here, None) => "here".to_owned(),
     };
     space.options[class].iter().map(word).collect()
 }
@@ -103,7 +103,7 @@ fn inputs_are_copied_and_what_tasks_make_is_given_a_home() {
 #[test]
 fn names_that_are_only_looked_for_keep_no_class_in_place() {
     let mut workload = workload();
-    let until = Until::End;
+    let until = DeletionPoint::End;
     let nothing = FileSet { class: FileClassId(2), count: 1, bytes: ByteCount::ZERO, until };
     workload.files.push(nothing);
     assert!(class_facts(&workload)[2].made);
@@ -120,18 +120,20 @@ fn results_may_go_home_when_they_are_closed_where_room_is_short() {
             .replace("pools = { temp = \"40 GB\", cache = \"40 GB\" }", "");
         Site::parse(&text, "site.toml", &|_| None).expect("a site")
     };
-    let drained = |capacity: &str, until: Until| {
+    let drained = |capacity: &str, until: DeletionPoint| {
         let mut workload = workload();
         workload.files[2].until = until;
-        let space = Space::new(&site(capacity), &workload, &TierId("net".to_owned()), &frames(1));
-        let closed = |placement: &&Placement| placement.drain == forebay_model::Drain::Closed;
+        let space =
+            SearchSpace::new(&site(capacity), &workload, &TierId("net".to_owned()), &frames(1));
+        let closed =
+            |placement: &&Placement| placement.drain == forebay_model::WriteBackTrigger::Closed;
         space.options[2].iter().filter(closed).count()
     };
     // Two pipelines make 1 GiB each.
-    assert_eq!(drained("1.5 GB", Until::End), 1);
-    assert_eq!(drained("3 GB", Until::End), 0, "all fits there until the end");
-    assert_eq!(drained("1 GB", Until::End), 0, "not even one fits");
-    assert_eq!(drained("1.5 GB", Until::Task(TaskId(1))), 0, "nothing is left to go home");
+    assert_eq!(drained("1.5 GB", DeletionPoint::End), 1);
+    assert_eq!(drained("3 GB", DeletionPoint::End), 0, "all fits there until the end");
+    assert_eq!(drained("1 GB", DeletionPoint::End), 0, "not even one fits");
+    assert_eq!(drained("1.5 GB", DeletionPoint::Task(TaskId(1))), 0, "nothing is left to go home");
 }
 
 #[test]
@@ -158,12 +160,13 @@ fn one_pipeline_has_no_stagger_and_pools_are_split_anew() {
 fn two_tiers_with_packed_files_do_not_fit_together() {
     let mut space = space(1);
     let packed = |tier: &str| Placement {
-        home: Home::Tier(TierId(tier.to_owned())),
-        layout: forebay_model::Layout::Packed,
+        home: FileLocation::Tier(TierId(tier.to_owned())),
+        layout: forebay_model::FileLayout::Packed,
         ..space.options[0][0].clone()
     };
     space.options = vec![vec![packed("disk"), packed("disk.temp")]; 2];
-    let fits = |picks: [u8; 2]| space.fits_together(&Point { frame: 0, picks: picks.to_vec() });
+    let fits =
+        |picks: [u8; 2]| space.fits_together(&SearchPoint { frame: 0, picks: picks.to_vec() });
     assert!(fits([0, 0]) && fits([1, 1]) && !fits([0, 1]));
 }
 

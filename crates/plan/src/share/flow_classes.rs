@@ -12,31 +12,31 @@ mod queue;
 mod resource;
 mod settle;
 
-use super::{ShapeId, Shapes};
-use crate::prepared_problem::Limit;
-use class::Class;
-use resource::Lane;
+use super::{FlowShapes, ShapeId};
+use crate::prepared_problem::ResourceLimit;
+use class::FlowClass;
+use resource::SharedResource;
 
 /// Where a flow is.
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
+struct FlowPosition {
     shape: ShapeId,
     node: u32,
 }
 
 /// The engine.
 #[derive(Clone, Debug)]
-pub(crate) struct Classes {
-    lanes: Vec<Lane>,
+pub(crate) struct FlowClassEngine {
+    lanes: Vec<SharedResource>,
     /// The storage of each lane; those of one storage stand together.
     storage: Vec<usize>,
     /// Streams at each storage, and how much they and its fill take away.
     streams: Vec<u32>,
     growth: Vec<(f64, f64)>,
-    classes: Vec<Class>,
+    classes: Vec<FlowClass>,
     /// Those with flows.
     active: Vec<ShapeId>,
-    flows: Vec<Place>,
+    flows: Vec<FlowPosition>,
     /// Something started, stopped or filled since rates were worked out.
     changed: bool,
     /// Lanes with credits, and when the first of these will be gone.
@@ -44,15 +44,19 @@ pub(crate) struct Classes {
     empties: f64,
 }
 
-impl Classes {
+impl FlowClassEngine {
     /// An engine for lanes of these storages.
-    pub(super) fn with_lane_storages(limits: Vec<Limit>, storage: Vec<usize>, nodes: u32) -> Self {
+    pub(super) fn with_lane_storages(
+        limits: Vec<ResourceLimit>,
+        storage: Vec<usize>,
+        nodes: u32,
+    ) -> Self {
         let storages = storage.last().map_or(0, |last| last + 1);
         let accounts = limits.iter().enumerate().filter(|(_, limit)| limit.credits.is_some());
         Self {
             accounts: accounts.map(|(lane, _)| lane).collect(),
             empties: f64::INFINITY,
-            lanes: limits.into_iter().map(|limit| Lane::new(limit, nodes)).collect(),
+            lanes: limits.into_iter().map(|limit| SharedResource::new(limit, nodes)).collect(),
             storage,
             streams: vec![0; storages],
             growth: vec![(0.0, 0.0); storages],
@@ -63,17 +67,17 @@ impl Classes {
         }
     }
 
-    fn activate_class(&mut self, now: f64, shape: ShapeId, shapes: &Shapes) {
+    fn activate_class(&mut self, now: f64, shape: ShapeId, shapes: &FlowShapes) {
         if self.classes.len() <= shape as usize {
-            self.classes.resize_with(shapes.count(), Class::default);
+            self.classes.resize_with(shapes.count(), FlowClass::default);
         }
         let class = &mut self.classes[shape as usize];
         if class.queue.is_empty() {
-            *class = Class {
+            *class = FlowClass {
                 at: now,
                 stretch: 1.0,
                 queue: std::mem::take(&mut class.queue),
-                ..Class::default()
+                ..FlowClass::default()
             };
             self.active.push(shape);
             for (lane, amount) in shapes.lane_demands(shape) {
@@ -84,7 +88,7 @@ impl Classes {
         class.advance_to(now);
     }
 
-    fn adjust_stream_counts(&mut self, place: Place, more: bool, shapes: &Shapes) {
+    fn adjust_stream_counts(&mut self, place: FlowPosition, more: bool, shapes: &FlowShapes) {
         let mut last = usize::MAX;
         for (lane, amount) in shapes.lane_demands(place.shape) {
             let lane = *lane as usize;
@@ -98,7 +102,7 @@ impl Classes {
         }
     }
 
-    fn deactivate_if_empty(&mut self, shape: ShapeId, shapes: &Shapes) {
+    fn deactivate_if_empty(&mut self, shape: ShapeId, shapes: &FlowShapes) {
         if self.classes[shape as usize].queue.is_empty() {
             self.active.retain(|other| *other != shape);
             for (lane, _) in shapes.lane_demands(shape) {

@@ -4,60 +4,61 @@
 //! It shares by the same rule as the engine for searching, which takes links and servers for evenly
 //! loaded; how far that is wrong is what this one shows. It is slower by the number of lanes.
 
-use super::flow_classes::Classes;
-use super::{Flows, ShapeId, Shapes};
-use crate::prepared_problem::{Credits, LANES, Limit};
+use super::flow_classes::FlowClassEngine;
+use super::{FlowEngine, FlowShapes, ShapeId};
+use crate::prepared_problem::{LANES, ResourceCredits, ResourceLimit};
 
 /// Where the parts of a lane are among all.
 #[derive(Clone, Copy, Debug)]
-struct Parts {
+struct ResourceParts {
     /// The link of the first node, if links have a limit.
     links: Option<usize>,
     /// The first server, if there is a limit for all.
     servers: Option<usize>,
-    limit: Limit,
+    limit: ResourceLimit,
 }
 
 /// The engine.
 #[derive(Clone, Debug)]
-pub(crate) struct Whole {
-    inner: Classes,
+pub(crate) struct PerServerEngine {
+    inner: FlowClassEngine,
     /// Shapes over the parts.
-    shapes: Shapes,
-    parts: Vec<Parts>,
+    shapes: FlowShapes,
+    parts: Vec<ResourceParts>,
     asks: Vec<f64>,
     limited: Vec<bool>,
     /// Where files begin on the servers: each flow's one further on.
     turn: u32,
 }
 
-impl Flows for Whole {
-    fn new(limits: Vec<Limit>, nodes: u32) -> Self {
+impl FlowEngine for PerServerEngine {
+    fn new(limits: Vec<ResourceLimit>, nodes: u32) -> Self {
         let (mut parts, mut lanes, mut storage) = (Vec::new(), Vec::new(), Vec::new());
         for (number, limit) in limits.into_iter().enumerate() {
-            let mut add = |count: u32, each: f64, credits: Option<Credits>| {
+            let mut add = |count: u32, each: f64, credits: Option<ResourceCredits>| {
                 let first = lanes.len();
                 let node = f64::INFINITY;
-                let part = Limit { total: each, node, servers: 1, spread: 1, credits };
+                let part = ResourceLimit { total: each, node, servers: 1, spread: 1, credits };
                 lanes.extend((0..count).map(|_| part));
                 storage.extend((0..count).map(|_| number / LANES));
                 each.is_finite().then_some(first)
             };
             let of_node = limit.credits.filter(|credits| credits.of_node);
             let of_all = limit.credits.filter(|credits| !credits.of_node);
-            let of_node = of_node.map(|credits| Credits { of_node: false, ..credits });
+            let of_node = of_node.map(|credits| ResourceCredits { of_node: false, ..credits });
             let servers = f64::from(limit.servers);
-            let of_one = of_all.map(|credits| Credits { full: credits.full / servers, ..credits });
+            let of_one =
+                of_all.map(|credits| ResourceCredits { full: credits.full / servers, ..credits });
             let links = add(if limit.node.is_finite() { nodes } else { 0 }, limit.node, of_node);
             // One lane at least, so that each storage has its place.
             let servers = add(limit.servers, limit.total / servers, of_one);
-            parts.push(Parts { links, servers, limit });
+            parts.push(ResourceParts { links, servers, limit });
         }
         Self {
             asks: vec![0.0; lanes.len()],
             limited: lanes.iter().map(|limit| limit.total.is_finite()).collect(),
-            inner: Classes::with_lane_storages(lanes, storage, nodes),
-            shapes: Shapes::without_merging(),
+            inner: FlowClassEngine::with_lane_storages(lanes, storage, nodes),
+            shapes: FlowShapes::without_merging(),
             parts,
             turn: 0,
         }
@@ -74,7 +75,7 @@ impl Flows for Whole {
         node: u32,
         shape: ShapeId,
         alone: f64,
-        shapes: &Shapes,
+        shapes: &FlowShapes,
     ) {
         self.asks.fill(0.0);
         for (lane, amount) in shapes.lane_demands(shape) {
@@ -95,15 +96,15 @@ impl Flows for Whole {
         self.inner.start_flow(now, flow, node, own, alone, &self.shapes);
     }
 
-    fn stop_flow(&mut self, now: f64, flow: u32, _: &Shapes) {
+    fn stop_flow(&mut self, now: f64, flow: u32, _: &FlowShapes) {
         self.inner.stop_flow(now, flow, &self.shapes);
     }
 
-    fn next_completion(&mut self, now: f64, _: &Shapes) -> f64 {
+    fn next_completion(&mut self, now: f64, _: &FlowShapes) -> f64 {
         self.inner.next_completion(now, &self.shapes)
     }
 
-    fn take_completed(&mut self, now: f64, flows: &mut Vec<u32>, _: &Shapes) {
+    fn take_completed(&mut self, now: f64, flows: &mut Vec<u32>, _: &FlowShapes) {
         self.inner.take_completed(now, flows, &self.shapes);
     }
 }

@@ -15,7 +15,7 @@ pub(crate) type ShapeId = u32;
 
 /// All shapes that were met.
 #[derive(Clone, Debug)]
-pub(crate) struct Shapes {
+pub(crate) struct FlowShapes {
     first: Vec<u32>,
     asks: Vec<(u32, f64)>,
     by_key: BTreeMap<Vec<u64>, ShapeId>,
@@ -24,7 +24,7 @@ pub(crate) struct Shapes {
     fine: usize,
 }
 
-impl Shapes {
+impl FlowShapes {
     /// The shape that asks for nothing is number 0.
     pub(crate) fn new() -> Self {
         let by_key = BTreeMap::from([(Vec::new(), 0)]);

@@ -1,10 +1,10 @@
 //! Whether there is room for what a task, or a whole pipeline, will write.
 
-use super::{Sim, Watch};
-use crate::share::Flows;
+use super::{Simulation, SimulationObserver};
+use crate::share::FlowEngine;
 use forebay_model::ByteCount;
 
-impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
+impl<F: FlowEngine, W: SimulationObserver> Simulation<'_, '_, F, W> {
     /// What a task writes to each tier, access by access.
     fn space_needs(&self, run: u32) -> impl Iterator<Item = (usize, u64)> {
         let (_, task) = self.pipeline_and_task(run);

@@ -9,24 +9,24 @@ mod eviction_order;
 mod nearest_copies;
 mod prefetch;
 
-use super::{Sim, Watch};
-use crate::share::Flows;
-use crate::simulate::Seen;
-pub(super) use eviction_order::Copies;
-use eviction_order::{Key, MEMORY};
+use super::{Simulation, SimulationObserver};
+use crate::share::FlowEngine;
+use crate::simulate::SimulationEvent;
+pub(super) use eviction_order::CachedCopies;
+use eviction_order::{CopyKey, MEMORY};
 use forebay_model::workload::FileSetId;
 use forebay_model::{ByteCount, Reach, Seconds};
-pub(super) use nearest_copies::Near;
+pub(super) use nearest_copies::NearestCopy;
 
-impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
+impl<F: FlowEngine, W: SimulationObserver> Simulation<'_, '_, F, W> {
     /// Copies on a shared tier are everybody's.
     pub(super) fn place_on_tier(&self, row: usize, node: u32) -> u32 {
         if row == MEMORY || self.scene.tiers[row].reach == Reach::Node { node } else { 0 }
     }
 
     /// Makes a copy if there is room for it, or can be made.
-    fn create_copy(&mut self, key: Key, node: u32, bytes: u64) {
-        let Key { held, row, place } = key;
+    fn create_copy(&mut self, key: CopyKey, node: u32, bytes: u64) {
+        let CopyKey { held, row, place } = key;
         if self.copies.contains(&key) || bytes == 0 {
             return;
         }
@@ -43,7 +43,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         self.update_contention(self.scene.tiers[row].storage);
         let files = FileSetId(held % self.scene.workload.files.len() as u32);
         let tier = &self.scene.tiers[row].id;
-        let seen = Seen::Cached { files, tier, node, bytes: ByteCount(bytes) };
+        let seen = SimulationEvent::Cached { files, tier, node, bytes: ByteCount(bytes) };
         self.watch.on_event(Seconds(self.now), &seen);
     }
 
@@ -77,9 +77,9 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
             .saturating_sub(self.room.free_memory(node))
     }
 
-    fn drop_copy(&mut self, key: Key) {
+    fn drop_copy(&mut self, key: CopyKey) {
         let Some(bytes) = self.copies.remove(&key) else { return };
-        let Key { held, row, place } = key;
+        let CopyKey { held, row, place } = key;
         if row == MEMORY {
             return;
         }
@@ -87,8 +87,10 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         self.update_contention(self.scene.tiers[row].storage);
         let files = FileSetId(held % self.scene.workload.files.len() as u32);
         let tier = &self.scene.tiers[row].id;
-        self.watch
-            .on_event(Seconds(self.now), &Seen::Evicted { files, tier, bytes: ByteCount(bytes) });
+        self.watch.on_event(
+            Seconds(self.now),
+            &SimulationEvent::Evicted { files, tier, bytes: ByteCount(bytes) },
+        );
     }
 
     /// Files are gone, and their copies with them.

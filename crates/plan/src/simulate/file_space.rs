@@ -1,14 +1,14 @@
 //! The room of files: taken as they grow, at home or where they spill, and given back.
 
-use super::{Running, Sim, Watch};
+use super::{RunningTask, Simulation, SimulationObserver};
 use crate::policies::Admission;
-use crate::prepared_problem::NotPossible;
-use crate::share::Flows;
-use crate::simulate::Seen;
+use crate::prepared_problem::SimulationError;
+use crate::share::FlowEngine;
+use crate::simulate::SimulationEvent;
 use forebay_model::workload::{FileSetId, TaskId};
 use forebay_model::{ByteCount, Reach, Seconds};
 
-impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
+impl<F: FlowEngine, W: SimulationObserver> Simulation<'_, '_, F, W> {
     /// Inputs are in place from the start.
     pub(super) fn place_inputs(&mut self) {
         let sets = self.scene.workload.files.iter().zip(&self.scene.made);
@@ -48,10 +48,10 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
     /// Takes room for files that grow.
     pub(super) fn grow_files(
         &mut self,
-        running: Running,
+        running: RunningTask,
         set: u32,
         bytes: u64,
-    ) -> Result<(), NotPossible> {
+    ) -> Result<(), SimulationError> {
         let (pipeline, task) = self.pipeline_and_task(running.run);
         let place = self.held_index(pipeline, set);
         let class = self.scene.workload.files[set as usize].class.index();
@@ -71,7 +71,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         let tier = &self.scene.tiers[home.row].id;
         match home.spill {
             Some(row) if self.used[row].can_hold(running.node, bytes, false) => {
-                let seen = Seen::Spilled {
+                let seen = SimulationEvent::Spilled {
                     pipeline,
                     task: TaskId(task),
                     files: FileSetId(set),
@@ -85,7 +85,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
                 self.update_contention(self.scene.tiers[row].storage);
                 Ok(())
             }
-            _ => Err(NotPossible(format!(
+            _ => Err(SimulationError(format!(
                 "after {}, tier {:?} has no room for the {} that task {:?} of pipeline {} writes to {:?}",
                 Seconds(self.now),
                 tier.as_str(),
@@ -116,6 +116,6 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         }
         self.drop_copies(place as u32);
         let (files, bytes) = (FileSetId(set), ByteCount(held.home + held.in_place));
-        self.watch.on_event(Seconds(self.now), &Seen::Freed { pipeline, files, bytes });
+        self.watch.on_event(Seconds(self.now), &SimulationEvent::Freed { pipeline, files, bytes });
     }
 }

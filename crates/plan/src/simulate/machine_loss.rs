@@ -1,17 +1,17 @@
 //! A machine is taken away: the tasks on it begin again elsewhere, with all that they wrote.
 
-use super::sim::Sim;
-use super::{Running, Seen, Watch};
+use super::sim::Simulation;
+use super::{RunningTask, SimulationEvent, SimulationObserver};
 use crate::policies::Admission;
-use crate::prepared_problem::NotPossible;
-use crate::share::Flows;
-use crate::spot::Change;
+use crate::prepared_problem::SimulationError;
+use crate::share::FlowEngine;
+use crate::spot::NodeChange;
 use forebay_model::Seconds;
 
-impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
+impl<F: FlowEngine, W: SimulationObserver> Simulation<'_, '_, F, W> {
     /// Does what happens to nodes by now.
-    pub(super) fn apply_interruptions(&mut self) -> Result<(), NotPossible> {
-        while let Some(Change { node, away, .. }) = self.spot.take_due_change(self.now) {
+    pub(super) fn apply_interruptions(&mut self) -> Result<(), SimulationError> {
+        while let Some(NodeChange { node, away, .. }) = self.spot.take_due_change(self.now) {
             self.room.set_node_away(node, away);
             if !away {
                 continue;
@@ -27,16 +27,16 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
             }
             let tasks = lost.len() as u32;
             self.attempts += lost.len();
-            self.watch.on_event(Seconds(self.now), &Seen::Interrupted { node, tasks });
+            self.watch.on_event(Seconds(self.now), &SimulationEvent::Interrupted { node, tasks });
             if self.attempts > 1000 + 100 * self.done.len() {
                 let why = "machines are taken away so often that the work never ends";
-                return Err(NotPossible(why.to_owned()));
+                return Err(SimulationError(why.to_owned()));
             }
         }
         Ok(())
     }
 
-    fn restart_task(&mut self, flow: u32) -> Result<(), NotPossible> {
+    fn restart_task(&mut self, flow: u32) -> Result<(), SimulationError> {
         let running = self.running[flow as usize];
         self.flows.stop_flow(self.now, flow, &self.shapes);
         self.discard_coming_copies(flow);
@@ -56,7 +56,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
     }
 
     /// Gives back the room of what a task wrote, and what it was promised for more.
-    fn undo_writes(&mut self, running: Running) {
+    fn undo_writes(&mut self, running: RunningTask) {
         let (pipeline, task) = self.pipeline_and_task(running.run);
         let scene = self.scene;
         let steps = scene.first_step[task as usize]..scene.first_step[task as usize + 1];

@@ -4,7 +4,7 @@ use forebay_model::Nodes;
 use forebay_model::workload::TaskKind;
 
 #[derive(Clone, Copy, Debug)]
-struct Node {
+struct NodeState {
     slots: u32,
     cores: u32,
     memory: u64,
@@ -14,15 +14,15 @@ struct Node {
 
 /// What is free.
 #[derive(Clone, Debug)]
-pub(super) struct Room {
-    nodes: Vec<Node>,
+pub(super) struct NodeSlots {
+    nodes: Vec<NodeState>,
     /// Nodes by how many slots are free.
     by_slots: Vec<Vec<u32>>,
     /// Slots of all nodes that are not away.
     pub(super) free: u32,
 }
 
-impl Room {
+impl NodeSlots {
     pub(super) fn new(nodes: &Nodes, count: u32, slots: u32) -> Self {
         let memory = nodes.memory.map_or(u64::MAX, |bytes| bytes.get());
         let mut room =
@@ -32,7 +32,7 @@ impl Room {
             let taken = reserved.min(slots);
             reserved -= taken;
             let slots = slots - taken;
-            room.nodes.push(Node { slots, cores: nodes.cores, memory, place: None });
+            room.nodes.push(NodeState { slots, cores: nodes.cores, memory, place: None });
             room.index_node(number);
         }
         room
@@ -84,7 +84,7 @@ impl Room {
         }
     }
 
-    fn update_node(&mut self, number: u32, change: impl FnOnce(&mut Node)) {
+    fn update_node(&mut self, number: u32, change: impl FnOnce(&mut NodeState)) {
         let here = self.nodes[number as usize].place.is_some();
         if here {
             self.unindex_node(number);

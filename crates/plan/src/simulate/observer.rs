@@ -6,7 +6,7 @@ use forebay_model::{ByteCount, Seconds, TierId};
 
 /// Something that happened or was decided.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Seen<'a> {
+pub enum SimulationEvent<'a> {
     /// A pipeline began.
     Arrived {
         /// Which, from 0.
@@ -124,19 +124,19 @@ pub enum Seen<'a> {
 }
 
 /// Who is told.
-pub trait Watch {
+pub trait SimulationObserver {
     /// Something happened.
-    fn on_event(&mut self, at: Seconds, what: &Seen<'_>);
+    fn on_event(&mut self, at: Seconds, what: &SimulationEvent<'_>);
 }
 
 /// Nobody.
-impl Watch for () {
+impl SimulationObserver for () {
     #[inline(always)]
-    fn on_event(&mut self, _: Seconds, _: &Seen<'_>) {}
+    fn on_event(&mut self, _: Seconds, _: &SimulationEvent<'_>) {}
 }
 
-impl<F: FnMut(Seconds, &Seen<'_>)> Watch for F {
-    fn on_event(&mut self, at: Seconds, what: &Seen<'_>) {
+impl<F: FnMut(Seconds, &SimulationEvent<'_>)> SimulationObserver for F {
+    fn on_event(&mut self, at: Seconds, what: &SimulationEvent<'_>) {
         self(at, what);
     }
 }

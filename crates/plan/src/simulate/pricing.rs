@@ -1,14 +1,14 @@
 //! What steps cost where their files are: once for all that stay where the choice wants them, and
 //! at the moment for those that spilled or have copies nearer by.
 
-use super::cached_copies::Near;
-use super::{Held, Running, Sim, StepWork, Watch};
-use crate::prepared_problem::NotPossible;
-use crate::share::Flows;
-use forebay_model::workload::Access;
+use super::cached_copies::NearestCopy;
+use super::{HeldFiles, RunningTask, Simulation, SimulationObserver, StepWork};
+use crate::prepared_problem::SimulationError;
+use crate::share::FlowEngine;
+use forebay_model::workload::FileSetAccess;
 use forebay_model::{ByteCount, Op};
 
-impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
+impl<F: FlowEngine, W: SimulationObserver> Simulation<'_, '_, F, W> {
     /// Prices every step as if nothing spilled: most never find it otherwise.
     pub(super) fn price_all_steps(&mut self) {
         let speed = self.scene.nodes.speed;
@@ -54,9 +54,9 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
     pub(super) fn begin_step(
         &mut self,
         flow: u32,
-        running: Running,
+        running: RunningTask,
         step: u32,
-    ) -> Result<StepWork, NotPossible> {
+    ) -> Result<StepWork, SimulationError> {
         let (pipeline, task) = self.pipeline_and_task(running.run);
         let scene = self.scene;
         let accesses = &scene.workload.tasks[task as usize].steps[running.step as usize].accesses;
@@ -78,7 +78,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
             let near = if work.varies {
                 self.locate_files(flow, running, row.set, access)
             } else {
-                Near::default()
+                NearestCopy::default()
             };
             self.count_access((pipeline, row.set), access, row.operations, varies, near);
         }
@@ -94,16 +94,17 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
     fn count_access(
         &mut self,
         (pipeline, set): (u32, u32),
-        access: &Access,
+        access: &FileSetAccess,
         operations: f64,
         price: bool,
-        near: Near,
+        near: NearestCopy,
     ) {
         let scene = self.scene;
         let class = scene.workload.files[set as usize].class.index();
         let home = self.homes.of_class[class];
         let made = scene.made[set as usize];
-        let held = if made { self.held[self.held_index(pipeline, set)] } else { Held::default() };
+        let held =
+            if made { self.held[self.held_index(pipeline, set)] } else { HeldFiles::default() };
         let row = match near.copy {
             Some(row) => row,
             None if made => home.row,

@@ -2,12 +2,12 @@
 //! the order in which an engine took them: few engines take whatever was ready first, and the room
 //! that files take depends on it.
 
-use crate::policies::Head;
+use crate::policies::QueueHead;
 use forebay_model::Workload;
 use std::collections::VecDeque;
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Waiter {
+pub(super) struct QueuedTask {
     pub(super) run: u32,
     pub(super) ready: f64,
     turn: u64,
@@ -15,18 +15,18 @@ pub(super) struct Waiter {
 
 /// All of them.
 #[derive(Clone, Debug)]
-pub(super) struct Waiting {
-    queues: Vec<VecDeque<Waiter>>,
+pub(super) struct ReadyQueue {
+    queues: Vec<VecDeque<QueuedTask>>,
     low: Vec<bool>,
     /// Tasks in one pipeline.
     tasks: u32,
     ordered: bool,
     turns: u64,
     /// The heads, as policies see them.
-    heads: Vec<Head>,
+    heads: Vec<QueueHead>,
 }
 
-impl Waiting {
+impl ReadyQueue {
     pub(super) fn new(low: Vec<bool>, workload: &Workload) -> Self {
         let (tasks, ordered) = (workload.tasks.len() as u32, workload.ordered);
         let queues = vec![VecDeque::new(); low.len()];
@@ -37,7 +37,7 @@ impl Waiting {
         let turn = self.next_turn(run);
         let queue = &mut self.queues[kind as usize];
         let place = queue.partition_point(|waiter| waiter.turn < turn);
-        queue.insert(place, Waiter { run, ready, turn });
+        queue.insert(place, QueuedTask { run, ready, turn });
         if place > 0 {
             return;
         }
@@ -57,19 +57,19 @@ impl Waiting {
         }
     }
 
-    fn queue_head(&self, kind: u32, run: u32, turn: u64) -> Head {
-        Head { kind, pipeline: run / self.tasks, turn, low: self.low[kind as usize] }
+    fn queue_head(&self, kind: u32, run: u32, turn: u64) -> QueueHead {
+        QueueHead { kind, pipeline: run / self.tasks, turn, low: self.low[kind as usize] }
     }
 
-    pub(super) fn heads(&self) -> &[Head] {
+    pub(super) fn heads(&self) -> &[QueueHead] {
         &self.heads
     }
 
-    pub(super) fn peek_first(&self, kind: u32) -> Option<Waiter> {
+    pub(super) fn peek_first(&self, kind: u32) -> Option<QueuedTask> {
         self.queues[kind as usize].front().copied()
     }
 
-    pub(super) fn dequeue_first(&mut self, kind: u32) -> Option<Waiter> {
+    pub(super) fn dequeue_first(&mut self, kind: u32) -> Option<QueuedTask> {
         let taken = self.queues[kind as usize].pop_front()?;
         let place = self.heads.iter().position(|head| head.kind == kind)?;
         match self.peek_first(kind) {
@@ -93,7 +93,7 @@ mod tests {
     fn taken(ordered: bool) -> Vec<u32> {
         let task = Task { kind: TaskKindId(0), key: None, after: vec![], steps: vec![] };
         let workload = Workload { tasks: vec![task; 3], ordered, ..Workload::default() };
-        let mut waiting = Waiting::new(vec![false; 2], &workload);
+        let mut waiting = ReadyQueue::new(vec![false; 2], &workload);
         for (ready, run) in [2, 1, 0].into_iter().enumerate() {
             waiting.enqueue_task(u32::from(run == 1), run, ready as f64);
         }

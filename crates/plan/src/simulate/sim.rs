@@ -1,39 +1,39 @@
 //! All that a simulation holds while it goes on, how it begins, and what it comes to.
 
-use super::cached_copies::Copies;
-use super::node_slots::Room;
-use super::ready_queue::Waiting;
-use super::tier_usage::Used;
-use super::write_back_queue::Drains;
-use super::{Held, Running, StepWork, Watch};
+use super::cached_copies::CachedCopies;
+use super::node_slots::NodeSlots;
+use super::ready_queue::ReadyQueue;
+use super::tier_usage::TierUsage;
+use super::write_back_queue::WriteBackQueue;
+use super::{HeldFiles, RunningTask, SimulationObserver, StepWork};
 use crate::choice::Choice;
 use crate::outcome::{Outcome, TaskOutcome, TierOutcome};
 use crate::policies::Policy;
-use crate::prepared_problem::{Cost, Homes, Lanes, Scene};
-use crate::share::{Flows, Shapes};
+use crate::prepared_problem::{PreparedProblem, ResolvedChoice, ResourceRates, StepCost};
+use crate::share::{FlowEngine, FlowShapes};
 use crate::spot::Interruptions;
 use forebay_model::{ByteCount, Seconds};
 
 /// A simulation that goes on.
-pub(super) struct Sim<'a, 's, F, W> {
-    pub(super) scene: &'a Scene<'s>,
+pub(super) struct Simulation<'a, 's, F, W> {
+    pub(super) scene: &'a PreparedProblem<'s>,
     pub(super) choice: &'a Choice,
-    pub(super) homes: Homes,
+    pub(super) homes: ResolvedChoice,
     pub(super) policy: &'static Policy,
     pub(super) watch: &'a mut W,
     pub(super) now: f64,
-    pub(super) lanes: Lanes,
+    pub(super) lanes: ResourceRates,
     pub(super) flows: F,
-    pub(super) shapes: Shapes,
+    pub(super) shapes: FlowShapes,
     pub(super) works: Vec<StepWork>,
-    pub(super) cost: Cost,
-    pub(super) room: Room,
-    pub(super) waiting: Waiting,
-    pub(super) used: Vec<Used>,
-    pub(super) held: Vec<Held>,
+    pub(super) cost: StepCost,
+    pub(super) room: NodeSlots,
+    pub(super) waiting: ReadyQueue,
+    pub(super) used: Vec<TierUsage>,
+    pub(super) held: Vec<HeldFiles>,
     /// Some files that should be at home are in place.
     pub(super) spilled: bool,
-    pub(super) drains: Drains,
+    pub(super) drains: WriteBackQueue,
     /// What a pipeline sets apart on each tier, for policies that do, and how many have.
     pub(super) reserve: Vec<u64>,
     pub(super) admitted: Vec<bool>,
@@ -43,23 +43,23 @@ pub(super) struct Sim<'a, 's, F, W> {
     pub(super) left: Vec<u32>,
     pub(super) undone: usize,
     pub(super) done: Vec<bool>,
-    pub(super) copies: Copies,
+    pub(super) copies: CachedCopies,
     /// When the first pipeline begins: copies that are made before take their time.
     pub(super) begin: f64,
     pub(super) spot: Interruptions,
     /// How many tasks began again.
     pub(super) attempts: usize,
-    pub(super) running: Vec<Running>,
+    pub(super) running: Vec<RunningTask>,
     pub(super) spare: Vec<u32>,
     pub(super) tasks: Vec<TaskOutcome>,
     pub(super) tiers: Vec<TierOutcome>,
 }
 
-impl<'a, 's, F: Flows, W: Watch> Sim<'a, 's, F, W> {
+impl<'a, 's, F: FlowEngine, W: SimulationObserver> Simulation<'a, 's, F, W> {
     pub(super) fn new(
-        scene: &'a Scene<'s>,
+        scene: &'a PreparedProblem<'s>,
         choice: &'a Choice,
-        homes: Homes,
+        homes: ResolvedChoice,
         policy: &'static Policy,
         (seed, watch): (u64, &'a mut W),
     ) -> Self {
@@ -73,24 +73,27 @@ impl<'a, 's, F: Flows, W: Watch> Sim<'a, 's, F, W> {
         }
         let limits = scene.storages.iter().flat_map(|storage| storage.lane_limits()).collect();
         let mut sim = Self {
-            lanes: Lanes::for_scene(scene),
+            lanes: ResourceRates::for_scene(scene),
             flows: F::new(limits, choice.nodes),
-            shapes: Shapes::new(),
+            shapes: FlowShapes::new(),
             works: Vec::new(),
-            cost: Cost { own: scene.own.filter(|_| homes.needs_forebay()), ..Cost::new(scene) },
-            room: Room::new(scene.nodes, choice.nodes, choice.slots),
-            waiting: Waiting::new(low, scene.workload),
-            used: Used::for_all_tiers(scene, &homes, choice.nodes),
-            held: vec![Held::default(); sets * pipelines],
+            cost: StepCost {
+                own: scene.own.filter(|_| homes.needs_forebay()),
+                ..StepCost::new(scene)
+            },
+            room: NodeSlots::new(scene.nodes, choice.nodes, choice.slots),
+            waiting: ReadyQueue::new(low, scene.workload),
+            used: TierUsage::for_all_tiers(scene, &homes, choice.nodes),
+            held: vec![HeldFiles::default(); sets * pipelines],
             spilled: false,
-            drains: Drains::new(&homes, sets * pipelines),
+            drains: WriteBackQueue::new(&homes, sets * pipelines),
             reserve: Vec::new(),
             admitted: vec![false; pipelines],
             unfinished: vec![tasks; pipelines],
             left: Vec::with_capacity(tasks * pipelines),
             undone: tasks * pipelines,
             done: vec![false; tasks * pipelines],
-            copies: Copies::default(),
+            copies: CachedCopies::default(),
             begin: 0.0,
             spot: Interruptions::new(choice.spot, choice.nodes, seed),
             attempts: 0,

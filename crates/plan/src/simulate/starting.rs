@@ -1,17 +1,17 @@
 //! Which waiting tasks start, and where: the policy names one, and asks whether it could.
 
-use super::{Running, Sim, Watch};
+use super::{RunningTask, Simulation, SimulationObserver};
 use crate::outcome::TaskOutcome;
-use crate::policies::{Admission, Head, Place};
-use crate::prepared_problem::NotPossible;
-use crate::share::Flows;
-use crate::simulate::Seen;
+use crate::policies::{Admission, NodePreference, QueueHead};
+use crate::prepared_problem::SimulationError;
+use crate::share::FlowEngine;
+use crate::simulate::SimulationEvent;
 use forebay_model::Seconds;
 use forebay_model::workload::{TaskId, TaskKind};
 
-impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
+impl<F: FlowEngine, W: SimulationObserver> Simulation<'_, '_, F, W> {
     /// Starts tasks for as long as the policy names one.
-    pub(super) fn start_waiting_tasks(&mut self) -> Result<(), NotPossible> {
+    pub(super) fn start_waiting_tasks(&mut self) -> Result<(), SimulationError> {
         while self.room.free > 0 && !self.waiting.heads().is_empty() {
             let picked = (self.policy.pick)(self.waiting.heads(), &mut |head| self.can_start(head));
             let Some(head) = picked else { break };
@@ -20,7 +20,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         Ok(())
     }
 
-    fn can_start(&self, head: &Head) -> bool {
+    fn can_start(&self, head: &QueueHead) -> bool {
         let kind = &self.scene.workload.kinds[head.kind as usize];
         let Some(node) = self.room.emptiest_node_for(kind) else { return false };
         match self.policy.admission {
@@ -33,13 +33,13 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         }
     }
 
-    fn start_task(&mut self, head: &Head) -> Result<(), NotPossible> {
+    fn start_task(&mut self, head: &QueueHead) -> Result<(), SimulationError> {
         let kind = &self.scene.workload.kinds[head.kind as usize];
         let Some(first) = self.room.emptiest_node_for(kind) else { return Ok(()) };
         let Some(waiter) = self.waiting.dequeue_first(head.kind) else { return Ok(()) };
         let node = match self.policy.place {
-            Place::Emptiest => first,
-            Place::NearInputs => self.nearest_node(waiter.run, kind).unwrap_or(first),
+            NodePreference::Emptiest => first,
+            NodePreference::NearInputs => self.nearest_node(waiter.run, kind).unwrap_or(first),
         };
         self.room.allocate_slot(node, kind);
         let (pipeline, task) = self.pipeline_and_task(waiter.run);
@@ -48,7 +48,10 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         }
         let queued = Seconds(self.now - waiter.ready);
         let task = TaskId(task);
-        self.watch.on_event(Seconds(self.now), &Seen::Started { pipeline, task, node, queued });
+        self.watch.on_event(
+            Seconds(self.now),
+            &SimulationEvent::Started { pipeline, task, node, queued },
+        );
         let place = self.tasks.len() as u32;
         self.tasks.push(TaskOutcome {
             pipeline,
@@ -59,7 +62,8 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
             ended: Seconds(self.now),
             waited: Seconds::ZERO,
         });
-        let running = Running { run: waiter.run, step: 0, node, place, live: true, compute: 0.0 };
+        let running =
+            RunningTask { run: waiter.run, step: 0, node, place, live: true, compute: 0.0 };
         let flow = self.allocate_flow(running);
         self.advance_task(flow)
     }
@@ -77,7 +81,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
     }
 
     /// A number for a flow that begins.
-    pub(super) fn allocate_flow(&mut self, running: Running) -> u32 {
+    pub(super) fn allocate_flow(&mut self, running: RunningTask) -> u32 {
         if let Some(flow) = self.spare.pop() {
             self.running[flow as usize] = running;
             return flow;
@@ -87,14 +91,14 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
     }
 
     /// Why some tasks never ran.
-    pub(super) fn explain_stuck_task(&self) -> NotPossible {
+    pub(super) fn explain_stuck_task(&self) -> SimulationError {
         let some = self.admitted.iter().position(|admitted| !admitted);
         if let (Admission::Pipeline, Some(pipeline)) = (self.policy.admission, some) {
             let why = "what it holds at once does not fit on its tiers";
-            return NotPossible(format!("pipeline {} never starts: {why}", pipeline + 1));
+            return SimulationError(format!("pipeline {} never starts: {why}", pipeline + 1));
         }
         let Some(head) = self.waiting.heads().iter().min_by_key(|head| head.turn) else {
-            return NotPossible("tasks wait for each other for ever".to_owned());
+            return SimulationError("tasks wait for each other for ever".to_owned());
         };
         let name = &self.scene.workload.kinds[head.kind as usize].name;
         let why = match self.policy.admission {
@@ -104,6 +108,9 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
                 .peek_first(head.kind)
                 .map_or(String::new(), |waiter| self.describe_missing_space(waiter.run)),
         };
-        NotPossible(format!("task {name:?} of pipeline {} never starts: {why}", head.pipeline + 1))
+        SimulationError(format!(
+            "task {name:?} of pipeline {} never starts: {why}",
+            head.pipeline + 1
+        ))
     }
 }

@@ -1,13 +1,13 @@
 //! The life of a task: ready, from step to step, done.
 
-use super::{Sim, Watch};
-use crate::prepared_problem::NotPossible;
-use crate::share::Flows;
-use crate::simulate::Seen;
+use super::{Simulation, SimulationObserver};
+use crate::prepared_problem::SimulationError;
+use crate::share::FlowEngine;
+use crate::simulate::SimulationEvent;
 use forebay_model::Seconds;
 use forebay_model::workload::TaskId;
 
-impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
+impl<F: FlowEngine, W: SimulationObserver> Simulation<'_, '_, F, W> {
     pub(super) fn task_count(&self) -> u32 {
         self.scene.workload.tasks.len() as u32
     }
@@ -17,8 +17,8 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         (run / self.task_count(), run % self.task_count())
     }
 
-    pub(super) fn admit_pipeline(&mut self, pipeline: u32) -> Result<(), NotPossible> {
-        self.watch.on_event(Seconds(self.now), &Seen::Arrived { pipeline });
+    pub(super) fn admit_pipeline(&mut self, pipeline: u32) -> Result<(), SimulationError> {
+        self.watch.on_event(Seconds(self.now), &SimulationEvent::Arrived { pipeline });
         for task in 0..self.task_count() {
             if self.scene.waits[task as usize] == 0 {
                 self.queue_ready_task(pipeline * self.task_count() + task)?;
@@ -28,7 +28,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
     }
 
     /// All that a task waited for is done.
-    fn queue_ready_task(&mut self, run: u32) -> Result<(), NotPossible> {
+    fn queue_ready_task(&mut self, run: u32) -> Result<(), SimulationError> {
         let mut joins = vec![run];
         while let Some(run) = joins.pop() {
             let (_, task) = self.pipeline_and_task(run);
@@ -43,7 +43,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
     }
 
     /// A task is done: files are freed, and others may be ready.
-    fn finish_task(&mut self, run: u32, ready: &mut Vec<u32>) -> Result<(), NotPossible> {
+    fn finish_task(&mut self, run: u32, ready: &mut Vec<u32>) -> Result<(), SimulationError> {
         let (pipeline, task) = self.pipeline_and_task(run);
         self.undone -= 1;
         self.unfinished[pipeline as usize] -= 1;
@@ -67,7 +67,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         Ok(())
     }
 
-    pub(super) fn finish_step(&mut self, flow: u32) -> Result<(), NotPossible> {
+    pub(super) fn finish_step(&mut self, flow: u32) -> Result<(), SimulationError> {
         let running = self.running[flow as usize];
         let (pipeline, task) = self.pipeline_and_task(running.run);
         self.commit_coming_copies(flow, running.node);
@@ -81,7 +81,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
     }
 
     /// Begins the step of a task at which it is, or ends the task.
-    pub(super) fn advance_task(&mut self, flow: u32) -> Result<(), NotPossible> {
+    pub(super) fn advance_task(&mut self, flow: u32) -> Result<(), SimulationError> {
         let running = self.running[flow as usize];
         let (pipeline, task) = self.pipeline_and_task(running.run);
         let steps = self.scene.first_step[task as usize]..self.scene.first_step[task as usize + 1];
@@ -90,7 +90,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
             let work = self.begin_step(flow, running, step)?;
             self.running[flow as usize].compute += work.compute;
             let (task, alone) = (TaskId(task), Seconds(work.alone));
-            let seen = Seen::Step { pipeline, task, step: running.step, alone };
+            let seen = SimulationEvent::Step { pipeline, task, step: running.step, alone };
             self.watch.on_event(Seconds(self.now), &seen);
             self.flows.start_flow(
                 self.now,
@@ -110,7 +110,8 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         self.room.release_slot(running.node, &self.scene.workload.kinds[kind.index()]);
         self.running[flow as usize].live = false;
         self.spare.push(flow);
-        self.watch.on_event(Seconds(self.now), &Seen::Ended { pipeline, task: TaskId(task) });
+        self.watch
+            .on_event(Seconds(self.now), &SimulationEvent::Ended { pipeline, task: TaskId(task) });
         let mut ready = Vec::new();
         self.finish_task(running.run, &mut ready)?;
         while let Some(run) = ready.pop() {

@@ -1,12 +1,12 @@
 //! The room that files take on tiers, over time: taken when a step begins that writes them, given
 //! back when the task is done that needs them last.
 
-use crate::prepared_problem::{Homes, Scene};
+use crate::prepared_problem::{PreparedProblem, ResolvedChoice};
 use forebay_model::Reach;
 
 /// The room of one tier or pool.
 #[derive(Clone, Debug)]
-pub(super) struct Used {
+pub(super) struct TierUsage {
     pub(super) bytes: u64,
     pub(super) peak: u64,
     /// For a tier of one node's reach.
@@ -17,8 +17,12 @@ pub(super) struct Used {
     pub(super) promised: u64,
 }
 
-impl Used {
-    pub(super) fn for_all_tiers(scene: &Scene<'_>, homes: &Homes, nodes: u32) -> Vec<Self> {
+impl TierUsage {
+    pub(super) fn for_all_tiers(
+        scene: &PreparedProblem<'_>,
+        homes: &ResolvedChoice,
+        nodes: u32,
+    ) -> Vec<Self> {
         let used = |(row, capacity): (&crate::prepared_problem::TierRow, &Option<u64>)| Self {
             bytes: 0,
             peak: 0,

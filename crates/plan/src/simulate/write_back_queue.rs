@@ -7,30 +7,30 @@
 mod write_back_steps;
 mod write_back_workers;
 
-use super::{Running, Sim, Watch};
-use crate::prepared_problem::{Homes, NotPossible};
-use crate::share::Flows;
-use forebay_model::Drain;
-use write_back_workers::Carriers;
+use super::{RunningTask, Simulation, SimulationObserver};
+use crate::prepared_problem::{ResolvedChoice, SimulationError};
+use crate::share::FlowEngine;
+use forebay_model::WriteBackTrigger;
+use write_back_workers::WriteBackWorkers;
 
 /// So many seconds after its last close a file stays where it is: many are opened again at once.
 const SETTLE: f64 = 2.0;
 
 /// All that is on its way, and what is still open.
 #[derive(Clone, Debug)]
-pub(super) struct Drains {
-    carriers: Carriers,
+pub(super) struct WriteBackQueue {
+    carriers: WriteBackWorkers,
     /// How many running steps have a held set open; empty where nothing comes home before the end.
     open: Vec<u32>,
     /// When the last files landed.
     pub(super) last: f64,
 }
 
-impl Drains {
-    pub(super) fn new(homes: &Homes, held: usize) -> Self {
-        let closed = homes.of_class.iter().any(|home| home.comes == Some(Drain::Closed));
+impl WriteBackQueue {
+    pub(super) fn new(homes: &ResolvedChoice, held: usize) -> Self {
+        let closed = homes.of_class.iter().any(|home| home.comes == Some(WriteBackTrigger::Closed));
         let open = vec![0; if closed { held } else { 0 }];
-        Self { carriers: Carriers::default(), open, last: 0.0 }
+        Self { carriers: WriteBackWorkers::default(), open, last: 0.0 }
     }
 
     pub(super) fn is_idle(&self) -> bool {
@@ -42,9 +42,9 @@ impl Drains {
     }
 }
 
-impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
+impl<F: FlowEngine, W: SimulationObserver> Simulation<'_, '_, F, W> {
     /// A step opens its files: those that were to go home stay.
-    pub(super) fn open_step_files(&mut self, running: Running) {
+    pub(super) fn open_step_files(&mut self, running: RunningTask) {
         for held in self.open_sets_of_step(running) {
             self.drains.open[held as usize] += 1;
             self.cancel_write_back(held);
@@ -52,14 +52,14 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
     }
 
     /// A step closes its files: those that nobody else has open go home.
-    pub(super) fn close_step_files(&mut self, running: Running) -> Result<(), NotPossible> {
+    pub(super) fn close_step_files(&mut self, running: RunningTask) -> Result<(), SimulationError> {
         for held in self.open_sets_of_step(running) {
             self.drains.open[held as usize] -= 1;
             let open = self.drains.open[held as usize];
             let (pipeline, set) = self.pipeline_and_set(held);
             let home = self.homes.of_class[self.scene.workload.files[set].class.index()];
             let has = self.held[held as usize];
-            if open > 0 || has.home == 0 || home.comes != Some(Drain::Closed) {
+            if open > 0 || has.home == 0 || home.comes != Some(WriteBackTrigger::Closed) {
                 continue;
             }
             // A tier that is half full is in a hurry.
@@ -71,7 +71,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
     }
 
     /// A pipeline is done: all that it left goes home.
-    pub(super) fn write_back_pipeline(&mut self, pipeline: u32) -> Result<(), NotPossible> {
+    pub(super) fn write_back_pipeline(&mut self, pipeline: u32) -> Result<(), SimulationError> {
         self.drains.carriers.expedite_pipeline(pipeline, self.now);
         for held in self.held_sets_of_pipeline(pipeline) {
             let (_, set) = self.pipeline_and_set(held);
@@ -90,7 +90,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
     }
 
     /// What a running step has open, where that matters.
-    fn open_sets_of_step(&self, running: Running) -> Vec<u32> {
+    fn open_sets_of_step(&self, running: RunningTask) -> Vec<u32> {
         if self.drains.open.is_empty() {
             return Vec::new();
         }

@@ -3,8 +3,8 @@
 
 use crate::common::*;
 use forebay_model::{Seconds, Site, TierId, Workload};
-use forebay_plan::simulate::Seen;
-use forebay_plan::{Outcome, Policy, Scene, simulate, simulate_watched};
+use forebay_plan::simulate::SimulationEvent;
+use forebay_plan::{Outcome, Policy, PreparedProblem, simulate, simulate_watched};
 
 const SLOW: &str = "[tier.slow.profile]\nsource = \"us\"\nread = { stream = \"100 MiB/s\" }";
 const FAST: &str = "capacity = \"1 GiB\"\n[tier.fast.profile]\nsource = \"us\"";
@@ -15,7 +15,8 @@ fn readers(sizes: &[u64], order: &[u32]) -> Workload {
     let mut work = writers(sizes.len() as u32, 0.0, 0);
     for (number, size) in sizes.iter().enumerate() {
         work.classes.push(class(&format!("in{number}/#")));
-        work.files[number] = set(number as u32 + 1, *size, forebay_model::workload::Until::End);
+        work.files[number] =
+            set(number as u32 + 1, *size, forebay_model::workload::DeletionPoint::End);
     }
     let one = |(number, files): (usize, &u32)| {
         let after: &[u32] = if number > 0 { &[number as u32 - 1] } else { &[] };
@@ -27,15 +28,15 @@ fn readers(sizes: &[u64], order: &[u32]) -> Workload {
 
 /// How long each task waited, and what was copied and displaced.
 fn waits(site: &Site, work: &Workload, rules: &[&str]) -> (Vec<f64>, Vec<String>) {
-    let scene = Scene::new(site, work).expect("a scene");
+    let scene = PreparedProblem::new(site, work).expect("a scene");
     let mut choice = choice(site, work, "slow");
     for (class, placement) in choice.placements.iter_mut().enumerate().skip(1) {
         *placement = placed(site, rules[(class - 1).min(rules.len() - 1)]);
     }
     let mut seen = Vec::new();
-    let mut watch = |_: Seconds, what: &Seen<'_>| match what {
-        Seen::Cached { files, .. } => seen.push(format!("+{}", files.0)),
-        Seen::Evicted { files, .. } => seen.push(format!("-{}", files.0)),
+    let mut watch = |_: Seconds, what: &SimulationEvent<'_>| match what {
+        SimulationEvent::Cached { files, .. } => seen.push(format!("+{}", files.0)),
+        SimulationEvent::Evicted { files, .. } => seen.push(format!("-{}", files.0)),
         _ => {}
     };
     let outcome = simulate_watched(&scene, &choice, 0, &mut watch).expect("an outcome");
@@ -89,7 +90,7 @@ fn files_that_live_on_a_tier_come_before_copies() {
     let site = two_tiers("cores = 1", FAST, SLOW);
     let mut work = readers(&[600], &[0, 0]);
     work.classes.push(class("out/#"));
-    work.files.push(set(2, 600, forebay_model::workload::Until::End));
+    work.files.push(set(2, 600, forebay_model::workload::DeletionPoint::End));
     work.tasks.insert(1, task(0, &[0], 1.0, vec![writes(1, 600)]));
     work.tasks[2].after = vec![forebay_model::workload::TaskId(1)];
     let home = "home = \"fast\"\nfull = \"fail\"\nafter = \"keep\"";
@@ -157,7 +158,7 @@ fn on_two_nodes(policy: &str) -> Outcome {
     work.tasks[1].after.clear();
     work.tasks[2].after = vec![0, 1].into_iter().map(forebay_model::workload::TaskId).collect();
     work.tasks[3].after = work.tasks[2].after.clone();
-    let scene = Scene::new(&site, &work).expect("a scene");
+    let scene = PreparedProblem::new(&site, &work).expect("a scene");
     let mut choice = choice(&site, &work, "slow");
     choice.placements = vec![placed(&site, CACHED); 3];
     choice.policy = Policy::find_by_name(policy).expect("a policy").id();

@@ -2,10 +2,10 @@
 //! run is over while its results are still somewhere else, or counts bytes twice or never.
 
 use crate::common::*;
-use forebay_model::workload::{TaskId, Until};
-use forebay_model::{Drain, Home, Seconds, Site, TierId, Workload};
-use forebay_plan::simulate::Seen;
-use forebay_plan::{Choice, NotPossible, Outcome, Scene, simulate, simulate_watched};
+use forebay_model::workload::{DeletionPoint, TaskId};
+use forebay_model::{FileLocation, Seconds, Site, TierId, Workload, WriteBackTrigger};
+use forebay_plan::simulate::SimulationEvent;
+use forebay_plan::{Choice, Outcome, PreparedProblem, SimulationError, simulate, simulate_watched};
 
 const SLOW: &str = "[tier.slow.profile]\nsource = \"us\"\nlatency = { create = \"1 s\" }\n\
     read = { stream = \"100 MiB/s\" }\nwrite = { stream = \"100 MiB/s\", total = \"200 MiB/s\" }";
@@ -25,17 +25,25 @@ fn writers(count: u32, compute: f64, mib: u64) -> Workload {
 }
 
 /// What comes of it, and all that was seen, in words.
-fn run(site: &Site, work: &Workload, rule: &str) -> (Result<Outcome, NotPossible>, Vec<String>) {
-    let scene = Scene::new(site, work).expect("a scene");
+fn run(
+    site: &Site,
+    work: &Workload,
+    rule: &str,
+) -> (Result<Outcome, SimulationError>, Vec<String>) {
+    let scene = PreparedProblem::new(site, work).expect("a scene");
     let placements = vec![placed(site, rule); work.classes.len()];
     let choice = Choice { placements, ..choice(site, work, "slow") };
     let mut seen = Vec::new();
-    let mut watch = |at: Seconds, what: &Seen<'_>| match what {
-        Seen::Leaves { files, bytes, .. } => {
+    let mut watch = |at: Seconds, what: &SimulationEvent<'_>| match what {
+        SimulationEvent::Leaves { files, bytes, .. } => {
             seen.push(format!("{:.0} leaves {} {bytes}", at.get(), files.0));
         }
-        Seen::Landed { files, .. } => seen.push(format!("{:.0} landed {}", at.get(), files.0)),
-        Seen::Stays { files, .. } => seen.push(format!("{:.0} stays {}", at.get(), files.0)),
+        SimulationEvent::Landed { files, .. } => {
+            seen.push(format!("{:.0} landed {}", at.get(), files.0))
+        }
+        SimulationEvent::Stays { files, .. } => {
+            seen.push(format!("{:.0} stays {}", at.get(), files.0))
+        }
         _ => {}
     };
     let outcome = simulate_watched(&scene, &choice, 0, &mut watch);
@@ -138,11 +146,11 @@ fn who_comes_too_late_reads_in_place_and_who_comes_early_keeps_it_there() {
 fn what_is_deleted_does_not_come_home_and_no_room_in_place_is_told() {
     let site = two_tiers("cores = 1", FAST, &format!("capacity = \"500 MiB\"\n{SLOW}"));
     let mut work = writers(2, 10.0, 400);
-    work.files[0].until = Until::Task(TaskId(1));
+    work.files[0].until = DeletionPoint::Task(TaskId(1));
     work.tasks[1].after = vec![TaskId(0)];
     let (outcome, _) = run(&site, &work, HOME);
     assert_eq!(tier(&outcome.expect("an outcome"), "fast").drained_bytes.get(), 400 * MIB);
-    work.files[0].until = Until::End;
+    work.files[0].until = DeletionPoint::End;
     let (outcome, _) = run(&site, &work, HOME);
     let why = outcome.expect_err("no room").to_string();
     assert!(why.contains("no room in place for 400 MiB of \"out/#\""), "{why}");
@@ -164,19 +172,23 @@ fn what_is_written_on_a_tier_comes_home_once() {
     let mut some = 0;
     for seed in 0..200 {
         let work = layered(seed);
-        let scene = Scene::new(&site, &work).expect("a scene");
+        let scene = PreparedProblem::new(&site, &work).expect("a scene");
         let choice = strewn(&site, &work, &mut Dice(seed), &rules);
         let Ok(outcome) = simulate(&scene, &choice, 0) else { continue };
         let (mut least, mut most) = (0, 0);
         for (number, set) in work.files.iter().enumerate().skip(1) {
             let placement = &choice.placements[set.class.index()];
-            if placement.home == Home::Here {
+            if placement.home == FileLocation::Here {
                 continue;
             }
             // Files that are deleted may have come home before.
-            let stays = work.files[number].until == Until::End;
+            let stays = work.files[number].until == DeletionPoint::End;
             least += if stays { set.bytes.get() } else { 0 };
-            most += if stays || placement.drain == Drain::Closed { set.bytes.get() } else { 0 };
+            most += if stays || placement.drain == WriteBackTrigger::Closed {
+                set.bytes.get()
+            } else {
+                0
+            };
         }
         let home = tier(&outcome, "fast").drained_bytes.get();
         let pipelines = u64::from(choice.pipelines);

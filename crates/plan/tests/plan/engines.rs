@@ -3,7 +3,7 @@
 use crate::common::*;
 use forebay_model::workload::TaskId;
 use forebay_model::{Site, Workload};
-use forebay_plan::{Choice, POLICIES, Scene, simulate, simulate_in_detail};
+use forebay_plan::{Choice, POLICIES, PreparedProblem, simulate, simulate_in_detail};
 
 const FREE: &str = "[tier.fast.profile]\nsource = \"us\"\nread = { stream = \"300 MiB/s\" }";
 
@@ -14,7 +14,7 @@ fn engines_agree_where_nothing_is_full() {
     let site = two_tiers("cores = 3\ncount = 3", FREE, slow);
     for seed in 0..60 {
         let work = layered(seed);
-        let scene = Scene::new(&site, &work).expect("a scene");
+        let scene = PreparedProblem::new(&site, &work).expect("a scene");
         let choice = choice(&site, &work, "slow");
         let (a, b) = (simulate(&scene, &choice, 0), simulate_in_detail(&scene, &choice, 0));
         assert_eq!(a.expect("an outcome"), b.expect("an outcome"));
@@ -27,7 +27,7 @@ fn engines_agree_where_all_links_are_equally_full() {
         write = { stream = \"100 MiB/s\", node = \"150 MiB/s\", total = \"360 MiB/s\" }\nservers = 4";
     let site = two_tiers("cores = 3\ncount = 3", FREE, slow);
     let work = writers(9, 2.0, 500);
-    let scene = Scene::new(&site, &work).expect("a scene");
+    let scene = PreparedProblem::new(&site, &work).expect("a scene");
     let choice = choice(&site, &work, "slow");
     let (a, b) = (simulate(&scene, &choice, 0), simulate_in_detail(&scene, &choice, 0));
     let (a, b) = (a.expect("an outcome").makespan.get(), b.expect("an outcome").makespan.get());
@@ -46,7 +46,7 @@ fn the_judge_sees_one_link_that_is_full() {
         work.tasks[task].steps[0].compute = forebay_model::Seconds(50.0);
     }
     work.tasks[3].after = vec![TaskId(0)];
-    let scene = Scene::new(&site, &work).expect("a scene");
+    let scene = PreparedProblem::new(&site, &work).expect("a scene");
     let choice = choice(&site, &work, "slow");
     let ended = |outcome: forebay_plan::Outcome| -> Vec<(u32, f64)> {
         outcome.tasks.iter().map(|task| (task.node, task.ended.get())).collect()
@@ -83,7 +83,7 @@ fn engines_agree_on_odd_scenes_of_one_node() {
     let mut off = Vec::new();
     for seed in 0..200 {
         let work = layered(seed);
-        let scene = Scene::new(&site, &work).expect("a scene");
+        let scene = PreparedProblem::new(&site, &work).expect("a scene");
         let choice = odd(&site, &work, seed);
         let (a, b) = (simulate(&scene, &choice, 0), simulate_in_detail(&scene, &choice, 0));
         let (Ok(a), Ok(b)) = (&a, &b) else {
@@ -110,7 +110,7 @@ fn uneven_links_and_servers_are_seldom_far_from_even_ones() {
     let mut off = Vec::new();
     for seed in 0..200 {
         let work = layered(seed);
-        let scene = Scene::new(&site, &work).expect("a scene");
+        let scene = PreparedProblem::new(&site, &work).expect("a scene");
         let choice = odd(&site, &work, seed);
         let (Ok(a), Ok(b)) = (simulate(&scene, &choice, 0), simulate_in_detail(&scene, &choice, 0))
         else {

@@ -2,7 +2,9 @@
 //! a change of the model has made the study's calibration untrue: calibrate again, and say so.
 
 use forebay_model::{Rules, Seconds, Site, TierId, Workload};
-use forebay_plan::{Choice, Outcome, Policy, Scene, choice, simulate, simulate_in_detail};
+use forebay_plan::{
+    Choice, Outcome, Policy, PreparedProblem, choice, simulate, simulate_in_detail,
+};
 
 const SITE: &str = include_str!("../../../../studies/genomon-corun/site.toml");
 const RULES: &str = include_str!("../../../../studies/genomon-corun/rules.toml");
@@ -12,7 +14,7 @@ fn run(pipelines: u32, policy: &str, judged: bool) -> Outcome {
     let site = Site::parse(SITE, "site.toml", &|_| None).expect("a site");
     let work = Workload::parse(WORK, "workload.toml").expect("a workload");
     let rules = Rules::parse(RULES, "rules.toml", &site).expect("rules");
-    let scene = Scene::new(&site, &work).expect("a scene");
+    let scene = PreparedProblem::new(&site, &work).expect("a scene");
     let kinds = work.kinds.iter().enumerate();
     let low = kinds.filter(|(_, kind)| kind.name == "map_dna_sequence");
     let low = low.map(|(place, _)| forebay_model::workload::TaskKindId(place as u32)).collect();

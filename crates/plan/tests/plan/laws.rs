@@ -2,9 +2,9 @@
 //! time, bytes or room.
 
 use crate::common::*;
-use forebay_model::workload::Access;
+use forebay_model::workload::FileSetAccess;
 use forebay_model::{Site, TierId, Workload};
-use forebay_plan::{Choice, NotPossible, Outcome, POLICIES, Scene, simulate};
+use forebay_plan::{Choice, Outcome, POLICIES, PreparedProblem, SimulationError, simulate};
 
 const NODES: &str = "cores = 3\ncount = 3";
 const FAST: &str = "capacity = \"2 GiB\"\n[tier.fast.profile]\nsource = \"us\"\nlatency = \"1 ms\"\n\
@@ -15,7 +15,7 @@ const SLOW: &str = "[tier.slow.profile]\nsource = \"us\"\nlatency = \"9 ms\"\nna
     contention = { streams = 0.5, fill = 0.5 }";
 
 /// Every policy, on many workloads, with files of each class here or there.
-fn all(each: impl Fn(&Site, &Workload, &Choice, Result<Outcome, NotPossible>)) {
+fn all(each: impl Fn(&Site, &Workload, &Choice, Result<Outcome, SimulationError>)) {
     let site = two_tiers(NODES, FAST, SLOW);
     let homes = [
         "home = \"in-place\"",
@@ -27,7 +27,7 @@ fn all(each: impl Fn(&Site, &Workload, &Choice, Result<Outcome, NotPossible>)) {
     ];
     for seed in 0..200 {
         let work = layered(seed);
-        let scene = Scene::new(&site, &work).expect("a scene");
+        let scene = PreparedProblem::new(&site, &work).expect("a scene");
         let mut dice = Dice(seed);
         let mut choice = strewn(&site, &work, &mut dice, &homes);
         choice.policy = POLICIES[dice.below(POLICIES.len() as u64) as usize].id();
@@ -36,7 +36,7 @@ fn all(each: impl Fn(&Site, &Workload, &Choice, Result<Outcome, NotPossible>)) {
     }
 }
 
-fn accesses(work: &Workload) -> impl Iterator<Item = &Access> {
+fn accesses(work: &Workload) -> impl Iterator<Item = &FileSetAccess> {
     work.tasks.iter().flat_map(|task| &task.steps).flat_map(|step| &step.accesses)
 }
 
@@ -65,7 +65,7 @@ fn bytes_from_memory_are_counted_apart() {
     let mut answered = 0;
     for seed in 0..100 {
         let work = layered(seed);
-        let scene = Scene::new(&site, &work).expect("a scene");
+        let scene = PreparedProblem::new(&site, &work).expect("a scene");
         let outcome = simulate(&scene, &choice(&site, &work, "slow"), seed).expect("an outcome");
         let read: u64 = accesses(&work).map(|access| access.read.get()).sum();
         let operations: f64 =
@@ -149,7 +149,7 @@ fn tasks_wait_for_those_before_them_and_slots_hold_one_each() {
 #[test]
 fn the_same_input_and_seed_give_the_same_bits() {
     all(|site, work, choice, outcome| {
-        let scene = Scene::new(site, work).expect("a scene");
+        let scene = PreparedProblem::new(site, work).expect("a scene");
         let again = simulate(&scene, choice, 0);
         assert_eq!(format!("{outcome:?}"), format!("{again:?}"));
     });

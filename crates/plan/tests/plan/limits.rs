@@ -2,14 +2,14 @@
 //! predictions than in accounts, and servers work on more at a time than they have hands.
 
 use crate::common::*;
-use forebay_model::{Op, OpKey, Pattern, Site, Workload};
-use forebay_plan::{Scene, simulate, simulate_in_detail};
+use forebay_model::{AccessPattern, Op, OpKey, Site, Workload};
+use forebay_plan::{PreparedProblem, simulate, simulate_in_detail};
 
 const FAST: &str = "capacity = \"1 GiB\"\n[tier.fast.profile]\nsource = \"us\"";
 
 /// The same seconds by both engines.
 fn takes(site: &Site, work: &Workload, seconds: f64) {
-    let scene = Scene::new(site, work).expect("a scene");
+    let scene = PreparedProblem::new(site, work).expect("a scene");
     for engine in [simulate, simulate_in_detail] {
         let outcome = engine(&scene, &choice(site, work, "slow"), 0).expect("an outcome");
         let makespan = outcome.makespan.get();
@@ -57,7 +57,7 @@ fn operations_have_credits_too() {
     );
     let mut work = writers(1, 0.0, 0);
     let access = &mut work.tasks[0].steps[0].accesses[0];
-    access.ops = vec![(OpKey::with_bytes(Op::Write, 4096, Pattern::Random), 1000.0)];
+    access.ops = vec![(OpKey::with_bytes(Op::Write, 4096, AccessPattern::Random), 1000.0)];
     takes(&site, &work, 6.0);
 }
 
@@ -74,16 +74,16 @@ fn short_ones_that_go_on_are_one_operation() {
     let site = site_with("latency = { write = \"1 ms\" }\nmerges = \"256 KiB\"");
     let mut work = writers(1, 0.0, 64);
     let access = &mut work.tasks[0].steps[0].accesses[0];
-    access.ops = vec![(OpKey::with_bytes(Op::Write, 65_536, Pattern::Sequential), 1024.0)];
+    access.ops = vec![(OpKey::with_bytes(Op::Write, 65_536, AccessPattern::Sequential), 1024.0)];
     takes(&site, &work, 0.256);
     // Half of them are copied from file to file.
     let merged =
         site_with("latency = { write = \"0.1 ms\" }\ndata_per_second = 200\nmerges = \"256 KiB\"");
-    let ops =
-        [Op::Write, Op::CopyRange].map(|op| OpKey::with_bytes(op, 65_536, Pattern::Sequential));
+    let ops = [Op::Write, Op::CopyRange]
+        .map(|op| OpKey::with_bytes(op, 65_536, AccessPattern::Sequential));
     work.tasks[0].steps[0].accesses[0].ops = ops.map(|key| (key, 512.0)).to_vec();
     takes(&merged, &work, 1.28);
-    let random = OpKey::with_bytes(Op::Write, 65_536, Pattern::Random);
+    let random = OpKey::with_bytes(Op::Write, 65_536, AccessPattern::Random);
     work.tasks[0].steps[0].accesses[0].ops = vec![(random, 1024.0)];
     takes(&site, &work, 1.024);
 }

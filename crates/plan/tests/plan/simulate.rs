@@ -1,9 +1,9 @@
 //! Cases that can be worked out by hand. If these fail, every prediction is wrong.
 
 use crate::common::*;
-use forebay_model::workload::Until;
+use forebay_model::workload::DeletionPoint;
 use forebay_model::{Op, OpKey, Seconds, TierId};
-use forebay_plan::{Choice, OwnCost, Scene, simulate, simulate_with_rework};
+use forebay_plan::{Choice, ForebayOverhead, PreparedProblem, simulate, simulate_with_rework};
 
 fn near(a: Seconds, b: f64) {
     assert!((a.get() - b).abs() <= 1e-6 * b.max(1.0), "{a:?} is not {b} s");
@@ -19,7 +19,7 @@ fn streams_share_what_there_is() {
     // One writes 1,000 MiB in 10 s of 15; more than three share 200 MiB/s, while others compute.
     for (tasks, seconds) in [(1, 15.0), (2, 15.0), (4, 20.0), (8, 40.0)] {
         let work = writers(tasks, 5.0, 1000);
-        let scene = Scene::new(&site, &work).expect("a scene");
+        let scene = PreparedProblem::new(&site, &work).expect("a scene");
         let outcome = simulate(&scene, &choice(&site, &work, "slow"), 0).expect("an outcome");
         near(outcome.makespan, seconds);
         near(Seconds(outcome.utilisation), f64::from(tasks) / 8.0);
@@ -37,7 +37,7 @@ fn computing_is_not_slowed_by_others_that_write() {
     let mut work = writers(9, 0.0, 1000);
     work.tasks[8].steps[0].accesses.clear();
     work.tasks[8].steps[0].compute = Seconds(7.0);
-    let scene = Scene::new(&site, &work).expect("a scene");
+    let scene = PreparedProblem::new(&site, &work).expect("a scene");
     let outcome = simulate(&scene, &choice(&site, &work, "slow"), 0).expect("an outcome");
     near(outcome.tasks[8].ended, 7.0);
     near(outcome.makespan, 40.0);
@@ -49,7 +49,7 @@ fn operations_have_prices_and_limits() {
     let site = two_tiers("cores = 8", FAST, &slow);
     for (tasks, seconds) in [(1, 2.0), (2, 2.0), (8, 4.0)] {
         let work = writers(tasks, 1.0, 0);
-        let scene = Scene::new(&site, &work).expect("a scene");
+        let scene = PreparedProblem::new(&site, &work).expect("a scene");
         let outcome = simulate(&scene, &choice(&site, &work, "slow"), 0).expect("an outcome");
         near(outcome.makespan, seconds);
     }
@@ -64,7 +64,7 @@ fn a_plain_file_that_lives_elsewhere_has_its_name_in_place() {
     let mut work = writers(1, 0.0, 1);
     let ops = [Op::LookupFailed, Op::Create, Op::Getattr, Op::Rename, Op::Unlink];
     work.tasks[0].steps[0].accesses[0].ops = ops.map(|op| (OpKey::without_bytes(op), 1.0)).to_vec();
-    let scene = Scene::new(&site, &work).expect("a scene");
+    let scene = PreparedProblem::new(&site, &work).expect("a scene");
     let takes = |rule: &str| {
         let placements = vec![placed(&site, rule)];
         let choice = Choice { placements, ..choice(&site, &work, "slow") };
@@ -87,8 +87,8 @@ fn forebay_costs_something_where_it_puts_files_and_nothing_where_all_stay() {
     let site = two_tiers("cores = 1", &fast, &slow);
     let mut work = writers(1, 0.0, 1);
     work.tasks[0].steps[0].accesses[0].ops = vec![(OpKey::without_bytes(Op::Create), 1.0)];
-    let scene = Scene::new(&site, &work).expect("a scene");
-    let scene = scene.with_own_cost(OwnCost { request: Seconds(0.25) });
+    let scene = PreparedProblem::new(&site, &work).expect("a scene");
+    let scene = scene.with_own_cost(ForebayOverhead { request: Seconds(0.25) });
     let takes = |rule: &str| {
         let placements = vec![placed(&site, rule)];
         let choice = Choice { placements, ..choice(&site, &work, "slow") };
@@ -107,9 +107,9 @@ fn forebay_costs_something_where_it_puts_files_and_nothing_where_all_stay() {
 fn files_take_room_until_their_last_reader_is_done() {
     let site = two_tiers("cores = 1", FAST, SLOW);
     let mut work = writers(4, 1.0, 400);
-    work.files[0].until = Until::Task(forebay_model::workload::TaskId(1));
-    work.files[1].until = Until::Task(forebay_model::workload::TaskId(1));
-    let scene = Scene::new(&site, &work).expect("a scene");
+    work.files[0].until = DeletionPoint::Task(forebay_model::workload::TaskId(1));
+    work.files[1].until = DeletionPoint::Task(forebay_model::workload::TaskId(1));
+    let scene = PreparedProblem::new(&site, &work).expect("a scene");
     let outcome = simulate(&scene, &choice(&site, &work, "slow"), 0).expect("an outcome");
     assert_eq!(outcome.tiers[&TierId("slow".into())].peak_bytes.get(), 800 * MIB);
 }
@@ -118,7 +118,7 @@ fn files_take_room_until_their_last_reader_is_done() {
 fn a_full_tier_spills_or_fails() {
     let site = two_tiers("cores = 1", FAST, SLOW);
     let work = writers(4, 1.0, 400);
-    let scene = Scene::new(&site, &work).expect("a scene");
+    let scene = PreparedProblem::new(&site, &work).expect("a scene");
     let mut choice = choice(&site, &work, "slow");
     choice.placements = vec![placed(&site, "home = \"fast\"\nafter = \"keep\"")];
     let outcome = simulate(&scene, &choice, 0).expect("an outcome");
@@ -140,7 +140,7 @@ fn pipelines_begin_apart_and_low_kinds_wait() {
     work.kinds.push(kind("last", 1));
     work.tasks[1].kind = forebay_model::workload::TaskKindId(1);
     work.tasks[1].after = vec![forebay_model::workload::TaskId(0)];
-    let scene = Scene::new(&site, &work).expect("a scene");
+    let scene = PreparedProblem::new(&site, &work).expect("a scene");
     let both = Choice { pipelines: 2, stagger: Seconds(5.0), ..choice(&site, &work, "slow") };
     let ends = |choice: &Choice| -> Vec<(u32, u32, f64)> {
         let outcome = simulate(&scene, choice, 0).expect("an outcome");
@@ -159,14 +159,14 @@ fn pipelines_begin_apart_and_low_kinds_wait() {
 fn what_cannot_be_is_named() {
     let work = writers(1, 1.0, 1);
     let none = site("[tier.a]\nreach = \"node\"\npath = \"/a\"\n");
-    let why = Scene::new(&none, &work).expect_err("no nodes").to_string();
+    let why = PreparedProblem::new(&none, &work).expect_err("no nodes").to_string();
     assert!(why.contains("[nodes]"), "{why}");
     let small = site("[nodes]\ncores = 1\n[tier.a]\nreach = \"node\"\npath = \"/a\"\n");
     let mut big = work.clone();
     big.kinds[0].cores = 4;
-    let why = Scene::new(&small, &big).expect_err("too large").to_string();
+    let why = PreparedProblem::new(&small, &big).expect_err("too large").to_string();
     assert!(why.contains("takes 4 cores, but a node of the site has 1"), "{why}");
-    let scene = Scene::new(&small, &work).expect("a scene");
+    let scene = PreparedProblem::new(&small, &work).expect("a scene");
     let why = simulate(&scene, &choice(&small, &work, "a"), 0).expect_err("no profile").to_string();
     assert!(why.contains("tier \"a\"") && why.contains("no profile"), "{why}");
     let site = site(
@@ -174,7 +174,7 @@ fn what_cannot_be_is_named() {
     );
     let mut shared = writers(2, 1.0, 1);
     shared.tasks[1].steps[0].accesses.push(reads(0, 1));
-    let scene = Scene::new(&site, &shared).expect("a scene");
+    let scene = PreparedProblem::new(&site, &shared).expect("a scene");
     let why =
         scene.check_choice(&choice(&site, &shared, "a")).expect_err("out of reach").to_string();
     assert!(why.contains("\"out/#\"") && why.contains("only one node reaches"), "{why}");
@@ -184,9 +184,9 @@ fn what_cannot_be_is_named() {
 fn tasks_begin_again_when_their_machine_is_taken_away() {
     let site = two_tiers("cores = 2\ncount = 4", FAST, SLOW);
     let work = writers(40, 600.0, 10);
-    let scene = Scene::new(&site, &work).expect("a scene");
+    let scene = PreparedProblem::new(&site, &work).expect("a scene");
     let calm = choice(&site, &work, "slow");
-    let spot = Some(forebay_plan::Spot { per_hour: 1.0, replaced: Seconds(120.0) });
+    let spot = Some(forebay_plan::SpotMachines { per_hour: 1.0, replaced: Seconds(120.0) });
     let often = Choice { spot, ..calm.clone() };
     let (a, b) =
         (simulate(&scene, &calm, 1).expect("calm"), simulate(&scene, &often, 1).expect("spot"));
@@ -197,7 +197,7 @@ fn tasks_begin_again_when_their_machine_is_taken_away() {
         b.tiers[&TierId("slow".into())].peak_bytes,
         a.tiers[&TierId("slow".into())].peak_bytes
     );
-    let spot = Some(forebay_plan::Spot { per_hour: 3000.0, replaced: Seconds(120.0) });
+    let spot = Some(forebay_plan::SpotMachines { per_hour: 3000.0, replaced: Seconds(120.0) });
     let why = simulate(&scene, &Choice { spot, ..calm }, 1).expect_err("never").to_string();
     assert!(why.contains("never ends"), "{why}");
 }
@@ -206,12 +206,12 @@ fn tasks_begin_again_when_their_machine_is_taken_away() {
 fn what_is_done_again_is_counted_as_often_as_machines_go() {
     let site = two_tiers("cores = 2\ncount = 4", FAST, SLOW);
     let work = writers(40, 600.0, 10);
-    let scene = Scene::new(&site, &work).expect("a scene");
+    let scene = PreparedProblem::new(&site, &work).expect("a scene");
     let calm = choice(&site, &work, "slow");
     let (plain, none) = simulate_with_rework(&scene, &calm, 1).expect("an outcome");
     assert!(none.is_none() && plain == simulate(&scene, &calm, 1).expect("the same"));
     let with = |per_hour| {
-        let spot = Some(forebay_plan::Spot { per_hour, replaced: Seconds(120.0) });
+        let spot = Some(forebay_plan::SpotMachines { per_hour, replaced: Seconds(120.0) });
         let (outcome, again) =
             simulate_with_rework(&scene, &Choice { spot, ..calm.clone() }, 1).expect("an outcome");
         (outcome, again.expect("something is done again"))
@@ -234,10 +234,10 @@ fn reserved_pipelines_wait_for_room_and_give_it_back() {
     let site = two_tiers("cores = 8", FAST, SLOW);
     let mut work = writers(2, 10.0, 400);
     for files in &mut work.files {
-        files.until = Until::Task(forebay_model::workload::TaskId(1));
+        files.until = DeletionPoint::Task(forebay_model::workload::TaskId(1));
     }
     work.tasks[1].after = vec![forebay_model::workload::TaskId(0)];
-    let scene = Scene::new(&site, &work).expect("a scene");
+    let scene = PreparedProblem::new(&site, &work).expect("a scene");
     let mut choice = Choice { pipelines: 3, ..choice(&site, &work, "slow") };
     choice.placements = vec![placed(&site, "home = \"fast\"\nfull = \"fail\"")];
     // Each holds 800 MiB at its end, and there is 1 GiB: one after the other.

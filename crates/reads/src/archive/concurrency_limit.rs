@@ -4,37 +4,37 @@ use std::sync::{Condvar, Mutex};
 
 /// Turns that can be taken.
 #[derive(Debug)]
-pub(super) struct Turns {
+pub(super) struct ConcurrencyLimit {
     left: Mutex<usize>,
     given_back: Condvar,
 }
 
 /// A turn, until it is dropped.
-pub(super) struct Turn<'a>(&'a Turns);
+pub(super) struct ConcurrencyPermit<'a>(&'a ConcurrencyLimit);
 
-impl Default for Turns {
+impl Default for ConcurrencyLimit {
     /// As many as anybody wants.
-    fn default() -> Turns {
-        Turns::with_limit(usize::MAX)
+    fn default() -> ConcurrencyLimit {
+        ConcurrencyLimit::with_limit(usize::MAX)
     }
 }
 
-impl Turns {
-    pub(super) fn with_limit(many: usize) -> Turns {
-        Turns { left: Mutex::new(many.max(1)), given_back: Condvar::new() }
+impl ConcurrencyLimit {
+    pub(super) fn with_limit(many: usize) -> ConcurrencyLimit {
+        ConcurrencyLimit { left: Mutex::new(many.max(1)), given_back: Condvar::new() }
     }
 
     /// Waits for one.
-    pub(super) fn acquire_turn(&self) -> Turn<'_> {
+    pub(super) fn acquire_turn(&self) -> ConcurrencyPermit<'_> {
         let left = self.left.lock().expect("nobody panics with it");
         let mut left =
             self.given_back.wait_while(left, |left| *left == 0).expect("nobody panics with it");
         *left -= 1;
-        Turn(self)
+        ConcurrencyPermit(self)
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for ConcurrencyPermit<'_> {
     fn drop(&mut self) {
         *self.0.left.lock().expect("nobody panics with it") += 1;
         self.0.given_back.notify_one();

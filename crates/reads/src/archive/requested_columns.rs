@@ -3,25 +3,25 @@
 
 use crate::codecs;
 use crate::error::{Error, Result};
-use crate::mates::Rule;
-use crate::row_group::{Chunk, Column, Mate};
-use crate::stripe_index::{ChunkAt, GroupAt};
+use crate::mates::MateNameRule;
+use crate::row_group::{Column, EncodedChunk, EncodedMate};
+use crate::stripe_index::{LocatedChunk, LocatedGroup};
 
 /// What stands in for qualities: 30, as in SRA Lite for reads that passed.
 pub(super) const QUALITY: u8 = b'?';
 
 /// Mates and columns.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct RequestedColumns {
     pub(crate) mates: [bool; 2],
     pub(crate) names: bool,
     pub(crate) qualities: bool,
 }
 
-impl Asked {
+impl RequestedColumns {
     /// All of these mates.
-    pub(crate) fn all_columns(mates: [bool; 2]) -> Asked {
-        Asked { mates, names: true, qualities: true }
+    pub(crate) fn all_columns(mates: [bool; 2]) -> RequestedColumns {
+        RequestedColumns { mates, names: true, qualities: true }
     }
 
     fn has_column(self, column: Column) -> bool {
@@ -34,13 +34,16 @@ impl Asked {
 
     /// Whether the columns of a mate were asked for; of a first mate a second one may need some all
     /// the same.
-    fn wants_chunk(self, mate: usize, chunk: &ChunkAt) -> bool {
+    fn wants_chunk(self, mate: usize, chunk: &LocatedChunk) -> bool {
         self.mates[mate] && self.has_column(chunk.column)
     }
 
     /// What a second mate that is wanted leans on, and the chunks that are needed, each with its
     /// mate.
-    pub(super) fn required_chunks(self, group: &GroupAt) -> (Vec<Column>, Vec<(usize, &ChunkAt)>) {
+    pub(super) fn required_chunks(
+        self,
+        group: &LocatedGroup,
+    ) -> (Vec<Column>, Vec<(usize, &LocatedChunk)>) {
         let second = group.mates.get(1).filter(|_| self.mates[1]);
         let mut leans = second
             .map(|second| {
@@ -53,8 +56,8 @@ impl Asked {
         leans.retain(|column| self.has_column(*column));
         let mut asked = Vec::new();
         for (nth, at) in group.mates.iter().enumerate() {
-            let lends = |chunk: &ChunkAt| nth == 0 && leans.contains(&chunk.column);
-            let needed = |chunk: &&ChunkAt| self.wants_chunk(nth, chunk) || lends(chunk);
+            let lends = |chunk: &LocatedChunk| nth == 0 && leans.contains(&chunk.column);
+            let needed = |chunk: &&LocatedChunk| self.wants_chunk(nth, chunk) || lends(chunk);
             asked.extend(at.chunks.iter().filter(needed).map(|chunk| (nth, chunk)));
         }
         (leans, asked)
@@ -63,8 +66,8 @@ impl Asked {
     /// Puts what stands in for columns into a mate that was fetched without them.
     pub(super) fn fill_missing_columns(
         self,
-        mate: &mut Mate,
-        group: &GroupAt,
+        mate: &mut EncodedMate,
+        group: &LocatedGroup,
         nth: usize,
     ) -> Result<()> {
         let len_of = |nth: usize, column| {
@@ -72,7 +75,12 @@ impl Asked {
             chunks.find(|chunk| chunk.column == column).map(|chunk| chunk.raw_len)
         };
         let mut put = |column, raw_len, byte| {
-            mate.chunks.push(Chunk { column, codec: codecs::SAME, raw_len, bytes: vec![byte] });
+            mate.chunks.push(EncodedChunk {
+                column,
+                codec: codecs::SAME,
+                raw_len,
+                bytes: vec![byte],
+            });
         };
         if let Some(raw_len) = len_of(nth, Column::Qualities).filter(|_| !self.qualities) {
             put(Column::Qualities, raw_len, QUALITY);
@@ -87,7 +95,7 @@ impl Asked {
         put(Column::Names, group.spots, b'\n');
         let copies = if mate.style & crate::columns::NAME_TWICE == 0 { 1 } else { 2 };
         mate.text_len = mate.text_len.checked_sub(letters * copies).ok_or_else(wrong)?;
-        mate.rule = Rule::Own as u8;
+        mate.rule = MateNameRule::Own as u8;
         Ok(())
     }
 }

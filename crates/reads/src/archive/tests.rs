@@ -5,12 +5,12 @@ use proptest::sample::Index;
 
 use super::*;
 use crate::fuzz::{encode_sample_pair, group_data, seal_archive};
-use crate::manifest::{Shape, Stripe};
-use crate::objects::Memory;
+use crate::manifest::{ReadLayout, Stripe};
+use crate::objects::MemoryObjects;
 use crate::stripe_index::append_group;
 
 /// An archive of one group, whatever is in it.
-fn archive(spots: usize, mates: &[Mate], page_mask: &[(Index, u8)]) -> Memory {
+fn archive(spots: usize, mates: &[EncodedMate], page_mask: &[(Index, u8)]) -> MemoryObjects {
     let mut page = Vec::new();
     append_group(&mut page, spots, mates);
     for (at, mask) in page_mask {
@@ -20,11 +20,11 @@ fn archive(spots: usize, mates: &[Mate], page_mask: &[(Index, u8)]) -> Memory {
     let (data, families) = group_data(mates);
     let texts = mates.iter().map(|mate| mate.text_len as u64).collect();
     let stripe = Stripe { groups: 1, spots: spots as u64, texts, families, ..Stripe::default() };
-    seal_archive(Shape::Paired, stripe, &page, &data)
+    seal_archive(ReadLayout::Paired, stripe, &page, &data)
 }
 
 /// What a reader says of it; that it says anything is what counts.
-fn look(objects: Memory) -> Vec<String> {
+fn look(objects: MemoryObjects) -> Vec<String> {
     match Archive::open(Box::new(objects)) {
         Ok(archive) => {
             archive.verify(1, |_| ()).map_or_else(|e| vec![e.to_string()], |v| v.problems)

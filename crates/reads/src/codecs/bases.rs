@@ -9,11 +9,11 @@
 
 mod base_placement;
 
-use super::{Codec, Shape, zstandard};
+use super::{Codec, ColumnShape, zstandard};
 use crate::error::{Error, Result};
 use crate::rans;
-use crate::wire::{Wire, append_prefixed_bytes};
-use base_placement::{Place, Seen};
+use crate::wire::{WireReader, append_prefixed_bytes};
+use base_placement::{BasePlacement, WindowTable};
 
 pub(super) const CODEC: Codec = Codec {
     id: 3,
@@ -74,8 +74,13 @@ const TURNED: [[u8; 4]; 256] = {
     table
 };
 
-fn encode_bases(raw: &[u8], shape: &Shape<'_>, first: &[u8], placed: bool) -> Option<Vec<u8>> {
-    let mut seen = Seen::new(first);
+fn encode_bases(
+    raw: &[u8],
+    shape: &ColumnShape<'_>,
+    first: &[u8],
+    placed: bool,
+) -> Option<Vec<u8>> {
+    let mut seen = WindowTable::new(first);
     let mut packed = Vec::with_capacity(raw.len() / 4 + 2 * shape.lengths.len());
     let mut places = Vec::with_capacity(shape.lengths.len());
     let mut rest = raw;
@@ -83,7 +88,7 @@ fn encode_bases(raw: &[u8], shape: &Shape<'_>, first: &[u8], placed: bool) -> Op
         let (read, after) = rest.split_at_checked(*len as usize)?;
         let number = if placed { seen.choose_place(read) } else { 0 };
         let from = packed.len();
-        push_packed_read(&mut packed, read, Place::from_number(number));
+        push_packed_read(&mut packed, read, BasePlacement::from_number(number));
         if placed {
             seen.learn_windows(&packed[from..]);
         }
@@ -94,14 +99,15 @@ fn encode_bases(raw: &[u8], shape: &Shape<'_>, first: &[u8], placed: bool) -> Op
     if places.iter().all(|number| *number == 0) {
         places.clear();
     } else {
-        places = rans::encode_sequence(&places, &[places.len() as u32], 8, rans::Kind::Bytes);
+        places =
+            rans::encode_sequence(&places, &[places.len() as u32], 8, rans::SequenceKind::Bytes);
     }
     append_prefixed_bytes(&mut out, &places);
     out.extend(zstandard::compress_with_prefix(&packed, first));
     Some(out)
 }
 
-fn push_packed_read(packed: &mut Vec<u8>, read: &[u8], place: Place) {
+fn push_packed_read(packed: &mut Vec<u8>, read: &[u8], place: BasePlacement) {
     let letter = |at: usize| match place.turned {
         false => LETTER[usize::from(read[at])] & 3,
         true => 3 - (LETTER[usize::from(read[read.len() - 1 - at])] & 3),
@@ -119,13 +125,13 @@ fn push_packed_read(packed: &mut Vec<u8>, read: &[u8], place: Place) {
 
 /// The bits of a column of at most `letters`, of so many reads: what a second mate is behind of.
 pub(crate) fn expand_packed_bits(bytes: &[u8], letters: usize, reads: usize) -> Result<Vec<u8>> {
-    let mut wire = Wire::new(bytes);
+    let mut wire = WireReader::new(bytes);
     wire.read_prefixed_bytes()?;
     zstandard::decompress(wire.rest(), letters / 4 + 2 * reads)
 }
 
-fn decode_bases(bytes: &[u8], shape: &Shape<'_>) -> Result<Vec<u8>> {
-    let mut wire = Wire::new(bytes);
+fn decode_bases(bytes: &[u8], shape: &ColumnShape<'_>) -> Result<Vec<u8>> {
+    let mut wire = WireReader::new(bytes);
     let places = match wire.read_prefixed_bytes()? {
         [] => vec![0; shape.lengths.len()],
         places => {
@@ -138,7 +144,7 @@ fn decode_bases(bytes: &[u8], shape: &Shape<'_>) -> Result<Vec<u8>> {
         }
     };
     let reads = || shape.lengths.iter().map(|len| *len as usize).zip(&places);
-    let len = reads().map(|(len, number)| Place::from_number(*number).byte_len(len)).sum();
+    let len = reads().map(|(len, number)| BasePlacement::from_number(*number).byte_len(len)).sum();
     let packed =
         zstandard::decompress_with_prefix(wire.rest(), len, shape.first.unwrap_or_default())?;
     if packed.len() != len {
@@ -148,7 +154,7 @@ fn decode_bases(bytes: &[u8], shape: &Shape<'_>) -> Result<Vec<u8>> {
     let mut raw = vec![0; shape.raw_len + 4];
     let (mut rest, mut to, mut apart) = (&packed[..], 0, Vec::new());
     for (len, number) in reads() {
-        let place = Place::from_number(*number);
+        let place = BasePlacement::from_number(*number);
         let (bits, after) = rest.split_at(place.byte_len(len));
         rest = after;
         let long = || Error::damaged("reads are longer than their column");

@@ -11,9 +11,9 @@ mod tokens;
 
 use memchr::memchr_iter;
 
-use super::{Codec, Shape};
+use super::{Codec, ColumnShape};
 use crate::error::{Error, Result};
-use streams::{Reader, Writer};
+use streams::{StreamReader, StreamWriter};
 use tokens::{Token, split_tokens};
 
 pub(super) const CODEC: Codec =
@@ -36,8 +36,8 @@ const MORE: u8 = 2;
 const DIGITS: u8 = 3;
 const WORD: u8 = 4;
 
-fn encode_names(raw: &[u8], shape: &Shape<'_>) -> Option<Vec<u8>> {
-    let mut writer = Writer::default();
+fn encode_names(raw: &[u8], shape: &ColumnShape<'_>) -> Option<Vec<u8>> {
+    let mut writer = StreamWriter::default();
     let (mut before, mut now): (Vec<Token<'_>>, Vec<Token<'_>>) = Default::default();
     let (mut start, mut count) = (0, 0);
     for end in memchr_iter(b'\n', raw) {
@@ -54,7 +54,12 @@ fn encode_names(raw: &[u8], shape: &Shape<'_>) -> Option<Vec<u8>> {
     (count == shape.lengths.len() && start == raw.len()).then(|| writer.into_bytes())
 }
 
-fn write_token(writer: &mut Writer, place: usize, token: Token<'_>, before: Option<Token<'_>>) {
+fn write_token(
+    writer: &mut StreamWriter,
+    place: usize,
+    token: Token<'_>,
+    before: Option<Token<'_>>,
+) {
     if before.is_some_and(|before| before.text == token.text) {
         return writer.append_to_stream(place, KIND, &[SAME]);
     }
@@ -76,16 +81,16 @@ fn write_token(writer: &mut Writer, place: usize, token: Token<'_>, before: Opti
 
 /// A place of the name before: where it lies in that name, and its number.
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
+struct TokenSpan {
     start: usize,
     end: usize,
     number: Option<u32>,
 }
 
-fn decode_names(bytes: &[u8], shape: &Shape<'_>) -> Result<Vec<u8>> {
-    let mut streams = Reader::new(bytes, shape)?;
+fn decode_names(bytes: &[u8], shape: &ColumnShape<'_>) -> Result<Vec<u8>> {
+    let mut streams = StreamReader::new(bytes, shape)?;
     let mut raw = Vec::with_capacity(shape.raw_len);
-    let mut places: Vec<Place> = Vec::new();
+    let mut places: Vec<TokenSpan> = Vec::new();
     let mut before = 0;
     for _ in shape.lengths {
         let start = raw.len();
@@ -129,7 +134,7 @@ fn decode_names(bytes: &[u8], shape: &Shape<'_>) -> Result<Vec<u8>> {
             {
                 tokens::push_digits(number, &mut raw);
             }
-            let new = Place { start: from, end: raw.len() - start, number };
+            let new = TokenSpan { start: from, end: raw.len() - start, number };
             match places.get_mut(place) {
                 Some(slot) => *slot = new,
                 None => places.push(new),

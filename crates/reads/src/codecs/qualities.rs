@@ -5,20 +5,20 @@
 //! symbols u8, that many bytes ascending | together u8 | rans
 //! ```
 
-use super::{Codec, Shape};
+use super::{Codec, ColumnShape};
 use crate::error::{Error, Result};
-use crate::rans::{self, Kind};
-use crate::wire::Wire;
+use crate::rans::{self, SequenceKind};
+use crate::wire::WireReader;
 
 pub(super) const CODEC: Codec = Codec {
     id: 4,
     name: "qualities",
-    encode: |raw, shape| encode_qualities(raw, shape, Kind::Qualities),
+    encode: |raw, shape| encode_qualities(raw, shape, SequenceKind::Qualities),
     decode: decode_qualities,
 };
 /// The unit before is all that they know: larger, and sooner done both ways.
 pub(super) const QUICK: Codec =
-    Codec { encode: |raw, shape| encode_qualities(raw, shape, Kind::Quick), ..CODEC };
+    Codec { encode: |raw, shape| encode_qualities(raw, shape, SequenceKind::Quick), ..CODEC };
 
 /// Units that tables are worth for. Two of 8 symbols fit, and four of 2.
 const UNITS_MAX: usize = 64;
@@ -26,7 +26,7 @@ const TOGETHER_MAX: u32 = 4;
 /// Below this many qualities the tables cost more than they save.
 const LEAST: usize = 2048;
 
-fn encode_qualities(raw: &[u8], shape: &Shape<'_>, kind: Kind) -> Option<Vec<u8>> {
+fn encode_qualities(raw: &[u8], shape: &ColumnShape<'_>, kind: SequenceKind) -> Option<Vec<u8>> {
     if raw.len() < LEAST {
         return None;
     }
@@ -63,12 +63,12 @@ fn encode_qualities(raw: &[u8], shape: &Shape<'_>, kind: Kind) -> Option<Vec<u8>
     (out.len() < raw.len()).then_some(out)
 }
 
-fn unit_spans(shape: &Shape<'_>, together: u32) -> Vec<u32> {
+fn unit_spans(shape: &ColumnShape<'_>, together: u32) -> Vec<u32> {
     shape.lengths.iter().map(|len| len.div_ceil(together)).collect()
 }
 
-fn decode_qualities(bytes: &[u8], shape: &Shape<'_>) -> Result<Vec<u8>> {
-    let mut wire = Wire::new(bytes);
+fn decode_qualities(bytes: &[u8], shape: &ColumnShape<'_>) -> Result<Vec<u8>> {
+    let mut wire = WireReader::new(bytes);
     let symbols = wire.read_byte()?;
     let symbols = wire.read_slice(usize::from(symbols))?;
     let together = u32::from(wire.read_byte()?);

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::rans::{Kind, Way, decode_sequence_by};
+use crate::rans::{InstructionSet, SequenceKind, decode_sequence_by};
 
 /// Lengths of reads, and a column that has as many bytes, of few or many symbols.
 fn columns() -> impl Strategy<Value = (Vec<u32>, Vec<u8>)> {
@@ -40,7 +40,7 @@ fn columns() -> impl Strategy<Value = (Vec<u32>, Vec<u8>)> {
 
 /// What a second mate is told of the first.
 fn packed_of(lengths: &[u32], column: &[u8]) -> Vec<u8> {
-    let shape = Shape { lengths, raw_len: column.len(), first: None };
+    let shape = ColumnShape { lengths, raw_len: column.len(), first: None };
     let bytes = (find_codec(BASES).expect("bases").encode)(column, &shape).expect("any bytes");
     expand_packed_bits(&bytes, column.len(), lengths.len()).expect("what was packed")
 }
@@ -90,7 +90,7 @@ fn names_of_mgi_and_nanopores_are_smaller_than_by_zstd() {
         )
     };
     for names in [made_names(of_mgi), made_names(of_a_pore)] {
-        let shape = Shape { lengths: &[0; 5000], raw_len: names.len(), first: None };
+        let shape = ColumnShape { lengths: &[0; 5000], raw_len: names.len(), first: None };
         let (id, bytes) = encode_column(&names, &shape, FOR_NAMES);
         assert_eq!(decode_column(id, &bytes, &shape).expect("names"), names);
         let zstd = zstd::bulk::compress(&names, 19).expect("memory to memory").len();
@@ -106,7 +106,7 @@ proptest! {
     ) {
         // The first mate's bases, or some others.
         let first = if turned { packed_of(&lengths, &column) } else { first };
-        let shape = Shape { lengths: &lengths, raw_len: column.len(), first: Some(&first) };
+        let shape = ColumnShape { lengths: &lengths, raw_len: column.len(), first: Some(&first) };
         for codec in CODECS.iter().copied().chain([&bases::QUICK, &qualities::QUICK]) {
             // Of other bytes than bases, exceptions take care; names are lines.
             let other = column.iter().any(|byte| !b"ACGT".contains(byte));
@@ -123,7 +123,7 @@ proptest! {
     #[test]
     fn names_come_back(names in names()) {
         let lengths = vec![0; names.iter().filter(|byte| **byte == b'\n').count()];
-        let shape = Shape { lengths: &lengths, raw_len: names.len(), first: None };
+        let shape = ColumnShape { lengths: &lengths, raw_len: names.len(), first: None };
         let (id, bytes) = encode_column(&names, &shape, FOR_NAMES);
         prop_assert_eq!(decode_column(id, &bytes, &shape).expect("names"), &names[..]);
         let codec = find_codec(5).expect("names");
@@ -133,9 +133,9 @@ proptest! {
 
     #[test]
     fn vectors_and_plain_arithmetic_agree((lengths, column) in columns(), bytes: bool) {
-        let kind = if bytes { Kind::Bytes } else { Kind::Qualities };
+        let kind = if bytes { SequenceKind::Bytes } else { SequenceKind::Qualities };
         let bytes = crate::rans::encode_sequence(&column, &lengths, 128, kind);
-        for way in Way::all_supported() {
+        for way in InstructionSet::all_supported() {
             let again = decode_sequence_by(way, &bytes, &lengths, column.len()).expect("what was encoded");
             prop_assert_eq!(&again.0, &column, "{:?}", way);
         }
@@ -148,7 +148,7 @@ proptest! {
         cut in any::<proptest::sample::Index>(),
     ) {
         let first = packed_of(&lengths, &column);
-        let shape = Shape { lengths: &lengths, raw_len: column.len(), first: Some(&first) };
+        let shape = ColumnShape { lengths: &lengths, raw_len: column.len(), first: Some(&first) };
         for codec in CODECS {
             let Some(mut bytes) = (codec.encode)(&column, &shape) else { continue };
             let whole = bytes.clone();
@@ -166,13 +166,13 @@ proptest! {
             }
         }
         // Damage is the same to all ways, too.
-        let mut bytes = crate::rans::encode_sequence(&column, &lengths, 128, Kind::Qualities);
+        let mut bytes = crate::rans::encode_sequence(&column, &lengths, 128, SequenceKind::Qualities);
         for (at, with) in &flips {
             let at = at.index(bytes.len());
             bytes[at] ^= with;
         }
-        let scalar = decode_sequence_by(Way::Scalar, &bytes, &lengths, column.len()).ok();
-        for way in Way::all_supported() {
+        let scalar = decode_sequence_by(InstructionSet::Scalar, &bytes, &lengths, column.len()).ok();
+        for way in InstructionSet::all_supported() {
             let other = decode_sequence_by(way, &bytes, &lengths, column.len()).ok();
             prop_assert_eq!(&other, &scalar, "{:?}", way);
         }
@@ -186,7 +186,7 @@ proptest! {
     ) {
         for codec in CODECS {
             let first = Some(&bytes[..]).filter(|_| raw_len % 2 == 0);
-            let shape = Shape { lengths: &lengths, raw_len, first };
+            let shape = ColumnShape { lengths: &lengths, raw_len, first };
             let _ = decode_column(codec.id, &bytes, &shape);
             let _ = expand_packed_bits(&bytes, raw_len, lengths.len());
         }
@@ -197,6 +197,6 @@ proptest! {
 fn numbers_of_codecs_are_theirs_alone() {
     let ids: Vec<u8> = CODECS.iter().map(|codec| codec.id).collect();
     assert_eq!(ids, (0..CODECS.len() as u8).collect::<Vec<u8>>());
-    let shape = Shape { lengths: &[], raw_len: 0, first: None };
+    let shape = ColumnShape { lengths: &[], raw_len: 0, first: None };
     assert!(decode_column(200, b"", &shape).expect_err("no codec").to_string().contains("200"));
 }

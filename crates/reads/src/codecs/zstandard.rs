@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use zstd::zstd_safe::DCtx;
 
-use super::{Codec, Shape};
+use super::{Codec, ColumnShape};
 use crate::error::{Error, Result};
 
 pub(super) const CODEC: Codec =
@@ -16,12 +16,12 @@ thread_local! {
     static CONTEXT: RefCell<DCtx<'static>> = RefCell::new(DCtx::create());
 }
 
-fn encode_frame(raw: &[u8], _: &Shape<'_>) -> Option<Vec<u8>> {
+fn encode_frame(raw: &[u8], _: &ColumnShape<'_>) -> Option<Vec<u8>> {
     let bytes = compress(raw);
     (bytes.len() < raw.len()).then_some(bytes)
 }
 
-fn decode_frame(bytes: &[u8], shape: &Shape<'_>) -> Result<Vec<u8>> {
+fn decode_frame(bytes: &[u8], shape: &ColumnShape<'_>) -> Result<Vec<u8>> {
     decompress(bytes, shape.raw_len)
 }
 

@@ -2,7 +2,7 @@
 
 use crate::codecs::{LETTER, NOT_A_BASE};
 use crate::error::{Error, Result};
-use crate::wire::{Wire, append_varint};
+use crate::wire::{WireReader, append_varint};
 
 /// Lengths as bytes: 0 and the one length that all have, or 1 and each.
 pub(crate) fn encode_lengths(lengths: &[u32]) -> Vec<u8> {
@@ -15,7 +15,7 @@ pub(crate) fn encode_lengths(lengths: &[u32]) -> Vec<u8> {
 
 /// Undoes [`encode_lengths`]; all reads together have at most `most` letters.
 pub(crate) fn decode_lengths(raw: &[u8], count: usize, most: usize) -> Result<Vec<u32>> {
-    let mut wire = Wire::new(raw);
+    let mut wire = WireReader::new(raw);
     let each = wire.read_byte()? != 0;
     let lengths = if each {
         (0..count)
@@ -49,7 +49,7 @@ pub(crate) fn encode_exceptions(bases: &[u8]) -> Vec<u8> {
 
 /// Puts exceptions where they belong.
 pub(crate) fn apply_exceptions(bases: &mut [u8], raw: &[u8]) -> Result<()> {
-    let (mut wire, mut rest) = (Wire::new(raw), bases);
+    let (mut wire, mut rest) = (WireReader::new(raw), bases);
     while !wire.is_empty() {
         let gap = wire.read_bounded_varint(rest.len())?;
         let len = wire.read_bounded_varint(rest.len() - gap)?;

@@ -3,27 +3,31 @@
 use std::sync::Arc;
 
 use super::exported_text::wrong_archive_error;
-use super::grouped_text::{Place, Texts};
-use super::index_pages::Pages;
-use crate::archive::{Archive, Asked};
+use super::grouped_text::{GroupPosition, GroupedText};
+use super::index_pages::IndexPages;
+use crate::archive::{Archive, RequestedColumns};
 use crate::error::{Error, Result};
-use crate::stripe_index::GroupAt;
-use crate::view::View;
+use crate::stripe_index::LocatedGroup;
+use crate::view::ReadSelection;
 
 /// An archive with its index.
 #[derive(Debug)]
-pub(super) struct Source {
+pub(super) struct ArchiveText {
     archive: Arc<Archive>,
-    pages: Pages,
+    pages: IndexPages,
 }
 
-impl Source {
-    pub(super) fn new(archive: Arc<Archive>) -> Source {
-        let pages = Pages::new(&archive);
-        Source { archive, pages }
+impl ArchiveText {
+    pub(super) fn new(archive: Arc<Archive>) -> ArchiveText {
+        let pages = IndexPages::new(&archive);
+        ArchiveText { archive, pages }
     }
 
-    fn with_group<R>(&self, group: usize, work: impl FnOnce(&GroupAt) -> Result<R>) -> Result<R> {
+    fn with_group<R>(
+        &self,
+        group: usize,
+        work: impl FnOnce(&LocatedGroup) -> Result<R>,
+    ) -> Result<R> {
         let stripe = self.archive.stripe_of_group(group).ok_or_else(wrong_archive_error)?;
         let groups = self.pages.get(&self.archive, stripe)?;
         let first = groups.first().map_or(0, |first| first.number);
@@ -32,7 +36,7 @@ impl Source {
     }
 }
 
-impl Texts for Source {
+impl GroupedText for ArchiveText {
     fn file_count(&self) -> usize {
         self.archive.manifest().files.len()
     }
@@ -47,11 +51,11 @@ impl Texts for Source {
         stripe: usize,
         mut start: u64,
         offset: u64,
-    ) -> Result<Place> {
+    ) -> Result<GroupPosition> {
         for group in self.pages.get(&self.archive, stripe)?.iter() {
             let end = start + group.text_len(self.archive.manifest().shape, file);
             if offset < end {
-                return Ok(Place { group: group.number, start });
+                return Ok(GroupPosition { group: group.number, start });
             }
             start = end;
         }
@@ -73,15 +77,16 @@ impl Texts for Source {
     fn prefetch_groups(&self, file: usize, groups: &[usize]) {
         let groups =
             groups.iter().map_while(|group| self.with_group(*group, |at| Ok(at.clone())).ok());
-        let groups: Vec<GroupAt> = groups.collect();
-        let asked = Asked::all_columns(self.archive.mates_of_view(View::File(file)));
+        let groups: Vec<LocatedGroup> = groups.collect();
+        let asked =
+            RequestedColumns::all_columns(self.archive.mates_of_view(ReadSelection::File(file)));
         self.archive.prefetch_groups(&groups, asked);
     }
 
     fn decode_group(&self, file: usize, group: usize) -> Result<Vec<u8>> {
         let len = self.group_len(file, group)?;
-        let view = View::File(file);
-        let asked = Asked::all_columns(self.archive.mates_of_view(view));
+        let view = ReadSelection::File(file);
+        let asked = RequestedColumns::all_columns(self.archive.mates_of_view(view));
         let text = self.with_group(group, |group| self.archive.render_group(group, view, asked))?;
         match text.len() == len {
             true => Ok(text),

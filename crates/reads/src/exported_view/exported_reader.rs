@@ -4,12 +4,12 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::archive_text::Source;
-use super::exported_text::{Lane, wrong_archive_error};
-use super::grouped_text::{Place, Texts};
-use super::streams::{Streams, Way};
-use super::text_cache::Cache;
-use super::{Face, Wrap};
+use super::archive_text::ArchiveText;
+use super::exported_text::{ExportedText, wrong_archive_error};
+use super::grouped_text::{GroupPosition, GroupedText};
+use super::streams::{StreamProgress, StreamTracker};
+use super::text_cache::TextCache;
+use super::{ExportedFile, TextWrapping};
 use crate::archive::Archive;
 use crate::bgzf;
 use crate::error::{Error, Result};
@@ -23,37 +23,40 @@ const ANOTHER: u64 = 2 << 20;
 /// There is no new request for less than half of them, so requests are long.
 const FAR: u64 = 32;
 
-/// Reads faces of an archive, or of files that were there before ([`crate::Existing`]). A group is decoded once for all who want it at a time, and again
-/// only when the cache has let go of it. Pages of the index are fetched once and kept: 1 KiB for
-/// some 4 MiB of text.
+/// Reads faces of an archive, or of files that were there before ([`crate::OriginalFileSet`]). A
+/// group is decoded once for all who want it at a time, and again only when the cache has let go of
+/// it. Pages of the index are fetched once and kept: 1 KiB for some 4 MiB of text.
 #[derive(Debug)]
-pub struct Reader {
-    source: Arc<dyn Texts>,
-    cache: Arc<Cache>,
-    streams: Streams,
+pub struct ExportedReader {
+    source: Arc<dyn GroupedText>,
+    cache: Arc<TextCache>,
+    streams: StreamTracker,
     /// What tells its groups from those of others in the cache.
     number: u64,
 }
 
-impl Reader {
+impl ExportedReader {
     /// A reader with a cache of its own of `cache_bytes`, and as many threads that decode ahead as
     /// the machine has cores, 8 at most.
     #[must_use]
-    pub fn new(archive: Arc<Archive>, cache_bytes: usize) -> Reader {
+    pub fn new(archive: Arc<Archive>, cache_bytes: usize) -> ExportedReader {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Reader::with_shared_cache(archive, Cache::new(cache_bytes, cores.min(8)))
+        ExportedReader::with_shared_cache(archive, TextCache::new(cache_bytes, cores.min(8)))
     }
 
     /// A reader that shares a cache and its threads with others.
     #[must_use]
-    pub fn with_shared_cache(archive: Arc<Archive>, cache: Arc<Cache>) -> Reader {
-        Reader::for_source(Arc::new(Source::new(archive)), cache)
+    pub fn with_shared_cache(archive: Arc<Archive>, cache: Arc<TextCache>) -> ExportedReader {
+        ExportedReader::for_source(Arc::new(ArchiveText::new(archive)), cache)
     }
 
     /// A reader of whatever has text in groups.
-    pub(crate) fn for_source(source: Arc<dyn Texts>, cache: Arc<Cache>) -> Reader {
+    pub(crate) fn for_source(
+        source: Arc<dyn GroupedText>,
+        cache: Arc<TextCache>,
+    ) -> ExportedReader {
         let number = cache.register_reader();
-        Reader { source, cache, streams: Streams::default(), number }
+        ExportedReader { source, cache, streams: StreamTracker::default(), number }
     }
 
     /// Fills `out` with bytes of a face from `offset` on, and says how many there were: fewer only
@@ -62,16 +65,16 @@ impl Reader {
     /// # Errors
     /// [`crate::Kind::Damaged`] with the place, what the objects give, and
     /// [`crate::Kind::Request`] for a face of another archive.
-    pub fn read_at(&self, face: &Face, offset: u64, out: &mut [u8]) -> Result<usize> {
+    pub fn read_at(&self, face: &ExportedFile, offset: u64, out: &mut [u8]) -> Result<usize> {
         let lane = &face.lane;
         if lane.file >= self.source.file_count() {
             return Err(wrong_archive_error());
         }
         match face.wrap {
-            Wrap::Bgzf => bgzf::read_encoded(lane.len(), offset, out, |offset, out| {
+            TextWrapping::Bgzf => bgzf::read_encoded(lane.len(), offset, out, |offset, out| {
                 self.read_text(lane, offset, out)
             }),
-            Wrap::Plain => {
+            TextWrapping::Plain => {
                 let len = usize::try_from(lane.len().saturating_sub(offset)).unwrap_or(usize::MAX);
                 let len = len.min(out.len());
                 self.read_text(lane, offset, &mut out[..len])?;
@@ -83,16 +86,18 @@ impl Reader {
     /// Writes all of a face, decoding with `threads` threads besides this one.
     ///
     /// # Errors
-    /// As [`Reader::read_at`], or `out` refuses.
+    /// As [`ExportedReader::read_at`], or `out` refuses.
     pub fn copy_to_writer(
         archive: Arc<Archive>,
-        face: &Face,
+        face: &ExportedFile,
         threads: usize,
         out: &mut impl Write,
     ) -> Result<()> {
         // Room for what each thread decodes and as much that waits, in the half that they have.
-        let reader =
-            Reader::with_shared_cache(archive, Cache::new(4 * threads * GROUP_TEXT, threads));
+        let reader = ExportedReader::with_shared_cache(
+            archive,
+            TextCache::new(4 * threads * GROUP_TEXT, threads),
+        );
         let (mut piece, mut at) = (vec![0; 1 << 20], 0);
         while at < face.len {
             let got = reader.read_at(face, at, &mut piece)?;
@@ -103,7 +108,7 @@ impl Reader {
     }
 
     /// Text of a lane, which has all that is asked for.
-    fn read_text(&self, lane: &Lane, offset: u64, out: &mut [u8]) -> Result<()> {
+    fn read_text(&self, lane: &ExportedText, offset: u64, out: &mut [u8]) -> Result<()> {
         let len = out.len() as u64;
         let way = self.streams.note_read(lane.id(), offset, len);
         let run = way.run;
@@ -126,7 +131,7 @@ impl Reader {
         Ok(())
     }
 
-    fn decoded_group(&self, lane: &Lane, place: Place) -> Result<Arc<Vec<u8>>> {
+    fn decoded_group(&self, lane: &ExportedText, place: GroupPosition) -> Result<Arc<Vec<u8>>> {
         let source = &self.source;
         let len = source.group_len(lane.file, place.group)?;
         let key = (self.number, place.group, lane.file);
@@ -134,7 +139,13 @@ impl Reader {
     }
 
     /// Says which groups will be wanted, at least as many as are decoded ahead.
-    fn prefetch_groups(&self, lane: &Lane, place: Place, way: &Way, decoded: usize) {
+    fn prefetch_groups(
+        &self,
+        lane: &ExportedText,
+        place: GroupPosition,
+        way: &StreamProgress,
+        decoded: usize,
+    ) {
         let far = (1 + way.run / ANOTHER).min(FAR) as usize;
         let end = (place.group + far * lane.step + 1).min(self.source.group_count(lane.file));
         if way.told.load(Relaxed) <= place.group + decoded.max(far / 2) * lane.step {
@@ -146,7 +157,7 @@ impl Reader {
     }
 
     /// Has the next groups decoded.
-    fn decode_ahead(&self, lane: &Lane, place: Place, way: &Way) {
+    fn decode_ahead(&self, lane: &ExportedText, place: GroupPosition, way: &StreamProgress) {
         let most = (1 + way.run / ANOTHER).min(2 * self.cache.thread_count() as u64) as usize;
         self.prefetch_groups(lane, place, way, most);
         let groups = (1..=most).map(|nth| place.group + nth * lane.step);
@@ -161,7 +172,7 @@ impl Reader {
     }
 }
 
-impl Drop for Reader {
+impl Drop for ExportedReader {
     fn drop(&mut self) {
         self.cache.forget_reader(self.number);
     }

@@ -6,7 +6,7 @@ use crate::error::Result;
 
 /// A group as it lies in a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct GroupPosition {
     /// Its number in the archive.
     pub(crate) group: usize,
     /// Where its text begins in that of the lane.
@@ -14,7 +14,7 @@ pub(crate) struct Place {
 }
 
 /// Files whose text comes in groups, each of which is decoded alone. Both count from 0.
-pub(crate) trait Texts: Send + Sync + Debug {
+pub(crate) trait GroupedText: Send + Sync + Debug {
     /// How many files.
     fn file_count(&self) -> usize;
 
@@ -29,7 +29,7 @@ pub(crate) trait Texts: Send + Sync + Debug {
         stripe: usize,
         start: u64,
         offset: u64,
-    ) -> Result<Place>;
+    ) -> Result<GroupPosition>;
 
     /// Bytes of a group.
     fn group_len(&self, file: usize, group: usize) -> Result<usize>;

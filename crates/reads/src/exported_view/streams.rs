@@ -11,7 +11,7 @@ const MANY: usize = 256;
 
 /// Reads that follow each other.
 #[derive(Debug)]
-struct Stream {
+struct AccessStream {
     lane: [usize; 3],
     /// Where the next read is expected.
     next: u64,
@@ -24,7 +24,7 @@ struct Stream {
 
 /// A stream as it is with a read.
 #[derive(Debug)]
-pub(super) struct Way {
+pub(super) struct StreamProgress {
     /// Bytes that were read in a row.
     pub(super) run: u64,
     /// Of groups with lower numbers it was told that they are going to be wanted.
@@ -33,11 +33,11 @@ pub(super) struct Way {
 
 /// All that are followed.
 #[derive(Debug, Default)]
-pub(super) struct Streams(Mutex<(Vec<Stream>, u64)>);
+pub(super) struct StreamTracker(Mutex<(Vec<AccessStream>, u64)>);
 
-impl Streams {
+impl StreamTracker {
     /// Takes note of a read.
-    pub(super) fn note_read(&self, lane: [usize; 3], offset: u64, len: u64) -> Way {
+    pub(super) fn note_read(&self, lane: [usize; 3], offset: u64, len: u64) -> StreamProgress {
         let mut state = self.0.lock().expect("nobody panics with it");
         let (streams, clock) = &mut *state;
         *clock += 1;
@@ -50,13 +50,13 @@ impl Streams {
             stream.run += end.saturating_sub(stream.next);
             stream.next = stream.next.max(end);
             stream.used = *clock;
-            return Way { run: stream.run, told: Arc::clone(&stream.told) };
+            return StreamProgress { run: stream.run, told: Arc::clone(&stream.told) };
         }
         // Who begins at the start most likely goes on.
         let run = if offset == 0 { len } else { 0 };
         let told = Arc::<AtomicUsize>::default();
-        let way = Way { run, told: Arc::clone(&told) };
-        let stream = Stream { lane, next: end, run, used: *clock, told };
+        let way = StreamProgress { run, told: Arc::clone(&told) };
+        let stream = AccessStream { lane, next: end, run, used: *clock, told };
         if streams.len() < MANY {
             streams.push(stream);
         } else if let Some(oldest) = streams.iter_mut().min_by_key(|stream| stream.used) {
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn reads_in_a_row_are_told_from_reads_at_random() {
-        let streams = Streams::default();
+        let streams = StreamTracker::default();
         let note = |lane, offset, len| streams.note_read(lane, offset, len).run;
         let lane = [0, 0, 1];
         // Two at a time, and one a little out of order.

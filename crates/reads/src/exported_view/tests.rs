@@ -8,22 +8,22 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
 use crate::error::Result;
-use crate::layout::Layout;
-use crate::objects::{Directory, Objects};
-use crate::pack::{Packing, pack_files};
-use crate::profile::Profile;
+use crate::layout::ArchiveLayout;
+use crate::objects::{DirectoryObjects, ObjectSource};
+use crate::pack::{PackOptions, pack_files};
+use crate::profile::PackProfile;
 
 mod far;
 
 /// Objects that count how often each part is read.
 #[derive(Debug)]
 struct Counted {
-    own: Directory,
+    own: DirectoryObjects,
     reads: Arc<Mutex<Vec<(String, u64)>>>,
     fail: Arc<AtomicUsize>,
 }
 
-impl Objects for Counted {
+impl ObjectSource for Counted {
     fn object_size(&self, name: &str) -> Result<u64> {
         self.own.object_size(name)
     }
@@ -72,12 +72,12 @@ fn packed(texts: &[&[u8]], interleaved: bool) -> Packed {
     };
     let inputs = texts.iter().enumerate().map(write).collect();
     let writer = "test".to_owned();
-    let profile = Profile::default();
-    let (names, layout) = (Vec::new(), Layout::default());
-    let packing = Packing { inputs, interleaved, names, threads: 2, profile, layout, writer };
+    let profile = PackProfile::default();
+    let (names, layout) = (Vec::new(), ArchiveLayout::default());
+    let packing = PackOptions { inputs, interleaved, names, threads: 2, profile, layout, writer };
     pack_files(&packing, &dir.path().join("a"), |_| ()).expect("packed");
     let (reads, fail) = (Arc::default(), Arc::default());
-    let own = Directory::new(Path::new(&dir.path().join("a")));
+    let own = DirectoryObjects::new(Path::new(&dir.path().join("a")));
     let counted = Counted { own, reads: Arc::clone(&reads), fail: Arc::clone(&fail) };
     let archive = Arc::new(Archive::open(Box::new(counted)).expect("open"));
     reads.lock().expect("it").clear();
@@ -85,7 +85,7 @@ fn packed(texts: &[&[u8]], interleaved: bool) -> Packed {
 }
 
 /// All of a face, in parts of `part` bytes.
-fn whole(reader: &Reader, face: &Face, part: usize) -> Vec<u8> {
+fn whole(reader: &ExportedReader, face: &ExportedFile, part: usize) -> Vec<u8> {
     let mut all = Vec::new();
     loop {
         let start = all.len();
@@ -100,7 +100,7 @@ fn whole(reader: &Reader, face: &Face, part: usize) -> Vec<u8> {
 }
 
 /// Reads one part after the other up to there.
-fn whole_until(reader: &Reader, face: &Face, end: u64) {
+fn whole_until(reader: &ExportedReader, face: &ExportedFile, end: u64) {
     let mut out = vec![0; 64 << 10];
     for offset in (0..end).step_by(out.len()) {
         reader.read_at(face, offset, &mut out).expect("read");
@@ -129,7 +129,7 @@ fn a_pair_is_shown_plain_packed_and_in_shards() {
     let packed = packed(&[&texts[0], &texts[1]], false);
     let shards = NonZeroU32::new(5);
     let faces = packed.archive.exported_files(shards).expect("faces");
-    let reader = Reader::new(Arc::clone(&packed.archive), 64 << 20);
+    let reader = ExportedReader::new(Arc::clone(&packed.archive), 64 << 20);
     let face = |name: &str| {
         let face = faces.iter().find(|face| face.name == name);
         whole(&reader, face.unwrap_or_else(|| panic!("no {name}")), 300_001)
@@ -167,14 +167,14 @@ fn mates_in_turns_and_text_without_records_are_shown() {
     let turns: Vec<u8> =
         turns.split_inclusive(|byte| *byte == b'\n').take(4 * even).flatten().copied().collect();
     let own = packed(&[&turns], true);
-    let reader = Reader::new(Arc::clone(&own.archive), 1 << 20);
+    let reader = ExportedReader::new(Arc::clone(&own.archive), 1 << 20);
     let faces = own.archive.exported_files(NonZeroU32::new(2)).expect("faces");
     assert!(whole(&reader, &faces[0], 1 << 20) == turns);
     assert!(names(&whole(&reader, &faces[2], 1 << 20)).len().is_multiple_of(2));
 
     let odd = vec![0_u8; 5 << 20];
     let own = packed(&[&odd], false);
-    let reader = Reader::new(Arc::clone(&own.archive), 64 << 20);
+    let reader = ExportedReader::new(Arc::clone(&own.archive), 64 << 20);
     let faces = own.archive.exported_files(None).expect("faces");
     assert!(whole(&reader, &faces[0], 70_000) == odd);
     assert!(gunzip(&whole(&reader, &faces[1], 70_000)) == odd);
@@ -182,7 +182,7 @@ fn mates_in_turns_and_text_without_records_are_shown() {
     assert!(error.kind == Kind::Request && error.message.contains("no shards"), "{error}");
 
     let empty = packed(&[b""], false);
-    let reader = Reader::new(Arc::clone(&empty.archive), 64 << 20);
+    let reader = ExportedReader::new(Arc::clone(&empty.archive), 64 << 20);
     for face in empty.archive.exported_files(NonZeroU32::new(2)).expect("faces") {
         let bytes = whole(&reader, &face, 100);
         assert_eq!(bytes.len(), if face.name.ends_with(".gz") { 28 } else { 0 }, "{}", face.name);
@@ -194,7 +194,7 @@ fn many_threads_get_their_bytes_and_each_group_is_decoded_once() {
     let text = reads(17 << 20, '1', 100);
     let own = packed(&[&text], false);
     let faces = own.archive.exported_files(None).expect("faces");
-    let reader = Reader::new(Arc::clone(&own.archive), 256 << 20);
+    let reader = ExportedReader::new(Arc::clone(&own.archive), 256 << 20);
     std::thread::scope(|scope| {
         for thread in 0..6_u64 {
             let (reader, face, text) = (&reader, &faces[0], &text);
@@ -225,9 +225,10 @@ fn memory_stays_within_the_bound() {
     let own = packed(&[&text], false);
     let faces = own.archive.exported_files(None).expect("faces");
     for bytes_max in [1 << 20, 10 << 20] {
-        let cache = Cache::new(bytes_max, 3);
-        let reader = Reader::with_shared_cache(Arc::clone(&own.archive), Arc::clone(&cache));
-        let other = Reader::with_shared_cache(Arc::clone(&own.archive), Arc::clone(&cache));
+        let cache = TextCache::new(bytes_max, 3);
+        let reader =
+            ExportedReader::with_shared_cache(Arc::clone(&own.archive), Arc::clone(&cache));
+        let other = ExportedReader::with_shared_cache(Arc::clone(&own.archive), Arc::clone(&cache));
         let mut out = vec![0; 256 << 10];
         for offset in (0..faces[1].len).step_by(out.len()) {
             reader.read_at(&faces[1], offset, &mut out).expect("read");
@@ -246,7 +247,7 @@ fn an_error_is_told_and_the_next_reads_again() {
     let text = reads(13 << 20, '1', 100);
     let own = packed(&[&text], false);
     let faces = own.archive.exported_files(None).expect("faces");
-    let reader = Reader::new(Arc::clone(&own.archive), 64 << 20);
+    let reader = ExportedReader::new(Arc::clone(&own.archive), 64 << 20);
     let mut out = vec![0; 4096];
     for _ in 0..3 {
         own.fail.store(1, Ordering::SeqCst);
@@ -256,7 +257,7 @@ fn an_error_is_told_and_the_next_reads_again() {
     reader.read_at(&faces[0], 9 << 20, &mut out).expect("read");
     assert!(out == text[9 << 20..][..4096]);
     // Errors of what is decoded ahead are nobody's but of who wants it.
-    let reader = Reader::new(Arc::clone(&own.archive), 64 << 20);
+    let reader = ExportedReader::new(Arc::clone(&own.archive), 64 << 20);
     own.fail.store(3, Ordering::SeqCst);
     let (mut done, mut errors) = (0, 0);
     while done < 13 << 20 {
@@ -270,7 +271,7 @@ fn an_error_is_told_and_the_next_reads_again() {
     }
     assert!(errors <= 3, "{errors} errors of 3");
     // Nor do they hold up anybody, however many they are.
-    let reader = Reader::new(Arc::clone(&own.archive), 64 << 20);
+    let reader = ExportedReader::new(Arc::clone(&own.archive), 64 << 20);
     whole_until(&reader, &faces[0], 3 << 20);
     own.fail.store(usize::MAX, Ordering::SeqCst);
     // What was decoded ahead before is there; of the rest nothing comes.
@@ -286,7 +287,7 @@ fn a_face_of_another_archive_is_refused() {
     let (large, small) =
         (packed(&[&reads(9 << 20, '1', 100)], false), packed(&[b"@a\nA\n+\nF\n"], false));
     let faces = large.archive.exported_files(None).expect("faces");
-    let reader = Reader::new(Arc::clone(&small.archive), 1 << 20);
+    let reader = ExportedReader::new(Arc::clone(&small.archive), 1 << 20);
     let error = reader.read_at(&faces[0], 5 << 20, &mut [0; 10]).expect_err("refused");
     assert_eq!(error.kind, Kind::Request);
 }
@@ -298,13 +299,13 @@ fn names_that_would_be_one_are_refused() {
     for input in &inputs {
         std::fs::write(input, "@a\nA\n+\nF\n").expect("an input");
     }
-    let mut packing = Packing {
+    let mut packing = PackOptions {
         inputs: inputs.map(|input| vec![input]).to_vec(),
         interleaved: false,
         names: Vec::new(),
         threads: 1,
-        profile: Profile::default(),
-        layout: Layout::default(),
+        profile: PackProfile::default(),
+        layout: ArchiveLayout::default(),
         writer: String::new(),
     };
     let error = pack_files(&packing, &dir.path().join("x"), |_| ()).expect_err("one name");

@@ -7,38 +7,39 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 
 use crate::error::Result;
-use cache_slots::{Decode, Job, State};
+use cache_slots::{CacheState, DecodeCallback, PrefetchJob};
 
 /// Reader, group, file.
-pub(super) type Key = (u64, usize, usize);
+pub(super) type GroupKey = (u64, usize, usize);
 
-/// Memory for decoded groups, of one archive or of many ([`super::Reader::with_shared_cache`]).
+/// Memory for decoded groups, of one archive or of many
+/// ([`super::ExportedReader::with_shared_cache`]).
 ///
 /// It holds at most the bytes that it was given, or one group (4 MiB, of very long reads up to
 /// 20 MiB; twice that where mates take turns) for each thread that reads, if that is more. While
 /// a group is decoded it takes some 48 MiB besides. Who drops it waits for what its threads are
 /// decoding.
 #[derive(Debug)]
-pub struct Cache {
-    shared: Arc<Shared>,
+pub struct TextCache {
+    shared: Arc<SharedCache>,
     /// Threads that decode ahead: how many there may be, and those that were started.
     most: usize,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct SharedCache {
     bytes_max: usize,
-    state: Mutex<State>,
+    state: Mutex<CacheState>,
     changed: Condvar,
 }
 
-impl Cache {
+impl TextCache {
     /// Room for `bytes_max` bytes, and `threads` threads that decode ahead; with 0 nothing is.
     #[must_use]
-    pub fn new(bytes_max: usize, threads: usize) -> Arc<Cache> {
-        let shared = Shared { bytes_max, state: Mutex::default(), changed: Condvar::new() };
-        Arc::new(Cache { shared: Arc::new(shared), most: threads, threads: Mutex::default() })
+    pub fn new(bytes_max: usize, threads: usize) -> Arc<TextCache> {
+        let shared = SharedCache { bytes_max, state: Mutex::default(), changed: Condvar::new() };
+        Arc::new(TextCache { shared: Arc::new(shared), most: threads, threads: Mutex::default() })
     }
 
     /// Threads that decode ahead.
@@ -54,7 +55,7 @@ impl Cache {
     /// The text of a group, of some `len` bytes. Who wants one that is under way waits for it.
     pub(super) fn get_or_decode(
         &self,
-        key: Key,
+        key: GroupKey,
         len: usize,
         decode: impl FnOnce() -> Result<Vec<u8>>,
     ) -> Result<Arc<Vec<u8>>> {
@@ -68,16 +69,17 @@ impl Cache {
         state.drop_jobs(|job| job.key == key);
         state.begin_decoding(key, len, self.shared.bytes_max);
         drop(state);
-        let begun = Begun { shared: &self.shared, key, len, ahead: false, ended: false };
+        let begun = PendingText { shared: &self.shared, key, len, ahead: false, ended: false };
         let text = Arc::new(decode()?);
         begun.finish_text(&text);
         Ok(text)
     }
 
     /// Has a group of some `len` bytes decoded in another thread, if there is room for it.
-    pub(super) fn decode_ahead(&self, key: Key, len: usize, decode: Decode) {
+    pub(super) fn decode_ahead(&self, key: GroupKey, len: usize, decode: DecodeCallback) {
         let mut state = self.shared.lock_state();
-        if self.most == 0 || !state.enqueue_job(Job { key, len, decode }, self.shared.bytes_max / 2)
+        if self.most == 0
+            || !state.enqueue_job(PrefetchJob { key, len, decode }, self.shared.bytes_max / 2)
         {
             return;
         }
@@ -97,7 +99,7 @@ impl Cache {
     }
 }
 
-impl Drop for Cache {
+impl Drop for TextCache {
     fn drop(&mut self) {
         let mut state = self.shared.lock_state();
         state.closed = true;
@@ -111,8 +113,8 @@ impl Drop for Cache {
     }
 }
 
-impl Shared {
-    fn lock_state(&self) -> MutexGuard<'_, State> {
+impl SharedCache {
+    fn lock_state(&self) -> MutexGuard<'_, CacheState> {
         self.state.lock().expect("nobody panics with it")
     }
 
@@ -127,7 +129,7 @@ impl Shared {
             state.begin_decoding(job.key, job.len, self.bytes_max);
             drop(state);
             let begun =
-                Begun { shared: self, key: job.key, len: job.len, ahead: true, ended: false };
+                PendingText { shared: self, key: job.key, len: job.len, ahead: true, ended: false };
             match (job.decode)() {
                 Ok(text) => begun.finish_text(&Arc::new(text)),
                 // Whoever wants it will meet the error. Let go of before the cache is held again.
@@ -139,22 +141,22 @@ impl Shared {
 }
 
 /// A text that is under way; dropped, it is not any more.
-struct Begun<'a> {
-    shared: &'a Shared,
-    key: Key,
+struct PendingText<'a> {
+    shared: &'a SharedCache,
+    key: GroupKey,
     len: usize,
     ahead: bool,
     ended: bool,
 }
 
-impl Begun<'_> {
+impl PendingText<'_> {
     fn finish_text(mut self, text: &Arc<Vec<u8>>) {
         self.shared.lock_state().insert_decoded(self.key, text, self.len, self.ahead);
         self.ended = true;
     }
 }
 
-impl Drop for Begun<'_> {
+impl Drop for PendingText<'_> {
     fn drop(&mut self) {
         if !self.ended {
             self.shared.lock_state().abandon_decoding(self.key, self.len, self.ahead);
@@ -164,7 +166,7 @@ impl Drop for Begun<'_> {
 }
 
 #[cfg(test)]
-impl Cache {
+impl TextCache {
     /// Bytes that it holds.
     pub(super) fn bytes(&self) -> usize {
         self.shared.lock_state().settled().0

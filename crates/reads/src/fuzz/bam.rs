@@ -1,12 +1,12 @@
 //! A BAM, unpacked: all of its reads are written as FASTQ.
 
-use super::Target;
-use crate::spots::Bam;
+use super::FuzzTarget;
+use crate::spots::BamReader;
 
-pub(super) const TARGET: Target = Target { name: "bam", feed, seeds };
+pub(super) const TARGET: FuzzTarget = FuzzTarget { name: "bam", feed, seeds };
 
 fn feed(bytes: &[u8]) {
-    let Ok(mut bam) = Bam::open(bytes) else { return };
+    let Ok(mut bam) = BamReader::open(bytes) else { return };
     let mut out = Vec::new();
     while let Ok(Some(_)) = bam.next_read() {
         out.clear();

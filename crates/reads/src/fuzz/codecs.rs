@@ -1,20 +1,20 @@
 //! One codec: its number, lengths of reads, length of the column, then what is decoded.
 
-use super::{Target, sample};
-use crate::codecs::{CODECS, Shape, decode_column};
-use crate::wire::{Wire, append_varint};
+use super::{FuzzTarget, sample};
+use crate::codecs::{CODECS, ColumnShape, decode_column};
+use crate::wire::{WireReader, append_varint};
 
-pub(super) const TARGET: Target = Target { name: "codecs", feed, seeds };
+pub(super) const TARGET: FuzzTarget = FuzzTarget { name: "codecs", feed, seeds };
 /// Longer columns than this only take time.
 const LONG: usize = 1 << 20;
 
 fn feed(bytes: &[u8]) {
-    let mut wire = Wire::new(bytes);
+    let mut wire = WireReader::new(bytes);
     let Ok([codec, count]) = wire.read_array() else { return };
     let lengths = (0..count).map(|_| Ok(wire.read_bounded_varint(LONG)? as u32));
     let Ok(lengths) = lengths.collect::<crate::Result<Vec<u32>>>() else { return };
     let Ok(raw_len) = wire.read_bounded_varint(LONG) else { return };
-    let shape = Shape { lengths: &lengths, raw_len, first: Some(&[27; 300]) };
+    let shape = ColumnShape { lengths: &lengths, raw_len, first: Some(&[27; 300]) };
     if let Ok(raw) = decode_column(codec % 8, wire.rest(), &shape) {
         assert_eq!(raw.len(), raw_len);
     }

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use flate2::{Compression, read::MultiGzDecoder, write::GzEncoder};
 
-use super::Target;
-use crate::exported_view::Cache;
-use crate::objects::{Memory, Objects};
-use crate::original_files::{Existing, Original, build_index};
+use super::FuzzTarget;
+use crate::exported_view::TextCache;
+use crate::objects::{MemoryObjects, ObjectSource};
+use crate::original_files::{OriginalFile, OriginalFileSet, build_index};
 
-pub(super) const TARGET: Target = Target { name: "existing", feed, seeds };
+pub(super) const TARGET: FuzzTarget = FuzzTarget { name: "existing", feed, seeds };
 
 const FILE: &str = "x.fq.gz";
 const INDEX: &str = "index";
@@ -22,17 +22,18 @@ fn feed(bytes: &[u8]) {
         return;
     }
     let mut files = BTreeMap::from([(FILE.to_owned(), bytes.to_vec())]);
-    let objects: Arc<dyn Objects> = Arc::new(Memory(files.clone()));
-    let original = Original { name: FILE.to_owned(), changed: (0, 0) };
+    let objects: Arc<dyn ObjectSource> = Arc::new(MemoryObjects(files.clone()));
+    let original = OriginalFile { name: FILE.to_owned(), changed: (0, 0) };
     let mut out = Vec::new();
     if build_index(&objects, &[original], 1, &mut out, |_| ()).is_err() {
         return;
     }
     files.insert(INDEX.to_owned(), out);
-    let existing = Existing::open(Arc::new(Memory(files)), INDEX).expect("what was written");
+    let existing =
+        OriginalFileSet::open(Arc::new(MemoryObjects(files)), INDEX).expect("what was written");
     let (_, face) = existing.exported_files().expect("names").swap_remove(0);
     let mut shown = vec![0; face.len as usize];
-    let reader = existing.into_reader(Cache::new(8 << 20, 0));
+    let reader = existing.into_reader(TextCache::new(8 << 20, 0));
     let mut at = 0;
     while at < shown.len() {
         at += reader.read_at(&face, at as u64, &mut shown[at..]).expect("what was there");

@@ -1,18 +1,18 @@
 //! A group: what its page says of it, with the chunks themselves between.
 
-use super::{Target, sample};
+use super::{FuzzTarget, sample};
 use crate::error::Result;
-use crate::row_group::{self, COLUMNS, Chunk, Column, Lent, Mate};
-use crate::wire::{Wire, append_prefixed_bytes, append_varint};
+use crate::row_group::{self, COLUMNS, Column, EncodedChunk, EncodedMate, MateReference};
+use crate::wire::{WireReader, append_prefixed_bytes, append_varint};
 
-pub(super) const TARGET: Target = Target { name: "group", feed, seeds };
+pub(super) const TARGET: FuzzTarget = FuzzTarget { name: "group", feed, seeds };
 /// Longer texts than this only take time.
 const LONG: usize = 1 << 20;
 
 fn feed(bytes: &[u8]) {
-    let mut wire = Wire::new(bytes);
+    let mut wire = WireReader::new(bytes);
     let Ok(spots) = wire.read_varint() else { return };
-    let (mut first, leans) = (Lent::default(), [Column::Names, Column::Bases]);
+    let (mut first, leans) = (MateReference::default(), [Column::Names, Column::Bases]);
     while let Ok(mate) = read_mate(&mut wire) {
         let lent = row_group::lend_columns(&mate, spots as usize, &leans);
         let decoded = row_group::decode_mate(&mate, spots as usize, &first, &leans);
@@ -26,7 +26,7 @@ fn feed(bytes: &[u8]) {
     }
 }
 
-fn read_mate(wire: &mut Wire<'_>) -> Result<Mate> {
+fn read_mate(wire: &mut WireReader<'_>) -> Result<EncodedMate> {
     let text_len = wire.read_bounded_varint(LONG)?;
     let [style, rule, count] = wire.read_array()?;
     let mut chunks = Vec::new();
@@ -34,9 +34,14 @@ fn read_mate(wire: &mut Wire<'_>) -> Result<Mate> {
         let [column, codec] = wire.read_array()?;
         let column = COLUMNS[usize::from(column) % COLUMNS.len()];
         let raw_len = wire.read_bounded_varint(LONG)?;
-        chunks.push(Chunk { column, codec, raw_len, bytes: wire.read_prefixed_bytes()?.to_vec() });
+        chunks.push(EncodedChunk {
+            column,
+            codec,
+            raw_len,
+            bytes: wire.read_prefixed_bytes()?.to_vec(),
+        });
     }
-    Ok(Mate { text_len, style, rule, chunks })
+    Ok(EncodedMate { text_len, style, rule, chunks })
 }
 
 fn seeds() -> Vec<Vec<u8>> {

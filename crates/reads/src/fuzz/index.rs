@@ -1,10 +1,10 @@
 //! A page of the index, as it is.
 
-use super::{Target, sample};
+use super::{FuzzTarget, sample};
 use crate::manifest::Stripe;
 use crate::stripe_index::{append_group, parse_page};
 
-pub(super) const TARGET: Target = Target { name: "index", feed, seeds };
+pub(super) const TARGET: FuzzTarget = FuzzTarget { name: "index", feed, seeds };
 
 fn feed(bytes: &[u8]) {
     for mates in [1, 2] {

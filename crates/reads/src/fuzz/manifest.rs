@@ -1,11 +1,11 @@
 //! The manifest, as its bytes are between magic and checksum.
 
-use super::{Target, sample};
+use super::{FuzzTarget, sample};
 use crate::hash::hash;
-use crate::manifest::{MANIFEST, MANIFEST_MAGIC, Manifest, Shape, Stripe};
+use crate::manifest::{MANIFEST, MANIFEST_MAGIC, Manifest, ReadLayout, Stripe};
 use crate::stripe_index::append_group;
 
-pub(super) const TARGET: Target = Target { name: "manifest", feed, seeds };
+pub(super) const TARGET: FuzzTarget = FuzzTarget { name: "manifest", feed, seeds };
 
 fn feed(bytes: &[u8]) {
     let mut sealed = [&MANIFEST_MAGIC[..], bytes].concat();
@@ -23,12 +23,12 @@ fn seeds() -> Vec<Vec<u8>> {
     let mut page = Vec::new();
     append_group(&mut page, spots, &mates);
     let (data, families) = sample::group_data(&mates);
-    let seed = |shape: Shape| {
+    let seed = |shape: ReadLayout| {
         let texts = vec![9_000; shape.file_count()];
         let stripe = Stripe { groups: 1, texts, families, ..Stripe::default() };
         let manifest = sample::seal_archive(shape, stripe, &page, &data).0.remove(MANIFEST);
         let manifest = manifest.expect("it");
         manifest[MANIFEST_MAGIC.len()..manifest.len() - 16].to_vec()
     };
-    [Shape::Single, Shape::Paired, Shape::Interleaved].map(seed).to_vec()
+    [ReadLayout::Single, ReadLayout::Paired, ReadLayout::Interleaved].map(seed).to_vec()
 }

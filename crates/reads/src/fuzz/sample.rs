@@ -2,20 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use crate::group_split::Cut;
-use crate::hash::{Digests, hash};
+use crate::group_split::GroupTexts;
+use crate::hash::{FileDigests, hash};
 use crate::manifest::{
-    DATA_MAGIC, Family, INDEX, INDEX_MAGIC, MANIFEST, Manifest, Shape, Shown, Stripe,
+    ArchivedFile, ChunkFamily, DATA_MAGIC, INDEX, INDEX_MAGIC, MANIFEST, Manifest, ReadLayout,
+    Stripe,
 };
-use crate::objects::Memory;
+use crate::objects::MemoryObjects;
 use crate::pack::encode_group;
-use crate::profile::Profile;
-use crate::row_group::{Mate, Records};
+use crate::profile::PackProfile;
+use crate::row_group::{EncodedMate, TextRecords};
 
 /// A group of pairs, encoded.
-pub(crate) fn encode_sample_pair() -> (usize, Vec<Mate>) {
+pub(crate) fn encode_sample_pair() -> (usize, Vec<EncodedMate>) {
     let mate = |mate: u8| {
-        let mut records = Records::default();
+        let mut records = TextRecords::default();
         for nth in 0..60_u32 {
             let len = (nth * 31 % 90) as usize;
             let bases: String = (0..len).map(|at| char::from(b"ACGTN"[at * at % 5])).collect();
@@ -27,15 +28,20 @@ pub(crate) fn encode_sample_pair() -> (usize, Vec<Mate>) {
         }
         records
     };
-    encode_group(Cut { mates: vec![mate(1), mate(2)], spots: 60 }, Profile::default())
+    encode_group(GroupTexts { mates: vec![mate(1), mate(2)], spots: 60 }, PackProfile::default())
 }
 
 /// An archive of one stripe, with checksums that fit whatever is in it.
-pub(crate) fn seal_archive(shape: Shape, stripe: Stripe, page: &[u8], data: &[u8]) -> Memory {
-    let shown = |(nth, bytes): (usize, &u64)| Shown {
+pub(crate) fn seal_archive(
+    shape: ReadLayout,
+    stripe: Stripe,
+    page: &[u8],
+    data: &[u8],
+) -> MemoryObjects {
+    let shown = |(nth, bytes): (usize, &u64)| ArchivedFile {
         name: format!("R{nth}.fq"),
         source: String::new(),
-        digests: Digests { bytes: *bytes, ..Digests::default() },
+        digests: FileDigests { bytes: *bytes, ..FileDigests::default() },
     };
     let index = [&INDEX_MAGIC[..], page].concat();
     let data = [&DATA_MAGIC[..], data].concat();
@@ -53,19 +59,19 @@ pub(crate) fn seal_archive(shape: Shape, stripe: Stripe, page: &[u8], data: &[u8
     };
     let named = [(MANIFEST, manifest.to_bytes()), (INDEX, index), ("data-00000.fbr", data)];
     let named = named.into_iter().map(|(name, bytes)| (name.to_owned(), bytes));
-    Memory(named.collect::<BTreeMap<_, _>>())
+    MemoryObjects(named.collect::<BTreeMap<_, _>>())
 }
 
 /// The data of a group, and where its families lie.
-pub(crate) fn group_data(mates: &[Mate]) -> (Vec<u8>, [Family; 3]) {
+pub(crate) fn group_data(mates: &[EncodedMate]) -> (Vec<u8>, [ChunkFamily; 3]) {
     let mut data = Vec::new();
-    let mut families = [Family::default(); 3];
+    let mut families = [ChunkFamily::default(); 3];
     for (nth, family) in families.iter_mut().enumerate() {
         let start = data.len();
         let chunks = mates.iter().flat_map(|mate| &mate.chunks);
         chunks.filter(|c| c.column.family() == nth).for_each(|c| data.extend(&c.bytes));
         let offset = (DATA_MAGIC.len() + start) as u64;
-        *family = Family { object: 1, offset, len: (data.len() - start) as u64 };
+        *family = ChunkFamily { object: 1, offset, len: (data.len() - start) as u64 };
     }
     (data, families)
 }

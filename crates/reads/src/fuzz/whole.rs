@@ -4,30 +4,31 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use super::{Target, sample};
+use super::{FuzzTarget, sample};
 use crate::archive::Archive;
 use crate::error::Result;
-use crate::exported_view::{Cache, Reader};
-use crate::manifest::{Family, Shape, Stripe};
+use crate::exported_view::{ExportedReader, TextCache};
+use crate::manifest::{ChunkFamily, ReadLayout, Stripe};
 use crate::stripe_index::append_group;
-use crate::view::{Form, View};
-use crate::wire::{Wire, append_prefixed_bytes, append_varint};
+use crate::view::{ReadSelection, TextFormat};
+use crate::wire::{WireReader, append_prefixed_bytes, append_varint};
 
-pub(super) const TARGET: Target = Target { name: "whole", feed, seeds };
-const SHAPES: [Shape; 3] = [Shape::Single, Shape::Paired, Shape::Interleaved];
+pub(super) const TARGET: FuzzTarget = FuzzTarget { name: "whole", feed, seeds };
+const SHAPES: [ReadLayout; 3] = [ReadLayout::Single, ReadLayout::Paired, ReadLayout::Interleaved];
 
 fn feed(bytes: &[u8]) {
-    let Ok(objects) = read_archive(&mut Wire::new(bytes)) else { return };
+    let Ok(objects) = read_archive(&mut WireReader::new(bytes)) else { return };
     let Ok(archive) = Archive::open(Box::new(objects)) else { return };
     let _ = archive.column_totals();
     let _ = archive.verify(1, |_| ());
-    for form in [Form::Fastq, Form::Fasta, Form::Tab] {
-        let _ = archive.write_spots(3..70, View::Both, form, 1, &mut Vec::new());
+    for form in [TextFormat::Fastq, TextFormat::Fasta, TextFormat::Tab] {
+        let _ = archive.write_spots(3..70, ReadSelection::Both, form, 1, &mut Vec::new());
     }
     let archive = Arc::new(archive);
     for shards in [None, NonZeroU32::new(2)] {
         let Ok(faces) = archive.exported_files(shards) else { continue };
-        let reader = Reader::with_shared_cache(Arc::clone(&archive), Cache::new(1 << 20, 0));
+        let reader =
+            ExportedReader::with_shared_cache(Arc::clone(&archive), TextCache::new(1 << 20, 0));
         for face in faces {
             let mut out = vec![0; 5000];
             for offset in [0, 7, face.len / 2, face.len.saturating_sub(9), face.len, u64::MAX] {
@@ -40,7 +41,7 @@ fn feed(bytes: &[u8]) {
     }
 }
 
-fn read_archive(wire: &mut Wire<'_>) -> Result<crate::objects::Memory> {
+fn read_archive(wire: &mut WireReader<'_>) -> Result<crate::objects::MemoryObjects> {
     let shape = SHAPES[usize::from(wire.read_byte()?) % SHAPES.len()];
     let mut stripe = Stripe {
         groups: wire.read_bounded_varint(1 << 20)?,
@@ -51,7 +52,7 @@ fn read_archive(wire: &mut Wire<'_>) -> Result<crate::objects::Memory> {
         stripe.texts.push(wire.read_varint()?);
     }
     for family in &mut stripe.families {
-        *family = Family { object: 1, offset: wire.read_varint()?, len: wire.read_varint()? };
+        *family = ChunkFamily { object: 1, offset: wire.read_varint()?, len: wire.read_varint()? };
     }
     let mut page = wire.read_prefixed_bytes()?.to_vec();
     // Chunks have the checksums that they have; those of a seed fit.

@@ -8,7 +8,7 @@ use flate2::bufread::GzDecoder;
 use zstd::stream::read::Decoder;
 
 /// What unpacks one of them, and leaves its source behind its end.
-pub(crate) trait Member<R>: Read + Sized {
+pub(crate) trait MemberDecoder<R>: Read + Sized {
     /// What it is called, and the first bytes that it may have.
     const CALLED: (&'static str, &'static [u8]);
 
@@ -16,7 +16,7 @@ pub(crate) trait Member<R>: Read + Sized {
     fn into_source(self) -> R;
 }
 
-impl<R: BufRead> Member<R> for GzDecoder<R> {
+impl<R: BufRead> MemberDecoder<R> for GzDecoder<R> {
     const CALLED: (&'static str, &'static [u8]) = ("gzip", b"\x1f");
 
     fn from_source(source: R) -> Result<Self> {
@@ -28,7 +28,7 @@ impl<R: BufRead> Member<R> for GzDecoder<R> {
     }
 }
 
-impl<R: BufRead> Member<R> for BzDecoder<R> {
+impl<R: BufRead> MemberDecoder<R> for BzDecoder<R> {
     const CALLED: (&'static str, &'static [u8]) = ("bzip2", b"B");
 
     fn from_source(source: R) -> Result<Self> {
@@ -40,7 +40,7 @@ impl<R: BufRead> Member<R> for BzDecoder<R> {
     }
 }
 
-impl<R: BufRead> Member<R> for Decoder<'static, R> {
+impl<R: BufRead> MemberDecoder<R> for Decoder<'static, R> {
     // Frames, and those that are skipped.
     const CALLED: (&'static str, &'static [u8]) = ("zstd", b"\x28PQRSTUVWXYZ[\\]^_");
 
@@ -54,16 +54,16 @@ impl<R: BufRead> Member<R> for Decoder<'static, R> {
 }
 
 /// All of them, one behind the other.
-pub(crate) struct Members<R, M> {
+pub(crate) struct MemberReader<R, M> {
     /// None while one is open, and behind what can't be unpacked.
     source: Option<R>,
     open: Option<M>,
     begun: bool,
 }
 
-impl<R: BufRead, M: Member<R>> Members<R, M> {
-    pub(crate) fn new(source: R) -> Members<R, M> {
-        Members { source: Some(source), open: None, begun: false }
+impl<R: BufRead, M: MemberDecoder<R>> MemberReader<R, M> {
+    pub(crate) fn new(source: R) -> MemberReader<R, M> {
+        MemberReader { source: Some(source), open: None, begun: false }
     }
 
     /// What they come from; None while one is open.
@@ -86,7 +86,7 @@ impl<R: BufRead, M: Member<R>> Members<R, M> {
     }
 }
 
-impl<R: BufRead, M: Member<R>> Read for Members<R, M> {
+impl<R: BufRead, M: MemberDecoder<R>> Read for MemberReader<R, M> {
     fn read(&mut self, out: &mut [u8]) -> Result<usize> {
         while self.open.is_some() || self.open_next()? {
             let Some(open) = &mut self.open else { break };
@@ -133,7 +133,7 @@ mod tests {
         let mut text = Vec::new();
         // Small, so that what follows is cut anywhere.
         let source = BufReader::with_capacity(3, bytes);
-        Members::<_, GzDecoder<_>>::new(source).read_to_end(&mut text).map(|_| text)
+        MemberReader::<_, GzDecoder<_>>::new(source).read_to_end(&mut text).map(|_| text)
     }
 
     fn gzip(text: &[u8]) -> Vec<u8> {

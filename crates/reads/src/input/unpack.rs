@@ -7,7 +7,7 @@ use bzip2::bufread::BzDecoder;
 use flate2::bufread::GzDecoder;
 use zstd::stream::read::Decoder;
 
-use super::members::{Member, Members};
+use super::members::{MemberDecoder, MemberReader};
 use crate::error::{Error, Kind, Result};
 
 /// Bytes that are handed over at a time.
@@ -16,15 +16,15 @@ const PIECE: usize = 256 << 10;
 /// Bytes of a packed file that are read at a time.
 const BUFFER: usize = 64 << 10;
 
-type Whole = Box<dyn Read>;
-type Packed = BufReader<Whole>;
-type Unpack = fn(Packed) -> Whole;
+type UnpackedReader = Box<dyn Read>;
+type PackedReader = BufReader<UnpackedReader>;
+type UnpackFunction = fn(PackedReader) -> UnpackedReader;
 
 /// What packed files begin with, and what unpacks them.
-const PACKED: &[(&[u8], Unpack)] = &[
-    (b"\x1f\x8b", unpack_members::<GzDecoder<Packed>>),
-    (b"BZh", unpack_members::<BzDecoder<Packed>>),
-    (b"\x28\xb5\x2f\xfd", unpack_members::<Decoder<'static, Packed>>),
+const PACKED: &[(&[u8], UnpackFunction)] = &[
+    (b"\x1f\x8b", unpack_members::<GzDecoder<PackedReader>>),
+    (b"BZh", unpack_members::<BzDecoder<PackedReader>>),
+    (b"\x28\xb5\x2f\xfd", unpack_members::<Decoder<'static, PackedReader>>),
 ];
 /// Frames of zstd that hold none of the text, as pzstd puts one in front, begin with one of 16
 /// numbers (RFC 8878, section 3.1.2): this, and the byte before it.
@@ -46,18 +46,18 @@ const STRANGERS: &[(&[u8], &str)] = &[
 const TWICE: &str = "it is packed twice; `zcat FILE | forebay reads pack -`, or what else unpacks \
     it once, packs it";
 
-fn unpack_members<M: Member<Packed> + 'static>(whole: Packed) -> Whole {
-    Box::new(Members::<_, M>::new(whole))
+fn unpack_members<M: MemberDecoder<PackedReader> + 'static>(whole: PackedReader) -> UnpackedReader {
+    Box::new(MemberReader::<_, M>::new(whole))
 }
 
 /// What unpacks a file that begins so.
-fn find_unpacker(head: &[u8]) -> Option<Unpack> {
+fn find_unpacker(head: &[u8]) -> Option<UnpackFunction> {
     let (numbers, behind) = SKIPPED;
     let skipped = head
         .split_first()
         .is_some_and(|(first, rest)| numbers.contains(first) && rest.starts_with(behind));
     if skipped {
-        return Some(unpack_members::<Decoder<'static, Packed>>);
+        return Some(unpack_members::<Decoder<'static, PackedReader>>);
     }
     PACKED.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, open)| *open)
 }
@@ -69,7 +69,7 @@ pub(super) fn unpack_to(
 ) -> Result<bool> {
     let head = read_up_to(&mut source, 8).map_err(|error| Error::io("reading", error))?;
     refuse_known_format(&head)?;
-    let whole: Whole = Box::new(Cursor::new(head.clone()).chain(source));
+    let whole: UnpackedReader = Box::new(Cursor::new(head.clone()).chain(source));
     let open = find_unpacker(&head);
     let mut text = match open {
         Some(open) => open(BufReader::with_capacity(BUFFER, whole)),

@@ -1,9 +1,9 @@
 //! Reading a manifest that may hold anything.
 
-use super::{Family, MANIFEST_MAGIC, Manifest, PAGE_MAX, Shape, Shown, Stripe};
+use super::{ArchivedFile, ChunkFamily, MANIFEST_MAGIC, Manifest, PAGE_MAX, ReadLayout, Stripe};
 use crate::error::{Error, Kind, Result};
-use crate::hash::{Digests, hash};
-use crate::wire::Wire;
+use crate::hash::{FileDigests, hash};
+use crate::wire::WireReader;
 
 /// What stands between the first bytes and the checksum.
 pub(super) fn verify_seal(bytes: &[u8]) -> Result<&[u8]> {
@@ -38,20 +38,20 @@ fn check_file_name(name: String) -> Result<String> {
     }
 }
 
-pub(super) fn read_manifest(wire: &mut Wire<'_>) -> Result<Manifest> {
-    let shapes = [Shape::Single, Shape::Paired, Shape::Interleaved];
+pub(super) fn read_manifest(wire: &mut WireReader<'_>) -> Result<Manifest> {
+    let shapes = [ReadLayout::Single, ReadLayout::Paired, ReadLayout::Interleaved];
     let shape =
         *shapes.get(usize::from(wire.read_byte()?)).ok_or_else(|| Error::damaged("no shape"))?;
     let writer = wire.read_string()?;
     let mut files = Vec::new();
     for _ in 0..shape.file_count() {
         let (name, source) = (check_file_name(wire.read_string()?)?, wire.read_string()?);
-        let digests = Digests {
+        let digests = FileDigests {
             bytes: wire.read_varint()?,
             md5: wire.read_array()?,
             sha256: wire.read_array()?,
         };
-        files.push(Shown { name, source, digests });
+        files.push(ArchivedFile { name, source, digests });
     }
     let as_text_bytes = wire.read_varint()?;
     // Counts are not trusted with memory: each entry is read before room for the next is made.
@@ -74,7 +74,7 @@ pub(super) fn read_manifest(wire: &mut Wire<'_>) -> Result<Manifest> {
     Ok(Manifest { shape, writer, files, as_text_bytes, objects, stripes })
 }
 
-fn read_stripe(wire: &mut Wire<'_>, shape: Shape, objects: usize) -> Result<Stripe> {
+fn read_stripe(wire: &mut WireReader<'_>, shape: ReadLayout, objects: usize) -> Result<Stripe> {
     let mut stripe = Stripe {
         page_len: wire.read_bounded_varint(PAGE_MAX)?,
         page_hash: wire.read_array()?,
@@ -87,7 +87,7 @@ fn read_stripe(wire: &mut Wire<'_>, shape: Shape, objects: usize) -> Result<Stri
     }
     for family in &mut stripe.families {
         let object = wire.read_bounded_varint(objects.saturating_sub(1))?;
-        *family = Family { object, offset: wire.read_varint()?, len: wire.read_varint()? };
+        *family = ChunkFamily { object, offset: wire.read_varint()?, len: wire.read_varint()? };
     }
     Ok(stripe)
 }

@@ -9,7 +9,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use super::{Objects, missing_object_error, short_object_error};
+use super::{ObjectSource, missing_object_error, short_object_error};
 use crate::error::{Error, Kind, Result};
 
 /// Files that are open at a time.
@@ -17,39 +17,39 @@ const OPEN: usize = 64;
 
 /// Objects as files of a directory.
 #[derive(Debug)]
-pub struct Directory {
+pub struct DirectoryObjects {
     path: PathBuf,
     /// Open for as long as this lives, under names of their own.
     kept: BTreeMap<String, Arc<File>>,
     /// Whether directories of files that were opened stay open.
     holding: bool,
-    files: Mutex<Files>,
+    files: Mutex<OpenFiles>,
 }
 
 #[derive(Debug, Default)]
-struct Files {
+struct OpenFiles {
     /// The one that was read last is the last.
     open: VecDeque<(String, Arc<File>)>,
     /// All that were ever opened.
-    known: BTreeMap<String, Identity>,
+    known: BTreeMap<String, FileFingerprint>,
     /// Directories that stay open, and those that can't.
     held: BTreeMap<PathBuf, Option<File>>,
 }
 
 /// What a file and no other is: device, number, length, and when it was changed.
-type Identity = (u64, u64, u64, i64, i64);
+type FileFingerprint = (u64, u64, u64, i64, i64);
 
-impl Directory {
+impl DirectoryObjects {
     /// The directory need not be there yet. Names may be absolute paths.
     #[must_use]
-    pub fn new(path: &Path) -> Directory {
+    pub fn new(path: &Path) -> DirectoryObjects {
         let (kept, files) = (BTreeMap::new(), Mutex::default());
-        Directory { path: path.to_owned(), kept, holding: false, files }
+        DirectoryObjects { path: path.to_owned(), kept, holding: false, files }
     }
 
     /// The same, with a file that is open already under a name of its own.
     #[must_use]
-    pub fn with_open_file(mut self, name: &str, file: File) -> Directory {
+    pub fn with_open_file(mut self, name: &str, file: File) -> DirectoryObjects {
         self.kept.insert(name.to_owned(), Arc::new(file));
         self
     }
@@ -57,8 +57,8 @@ impl Directory {
     /// The same, where a file is found again through the directory in which it was first, whatever
     /// is mounted over its path meanwhile. Needs /proc.
     #[must_use]
-    pub fn holding_directories(self) -> Directory {
-        Directory { holding: true, ..self }
+    pub fn holding_directories(self) -> DirectoryObjects {
+        DirectoryObjects { holding: true, ..self }
     }
 
     fn open_file(&self, name: &str) -> Result<Arc<File>> {
@@ -93,7 +93,7 @@ impl Directory {
     }
 }
 
-impl Files {
+impl OpenFiles {
     fn held_folder_path(&mut self, path: &Path) -> PathBuf {
         let Some((folder, name)) = path.parent().zip(path.file_name()) else {
             return path.to_owned();
@@ -110,11 +110,11 @@ impl Files {
     }
 }
 
-fn file_identity(found: &Metadata) -> Identity {
+fn file_identity(found: &Metadata) -> FileFingerprint {
     (found.dev(), found.ino(), found.size(), found.mtime(), found.mtime_nsec())
 }
 
-impl Objects for Directory {
+impl ObjectSource for DirectoryObjects {
     fn object_size(&self, name: &str) -> Result<u64> {
         let metadata = self.open_file(name)?.metadata();
         Ok(metadata.map_err(|error| Error::io(self.path.join(name).display(), error))?.len())
@@ -146,7 +146,7 @@ mod tests {
         for nth in 0..3 * OPEN {
             fs::write(dir.path().join(name(nth)), nth.to_string()).expect("written");
         }
-        let objects = Directory::new(dir.path());
+        let objects = DirectoryObjects::new(dir.path());
         for nth in (0..3 * OPEN).chain(0..3 * OPEN) {
             let text = nth.to_string();
             assert_eq!(objects.object_size(&name(nth)).expect("it"), text.len() as u64);
@@ -171,7 +171,7 @@ mod tests {
         fs::create_dir(&folder).expect("made");
         fs::write(folder.join("x"), "x").expect("written");
         fs::write(folder.join("y"), "y").expect("written");
-        let objects = Directory::new(Path::new("/")).holding_directories();
+        let objects = DirectoryObjects::new(Path::new("/")).holding_directories();
         let y = folder.join("y").display().to_string();
         assert_eq!(objects.read_range(&y, 0, 1).expect("there"), b"y");
         fs::rename(&folder, dir.path().join("b")).expect("renamed");

@@ -2,10 +2,10 @@
 
 use std::io::Write;
 
-use super::index_table::{Group, Part, TEXTS};
+use super::index_table::{FileIndex, TEXTS, TextGroup};
 use crate::error::{Error, Kind, Result};
 use crate::hash::{Hash, hash};
-use crate::wire::{Wire, append_varint};
+use crate::wire::{WireReader, append_varint};
 
 const MAGIC: &[u8; 7] = b"FBRSEEK";
 const VERSION: u8 = 1;
@@ -14,7 +14,7 @@ pub(super) const END: usize = 8 + size_of::<Hash>() + MAGIC.len() + 1;
 
 /// Length and hash of a table, of the bytes behind it.
 pub(super) fn parse_trailer(bytes: &[u8]) -> Result<(u64, Hash)> {
-    let mut wire = Wire::new(bytes);
+    let mut wire = WireReader::new(bytes);
     let len = u64::from_le_bytes(wire.read_array()?);
     let hash = wire.read_array()?;
     match (wire.read_slice(MAGIC.len())? == MAGIC, wire.read_byte()?) {
@@ -25,14 +25,14 @@ pub(super) fn parse_trailer(bytes: &[u8]) -> Result<(u64, Hash)> {
 }
 
 /// An index under way.
-pub(super) struct Blobs<'a> {
+pub(super) struct IndexWriter<'a> {
     out: &'a mut dyn Write,
     at: u64,
 }
 
-impl<'a> Blobs<'a> {
-    pub(super) fn begin_index(out: &'a mut dyn Write) -> Result<Blobs<'a>> {
-        let mut blobs = Blobs { out, at: 0 };
+impl<'a> IndexWriter<'a> {
+    pub(super) fn begin_index(out: &'a mut dyn Write) -> Result<IndexWriter<'a>> {
+        let mut blobs = IndexWriter { out, at: 0 };
         blobs.write_bytes(MAGIC)?;
         blobs.write_bytes(&[VERSION])?;
         Ok(blobs)
@@ -50,13 +50,13 @@ impl<'a> Blobs<'a> {
         place: [u64; 3],
         lens: [u32; TEXTS],
         blob: &[u8],
-    ) -> Result<Group> {
+    ) -> Result<TextGroup> {
         let (at, blob_len, hash) = (self.at, blob.len() as u32, hash(blob));
         self.write_bytes(blob)?;
-        Ok(Group { place, lens, blob: at, blob_len, hash })
+        Ok(TextGroup { place, lens, blob: at, blob_len, hash })
     }
 
-    pub(super) fn finish_index(mut self, parts: &[Part]) -> Result<()> {
+    pub(super) fn finish_index(mut self, parts: &[FileIndex]) -> Result<()> {
         let mut table = Vec::new();
         append_varint(&mut table, parts.len() as u64);
         parts.iter().for_each(|part| part.append_to(&mut table));

@@ -1,9 +1,9 @@
 //! The table of an index: files, with their groups.
 
-use super::{Indexed, Original};
+use super::{IndexedFile, OriginalFile};
 use crate::error::{Error, Result};
 use crate::hash::Hash;
-use crate::wire::{Wire, append_prefixed_bytes, append_varint};
+use crate::wire::{WireReader, append_prefixed_bytes, append_varint};
 
 /// Texts of a file, at most: those of mates.
 pub(super) const TEXTS: usize = 2;
@@ -12,7 +12,7 @@ pub(super) const TEXT_MAX: u32 = 1 << 30;
 
 /// Text that is decoded alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Group {
+pub(super) struct TextGroup {
     /// Where its bytes begin, and further numbers, as its kind wants them.
     pub(super) place: [u64; 3],
     /// Bytes of each text.
@@ -25,25 +25,25 @@ pub(super) struct Group {
 
 /// A file with its groups.
 #[derive(Debug)]
-pub(super) struct Part {
-    pub(super) original: Original,
+pub(super) struct FileIndex {
+    pub(super) original: OriginalFile,
     pub(super) kind: u8,
     pub(super) size: u64,
     names: Vec<String>,
-    pub(super) groups: Vec<Group>,
+    pub(super) groups: Vec<TextGroup>,
     /// Where the text of each group begins, for each text.
     starts: Vec<[u64; TEXTS]>,
     lens: [u64; TEXTS],
 }
 
-impl Part {
+impl FileIndex {
     pub(super) fn new(
-        original: Original,
+        original: OriginalFile,
         kind: u8,
         size: u64,
         names: Vec<String>,
-        groups: Vec<Group>,
-    ) -> Part {
+        groups: Vec<TextGroup>,
+    ) -> FileIndex {
         let mut lens = [0; TEXTS];
         let starts = groups.iter().map(|group| {
             let start = lens;
@@ -53,7 +53,7 @@ impl Part {
             start
         });
         let starts = starts.collect();
-        Part { original, kind, size, names, groups, starts, lens }
+        FileIndex { original, kind, size, names, groups, starts, lens }
     }
 
     /// Names and bytes of its texts.
@@ -65,9 +65,9 @@ impl Part {
         self.starts.get(group).map_or(0, |starts| starts[0])
     }
 
-    pub(super) fn to_indexed(&self) -> Indexed {
+    pub(super) fn to_indexed(&self) -> IndexedFile {
         let texts = self.named_texts().map(|(name, len)| (name.to_owned(), len)).collect();
-        Indexed { original: self.original.clone(), size: self.size, texts }
+        IndexedFile { original: self.original.clone(), size: self.size, texts }
     }
 
     pub(super) fn append_to(&self, out: &mut Vec<u8>) {
@@ -93,7 +93,7 @@ impl Part {
         }
     }
 
-    fn read_from(wire: &mut Wire<'_>) -> Result<Part> {
+    fn read_from(wire: &mut WireReader<'_>) -> Result<FileIndex> {
         let name = wire.read_string()?;
         let seconds = i64::from_le_bytes(wire.read_array()?);
         let nanos = wire.read_bounded_varint(999_999_999)? as u32;
@@ -113,16 +113,22 @@ impl Part {
             }
             let blob = wire.read_varint()?;
             let blob_len = wire.read_bounded_varint(TEXT_MAX as usize)? as u32;
-            Ok(Group { place, lens, blob, blob_len, hash: wire.read_array()? })
+            Ok(TextGroup { place, lens, blob, blob_len, hash: wire.read_array()? })
         });
         let groups = groups.collect::<Result<Vec<_>>>()?;
-        Ok(Part::new(Original { name, changed: (seconds, nanos) }, kind, size, names, groups))
+        Ok(FileIndex::new(
+            OriginalFile { name, changed: (seconds, nanos) },
+            kind,
+            size,
+            names,
+            groups,
+        ))
     }
 
     /// All of a table.
-    pub(super) fn read_all(wire: &mut Wire<'_>) -> Result<Vec<Part>> {
+    pub(super) fn read_all(wire: &mut WireReader<'_>) -> Result<Vec<FileIndex>> {
         let parts = wire.read_bounded_varint(wire.rest().len())?;
-        let parts = (0..parts).map(|_| Part::read_from(wire)).collect::<Result<Vec<_>>>()?;
+        let parts = (0..parts).map(|_| FileIndex::read_from(wire)).collect::<Result<Vec<_>>>()?;
         wire.expect_end()?;
         Ok(parts)
     }

@@ -5,7 +5,7 @@ use std::io::{Error as IoError, ErrorKind, Read, Result as IoResult, Seek, SeekF
 use std::sync::Arc;
 
 use crate::error::{Error, Kind, Result};
-use crate::objects::Objects;
+use crate::objects::ObjectSource;
 
 /// Bytes that tell what a file is.
 const HEAD: u64 = 8;
@@ -15,17 +15,17 @@ const LOOK: u64 = 1 << 20;
 
 /// An object, or the first part of it.
 #[derive(Clone, Debug)]
-pub(super) struct Bytes {
-    objects: Arc<dyn Objects>,
+pub(super) struct ObjectReader {
+    objects: Arc<dyn ObjectSource>,
     name: Arc<str>,
     size: u64,
     at: u64,
 }
 
-impl Bytes {
-    pub(super) fn open_object(objects: &Arc<dyn Objects>, name: &str) -> Result<Bytes> {
+impl ObjectReader {
+    pub(super) fn open_object(objects: &Arc<dyn ObjectSource>, name: &str) -> Result<ObjectReader> {
         let size = objects.object_size(name)?;
-        Ok(Bytes { objects: Arc::clone(objects), name: name.into(), size, at: 0 })
+        Ok(ObjectReader { objects: Arc::clone(objects), name: name.into(), size, at: 0 })
     }
 
     pub(super) fn name(&self) -> &str {
@@ -46,7 +46,7 @@ impl Bytes {
 
     /// The first part of it, up to where nothing but zeros follows; None if something else does, or
     /// nothing.
-    pub(super) fn without_padding(&self, end: u64) -> Result<Option<Bytes>> {
+    pub(super) fn without_padding(&self, end: u64) -> Result<Option<ObjectReader>> {
         if end >= self.size {
             return Ok(None);
         }
@@ -58,7 +58,7 @@ impl Bytes {
             }
             at += len as u64;
         }
-        Ok(Some(Bytes { size: end, ..self.clone() }))
+        Ok(Some(ObjectReader { size: end, ..self.clone() }))
     }
 
     fn read_into(&self, offset: u64, out: &mut [u8]) -> IoResult<usize> {
@@ -71,7 +71,7 @@ impl Bytes {
     }
 }
 
-impl rapidgzip_core::ReadAt for Bytes {
+impl rapidgzip_core::ReadAt for ObjectReader {
     fn len(&self) -> IoResult<u64> {
         Ok(self.size)
     }
@@ -81,7 +81,7 @@ impl rapidgzip_core::ReadAt for Bytes {
     }
 }
 
-impl Read for Bytes {
+impl Read for ObjectReader {
     fn read(&mut self, out: &mut [u8]) -> IoResult<usize> {
         let got = self.read_into(self.at, out)?;
         self.at += got as u64;
@@ -89,7 +89,7 @@ impl Read for Bytes {
     }
 }
 
-impl Seek for Bytes {
+impl Seek for ObjectReader {
     fn seek(&mut self, to: SeekFrom) -> IoResult<u64> {
         let at = match to {
             SeekFrom::Start(at) => Some(at),

@@ -10,15 +10,15 @@ use crate::hash::{Hash, hash};
 pub(super) const PIECE: usize = 64 << 10;
 
 /// Hashes of a text under way.
-pub(super) struct Pieces<'a> {
+pub(super) struct PieceHasher<'a> {
     rest: Vec<u8>,
     hashes: Vec<Hash>,
     progress: &'a mut (dyn FnMut(u64) + Send),
 }
 
-impl<'a> Pieces<'a> {
-    pub(super) fn new(progress: &'a mut (dyn FnMut(u64) + Send)) -> Pieces<'a> {
-        Pieces { rest: Vec::with_capacity(PIECE), hashes: Vec::new(), progress }
+impl<'a> PieceHasher<'a> {
+    pub(super) fn new(progress: &'a mut (dyn FnMut(u64) + Send)) -> PieceHasher<'a> {
+        PieceHasher { rest: Vec::with_capacity(PIECE), hashes: Vec::new(), progress }
     }
 
     fn len(&self) -> u64 {
@@ -35,7 +35,7 @@ impl<'a> Pieces<'a> {
     }
 }
 
-impl Write for Pieces<'_> {
+impl Write for PieceHasher<'_> {
     fn write(&mut self, bytes: &[u8]) -> IoResult<usize> {
         let mut more = bytes;
         if !self.rest.is_empty() {
@@ -87,7 +87,7 @@ mod tests {
         for step in [1000, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE, text.len()] {
             let mut told = 0;
             let mut progress = |bytes| told = bytes;
-            let mut pieces = Pieces::new(&mut progress);
+            let mut pieces = PieceHasher::new(&mut progress);
             text.chunks(step).for_each(|part| pieces.write_all(part).expect("memory"));
             let (len, hashes) = pieces.into_hashes();
             assert_eq!((len, told), (text.len() as u64, len));

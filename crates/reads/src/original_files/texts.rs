@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 
-use super::Existing;
-use super::index_table::{Group, Part};
+use super::OriginalFileSet;
+use super::index_table::{FileIndex, TextGroup};
 use super::kinds::find_kind;
-use super::object_reader::Bytes;
+use super::object_reader::ObjectReader;
 use crate::error::{Error, Result};
-use crate::exported_view::{Place, Texts, wrong_archive_error};
+use crate::exported_view::{GroupPosition, GroupedText, wrong_archive_error};
 use crate::hash::hash;
 
 /// Texts of mates that were decoded with others', at most: who reads both side by side is a little
@@ -15,20 +15,20 @@ use crate::hash::hash;
 const BESIDE: usize = 6;
 
 /// Texts that nobody asked for yet: part, text, group.
-pub(super) type Beside = VecDeque<((usize, usize, usize), Vec<u8>)>;
+pub(super) type SpareTexts = VecDeque<((usize, usize, usize), Vec<u8>)>;
 
-impl Existing {
-    fn part_of_file(&self, file: usize) -> Result<(&Part, usize, usize)> {
+impl OriginalFileSet {
+    fn part_of_file(&self, file: usize) -> Result<(&FileIndex, usize, usize)> {
         let (nth, text) = *self.files.get(file).ok_or_else(wrong_archive_error)?;
         Ok((self.parts.get(nth).ok_or_else(wrong_archive_error)?, nth, text))
     }
 
-    fn group_of_file(&self, file: usize, group: usize) -> Result<(&Part, &Group)> {
+    fn group_of_file(&self, file: usize, group: usize) -> Result<(&FileIndex, &TextGroup)> {
         let (part, _, _) = self.part_of_file(file)?;
         Ok((part, part.groups.get(group).ok_or_else(wrong_archive_error)?))
     }
 
-    fn read_blob(&self, group: &Group) -> Result<Vec<u8>> {
+    fn read_blob(&self, group: &TextGroup) -> Result<Vec<u8>> {
         let blob = self.objects.read_range(&self.index, group.blob, group.blob_len as usize)?;
         match hash(&blob) == group.hash {
             true => Ok(blob),
@@ -52,7 +52,7 @@ impl Existing {
     }
 }
 
-impl Texts for Existing {
+impl GroupedText for OriginalFileSet {
     fn file_count(&self) -> usize {
         self.files.len()
     }
@@ -61,7 +61,7 @@ impl Texts for Existing {
         self.part_of_file(file).map_or(0, |(part, _, _)| part.groups.len())
     }
 
-    fn locate_in_stripe(&self, _: usize, _: usize, _: u64, _: u64) -> Result<Place> {
+    fn locate_in_stripe(&self, _: usize, _: usize, _: u64, _: u64) -> Result<GroupPosition> {
         // There are no stripes.
         Err(wrong_archive_error())
     }
@@ -84,7 +84,7 @@ impl Texts for Existing {
         }
         let (_, at) = self.group_of_file(file, group)?;
         let blob = self.read_blob(at)?;
-        let bytes = Bytes::open_object(&self.objects, &part.original.name)?;
+        let bytes = ObjectReader::open_object(&self.objects, &part.original.name)?;
         let decode = find_kind(part.kind)?.decode;
         let texts = decode(&bytes, at, part.group_start(group), &blob);
         let texts = texts.map_err(|error| error.with_context(&part.original.name))?;

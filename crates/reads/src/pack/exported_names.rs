@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Packing;
+use super::PackOptions;
 use crate::error::{Error, Kind, Result};
 use crate::exported_view::strip_packed_suffix;
-use crate::manifest::Shape;
+use crate::manifest::ReadLayout;
 
 /// `dir/x_R1.fastq.gz` shows as `x_R1.fastq`.
-pub(super) fn exported_file_names(packing: &Packing, shape: Shape) -> Result<Vec<String>> {
+pub(super) fn exported_file_names(packing: &PackOptions, shape: ReadLayout) -> Result<Vec<String>> {
     let shown = |lanes: &Vec<PathBuf>| {
         let first = lanes.first().map_or(Path::new(""), PathBuf::as_path);
         let name = first.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());

@@ -5,7 +5,7 @@
 use std::sync::LazyLock;
 
 use super::map::{NEW, neighbour_tables};
-use super::{Contexts, TABLES_MAX};
+use super::{ContextModel, TABLES_MAX};
 
 /// Rounds of moving contexts to better tables, and how many contexts, those that occur most, move
 /// before the last one.
@@ -21,8 +21,8 @@ const ENTRY_BITS: f64 = 5.0;
 
 /// Tables, and who uses them.
 #[derive(Debug)]
-pub(super) struct Clusters {
-    pub(super) contexts: Contexts,
+pub(super) struct ContextClusters {
+    pub(super) contexts: ContextModel,
     /// The table of each context.
     pub(super) map: Vec<u8>,
     /// For each table, how often each unit occurs in it.
@@ -32,7 +32,7 @@ pub(super) struct Clusters {
 }
 
 /// `counts` has a row of units for each context.
-pub(super) fn cluster_contexts(counts: &[u32], contexts: Contexts) -> Clusters {
+pub(super) fn cluster_contexts(counts: &[u32], contexts: ContextModel) -> ContextClusters {
     let units = contexts.units;
     let rows: Vec<&[u32]> = counts.chunks(units).collect();
     let weights: Vec<u32> = rows.iter().map(|row| row.iter().sum()).collect();
@@ -59,9 +59,9 @@ pub(super) fn cluster_contexts(counts: &[u32], contexts: Contexts) -> Clusters {
 fn assign_tables(
     rows: &[&[u32]],
     weights: &[u32],
-    contexts: Contexts,
+    contexts: ContextModel,
     tables: &[Vec<u32>],
-) -> Clusters {
+) -> ContextClusters {
     let prices = unit_prices(tables, contexts.units);
     let mut walked: Vec<u8> = Vec::with_capacity(rows.len());
     let mut counts = vec![vec![0; contexts.units]; tables.len()];
@@ -84,7 +84,7 @@ fn assign_tables(
     let mut map = vec![0; rows.len()];
     contexts.in_map_order().zip(&walked).for_each(|(context, table)| map[context] = *table);
     let bits = counts.iter().map(|row| table_bits(row.iter().copied())).sum::<f64>() + news;
-    Clusters { contexts, map, counts: counts.concat(), bits }
+    ContextClusters { contexts, map, counts: counts.concat(), bits }
 }
 
 fn add_counts(to: &mut [u32], row: &[u32]) {

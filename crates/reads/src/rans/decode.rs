@@ -5,19 +5,19 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 
-use super::instruction_set::Way;
+use super::instruction_set::InstructionSet;
 use super::lane_transpose::transpose_lanes;
-use super::tables::{Tables, read_tables};
-use super::{BITS, Contexts, LANES, LOW};
+use super::tables::{DecodeTables, read_tables};
+use super::{BITS, ContextModel, LANES, LOW};
 use crate::error::{Error, Result};
-use crate::wire::Wire;
+use crate::wire::WireReader;
 
 /// Steps that are decoded before their units are brought into order.
 const BLOCK: usize = 32;
 
 /// Where each lane is.
 #[derive(Debug)]
-struct Lanes {
+struct DecoderLanes {
     state: [u32; LANES],
     /// The unit before, as contexts count it.
     before: [u32; LANES],
@@ -32,8 +32,8 @@ struct Lanes {
 /// What decoding needs besides.
 #[derive(Debug)]
 struct Model<'a> {
-    contexts: Contexts,
-    tables: Tables,
+    contexts: ContextModel,
+    tables: DecodeTables,
     /// Units of each read that has any, and a last one that no lane gets to the end of.
     spans: Vec<u32>,
     words: &'a [[u8; 2]],
@@ -46,17 +46,22 @@ pub(crate) fn decode_sequence(
     spans: &[u32],
     count: usize,
 ) -> Result<(Vec<u8>, usize)> {
-    decode_sequence_by(*Way::all_supported().last().unwrap_or(&Way::Scalar), bytes, spans, count)
+    decode_sequence_by(
+        *InstructionSet::all_supported().last().unwrap_or(&InstructionSet::Scalar),
+        bytes,
+        spans,
+        count,
+    )
 }
 
 pub(crate) fn decode_sequence_by(
-    way: Way,
+    way: InstructionSet,
     bytes: &[u8],
     spans: &[u32],
     count: usize,
 ) -> Result<(Vec<u8>, usize)> {
-    let mut wire = Wire::new(bytes);
-    let contexts = Contexts::read_from(&mut wire)?;
+    let mut wire = WireReader::new(bytes);
+    let contexts = ContextModel::read_from(&mut wire)?;
     let below = |tail: &[u8]| match tail.iter().all(|unit| usize::from(*unit) < contexts.units) {
         true => Ok(tail.to_vec()),
         false => Err(Error::damaged("a unit that cannot be")),
@@ -73,7 +78,7 @@ pub(crate) fn decode_sequence_by(
         return Err(Error::damaged("reads and units differ"));
     }
     spans.push(u32::MAX);
-    let mut lanes = Lanes::at_start(&spans, steps, contexts.absent_unit());
+    let mut lanes = DecoderLanes::at_start(&spans, steps, contexts.absent_unit());
     for state in &mut lanes.state {
         *state = u32::from_le_bytes(wire.read_array()?);
     }
@@ -88,12 +93,12 @@ pub(crate) fn decode_sequence_by(
     Ok((units, contexts.units))
 }
 
-impl Lanes {
-    fn at_start(spans: &[u32], steps: usize, none: u32) -> Lanes {
+impl DecoderLanes {
+    fn at_start(spans: &[u32], steps: usize, none: u32) -> DecoderLanes {
         let zero = [0; LANES];
         let (state, before) = (zero, [none; LANES]);
         let mut lanes =
-            Lanes { state, before, history: zero, position: zero, span: zero, read: zero };
+            DecoderLanes { state, before, history: zero, position: zero, span: zero, read: zero };
         let (mut read, mut first) = (0, 0);
         for lane in 0..LANES {
             let at = lane * steps;
@@ -111,9 +116,9 @@ impl Lanes {
 
 /// All steps; the units in order, and how many words were read.
 fn decode_blocks(
-    way: Way,
+    way: InstructionSet,
     model: &Model<'_>,
-    lanes: &mut Lanes,
+    lanes: &mut DecoderLanes,
     steps: usize,
 ) -> Result<(Vec<u8>, usize)> {
     let mut units = vec![0; steps * LANES];
@@ -122,11 +127,11 @@ fn decode_blocks(
     for first in (0..steps).step_by(BLOCK) {
         let rows = &mut block[..BLOCK.min(steps - first)];
         let done = match way {
-            Way::Scalar => 0,
+            InstructionSet::Scalar => 0,
             #[cfg(target_arch = "x86_64")]
-            Way::Avx2 => avx2::decode_steps(model, lanes, &mut word, rows),
+            InstructionSet::Avx2 => avx2::decode_steps(model, lanes, &mut word, rows),
             #[cfg(target_arch = "x86_64")]
-            Way::Avx512 => avx512::decode_steps(model, lanes, &mut word, rows),
+            InstructionSet::Avx512 => avx512::decode_steps(model, lanes, &mut word, rows),
         };
         for row in &mut rows[done..] {
             decode_step(model, lanes, &mut word, row)?;
@@ -138,7 +143,7 @@ fn decode_blocks(
 
 fn decode_step(
     model: &Model<'_>,
-    lanes: &mut Lanes,
+    lanes: &mut DecoderLanes,
     word: &mut usize,
     row: &mut [u8; LANES],
 ) -> Result<()> {

@@ -1,15 +1,15 @@
 //! Encoding: count, choose contexts, and code backwards.
 
-use super::cluster::{Clusters, cluster_contexts};
+use super::cluster::{ContextClusters, cluster_contexts};
 use super::tables::append_tables;
-use super::{BINS_MAX, BITS, Contexts, LANES, LEVEL_BITS_MAX, LOW, SCALE};
+use super::{BINS_MAX, BITS, ContextModel, LANES, LEVEL_BITS_MAX, LOW, SCALE};
 
 /// Units that pay for the finest contexts without asking.
 const PLENTY: usize = 1 << 19;
 
 /// What contexts a sequence may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum SequenceKind {
     /// One, or one for each unit before.
     Bytes,
     /// As many as pay, of the unit before, history and position.
@@ -19,10 +19,15 @@ pub(crate) enum Kind {
 }
 
 /// Encodes a sequence of units below `units`, which stands in reads of `spans` units each.
-pub(crate) fn encode_sequence(sequence: &[u8], spans: &[u32], units: usize, kind: Kind) -> Vec<u8> {
+pub(crate) fn encode_sequence(
+    sequence: &[u8],
+    spans: &[u32],
+    units: usize,
+    kind: SequenceKind,
+) -> Vec<u8> {
     let mut out = Vec::with_capacity(sequence.len() / 2);
     if sequence.len() < LANES {
-        Contexts { units, order: 0, bins: 1, level_bits: 0, scale: 0 }.append_to(&mut out);
+        ContextModel { units, order: 0, bins: 1, level_bits: 0, scale: 0 }.append_to(&mut out);
         out.extend_from_slice(sequence);
         return out;
     }
@@ -38,24 +43,29 @@ fn choose_contexts(
     sequence: &[u8],
     spans: &[u32],
     units: usize,
-    kind: Kind,
-) -> (Clusters, Vec<u16>) {
+    kind: SequenceKind,
+) -> (ContextClusters, Vec<u16>) {
     let mean = sequence.len() / spans.len().max(1) + 1;
     let longest = spans.iter().copied().max().unwrap_or(1) as usize;
     // A few reads that are much longer than the others must not take all bins.
     let typical = longest.min(2 * mean).max(1);
     let scale = |bins: usize| ((1_usize << SCALE) * bins / typical) as u32;
-    let with =
-        |order, bins, level_bits| Contexts { units, order, bins, level_bits, scale: scale(bins) };
+    let with = |order, bins, level_bits| ContextModel {
+        units,
+        order,
+        bins,
+        level_bits,
+        scale: scale(bins),
+    };
     // From fine to coarse; what is not better than the one before ends it.
     let tried = match kind {
-        Kind::Bytes => vec![with(1, 1, 0), with(0, 1, 0)],
-        Kind::Qualities => [(BINS_MAX, LEVEL_BITS_MAX), (4, 2), (4, 0), (1, 0)]
+        SequenceKind::Bytes => vec![with(1, 1, 0), with(0, 1, 0)],
+        SequenceKind::Qualities => [(BINS_MAX, LEVEL_BITS_MAX), (4, 2), (4, 0), (1, 0)]
             .map(|(bins, level_bits)| with(1, bins, level_bits))
             .to_vec(),
-        Kind::Quick => vec![with(1, 1, 0)],
+        SequenceKind::Quick => vec![with(1, 1, 0)],
     };
-    let mut best: Option<(Clusters, Vec<u16>)> = None;
+    let mut best: Option<(ContextClusters, Vec<u16>)> = None;
     for contexts in tried {
         let of_each = unit_contexts(sequence, spans, contexts);
         let mut counts = vec![0_u32; contexts.context_count() * units];
@@ -68,7 +78,7 @@ fn choose_contexts(
         }
         best = Some((clusters, of_each));
         // With so many units the finest has always been the best one.
-        if kind == Kind::Qualities && sequence.len() >= PLENTY {
+        if kind == SequenceKind::Qualities && sequence.len() >= PLENTY {
             break;
         }
     }
@@ -76,7 +86,7 @@ fn choose_contexts(
 }
 
 /// The context of each unit that is in a lane.
-fn unit_contexts(sequence: &[u8], spans: &[u32], contexts: Contexts) -> Vec<u16> {
+fn unit_contexts(sequence: &[u8], spans: &[u32], contexts: ContextModel) -> Vec<u16> {
     let steps = sequence.len() / LANES;
     let mut of_each = vec![0; steps * LANES];
     let (mut at, mut next_lane) = (0, steps);

@@ -2,7 +2,7 @@
 
 /// By what means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum InstructionSet {
     Scalar,
     #[cfg(target_arch = "x86_64")]
     Avx2,
@@ -10,14 +10,14 @@ pub(crate) enum Way {
     Avx512,
 }
 
-impl Way {
+impl InstructionSet {
     /// All that this machine can, the fastest last.
-    pub(crate) fn all_supported() -> Vec<Way> {
-        let mut ways = vec![Way::Scalar];
+    pub(crate) fn all_supported() -> Vec<InstructionSet> {
+        let mut ways = vec![InstructionSet::Scalar];
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("popcnt") {
-            ways.extend(is_x86_feature_detected!("avx2").then_some(Way::Avx2));
-            ways.extend(is_x86_feature_detected!("avx512bw").then_some(Way::Avx512));
+            ways.extend(is_x86_feature_detected!("avx2").then_some(InstructionSet::Avx2));
+            ways.extend(is_x86_feature_detected!("avx512bw").then_some(InstructionSet::Avx512));
         }
         ways
     }

@@ -1,10 +1,10 @@
 //! Counts of units become frequencies, and frequencies bytes.
 
-use super::cluster::Clusters;
+use super::cluster::ContextClusters;
 use super::map::{decode_map, encode_map};
-use super::{BITS, Contexts, TABLES_MAX};
+use super::{BITS, ContextModel, TABLES_MAX};
 use crate::error::{Error, Result};
-use crate::wire::{Wire, append_prefixed_bytes};
+use crate::wire::{WireReader, append_prefixed_bytes};
 
 const ONE: u32 = 1 << BITS;
 
@@ -74,7 +74,10 @@ fn round_frequencies(shares: &mut [u32]) -> Vec<u8> {
 }
 
 /// The map, and tables of those counts; what both became.
-pub(super) fn append_tables(out: &mut Vec<u8>, clusters: &Clusters) -> (Vec<u8>, Vec<Vec<u32>>) {
+pub(super) fn append_tables(
+    out: &mut Vec<u8>,
+    clusters: &ContextClusters,
+) -> (Vec<u8>, Vec<Vec<u32>>) {
     let units = clusters.contexts.units;
     // Tables that nobody uses are left out.
     let rows: Vec<_> = clusters.counts.chunks(units).map(normalize_counts).collect();
@@ -99,14 +102,17 @@ pub(super) fn append_tables(out: &mut Vec<u8>, clusters: &Clusters) -> (Vec<u8>,
 
 /// Tables for decoding: one entry for each of `1 << BITS` slots of each context that occurs.
 #[derive(Debug)]
-pub(super) struct Tables {
+pub(super) struct DecodeTables {
     /// Unit (8 bits), its frequency (12), the slot less the unit's first slot (from bit 20).
     pub(super) entries: Vec<u32>,
     /// Where the entries of each context begin.
     pub(super) base: Vec<u32>,
 }
 
-pub(super) fn read_tables(wire: &mut Wire<'_>, contexts: Contexts) -> Result<Tables> {
+pub(super) fn read_tables(
+    wire: &mut WireReader<'_>,
+    contexts: ContextModel,
+) -> Result<DecodeTables> {
     let count = usize::from(wire.read_byte()?);
     if !(1..=TABLES_MAX).contains(&count) {
         return Err(Error::damaged(format!("{count} tables")));
@@ -137,5 +143,5 @@ pub(super) fn read_tables(wire: &mut Wire<'_>, contexts: Contexts) -> Result<Tab
         }
     }
     let base = map.iter().map(|table| u32::from(*table) << BITS).collect();
-    Ok(Tables { entries, base })
+    Ok(DecodeTables { entries, base })
 }

@@ -1,13 +1,13 @@
 //! What a second mate may lean on: names and bases of the first.
 
-use super::{Column, Mate, optional_column};
+use super::{Column, EncodedMate, optional_column};
 use crate::codecs;
 use crate::error::{Error, Result};
-use crate::mates::Rule;
+use crate::mates::MateNameRule;
 
 /// What a second mate may have of the first.
 #[derive(Debug, Default)]
-pub(crate) struct Lent {
+pub(crate) struct MateReference {
     pub(crate) names: Option<Vec<u8>>,
     /// Its bases, as [`codecs::expand_packed_bits`] says.
     pub(crate) bases: Option<Vec<u8>>,
@@ -15,22 +15,30 @@ pub(crate) struct Lent {
 
 /// What a mate needs of the one before it.
 pub(crate) fn required_of_first(rule: u8, mut codecs: impl Iterator<Item = u8>) -> Vec<Column> {
-    let names = (rule != Rule::Own as u8).then_some(Column::Names);
+    let names = (rule != MateNameRule::Own as u8).then_some(Column::Names);
     let bases = codecs.any(|codec| codec == codecs::BASES_BEHIND).then_some(Column::Bases);
     names.into_iter().chain(bases).collect()
 }
 
 /// What a second mate `leans` on, of a mate of which nothing else was fetched.
-pub(crate) fn lend_columns(mate: &Mate, spots: usize, leans: &[Column]) -> Result<Lent> {
+pub(crate) fn lend_columns(
+    mate: &EncodedMate,
+    spots: usize,
+    leans: &[Column],
+) -> Result<MateReference> {
     let too_many = spots > mate.text_len / 6 + 1;
     if too_many || mate.chunks.iter().any(|chunk| chunk.raw_len > mate.text_len.max(16)) {
         return Err(Error::damaged("more reads than there is text"));
     }
     let names = optional_column(mate, Column::Names, &vec![0; spots])?;
-    Ok(Lent { names, bases: lent_bases(mate, spots, leans)? })
+    Ok(MateReference { names, bases: lent_bases(mate, spots, leans)? })
 }
 
-pub(super) fn lent_bases(mate: &Mate, spots: usize, leans: &[Column]) -> Result<Option<Vec<u8>>> {
+pub(super) fn lent_bases(
+    mate: &EncodedMate,
+    spots: usize,
+    leans: &[Column],
+) -> Result<Option<Vec<u8>>> {
     let bases = mate.chunks.iter().find(|chunk| chunk.column == Column::Bases);
     let bases = bases.filter(|c| c.codec == codecs::BASES && leans.contains(&Column::Bases));
     bases.map(|chunk| codecs::expand_packed_bits(&chunk.bytes, chunk.raw_len, spots)).transpose()

@@ -1,6 +1,6 @@
 //! A read as alignments have it (SAM specification, sections 1.3 and 1.4), and as FASTQ.
 
-use super::Part;
+use super::MatePart;
 use crate::error::{Error, Kind, Result};
 
 pub(crate) const REVERSE: u16 = 0x10;
@@ -15,13 +15,13 @@ const NO_QUALITY: u8 = 0xff;
 const FOR_NONE: u8 = b'B';
 const QUALITY_MAX: u8 = 93;
 
-impl Part {
+impl MatePart {
     /// Which read of its spot a line has, by its flags; None if it repeats one.
-    pub(crate) fn from_flags(flag: u16) -> Option<Part> {
+    pub(crate) fn from_flags(flag: u16) -> Option<MatePart> {
         match (flag & REPEATS, flag & FIRST != 0, flag & SECOND != 0) {
-            (0, true, false) => Some(Part::Mate(0)),
-            (0, false, true) => Some(Part::Mate(1)),
-            (0, _, _) => Some(Part::Alone),
+            (0, true, false) => Some(MatePart::Mate(0)),
+            (0, false, true) => Some(MatePart::Mate(1)),
+            (0, _, _) => Some(MatePart::Alone),
             _ => None,
         }
     }
@@ -39,7 +39,7 @@ pub(crate) fn is_written_by_forebay(header: &str) -> bool {
 }
 
 /// What is known of a read before its letters.
-pub(crate) struct Read<'a> {
+pub(crate) struct AlignedRead<'a> {
     pub(crate) name: &'a [u8],
     /// What of its name alignments have no place for.
     pub(crate) rest: &'a [u8],
@@ -49,7 +49,7 @@ pub(crate) struct Read<'a> {
     pub(crate) bases: usize,
 }
 
-impl Read<'_> {
+impl AlignedRead<'_> {
     /// Writes it as it was sequenced. `bases` appends its letters, at least as many as it has.
     pub(crate) fn write_fastq(
         &self,

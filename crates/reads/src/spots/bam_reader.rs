@@ -5,8 +5,8 @@ mod tags;
 use std::io::Read as _;
 use std::ops::Range;
 
-use super::aligned_read::{REVERSE, Read, is_coordinate_sorted, is_written_by_forebay};
-use super::{Part, input_error, read_exactly};
+use super::aligned_read::{AlignedRead, REVERSE, is_coordinate_sorted, is_written_by_forebay};
+use super::{MatePart, input_error, read_exactly};
 use crate::error::{Error, Kind, Result};
 pub(crate) use tags::REST;
 use tags::rest_of_name;
@@ -20,7 +20,7 @@ const FIXED: usize = 32;
 pub(crate) const BASES: &[u8; 16] = b"=ACMGRSVTWYHKDBN";
 
 /// The lines of a BAM that is unpacked already; the one that was read last is held.
-pub(crate) struct Bam<R> {
+pub(crate) struct BamReader<R> {
     from: R,
     line: Vec<u8>,
     flag: u16,
@@ -28,16 +28,16 @@ pub(crate) struct Bam<R> {
     bases: Range<usize>,
     qualities: Range<usize>,
     /// The line was read before its turn.
-    ahead: Option<Part>,
+    ahead: Option<MatePart>,
     /// Its tags may have the rest of a name.
     ours: bool,
     /// In the order of a reference.
     pub(crate) by_place: bool,
 }
 
-impl<R: std::io::Read> Bam<R> {
+impl<R: std::io::Read> BamReader<R> {
     /// Reads the header.
-    pub(crate) fn open(mut from: R) -> Result<Bam<R>> {
+    pub(crate) fn open(mut from: R) -> Result<BamReader<R>> {
         let mut text = Vec::new();
         read_exactly(&mut from, 4, &mut text)?;
         if text != b"BAM\x01" {
@@ -55,17 +55,17 @@ impl<R: std::io::Read> Bam<R> {
         let (line, nothing) = (Vec::new(), 0..0);
         let (name, bases) = (nothing.clone(), nothing.clone());
         let qualities = nothing;
-        Ok(Bam { from, line, flag: 0, name, bases, qualities, ahead: None, ours, by_place })
+        Ok(BamReader { from, line, flag: 0, name, bases, qualities, ahead: None, ours, by_place })
     }
 
     /// Looks at the first read.
-    pub(super) fn peek_first(&mut self) -> Result<Option<Part>> {
+    pub(super) fn peek_first(&mut self) -> Result<Option<MatePart>> {
         self.ahead = self.next_read()?;
         Ok(self.ahead)
     }
 
     /// Goes to the next read: its primary line.
-    pub(crate) fn next_read(&mut self) -> Result<Option<Part>> {
+    pub(crate) fn next_read(&mut self) -> Result<Option<MatePart>> {
         if let Some(part) = self.ahead.take() {
             return Ok(Some(part));
         }
@@ -82,7 +82,7 @@ impl<R: std::io::Read> Bam<R> {
             }
             read_exactly(&mut self.from, len, &mut self.line)?;
             self.split_line()?;
-            if let Some(part) = Part::from_flags(self.flag) {
+            if let Some(part) = MatePart::from_flags(self.flag) {
                 return Ok(Some(part));
             }
         }
@@ -112,7 +112,7 @@ impl<R: std::io::Read> Bam<R> {
     /// Writes the read as it was sequenced.
     pub(crate) fn write_fastq(&self, out: &mut Vec<u8>) -> Result<()> {
         let tags = &self.line[self.qualities.end..];
-        let read = Read {
+        let read = AlignedRead {
             name: self.name(),
             rest: if self.ours { rest_of_name(tags).unwrap_or_default() } else { &[] },
             reverse: self.flag & REVERSE != 0,

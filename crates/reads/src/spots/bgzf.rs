@@ -6,7 +6,7 @@ use std::io::{BufReader, Error, ErrorKind, Read, Result};
 use flate2::bufread::GzDecoder;
 
 use crate::bgzf::END as BGZF_END;
-use crate::input::members::Members;
+use crate::input::members::MemberReader;
 
 /// Bytes that are read at a time.
 const BUFFER: usize = 64 << 10;
@@ -16,16 +16,16 @@ const ZEROS: usize = 9;
 type Source = BufReader<Tail>;
 
 /// What is unpacked.
-pub(super) struct Bgzf(Members<Source, GzDecoder<Source>>);
+pub(super) struct BgzfReader(MemberReader<Source, GzDecoder<Source>>);
 
-impl Bgzf {
-    pub(super) fn new(source: Box<dyn Read + Send>) -> Bgzf {
+impl BgzfReader {
+    pub(super) fn new(source: Box<dyn Read + Send>) -> BgzfReader {
         let tail = Tail { source, last: Vec::new() };
-        Bgzf(Members::new(BufReader::with_capacity(BUFFER, tail)))
+        BgzfReader(MemberReader::new(BufReader::with_capacity(BUFFER, tail)))
     }
 }
 
-impl Read for Bgzf {
+impl Read for BgzfReader {
     fn read(&mut self, out: &mut [u8]) -> Result<usize> {
         let got = self.0.read(out)?;
         let ends = || self.0.source().is_some_and(|source| source.get_ref().last == BGZF_END);

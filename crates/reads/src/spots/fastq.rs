@@ -2,12 +2,12 @@
 
 use std::io::{BufRead, BufReader, Read};
 
-use super::{Part, input_error};
+use super::{MatePart, input_error};
 use crate::error::{Error, Kind, Result};
 use crate::window::RECORD_MAX;
 
 /// The reads of a text; the one that was read last is held.
-pub(super) struct Fastq {
+pub(super) struct FastqReader {
     from: BufReader<Box<dyn Read + Send>>,
     record: Vec<u8>,
     /// Read before their turn, the next one last.
@@ -15,11 +15,11 @@ pub(super) struct Fastq {
     lines: u64,
 }
 
-impl Fastq {
+impl FastqReader {
     /// Begins to read. Whether the first two reads have one name.
-    pub(super) fn open(source: Box<dyn Read + Send>) -> Result<(Fastq, bool)> {
+    pub(super) fn open(source: Box<dyn Read + Send>) -> Result<(FastqReader, bool)> {
         let from = BufReader::with_capacity(256 << 10, source);
-        let mut fastq = Fastq { from, record: Vec::new(), ahead: Vec::new(), lines: 0 };
+        let mut fastq = FastqReader { from, record: Vec::new(), ahead: Vec::new(), lines: 0 };
         let mut ahead = Vec::new();
         while ahead.len() < 2 && fastq.next_read()?.is_some() {
             ahead.push(std::mem::take(&mut fastq.record));
@@ -30,10 +30,10 @@ impl Fastq {
         Ok((fastq, paired))
     }
 
-    pub(super) fn next_read(&mut self) -> Result<Option<Part>> {
+    pub(super) fn next_read(&mut self) -> Result<Option<MatePart>> {
         if let Some(record) = self.ahead.pop() {
             self.record = record;
-            return Ok(Some(Part::InTurn));
+            return Ok(Some(MatePart::InTurn));
         }
         self.record.clear();
         for line in 0..4 {
@@ -51,7 +51,7 @@ impl Fastq {
                 return Err(Error::new(Kind::Input, words));
             }
         }
-        Ok(Some(Part::InTurn))
+        Ok(Some(MatePart::InTurn))
     }
 
     pub(super) fn name(&self) -> &[u8] {

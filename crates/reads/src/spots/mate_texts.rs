@@ -2,16 +2,16 @@
 
 mod unpaired_reads;
 
-use super::Part;
+use super::MatePart;
 use crate::error::{Error, Kind, Result};
-use crate::input::Feed;
-use unpaired_reads::Lost;
+use crate::input::InputFeed;
+use unpaired_reads::UnpairedNames;
 
 /// Text that is handed over at a time.
 const PIECE: usize = 256 << 10;
 
 /// Texts under way.
-pub(super) struct Deal {
+pub(super) struct MateSplitter {
     texts: Vec<Vec<u8>>,
     /// A read whose mate did not come yet: its name, which mate it is, and where its text begins.
     waiting: Option<(Vec<u8>, usize, usize)>,
@@ -19,18 +19,18 @@ pub(super) struct Deal {
     before: Vec<u8>,
     skip: bool,
     pub(super) left_out: u64,
-    lost: Lost,
+    lost: UnpairedNames,
 }
 
-impl Deal {
-    pub(super) fn new(mates: usize, skip: bool) -> Deal {
-        Deal {
+impl MateSplitter {
+    pub(super) fn new(mates: usize, skip: bool) -> MateSplitter {
+        MateSplitter {
             texts: vec![Vec::new(); mates],
             waiting: None,
             before: Vec::new(),
             skip,
             left_out: 0,
-            lost: Lost::default(),
+            lost: UnpairedNames::default(),
         }
     }
 
@@ -38,12 +38,12 @@ impl Deal {
     pub(super) fn push_read(
         &mut self,
         name: &[u8],
-        part: Part,
+        part: MatePart,
         put: impl FnOnce(&mut Vec<u8>) -> Result<()>,
     ) -> Result<()> {
         if self.texts.len() == 1 {
-            let again = part == Part::InTurn && self.before == name;
-            if again || matches!(part, Part::Mate(_)) {
+            let again = part == MatePart::InTurn && self.before == name;
+            if again || matches!(part, MatePart::Mate(_)) {
                 return Err(read_error(name, "is one of a pair, reads before it are not"));
             }
             self.before.clear();
@@ -52,13 +52,13 @@ impl Deal {
         }
         let beside = self.waiting.as_ref().filter(|(waits, _, _)| waits == name);
         let mate = match (part, beside) {
-            (Part::Mate(mate), _) => mate,
-            (Part::InTurn, beside) => beside.map_or(0, |(_, mate, _)| 1 - mate),
-            (Part::Alone, _) if self.skip => {
+            (MatePart::Mate(mate), _) => mate,
+            (MatePart::InTurn, beside) => beside.map_or(0, |(_, mate, _)| 1 - mate),
+            (MatePart::Alone, _) if self.skip => {
                 self.left_out += 1;
                 return Ok(());
             }
-            (Part::Alone, _) => return Err(read_error(name, "is none of a pair, others are")),
+            (MatePart::Alone, _) => return Err(read_error(name, "is none of a pair, others are")),
         };
         let fits = beside.is_some_and(|(_, waits, _)| *waits != mate);
         if fits {
@@ -99,7 +99,7 @@ impl Deal {
 
     /// Hands over what there is of all mates together, so that nobody waits for a text whose mate
     /// waits for room. Whether more is wanted.
-    pub(super) fn send_texts(&mut self, feeds: &mut [Feed]) -> bool {
+    pub(super) fn send_texts(&mut self, feeds: &mut [InputFeed]) -> bool {
         let mut pairs = feeds.iter_mut().zip(&mut self.texts);
         pairs.all(|(feed, text)| text.is_empty() || feed.send_bytes(std::mem::take(text)))
     }
@@ -114,8 +114,8 @@ mod tests {
     //! A pair that is torn apart shifts all reads behind it against their mates.
     use super::*;
 
-    fn deal(skip: bool, reads: &[(&str, Part)]) -> (Result<()>, Deal) {
-        let mut deal = Deal::new(2, skip);
+    fn deal(skip: bool, reads: &[(&str, MatePart)]) -> (Result<()>, MateSplitter) {
+        let mut deal = MateSplitter::new(2, skip);
         let mut end = Ok(());
         for (name, part) in reads {
             let put = |out: &mut Vec<u8>| {
@@ -129,12 +129,12 @@ mod tests {
 
     #[test]
     fn mates_are_dealt_out_together() {
-        let (first, second) = (Part::Mate(0), Part::Mate(1));
+        let (first, second) = (MatePart::Mate(0), MatePart::Mate(1));
         let whole = [("a", first), ("a", second), ("b", second), ("b", first)];
         let (end, dealt) = deal(false, &whole);
         assert!(end.is_ok());
         assert_eq!((&dealt.texts[0][..], &dealt.texts[1][..]), (&b"ab"[..], &b"ab"[..]));
-        let turns = ["a", "a", "b", "b"].map(|name| (name, Part::InTurn));
+        let turns = ["a", "a", "b", "b"].map(|name| (name, MatePart::InTurn));
         assert_eq!(deal(false, &turns).1.texts[1], b"ab");
 
         // Orphans at the front, in the middle, of the same mate twice, at the end, and alone.
@@ -145,7 +145,7 @@ mod tests {
             ("y", first),
             ("y", first),
             ("y", second),
-            ("z", Part::Alone),
+            ("z", MatePart::Alone),
             ("b", first),
             ("b", second),
             ("w", second),
@@ -157,13 +157,13 @@ mod tests {
         for (nth, words) in
             [(1, "read x has no mate"), (6, "read z is none of a pair"), (9, "read w has no mate")]
         {
-            let mut only: Vec<(&str, Part)> = vec![("a", first), ("a", second)];
+            let mut only: Vec<(&str, MatePart)> = vec![("a", first), ("a", second)];
             only.push(torn[if nth == 1 { 0 } else { nth }]);
             let error = deal(false, &only).0.expect_err(words);
             assert!(error.message.contains(words), "{error}");
         }
         // Three of a name are no pair.
-        let three = ["a", "a", "a"].map(|name| (name, Part::InTurn));
+        let three = ["a", "a", "a"].map(|name| (name, MatePart::InTurn));
         assert!(deal(false, &three).0.is_err());
         assert!(!deal(true, &torn).1.is_full());
     }

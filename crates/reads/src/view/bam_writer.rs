@@ -5,7 +5,7 @@ mod fastq_record;
 use crate::error::{Error, Kind, Result};
 use crate::row_group::split_record;
 use crate::spots::{BASES, PROGRAM, REST};
-use fastq_record::{Parts, parse_record, unify_mate_names};
+use fastq_record::{RecordParts, parse_record, unify_mate_names};
 
 /// Bytes of a name at most.
 const NAME_MAX: usize = 254;
@@ -90,7 +90,7 @@ pub(super) fn encode_lines(
 /// Appends a line: whether it holds all that the record has.
 fn append_line(
     out: &mut Vec<u8>,
-    parts: &Parts<'_>,
+    parts: &RecordParts<'_>,
     flag: u16,
     header: &BamHeader,
 ) -> Result<bool> {

@@ -6,12 +6,12 @@ use std::io::Write;
 use flate2::{Compress, Compression, FlushCompress, Status};
 
 use super::bam_writer::{self, BamHeader};
-use super::{View, no_records_error};
-use crate::archive::{Archive, Asked};
+use super::{ReadSelection, no_records_error};
+use crate::archive::{Archive, RequestedColumns};
 use crate::bgzf::{END as BGZF_END, TEXT as BGZF_TEXT};
 use crate::error::{Error, Result};
 use crate::row_group::is_blank_text;
-use crate::stripe_index::GroupAt;
+use crate::stripe_index::LocatedGroup;
 
 /// Bytes of a block at most; and what stands around what is compressed.
 const BLOCK: usize = 1 << 16;
@@ -30,11 +30,12 @@ impl Archive {
         threads: usize,
         out: &mut impl Write,
     ) -> Result<()> {
-        let view = View::File(file);
+        let view = ReadSelection::File(file);
         self.check_view(view)?;
-        let asked = Asked::all_columns(self.mates_of_view(view));
-        let work =
-            |group: GroupAt| Ok(compress_bgzf(&self.render_group(&group, view, asked)?, level));
+        let asked = RequestedColumns::all_columns(self.mates_of_view(view));
+        let work = |group: LocatedGroup| {
+            Ok(compress_bgzf(&self.render_group(&group, view, asked)?, level))
+        };
         self.for_each_group(asked, threads, work, |blocks| write_bytes(out, &blocks?))?;
         write_bytes(out, &BGZF_END)
     }
@@ -54,9 +55,9 @@ impl Archive {
         out: &mut impl Write,
     ) -> Result<u64> {
         let mates = self.manifest().shape.mate_count();
-        let asked = Asked::all_columns(self.mates_of_view(View::Both));
-        let work = |group: GroupAt| {
-            let text = self.render_group(&group, View::Both, asked)?;
+        let asked = RequestedColumns::all_columns(self.mates_of_view(ReadSelection::Both));
+        let work = |group: LocatedGroup| {
+            let text = self.render_group(&group, ReadSelection::Both, asked)?;
             if group.spots == 0 && is_blank_text(&text) {
                 return Ok((Vec::new(), 0));
             }

@@ -3,33 +3,33 @@
 use std::ops::Range;
 
 use super::no_records_error;
-use crate::archive::{Archive, Asked};
+use crate::archive::{Archive, RequestedColumns};
 use crate::error::Result;
-use crate::stripe_index::GroupAt;
+use crate::stripe_index::LocatedGroup;
 
 /// The groups from a stripe on.
-pub(super) struct Groups<'a> {
+pub(super) struct GroupIterator<'a> {
     archive: &'a Archive,
     stripes: Range<usize>,
-    ready: std::vec::IntoIter<GroupAt>,
+    ready: std::vec::IntoIter<LocatedGroup>,
     /// What is going to be read of all; and the page behind that of `ready`, for them.
-    all: Option<Asked>,
-    later: Option<Result<Vec<GroupAt>>>,
+    all: Option<RequestedColumns>,
+    later: Option<Result<Vec<LocatedGroup>>>,
 }
 
-impl Groups<'_> {
-    pub(super) fn new(archive: &Archive, stripe: usize) -> Groups<'_> {
+impl GroupIterator<'_> {
+    pub(super) fn new(archive: &Archive, stripe: usize) -> GroupIterator<'_> {
         let stripes = stripe..archive.manifest().stripes.len();
-        Groups { archive, stripes, ready: Vec::new().into_iter(), all: None, later: None }
+        GroupIterator { archive, stripes, ready: Vec::new().into_iter(), all: None, later: None }
     }
 
     /// All groups, of which this is going to be read: while one stripe is, the next is
     /// fetched.
-    pub(super) fn all_groups(archive: &Archive, asked: Asked) -> Groups<'_> {
-        Groups { all: Some(asked), ..Groups::new(archive, 0) }
+    pub(super) fn all_groups(archive: &Archive, asked: RequestedColumns) -> GroupIterator<'_> {
+        GroupIterator { all: Some(asked), ..GroupIterator::new(archive, 0) }
     }
 
-    fn next_page(&mut self) -> Option<Result<Vec<GroupAt>>> {
+    fn next_page(&mut self) -> Option<Result<Vec<LocatedGroup>>> {
         let groups = self.archive.read_stripe_groups(self.stripes.next()?);
         if let (Ok(groups), Some(asked)) = (&groups, self.all) {
             self.archive.prefetch_groups(groups, asked);
@@ -38,10 +38,10 @@ impl Groups<'_> {
     }
 }
 
-impl Iterator for Groups<'_> {
-    type Item = Result<GroupAt>;
+impl Iterator for GroupIterator<'_> {
+    type Item = Result<LocatedGroup>;
 
-    fn next(&mut self) -> Option<Result<GroupAt>> {
+    fn next(&mut self) -> Option<Result<LocatedGroup>> {
         loop {
             if let Some(group) = self.ready.next() {
                 return Some(Ok(group));
@@ -62,13 +62,13 @@ impl Iterator for Groups<'_> {
 }
 
 /// A group, and which of its reads are wanted; None is all of it.
-pub(super) type Wanted = (GroupAt, Option<Range<u64>>);
+pub(super) type SelectedGroup = (LocatedGroup, Option<Range<u64>>);
 
 /// Groups that have some of `spots`.
 pub(super) fn groups_with_spots(
     archive: &Archive,
     spots: Range<u64>,
-) -> impl FnMut() -> Option<Result<Wanted>> {
+) -> impl FnMut() -> Option<Result<SelectedGroup>> {
     let manifest = archive.manifest();
     let (mut at, mut first) = (0_u64, 0);
     // Where text was kept as it is, reads of each group have to be looked at.
@@ -80,7 +80,7 @@ pub(super) fn groups_with_spots(
             }
         }
     }
-    let mut groups = Groups::new(archive, first);
+    let mut groups = GroupIterator::new(archive, first);
     move || {
         while at < spots.end {
             let group = match groups.next()? {

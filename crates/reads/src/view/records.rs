@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use memchr::memchr;
 
-use crate::archive::Texts;
+use crate::archive::MateTexts;
 use crate::row_group::split_record;
 
 /// Reads of both mates in turns. `mend`: a last line without end gets one.
-pub(super) fn interleave_records(texts: &Texts, mend: bool) -> Option<Vec<u8>> {
+pub(super) fn interleave_records(texts: &MateTexts, mend: bool) -> Option<Vec<u8>> {
     let [Some(first), Some(second)] = texts else { return None };
     let mut out = Vec::with_capacity(first.len() + second.len() + 2);
     let (mut rest, mut others) = (&first[..], &second[..]);

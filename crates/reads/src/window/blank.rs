@@ -2,12 +2,12 @@
 
 use memchr::memchr_iter;
 
-use super::Window;
+use super::RecordWindow;
 use crate::error::Result;
 use crate::profile::GROUP_TEXT;
-use crate::row_group::{BOM, Records};
+use crate::row_group::{BOM, TextRecords};
 
-impl Window {
+impl RecordWindow {
     /// Bytes at a place that are of no read, and no text either: a byte order mark at the front of a
     /// file, or blank lines up to the end of one.
     pub(crate) fn blank_len(&mut self, at: usize) -> Result<usize> {
@@ -43,7 +43,7 @@ impl Window {
     }
 
     /// Takes so many bytes that have no records.
-    pub(crate) fn take_blank(&mut self, len: usize) -> Records {
-        Records { text: self.split_front(len), ends: Vec::new() }
+    pub(crate) fn take_blank(&mut self, len: usize) -> TextRecords {
+        TextRecords { text: self.split_front(len), ends: Vec::new() }
     }
 }

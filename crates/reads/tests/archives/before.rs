@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use forebay_reads::{Archive, Form, View};
+use forebay_reads::{Archive, ReadSelection, TextFormat};
 
 use crate::common::{cat, open};
 
@@ -25,12 +25,13 @@ fn text(name: &str) -> Vec<u8> {
 fn archives_of_version_1_are_read_back_byte_for_byte() {
     let pair = archive("pair-apart.reads");
     for (mate, name) in ["R1.fq", "R2.fq"].into_iter().enumerate() {
-        assert!(cat(&pair, View::File(mate), Form::Fastq).expect(name) == text(name), "{name}");
+        assert!(cat(&pair, ReadSelection::File(mate), TextFormat::Fastq).expect(name) == text(name), "{name}");
     }
-    let both = cat(&pair, View::Both, Form::Fastq).expect("both");
-    let turns = cat(&archive("turns.reads"), View::File(0), Form::Fastq).expect("turns");
+    let both = cat(&pair, ReadSelection::Both, TextFormat::Fastq).expect("both");
+    let turns =
+        cat(&archive("turns.reads"), ReadSelection::File(0), TextFormat::Fastq).expect("turns");
     assert!(turns == both);
     // Text and records, and blank lines that were kept as text.
     let odd = archive("odd.reads");
-    assert!(cat(&odd, View::File(0), Form::Fastq).expect("odd") == text("odd.fq"));
+    assert!(cat(&odd, ReadSelection::File(0), TextFormat::Fastq).expect("odd") == text("odd.fq"));
 }

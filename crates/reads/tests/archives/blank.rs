@@ -4,7 +4,7 @@
 
 use std::num::NonZeroU32;
 
-use forebay_reads::{BamHeader, Form, Kind, View};
+use forebay_reads::{BamHeader, Kind, ReadSelection, TextFormat};
 
 use crate::common::{cat, shown, try_pack};
 
@@ -35,12 +35,12 @@ fn one_file_has_its_reads_whatever_stands_around_them() {
             (20, blank),
             "{what}"
         );
-        for view in [View::File(0), View::Mate(0), View::Both] {
-            assert!(cat(&archive, view, Form::Fastq).expect(&what) == text.as_bytes(), "{what}");
+        for view in [ReadSelection::File(0), ReadSelection::Mate(0), ReadSelection::Both] {
+            assert!(cat(&archive, view, TextFormat::Fastq).expect(&what) == text.as_bytes(), "{what}");
         }
-        for form in [Form::Bases, Form::Fasta, Form::Tab] {
-            let lines = cat(&archive, View::Both, form).expect(&what);
-            let of_a_read = if form == Form::Fasta { 2 } else { 1 };
+        for form in [TextFormat::Bases, TextFormat::Fasta, TextFormat::Tab] {
+            let lines = cat(&archive, ReadSelection::Both, form).expect(&what);
+            let of_a_read = if form == TextFormat::Fasta { 2 } else { 1 };
             assert_eq!(
                 lines.iter().filter(|byte| **byte == b'\n').count(),
                 20 * of_a_read,
@@ -48,7 +48,9 @@ fn one_file_has_its_reads_whatever_stands_around_them() {
             );
         }
         let mut some = Vec::new();
-        archive.write_spots(18..99, View::Both, Form::Bases, 1, &mut some).expect(&what);
+        archive
+            .write_spots(18..99, ReadSelection::Both, TextFormat::Bases, 1, &mut some)
+            .expect(&what);
         assert_eq!(some.iter().filter(|byte| **byte == b'\n').count(), 2, "{what}");
         let header = BamHeader::new("1", None).expect("a header");
         archive.write_bam(&header, 1, 1, &mut Vec::new()).expect(&what);
@@ -80,13 +82,15 @@ fn pairs_have_each_their_own_and_both_in_turns_have_none() {
         let packed = try_pack(&[first.as_bytes(), second.as_bytes()], false).expect("packed");
         let archive = packed.open();
         for (mate, text) in [&first, &second].into_iter().enumerate() {
-            assert!(cat(&archive, View::Mate(mate), Form::Fastq).expect("it") == text.as_bytes());
+            assert!(cat(&archive, ReadSelection::Mate(mate), TextFormat::Fastq).expect("it") == text.as_bytes());
         }
-        assert!(cat(&archive, View::Both, Form::Fastq).expect("both") == turns.as_bytes());
-        let table = cat(&archive, View::Both, Form::Tab).expect("a table");
+        assert!(cat(&archive, ReadSelection::Both, TextFormat::Fastq).expect("both") == turns.as_bytes());
+        let table = cat(&archive, ReadSelection::Both, TextFormat::Tab).expect("a table");
         assert_eq!(table.iter().filter(|byte| **byte == b'\n').count(), 20);
         let mut some = Vec::new();
-        archive.write_spots(0..1, View::Both, Form::Fastq, 1, &mut some).expect("one");
+        archive
+            .write_spots(0..1, ReadSelection::Both, TextFormat::Fastq, 1, &mut some)
+            .expect("one");
         assert!(turns.as_bytes().starts_with(&some) && !some.is_empty());
         assert!(archive.verify(1, |_| ()).expect("looked at").problems.is_empty());
         let header = BamHeader::new("1", None).expect("a header");
@@ -117,7 +121,7 @@ fn what_stands_among_reads_is_no_end() {
     }
     // One file may have anything in it.
     let packed = try_pack(&[middle.as_bytes()], false).expect("packed");
-    let whole = cat(&packed.open(), View::File(0), Form::Fastq).expect("it");
+    let whole = cat(&packed.open(), ReadSelection::File(0), TextFormat::Fastq).expect("it");
     assert!(whole == middle.as_bytes());
     // Mates in turns lie in groups of pairs: their archives have no place for it.
     let error = try_pack(&[format!("{first}{second}\n").as_bytes()], true).err().expect("blank");
@@ -142,7 +146,7 @@ fn reads_that_are_kept_as_text_have_no_qualities_without_them() {
     };
     for (mate, text) in [&mixed, &plain].into_iter().enumerate() {
         let lite = packed.open().into_lite();
-        assert!(cat(&lite, View::Mate(mate), Form::Fastq).expect("it") == hidden(text).as_bytes());
+        assert!(cat(&lite, ReadSelection::Mate(mate), TextFormat::Fastq).expect("it") == hidden(text).as_bytes());
         let faces = shown(lite, Some(1));
         let own = faces.iter().filter(|(name, _)| name.starts_with(&format!("R{}", mate + 1)));
         assert!(
@@ -154,12 +158,12 @@ fn reads_that_are_kept_as_text_have_no_qualities_without_them() {
     for text in ["@a\nAC\nGT\n+\nIII\nI\n", ">a\nACGT\n"] {
         let packed = try_pack(&[text.as_bytes()], false).expect("packed");
         let lite = packed.open().into_lite();
-        let told = cat(&lite, View::File(0), Form::Fastq).expect_err("nobody knows");
+        let told = cat(&lite, ReadSelection::File(0), TextFormat::Fastq).expect_err("nobody knows");
         assert_eq!(told.kind, Kind::Request, "{told}");
         assert!(told.message.contains("without --lite"), "{told}");
         assert_eq!(lite.exported_files(None).expect_err("nor here").kind, Kind::Request);
         assert!(
-            cat(&packed.open(), View::File(0), Form::Fastq).expect("as it is") == text.as_bytes()
+            cat(&packed.open(), ReadSelection::File(0), TextFormat::Fastq).expect("as it is") == text.as_bytes()
         );
     }
 }

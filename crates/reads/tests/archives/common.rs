@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use forebay_reads::{
-    Archive, Directory, Error, Form, Layout, Manifest, Packing, Profile, Reader, View, pack_files,
+    Archive, ArchiveLayout, DirectoryObjects, Error, ExportedReader, Manifest, PackOptions,
+    PackProfile, ReadSelection, TextFormat, pack_files,
 };
 
 pub(crate) struct Packed {
@@ -16,12 +17,12 @@ pub(crate) struct Packed {
 
 /// Packs texts as `R1.fq`, `R2.fq`.
 pub(crate) fn try_pack(texts: &[&[u8]], interleaved: bool) -> Result<Packed, Error> {
-    try_pack_as(Profile::default(), Layout::default(), texts, interleaved)
+    try_pack_as(PackProfile::default(), ArchiveLayout::default(), texts, interleaved)
 }
 
 pub(crate) fn try_pack_as(
-    profile: Profile,
-    layout: Layout,
+    profile: PackProfile,
+    layout: ArchiveLayout,
     texts: &[&[u8]],
     interleaved: bool,
 ) -> Result<Packed, Error> {
@@ -34,7 +35,7 @@ pub(crate) fn try_pack_as(
     let inputs: Vec<Vec<PathBuf>> = texts.iter().enumerate().map(write).collect();
     let writer = "test".to_owned();
     let packing =
-        Packing { inputs, interleaved, names: Vec::new(), threads: 2, profile, layout, writer };
+        PackOptions { inputs, interleaved, names: Vec::new(), threads: 2, profile, layout, writer };
     let manifest = pack_files(&packing, &dir.path().join("a"), |_| ())?.manifest;
     Ok(Packed { dir, manifest })
 }
@@ -50,10 +51,14 @@ impl Packed {
 }
 
 pub(crate) fn open(dir: &Path) -> Result<Archive, Error> {
-    Archive::open(Box::new(Directory::new(dir)))
+    Archive::open(Box::new(DirectoryObjects::new(dir)))
 }
 
-pub(crate) fn cat(archive: &Archive, view: View, form: Form) -> Result<Vec<u8>, Error> {
+pub(crate) fn cat(
+    archive: &Archive,
+    view: ReadSelection,
+    form: TextFormat,
+) -> Result<Vec<u8>, Error> {
     let mut out = Vec::new();
     archive.write_view(view, form, 2, &mut out)?;
     Ok(out)
@@ -61,7 +66,7 @@ pub(crate) fn cat(archive: &Archive, view: View, form: Form) -> Result<Vec<u8>, 
 
 /// Bytes of the first file that an archive shows.
 pub(crate) fn part(archive: &Arc<Archive>, from: u64, len: usize) -> Vec<u8> {
-    let reader = Reader::new(Arc::clone(archive), 16 << 20);
+    let reader = ExportedReader::new(Arc::clone(archive), 16 << 20);
     let mut out = vec![0; len];
     let face = archive.exported_files(None).expect("faces").swap_remove(0);
     let got = reader.read_at(&face, from, &mut out).expect("part");
@@ -73,9 +78,10 @@ pub(crate) fn part(archive: &Arc<Archive>, from: u64, len: usize) -> Vec<u8> {
 pub(crate) fn shown(archive: Archive, shards: Option<u32>) -> Vec<(String, Vec<u8>)> {
     let archive = Arc::new(archive);
     let faces = archive.exported_files(shards.and_then(NonZeroU32::new)).expect("faces");
-    let text = |face: forebay_reads::Face| {
+    let text = |face: forebay_reads::ExportedFile| {
         let mut bytes = Vec::new();
-        Reader::copy_to_writer(Arc::clone(&archive), &face, 1, &mut bytes).expect("all of it");
+        ExportedReader::copy_to_writer(Arc::clone(&archive), &face, 1, &mut bytes)
+            .expect("all of it");
         assert_eq!(bytes.len() as u64, face.len, "{}", face.name);
         if face.name.ends_with(".gz") {
             let packed = std::mem::take(&mut bytes);

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use forebay_reads::{Archive, Form, Kind, MANIFEST, Memory, View};
+use forebay_reads::{Archive, Kind, MANIFEST, MemoryObjects, ReadSelection, TextFormat};
 
 use crate::common::{cat, open, try_pack};
 
-fn small() -> (Vec<u8>, Memory) {
+fn small() -> (Vec<u8>, MemoryObjects) {
     let mut first = String::new();
     for nth in 0..40 {
         first +=
@@ -21,11 +21,11 @@ fn small() -> (Vec<u8>, Memory) {
         let name = entry.file_name().into_string().expect("a name");
         objects.insert(name, std::fs::read(entry.path()).expect("an object"));
     }
-    (second.into_bytes(), Memory(objects))
+    (second.into_bytes(), MemoryObjects(objects))
 }
 
 /// What a reader who looks at everything says of an archive.
-fn complaints(objects: &Memory) -> Vec<String> {
+fn complaints(objects: &MemoryObjects) -> Vec<String> {
     match Archive::open(Box::new(objects.clone())) {
         Ok(archive) => archive.verify(1, |_| ()).expect("looked").problems,
         Err(error) => vec![error.to_string()],
@@ -76,7 +76,7 @@ fn readers_never_get_damaged_bytes() {
         let mut damaged = whole.clone();
         damaged.0.get_mut(&name).expect("it")[at] ^= 0x10;
         let archive = Archive::open(Box::new(damaged)).expect("the manifest is whole");
-        match cat(&archive, View::Mate(1), Form::Fastq) {
+        match cat(&archive, ReadSelection::Mate(1), TextFormat::Fastq) {
             // What was damaged is not of this mate.
             Ok(text) => assert!(text == second, "byte {at}"),
             Err(error) => assert_eq!(error.kind, Kind::Damaged, "byte {at}: {error}"),
@@ -101,18 +101,18 @@ fn without_its_manifest_it_is_no_archive_and_is_packed_again() {
     std::fs::rename(dir.join(MANIFEST), dir.join("manifest.part")).expect("renamed");
     std::fs::write(dir.join("data-00001.fbr"), b"more than this time").expect("written");
     assert!(open(&dir).expect_err("no archive").message.contains(MANIFEST));
-    let packing = forebay_reads::Packing {
+    let packing = forebay_reads::PackOptions {
         inputs: vec![vec![packed.dir.path().join("R1.fq")]],
         interleaved: false,
         names: Vec::new(),
         threads: 1,
-        profile: forebay_reads::Profile::default(),
-        layout: forebay_reads::Layout::default(),
+        profile: forebay_reads::PackProfile::default(),
+        layout: forebay_reads::ArchiveLayout::default(),
         writer: "test".into(),
     };
     forebay_reads::pack_files(&packing, &dir, |_| ()).expect("packed over what was left");
     let archive = open(&dir).expect("an archive");
-    assert_eq!(cat(&archive, View::File(0), Form::Fastq).expect("whole"), text);
+    assert_eq!(cat(&archive, ReadSelection::File(0), TextFormat::Fastq).expect("whole"), text);
     let objects = std::fs::read_dir(&dir).expect("the archive").count();
     assert_eq!(objects, 3, "what an earlier try left is gone");
     // A whole archive is never written over.

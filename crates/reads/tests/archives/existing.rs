@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use flate2::{Compression, write::GzEncoder};
 use forebay_reads::{
-    Cache, Error, Existing, Kind, Memory, Objects, Original, build_index, is_original,
+    Error, Kind, MemoryObjects, ObjectSource, OriginalFile, OriginalFileSet, TextCache,
+    build_index, is_original,
 };
 
 const INDEX: &str = "index";
@@ -55,12 +56,12 @@ fn bgzf(text: &[u8]) -> Vec<u8> {
 }
 
 /// Objects with an index of all that they have.
-fn indexed(files: BTreeMap<String, Vec<u8>>) -> Result<Memory, Error> {
-    let original = |name: &String| Original { name: name.clone(), changed: (1_700_000_000, 5) };
-    let originals: Vec<Original> = files.keys().map(original).collect();
-    let mut objects = Memory(files);
+fn indexed(files: BTreeMap<String, Vec<u8>>) -> Result<MemoryObjects, Error> {
+    let original = |name: &String| OriginalFile { name: name.clone(), changed: (1_700_000_000, 5) };
+    let originals: Vec<OriginalFile> = files.keys().map(original).collect();
+    let mut objects = MemoryObjects(files);
     let (mut out, mut told) = (Vec::new(), 0);
-    let shared: Arc<dyn Objects> = Arc::new(objects.clone());
+    let shared: Arc<dyn ObjectSource> = Arc::new(objects.clone());
     let found = build_index(&shared, &originals, 2, &mut out, |bytes| told = bytes)?;
     let texts: u64 = found.iter().flat_map(|one| &one.texts).map(|(_, len)| len).sum();
     assert_eq!(told, texts);
@@ -73,10 +74,10 @@ fn one(name: &str, bytes: Vec<u8>) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// All that is shown, by name.
-fn shown(objects: &Memory) -> Result<Vec<(String, Vec<u8>)>, Error> {
-    let existing = Existing::open(Arc::new(objects.clone()), INDEX)?;
+fn shown(objects: &MemoryObjects) -> Result<Vec<(String, Vec<u8>)>, Error> {
+    let existing = OriginalFileSet::open(Arc::new(objects.clone()), INDEX)?;
     let faces = existing.exported_files()?;
-    let reader = existing.into_reader(Cache::new(32 << 20, 2));
+    let reader = existing.into_reader(TextCache::new(32 << 20, 2));
     let all = faces.into_iter().map(|(_, face)| {
         let mut text = vec![0; face.len as usize];
         let mut at = 0;
@@ -117,9 +118,9 @@ fn any_gzip_is_shown_as_its_text_at_any_place() {
         std::io::Read::read_to_end(&mut unpacked, &mut back).expect("BGZF");
         assert!(back == text, "{form}: other text in BGZF");
 
-        let existing = Existing::open(Arc::new(objects), INDEX).expect("it");
+        let existing = OriginalFileSet::open(Arc::new(objects), INDEX).expect("it");
         let (_, face) = existing.exported_files().expect("names").swap_remove(0);
-        let reader = existing.into_reader(Cache::new(8 << 20, 0));
+        let reader = existing.into_reader(TextCache::new(8 << 20, 0));
         for nth in 0..40 {
             let at = nth * 7_654_321 % text.len();
             let mut out = vec![0; 4096];

@@ -1,7 +1,7 @@
 //! Files that are no nice FASTQ. If these failed, somebody's odd file would be lost, or packed as
 //! something that it is not, or a pair would be put together wrongly without a word.
 
-use forebay_reads::{Form, Kind, View};
+use forebay_reads::{Kind, ReadSelection, TextFormat};
 
 use crate::common::{cat, shown, try_pack};
 
@@ -55,7 +55,7 @@ fn odd_files_come_back_byte_for_byte() {
     for (what, text, spots) in odd_files() {
         let packed = try_pack(&[&text], false).unwrap_or_else(|error| panic!("{what}: {error}"));
         let archive = packed.open();
-        let again = cat(&archive, View::File(0), Form::Fastq).expect(what);
+        let again = cat(&archive, ReadSelection::File(0), TextFormat::Fastq).expect(what);
         assert!(again == text, "{what}: {} bytes, {} went in", again.len(), text.len());
         assert_eq!(archive.verify(1, |_| ()).expect(what).problems, Vec::<String>::new(), "{what}");
         assert_eq!(packed.manifest.spot_count(), spots, "{what}");
@@ -94,7 +94,7 @@ fn reads_behind_an_odd_place_are_seen_again() {
     let reads = b"@a\nACGTACGT\n+\nIIIIIIII\n".repeat(6 << 20 >> 5);
     let text = [&reads[..], b"what is this?\n", &reads].concat();
     let packed = try_pack(&[&text], false).expect("packed");
-    assert!(cat(&packed.open(), View::File(0), Form::Fastq).expect("whole") == text);
+    assert!(cat(&packed.open(), ReadSelection::File(0), TextFormat::Fastq).expect("whole") == text);
     let as_text = packed.manifest.as_text_bytes;
     assert!((1 << 20..2 << 20).contains(&as_text), "{as_text} bytes are kept as text");
 }
@@ -135,12 +135,14 @@ fn strangers_are_named() {
 #[test]
 fn what_is_not_there_is_refused() {
     let single = try_pack(&[GOOD], false).expect("packed");
-    let error = cat(&single.open(), View::Mate(1), Form::Fastq).expect_err("one mate");
+    let error =
+        cat(&single.open(), ReadSelection::Mate(1), TextFormat::Fastq).expect_err("one mate");
     assert_eq!(error.kind, Kind::Request);
-    assert_eq!(cat(&single.open(), View::Both, Form::Fastq).expect("the one"), GOOD);
-    let fasta = cat(&single.open(), View::Mate(0), Form::Fasta).expect("records");
+    assert_eq!(cat(&single.open(), ReadSelection::Both, TextFormat::Fastq).expect("the one"), GOOD);
+    let fasta = cat(&single.open(), ReadSelection::Mate(0), TextFormat::Fasta).expect("records");
     assert_eq!(fasta, b">a\nACGT\n>b\nAC\n");
     let text = try_pack(&[b"words\n"], false).expect("packed");
-    let error = cat(&text.open(), View::Mate(0), Form::Fasta).expect_err("no records");
+    let error =
+        cat(&text.open(), ReadSelection::Mate(0), TextFormat::Fasta).expect_err("no records");
     assert_eq!(error.kind, Kind::Request);
 }

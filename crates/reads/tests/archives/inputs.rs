@@ -4,8 +4,8 @@
 use std::io::Write;
 
 use forebay_reads::{
-    Error, Form, Kind, Layout, Manifest, Packing, Profile, View, join_lanes, pack_files,
-    split_lanes,
+    ArchiveLayout, Error, Kind, Manifest, PackOptions, PackProfile, ReadSelection, TextFormat,
+    join_lanes, pack_files, split_lanes,
 };
 
 use crate::common::{cat, open};
@@ -41,13 +41,13 @@ fn packed(
         std::fs::write(dir.path().join(name), bytes).expect("an input");
     }
     let input = |input: &&str| input.split(',').map(|name| dir.path().join(name)).collect();
-    let packing = Packing {
+    let packing = PackOptions {
         inputs: inputs.iter().map(input).collect(),
         interleaved: false,
         names: Vec::new(),
         threads: 1,
-        profile: Profile::default(),
-        layout: Layout::default(),
+        profile: PackProfile::default(),
+        layout: ArchiveLayout::default(),
         writer: "test".into(),
     };
     let manifest =
@@ -71,7 +71,7 @@ fn packed_inputs_are_told_by_their_bytes() {
         let (dir, manifest) = packed(&[("reads", bytes.clone())], &["reads"]);
         assert_eq!(manifest.expect(what).spot_count(), 80_000, "{what}");
         let archive = open(&dir.path().join("x")).expect(what);
-        assert!(cat(&archive, View::File(0), Form::Fastq).expect(what) == long, "{what}");
+        assert!(cat(&archive, ReadSelection::File(0), TextFormat::Fastq).expect(what) == long, "{what}");
         if what != "plain" {
             let cut = bytes[..bytes.len() - 5].to_vec();
             let error = packed(&[("reads", cut)], &["reads"]).1.expect_err(what);
@@ -91,7 +91,7 @@ fn what_is_behind_a_packed_text_is_zeros_or_refused() {
             let (dir, manifest) = packed(&[("reads", padded)], &["reads"]);
             assert_eq!(manifest.expect(what).spot_count(), 2, "{what}, {zeros} zeros");
             let archive = open(&dir.path().join("x")).expect(what);
-            assert!(cat(&archive, View::File(0), Form::Fastq).expect(what) == A, "{what}");
+            assert!(cat(&archive, ReadSelection::File(0), TextFormat::Fastq).expect(what) == A, "{what}");
         }
         for more in [&b"GARBAGE"[..], A, b"\0\0more"] {
             let with_more = [&bytes[..], more].concat();
@@ -135,9 +135,9 @@ fn what_stands_around_lanes_is_of_no_read() {
         assert_eq!(manifest.expect("packed").spot_count(), 3, "{inputs:?}");
         let archive = open(&dir.path().join("x")).expect("an archive");
         let nth = inputs.iter().position(|input| *input == "a,b").expect("it");
-        let text = cat(&archive, View::Mate(nth), Form::Fastq).expect("it");
+        let text = cat(&archive, ReadSelection::Mate(nth), TextFormat::Fastq).expect("it");
         assert!(text == [&first[..], &second].concat(), "{inputs:?}");
-        let bases = cat(&archive, View::Mate(nth), Form::Bases).expect("reads");
+        let bases = cat(&archive, ReadSelection::Mate(nth), TextFormat::Bases).expect("reads");
         assert_eq!(bases, b"ACGT\nAC\nACGTT\n", "{inputs:?}");
     }
 }
@@ -149,20 +149,20 @@ fn a_file_with_a_comma_in_its_name_is_a_lane() {
     std::fs::write(path("a,1.fq"), A).expect("an input");
     std::fs::write(path("b,2.fq"), B).expect("an input");
     let lanes = vec![path("a,1.fq"), path("b,2.fq")];
-    let packing = Packing {
+    let packing = PackOptions {
         inputs: vec![lanes.clone()],
         interleaved: false,
         names: Vec::new(),
         threads: 1,
-        profile: Profile::default(),
-        layout: Layout::default(),
+        profile: PackProfile::default(),
+        layout: ArchiveLayout::default(),
         writer: "test".into(),
     };
     let manifest = pack_files(&packing, &path("x"), |_| ()).expect("packed").manifest;
     let file = &manifest.files[0];
     assert_eq!((&file.name[..], &file.source), ("a,1.fq", &join_lanes(&lanes)));
     let archive = open(&path("x")).expect("an archive");
-    assert!(cat(&archive, View::File(0), Form::Fastq).expect("both") == [A, B].concat());
+    assert!(cat(&archive, ReadSelection::File(0), TextFormat::Fastq).expect("both") == [A, B].concat());
 }
 
 #[test]
@@ -176,13 +176,13 @@ fn mates_with_other_names_are_counted_and_the_first_is_named() {
             std::fs::write(&path, text(names)).expect("an input");
             vec![path]
         };
-        let packing = Packing {
+        let packing = PackOptions {
             inputs: [first, second].iter().enumerate().map(write).collect(),
             interleaved: false,
             names: Vec::new(),
             threads: 1,
-            profile: Profile::default(),
-            layout: Layout::default(),
+            profile: PackProfile::default(),
+            layout: ArchiveLayout::default(),
             writer: "test".into(),
         };
         pack_files(&packing, &dir.path().join("x"), |_| ()).expect("packed").unlike
@@ -201,7 +201,7 @@ fn lanes_follow_each_other() {
     let manifest = manifest.expect("packed");
     assert_eq!((manifest.spot_count(), &manifest.files[0].name[..]), (3, "a_1.fq"));
     let archive = open(&dir.path().join("x")).expect("an archive");
-    let first = cat(&archive, View::Mate(0), Form::Fastq).expect("first");
+    let first = cat(&archive, ReadSelection::Mate(0), TextFormat::Fastq).expect("first");
     assert_eq!(first, [A, B].concat());
 
     // A name with a comma is one where there is such a file.
@@ -209,14 +209,14 @@ fn lanes_follow_each_other() {
     std::fs::write(&path, B).expect("an input");
     let (inputs, writer) = (vec![split_lanes(&path)], "test".to_owned());
     assert_eq!(inputs, [[path]]);
-    let profile = Profile::default();
-    let packing = Packing {
+    let profile = PackProfile::default();
+    let packing = PackOptions {
         inputs,
         interleaved: false,
         names: Vec::new(),
         threads: 1,
         profile,
-        layout: Layout::default(),
+        layout: ArchiveLayout::default(),
         writer,
     };
     let manifest = pack_files(&packing, &dir.path().join("y"), |_| ()).expect("packed").manifest;

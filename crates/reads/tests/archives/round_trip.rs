@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use forebay_reads::{Form, Kind, LAYOUTS, Layout, PROFILES, Profile, View};
+use forebay_reads::{
+    ArchiveLayout, Kind, LAYOUTS, PROFILES, PackProfile, ReadSelection, TextFormat,
+};
 use proptest::prelude::*;
 
 use crate::common::{cat, part, try_pack, try_pack_as};
@@ -73,7 +75,7 @@ proptest! {
         let whole = text(&records, '1', style);
         let packed = try_pack(&[&whole], false).expect("packed");
         let archive = Arc::new(packed.open());
-        prop_assert_eq!(&cat(&archive, View::File(0), Form::Fastq).expect("whole"), &whole);
+        prop_assert_eq!(&cat(&archive, ReadSelection::File(0), TextFormat::Fastq).expect("whole"), &whole);
         let part = part(&archive, from, len);
         let start = whole.len().min(from as usize);
         prop_assert_eq!(part, &whole[start..whole.len().min(start + len)]);
@@ -88,26 +90,26 @@ proptest! {
         let (first, second) = (text(&records, '1', style), text(&records, '2', other));
         let packed = try_pack(&[&first, &second], false).expect("packed");
         let archive = packed.open();
-        prop_assert_eq!(&cat(&archive, View::Mate(0), Form::Fastq).expect("first"), &first);
-        prop_assert_eq!(&cat(&archive, View::Mate(1), Form::Fastq).expect("second"), &second);
-        prop_assert_eq!(&cat(&archive, View::File(1), Form::Fastq).expect("second"), &second);
+        prop_assert_eq!(&cat(&archive, ReadSelection::Mate(0), TextFormat::Fastq).expect("first"), &first);
+        prop_assert_eq!(&cat(&archive, ReadSelection::Mate(1), TextFormat::Fastq).expect("second"), &second);
+        prop_assert_eq!(&cat(&archive, ReadSelection::File(1), TextFormat::Fastq).expect("second"), &second);
         prop_assert_eq!(archive.verify(2, |_| ()).expect("looked").problems, Vec::<String>::new());
-        let both = cat(&archive, View::Both, Form::Fastq).expect("both");
+        let both = cat(&archive, ReadSelection::Both, TextFormat::Fastq).expect("both");
         let ends = usize::from(first.last().is_some_and(|last| *last != b'\n'))
             + usize::from(second.last().is_some_and(|last| *last != b'\n'));
         prop_assert_eq!(both.len(), first.len() + second.len() + ends);
         if packed.manifest.as_text_bytes == 0 {
             for (mate, text) in [&first, &second].into_iter().enumerate() {
-                let bases = cat(&archive, View::Mate(mate), Form::Bases).expect("bases");
+                let bases = cat(&archive, ReadSelection::Mate(mate), TextFormat::Bases).expect("bases");
                 prop_assert_eq!(bases, lines(&records, |_, bases| format!("{bases}\n")));
-                let fasta = cat(&archive, View::Mate(mate), Form::Fasta).expect("fasta");
+                let fasta = cat(&archive, ReadSelection::Mate(mate), TextFormat::Fasta).expect("fasta");
                 let style = if mate == 0 { style } else { other };
                 let end = if style.crlf { "\r\n" } else { "\n" };
                 let both = |name: &str, bases: &str| format!(">{name}/{}{end}{bases}{end}", mate + 1);
                 prop_assert_eq!(fasta, lines(&records, both));
                 let alike = records.iter().map(|(name, bases, _)| (name.clone(), bases.clone(), 0));
                 let alike = self::text(&alike.collect::<Vec<_>>(), ['1', '2'][mate], style);
-                let lite = cat(&packed.open().into_lite(), View::Mate(mate), Form::Fastq).expect("lite");
+                let lite = cat(&packed.open().into_lite(), ReadSelection::Mate(mate), TextFormat::Fastq).expect("lite");
                 prop_assert_eq!(lite.len(), text.len());
                 prop_assert_eq!(lite, with_qualities(alike, &records, style));
             }
@@ -124,9 +126,9 @@ proptest! {
         }
         let packed = try_pack(&[&turns], true).expect("packed");
         let archive = packed.open();
-        prop_assert_eq!(&cat(&archive, View::File(0), Form::Fastq).expect("whole"), &turns);
-        prop_assert_eq!(&cat(&archive, View::Both, Form::Fastq).expect("both"), &turns);
-        prop_assert_eq!(cat(&archive, View::Mate(1), Form::Fastq).expect("second"), text(&records, '2', whole));
+        prop_assert_eq!(&cat(&archive, ReadSelection::File(0), TextFormat::Fastq).expect("whole"), &turns);
+        prop_assert_eq!(&cat(&archive, ReadSelection::Both, TextFormat::Fastq).expect("both"), &turns);
+        prop_assert_eq!(cat(&archive, ReadSelection::Mate(1), TextFormat::Fastq).expect("second"), text(&records, '2', whole));
         prop_assert_eq!(archive.verify(1, |_| ()).expect("looked").problems, Vec::<String>::new());
     }
 
@@ -134,7 +136,7 @@ proptest! {
     fn any_bytes_come_back(bytes in proptest::collection::vec(any::<u8>(), 0..2000)) {
         let packed = try_pack(&[&bytes], false).expect("packed");
         let archive = packed.open();
-        prop_assert_eq!(&cat(&archive, View::File(0), Form::Fastq).expect("whole"), &bytes);
+        prop_assert_eq!(&cat(&archive, ReadSelection::File(0), TextFormat::Fastq).expect("whole"), &bytes);
         prop_assert_eq!(archive.verify(1, |_| ()).expect("looked").problems, Vec::<String>::new());
     }
 }
@@ -163,7 +165,7 @@ fn many_groups_and_stripes_come_back_from_any_offset() {
     let packed = try_pack(&[&whole], false).expect("packed");
     assert!(packed.manifest.stripes.len() == 2, "{} stripes", packed.manifest.stripes.len());
     let archive = Arc::new(packed.open());
-    assert!(cat(&archive, View::File(0), Form::Fastq).expect("whole") == whole);
+    assert!(cat(&archive, ReadSelection::File(0), TextFormat::Fastq).expect("whole") == whole);
     let ends = whole.len() as u64;
     for offset in [0, 1, (4 << 20) - 3, 41_234_567, (64 << 20) + 7, ends - 5, ends, ends + 9] {
         let part = part(&archive, offset, 4096);
@@ -196,10 +198,10 @@ fn reads_by_number_are_those_and_no_others() {
     for (from, to) in [(0, 1), (0, count), (9_900, 10_300), (20_001, 20_002), (24_999, 99_999)] {
         let own = from..to.min(count);
         let expected: String = own.clone().map(|nth| record(nth, '2')).collect();
-        assert!(write(from..to, View::Mate(1), Form::Fastq) == expected, "{from} to {to}");
+        assert!(write(from..to, ReadSelection::Mate(1), TextFormat::Fastq) == expected, "{from} to {to}");
         let turns: String = own.clone().map(|nth| record(nth, '1') + &record(nth, '2')).collect();
-        assert!(write(from..to, View::Both, Form::Fastq) == turns, "{from} to {to}");
-        let table = write(from..to, View::Both, Form::Tab);
+        assert!(write(from..to, ReadSelection::Both, TextFormat::Fastq) == turns, "{from} to {to}");
+        let table = write(from..to, ReadSelection::Both, TextFormat::Tab);
         assert_eq!(table.lines().count() as u64, own.end - own.start);
         let line: Vec<&str> = table.lines().next().expect("a line").split('\t').collect();
         let names = [format!("r{from}/1 x"), format!("r{from}/2 x")];
@@ -207,7 +209,8 @@ fn reads_by_number_are_those_and_no_others() {
         assert_eq!((line[1], line[2].len()), (line[4], line[5].len()));
     }
     let mut out = Vec::new();
-    let error = archive.write_spots(count..count + 9, View::Both, Form::Fastq, 1, &mut out);
+    let error =
+        archive.write_spots(count..count + 9, ReadSelection::Both, TextFormat::Fastq, 1, &mut out);
     let error = error.expect_err("no such reads");
     assert_eq!(error.kind, Kind::Request);
     assert!(error.message.contains("reads 25001 to 25009: it has 25000"), "{error}");
@@ -239,10 +242,10 @@ fn every_profile_gives_back_its_pairs() {
     for profile in PROFILES {
         let texts_of_both = [texts[0].as_bytes(), texts[1].as_bytes()];
         let packed =
-            try_pack_as(*profile, Layout::default(), &texts_of_both, false).expect("packed");
+            try_pack_as(*profile, ArchiveLayout::default(), &texts_of_both, false).expect("packed");
         let archive = packed.open();
         for (mate, text) in texts.iter().enumerate() {
-            let again = cat(&archive, View::Mate(mate), Form::Fastq).expect("whole");
+            let again = cat(&archive, ReadSelection::Mate(mate), TextFormat::Fastq).expect("whole");
             assert!(again == text.as_bytes(), "mate {mate} with {profile:?}");
         }
         let codecs: Vec<_> =
@@ -268,10 +271,10 @@ fn every_layout_gives_back_its_pairs_and_those_with_qualities_apart_need_none_fo
     let qualities = |name: &str| name.starts_with("qualities-");
     for layout in LAYOUTS {
         let both = [texts[0].as_bytes(), texts[1].as_bytes()];
-        let packed = try_pack_as(Profile::default(), *layout, &both, false).expect("packed");
+        let packed = try_pack_as(PackProfile::default(), *layout, &both, false).expect("packed");
         let archive = packed.open();
         for (mate, text) in texts.iter().enumerate() {
-            let again = cat(&archive, View::File(mate), Form::Fastq).expect("whole");
+            let again = cat(&archive, ReadSelection::File(mate), TextFormat::Fastq).expect("whole");
             assert!(again == text.as_bytes(), "file {mate} with {layout:?}");
         }
         assert!(archive.verify(2, |_| ()).expect("looked").problems.is_empty(), "{layout:?}");
@@ -286,15 +289,16 @@ fn every_layout_gives_back_its_pairs_and_those_with_qualities_apart_need_none_fo
         };
         assert_eq!((names.len(), apart), expected, "{names:?}");
         assert_eq!(packed.manifest.stripes.len(), 2);
-        let fasta = cat(&archive, View::Mate(1), Form::Fasta).expect("whole");
+        let fasta = cat(&archive, ReadSelection::Mate(1), TextFormat::Fasta).expect("whole");
         for name in names.iter().filter(|name| qualities(name)) {
             std::fs::remove_file(packed.path().join(name)).expect("an object");
         }
         let archive = packed.open();
-        assert!(cat(&archive, View::Mate(1), Form::Fasta).expect("no qualities") == fasta);
-        let whole = cat(&archive, View::Mate(1), Form::Fastq);
+        assert!(cat(&archive, ReadSelection::Mate(1), TextFormat::Fasta).expect("no qualities") == fasta);
+        let whole = cat(&archive, ReadSelection::Mate(1), TextFormat::Fastq);
         assert_eq!(whole.is_err(), apart > 0, "{layout:?}");
-        let lite = cat(&archive.into_lite(), View::Mate(1), Form::Fastq).expect("no qualities");
+        let lite = cat(&archive.into_lite(), ReadSelection::Mate(1), TextFormat::Fastq)
+            .expect("no qualities");
         assert_eq!(lite.len(), texts[1].len());
     }
 }

@@ -5,8 +5,8 @@ use std::io::{Cursor, Read, Write};
 use std::path::PathBuf;
 
 use forebay_reads::{
-    BamHeader, Error, Form, Kind, Layout, Looks, Manifest, Packing, Profile, Source, Spots, View,
-    pack_source, pack_spots,
+    ArchiveLayout, BamHeader, Error, InputFormat, Kind, Manifest, PackOptions, PackProfile,
+    RawInput, ReadSelection, SpotReader, TextFormat, pack_source, pack_spots,
 };
 
 use crate::common::{cat, open, try_pack};
@@ -57,31 +57,31 @@ fn packed(bytes: &[u8]) -> Vec<u8> {
     [&gzip.finish().expect("packed")[..], END].concat()
 }
 
-fn source(bytes: &[u8]) -> Source {
-    Source::new("x.bam", Box::new(Cursor::new(bytes.to_vec())))
+fn source(bytes: &[u8]) -> RawInput {
+    RawInput::new("x.bam", Box::new(Cursor::new(bytes.to_vec())))
 }
 
 type Texts = (Manifest, u64, Vec<Vec<u8>>);
 
 /// Packs, and reads again what is shown.
-fn pack(spots: Result<Spots, Error>) -> Result<Texts, Error> {
+fn pack(spots: Result<SpotReader, Error>) -> Result<Texts, Error> {
     let (spots, dir) = (spots?, tempfile::tempdir().expect("a directory"));
     let names = if spots.is_paired() { vec!["R1".to_owned(), "R2".to_owned()] } else { Vec::new() };
     let (inputs, writer) = (vec![vec![PathBuf::from("x.bam")]], "test".to_owned());
-    let profile = Profile::default();
-    let packing = Packing {
+    let profile = PackProfile::default();
+    let packing = PackOptions {
         inputs,
         interleaved: false,
         names,
         threads: 2,
         profile,
-        layout: Layout::default(),
+        layout: ArchiveLayout::default(),
         writer,
     };
     let packed = pack_spots(&packing, spots, dir.path(), |_| ())?;
-    let forebay_reads::Packed { manifest, left_out, .. } = packed;
+    let forebay_reads::PackSummary { manifest, left_out, .. } = packed;
     let archive = open(dir.path()).expect("an archive");
-    let file = |nth| cat(&archive, View::File(nth), Form::Fastq).expect("a file");
+    let file = |nth| cat(&archive, ReadSelection::File(nth), TextFormat::Fastq).expect("a file");
     let texts = (0..manifest.files.len()).map(file).collect();
     Ok((manifest, left_out, texts))
 }
@@ -99,7 +99,8 @@ fn aligned_reads_are_as_they_were_sequenced() {
         line(77, "r3", "", Some(""), b""),
         line(141, "r3", "G", Some("I"), b""),
     ];
-    let (manifest, left_out, texts) = pack(Spots::from_bam(source(&bam(&lines)))).expect("packed");
+    let (manifest, left_out, texts) =
+        pack(SpotReader::from_bam(source(&bam(&lines)))).expect("packed");
     assert_eq!((manifest.spot_count(), left_out), (3, 0));
     assert_eq!(manifest.files[1].source, "x.bam");
     let first = "@r1\nACGN\n+\nIIH#\n@r2\n=MRSVWYHKDBN\n+\n!~!~!~!~!~!~\n@r3\n\n+\n\n";
@@ -108,9 +109,9 @@ fn aligned_reads_are_as_they_were_sequenced() {
     assert_eq!(String::from_utf8_lossy(&texts[1]), second);
 
     let lines = [line(16, "a", "ACGN", Some("IIH#"), b""), line(4, "b", "ACM", Some("ABC"), b"")];
-    let (_, _, texts) = pack(Spots::from_bam(source(&bam(&lines)))).expect("packed");
+    let (_, _, texts) = pack(SpotReader::from_bam(source(&bam(&lines)))).expect("packed");
     assert_eq!(String::from_utf8_lossy(&texts[0]), "@a\nNCGT\n+\n#HII\n@b\nACM\n+\nABC\n");
-    let (manifest, _, texts) = pack(Spots::from_bam(source(&bam(&[])))).expect("packed");
+    let (manifest, _, texts) = pack(SpotReader::from_bam(source(&bam(&[])))).expect("packed");
     assert_eq!((manifest.spot_count(), &texts[..]), (0, &[Vec::new()][..]));
 }
 
@@ -118,23 +119,23 @@ fn aligned_reads_are_as_they_were_sequenced() {
 fn reads_without_mates_are_refused_or_left_out() {
     let one = |flag, name| line(flag, name, "ACGT", Some("IIII"), b"");
     let lines = [one(77, "a"), one(141, "a"), one(77, "b"), one(77, "c"), one(141, "c")];
-    let error = pack(Spots::from_bam(source(&bam(&lines)))).expect_err("b");
+    let error = pack(SpotReader::from_bam(source(&bam(&lines)))).expect_err("b");
     assert_eq!(error.kind, Kind::Input);
     assert_eq!(error.message, "x.bam: read b has no mate beside it");
-    let spots = Spots::from_bam(source(&bam(&lines))).expect("a BAM").pairs_only();
+    let spots = SpotReader::from_bam(source(&bam(&lines))).expect("a BAM").pairs_only();
     let (manifest, left_out, texts) = pack(Ok(spots)).expect("packed");
     assert_eq!((manifest.spot_count(), left_out), (2, 1));
     assert!(texts[0] == texts[1] && texts[0] == b"@a\nACGT\n+\nIIII\n@c\nACGT\n+\nIIII\n");
     let mixed = [one(4, "a"), one(77, "b"), one(141, "b")];
-    let spots = Spots::from_bam(source(&bam(&mixed))).expect("a BAM").pairs_only();
+    let spots = SpotReader::from_bam(source(&bam(&mixed))).expect("a BAM").pairs_only();
     let (manifest, left_out, _) = pack(Ok(spots)).expect("packed");
     assert_eq!((manifest.spot_count(), left_out, manifest.files.len()), (1, 1, 2));
-    let error = pack(Spots::from_bam(source(&bam(&mixed)))).expect_err("mixed");
+    let error = pack(SpotReader::from_bam(source(&bam(&mixed)))).expect_err("mixed");
     assert!(error.message.contains("read b is one of a pair"), "{error}");
 
     let by_place = packed(&header("@HD\tVN:1.6\tSO:coordinate\n@CO\tx\n"));
-    assert!(Spots::from_bam(source(&by_place)).expect("a BAM").is_coordinate_sorted());
-    assert!(!Spots::from_bam(source(&bam(&lines))).expect("a BAM").is_coordinate_sorted());
+    assert!(SpotReader::from_bam(source(&by_place)).expect("a BAM").is_coordinate_sorted());
+    assert!(!SpotReader::from_bam(source(&bam(&lines))).expect("a BAM").is_coordinate_sorted());
 }
 
 #[test]
@@ -145,16 +146,17 @@ fn mates_that_lie_apart_are_no_reads_without_mates() {
     let mut apart = vec![one(77, "orphan")];
     apart.extend(names.iter().map(|name| one(77, name)));
     apart.extend(names.iter().rev().map(|name| one(141, name)));
-    let spots = || Spots::from_bam(source(&bam(&apart)));
+    let spots = || SpotReader::from_bam(source(&bam(&apart)));
     let error = pack(spots()).expect_err("far");
     assert!(error.message.contains("has no mate beside it"), "{error}");
-    let error = pack(spots().map(Spots::pairs_only)).expect_err("they have mates");
+    let error = pack(spots().map(SpotReader::pairs_only)).expect_err("they have mates");
     assert_eq!(error.kind, Kind::Input);
     assert!(error.message.contains("has a mate, but not beside it"), "{error}");
     // Those that have none are left out, though the same mate comes twice.
     let lone = [one(77, "x"), one(77, "a"), one(141, "a"), one(77, "x"), one(141, "y")];
     let (manifest, left_out, _) =
-        pack(Spots::from_bam(source(&bam(&lone))).map(Spots::pairs_only)).expect("packed");
+        pack(SpotReader::from_bam(source(&bam(&lone))).map(SpotReader::pairs_only))
+            .expect("packed");
     assert_eq!((manifest.spot_count(), left_out), (1, 3));
 }
 
@@ -164,11 +166,12 @@ fn a_bam_may_be_filled_up_with_zeros() {
     let whole = bam(&lines);
     for zeros in [1, 20, 100_000] {
         let padded = [&whole[..], &vec![0; zeros]].concat();
-        let (manifest, _, texts) = pack(Spots::from_bam(source(&padded))).expect("packed");
+        let (manifest, _, texts) = pack(SpotReader::from_bam(source(&padded))).expect("packed");
         assert_eq!((manifest.spot_count(), &texts[0][..]), (1, &b"@a\nACGT\n+\nIIII\n"[..]));
         // What is missing is not made good by zeros.
         let cut = [&whole[..whole.len() - END.len()], &vec![0; zeros]].concat();
-        let error = pack(Spots::from_bam(source(&cut))).expect_err("its last block is not there");
+        let error =
+            pack(SpotReader::from_bam(source(&cut))).expect_err("its last block is not there");
         assert!(error.message.contains("cut off"), "{error}");
     }
 }
@@ -183,10 +186,10 @@ fn a_bam_that_is_cut_or_damaged_is_never_packed_in_part() {
         }
     }
     let whole = bam(&lines);
-    assert_eq!(pack(Spots::from_bam(source(&whole))).expect("packed").0.spot_count(), 300);
+    assert_eq!(pack(SpotReader::from_bam(source(&whole))).expect("packed").0.spot_count(), 300);
     let cuts = (0..whole.len()).step_by(whole.len() / 40).chain(whole.len() - 29..whole.len());
     for end in cuts {
-        let error = pack(Spots::from_bam(source(&whole[..end]))).expect_err("cut off");
+        let error = pack(SpotReader::from_bam(source(&whole[..end]))).expect_err("cut off");
         assert_eq!(error.kind, Kind::Input, "{end}: {error}");
         assert!(error.message.starts_with("x.bam: it is "), "{end}: {error}");
     }
@@ -202,10 +205,10 @@ fn a_bam_that_is_cut_or_damaged_is_never_packed_in_part() {
         (high, "a quality of 94 in read q"),
         (vec![1, 0, 0, 0], "a line of 1 bytes"),
     ] {
-        let error = pack(Spots::from_bam(source(&bam(&[bad])))).expect_err(words);
+        let error = pack(SpotReader::from_bam(source(&bam(&[bad])))).expect_err(words);
         assert!(error.kind == Kind::Input && error.message.contains(words), "{error}");
     }
-    assert!(Spots::from_bam(source(&packed(b"@r\nA\n+\nI\n"))).is_err());
+    assert!(SpotReader::from_bam(source(&packed(b"@r\nA\n+\nI\n"))).is_err());
 }
 
 /// Archive to BAM: its bytes, unpacked, and how many reads it can't hold as they are.
@@ -248,12 +251,12 @@ fn what_went_out_as_bam_comes_in_again() {
         let count = |words: &[u8]| bytes.windows(words.len()).filter(|at| *at == words).count();
         let groups = (count(b"@RG\tID:lane1\tSM:x\n"), count(b"RGZlane1\0"));
         assert_eq!(groups, if level == 0 { (0, 0) } else { (1, 10) });
-        let (_, _, texts) = pack(Spots::from_bam(source(&file))).expect("packed");
+        let (_, _, texts) = pack(SpotReader::from_bam(source(&file))).expect("packed");
         assert!(texts[0] == first.as_bytes() && texts[1] == second.as_bytes());
     }
     let single = text(1, "ACGTAC");
     let (file, _, _) = to_bam(&[single.as_bytes()], &plain, 1).expect("a BAM");
-    assert_eq!(pack(Spots::from_bam(source(&file))).expect("packed").2[0], single.as_bytes());
+    assert_eq!(pack(SpotReader::from_bam(source(&file))).expect("packed").2[0], single.as_bytes());
 }
 
 #[test]
@@ -271,7 +274,7 @@ fn what_bam_can_not_hold_is_counted_or_refused() {
     for (what, text, again) in changed {
         let (file, _, changed) = to_bam(&[text.as_bytes()], &header, 6).expect(what);
         assert_eq!(changed, 1, "{what}");
-        let (_, _, texts) = pack(Spots::from_bam(source(&file))).expect(what);
+        let (_, _, texts) = pack(SpotReader::from_bam(source(&file))).expect(what);
         assert_eq!(String::from_utf8_lossy(&texts[0]), again, "{what}");
     }
     let long = format!("@{}\nA\n+\nI\n", "n".repeat(255));
@@ -299,7 +302,7 @@ fn a_tag_of_others_is_no_part_of_a_name() {
     let ours = "@HD\tVN:1.6\n@PG\tID:forebay\tPN:forebay\tVN:1\n";
     for (text, name) in [("@HD\tVN:1.6\n", "@a\n"), (ours, "@a 1:N:0\n")] {
         let file = packed(&[header(text), lines.clone()].concat());
-        let (_, _, texts) = pack(Spots::from_bam(source(&file))).expect("packed");
+        let (_, _, texts) = pack(SpotReader::from_bam(source(&file))).expect("packed");
         assert!(texts[0].starts_with(name.as_bytes()), "{}", String::from_utf8_lossy(&texts[0]));
     }
 }
@@ -323,7 +326,10 @@ fn gzip_goes_out_as_it_came_in() {
 #[test]
 fn reads_of_a_program_are_paired_by_their_names() {
     let fastq = |text: &str| {
-        Spots::from_fastq(Source::new("x.sra", Box::new(Cursor::new(text.as_bytes().to_vec()))))
+        SpotReader::from_fastq(RawInput::new(
+            "x.sra",
+            Box::new(Cursor::new(text.as_bytes().to_vec())),
+        ))
     };
     let read = |name: &str| format!("@{name}\nAC\n+{name}\nII\n");
     let text = ["s.1 1 length=2", "s.1 1 length=2", "s.2 2 length=2", "s.2 2 length=2"].map(read);
@@ -349,14 +355,14 @@ fn reads_of_a_program_are_paired_by_their_names() {
 fn sources_are_told_by_their_first_bytes() {
     let text = b"@a\nA\n+\nI\n";
     let plain_gzip = packed(text);
-    let cases: &[(&[u8], Looks)] = &[
-        (&bam(&[]), Looks::Bam),
-        (b"CRAM\x03\x01", Looks::Cram),
-        (b"NCBI.sra\x05", Looks::Sra),
-        (&plain_gzip, Looks::Text),
-        (text, Looks::Text),
-        (b"\x1f\x8b", Looks::Text),
-        (b"", Looks::Text),
+    let cases: &[(&[u8], InputFormat)] = &[
+        (&bam(&[]), InputFormat::Bam),
+        (b"CRAM\x03\x01", InputFormat::Cram),
+        (b"NCBI.sra\x05", InputFormat::Sra),
+        (&plain_gzip, InputFormat::Text),
+        (text, InputFormat::Text),
+        (b"\x1f\x8b", InputFormat::Text),
+        (b"", InputFormat::Text),
     ];
     for (bytes, looks) in cases {
         assert_eq!(source(bytes).detect_format().expect("looked").0, *looks, "{bytes:?}");
@@ -364,18 +370,18 @@ fn sources_are_told_by_their_first_bytes() {
     // Nothing is lost by looking.
     let dir = tempfile::tempdir().expect("a directory");
     let (inputs, writer) = (vec![vec![PathBuf::from("-")]], "test".to_owned());
-    let profile = Profile::default();
-    let packing = Packing {
+    let profile = PackProfile::default();
+    let packing = PackOptions {
         inputs,
         interleaved: false,
         names: Vec::new(),
         threads: 1,
         profile,
-        layout: Layout::default(),
+        layout: ArchiveLayout::default(),
         writer,
     };
     let (_, source) = source(&plain_gzip).detect_format().expect("looked");
     pack_source(&packing, source, dir.path(), |_| ()).expect("packed");
     let archive = open(dir.path()).expect("an archive");
-    assert_eq!(cat(&archive, View::File(0), Form::Fastq).expect("a file"), text);
+    assert_eq!(cat(&archive, ReadSelection::File(0), TextFormat::Fastq).expect("a file"), text);
 }

@@ -13,25 +13,25 @@ thread_local!(
 
 /// What changes of names pass through.
 #[derive(Debug, Default)]
-pub(crate) struct Gate(RwLock<()>);
+pub(crate) struct ChangeGate(RwLock<()>);
 
 /// Held by whoever changes a name.
 #[derive(Debug)]
-pub(crate) struct Inside<'g> {
+pub(crate) struct ChangeGuard<'g> {
     _gate: Option<RwLockReadGuard<'g, ()>>,
 }
 
-impl Drop for Inside<'_> {
+impl Drop for ChangeGuard<'_> {
     fn drop(&mut self) {
         INSIDE.set(INSIDE.get() - 1);
     }
 }
 
-impl Gate {
+impl ChangeGate {
     /// Something is about to be changed.
-    pub(crate) fn enter_change(&self) -> Inside<'_> {
+    pub(crate) fn enter_change(&self) -> ChangeGuard<'_> {
         let is_first = INSIDE.replace(INSIDE.get() + 1) == 0;
-        Inside { _gate: is_first.then(|| self.0.read()) }
+        ChangeGuard { _gate: is_first.then(|| self.0.read()) }
     }
 
     /// Whether this thread is changing a name: if it waited for a quiet moment, it would wait for
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn a_quiet_moment_waits_for_changes_and_changes_for_it() {
-        let gate = Gate::default();
+        let gate = ChangeGate::default();
         let (outer, inner) = (gate.enter_change(), gate.enter_change());
         assert!(gate.0.try_write().is_none());
         drop(inner);

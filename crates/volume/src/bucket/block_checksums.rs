@@ -10,13 +10,13 @@ const EACH: usize = 4;
 
 /// Takes bytes as they go to the bucket.
 #[derive(Debug, Default)]
-pub(crate) struct Summing {
+pub(crate) struct BlockChecksummer {
     done: Vec<u8>,
     block: crc32fast::Hasher,
     filled: u64,
 }
 
-impl Summing {
+impl BlockChecksummer {
     pub(crate) fn add_bytes(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let room = (BLOCK - self.filled).min(bytes.len() as u64) as usize;
@@ -71,7 +71,7 @@ mod tests {
         let size = 2 * BLOCK as usize + 77;
         let bytes: Vec<u8> = (0..size).map(|at| ((at * at) >> 7) as u8).collect();
         let sums = |piece: usize| {
-            let mut summing = Summing::default();
+            let mut summing = BlockChecksummer::default();
             bytes.chunks(piece).for_each(|bytes| summing.add_bytes(bytes));
             summing.into_checksums()
         };

@@ -21,43 +21,43 @@ use std::sync::atomic::AtomicU64;
 use bytes::Bytes;
 use rustix::io::Errno;
 
-use super::fetch::Fetch;
+use super::fetch::ContentFetcher;
 use super::log::Log;
 use super::request::Bucket;
-use super::scan::{Found, Scan};
-use super::tree::Tree;
-use super::tree_record::Record;
-use forebay_objstore::Failed;
+use super::scan::{ScanResult, TreeScanner};
+use super::tree::VolumeTree;
+use super::tree_record::TreeRecord;
+use forebay_objstore::RequestError;
 use forebay_os::file_identity::FileIdentity;
-use log_compaction::Short;
-pub(crate) use moved_objects::{Moved, Readers};
-use moved_objects::{Nobody, current_places};
-use object_renames::Moves;
-use unread::AllUnread;
+use log_compaction::LogCompaction;
+pub(crate) use moved_objects::{MoveObserver, MovedContent};
+use moved_objects::{NoObserver, current_places};
+use object_renames::ObjectRenames;
+use unread::UnreadableFiles;
 
 /// Names that may have changed: the folder's path, and the name in it.
-pub(crate) type Dirty = BTreeSet<(Vec<u8>, CString)>;
+pub(crate) type DirtyNames = BTreeSet<(Vec<u8>, CString)>;
 
 /// Opens a file of the local tree by its path, to read.
-pub(crate) type Open<'a> = &'a (dyn Fn(&[u8]) -> Result<OwnedFd, Errno> + Sync);
+pub(crate) type FileOpener<'a> = &'a (dyn Fn(&[u8]) -> Result<OwnedFd, Errno> + Sync);
 
 /// What ships changes.
 #[derive(Debug)]
-pub(crate) struct Ship {
+pub(crate) struct CommitUploader {
     bucket: Arc<dyn Bucket>,
     log: Log,
-    tree: Tree,
-    scan: Scan,
+    tree: VolumeTree,
+    scan: TreeScanner,
     /// Tells the volume's own objects from others.
     volume: String,
-    fetch: Fetch,
+    fetch: ContentFetcher,
     /// A cut that is not in the bucket yet.
     pending: Option<Pending>,
-    moves: Moves,
-    readers: Arc<dyn Readers>,
-    again: Dirty,
-    unread: AllUnread,
-    short: Short,
+    moves: ObjectRenames,
+    readers: Arc<dyn MoveObserver>,
+    again: DirtyNames,
+    unread: UnreadableFiles,
+    short: LogCompaction,
     /// Where the log was when this began: nobody else has begun there. And names that were made.
     session: u64,
     fresh: AtomicU64,
@@ -67,7 +67,7 @@ pub(crate) struct Ship {
 #[derive(Debug)]
 enum Pending {
     /// What was found; objects may be missing.
-    Cut(Box<Found>),
+    Cut(Box<ScanResult>),
     /// All but its segment.
     Segment(Segment),
 }
@@ -82,25 +82,25 @@ struct Segment {
 
 /// What came into the bucket: a segment of so many bytes, and so many objects.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Shipped {
+pub(crate) struct UploadedCommit {
     pub(crate) bytes: u64,
     pub(crate) objects: u64,
 }
 
-impl Ship {
+impl CommitUploader {
     /// For a local tree; where nothing is known of it, a cut of everything comes first.
     pub(crate) fn for_tree(
         bucket: Arc<dyn Bucket>,
-        (log, tree): (Log, Tree),
-        scan: Scan,
+        (log, tree): (Log, VolumeTree),
+        scan: TreeScanner,
         volume: String,
-    ) -> Ship {
+    ) -> CommitUploader {
         let (session, fresh) = (log.next_segment(), AtomicU64::default());
-        let (moves, again) = (Moves::from_tree(&tree, session), Dirty::new());
-        let (pending, short) = (None, Short::default());
-        let fetch = Fetch::new(Arc::clone(&bucket));
-        let unread = AllUnread::default();
-        Ship {
+        let (moves, again) = (ObjectRenames::from_tree(&tree, session), DirtyNames::new());
+        let (pending, short) = (None, LogCompaction::default());
+        let fetch = ContentFetcher::new(Arc::clone(&bucket));
+        let unread = UnreadableFiles::default();
+        CommitUploader {
             unread,
             fetch,
             bucket,
@@ -110,7 +110,7 @@ impl Ship {
             volume,
             pending,
             moves,
-            readers: Arc::new(Nobody),
+            readers: Arc::new(NoObserver),
             again,
             short,
             session,
@@ -126,12 +126,12 @@ impl Ship {
     /// Those of the file system: what was found before is shipped, and the names are dirty still.
     pub(crate) fn make_commit(
         &mut self,
-        dirty: Option<&Dirty>,
+        dirty: Option<&DirtyNames>,
         is_busy: &dyn Fn(&FileIdentity) -> bool,
     ) -> Result<(), Errno> {
         debug_assert!(self.pending.is_none(), "the cut before is shipped first");
-        let mut found = Found::default();
-        let Ship { scan, tree, .. } = self;
+        let mut found = ScanResult::default();
+        let CommitUploader { scan, tree, .. } = self;
         let done = match dirty {
             None => scan.scan_tree((tree, &mut found), is_busy),
             Some(dirty) => dirty.iter().try_for_each(|(path, name)| {
@@ -152,13 +152,16 @@ impl Ship {
     /// # Errors
     /// Those of the bucket. `AlreadyExists`: another machine writes the volume now, and nothing
     /// from here comes into it any more.
-    pub(crate) fn upload_commit(&mut self, open: Open<'_>) -> Result<Option<Shipped>, Failed> {
+    pub(crate) fn upload_commit(
+        &mut self,
+        open: FileOpener<'_>,
+    ) -> Result<Option<UploadedCommit>, RequestError> {
         let segment = match self.pending.take() {
             None => return Ok(None),
             Some(Pending::Segment(segment)) => segment,
             Some(Pending::Cut(mut found)) => match self.prepare_segment(&mut found, open) {
                 Ok(objects) => {
-                    found.draft.append_record(&Record::Cut);
+                    found.draft.append_record(&TreeRecord::Cut);
                     let bytes = Bytes::from(found.draft.encode_segment(self.log.next_segment()));
                     Segment { bytes, packed: found.packed, laid: found.laid, objects }
                 }
@@ -174,10 +177,10 @@ impl Ship {
             return Err(failed);
         }
         self.tree.assign_segment(number, &segment.packed);
-        self.tree.apply_record(&Record::Cut);
+        self.tree.apply_record(&TreeRecord::Cut);
         self.readers.notify_moved(current_places(&self.tree, &segment.laid));
         self.delete_unused_objects();
-        Ok(Some(Shipped { bytes: segment.bytes.len() as u64, objects: segment.objects }))
+        Ok(Some(UploadedCommit { bytes: segment.bytes.len() as u64, objects: segment.objects }))
     }
 }
 

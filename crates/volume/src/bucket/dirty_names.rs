@@ -6,8 +6,8 @@ use std::ffi::CString;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use rustc_hash::FxHashSet;
 
-use super::commit_upload::Dirty;
-use crate::backend::Gate;
+use super::commit_upload::DirtyNames;
+use crate::backend::ChangeGate;
 use forebay_os::clock::{Clock, MachineClock};
 use forebay_os::file_identity::FileIdentity;
 
@@ -15,17 +15,17 @@ use forebay_os::file_identity::FileIdentity;
 pub(super) const MANY: usize = 4096;
 
 #[derive(Debug, Default)]
-pub(crate) struct Marks {
-    pub(super) gate: Gate,
-    noted: Mutex<Noted>,
+pub(crate) struct DirtyNameTracker {
+    pub(super) gate: ChangeGate,
+    noted: Mutex<NotedChanges>,
     /// There is something to do.
     pub(super) call: Condvar,
 }
 
 /// What is to be looked at, and what for.
 #[derive(Debug, Default)]
-pub(super) struct Noted {
-    pub(super) dirty: Dirty,
+pub(super) struct NotedChanges {
+    pub(super) dirty: DirtyNames,
     /// Files that may have been written.
     pub(super) written: FxHashSet<FileIdentity>,
     /// Files of which the bytes count although somebody may write more.
@@ -50,7 +50,7 @@ pub(super) struct Noted {
     cut: Option<u64>,
 }
 
-impl Noted {
+impl NotedChanges {
     /// Something has changed.
     pub(super) fn note_change(&mut self) {
         self.fresh.get_or_insert_with(|| MachineClock.elapsed_nanos());
@@ -76,7 +76,7 @@ impl Noted {
     }
 }
 
-impl Marks {
+impl DirtyNameTracker {
     /// This name in the folder at that path may be another.
     pub(crate) fn mark_dirty(&self, folder: Vec<u8>, name: CString) {
         let mut noted = self.noted.lock();
@@ -95,7 +95,7 @@ impl Marks {
         noted.note_change();
     }
 
-    pub(super) fn lock_noted(&self) -> MutexGuard<'_, Noted> {
+    pub(super) fn lock_noted(&self) -> MutexGuard<'_, NotedChanges> {
         self.noted.lock()
     }
 }

@@ -19,15 +19,15 @@ use std::sync::{Arc, OnceLock, Weak};
 use parking_lot::Mutex;
 use rustix::io::Errno;
 
-use super::fetch::Fetch;
-use super::file_blocks::{BLOCK, Body};
+use super::fetch::ContentFetcher;
+use super::file_blocks::{BLOCK, FileBlocks};
 use super::health::Health;
 use super::placeholder::clear_evicted_mark;
 use super::request::Bucket;
-use super::tree_record::{Place, Time};
-use eviction_state::{Known, reopen_writable};
-pub(super) use failed_reads::Losses;
-use forebay_objstore::Patience;
+use super::tree_record::{ContentLocation, Time};
+use eviction_state::{EvictionState, reopen_writable};
+pub(super) use failed_reads::FailedReads;
+use forebay_objstore::RetryWindow;
 use forebay_os::file_identity::FileIdentity;
 
 pub(super) type Result<T> = std::result::Result<T, Errno>;
@@ -39,49 +39,49 @@ const PART: u64 = 8 << 20;
 
 /// A file whose bytes are away.
 #[derive(Debug, Clone)]
-pub(crate) struct Away {
-    pub(crate) place: Place,
+pub(crate) struct EvictedFile {
+    pub(crate) place: ContentLocation,
     /// The checksums of its object.
-    pub(crate) sums: Option<Place>,
+    pub(crate) sums: Option<ContentLocation>,
     pub(crate) mtime: Time,
 }
 
 #[derive(Debug)]
-pub(crate) struct Bodies {
-    fetch: Fetch,
+pub(crate) struct EvictedFiles {
+    fetch: ContentFetcher,
     bucket: Arc<dyn Bucket>,
-    known: Mutex<Known>,
+    known: Mutex<EvictionState>,
     /// Bodies that are known, and files that are on their way out or have just come.
     count: AtomicUsize,
     hands: AtomicUsize,
     brought: AtomicU64,
     /// Files that are open and whose objects may go with the next cut.
-    losing: Mutex<Vec<Arc<Body>>>,
-    patience: Patience,
+    losing: Mutex<Vec<Arc<FileBlocks>>>,
+    patience: RetryWindow,
     health: Arc<Health>,
     /// The bucket has not answered for so long that nobody waits for it, until it does.
     gone: AtomicBool,
     /// Bytes that could not be had.
-    pub(super) lost: Losses,
+    pub(super) lost: FailedReads,
     /// Bytes of files of which not all have come are believed.
     keeps_parts: AtomicBool,
     /// Who knows where bytes are by now, if that is somebody else's to say.
-    behind: OnceLock<Weak<dyn evicted_set::Behind>>,
+    behind: OnceLock<Weak<dyn evicted_set::ContentLocator>>,
 }
 
-impl Bodies {
+impl EvictedFiles {
     pub(crate) fn new(
         bucket: Arc<dyn Bucket>,
-        away: impl IntoIterator<Item = (FileIdentity, u64, Away)>,
-        (patience, health): (Patience, Arc<Health>),
-    ) -> Bodies {
-        let mut known = Known::default();
+        away: impl IntoIterator<Item = (FileIdentity, u64, EvictedFile)>,
+        (patience, health): (RetryWindow, Arc<Health>),
+    ) -> EvictedFiles {
+        let mut known = EvictionState::default();
         for (identity, ino, away) in away {
             known.numbers.insert(identity, ino);
             known.away.insert(ino, away);
         }
-        Bodies {
-            fetch: Fetch::new(Arc::clone(&bucket)),
+        EvictedFiles {
+            fetch: ContentFetcher::new(Arc::clone(&bucket)),
             bucket,
             known: Mutex::new(known),
             count: AtomicUsize::new(0),
@@ -91,7 +91,7 @@ impl Bodies {
             patience,
             health,
             gone: AtomicBool::new(false),
-            lost: Losses::default(),
+            lost: FailedReads::default(),
             keeps_parts: AtomicBool::new(false),
             behind: OnceLock::new(),
         }
@@ -111,7 +111,7 @@ impl Bodies {
         self: &Arc<Self>,
         identity: &FileIdentity,
         file: BorrowedFd<'_>,
-    ) -> Result<Option<Arc<Body>>> {
+    ) -> Result<Option<Arc<FileBlocks>>> {
         let (body, small, is_new) = {
             let mut known = self.known.lock();
             let Some(ino) = known.numbers.get(identity).copied() else { return Ok(None) };
@@ -123,7 +123,7 @@ impl Bodies {
                 Some(body) => body,
                 None => {
                     let body =
-                        Body::new(ino, reopen_writable(file)?, away.place.size(), away.mtime);
+                        FileBlocks::new(ino, reopen_writable(file)?, away.place.size(), away.mtime);
                     let body = Arc::new(body);
                     known.bodies.insert(*identity, Arc::clone(&body));
                     self.count.fetch_add(1, Relaxed);
@@ -144,7 +144,7 @@ impl Bodies {
     }
 
     /// A body that all bytes are here of need not be known any more.
-    pub(crate) fn close_evicted_file(&self, identity: &FileIdentity, body: &Body) {
+    pub(crate) fn close_evicted_file(&self, identity: &FileIdentity, body: &FileBlocks) {
         if !body.is_whole() {
             return;
         }
@@ -161,7 +161,7 @@ impl Bodies {
     /// EIO: they can't be had.
     pub(crate) fn fetch_for_read(
         self: &Arc<Self>,
-        body: &Arc<Body>,
+        body: &Arc<FileBlocks>,
         range: Range<u64>,
     ) -> Result<()> {
         if body.is_whole() || range.start >= body.size {
@@ -177,7 +177,7 @@ impl Bodies {
     ///
     /// # Errors
     /// EIO: it can't be had.
-    pub(crate) fn fetch_all(self: &Arc<Self>, body: &Arc<Body>) -> Result<()> {
+    pub(crate) fn fetch_all(self: &Arc<Self>, body: &Arc<FileBlocks>) -> Result<()> {
         if !body.is_whole() {
             self.begin_filling(body);
             self.ensure_present(body, 0..body.size, PART)?;
@@ -191,7 +191,7 @@ impl Bodies {
     /// What `empty` says.
     pub(crate) fn discard_missing(
         &self,
-        body: &Body,
+        body: &FileBlocks,
         empty: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
         body.discard_missing(|| {

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::evicted_files::{self, Bodies};
-use super::file_blocks::Body;
-use crate::backend::{Result, Source};
+use super::evicted_files::{self, EvictedFiles};
+use super::file_blocks::FileBlocks;
+use crate::backend::{ContentSource, Result};
 use forebay_os::file_identity::FileIdentity;
 
 /// Threads that serve a tree whose bytes come from a bucket: many wait for it.
@@ -19,10 +19,10 @@ pub(super) fn bucket_thread_counts() -> (usize, usize) {
 
 /// What brings the bytes of one file.
 #[derive(Debug)]
-struct FarBytes {
-    bodies: Arc<Bodies>,
+struct EvictedSource {
+    bodies: Arc<EvictedFiles>,
     file: FileIdentity,
-    body: Arc<Body>,
+    body: Arc<FileBlocks>,
 }
 
 /// What brings the bytes of a file that was opened, if they are not all here.
@@ -30,15 +30,15 @@ struct FarBytes {
 /// # Errors
 /// Those with which `body` was not had.
 pub(super) fn evicted_file_source(
-    bodies: &Arc<Bodies>,
+    bodies: &Arc<EvictedFiles>,
     file: &FileIdentity,
-    body: evicted_files::Result<Option<Arc<Body>>>,
-) -> Result<Option<Arc<dyn Source>>> {
-    let far = |body| FarBytes { bodies: Arc::clone(bodies), file: *file, body };
-    Ok(body?.map(|body| Arc::new(far(body)) as Arc<dyn Source>))
+    body: evicted_files::Result<Option<Arc<FileBlocks>>>,
+) -> Result<Option<Arc<dyn ContentSource>>> {
+    let far = |body| EvictedSource { bodies: Arc::clone(bodies), file: *file, body };
+    Ok(body?.map(|body| Arc::new(far(body)) as Arc<dyn ContentSource>))
 }
 
-impl Source for FarBytes {
+impl ContentSource for EvictedSource {
     fn is_complete(&self) -> bool {
         self.body.is_whole()
     }

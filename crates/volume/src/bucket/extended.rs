@@ -13,21 +13,21 @@ pub(super) const OURS: &[u8] = b"user.forebay.";
 const KEPT: [&[u8]; 2] = [b"user.", b"system.posix_acl_"];
 
 /// Names and values of one file.
-type Extended = BTreeMap<Vec<u8>, Vec<u8>>;
+type ExtendedAttributes = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// Those of a name in a folder.
 ///
 /// # Errors
 /// Those of the file system; one without attributes has none.
-pub(super) fn read_xattrs(folder: BorrowedFd<'_>, name: &CStr) -> Result<Extended> {
+pub(super) fn read_xattrs(folder: BorrowedFd<'_>, name: &CStr) -> Result<ExtendedAttributes> {
     let folder = format!("/proc/self/fd/{}/", folder.as_raw_fd());
     let path = [folder.as_bytes(), name.to_bytes()].concat();
     let path = CString::new(path).map_err(|_| Errno::INVAL)?;
     let names = match read_with_growing_buffer(|buffer| llistxattr(&path, buffer)) {
-        Err(Errno::OPNOTSUPP | Errno::NOENT) => return Ok(Extended::new()),
+        Err(Errno::OPNOTSUPP | Errno::NOENT) => return Ok(ExtendedAttributes::new()),
         names => names?,
     };
-    let mut found = Extended::new();
+    let mut found = ExtendedAttributes::new();
     for name in names.split(|byte| *byte == 0).filter(|name| is_persisted_xattr(name)) {
         match read_with_growing_buffer(|buffer| lgetxattr(&path, name, buffer)) {
             // Gone meanwhile, or not for this user.

@@ -11,9 +11,9 @@ use rustc_hash::FxHashMap;
 
 use super::log::segment_key;
 use super::request::Bucket;
-use super::segment::{HEADER, Head};
-use super::tree_record::Place;
-use forebay_objstore::Failed;
+use super::segment::{HEADER, SegmentHeader};
+use super::tree_record::ContentLocation;
+use forebay_objstore::RequestError;
 
 /// Bytes of segments that are kept in memory.
 const KEPT: u64 = 64 << 20;
@@ -22,10 +22,10 @@ const WINDOW: u64 = 1 << 20;
 
 /// Asks for bytes, and keeps some.
 #[derive(Debug)]
-pub(crate) struct Fetch {
+pub(crate) struct ContentFetcher {
     bucket: Arc<dyn Bucket>,
     /// Where the data of each segment begin, and how long they are.
-    heads: Mutex<FxHashMap<u64, Head>>,
+    heads: Mutex<FxHashMap<u64, SegmentHeader>>,
     windows: Mutex<Windows>,
 }
 
@@ -56,17 +56,17 @@ impl Windows {
     }
 }
 
-impl Fetch {
-    pub(crate) fn new(bucket: Arc<dyn Bucket>) -> Fetch {
-        Fetch { bucket, heads: Mutex::default(), windows: Mutex::default() }
+impl ContentFetcher {
+    pub(crate) fn new(bucket: Arc<dyn Bucket>) -> ContentFetcher {
+        ContentFetcher { bucket, heads: Mutex::default(), windows: Mutex::default() }
     }
 
     /// The bytes of a small file.
     ///
     /// # Errors
     /// Those of the bucket. `InvalidData`: they are not what was written.
-    pub(crate) fn read_packed(&self, place: &Place) -> Result<Bytes, Failed> {
-        let Place::Packed { segment: number, at, length, crc } = *place else {
+    pub(crate) fn read_packed(&self, place: &ContentLocation) -> Result<Bytes, RequestError> {
+        let ContentLocation::Packed { segment: number, at, length, crc } = *place else {
             return Ok(Bytes::new());
         };
         let part = at..at + u64::from(length);
@@ -79,7 +79,7 @@ impl Fetch {
         let head = self.segment_head(number)?;
         let start = at / WINDOW * WINDOW;
         let window = start..part.end.max(start + WINDOW).min(head.data);
-        let wrong = |why: &str| Failed {
+        let wrong = |why: &str| RequestError {
             kind: io::ErrorKind::InvalidData,
             why: format!("{}: {why}", segment_key(number)),
         };
@@ -98,17 +98,17 @@ impl Fetch {
     ///
     /// # Errors
     /// As `read_packed`.
-    pub(crate) fn segment_data_length(&self, number: u64) -> Result<u64, Failed> {
+    pub(crate) fn segment_data_length(&self, number: u64) -> Result<u64, RequestError> {
         Ok(self.segment_head(number)?.data)
     }
 
-    fn segment_head(&self, number: u64) -> Result<Head, Failed> {
+    fn segment_head(&self, number: u64) -> Result<SegmentHeader, RequestError> {
         if let Some(head) = self.heads.lock().get(&number) {
             return Ok(*head);
         }
-        let is_right = |bytes: &[u8]| Head::parse(bytes).is_ok();
+        let is_right = |bytes: &[u8]| SegmentHeader::parse(bytes).is_ok();
         let start = self.bucket.get_range(&segment_key(number), 0..HEADER as u64, &is_right)?;
-        let head = Head::parse(&start).map_err(|_| Failed {
+        let head = SegmentHeader::parse(&start).map_err(|_| RequestError {
             kind: io::ErrorKind::InvalidData,
             why: format!("{}: it is damaged", segment_key(number)),
         })?;

@@ -14,13 +14,13 @@ use parking_lot::{Condvar, Mutex, RwLock};
 use rustix::io::Errno;
 
 use super::tree_record::Time;
-use block_states::{Parts, State};
+use block_states::{BlockState, BlockStates};
 
 /// Bytes of a block: what a read at random fetches.
 pub(crate) const BLOCK: u64 = 64 << 10;
 
 #[derive(Debug)]
-pub(crate) struct Body {
+pub(crate) struct FileBlocks {
     pub(super) ino: u64,
     /// The local file, to read and write.
     pub(super) file: OwnedFd,
@@ -29,7 +29,7 @@ pub(crate) struct Body {
     pub(super) mtime: Time,
     /// The checksums of its object, once they have come.
     pub(super) sums: OnceLock<Bytes>,
-    parts: Mutex<Parts>,
+    parts: Mutex<BlockStates>,
     came: Condvar,
     whole: AtomicBool,
     /// Its bytes are somebody else's now. Held to read by who puts some there.
@@ -40,22 +40,22 @@ pub(crate) struct Body {
 
 /// What a reader has to do.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Task {
+pub(super) enum BlockTask {
     /// Nothing: the bytes are here.
     Read,
     /// To bring these bytes, which nobody else does.
     Bring(Range<u64>),
 }
 
-impl Body {
-    pub(super) fn new(ino: u64, file: OwnedFd, size: u64, mtime: Time) -> Body {
-        Body {
+impl FileBlocks {
+    pub(super) fn new(ino: u64, file: OwnedFd, size: u64, mtime: Time) -> FileBlocks {
+        FileBlocks {
             ino,
             file,
             size,
             mtime,
             sums: OnceLock::new(),
-            parts: Mutex::new(Parts::all_missing(size)),
+            parts: Mutex::new(BlockStates::all_missing(size)),
             came: Condvar::new(),
             whole: AtomicBool::new(size == 0),
             given_up: RwLock::new(false),
@@ -122,19 +122,19 @@ impl Body {
 
     /// Waits for bytes that others bring, until all of a range are here or some are to be brought:
     /// at most `most` at once.
-    pub(super) fn claim_missing(&self, range: &Range<u64>, most: u64) -> Task {
+    pub(super) fn claim_missing(&self, range: &Range<u64>, most: u64) -> BlockTask {
         let end = range.end.min(self.size);
         let blocks = range.start / BLOCK..end.div_ceil(BLOCK);
         let mut parts = self.parts.lock();
         loop {
-            let here = |block: &u64| parts.state[*block as usize] == State::Here;
+            let here = |block: &u64| parts.state[*block as usize] == BlockState::Here;
             if blocks.clone().all(|block| here(&block)) {
-                return Task::Read;
+                return BlockTask::Read;
             }
             if let Some(first) =
-                blocks.clone().find(|block| parts.state[*block as usize] == State::Missing)
+                blocks.clone().find(|block| parts.state[*block as usize] == BlockState::Missing)
             {
-                return Task::Bring(parts.claim_blocks(first, blocks.end, most, self.size));
+                return BlockTask::Bring(parts.claim_blocks(first, blocks.end, most, self.size));
             }
             self.came.wait(&mut parts);
         }
@@ -146,7 +146,7 @@ impl Body {
         let blocks = parts.state.len() as u64;
         let from = (parts.next / BLOCK).min(blocks);
         let mut all = (from..blocks).chain(0..from);
-        let first = all.find(|block| parts.state[*block as usize] == State::Missing)?;
+        let first = all.find(|block| parts.state[*block as usize] == BlockState::Missing)?;
         Some(parts.claim_blocks(first, blocks, most, self.size))
     }
 
@@ -176,9 +176,9 @@ mod tests {
 
     use super::*;
 
-    fn body(size: u64) -> Body {
+    fn body(size: u64) -> FileBlocks {
         let file = tempfile::tempfile().expect("a file");
-        Body::new(7, file.into(), size, Time::default())
+        FileBlocks::new(7, file.into(), size, Time::default())
     }
 
     #[test]
@@ -186,7 +186,7 @@ mod tests {
         let body = body(3 * BLOCK + 5);
         assert_eq!(
             body.claim_missing(&(BLOCK..BLOCK + 4096), BLOCK),
-            Task::Bring(BLOCK..2 * BLOCK)
+            BlockTask::Bring(BLOCK..2 * BLOCK)
         );
         assert_eq!(body.claim_next_missing(8 * BLOCK), Some(0..BLOCK));
         assert_eq!(body.claim_next_missing(8 * BLOCK), Some(2 * BLOCK..3 * BLOCK + 5));
@@ -200,10 +200,10 @@ mod tests {
             body.settle_range(&range, is_here, finish).map(|()| whole).expect("it can't fail")
         };
         assert!(!settle(BLOCK..2 * BLOCK, true));
-        assert_eq!(body.claim_missing(&(BLOCK..BLOCK + 1), BLOCK), Task::Read);
+        assert_eq!(body.claim_missing(&(BLOCK..BLOCK + 1), BLOCK), BlockTask::Read);
         assert!(!settle(0..BLOCK, false), "it failed");
         assert!(!settle(2 * BLOCK..3 * BLOCK + 5, true));
-        assert_eq!(body.claim_missing(&(0..9 * BLOCK), 8 * BLOCK), Task::Bring(0..BLOCK));
+        assert_eq!(body.claim_missing(&(0..9 * BLOCK), 8 * BLOCK), BlockTask::Bring(0..BLOCK));
         assert!(settle(0..BLOCK, true) && body.is_whole());
     }
 
@@ -216,7 +216,7 @@ mod tests {
             rustix::io::pread(&body.file, &mut bytes, 0).expect("read");
             bytes
         };
-        assert!(matches!(body.claim_missing(&(0..10), BLOCK), Task::Bring(_)));
+        assert!(matches!(body.claim_missing(&(0..10), BLOCK), BlockTask::Bring(_)));
         assert!(body.discard_missing(|| Err(Errno::ACCESS)).is_err());
         body.write_arrived(b"old", 0).expect("put");
         assert_eq!((content().as_slice(), body.is_whole()), (&b"old"[..], false), "it was refused");
@@ -229,13 +229,13 @@ mod tests {
     #[test]
     fn a_reader_waits_for_what_another_brings() {
         let body = Arc::new(body(BLOCK));
-        assert_eq!(body.claim_missing(&(0..10), BLOCK), Task::Bring(0..BLOCK));
+        assert_eq!(body.claim_missing(&(0..10), BLOCK), BlockTask::Bring(0..BLOCK));
         let waiting = std::thread::spawn({
             let body = Arc::clone(&body);
             move || body.claim_missing(&(5..6), BLOCK)
         });
         let _ = body.settle_range(&(0..BLOCK), true, || Ok::<_, ()>(()));
-        assert_eq!(waiting.join().expect("it ended"), Task::Read);
+        assert_eq!(waiting.join().expect("it ended"), BlockTask::Read);
     }
 
     #[test]

@@ -6,8 +6,8 @@ use std::time::SystemTime;
 
 use parking_lot::Mutex;
 
-use super::state_directory::Volume;
-use forebay_objstore::Failed;
+use super::state_directory::StateOwner;
+use forebay_objstore::RequestError;
 
 const TROUBLE: &str = "trouble";
 
@@ -20,7 +20,7 @@ pub(crate) struct Health {
 
 /// A volume whose bucket can't be used just now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ailing {
+pub struct UnavailableBucket {
     /// `s3://BUCKET/PREFIX`
     pub url: String,
     /// Since when.
@@ -44,7 +44,7 @@ impl Health {
 
     /// The bucket does not do what it should. What has no end by itself is told instead of what
     /// may have one.
-    pub(crate) fn note_failure(&self, failed: &Failed) {
+    pub(crate) fn note_failure(&self, failed: &RequestError) {
         let Some(file) = &self.file else { return };
         let mut why = self.why.lock();
         let is_new = why.as_ref().is_none_or(|why| failed.is_lasting() && *why != failed.why);
@@ -77,31 +77,32 @@ impl Health {
 
 /// What is in the way of the volume whose local tree this is, if anything is.
 #[must_use]
-pub fn find_ailing_bucket(tree: &Path) -> Option<Ailing> {
+pub fn find_ailing_bucket(tree: &Path) -> Option<UnavailableBucket> {
     let folder = tree.parent()?;
     let file = folder.join(TROUBLE);
     let why = std::fs::read_to_string(&file).ok()?;
     let since = std::fs::metadata(&file).and_then(|known| known.modified()).ok()?;
-    let url = Volume::read_from_directory(folder)?.url;
-    Some(Ailing { url, since, why })
+    let url = StateOwner::read_from_directory(folder)?.url;
+    Some(UnavailableBucket { url, since, why })
 }
 
 #[cfg(test)]
 mod tests {
     use std::io::ErrorKind;
 
-    use super::super::state_directory::State;
+    use super::super::state_directory::StateDirectory;
     use super::*;
 
     #[test]
     fn trouble_is_told_while_it_lasts() {
         let folder = tempfile::tempdir().expect("a folder");
-        let state = State::lock_directory(folder.path(), "s3://b/v", "me").expect("taken");
+        let state = StateDirectory::lock_directory(folder.path(), "s3://b/v", "me").expect("taken");
         let health = Health::for_mount(folder.path());
         let told =
             || find_ailing_bucket(&state.tree_directory()).map(|ailing| (ailing.url, ailing.why));
         let of = |why: &str| Some(("s3://b/v".to_owned(), why.to_owned()));
-        let fails = |kind, why: &str| health.note_failure(&Failed { kind, why: why.to_owned() });
+        let fails =
+            |kind, why: &str| health.note_failure(&RequestError { kind, why: why.to_owned() });
         assert_eq!(told(), None);
         fails(ErrorKind::Other, "nobody answers");
         fails(ErrorKind::Other, "nobody answers for 2 s");

@@ -13,25 +13,25 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use forebay_model::{Kept, SyncTo};
+use forebay_model::{BucketRules, FsyncTarget};
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashSet;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
 
-use super::commit_upload::{Readers, Ship};
-use super::dirty_names::Marks;
-use super::evicted_files::Bodies;
+use super::commit_upload::{CommitUploader, MoveObserver};
+use super::dirty_names::DirtyNameTracker;
+use super::evicted_files::EvictedFiles;
 use super::health::Health;
 use super::log::Log;
 use super::request::Bucket;
-use super::state_directory::State;
-use super::volume_opening::Opened;
+use super::state_directory::StateDirectory;
+use super::volume_opening::OpenedVolume;
 use crate::backend::TreeServer;
 use crate::ipc::{BucketWaiting, UploadReport, WriteBackProgress};
-use backpressure::Fill;
-use forebay_objstore::{Failed, Objects};
-use worker::{Crowd, Tries, Worker};
+use backpressure::LocalSpace;
+use forebay_objstore::{BucketClient, RequestError};
+use worker::{FsyncBatching, UploadRetry, UploadWorker};
 
 /// Between two words on how far it is.
 const NAP: Duration = Duration::from_millis(20);
@@ -41,38 +41,38 @@ const SAID_EVERY: u64 = 3000;
 
 /// A local tree and its bucket.
 #[derive(Debug)]
-pub(crate) struct Mirror {
-    marks: Marks,
-    bodies: Arc<Bodies>,
+pub(crate) struct LocalCopy {
+    marks: DirtyNameTracker,
+    bodies: Arc<EvictedFiles>,
     health: Arc<Health>,
     root: OwnedFd,
-    durable: SyncTo,
-    rules: Arc<Kept>,
+    durable: FsyncTarget,
+    rules: Arc<BucketRules>,
     told: Mutex<UploadReport>,
     thread: Mutex<Option<std::thread::JoinHandle<()>>>,
     progress: Mutex<WriteBackProgress>,
-    fill: Fill,
+    fill: LocalSpace,
     /// Held to read while a file is opened.
     opening: RwLock<()>,
     /// The first segment that can have what is changed now.
     next_segment: AtomicU64,
     /// Nobody else uses the directory as long as this is mounted.
-    state: State,
+    state: StateDirectory,
 }
 
-impl Mirror {
+impl LocalCopy {
     /// Begins to bring a volume to its bucket; `serve` makes what serves the local tree.
     ///
     /// # Errors
     /// When the bucket's client can't be made, or the directory is gone.
     pub(crate) fn start<S: TreeServer + 'static>(
-        opened: Opened,
-        serve: impl FnOnce(Arc<Mirror>) -> S,
+        opened: OpenedVolume,
+        serve: impl FnOnce(Arc<LocalCopy>) -> S,
     ) -> std::io::Result<Arc<S>> {
-        let Opened { wanted, state, journal, at, tree, mut scan, away, .. } = opened;
+        let OpenedVolume { wanted, state, journal, at, tree, mut scan, away, .. } = opened;
         scan.set_layout_rules(Arc::clone(&wanted.rules));
-        let lost = |failed: Failed| std::io::Error::new(failed.kind, failed.why);
-        let bucket = Objects::open(&wanted.url, wanted.settings.clone()).map_err(lost)?;
+        let lost = |failed: RequestError| std::io::Error::new(failed.kind, failed.why);
+        let bucket = BucketClient::open(&wanted.url, wanted.settings.clone()).map_err(lost)?;
         let bucket = Arc::new(bucket);
         let requests = || Arc::clone(&bucket) as Arc<dyn Bucket>;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -84,9 +84,9 @@ impl Mirror {
         };
         let health = Arc::new(Health::for_mount(&state.folder));
         let patience = (wanted.patience.clone(), Arc::clone(&health));
-        let mirror = Arc::new(Mirror {
-            marks: Marks::default(),
-            bodies: Arc::new(Bodies::new(requests(), away, patience)),
+        let mirror = Arc::new(LocalCopy {
+            marks: DirtyNameTracker::default(),
+            bodies: Arc::new(EvictedFiles::new(requests(), away, patience)),
             health,
             root,
             durable: wanted.durable,
@@ -94,7 +94,7 @@ impl Mirror {
             told: Mutex::new(told),
             thread: Mutex::new(None),
             progress: Mutex::default(),
-            fill: Fill::new(wanted.space),
+            fill: LocalSpace::new(wanted.space),
             opening: RwLock::new(()),
             next_segment: AtomicU64::new(at.next),
             state,
@@ -103,9 +103,9 @@ impl Mirror {
         let known: Weak<dyn TreeServer> = Arc::<S>::downgrade(&server);
         let log = Log::resume_at(requests(), at, mirror.state.volume.me.clone());
         let volume = mirror.state.volume.me.clone();
-        let mut ship = Ship::for_tree(requests(), (log, tree), scan, volume);
-        ship.set_readers(Arc::clone(&mirror.bodies) as Arc<dyn Readers>);
-        let mut worker = Worker {
+        let mut ship = CommitUploader::for_tree(requests(), (log, tree), scan, volume);
+        ship.set_readers(Arc::clone(&mirror.bodies) as Arc<dyn MoveObserver>);
+        let mut worker = UploadWorker {
             mirror: Arc::clone(&mirror),
             server: known,
             ship,
@@ -114,9 +114,9 @@ impl Mirror {
             bucket,
             synced: FxHashSet::default(),
             grown: u64::MAX,
-            again: eviction_retry::Again::default(),
-            crowd: Crowd::default(),
-            tries: Tries::default(),
+            again: eviction_retry::EvictionRetry::default(),
+            crowd: FsyncBatching::default(),
+            tries: UploadRetry::default(),
         };
         let work = move || worker.run_until_over();
         let thread = std::thread::Builder::new().name("forebay-ship".into()).spawn(work)?;

@@ -12,12 +12,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::request::Bucket;
-use super::segment::Draft;
-use super::tree::Tree;
-use super::tree_record::Record;
-use forebay_objstore::{Failed, Found};
+use super::segment::SegmentDraft;
+use super::tree::VolumeTree;
+use super::tree_record::TreeRecord;
+use forebay_objstore::{ObjectMetadata, RequestError};
 pub(crate) use history::History;
-pub(in crate::bucket) use segment_reader::{Reader, read_segment};
+pub(in crate::bucket) use segment_reader::{SegmentReader, read_segment};
 
 /// Where segments are, and checkpoints.
 const LOG: &str = ".forebay/log";
@@ -60,8 +60,11 @@ impl Log {
     ///
     /// # Errors
     /// Those of the bucket. `InvalidData`: a part of the log is damaged.
-    pub(crate) fn open(bucket: Arc<dyn Bucket>, me: String) -> Result<(Log, Tree), Failed> {
-        let mut reader = Reader::default();
+    pub(crate) fn open(
+        bucket: Arc<dyn Bucket>,
+        me: String,
+    ) -> Result<(Log, VolumeTree), RequestError> {
+        let mut reader = SegmentReader::default();
         let (at, _) = reader.catch_up(&*bucket)?;
         // By now they may be somebody else's.
         reader.tree.unused.clear();
@@ -97,7 +100,7 @@ impl Log {
     ///
     /// # Errors
     /// Those of the bucket.
-    pub(crate) fn is_at_end(&self) -> Result<bool, Failed> {
+    pub(crate) fn is_at_end(&self) -> Result<bool, RequestError> {
         Ok(self.bucket.head_object(&segment_key(self.at.next))?.is_none())
     }
 
@@ -106,7 +109,7 @@ impl Log {
     /// # Errors
     /// Those of the bucket, and the segment may be tried again. `AlreadyExists`: somebody else
     /// writes this log now.
-    pub(crate) fn write_segment(&mut self, bytes: Bytes) -> Result<(), Failed> {
+    pub(crate) fn write_segment(&mut self, bytes: Bytes) -> Result<(), RequestError> {
         let tag = format!("{} {}", self.me, self.at.next);
         self.bucket.put_if_absent(&segment_key(self.at.next), bytes, &tag)?;
         self.at.next += 1;
@@ -117,9 +120,9 @@ impl Log {
     ///
     /// # Errors
     /// As `write_segment`.
-    pub(crate) fn begin_as_writer(&mut self, who: &str) -> Result<(), Failed> {
-        let mut draft = Draft::default();
-        draft.append_record(&Record::Begin { who });
+    pub(crate) fn begin_as_writer(&mut self, who: &str) -> Result<(), RequestError> {
+        let mut draft = SegmentDraft::default();
+        draft.append_record(&TreeRecord::Begin { who });
         let bytes = draft.encode_segment(self.at.next);
         self.write_segment(bytes.into())
     }
@@ -128,11 +131,11 @@ impl Log {
     ///
     /// # Errors
     /// Those of the bucket.
-    pub(crate) fn write_checkpoint(&mut self, tree: &Tree) -> Result<(), Failed> {
+    pub(crate) fn write_checkpoint(&mut self, tree: &VolumeTree) -> Result<(), RequestError> {
         let next = self.at.next;
-        let mut draft = Draft::default();
+        let mut draft = SegmentDraft::default();
         // Who comes later wants to know whether it was somebody else.
-        draft.append_record(&Record::Begin { who: &self.me });
+        draft.append_record(&TreeRecord::Begin { who: &self.me });
         tree.for_each_record(|record| draft.append_record(record));
         let tag = format!("{} checkpoint {next}", self.me);
         let bytes = Bytes::from(draft.encode_segment(next));
@@ -149,13 +152,16 @@ impl Log {
 ///
 /// # Errors
 /// Those of the bucket.
-pub(crate) fn newest_checkpoint(bucket: &dyn Bucket) -> Result<Option<u64>, Failed> {
+pub(crate) fn newest_checkpoint(bucket: &dyn Bucket) -> Result<Option<u64>, RequestError> {
     Ok(list_numbered_objects(bucket, CHECKPOINTS)?.pop().map(|(number, _)| number))
 }
 
 /// Numbers and sizes of the objects in a folder, in order.
-fn list_numbered_objects(bucket: &dyn Bucket, folder: &str) -> Result<Vec<(u64, u64)>, Failed> {
-    let number = |found: Found| {
+fn list_numbered_objects(
+    bucket: &dyn Bucket,
+    folder: &str,
+) -> Result<Vec<(u64, u64)>, RequestError> {
+    let number = |found: ObjectMetadata| {
         let digits = found.name.rsplit('/').next()?.to_owned();
         let whole = digits.len() == 16;
         Some((u64::from_str_radix(&digits, 16).ok().filter(|_| whole)?, found.size))

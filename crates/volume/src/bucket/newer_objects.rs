@@ -3,10 +3,10 @@
 
 use rustc_hash::FxHashMap;
 
-use super::segment::Draft;
-use super::tree::Tree;
-use super::tree_record::{Place, Record, Time};
-use forebay_objstore::{Failed, Found, Objects, Version};
+use super::segment::SegmentDraft;
+use super::tree::VolumeTree;
+use super::tree_record::{ContentLocation, Time, TreeRecord};
+use forebay_objstore::{BucketClient, ObjectMetadata, ObjectVersion, RequestError};
 
 /// Records that make the log speak of what is there; they are in the tree already. `last` is who
 /// wrote last: objects of others are not ours.
@@ -14,17 +14,17 @@ use forebay_objstore::{Failed, Found, Objects, Version};
 /// # Errors
 /// Those of the bucket.
 pub(super) fn find_newer_objects(
-    objects: &Objects,
-    tree: &mut Tree,
+    objects: &BucketClient,
+    tree: &mut VolumeTree,
     last: &str,
-) -> Result<Option<Draft>, Failed> {
+) -> Result<Option<SegmentDraft>, RequestError> {
     let mut known = FxHashMap::default();
     for (ino, file) in tree.files() {
-        if let Place::Own { key, version, size } = &file.place {
+        if let ContentLocation::Own { key, version, size } = &file.place {
             known.insert(key.clone(), (ino, version.clone(), *size));
         }
     }
-    let mut draft = Draft::default();
+    let mut draft = SegmentDraft::default();
     for found in objects.list_recursive("")? {
         let Some((ino, version, size)) = known.remove(&found.name) else { continue };
         if is_same_object(&found, version.as_deref(), size) {
@@ -40,8 +40,8 @@ pub(super) fn find_newer_objects(
         let (kind, mut attr) = (file.kind.clone(), file.attr);
         attr.mtime = mtime;
         let version = found.version.map(|version| version.0);
-        let place = Place::Own { key: found.name, version, size: found.size };
-        for record in [Record::File { ino, kind, attr }, Record::Bytes { ino, place }] {
+        let place = ContentLocation::Own { key: found.name, version, size: found.size };
+        for record in [TreeRecord::File { ino, kind, attr }, TreeRecord::Bytes { ino, place }] {
             tree.apply_record(&record);
             draft.append_record(&record);
         }
@@ -49,13 +49,13 @@ pub(super) fn find_newer_objects(
     if draft.is_empty() {
         return Ok(None);
     }
-    draft.append_record(&Record::Cut);
+    draft.append_record(&TreeRecord::Cut);
     Ok(Some(draft))
 }
 
 /// Of copies the log knows no version.
-fn is_same_object(found: &Found, version: Option<&str>, size: u64) -> bool {
-    let of = |known| found.version.as_ref().is_none_or(|Version(now)| now.as_str() == known);
+fn is_same_object(found: &ObjectMetadata, version: Option<&str>, size: u64) -> bool {
+    let of = |known| found.version.as_ref().is_none_or(|ObjectVersion(now)| now.as_str() == known);
     found.size == size && version.is_none_or(of)
 }
 
@@ -73,16 +73,20 @@ fn mtime_from_tag(tag: &str, writer: &str) -> Option<Time> {
 mod tests {
     use super::super::tree_record::{Attr, Kind};
     use super::*;
-    use forebay_objstore::{Settings, When};
+    use forebay_objstore::{AwsSettings, PutCondition};
 
-    fn tree(key: &str, version: &str) -> Tree {
-        let mut tree = Tree::default();
-        let place = Place::Own { key: key.to_owned(), version: Some(version.to_owned()), size: 3 };
+    fn tree(key: &str, version: &str) -> VolumeTree {
+        let mut tree = VolumeTree::default();
+        let place = ContentLocation::Own {
+            key: key.to_owned(),
+            version: Some(version.to_owned()),
+            size: 3,
+        };
         for record in [
-            Record::File { ino: 5, kind: Kind::Plain, attr: Attr::default() },
-            Record::Bytes { ino: 5, place },
-            Record::Name { folder: 1, name: b"x", ino: 5 },
-            Record::Cut,
+            TreeRecord::File { ino: 5, kind: Kind::Plain, attr: Attr::default() },
+            TreeRecord::Bytes { ino: 5, place },
+            TreeRecord::Name { folder: 1, name: b"x", ino: 5 },
+            TreeRecord::Cut,
         ] {
             tree.apply_record(&record);
         }
@@ -91,8 +95,8 @@ mod tests {
 
     #[test]
     fn what_the_last_writer_wrote_over_counts_and_nobody_elses_does() {
-        let objects = Objects::open("memory://b/v", Settings::default()).expect("a bucket");
-        let put = |tag: &str| objects.put_when("x", "longer".into(), When::Always, tag);
+        let objects = BucketClient::open("memory://b/v", AwsSettings::default()).expect("a bucket");
+        let put = |tag: &str| objects.put_when("x", "longer".into(), PutCondition::Always, tag);
         put("me 5 17.000000004 18.000000000").expect("put");
         let mut known = tree("x", "an old one");
         assert!(find_newer_objects(&objects, &mut known, "me").expect("asked").is_some());
@@ -104,10 +108,13 @@ mod tests {
         );
         let mut copied = tree("x", "an old one");
         let attr = Attr { mtime: Time { sec: 17, nsec: 4 }, ..Attr::default() };
-        copied.apply_record(&Record::File { ino: 5, kind: Kind::Plain, attr });
-        let place =
-            Place::Own { key: "x".to_owned(), version: Some("its own".to_owned()), size: 6 };
-        copied.apply_record(&Record::Bytes { ino: 5, place });
+        copied.apply_record(&TreeRecord::File { ino: 5, kind: Kind::Plain, attr });
+        let place = ContentLocation::Own {
+            key: "x".to_owned(),
+            version: Some("its own".to_owned()),
+            size: 6,
+        };
+        copied.apply_record(&TreeRecord::Bytes { ino: 5, place });
         assert!(
             find_newer_objects(&objects, &mut copied, "me").expect("asked").is_none(),
             "the same, copied"

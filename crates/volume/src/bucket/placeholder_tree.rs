@@ -16,11 +16,11 @@ use rustix::io::Errno;
 use rustix::time::Timespec;
 
 use super::placeholder::AWAY;
-use super::scan::Scan;
-use super::tree::{File, ROOT, Tree};
+use super::scan::TreeScanner;
+use super::tree::{ROOT, VolumeFile, VolumeTree};
 use super::tree_record::{Attr, Kind};
 pub(crate) use marked::open_evicted_files;
-pub(crate) use synced::{Synced, mark_synced};
+pub(crate) use synced::{SyncMark, mark_synced};
 
 type Result<T> = std::result::Result<T, Errno>;
 
@@ -32,8 +32,12 @@ const NEW: OFlags = OFlags::RDWR.union(OFlags::CREATE).union(OFlags::EXCL).union
 ///
 /// # Errors
 /// Those of the file system: one without extended attributes can't be used.
-pub(crate) fn make_placeholder_tree(root: &OwnedFd, tree: &Tree, scan: &mut Scan) -> Result<()> {
-    let mut maker = Maker { root, tree, scan, made: Default::default() };
+pub(crate) fn make_placeholder_tree(
+    root: &OwnedFd,
+    tree: &VolumeTree,
+    scan: &mut TreeScanner,
+) -> Result<()> {
+    let mut maker = PlaceholderBuilder { root, tree, scan, made: Default::default() };
     let top = openat(root, c".", INTO, Mode::empty())?;
     maker.make_directory(&top, ROOT, b"")?;
     match tree.file(ROOT) {
@@ -42,15 +46,15 @@ pub(crate) fn make_placeholder_tree(root: &OwnedFd, tree: &Tree, scan: &mut Scan
     }
 }
 
-struct Maker<'a> {
+struct PlaceholderBuilder<'a> {
     root: &'a OwnedFd,
-    tree: &'a Tree,
-    scan: &'a mut Scan,
+    tree: &'a VolumeTree,
+    scan: &'a mut TreeScanner,
     /// Where files with several names were made.
     made: std::collections::BTreeMap<u64, Vec<u8>>,
 }
 
-impl Maker<'_> {
+impl PlaceholderBuilder<'_> {
     fn make_directory(&mut self, fd: &OwnedFd, ino: u64, path: &[u8]) -> Result<()> {
         let tree = self.tree;
         let Some(folder) = tree.file(ino) else { return Ok(()) };
@@ -75,7 +79,7 @@ impl Maker<'_> {
         &mut self,
         fd: &OwnedFd,
         name: &CString,
-        (ino, file): (u64, &File),
+        (ino, file): (u64, &VolumeFile),
         path: &[u8],
     ) -> Result<()> {
         match &file.kind {
@@ -96,7 +100,7 @@ impl Maker<'_> {
 ///
 /// # Errors
 /// Those of the file system.
-pub(crate) fn make_placeholder(fd: &OwnedFd, name: &CStr, file: &File) -> Result<()> {
+pub(crate) fn make_placeholder(fd: &OwnedFd, name: &CStr, file: &VolumeFile) -> Result<()> {
     match &file.kind {
         Kind::Folder => Err(Errno::ISDIR),
         Kind::Plain => {
@@ -124,7 +128,7 @@ pub(crate) fn make_placeholder(fd: &OwnedFd, name: &CStr, file: &File) -> Result
 ///
 /// # Errors
 /// Those of the file system.
-pub(crate) fn set_xattrs(made: &OwnedFd, file: &File) -> Result<()> {
+pub(crate) fn set_xattrs(made: &OwnedFd, file: &VolumeFile) -> Result<()> {
     let set = |(name, value): (&Vec<u8>, &Vec<u8>)| {
         fsetxattr(made, name.as_slice(), value, XattrFlags::empty())
     };

@@ -21,41 +21,41 @@ use rustc_hash::FxHashMap;
 use rustix::io::Errno;
 
 use super::evicted_files;
-use super::evicted_files::{Away, Bodies, Losses};
-use super::file_blocks::Body;
+use super::evicted_files::{EvictedFile, EvictedFiles, FailedReads};
+use super::file_blocks::FileBlocks;
 use super::health::Health;
 use super::request::Bucket;
 use super::volume_opening::BucketError;
-use crate::backend::OpenFolder;
+use crate::backend::FolderOpener;
 use fill::fill_directory;
-use forebay_objstore::{Failed, Folder, Objects, Settings};
-use forebay_objstore::{Patience, retry_patiently};
+use forebay_objstore::{AwsSettings, BucketClient, FolderListing, RequestError};
+use forebay_objstore::{RetryWindow, retry_patiently};
 use forebay_os::file_identity::{FileIdentity, statx_nofollow};
-pub(crate) use prefix_directory::Held;
+pub(crate) use prefix_directory::AttachmentDirectory;
 pub use prefix_directory::directory_name_for;
 
 /// How attached buckets are reached, and where what has been read of them is kept.
 #[derive(Debug, Clone)]
-pub struct Ways {
+pub struct BucketAccess {
     /// Keys and endpoints.
-    pub settings: Settings,
+    pub settings: AwsSettings,
     /// A directory of this machine and this user; it need not be there.
     pub state: PathBuf,
 }
 
 /// A prefix that is about to be shown: nothing of a client is left in it.
 #[derive(Debug)]
-pub(crate) struct Lent {
+pub(crate) struct PreparedPrefix {
     url: String,
-    settings: Settings,
-    held: Held,
+    settings: AwsSettings,
+    held: AttachmentDirectory,
     /// The number of its directory, which is listed.
     root: u64,
-    away: Vec<(FileIdentity, u64, Away)>,
+    away: Vec<(FileIdentity, u64, EvictedFile)>,
     odd: Vec<String>,
 }
 
-impl Lent {
+impl PreparedPrefix {
     /// The directory that stands for it here.
     pub(crate) fn tree_directory(&self) -> PathBuf {
         self.held.tree_directory()
@@ -66,19 +66,23 @@ impl Lent {
 ///
 /// # Errors
 /// What the bucket says, or the file system of the directory.
-pub(crate) fn attach_prefix(url: &str, ways: &Ways) -> Result<Lent, BucketError> {
-    let folder = Objects::open(url, ways.settings.clone())?.list_folder("")?;
+pub(crate) fn attach_prefix(url: &str, ways: &BucketAccess) -> Result<PreparedPrefix, BucketError> {
+    let folder = BucketClient::open(url, ways.settings.clone())?.list_folder("")?;
     attach_listed(&folder, url, ways)
 }
 
-fn attach_listed(folder: &Folder, url: &str, ways: &Ways) -> Result<Lent, BucketError> {
+fn attach_listed(
+    folder: &FolderListing,
+    url: &str,
+    ways: &BucketAccess,
+) -> Result<PreparedPrefix, BucketError> {
     let at = |error| BucketError::State(ways.state.clone(), error);
-    let held = Held::lock_unused_directory(&ways.state, url).map_err(at)?;
+    let held = AttachmentDirectory::lock_unused_directory(&ways.state, url).map_err(at)?;
     let root = held.open_tree().map_err(at)?;
     let filled = fill_directory(&root, folder, "").map_err(at)?;
     let root = statx_nofollow(root.as_fd(), c"").map_err(|error| at(error.into()))?.stx_ino;
     let (url, settings) = (url.to_owned(), ways.settings.clone());
-    Ok(Lent { url, settings, held, root, away: filled.away, odd: filled.odd })
+    Ok(PreparedPrefix { url, settings, held, root, away: filled.away, odd: filled.odd })
 }
 
 /// A prefix that is shown.
@@ -86,21 +90,21 @@ fn attach_listed(folder: &Folder, url: &str, ways: &Ways) -> Result<Lent, Bucket
 pub(crate) struct Prefix {
     url: String,
     bucket: Arc<dyn Bucket>,
-    bodies: Arc<Bodies>,
+    bodies: Arc<EvictedFiles>,
     /// Directories that somebody looked into, by their numbers.
-    folders: RwLock<FxHashMap<u64, Arc<Looked>>>,
+    folders: RwLock<FxHashMap<u64, Arc<ListingState>>>,
     /// Folders that could not be listed.
-    unlisted: Losses,
+    unlisted: FailedReads,
     /// Keys that no file can have for a name.
     odd: Mutex<Vec<String>>,
     /// The bucket has not answered for minutes.
     gone: AtomicBool,
-    held: Held,
+    held: AttachmentDirectory,
 }
 
 /// Held by who lists a folder.
 #[derive(Debug, Default)]
-struct Looked {
+struct ListingState {
     is_listed: AtomicBool,
     only: Mutex<()>,
 }
@@ -110,19 +114,19 @@ impl Prefix {
     ///
     /// # Errors
     /// When the bucket's client can't be made.
-    pub(crate) fn start(lent: Lent) -> io::Result<Arc<Prefix>> {
-        let lost = |failed: Failed| io::Error::new(failed.kind, failed.why);
-        let bucket = Objects::open(&lent.url, lent.settings.clone()).map_err(lost)?;
+    pub(crate) fn start(lent: PreparedPrefix) -> io::Result<Arc<Prefix>> {
+        let lost = |failed: RequestError| io::Error::new(failed.kind, failed.why);
+        let bucket = BucketClient::open(&lent.url, lent.settings.clone()).map_err(lost)?;
         Ok(Arc::new(Prefix::with_bucket(Arc::new(bucket), lent)))
     }
 
-    fn with_bucket(bucket: Arc<dyn Bucket>, lent: Lent) -> Prefix {
-        let root = Looked { is_listed: AtomicBool::new(true), only: Mutex::default() };
+    fn with_bucket(bucket: Arc<dyn Bucket>, lent: PreparedPrefix) -> Prefix {
+        let root = ListingState { is_listed: AtomicBool::new(true), only: Mutex::default() };
         let folders = [(lent.root, Arc::new(root))].into_iter().collect();
-        let bodies = Bodies::new(
+        let bodies = EvictedFiles::new(
             Arc::clone(&bucket),
             lent.away,
-            (Patience::default(), Arc::new(Health::without_note())),
+            (RetryWindow::default(), Arc::new(Health::without_note())),
         );
         if lent.held.can_seek_holes() {
             bodies.retain_partial_files();
@@ -132,7 +136,7 @@ impl Prefix {
             bodies: Arc::new(bodies),
             bucket,
             folders: RwLock::new(folders),
-            unlisted: Losses::default(),
+            unlisted: FailedReads::default(),
             odd: Mutex::new(lent.odd),
             gone: AtomicBool::new(false),
             held: lent.held,
@@ -149,7 +153,7 @@ impl Prefix {
     ///
     /// # Errors
     /// EIO: it can't be listed.
-    fn list_directory_once(&self, number: u64, open: OpenFolder<'_>) -> Result<(), Errno> {
+    fn list_directory_once(&self, number: u64, open: FolderOpener<'_>) -> Result<(), Errno> {
         let known = self.folders.read().get(&number).cloned();
         let looked =
             known.unwrap_or_else(|| Arc::clone(self.folders.write().entry(number).or_default()));
@@ -162,7 +166,7 @@ impl Prefix {
         }
         let (path, dir) = open()?;
         let path = String::from_utf8(path).map_err(|_| Errno::IO)?;
-        let listed = retry_patiently(&self.gone, &Patience::default(), || {
+        let listed = retry_patiently(&self.gone, &RetryWindow::default(), || {
             self.bucket.list_with_delimiter(&path)
         });
         let filled =
@@ -184,7 +188,7 @@ impl Prefix {
         &self,
         identity: &FileIdentity,
         file: BorrowedFd<'_>,
-    ) -> evicted_files::Result<Option<Arc<Body>>> {
+    ) -> evicted_files::Result<Option<Arc<FileBlocks>>> {
         self.bodies.pin_version(identity)?;
         self.bodies.open_evicted_file(identity, file)
     }

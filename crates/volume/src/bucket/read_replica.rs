@@ -23,32 +23,32 @@ use parking_lot::{Condvar, Mutex};
 use rustix::io::Errno;
 
 use super::BucketError;
-use super::evicted_files::evicted_set::Behind;
-use super::evicted_files::{self, Bodies};
-use super::file_blocks::Body;
+use super::evicted_files::evicted_set::ContentLocator;
+use super::evicted_files::{self, EvictedFiles};
+use super::file_blocks::FileBlocks;
 use super::health::Health;
 use super::placeholder::is_evicted;
 use super::request::Bucket;
-use super::state_directory::State;
+use super::state_directory::StateDirectory;
 use crate::backend::TreeServer;
-use forebay_objstore::Patience;
-use forebay_objstore::{Failed, Objects, Settings};
+use forebay_objstore::RetryWindow;
+use forebay_objstore::{AwsSettings, BucketClient, RequestError};
 use forebay_os::file_identity::FileIdentity;
-use local_tree::Shown;
+use local_tree::LocalTree;
 pub(super) use replica_setup::open_read_replica;
 use tail::Tail;
-use worker::Worker;
+use worker::ReplicaWorker;
 
 /// For how long who misses bytes waits until the log has been looked at.
 const LOOKED_WITHIN: Duration = Duration::from_secs(20);
 
 /// A volume in a bucket that is to be read alone.
 #[derive(Debug, Clone)]
-pub struct Following {
+pub struct ReplicaOptions {
     /// `s3://BUCKET/PREFIX`
     pub url: String,
     /// How the bucket is reached.
-    pub settings: Settings,
+    pub settings: AwsSettings,
     /// Where its files are kept on this machine as long as it is mounted.
     pub state: PathBuf,
     /// That directory and no other: else, while somebody uses it, one beside it.
@@ -56,20 +56,20 @@ pub struct Following {
     /// Between two looks at the log.
     pub every: Duration,
     /// For how long a bucket that does not answer is waited for by who reads.
-    pub patience: Patience,
+    pub patience: RetryWindow,
 }
 
 /// All that is needed to serve it: nothing of a client is left in it.
 #[derive(Debug)]
-pub(crate) struct Followed {
-    wanted: Following,
-    state: State,
-    shown: Shown,
+pub(crate) struct PreparedReplica {
+    wanted: ReplicaOptions,
+    state: StateDirectory,
+    shown: LocalTree,
     tail: Tail,
-    away: Vec<(FileIdentity, u64, evicted_files::Away)>,
+    away: Vec<(FileIdentity, u64, evicted_files::EvictedFile)>,
 }
 
-impl Followed {
+impl PreparedReplica {
     /// The directory that stands for it here.
     pub(crate) fn tree_directory(&self) -> PathBuf {
         self.state.tree_directory()
@@ -78,40 +78,40 @@ impl Followed {
 
 /// A volume that is followed.
 #[derive(Debug)]
-pub(crate) struct Follow {
+pub(crate) struct ReadReplica {
     url: String,
-    bodies: Arc<Bodies>,
+    bodies: Arc<EvictedFiles>,
     health: Arc<Health>,
-    shown: Mutex<Shown>,
+    shown: Mutex<LocalTree>,
     every: Duration,
-    call: Mutex<Call>,
+    call: Mutex<RefreshRequests>,
     called: Condvar,
     /// Nobody else uses the directory as long as this is mounted.
-    state: State,
+    state: StateDirectory,
 }
 
 /// Looks at the log that were asked for, and those that are done.
 #[derive(Debug, Default)]
-struct Call {
+struct RefreshRequests {
     asked: u64,
     done: u64,
     /// Nobody uses the volume any more.
     is_over: bool,
 }
 
-impl Follow {
+impl ReadReplica {
     /// Begins to follow a volume; `serve` makes what serves the local tree.
     ///
     /// # Errors
     /// When the bucket's client can't be made, or there is no thread.
     pub(crate) fn start<S: TreeServer + 'static>(
-        followed: Followed,
-        serve: impl FnOnce(Arc<Follow>) -> S,
+        followed: PreparedReplica,
+        serve: impl FnOnce(Arc<ReadReplica>) -> S,
     ) -> io::Result<Arc<S>> {
-        let lost = |failed: Failed| io::Error::new(failed.kind, failed.why);
+        let lost = |failed: RequestError| io::Error::new(failed.kind, failed.why);
         let wanted = &followed.wanted;
-        let bucket = Objects::open(&wanted.url, wanted.settings.clone()).map_err(lost)?;
-        let (follow, mut worker) = Follow::with_bucket(Arc::new(bucket), followed);
+        let bucket = BucketClient::open(&wanted.url, wanted.settings.clone()).map_err(lost)?;
+        let (follow, mut worker) = ReadReplica::with_bucket(Arc::new(bucket), followed);
         let server = Arc::new(serve(follow));
         let known: Weak<dyn TreeServer> = Arc::<S>::downgrade(&server);
         worker.server = Some(known);
@@ -120,12 +120,15 @@ impl Follow {
         Ok(server)
     }
 
-    fn with_bucket(bucket: Arc<dyn Bucket>, followed: Followed) -> (Arc<Follow>, Worker) {
-        let Followed { wanted, state, shown, tail, away } = followed;
+    fn with_bucket(
+        bucket: Arc<dyn Bucket>,
+        followed: PreparedReplica,
+    ) -> (Arc<ReadReplica>, ReplicaWorker) {
+        let PreparedReplica { wanted, state, shown, tail, away } = followed;
         let health = Arc::new(Health::for_mount(&state.folder));
         let patience = (wanted.patience, Arc::clone(&health));
-        let bodies = Arc::new(Bodies::new(Arc::clone(&bucket), away, patience));
-        let follow = Arc::new(Follow {
+        let bodies = Arc::new(EvictedFiles::new(Arc::clone(&bucket), away, patience));
+        let follow = Arc::new(ReadReplica {
             url: wanted.url,
             bodies,
             health,
@@ -135,9 +138,9 @@ impl Follow {
             called: Condvar::new(),
             state,
         });
-        let behind: Weak<dyn Behind> = Arc::<Follow>::downgrade(&follow);
+        let behind: Weak<dyn ContentLocator> = Arc::<ReadReplica>::downgrade(&follow);
         follow.bodies.set_behind(behind);
-        let worker = Worker::with_tail(Arc::clone(&follow), bucket, tail);
+        let worker = ReplicaWorker::with_tail(Arc::clone(&follow), bucket, tail);
         (follow, worker)
     }
 
@@ -149,7 +152,7 @@ impl Follow {
         &self,
         identity: &FileIdentity,
         file: BorrowedFd<'_>,
-    ) -> evicted_files::Result<Option<Arc<Body>>> {
+    ) -> evicted_files::Result<Option<Arc<FileBlocks>>> {
         match self.bodies.open_evicted_file(identity, file)? {
             // A hole of which nobody knows any more whose it was.
             None if is_evicted(file) => Err(Errno::STALE),
@@ -179,7 +182,7 @@ impl Follow {
     }
 }
 
-impl Behind for Follow {
+impl ContentLocator for ReadReplica {
     fn refresh_now(&self) {
         let mut call = self.call.lock();
         call.asked += 1;

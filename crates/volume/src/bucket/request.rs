@@ -5,7 +5,9 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use forebay_objstore::{Failed, Folder, Found, Objects, Version, When};
+use forebay_objstore::{
+    BucketClient, FolderListing, ObjectMetadata, ObjectVersion, PutCondition, RequestError,
+};
 
 /// Requests at a time.
 pub(super) const AT_ONCE: usize = 8;
@@ -13,14 +15,14 @@ pub(super) const AT_ONCE: usize = 8;
 /// Requests, so that tests can stop at every request.
 pub(crate) trait Bucket: std::fmt::Debug + Send + Sync {
     /// Writes an object that is not there.
-    fn put_if_absent(&self, name: &str, bytes: Bytes, tag: &str) -> Result<(), Failed>;
+    fn put_if_absent(&self, name: &str, bytes: Bytes, tag: &str) -> Result<(), RequestError>;
     /// Reads a part of one.
     fn get_range(
         &self,
         name: &str,
         range: Range<u64>,
         is_right: &dyn Fn(&[u8]) -> bool,
-    ) -> Result<Bytes, Failed>;
+    ) -> Result<Bytes, RequestError>;
     /// Reads a part of one that is in this state, if the state is known.
     fn get_version_range(
         &self,
@@ -28,7 +30,7 @@ pub(crate) trait Bucket: std::fmt::Debug + Send + Sync {
         version: Option<&str>,
         range: Range<u64>,
         is_right: &dyn Fn(&[u8]) -> bool,
-    ) -> Result<Bytes, Failed>;
+    ) -> Result<Bytes, RequestError>;
     /// The same, each byte handed over as it comes, in their order: perhaps not all before an
     /// error.
     fn stream_range(
@@ -36,8 +38,8 @@ pub(crate) trait Bucket: std::fmt::Debug + Send + Sync {
         name: &str,
         version: Option<&str>,
         range: Range<u64>,
-        take: &mut dyn FnMut(Bytes) -> Result<(), Failed>,
-    ) -> Result<(), Failed>;
+        take: &mut dyn FnMut(Bytes) -> Result<(), RequestError>,
+    ) -> Result<(), RequestError>;
     /// Writes a long object that is not there; tells its state. The bytes come from `next`.
     fn upload_if_absent(
         &self,
@@ -45,17 +47,17 @@ pub(crate) trait Bucket: std::fmt::Debug + Send + Sync {
         tag: &str,
         size: u64,
         next: &mut dyn FnMut(&mut [u8]) -> io::Result<usize>,
-    ) -> Result<Option<String>, Failed>;
+    ) -> Result<Option<String>, RequestError>;
     /// Copies one over another.
-    fn copy_object(&self, from: &str, to: &str) -> Result<(), Failed>;
+    fn copy_object(&self, from: &str, to: &str) -> Result<(), RequestError>;
     /// Removes one, if it is there.
-    fn delete_object(&self, name: &str) -> Result<(), Failed>;
+    fn delete_object(&self, name: &str) -> Result<(), RequestError>;
     /// What is known of one, with its tag; `None`: it is not there.
-    fn head_object(&self, name: &str) -> Result<Option<Found>, Failed>;
+    fn head_object(&self, name: &str) -> Result<Option<ObjectMetadata>, RequestError>;
     /// Names in a folder.
-    fn list_objects(&self, folder: &str) -> Result<Vec<Found>, Failed>;
+    fn list_objects(&self, folder: &str) -> Result<Vec<ObjectMetadata>, RequestError>;
     /// What is in a folder, without what is below.
-    fn list_with_delimiter(&self, folder: &str) -> Result<Folder, Failed>;
+    fn list_with_delimiter(&self, folder: &str) -> Result<FolderListing, RequestError>;
 }
 
 /// Asks for bytes of one state of an object, or, where it is said to be in another, of any: `ask` is
@@ -64,8 +66,8 @@ pub(crate) trait Bucket: std::fmt::Debug + Send + Sync {
 pub(super) fn get_version_or_any<T>(
     version: Option<&str>,
     has_sums: bool,
-    mut ask: impl FnMut(Option<&str>) -> Result<T, Failed>,
-) -> Result<T, Failed> {
+    mut ask: impl FnMut(Option<&str>) -> Result<T, RequestError>,
+) -> Result<T, RequestError> {
     match ask(version) {
         Err(failed)
             if failed.kind == io::ErrorKind::StaleNetworkFileHandle
@@ -96,9 +98,9 @@ pub(super) fn map_in_parallel<T: Sync, R: Send>(all: &[T], ask: impl Fn(&T) -> R
     told
 }
 
-impl Bucket for Objects {
-    fn put_if_absent(&self, name: &str, bytes: Bytes, tag: &str) -> Result<(), Failed> {
-        self.put_when(name, bytes, When::Absent, tag).map(drop)
+impl Bucket for BucketClient {
+    fn put_if_absent(&self, name: &str, bytes: Bytes, tag: &str) -> Result<(), RequestError> {
+        self.put_when(name, bytes, PutCondition::Absent, tag).map(drop)
     }
 
     fn get_range(
@@ -106,7 +108,7 @@ impl Bucket for Objects {
         name: &str,
         range: Range<u64>,
         is_right: &dyn Fn(&[u8]) -> bool,
-    ) -> Result<Bytes, Failed> {
+    ) -> Result<Bytes, RequestError> {
         self.fetch_verified(name, range, None, is_right)
     }
 
@@ -116,8 +118,8 @@ impl Bucket for Objects {
         version: Option<&str>,
         range: Range<u64>,
         is_right: &dyn Fn(&[u8]) -> bool,
-    ) -> Result<Bytes, Failed> {
-        let version = version.map(|version| Version(version.to_owned()));
+    ) -> Result<Bytes, RequestError> {
+        let version = version.map(|version| ObjectVersion(version.to_owned()));
         self.fetch_verified(name, range, version.as_ref(), is_right)
     }
 
@@ -126,9 +128,9 @@ impl Bucket for Objects {
         name: &str,
         version: Option<&str>,
         range: Range<u64>,
-        take: &mut dyn FnMut(Bytes) -> Result<(), Failed>,
-    ) -> Result<(), Failed> {
-        let version = version.map(|version| Version(version.to_owned()));
+        take: &mut dyn FnMut(Bytes) -> Result<(), RequestError>,
+    ) -> Result<(), RequestError> {
+        let version = version.map(|version| ObjectVersion(version.to_owned()));
         self.stream_part(name, range, version.as_ref(), take)
     }
 
@@ -138,28 +140,28 @@ impl Bucket for Objects {
         tag: &str,
         size: u64,
         next: &mut dyn FnMut(&mut [u8]) -> io::Result<usize>,
-    ) -> Result<Option<String>, Failed> {
-        let put = Objects::upload(self, name, tag, size, When::Absent, next)?;
+    ) -> Result<Option<String>, RequestError> {
+        let put = BucketClient::upload(self, name, tag, size, PutCondition::Absent, next)?;
         Ok(put.map(|version| version.0))
     }
 
-    fn copy_object(&self, from: &str, to: &str) -> Result<(), Failed> {
-        Objects::copy(self, from, to)
+    fn copy_object(&self, from: &str, to: &str) -> Result<(), RequestError> {
+        BucketClient::copy(self, from, to)
     }
 
-    fn delete_object(&self, name: &str) -> Result<(), Failed> {
-        Objects::delete(self, name)
+    fn delete_object(&self, name: &str) -> Result<(), RequestError> {
+        BucketClient::delete(self, name)
     }
 
-    fn head_object(&self, name: &str) -> Result<Option<Found>, Failed> {
-        Objects::head(self, name)
+    fn head_object(&self, name: &str) -> Result<Option<ObjectMetadata>, RequestError> {
+        BucketClient::head(self, name)
     }
 
-    fn list_objects(&self, folder: &str) -> Result<Vec<Found>, Failed> {
+    fn list_objects(&self, folder: &str) -> Result<Vec<ObjectMetadata>, RequestError> {
         self.list_recursive(folder)
     }
 
-    fn list_with_delimiter(&self, folder: &str) -> Result<Folder, Failed> {
-        Objects::list_folder(self, folder)
+    fn list_with_delimiter(&self, folder: &str) -> Result<FolderListing, RequestError> {
+        BucketClient::list_folder(self, folder)
     }
 }

@@ -4,61 +4,63 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::local_copy::Mirror;
-use super::read_replica::{self, Follow, Followed, Following};
-use super::volume_opening::{BucketError, Opened, Wanted, open_for_writing};
+use super::local_copy::LocalCopy;
+use super::read_replica::{self, PreparedReplica, ReadReplica, ReplicaOptions};
+use super::volume_opening::{BucketError, OpenedVolume, WriterOptions, open_for_writing};
 use crate::backend::{Backend, TreeServer};
 
 /// How a volume in a bucket is to be mounted.
 #[derive(Debug)]
-pub enum Role {
+pub enum BucketRole {
     /// As its one writer.
-    Writer(Box<Wanted>),
+    Writer(Box<WriterOptions>),
     /// As one of its readers.
-    Reader(Box<Following>),
+    Reader(Box<ReplicaOptions>),
 }
 
 /// One that can be served in its role.
 #[derive(Debug)]
-pub(crate) enum Ready {
-    Writer(Box<Opened>),
-    Reader(Box<Followed>),
+pub(crate) enum PreparedVolume {
+    Writer(Box<OpenedVolume>),
+    Reader(Box<PreparedReplica>),
 }
 
-impl Role {
+impl BucketRole {
     /// Opens the volume.
     ///
     /// # Errors
     /// Why it can't be: nothing is changed then, here or there.
-    pub(crate) fn open_volume(self) -> Result<Ready, BucketError> {
+    pub(crate) fn open_volume(self) -> Result<PreparedVolume, BucketError> {
         match self {
-            Role::Writer(wanted) => open_for_writing(*wanted).map(Box::new).map(Ready::Writer),
-            Role::Reader(wanted) => {
-                read_replica::open_read_replica(*wanted).map(Box::new).map(Ready::Reader)
+            BucketRole::Writer(wanted) => {
+                open_for_writing(*wanted).map(Box::new).map(PreparedVolume::Writer)
+            }
+            BucketRole::Reader(wanted) => {
+                read_replica::open_read_replica(*wanted).map(Box::new).map(PreparedVolume::Reader)
             }
         }
     }
 }
 
-impl Ready {
+impl PreparedVolume {
     /// The directory that stands for it here.
     pub(crate) fn tree_directory(&self) -> PathBuf {
         match self {
-            Ready::Writer(opened) => opened.tree_directory(),
-            Ready::Reader(followed) => followed.tree_directory(),
+            PreparedVolume::Writer(opened) => opened.tree_directory(),
+            PreparedVolume::Reader(followed) => followed.tree_directory(),
         }
     }
 
     /// What people should know.
     pub(crate) fn warning(&self) -> Option<String> {
         match self {
-            Ready::Writer(opened) => opened.warning.clone(),
-            Ready::Reader(_) => None,
+            PreparedVolume::Writer(opened) => opened.warning.clone(),
+            PreparedVolume::Reader(_) => None,
         }
     }
 
     pub(crate) fn is_read_only(&self) -> bool {
-        matches!(self, Ready::Reader(_))
+        matches!(self, PreparedVolume::Reader(_))
     }
 
     /// Begins to keep the local tree in step with its bucket; `serve` makes what serves the tree.
@@ -70,8 +72,8 @@ impl Ready {
         serve: impl FnOnce(Arc<dyn Backend>) -> S,
     ) -> io::Result<Arc<S>> {
         match self {
-            Ready::Writer(opened) => Mirror::start(*opened, |it| serve(it)),
-            Ready::Reader(followed) => Follow::start(*followed, |it| serve(it)),
+            PreparedVolume::Writer(opened) => LocalCopy::start(*opened, |it| serve(it)),
+            PreparedVolume::Reader(followed) => ReadReplica::start(*followed, |it| serve(it)),
         }
     }
 }

@@ -10,20 +10,20 @@ use std::ffi::CStr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use forebay_model::Kept;
+use forebay_model::BucketRules;
 use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::tree::{ROOT, Tree};
+use super::tree::{ROOT, VolumeTree};
 use super::tree_record::Kind;
-use directory_scan::Turn;
+use directory_scan::DirectoryScan;
 use forebay_os::file_identity::FileIdentity;
-pub(crate) use read_permission::{Lent, open_directory_at};
+pub(crate) use read_permission::{LentReadPermission, open_directory_at};
 #[cfg(test)]
 pub(crate) use scan_result::LARGEST;
 use scan_result::stamp_from_statx;
-pub(crate) use scan_result::{Found, Large, Learnt, Stamp, Unread};
+pub(crate) use scan_result::{FileStamp, PendingFile, ScanResult, ScanUpdates, UnreadableFile};
 use stat::{attr_from_statx, statx_at};
 
 type Result<T> = std::result::Result<T, Errno>;
@@ -33,33 +33,33 @@ const INTO: OFlags =
 
 /// A local tree, and which of its files the bucket knows by which number.
 #[derive(Debug)]
-pub(crate) struct Scan {
+pub(crate) struct TreeScanner {
     root: OwnedFd,
     numbers: FxHashMap<FileIdentity, u64>,
-    stamps: FxHashMap<u64, Stamp>,
+    stamps: FxHashMap<u64, FileStamp>,
     /// Files that somebody may have written since their bytes were stored; `None`: any.
     written: Option<FxHashSet<FileIdentity>>,
-    learnt: Learnt,
-    rules: Arc<Kept>,
+    learnt: ScanUpdates,
+    rules: Arc<BucketRules>,
 }
 
-impl Scan {
+impl TreeScanner {
     /// Of a tree of which nothing is known yet.
-    pub(crate) fn new(root: OwnedFd) -> Result<Scan> {
+    pub(crate) fn new(root: OwnedFd) -> Result<TreeScanner> {
         let identity = FileIdentity::from_statx(&statx_at(&root, c"")?);
         let numbers = FxHashMap::from_iter([(identity, ROOT)]);
-        Ok(Scan {
+        Ok(TreeScanner {
             root,
             numbers,
             stamps: FxHashMap::default(),
             written: None,
-            learnt: Learnt::default(),
-            rules: Arc::new(Kept::none()),
+            learnt: ScanUpdates::default(),
+            rules: Arc::new(BucketRules::none()),
         })
     }
 
     /// What earlier scans have learnt.
-    pub(crate) fn restore_learnt(&mut self, learnt: &Learnt) {
+    pub(crate) fn restore_learnt(&mut self, learnt: &ScanUpdates) {
         let device = self.numbers.iter().find(|(_, ino)| **ino == ROOT).map(|(id, _)| id.device);
         let Some(device) = device else { return };
         for (ino, (inode, born)) in &learnt.numbers {
@@ -69,7 +69,7 @@ impl Scan {
     }
 
     /// How files are to lie in the bucket from now on.
-    pub(crate) fn set_layout_rules(&mut self, rules: Arc<Kept>) {
+    pub(crate) fn set_layout_rules(&mut self, rules: Arc<BucketRules>) {
         self.rules = rules;
     }
 
@@ -81,25 +81,25 @@ impl Scan {
     }
 
     /// Whether the bucket has this state of a file, which nobody has written since.
-    pub(crate) fn is_clean_as(&self, identity: &FileIdentity, ino: u64, stamp: &Stamp) -> bool {
+    pub(crate) fn is_clean_as(&self, identity: &FileIdentity, ino: u64, stamp: &FileStamp) -> bool {
         let is_written = self.written.as_ref().is_none_or(|all| all.contains(identity));
         !is_written && self.stamps.get(&ino) == Some(stamp)
     }
 
     /// Whether the bucket has this state of a file, as far as its times tell.
-    pub(crate) fn is_stored_as(&self, ino: u64, stamp: &Stamp) -> bool {
+    pub(crate) fn is_stored_as(&self, ino: u64, stamp: &FileStamp) -> bool {
         self.stamps.get(&ino) == Some(stamp)
     }
 
     /// Whether a file changed after the bucket got its bytes; `None`: nobody knows when that was.
-    pub(crate) fn is_newer_than_stored(&self, ino: u64, stamp: &Stamp) -> Option<bool> {
+    pub(crate) fn is_newer_than_stored(&self, ino: u64, stamp: &FileStamp) -> Option<bool> {
         self.stamps.get(&ino).map(|stored| stamp.is_later_than(stored))
     }
 
     /// This file has taken the place of that one: its bytes are to be looked at.
     pub(crate) fn replace_file(&mut self, identity: FileIdentity, ino: u64) {
         self.record_inode_number(identity, ino);
-        self.record_stamp(ino, Stamp::NEVER);
+        self.record_stamp(ino, FileStamp::NEVER);
     }
 
     /// Which of the bucket's files this is.
@@ -108,7 +108,7 @@ impl Scan {
     }
 
     /// What was learnt since this was asked last.
-    pub(crate) fn take_learnt(&mut self) -> Learnt {
+    pub(crate) fn take_learnt(&mut self) -> ScanUpdates {
         std::mem::take(&mut self.learnt)
     }
 
@@ -120,12 +120,12 @@ impl Scan {
     /// Those of the file system.
     pub(crate) fn scan_entry(
         &mut self,
-        (tree, found): (&mut Tree, &mut Found),
+        (tree, found): (&mut VolumeTree, &mut ScanResult),
         path: &[u8],
         name: &CStr,
         is_busy: &dyn Fn(&FileIdentity) -> bool,
     ) -> Result<()> {
-        let mut turn = Turn {
+        let mut turn = DirectoryScan {
             scan: self,
             tree,
             found,
@@ -155,11 +155,18 @@ impl Scan {
     /// Those of the file system.
     pub(crate) fn scan_tree(
         &mut self,
-        (tree, found): (&mut Tree, &mut Found),
+        (tree, found): (&mut VolumeTree, &mut ScanResult),
         is_busy: &dyn Fn(&FileIdentity) -> bool,
     ) -> Result<()> {
-        let mut turn =
-            Turn { scan: self, tree, found, is_busy, deep: true, has_moved: false, is_lent: false };
+        let mut turn = DirectoryScan {
+            scan: self,
+            tree,
+            found,
+            is_busy,
+            deep: true,
+            has_moved: false,
+            is_lent: false,
+        };
         let (root, _) = turn.open_directory(b"")?;
         turn.scan_directory((ROOT, &root), b"")?;
         turn.record_attributes(ROOT, attr_from_statx(&statx_at(&root, c"")?), &Kind::Folder);
@@ -184,7 +191,7 @@ impl Scan {
     }
 
     /// The same of one that was to be read later.
-    pub(crate) fn mark_stored(&mut self, large: &Large) {
+    pub(crate) fn mark_stored(&mut self, large: &PendingFile) {
         self.record_stamp(large.ino, large.stamp);
         self.mark_clean(&large.identity);
     }
@@ -196,7 +203,7 @@ impl Scan {
     }
 
     /// The bytes of a file are in the bucket as they are in this state of it.
-    pub(crate) fn record_stamp(&mut self, ino: u64, stamp: Stamp) {
+    pub(crate) fn record_stamp(&mut self, ino: u64, stamp: FileStamp) {
         self.stamps.insert(ino, stamp);
         self.learnt.stamps.push((ino, stamp));
     }

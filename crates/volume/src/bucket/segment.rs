@@ -1,7 +1,7 @@
 //! One object of a volume's log: records, then the bytes of small files that they speak of. Who
 //! reads the tree asks for the first part alone.
 
-use super::tree_record::Record;
+use super::tree_record::TreeRecord;
 
 /// Before everything else in a segment.
 pub(crate) const MAGIC: [u8; 8] = *b"FBYSEG\x01\0";
@@ -10,7 +10,7 @@ pub(crate) const HEADER: usize = 48;
 
 /// A segment that is being filled.
 #[derive(Debug, Default)]
-pub(crate) struct Draft {
+pub(crate) struct SegmentDraft {
     records: Vec<u8>,
     data: Vec<u8>,
     count: u32,
@@ -18,7 +18,7 @@ pub(crate) struct Draft {
 
 /// What the start of a segment says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Head {
+pub(crate) struct SegmentHeader {
     pub(crate) number: u64,
     /// Records, and their bytes and checksum.
     pub(crate) count: u32,
@@ -29,27 +29,28 @@ pub(crate) struct Head {
 
 /// What is wrong with a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Damage {
+pub(crate) enum SegmentError {
     /// It is none of ours, or of another format.
     Foreign,
     /// It is not what was written.
     Broken,
-    /// It is what was written, and no writer of a volume writes that: `Record::validation_error`.
+    /// It is what was written, and no writer of a volume writes that:
+    /// `TreeRecord::validation_error`.
     Unfit(&'static str),
 }
 
-impl std::fmt::Display for Damage {
+impl std::fmt::Display for SegmentError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Damage::Foreign => "it is of another format",
-            Damage::Broken => "it is damaged",
-            Damage::Unfit(why) => why,
+            SegmentError::Foreign => "it is of another format",
+            SegmentError::Broken => "it is damaged",
+            SegmentError::Unfit(why) => why,
         })
     }
 }
 
-impl Draft {
-    pub(crate) fn append_record(&mut self, record: &Record<'_>) {
+impl SegmentDraft {
+    pub(crate) fn append_record(&mut self, record: &TreeRecord<'_>) {
         let records = std::mem::take(&mut self.records);
         // A vector takes whatever there is.
         self.records = postcard::to_extend(record, records).expect("it has room");
@@ -89,23 +90,23 @@ impl Draft {
     }
 }
 
-impl Head {
+impl SegmentHeader {
     /// A segment of these bytes, which need be no records.
     #[cfg(test)]
     pub(crate) fn sealed(number: u64, count: u32, records: &[u8]) -> Vec<u8> {
-        Draft { records: records.to_vec(), data: Vec::new(), count }.encode_segment(number)
+        SegmentDraft { records: records.to_vec(), data: Vec::new(), count }.encode_segment(number)
     }
 
-    pub(crate) fn parse(bytes: &[u8]) -> Result<Head, Damage> {
-        let bytes = bytes.get(..HEADER).ok_or(Damage::Broken)?;
+    pub(crate) fn parse(bytes: &[u8]) -> Result<SegmentHeader, SegmentError> {
+        let bytes = bytes.get(..HEADER).ok_or(SegmentError::Broken)?;
         if bytes[..8] != MAGIC {
-            return Err(Damage::Foreign);
+            return Err(SegmentError::Foreign);
         }
         let four = |at: usize| bytes[at..at + 4].try_into().map(u32::from_le_bytes);
         let eight = |at: usize| bytes[at..at + 8].try_into().map(u64::from_le_bytes);
         let head = || {
             Ok::<_, std::array::TryFromSliceError>((
-                Head {
+                SegmentHeader {
                     number: eight(8)?,
                     count: four(16)?,
                     records: four(20)?,
@@ -117,7 +118,7 @@ impl Head {
         };
         match head() {
             Ok((head, crc)) if crc == crc32fast::hash(&bytes[..36]) => Ok(head),
-            _ => Err(Damage::Broken),
+            _ => Err(SegmentError::Broken),
         }
     }
 
@@ -140,16 +141,16 @@ impl Head {
     pub(crate) fn for_each_record(
         &self,
         mut records: &[u8],
-        mut take: impl FnMut(&Record<'_>),
-    ) -> Result<(), Damage> {
+        mut take: impl FnMut(&TreeRecord<'_>),
+    ) -> Result<(), SegmentError> {
         if !self.has_valid_checksum(records) {
-            return Err(Damage::Broken);
+            return Err(SegmentError::Broken);
         }
         for _ in 0..self.count {
-            let taken = postcard::take_from_bytes::<Record<'_>>(records);
-            let (record, rest) = taken.map_err(|_| Damage::Broken)?;
+            let taken = postcard::take_from_bytes::<TreeRecord<'_>>(records);
+            let (record, rest) = taken.map_err(|_| SegmentError::Broken)?;
             if let Some(flaw) = record.validation_error() {
-                return Err(Damage::Unfit(flaw));
+                return Err(SegmentError::Unfit(flaw));
             }
             take(&record);
             records = rest;
@@ -160,17 +161,18 @@ impl Head {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tree_record::{Attr, Kind, Place};
+    use super::super::tree_record::{Attr, ContentLocation, Kind};
     use super::*;
 
     fn filled() -> Vec<u8> {
-        let mut draft = Draft::default();
+        let mut draft = SegmentDraft::default();
         let at = draft.append_data(b"ACGT");
-        let place = Place::Packed { segment: 7, at, length: 4, crc: crc32fast::hash(b"ACGT") };
-        draft.append_record(&Record::File { ino: 2, kind: Kind::Plain, attr: Attr::default() });
-        draft.append_record(&Record::Bytes { ino: 2, place });
-        draft.append_record(&Record::Name { folder: 1, name: b"a\xff", ino: 2 });
-        draft.append_record(&Record::Cut);
+        let place =
+            ContentLocation::Packed { segment: 7, at, length: 4, crc: crc32fast::hash(b"ACGT") };
+        draft.append_record(&TreeRecord::File { ino: 2, kind: Kind::Plain, attr: Attr::default() });
+        draft.append_record(&TreeRecord::Bytes { ino: 2, place });
+        draft.append_record(&TreeRecord::Name { folder: 1, name: b"a\xff", ino: 2 });
+        draft.append_record(&TreeRecord::Cut);
         draft.encode_segment(7)
     }
 
@@ -178,11 +180,12 @@ mod tests {
     fn a_segment_comes_back_and_no_byte_of_its_records_may_change() {
         let whole = filled();
         let read = |whole: &[u8]| {
-            let head = Head::parse(whole)?;
+            let head = SegmentHeader::parse(whole)?;
             let mut seen = Vec::new();
-            let records = whole.get(HEADER..head.data_offset() as usize).ok_or(Damage::Broken)?;
+            let records =
+                whole.get(HEADER..head.data_offset() as usize).ok_or(SegmentError::Broken)?;
             head.for_each_record(records, |record| seen.push(format!("{record:?}")))?;
-            Ok::<_, Damage>((head, seen))
+            Ok::<_, SegmentError>((head, seen))
         };
         let (head, seen) = read(&whole).expect("whole");
         assert_eq!((head.number, head.count, head.object_length()), (7, 4, whole.len() as u64));

@@ -12,8 +12,8 @@ use std::time::Duration;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
-use super::scan::Learnt;
-use super::tree::Tree;
+use super::scan::ScanUpdates;
+use super::tree::VolumeTree;
 pub(crate) use journal::Journal;
 use journal::{Frame, encode_frame};
 
@@ -30,15 +30,15 @@ const ASIDE: &str = "aside";
 
 /// A directory that nobody else uses meanwhile.
 #[derive(Debug)]
-pub(crate) struct State {
+pub(crate) struct StateDirectory {
     pub(crate) folder: PathBuf,
-    pub(crate) volume: Volume,
+    pub(crate) volume: StateOwner,
     _lock: File,
 }
 
 /// Whose directory it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Volume {
+pub(crate) struct StateOwner {
     pub(crate) url: String,
     /// A text that no other machine has; of a reader none.
     pub(crate) me: String,
@@ -47,9 +47,9 @@ pub(crate) struct Volume {
     pub(crate) is_reader: bool,
 }
 
-impl Volume {
+impl StateOwner {
     /// That which has its files in a folder.
-    pub(crate) fn read_from_directory(folder: &Path) -> Option<Volume> {
+    pub(crate) fn read_from_directory(folder: &Path) -> Option<StateOwner> {
         serde_json::from_slice(&std::fs::read(folder.join(VOLUME)).ok()?).ok()
     }
 }
@@ -57,45 +57,55 @@ impl Volume {
 /// Whether a local tree is that of a volume in a bucket which others write.
 #[must_use]
 pub fn is_followed(tree: &Path) -> bool {
-    tree.parent().and_then(Volume::read_from_directory).is_some_and(|volume| volume.is_reader)
+    tree.parent().and_then(StateOwner::read_from_directory).is_some_and(|volume| volume.is_reader)
 }
 
 /// What the journal comes to.
 #[derive(Debug, Default)]
-pub(crate) struct Recalled {
+pub(crate) struct ReplayedJournal {
     pub(crate) next: u64,
     pub(crate) clean: bool,
-    pub(crate) learnt: Learnt,
+    pub(crate) learnt: ScanUpdates,
 }
 
-impl State {
+impl StateDirectory {
     /// Takes a directory, and makes it if it is not there. `me` is who we are in a new one.
     ///
     /// # Errors
     /// Those of the file system. `ResourceBusy`: somebody uses it. `InvalidInput`: it belongs to
     /// another volume.
-    pub(crate) fn lock_directory(folder: &Path, url: &str, me: &str) -> io::Result<State> {
-        let volume = Volume { url: url.to_owned(), me: me.to_owned(), is_reader: false };
-        State::lock_directory_as(folder, volume)
+    pub(crate) fn lock_directory(folder: &Path, url: &str, me: &str) -> io::Result<StateDirectory> {
+        let volume = StateOwner { url: url.to_owned(), me: me.to_owned(), is_reader: false };
+        StateDirectory::lock_directory_as(folder, volume)
     }
 
     /// The same in any role.
     ///
     /// # Errors
     /// As `lock_directory`. `InvalidInput`: it was used in another role.
-    pub(crate) fn lock_directory_as(folder: &Path, volume: Volume) -> io::Result<State> {
-        State::lock_directory_within(folder, volume, LOOKS)
+    pub(crate) fn lock_directory_as(
+        folder: &Path,
+        volume: StateOwner,
+    ) -> io::Result<StateDirectory> {
+        StateDirectory::lock_directory_within(folder, volume, LOOKS)
     }
 
     /// The same, at once or not at all.
     ///
     /// # Errors
     /// As `lock_directory_as`.
-    pub(crate) fn try_lock_directory(folder: &Path, volume: Volume) -> io::Result<State> {
-        State::lock_directory_within(folder, volume, 0)
+    pub(crate) fn try_lock_directory(
+        folder: &Path,
+        volume: StateOwner,
+    ) -> io::Result<StateDirectory> {
+        StateDirectory::lock_directory_within(folder, volume, 0)
     }
 
-    fn lock_directory_within(folder: &Path, wanted: Volume, mut looks: u32) -> io::Result<State> {
+    fn lock_directory_within(
+        folder: &Path,
+        wanted: StateOwner,
+        mut looks: u32,
+    ) -> io::Result<StateDirectory> {
         use std::os::unix::fs::DirBuilderExt;
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         let mut how = OpenOptions::new();
@@ -126,7 +136,7 @@ impl State {
             (_, false) if wanted.is_reader => return other("it belongs to a writer".to_owned()),
             _ => {}
         }
-        Ok(State { folder: folder.to_owned(), volume, _lock: lock })
+        Ok(StateDirectory { folder: folder.to_owned(), volume, _lock: lock })
     }
 
     /// Where the local tree is.
@@ -143,14 +153,14 @@ impl State {
     ///
     /// # Errors
     /// Those of the file system.
-    pub(crate) fn read_journal(&self) -> io::Result<Recalled> {
+    pub(crate) fn read_journal(&self) -> io::Result<ReplayedJournal> {
         let mut bytes = Vec::new();
         match File::open(self.folder.join(JOURNAL)) {
             Ok(mut file) => drop(file.read_to_end(&mut bytes)?),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
-        let mut recalled = Recalled::default();
+        let mut recalled = ReplayedJournal::default();
         let mut rest = bytes.as_slice();
         while let Some((head, more)) = rest.split_at_checked(8) {
             let (length, crc) = head.split_at(4);
@@ -175,10 +185,10 @@ impl State {
     pub(crate) fn begin_journal(
         &self,
         next: u64,
-        learnt: Learnt,
-        tree: &Tree,
+        learnt: ScanUpdates,
+        tree: &VolumeTree,
     ) -> io::Result<Journal> {
-        let Learnt { mut numbers, mut stamps } = learnt;
+        let ScanUpdates { mut numbers, mut stamps } = learnt;
         numbers.retain(|(ino, _)| tree.file(*ino).is_some());
         stamps.retain(|(ino, _)| tree.file(*ino).is_some());
         let mut frame = Vec::new();
@@ -193,11 +203,11 @@ impl State {
 /// Refuses the directory of a newer Forebay, by name.
 fn refuse_newer_format(volume: &[u8]) -> io::Result<()> {
     #[derive(Deserialize)]
-    struct Formed {
+    struct FormatVersion {
         #[serde(default)]
         format: u32,
     }
-    let Formed { format } = serde_json::from_slice(volume)?;
+    let FormatVersion { format } = serde_json::from_slice(volume)?;
     if format <= FORMAT {
         return Ok(());
     }
@@ -221,13 +231,13 @@ pub(super) fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tree_record::{Attr, Kind, Record};
+    use super::super::tree_record::{Attr, Kind, TreeRecord};
     use super::*;
 
-    fn tree(files: &[u64]) -> Tree {
-        let mut tree = Tree::default();
+    fn tree(files: &[u64]) -> VolumeTree {
+        let mut tree = VolumeTree::default();
         for ino in files {
-            tree.apply_record(&Record::File {
+            tree.apply_record(&TreeRecord::File {
                 ino: *ino,
                 kind: Kind::Plain,
                 attr: Attr::default(),
@@ -240,9 +250,9 @@ mod tests {
     fn what_was_learnt_is_recalled_and_half_a_frame_is_not() {
         let folder = tempfile::tempdir().expect("a folder");
         let at = folder.path().join("state");
-        let state = State::lock_directory(&at, "s3://b/v", "me").expect("taken");
+        let state = StateDirectory::lock_directory(&at, "s3://b/v", "me").expect("taken");
         assert_eq!(state.read_journal().expect("read").next, 0);
-        let learnt = |ino| Learnt { numbers: vec![(ino, (ino, 5))], stamps: Vec::new() };
+        let learnt = |ino| ScanUpdates { numbers: vec![(ino, (ino, 5))], stamps: Vec::new() };
         let mut journal = state.begin_journal(3, learnt(2), &tree(&[2])).expect("begun");
         journal.append_frame(4, false, learnt(3)).expect("noted");
         journal.append_frame(5, true, learnt(4)).expect("noted");
@@ -261,8 +271,9 @@ mod tests {
     #[test]
     fn a_directory_has_one_volume_and_one_user() {
         let folder = tempfile::tempdir().expect("a folder");
-        let take =
-            |url, me| State::lock_directory(folder.path(), url, me).map_err(|error| error.kind());
+        let take = |url, me| {
+            StateDirectory::lock_directory(folder.path(), url, me).map_err(|error| error.kind())
+        };
         let first = take("s3://b/v", "me").expect("taken");
         assert_eq!(take("s3://b/v", "me").err(), Some(io::ErrorKind::ResourceBusy));
         drop(first);
@@ -275,8 +286,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let newer = "{\"format\": 2, \"url\": \"s3://b/v\", \"me\": \"me\", \"more\": 1}";
         std::fs::write(folder.path().join(VOLUME), newer).expect("written");
-        let refused =
-            State::lock_directory(folder.path(), "s3://b/v", "me").expect_err("it is newer");
+        let refused = StateDirectory::lock_directory(folder.path(), "s3://b/v", "me")
+            .expect_err("it is newer");
         assert_eq!(refused.kind(), io::ErrorKind::InvalidInput);
         assert!(refused.to_string().contains("newer Forebay (format 2"), "{refused}");
         let kept = std::fs::read_to_string(folder.path().join(VOLUME)).expect("read");

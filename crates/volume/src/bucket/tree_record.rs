@@ -40,7 +40,7 @@ pub(crate) const HERE: u64 = u64::MAX;
 
 /// Where the bytes of a plain file are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Place {
+pub(crate) enum ContentLocation {
     /// Nowhere: there are none.
     Empty,
     /// In a segment's data; in a segment `HERE` is that one.
@@ -49,12 +49,12 @@ pub(crate) enum Place {
     Own { key: String, version: Option<String>, size: u64 },
 }
 
-impl Place {
+impl ContentLocation {
     /// The same, as seen from outside the segment that says it.
-    pub(crate) fn in_segment(self, number: u64) -> Place {
+    pub(crate) fn in_segment(self, number: u64) -> ContentLocation {
         match self {
-            Place::Packed { segment: HERE, at, length, crc } => {
-                Place::Packed { segment: number, at, length, crc }
+            ContentLocation::Packed { segment: HERE, at, length, crc } => {
+                ContentLocation::Packed { segment: number, at, length, crc }
             }
             other => other,
         }
@@ -63,16 +63,16 @@ impl Place {
     /// Bytes.
     pub(crate) fn size(&self) -> u64 {
         match self {
-            Place::Empty => 0,
-            Place::Packed { length, .. } => u64::from(*length),
-            Place::Own { size, .. } => *size,
+            ContentLocation::Empty => 0,
+            ContentLocation::Packed { length, .. } => u64::from(*length),
+            ContentLocation::Own { size, .. } => *size,
         }
     }
 }
 
 /// A step from one state of the tree to the next. Those between two `Cut`s belong together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Record<'a> {
+pub(crate) enum TreeRecord<'a> {
     /// From here on somebody else writes the log: who, in words.
     Begin {
         #[serde(borrow)]
@@ -81,7 +81,7 @@ pub(crate) enum Record<'a> {
     /// A file is there, without a name yet if it is new, and is like this.
     File { ino: u64, kind: Kind, attr: Attr },
     /// Its bytes are there.
-    Bytes { ino: u64, place: Place },
+    Bytes { ino: u64, place: ContentLocation },
     /// An extended attribute has this value, or is gone.
     Extended { ino: u64, name: &'a [u8], value: Option<&'a [u8]> },
     /// A name leads to a file, wherever it led before.
@@ -91,26 +91,28 @@ pub(crate) enum Record<'a> {
     /// The tree was like this at one moment.
     Cut,
     /// The object that has the bytes of this file has these checksums (`block_checksums`).
-    Sums { ino: u64, place: Place },
+    Sums { ino: u64, place: ContentLocation },
 }
 
 /// The longest path that a link leads to (`PATH_MAX` of Linux, with the NUL).
 const LONGEST: usize = 4096;
 
-impl Record<'_> {
+impl TreeRecord<'_> {
     /// What in it no writer of a volume says: whoever believed it would make, or go to, something
     /// outside of the volume. A record is believed only without.
     pub(crate) fn validation_error(&self) -> Option<&'static str> {
         match self {
-            Record::Name { name, .. } | Record::Gone { name, .. } if !is_file_name(name) => {
+            TreeRecord::Name { name, .. } | TreeRecord::Gone { name, .. }
+                if !is_file_name(name) =>
+            {
                 Some("a name in it is none that a file can have")
             }
-            Record::File { kind: Kind::Link(to), .. }
+            TreeRecord::File { kind: Kind::Link(to), .. }
                 if !(1..LONGEST).contains(&to.len()) || to.contains(&0) =>
             {
                 Some("a link in it leads to what is no path")
             }
-            Record::File { kind: Kind::Special { mode, .. }, .. }
+            TreeRecord::File { kind: Kind::Special { mode, .. }, .. }
                 if !matches!(
                     mode & libc::S_IFMT,
                     libc::S_IFIFO | libc::S_IFSOCK | libc::S_IFCHR | libc::S_IFBLK

@@ -13,22 +13,22 @@ use std::path::PathBuf;
 
 use super::log::History;
 use super::request::Bucket;
-use super::tree::Tree;
-use super::tree_record::Place;
-use super::volume_opening::{BucketError, Wanted};
-use super::writer_note::Writer;
-use forebay_objstore::{Failed, Found, Objects};
-use sweep::Held;
+use super::tree::VolumeTree;
+use super::tree_record::ContentLocation;
+use super::volume_opening::{BucketError, WriterOptions};
+use super::writer_note::VolumeWriter;
+use forebay_objstore::{BucketClient, ObjectMetadata, RequestError};
+use sweep::ExclusiveVolume;
 
 /// What was found.
 #[derive(Debug, Default)]
-pub struct Checked {
+pub struct BucketCheckReport {
     /// Files that have objects of their own, and their bytes.
     pub own: (u64, u64),
     /// Files whose bytes are in segments, and their bytes.
     pub packed: (u64, u64),
     /// What is wrong.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<BucketFinding>,
     /// Objects that Forebay wrote and no file has, and their bytes.
     pub orphans: Vec<(String, u64)>,
     /// Parts of the log that nothing needs any more, and their bytes.
@@ -36,12 +36,12 @@ pub struct Checked {
     /// Objects that others wrote, and their bytes.
     pub foreign: Vec<(String, u64)>,
     /// Who has it mounted: what changes meanwhile may look wrong.
-    pub mounted: Option<Writer>,
+    pub mounted: Option<VolumeWriter>,
 }
 
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub struct BucketFinding {
     /// The file in the volume, or the object.
     pub path: PathBuf,
     /// What is wrong with it.
@@ -52,7 +52,7 @@ pub struct Finding {
 
 /// What is wrong with the bytes of a file.
 #[derive(Debug)]
-struct Bad {
+struct ContentDamage {
     ino: u64,
     what: String,
     next: &'static str,
@@ -63,16 +63,19 @@ struct Bad {
 ///
 /// # Errors
 /// Why it can't be looked at. `Taken`, with `repair`: somebody has it mounted.
-pub fn check_volume(wanted: &Wanted, repair: bool) -> Result<Checked, BucketError> {
-    let objects = Objects::open(&wanted.url, wanted.settings.clone())?;
+pub fn check_volume(
+    wanted: &WriterOptions,
+    repair: bool,
+) -> Result<BucketCheckReport, BucketError> {
+    let objects = BucketClient::open(&wanted.url, wanted.settings.clone())?;
     check_bucket(&objects, wanted, repair)
 }
 
 fn check_bucket(
     bucket: &dyn Bucket,
-    wanted: &Wanted,
+    wanted: &WriterOptions,
     repair: bool,
-) -> Result<Checked, BucketError> {
+) -> Result<BucketCheckReport, BucketError> {
     if !repair {
         return Ok(inspect_volume(bucket)?.0);
     }
@@ -80,10 +83,10 @@ fn check_bucket(
     if bucket.list_objects(".forebay")?.is_empty() {
         return Err(no_volume_error());
     }
-    let held = Held::claim_volume(bucket, wanted)?;
+    let held = ExclusiveVolume::claim_volume(bucket, wanted)?;
     let done = inspect_volume(bucket).and_then(|(checked, orphans)| {
         held.remove_unneeded(&orphans, &checked.unneeded)?;
-        Ok(Checked { mounted: None, ..checked })
+        Ok(BucketCheckReport { mounted: None, ..checked })
     });
     let ended = held.release_claim();
     let checked = done?;
@@ -93,23 +96,25 @@ fn check_bucket(
 
 fn no_volume_error() -> BucketError {
     let why = "no volume is there".to_owned();
-    BucketError::Bucket(Failed { kind: ErrorKind::NotFound, why })
+    BucketError::Bucket(RequestError { kind: ErrorKind::NotFound, why })
 }
 
 /// Looks at everything; tells the orphans as they are.
-fn inspect_volume(bucket: &dyn Bucket) -> Result<(Checked, Vec<Found>), BucketError> {
-    let mounted = Writer::read_from_bucket(bucket)?;
+fn inspect_volume(
+    bucket: &dyn Bucket,
+) -> Result<(BucketCheckReport, Vec<ObjectMetadata>), BucketError> {
+    let mounted = VolumeWriter::read_from_bucket(bucket)?;
     let all = bucket.list_objects("")?;
     let history = History::read_from_bucket(bucket, &all)?;
     if !history.has_objects() {
         return Err(no_volume_error());
     }
     let (own, packed) = count_files_and_bytes(&history.tree);
-    let mut checked = Checked { own, packed, mounted, ..Checked::default() };
+    let mut checked = BucketCheckReport { own, packed, mounted, ..BucketCheckReport::default() };
     checked
         .findings
         .extend(history.damage.iter().map(|damage| log_damage_finding(&history, damage)));
-    let listed: BTreeMap<&str, &Found> =
+    let listed: BTreeMap<&str, &ObjectMetadata> =
         all.iter().map(|found| (found.name.as_str(), found)).collect();
     let mut bad = object_check::find_bad_objects(bucket, &history, &listed)?;
     let (damaged, live) = segment_content::find_bad_packed_files(bucket, &history)?;
@@ -125,24 +130,24 @@ fn inspect_volume(bucket: &dyn Bucket) -> Result<(Checked, Vec<Found>), BucketEr
     Ok((checked, orphans))
 }
 
-fn names_and_sizes(objects: &[Found]) -> Vec<(String, u64)> {
+fn names_and_sizes(objects: &[ObjectMetadata]) -> Vec<(String, u64)> {
     objects.iter().map(|found| (found.name.clone(), found.size)).collect()
 }
 
-fn count_files_and_bytes(tree: &Tree) -> ((u64, u64), (u64, u64)) {
+fn count_files_and_bytes(tree: &VolumeTree) -> ((u64, u64), (u64, u64)) {
     let (mut own, mut packed) = ((0, 0), (0, 0));
     for (_, file) in tree.files() {
         let sum = match file.place {
-            Place::Empty => continue,
-            Place::Own { .. } => &mut own,
-            Place::Packed { .. } => &mut packed,
+            ContentLocation::Empty => continue,
+            ContentLocation::Own { .. } => &mut own,
+            ContentLocation::Packed { .. } => &mut packed,
         };
         *sum = (sum.0 + 1, sum.1 + file.place.size());
     }
     (own, packed)
 }
 
-fn log_damage_finding(history: &History, (name, why): &(String, String)) -> Finding {
+fn log_damage_finding(history: &History, (name, why): &(String, String)) -> BucketFinding {
     let next = history.next;
     let (what, next) = match history.is_whole {
         // What it says is known without it.
@@ -163,7 +168,7 @@ fn log_damage_finding(history: &History, (name, why): &(String, String)) -> Find
             "put the object back (an older version of it, if the bucket keeps versions)",
         ),
     };
-    Finding { path: PathBuf::from(name), what, next }
+    BucketFinding { path: PathBuf::from(name), what, next }
 }
 
 #[cfg(test)]

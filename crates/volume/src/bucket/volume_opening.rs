@@ -11,32 +11,32 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use forebay_model::{Kept, SyncTo};
+use forebay_model::{BucketRules, FsyncTarget};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
-use super::evicted_files::Away;
+use super::evicted_files::EvictedFile;
 use super::log::{Log, Position};
 use super::newer_objects;
 use super::placeholder::set_mtime;
 use super::placeholder_tree;
 use super::request::Bucket;
-use super::scan::Scan;
-use super::state_directory::{Journal, State};
-use super::tree::Tree;
-use super::tree_record::Place;
-use super::writer_note::Writer;
+use super::scan::TreeScanner;
+use super::state_directory::{Journal, StateDirectory};
+use super::tree::VolumeTree;
+use super::tree_record::ContentLocation;
+use super::writer_note::VolumeWriter;
 pub use bucket_error::BucketError;
-use forebay_objstore::Patience;
-use forebay_objstore::{Objects, Settings};
+use forebay_objstore::RetryWindow;
+use forebay_objstore::{AwsSettings, BucketClient};
 use forebay_os::file_identity::FileIdentity;
 
 /// A volume in a bucket, and what this machine has of it.
 #[derive(Debug, Clone)]
-pub struct Wanted {
+pub struct WriterOptions {
     /// `s3://BUCKET/PREFIX`
     pub url: String,
     /// How the bucket is reached.
-    pub settings: Settings,
+    pub settings: AwsSettings,
     /// Where its files are kept on this machine.
     pub state: PathBuf,
     /// A text that nobody else has, for a volume that is new here.
@@ -50,28 +50,28 @@ pub struct Wanted {
     /// Bytes that its files may take on this machine's disk; `None`: what there is but for a rest.
     pub space: Option<u64>,
     /// Where the bytes are when fsync(2) returns, if no rule says more.
-    pub durable: SyncTo,
+    pub durable: FsyncTarget,
     /// How files lie there, and what their fsync(2) waits for.
-    pub rules: Arc<Kept>,
+    pub rules: Arc<BucketRules>,
     /// For how long a bucket that does not answer is waited for.
-    pub patience: Patience,
+    pub patience: RetryWindow,
 }
 
 /// All that is needed to serve it.
 #[derive(Debug)]
-pub(crate) struct Opened {
-    pub(super) wanted: Wanted,
-    pub(super) state: State,
+pub(crate) struct OpenedVolume {
+    pub(super) wanted: WriterOptions,
+    pub(super) state: StateDirectory,
     pub(super) journal: Journal,
     pub(super) at: Position,
-    pub(super) tree: Tree,
-    pub(super) scan: Scan,
-    pub(super) away: Vec<(FileIdentity, u64, Away)>,
+    pub(super) tree: VolumeTree,
+    pub(super) scan: TreeScanner,
+    pub(super) away: Vec<(FileIdentity, u64, EvictedFile)>,
     /// What people should know.
     pub(super) warning: Option<String>,
 }
 
-impl Opened {
+impl OpenedVolume {
     /// The directory that stands for it here.
     pub(crate) fn tree_directory(&self) -> PathBuf {
         self.state.tree_directory()
@@ -82,16 +82,17 @@ impl Opened {
 ///
 /// # Errors
 /// Why it can't be: nothing is changed then, here or there.
-pub(crate) fn open_for_writing(wanted: Wanted) -> Result<Opened, BucketError> {
+pub(crate) fn open_for_writing(wanted: WriterOptions) -> Result<OpenedVolume, BucketError> {
     let at = |error| BucketError::State(wanted.state.clone(), error);
-    let state = State::lock_directory(&wanted.state, &wanted.url, &wanted.me).map_err(at)?;
-    let objects = Objects::open(&wanted.url, wanted.settings.clone())?;
+    let state =
+        StateDirectory::lock_directory(&wanted.state, &wanted.url, &wanted.me).map_err(at)?;
+    let objects = BucketClient::open(&wanted.url, wanted.settings.clone())?;
     let me = state.volume.me.clone();
     let objects = Arc::new(objects);
     let bucket = Arc::clone(&objects) as Arc<dyn Bucket>;
     // A listing first: what refuses that says why.
     let (mut log, mut tree) = Log::open(Arc::clone(&bucket), me.clone())?;
-    let writer = Writer::read_from_bucket(&*objects)?;
+    let writer = VolumeWriter::read_from_bucket(&*objects)?;
     // Nobody unmounted it.
     let was_left = writer.is_some();
     if let Some(writer) = writer.filter(|writer| writer.me != me && !wanted.take_over) {
@@ -129,17 +130,17 @@ pub(crate) fn open_for_writing(wanted: Wanted) -> Result<Opened, BucketError> {
     state.begin_session().map_err(at)?;
     let known = state.read_journal().map_err(at)?;
     let root = open_root(&state.tree_directory()).map_err(at)?;
-    let mut scan = Scan::new(root).map_err(|error| at(error.into()))?;
+    let mut scan = TreeScanner::new(root).map_err(|error| at(error.into()))?;
     scan.restore_learnt(&known.learnt);
     let away = list_evicted_files(&state.tree_directory(), &tree, &scan).map_err(at)?;
     let host = wanted.host.clone();
-    Writer { me: me.clone(), host, since: wanted.now }.overwrite_note(&objects)?;
+    VolumeWriter { me: me.clone(), host, since: wanted.now }.overwrite_note(&objects)?;
     log.begin_as_writer(&me)?;
     if let Some(draft) = newer {
         log.write_segment(draft.encode_segment(log.next_segment()).into())?;
     }
     let journal = state.begin_journal(log.next_segment(), known.learnt, &tree).map_err(at)?;
-    Ok(Opened { wanted, state, journal, at: log.position(), tree, scan, away, warning })
+    Ok(OpenedVolume { wanted, state, journal, at: log.position(), tree, scan, away, warning })
 }
 
 fn open_root(path: &Path) -> io::Result<OwnedFd> {
@@ -151,18 +152,19 @@ fn open_root(path: &Path) -> io::Result<OwnedFd> {
 /// own time again.
 fn list_evicted_files(
     root: &Path,
-    tree: &Tree,
-    scan: &Scan,
-) -> io::Result<Vec<(FileIdentity, u64, Away)>> {
+    tree: &VolumeTree,
+    scan: &TreeScanner,
+) -> io::Result<Vec<(FileIdentity, u64, EvictedFile)>> {
     let marked = placeholder_tree::open_evicted_files(&open_root(root)?)?;
     let mut found = Vec::new();
     for (identity, file) in marked {
         let Some(ino) = scan.inode_number(&identity) else { continue };
-        let Some(known) = tree.file(ino).filter(|known| known.place != Place::Empty) else {
+        let Some(known) = tree.file(ino).filter(|known| known.place != ContentLocation::Empty)
+        else {
             continue;
         };
         set_mtime(&file, known.attr.mtime)?;
-        found.push((identity, ino, Away::from_file(known)));
+        found.push((identity, ino, EvictedFile::from_file(known)));
     }
     Ok(found)
 }

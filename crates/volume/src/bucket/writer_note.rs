@@ -5,13 +5,13 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::request::Bucket;
-use forebay_objstore::{Failed, Found, Objects, When};
+use forebay_objstore::{BucketClient, ObjectMetadata, PutCondition, RequestError};
 
 const NOTE: &str = ".forebay/writer";
 
 /// Who writes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Writer {
+pub struct VolumeWriter {
     pub(super) me: String,
     /// The machine, in words.
     pub host: String,
@@ -19,20 +19,25 @@ pub struct Writer {
     pub since: i64,
 }
 
-impl Writer {
+impl VolumeWriter {
     /// Who writes now, if anybody.
-    pub(super) fn read_from_bucket(bucket: &dyn Bucket) -> Result<Option<Writer>, Failed> {
+    pub(super) fn read_from_bucket(
+        bucket: &dyn Bucket,
+    ) -> Result<Option<VolumeWriter>, RequestError> {
         let Some(found) = bucket.head_object(NOTE)? else { return Ok(None) };
         let bytes = bucket.get_range(NOTE, 0..found.size, &|_| true)?;
-        let unknown = || Writer { me: String::new(), host: "somebody".to_owned(), since: 0 };
+        let unknown = || VolumeWriter { me: String::new(), host: "somebody".to_owned(), since: 0 };
         Ok(Some(serde_json::from_slice(&bytes).unwrap_or_else(|_| unknown())))
     }
 
     /// Writes, if nobody else does: tells who does.
-    pub(super) fn claim_if_free(&self, bucket: &dyn Bucket) -> Result<Option<Writer>, Failed> {
+    pub(super) fn claim_if_free(
+        &self,
+        bucket: &dyn Bucket,
+    ) -> Result<Option<VolumeWriter>, RequestError> {
         match bucket.put_if_absent(NOTE, self.to_json(), &self.me) {
             Err(failed) if failed.kind == std::io::ErrorKind::AlreadyExists => {
-                Ok(Some(Writer::read_from_bucket(bucket)?.ok_or(failed)?))
+                Ok(Some(VolumeWriter::read_from_bucket(bucket)?.ok_or(failed)?))
             }
             done => done.map(|()| None),
         }
@@ -42,21 +47,26 @@ impl Writer {
         serde_json::to_vec(self).expect("plain data has a JSON form").into()
     }
 
-    pub(super) fn overwrite_note(&self, objects: &Objects) -> Result<(), Failed> {
-        objects.put_when(NOTE, self.to_json(), When::Always, &self.me).map(drop)
+    pub(super) fn overwrite_note(&self, objects: &BucketClient) -> Result<(), RequestError> {
+        objects.put_when(NOTE, self.to_json(), PutCondition::Always, &self.me).map(drop)
     }
 
     /// Nobody writes any more, if we still did.
-    pub(super) fn release_after_mount(me: &str, objects: &Objects) -> Result<(), Failed> {
-        Writer::release_claim(me, objects)
+    pub(super) fn release_after_mount(
+        me: &str,
+        objects: &BucketClient,
+    ) -> Result<(), RequestError> {
+        VolumeWriter::release_claim(me, objects)
     }
 
     /// The same, of any bucket.
-    pub(super) fn release_claim(me: &str, bucket: &dyn Bucket) -> Result<(), Failed> {
+    pub(super) fn release_claim(me: &str, bucket: &dyn Bucket) -> Result<(), RequestError> {
         // What a store tells with a length spares asking for the note itself.
         let is_ours = match bucket.head_object(NOTE)? {
-            Some(Found { tag: Some(tag), .. }) => tag == me,
-            Some(_) => Writer::read_from_bucket(bucket)?.is_some_and(|writer| writer.me == me),
+            Some(ObjectMetadata { tag: Some(tag), .. }) => tag == me,
+            Some(_) => {
+                VolumeWriter::read_from_bucket(bucket)?.is_some_and(|writer| writer.me == me)
+            }
             None => false,
         };
         if is_ours { bucket.delete_object(NOTE) } else { Ok(()) }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use rustc_hash::FxHashMap;
 
-use crate::ipc::FileNow;
+use crate::ipc::FileStatus;
 
 /// Files that are remembered; when there are twice as many, the cooler half goes.
 const KEPT: usize = 256;
@@ -13,20 +13,20 @@ const OPEN_BYTES: u64 = 4096;
 
 /// Bytes through one open file.
 #[derive(Debug, Default)]
-pub(crate) struct Flow {
+pub(crate) struct FileTraffic {
     read: AtomicU64,
     written: AtomicU64,
 }
 
-impl Flow {
+impl FileTraffic {
     pub(crate) fn add_read(&self, bytes: usize) {
         self.read.fetch_add(bytes as u64, Relaxed);
     }
 
     /// As it is now.
-    pub(crate) fn snapshot_counts(&self) -> Flow {
+    pub(crate) fn snapshot_counts(&self) -> FileTraffic {
         let now = |sum: &AtomicU64| AtomicU64::new(sum.load(Relaxed));
-        Flow { read: now(&self.read), written: now(&self.written) }
+        FileTraffic { read: now(&self.read), written: now(&self.written) }
     }
 
     pub(crate) fn add_written(&self, bytes: usize) {
@@ -36,11 +36,11 @@ impl Flow {
 
 /// Files by path, and how they were used.
 #[derive(Debug, Default)]
-pub(crate) struct Heat(FxHashMap<Box<[u8]>, FileNow>);
+pub(crate) struct Heat(FxHashMap<Box<[u8]>, FileStatus>);
 
 impl Heat {
     /// A file is closed.
-    pub(crate) fn record_close(&mut self, path: &[u8], flow: &Flow) {
+    pub(crate) fn record_close(&mut self, path: &[u8], flow: &FileTraffic) {
         self.add_file(path, flow, 0);
         if self.0.len() >= 2 * KEPT {
             let mut all: Vec<u64> = self.0.values().map(warmth).collect();
@@ -51,16 +51,18 @@ impl Heat {
     }
 
     /// A file that is open now.
-    pub(crate) fn record_open(&mut self, path: &[u8], flow: &Flow) {
+    pub(crate) fn record_open(&mut self, path: &[u8], flow: &FileTraffic) {
         self.add_file(path, flow, 1);
     }
 
-    fn add_file(&mut self, path: &[u8], flow: &Flow, open: u64) {
+    fn add_file(&mut self, path: &[u8], flow: &FileTraffic, open: u64) {
         let file = match self.0.get_mut(path) {
             Some(file) => file,
             None => {
                 let name = String::from_utf8_lossy(path).into_owned();
-                self.0.entry(path.into()).or_insert(FileNow { path: name, ..FileNow::default() })
+                self.0
+                    .entry(path.into())
+                    .or_insert(FileStatus { path: name, ..FileStatus::default() })
             }
         };
         file.open += open;
@@ -70,19 +72,19 @@ impl Heat {
     }
 
     /// The hottest files, with those that are open now.
-    pub(crate) fn hottest_files(&self, opened: Heat, most: usize) -> Vec<FileNow> {
+    pub(crate) fn hottest_files(&self, opened: Heat, most: usize) -> Vec<FileStatus> {
         let mut all = opened.0;
         for (path, file) in &self.0 {
             let both = all
                 .entry(path.clone())
-                .or_insert_with(|| FileNow { path: file.path.clone(), ..FileNow::default() });
+                .or_insert_with(|| FileStatus { path: file.path.clone(), ..FileStatus::default() });
             both.opens += file.opens;
             both.read += file.read;
             both.written += file.written;
         }
-        let mut all: Vec<FileNow> = all.into_values().collect();
+        let mut all: Vec<FileStatus> = all.into_values().collect();
         all.sort_by(|a, b| {
-            let key = |file: &FileNow| (file.open > 0, warmth(file));
+            let key = |file: &FileStatus| (file.open > 0, warmth(file));
             key(b).cmp(&key(a)).then_with(|| a.path.cmp(&b.path))
         });
         all.truncate(most);
@@ -90,7 +92,7 @@ impl Heat {
     }
 }
 
-fn warmth(file: &FileNow) -> u64 {
+fn warmth(file: &FileStatus) -> u64 {
     file.read + file.written + file.opens * OPEN_BYTES
 }
 
@@ -99,8 +101,8 @@ mod tests {
     //! If these fail, the daemon of a long run grows with every file that it ever saw.
     use super::*;
 
-    fn flow(bytes: usize) -> Flow {
-        let flow = Flow::default();
+    fn flow(bytes: usize) -> FileTraffic {
+        let flow = FileTraffic::default();
         flow.add_read(bytes);
         flow
     }

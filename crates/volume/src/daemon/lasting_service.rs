@@ -9,20 +9,20 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 
-use forebay_model::{Ended, Exit};
+use forebay_model::{CommandExit, RunEnd};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, Shutdown, SocketFlags, SocketType, accept_with, bind, listen, shutdown,
     socket_with,
 };
 
-use super::unused_mount_copies::Leaving;
-use super::{Event, Run};
+use super::unused_mount_copies::UnmountState;
+use super::{DaemonState, Event};
 use crate::backend::Backend;
-use crate::ipc::{Channel, ToDaemon, ToFront, candidate_sockets};
+use crate::ipc::{Channel, ToDaemon, ToLauncher, candidate_sockets};
 use crate::overmount::unmount_all;
 
-impl Run {
+impl DaemonState {
     /// Follows a lasting mount to its end.
     pub(super) fn follow_mount(
         &mut self,
@@ -33,7 +33,7 @@ impl Run {
     ) {
         let mut mounts = self.sessions.len();
         let mut events = Some(events);
-        let (mut door, mut leaving) = (None, Leaving::default());
+        let (mut door, mut leaving) = (None, UnmountState::default());
         let volume = self.volumes[0].0.clone();
         while mounts > 0 {
             let event = match leaving.next_check() {
@@ -43,15 +43,20 @@ impl Run {
             match event {
                 Ok(Event::Said(ToDaemon::Mounted { major, minor })) => {
                     let Some(events) = events.take() else { continue };
-                    leaving = Leaving::for_mount(&volume, &points);
-                    match Door::listen_for_unmount((major, minor), &volume, events, &points) {
+                    leaving = UnmountState::for_mount(&volume, &points);
+                    match UnmountSocket::listen_for_unmount(
+                        (major, minor),
+                        &volume,
+                        events,
+                        &points,
+                    ) {
                         Ok(opened) => {
                             door = Some(opened);
-                            self.control.send_message(&ToFront::Ready);
+                            self.control.send_message(&ToLauncher::Ready);
                         }
                         Err(error) => {
                             let why = format!("making the door for `forebay unmount`: {error}");
-                            self.control.send_message(&ToFront::Failed { why });
+                            self.control.send_message(&ToLauncher::Failed { why });
                         }
                     }
                 }
@@ -68,10 +73,10 @@ impl Run {
             }
         }
         // The device number is free now: another mount may have it, and needs the door's name.
-        door.into_iter().for_each(Door::close);
+        door.into_iter().for_each(UnmountSocket::close);
         let at = self.recorder.clock().now();
-        let exit = Some(Exit::Code(0));
-        self.ended = Some(Ended { at, exit, cpu_user: None, cpu_system: None, complete: false });
+        let exit = Some(CommandExit::Code(0));
+        self.ended = Some(RunEnd { at, exit, cpu_user: None, cpu_system: None, complete: false });
         self.waiting.extend(inbox.try_iter().filter_map(|event| match event {
             Event::Waits(channel) => Some(channel),
             _ => None,
@@ -84,21 +89,21 @@ impl Run {
 }
 
 /// Where whoever unmounts waits for the end.
-struct Door {
+struct UnmountSocket {
     socket: Arc<OwnedFd>,
     thread: JoinHandle<()>,
     /// The mounts are gone: what lies at their points now is somebody else's.
     over: Arc<AtomicBool>,
 }
 
-impl Door {
+impl UnmountSocket {
     /// Opens it, and takes SIGTERM for the wish to unmount.
     fn listen_for_unmount(
         device: (u32, u32),
         volume: &Path,
         events: Sender<Event>,
         points: &[PathBuf],
-    ) -> io::Result<Door> {
+    ) -> io::Result<UnmountSocket> {
         let flags = SocketFlags::CLOEXEC;
         let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
         // Another's name is passed over: that of a mount that had this number, or anybody's.
@@ -134,7 +139,7 @@ impl Door {
                 let _ = events.send(Event::Asked);
             }
         })?;
-        Ok(Door { socket, thread, over })
+        Ok(UnmountSocket { socket, thread, over })
     }
 
     fn close(self) {

@@ -12,7 +12,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use forebay_model::{Ended, Error, Fact, Header, Kind, RunWriter};
+use forebay_model::{Error, Fact, Header, Kind, RunEnd, RunWriter};
 use parking_lot::Mutex;
 
 use crate::recorder::Recorder;
@@ -25,7 +25,7 @@ const EVERY: Duration = Duration::from_secs(1);
 /// Facts kept in memory while the disk is full; older ones are dropped, and the run says so.
 const MOST_KEPT: usize = 2_000_000;
 
-struct Book {
+struct RecordingState {
     writer: RunWriter,
     /// Not yet written.
     facts: Vec<Fact>,
@@ -33,7 +33,7 @@ struct Book {
     trouble: Option<String>,
 }
 
-impl Book {
+impl RecordingState {
     fn write_pending(&mut self, recorder: &Recorder) {
         recorder.drain_facts(&mut self.facts);
         if self.facts.is_empty() {
@@ -54,8 +54,8 @@ impl Book {
 }
 
 /// Keeps the record.
-pub(super) struct Keeper {
-    book: Arc<Mutex<Book>>,
+pub(super) struct RecordingThread {
+    book: Arc<Mutex<RecordingState>>,
     recorder: Arc<Recorder>,
     output: PathBuf,
     /// What has that name, as far as this run knows.
@@ -64,16 +64,16 @@ pub(super) struct Keeper {
     thread: Option<JoinHandle<()>>,
 }
 
-impl Keeper {
+impl RecordingThread {
     /// Makes the run file and begins to write.
     pub(super) fn start_recording(
         state: &Path,
         output: PathBuf,
         header: Header,
         recorder: Arc<Recorder>,
-    ) -> Result<Keeper, Error> {
+    ) -> Result<RecordingThread, Error> {
         let writer = RunWriter::create(state, header)?;
-        let book = Book { writer, facts: Vec::new(), dropped: false, trouble: None };
+        let book = RecordingState { writer, facts: Vec::new(), dropped: false, trouble: None };
         let book = Arc::new(Mutex::new(book));
         let (stop, stopped) = channel::<()>();
         let thread = std::thread::Builder::new().name("forebay-record".into()).spawn({
@@ -85,7 +85,14 @@ impl Keeper {
             }
         });
         let stands = file_identity(&output);
-        Ok(Keeper { book, recorder, output, stands, stop: Some(stop), thread: thread.ok() })
+        Ok(RecordingThread {
+            book,
+            recorder,
+            output,
+            stands,
+            stop: Some(stop),
+            thread: thread.ok(),
+        })
     }
 
     /// Where the run file goes.
@@ -112,7 +119,7 @@ impl Keeper {
     }
 
     /// Copies out what is known while the run goes on.
-    pub(super) fn copy_provisional(&mut self, ended: Ended) -> (Option<PathBuf>, Vec<String>) {
+    pub(super) fn copy_provisional(&mut self, ended: RunEnd) -> (Option<PathBuf>, Vec<String>) {
         let taken = self.avoid_foreign_output();
         let mut book = self.book.lock();
         self.recorder.record_fact(Fact::Ended(ended));
@@ -139,14 +146,16 @@ impl Keeper {
     /// Writes the end, copies the run out, and removes the state.
     pub(super) fn finish_record(
         &mut self,
-        ended: Ended,
+        ended: RunEnd,
         notes: &[(String, String)],
     ) -> (Option<PathBuf>, Vec<String>) {
         self.stop_writer();
         let taken = self.avoid_foreign_output();
         let mut book = self.book.lock();
-        self.recorder
-            .record_fact(Fact::Ended(Ended { complete: ended.complete && !book.dropped, ..ended }));
+        self.recorder.record_fact(Fact::Ended(RunEnd {
+            complete: ended.complete && !book.dropped,
+            ..ended
+        }));
         book.write_pending(&self.recorder);
         let finished = book.writer.add_notes(notes).and_then(|()| book.writer.finish_run());
         let copied = finished.and_then(|()| copy_out(&book.writer, &self.output));
@@ -175,7 +184,7 @@ fn remove_run_file(path: &Path) {
 
 /// What became of the run file, and what a person should know of it.
 fn summarize_output(
-    book: &Book,
+    book: &RecordingState,
     copied: Result<(), Error>,
     output: &Path,
     taken: Option<String>,

@@ -7,41 +7,42 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-use forebay_model::{Fact, Tree, TreeId};
+use forebay_model::{DirectoryTree, Fact, TreeId};
 use parking_lot::Mutex;
 
-use super::{Event, Volume};
-use crate::bucket::{Prefix, Ready};
-use crate::fuse::{self, Device, Emulated, Session};
-use crate::native::{Native, Settings};
-use crate::overmount::{Handover, Plan, Target, receive_mount};
-use crate::processes::Processes;
-use crate::reads::Shown;
+use super::{Event, ManagedDirectory};
+use crate::bucket::{Prefix, PreparedVolume};
+use crate::fuse::{self, Device, EmulatedStorage, Session};
+use crate::native::{Native, NativeSettings};
+use crate::overmount::{Handover, OvermountPlan, OvermountTarget, receive_mount};
+use crate::processes::ProcessTable;
+use crate::reads::ExportedReads;
 use crate::recorder::Recorder;
 use forebay_os::fast_wake::FastWake;
 
 /// What all mounts of a run share.
-pub(super) struct House {
-    pub(super) settings: Settings,
+pub(super) struct MountContext {
+    pub(super) settings: NativeSettings,
     pub(super) only_for: Option<u32>,
-    pub(super) emulated: Option<Emulated>,
+    pub(super) emulated: Option<EmulatedStorage>,
     pub(super) fast_wake: Option<Arc<FastWake>>,
-    pub(super) bucket: Mutex<Option<Ready>>,
+    pub(super) bucket: Mutex<Option<PreparedVolume>>,
     /// In the order of the targets.
-    pub(super) volumes: Vec<Volume>,
+    pub(super) volumes: Vec<ManagedDirectory>,
     pub(super) recorder: Arc<Recorder>,
-    pub(super) processes: Arc<Processes>,
+    pub(super) processes: Arc<ProcessTable>,
 }
 
-impl House {
+impl MountContext {
     /// Serves each mount as it is made: the next may lie below it and can't be reached before.
     pub(super) fn serve_mounts(
         &self,
-        plan: Plan,
+        plan: OvermountPlan,
         mounts: &OwnedFd,
         events: &Sender<Event>,
     ) -> io::Result<Vec<Arc<Session>>> {
-        let mut targets: HashMap<usize, Target> = plan.targets.into_iter().enumerate().collect();
+        let mut targets: HashMap<usize, OvermountTarget> =
+            plan.targets.into_iter().enumerate().collect();
         let mut sessions = Vec::new();
         loop {
             let (number, fd) = match receive_mount(mounts.as_fd())? {
@@ -67,7 +68,12 @@ impl House {
         }
     }
 
-    fn open_session(&self, number: usize, target: Target, fd: OwnedFd) -> io::Result<Arc<Session>> {
+    fn open_session(
+        &self,
+        number: usize,
+        target: OvermountTarget,
+        fd: OwnedFd,
+    ) -> io::Result<Arc<Session>> {
         let id = TreeId(number as u16);
         let groups = Arc::clone(&self.processes);
         let path = std::os::unix::ffi::OsStrExt::as_bytes(target.point.as_os_str()).to_vec();
@@ -82,10 +88,12 @@ impl House {
         let native = match (bucket, target.lent, target.reads) {
             (Some(ready), ..) => ready.start(|backend| native.with_backend(backend))?,
             (None, Some(lent), _) => Arc::new(native.with_backend(Prefix::start(lent)?)),
-            (None, None, Some(found)) => Arc::new(native.with_backend(Shown::start(found)?)),
+            (None, None, Some(found)) => {
+                Arc::new(native.with_backend(ExportedReads::start(found)?))
+            }
             (None, None, None) => Arc::new(native),
         };
-        let tree = fuse::Tree {
+        let tree = fuse::ServedTree {
             id,
             native,
             stack_depth: if target.fs.stacked { 2 } else { 1 },
@@ -102,7 +110,7 @@ impl House {
         };
         let session =
             Session::from_handshake(tree, device, Arc::clone(recorder), Arc::clone(processes))?;
-        recorder.record_fact(Fact::Tree(Tree {
+        recorder.record_fact(Fact::Tree(DirectoryTree {
             id,
             path,
             fs_type: match &self.emulated {
@@ -115,7 +123,7 @@ impl House {
         }));
         for room in tiers.iter().flat_map(|tiers| tiers.tier_directories()) {
             let (fs_type, device) = file_system_at(&room.path);
-            recorder.record_fact(Fact::Tree(Tree {
+            recorder.record_fact(Fact::Tree(DirectoryTree {
                 id: room.tree,
                 path: std::os::unix::ffi::OsStrExt::as_bytes(room.path.as_os_str()).to_vec(),
                 fs_type,

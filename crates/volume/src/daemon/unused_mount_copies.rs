@@ -17,23 +17,26 @@ const LOOKS: u32 = 10;
 
 /// What is known of the end of a mount.
 #[derive(Debug, Default)]
-pub(super) struct Leaving {
+pub(super) struct UnmountState {
     /// The numbers by which mount tables know it.
     devices: Vec<(u32, u32)>,
     asked: bool,
     looks: u32,
 }
 
-impl Leaving {
+impl UnmountState {
     /// All of it is mounted, at these points.
-    pub(super) fn for_mount(volume: &Path, points: &[PathBuf]) -> Leaving {
+    pub(super) fn for_mount(volume: &Path, points: &[PathBuf]) -> UnmountState {
         let all = current_mounts().unwrap_or_default();
         let ours = all.into_iter().filter(|mount| {
             mount.kind == KIND
                 && Path::new(&mount.source) == volume
                 && points.contains(&mount.point)
         });
-        Leaving { devices: ours.map(|mount| mount.device).collect(), ..Leaving::default() }
+        UnmountState {
+            devices: ours.map(|mount| mount.device).collect(),
+            ..UnmountState::default()
+        }
     }
 
     /// Somebody wants it to end.

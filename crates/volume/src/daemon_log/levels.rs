@@ -31,13 +31,13 @@ fn full_module_name(module: &str) -> String {
 
 /// What is said at all.
 #[derive(Debug, Clone)]
-pub struct Levels(pub(super) Targets);
+pub struct LogLevels(pub(super) Targets);
 
 /// Words that are no levels.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NotLevels(String);
+pub struct LogLevelsError(String);
 
-impl fmt::Display for NotLevels {
+impl fmt::Display for LogLevelsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -48,28 +48,28 @@ impl fmt::Display for NotLevels {
     }
 }
 
-impl std::error::Error for NotLevels {}
+impl std::error::Error for LogLevelsError {}
 
-impl Default for Levels {
+impl Default for LogLevels {
     /// What goes wrong, and the few things that are worth a line each.
-    fn default() -> Levels {
-        Levels(Targets::new().with_targets(OURS.map(|ours| (ours, LevelFilter::INFO))))
+    fn default() -> LogLevels {
+        LogLevels(Targets::new().with_targets(OURS.map(|ours| (ours, LevelFilter::INFO))))
     }
 }
 
-impl FromStr for Levels {
-    type Err = NotLevels;
+impl FromStr for LogLevels {
+    type Err = LogLevelsError;
 
     /// The last of what is said of one module counts.
-    fn from_str(words: &str) -> Result<Levels, NotLevels> {
-        let mut levels = Levels::default();
+    fn from_str(words: &str) -> Result<LogLevels, LogLevelsError> {
+        let mut levels = LogLevels::default();
         for word in words.split(',').map(str::trim) {
             let (module, level) = word.rsplit_once('=').unwrap_or(("", word));
             let level = match level.trim() {
                 "" => Err(()),
                 level => level.parse::<LevelFilter>().map_err(drop),
             };
-            let level = level.map_err(|()| NotLevels(word.to_owned()))?;
+            let level = level.map_err(|()| LogLevelsError(word.to_owned()))?;
             levels.0 = match module.trim() {
                 "" => levels.0.with_targets(OURS.map(|ours| (ours, level))),
                 module => levels.0.with_target(full_module_name(module), level),
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn levels_are_told_by_module() {
         let words = "warn,bucket=debug, fuse::request_threads=off,packlog::durability=trace";
-        let levels: Levels = words.parse().expect("levels");
+        let levels: LogLevels = words.parse().expect("levels");
         let says = |module: &str, level| levels.0.would_enable(module, &level);
         assert!(says("forebay_volume::tiers", Level::WARN));
         assert!(!says("forebay_volume::tiers", Level::INFO));
@@ -102,7 +102,7 @@ mod tests {
             short_module_name("forebay_volume::bucket::commit_upload"),
             "bucket::commit_upload"
         );
-        let all: Levels = "TRACE".parse().expect("a level");
+        let all: LogLevels = "TRACE".parse().expect("a level");
         assert!(all.0.would_enable("forebay_volume::watch", &Level::TRACE));
         assert!(!all.0.would_enable("object_store::aws", &Level::ERROR), "it is not ours");
     }
@@ -111,7 +111,7 @@ mod tests {
     fn what_is_no_level_is_named() {
         for (words, named) in [("loud", "loud"), ("info,", ""), ("bucket=", "bucket="), ("a", "a")]
         {
-            assert_eq!(words.parse::<Levels>().err(), Some(NotLevels(named.to_owned())), "{words}");
+            assert_eq!(words.parse::<LogLevels>().err(), Some(NotLevels(named.to_owned())), "{words}");
         }
     }
 }

@@ -12,7 +12,7 @@ const WINDOW: u64 = 10_000_000_000;
 
 /// What becomes of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Admitted {
+pub(super) enum LineAdmission {
     /// It is said.
     Yes,
     /// It is counted; it is the first that is, and somebody must ask later how many there were.
@@ -31,21 +31,21 @@ struct Window<O> {
 
 /// How many lines of each kind there were lately. `K` is a kind, `O` what is told of it.
 #[derive(Debug)]
-pub(super) struct Limit<K, O> {
+pub(super) struct RepeatLimit<K, O> {
     windows: FxHashMap<K, Window<O>>,
     /// Of windows that are over.
     over: Vec<(O, u64)>,
 }
 
-impl<K, O> Default for Limit<K, O> {
+impl<K, O> Default for RepeatLimit<K, O> {
     fn default() -> Self {
-        Limit { windows: FxHashMap::default(), over: Vec::new() }
+        RepeatLimit { windows: FxHashMap::default(), over: Vec::new() }
     }
 }
 
-impl<K: Hash + Eq, O: Copy> Limit<K, O> {
+impl<K: Hash + Eq, O: Copy> RepeatLimit<K, O> {
     /// A line of this kind is to be said now.
-    pub(super) fn admit_line(&mut self, kind: K, of: O, now: u64) -> Admitted {
+    pub(super) fn admit_line(&mut self, kind: K, of: O, now: u64) -> LineAdmission {
         let fresh = || Window { began: now, told: 0, more: 0, of };
         let window = self.windows.entry(kind).or_insert_with(fresh);
         if now.saturating_sub(window.began) >= WINDOW {
@@ -56,10 +56,10 @@ impl<K: Hash + Eq, O: Copy> Limit<K, O> {
         }
         if window.told < MOST {
             window.told += 1;
-            return Admitted::Yes;
+            return LineAdmission::Yes;
         }
         window.more += 1;
-        if window.more == 1 { Admitted::CountedFirst } else { Admitted::Counted }
+        if window.more == 1 { LineAdmission::CountedFirst } else { LineAdmission::Counted }
     }
 
     /// Of which kinds how many were counted that nobody was told of yet, in windows that are over;
@@ -89,25 +89,26 @@ mod tests {
 
     #[test]
     fn ten_are_told_and_then_how_many_more() {
-        let mut limit = Limit::default();
-        let told: Vec<Admitted> = (0..13).map(|_| limit.admit_line('a', "a", SECOND)).collect();
-        assert!(told[..10].iter().all(|one| *one == Admitted::Yes));
-        assert_eq!(told[10..], [Admitted::CountedFirst, Admitted::Counted, Admitted::Counted]);
-        assert_eq!(limit.admit_line('b', "b", SECOND), Admitted::Yes, "another kind has its own");
+        let mut limit = RepeatLimit::default();
+        let told: Vec<LineAdmission> =
+            (0..13).map(|_| limit.admit_line('a', "a", SECOND)).collect();
+        assert!(told[..10].iter().all(|one| *one == LineAdmission::Yes));
+        assert_eq!(told[10..], [LineAdmission::CountedFirst, LineAdmission::Counted, LineAdmission::Counted]);
+        assert_eq!(limit.admit_line('b', "b", SECOND), LineAdmission::Yes, "another kind has its own");
         assert_eq!(limit.take_due_counts(10 * SECOND, false), [], "the window is not over");
         assert!(limit.has_suppressed());
         assert_eq!(limit.take_due_counts(11 * SECOND, false), [("a", 3)]);
         assert!(!limit.has_suppressed());
-        assert_eq!(limit.admit_line('a', "a", 11 * SECOND), Admitted::Yes, "another window");
+        assert_eq!(limit.admit_line('a', "a", 11 * SECOND), LineAdmission::Yes, "another window");
     }
 
     #[test]
     fn what_was_counted_is_told_though_the_next_window_has_begun() {
-        let mut limit = Limit::default();
+        let mut limit = RepeatLimit::default();
         for _ in 0..11 {
             let _ = limit.admit_line('a', "a", 0);
         }
-        assert_eq!(limit.admit_line('a', "a", 20 * SECOND), Admitted::Yes);
+        assert_eq!(limit.admit_line('a', "a", 20 * SECOND), LineAdmission::Yes);
         assert_eq!(limit.take_due_counts(20 * SECOND, false), [("a", 1)]);
         for _ in 0..10 {
             let _ = limit.admit_line('a', "a", 20 * SECOND);
@@ -117,11 +118,11 @@ mod tests {
 
     #[test]
     fn a_clock_that_goes_back_loses_nothing() {
-        let mut limit = Limit::default();
+        let mut limit = RepeatLimit::default();
         for _ in 0..12 {
             let _ = limit.admit_line('a', "a", 100 * SECOND);
         }
-        assert_eq!(limit.admit_line('a', "a", SECOND), Admitted::Counted);
+        assert_eq!(limit.admit_line('a', "a", SECOND), LineAdmission::Counted);
         assert_eq!(limit.take_due_counts(200 * SECOND, false), [("a", 3)]);
     }
 }

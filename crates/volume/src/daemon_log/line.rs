@@ -15,16 +15,16 @@ const MOST: usize = 4000;
 
 /// What was said, when, and where.
 #[derive(Debug, Clone)]
-pub(super) struct Said {
+pub(super) struct LogLine {
     at: Timespec,
     pub(super) level: Level,
     pub(super) module: &'static str,
     pub(super) text: String,
 }
 
-impl Said {
+impl LogLine {
     /// It is said now. Names in it can move no cursor and begin no line, secrets are masked.
-    pub(super) fn with_current_time(level: Level, target: &'static str, text: &str) -> Said {
+    pub(super) fn with_current_time(level: Level, target: &'static str, text: &str) -> LogLine {
         // The time of day, which people have on their other logs: it may jump, and lines then say so.
         let at = clock_gettime(ClockId::Realtime);
         let module = short_module_name(target);
@@ -36,12 +36,12 @@ impl Said {
         if is_cut {
             text.push('…');
         }
-        Said { at, level, module, text }
+        LogLine { at, level, module, text }
     }
 
     /// As it stands in the log.
     pub(super) fn log_line(&self) -> String {
-        let Said { at, level, text, .. } = self;
+        let LogLine { at, level, text, .. } = self;
         format!("{} {level:5} {}{text}\n", format_utc(*at), self.module_prefix())
     }
 
@@ -80,7 +80,7 @@ mod tests {
 
     fn text(text: &str) -> String {
         let line =
-            Said::with_current_time(Level::WARN, "forebay_volume::bucket::log", text).log_line();
+            LogLine::with_current_time(Level::WARN, "forebay_volume::bucket::log", text).log_line();
         let (_, rest) = line.split_once(" WARN  bucket::log: ").expect("time, level, module");
         rest.to_owned()
     }
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn the_journal_is_told_how_bad_it_is() {
         let said =
-            |level| Said::with_current_time(level, "forebay_volume::tiers", "x").journal_line();
+            |level| LogLine::with_current_time(level, "forebay_volume::tiers", "x").journal_line();
         assert_eq!(said(Level::ERROR), "<3>tiers: x\n");
         assert_eq!(said(Level::WARN), "<4>tiers: x\n");
         assert_eq!(said(Level::INFO), "<6>tiers: x\n");

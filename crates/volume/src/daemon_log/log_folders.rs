@@ -29,7 +29,7 @@ const PAUSE: Duration = Duration::from_millis(2);
 
 /// Whose log it is. Paths are text, in which what is not UTF-8 is replaced.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct About {
+pub struct LogOwner {
     /// [`FORMAT`]
     pub format: u32,
     /// The daemon's process.
@@ -46,9 +46,9 @@ pub struct About {
 
 /// What a folder says of its daemon.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Told {
+pub enum LogOwnership {
     /// All that is to be said.
-    Known(About),
+    Known(LogOwner),
     /// A newer Forebay wrote it, in this format.
     Newer(u32),
     /// Nothing that could be understood.
@@ -57,37 +57,37 @@ pub enum Told {
 
 /// A folder of a daemon.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct LogFolder {
     /// Where.
     pub folder: PathBuf,
     /// Of whom.
-    pub told: Told,
+    pub told: LogOwnership,
 }
 
 /// What a folder says of its daemon.
 #[must_use]
-pub fn read_about(folder: &Path) -> Told {
+pub fn read_about(folder: &Path) -> LogOwnership {
     #[derive(Deserialize)]
-    struct Formed {
+    struct FormatVersion {
         format: u32,
     }
     let text = std::fs::read(folder.join(ABOUT)).unwrap_or_default();
-    match serde_json::from_slice::<Formed>(&text) {
-        Ok(Formed { format }) if format > FORMAT => Told::Newer(format),
-        Ok(_) => serde_json::from_slice(&text).map_or(Told::Nothing, Told::Known),
-        Err(_) => Told::Nothing,
+    match serde_json::from_slice::<FormatVersion>(&text) {
+        Ok(FormatVersion { format }) if format > FORMAT => LogOwnership::Newer(format),
+        Ok(_) => serde_json::from_slice(&text).map_or(LogOwnership::Nothing, LogOwnership::Known),
+        Err(_) => LogOwnership::Nothing,
     }
 }
 
 /// All folders, those of the newest daemons first: their names begin with the second, and the number
 /// of a process behind it says nothing of its age.
 #[must_use]
-pub fn list_log_folders(shelf: &Path) -> Vec<Kept> {
+pub fn list_log_folders(shelf: &Path) -> Vec<LogFolder> {
     let entries = std::fs::read_dir(shelf).into_iter().flatten().flatten();
     let mut folders: Vec<PathBuf> =
         entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
     folders.sort_by_cached_key(|folder| Reverse(start_order(folder)));
-    let of = |folder: PathBuf| Kept { told: read_about(&folder), folder };
+    let of = |folder: PathBuf| LogFolder { told: read_about(&folder), folder };
     folders.into_iter().map(of).collect()
 }
 
@@ -107,7 +107,7 @@ pub fn is_alive(folder: &Path) -> bool {
 }
 
 /// Makes a folder for this process, as long as it lives.
-pub(super) fn claim_log_folder(folder: &Path, about: &About) -> io::Result<OwnedFd> {
+pub(super) fn claim_log_folder(folder: &Path, about: &LogOwner) -> io::Result<OwnedFd> {
     let (Some(shelf), Some(name)) = (folder.parent(), folder.file_name()) else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
@@ -145,7 +145,7 @@ fn open_folder(at: impl std::os::fd::AsFd, path: &Path) -> rustix::io::Result<Ow
 /// stays.
 pub(super) fn prune_log_folders(shelf: &Path) {
     let mut gone = 0;
-    for Kept { folder, told } in list_log_folders(shelf) {
+    for LogFolder { folder, told } in list_log_folders(shelf) {
         let Ok(opened) = open_folder(CWD, &folder) else { continue };
         // Its daemon lives, or nobody knows.
         if flock(&opened, FlockOperation::NonBlockingLockExclusive).is_err() {
@@ -175,9 +175,9 @@ mod tests {
     //! If these fail, logs of the dead pile up, or one of the living is taken away.
     use super::*;
 
-    fn about(pid: u32) -> About {
+    fn about(pid: u32) -> LogOwner {
         let (volume, points) = ("/data".to_owned(), vec!["/mnt".to_owned()]);
-        About { format: FORMAT, pid, started_unix: 0, lasting: true, volume, points }
+        LogOwner { format: FORMAT, pid, started_unix: 0, lasting: true, volume, points }
     }
 
     #[test]

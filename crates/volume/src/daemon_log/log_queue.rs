@@ -12,9 +12,9 @@ use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
-use super::Levels;
-use super::limit::{Admitted, Limit};
-use super::line::Said;
+use super::LogLevels;
+use super::limit::{LineAdmission, RepeatLimit};
+use super::line::LogLine;
 use forebay_os::clock::{Clock, MachineClock};
 
 /// Lines that are held before there is a daemon.
@@ -27,9 +27,9 @@ type Kind = (Level, &'static str);
 
 /// What the thread that writes is told.
 #[derive(Debug)]
-pub(super) enum Word {
+pub(super) enum WriterMessage {
     /// A line.
-    Said(Said),
+    Said(LogLine),
     /// Lines are being left out.
     Wake,
     /// The file may have another name now.
@@ -39,14 +39,14 @@ pub(super) enum Word {
 }
 
 /// What this process says.
-pub(super) static VOICE: OnceLock<Arc<Voice>> = OnceLock::new();
+pub(super) static VOICE: OnceLock<Arc<LogQueue>> = OnceLock::new();
 
 /// Takes in what is said, and never waits.
 #[derive(Debug, Default)]
-pub(super) struct Voice {
-    queue: OnceLock<SyncSender<Word>>,
-    held: Mutex<Vec<Said>>,
-    limit: Mutex<Limit<Identifier, Kind>>,
+pub(super) struct LogQueue {
+    queue: OnceLock<SyncSender<WriterMessage>>,
+    held: Mutex<Vec<LogLine>>,
+    limit: Mutex<RepeatLimit<Identifier, Kind>>,
     /// Lines for which the queue had no place.
     lost: AtomicU64,
     /// Lines that are warnings or worse.
@@ -56,8 +56,8 @@ pub(super) struct Voice {
     errors: Mutex<Vec<String>>,
 }
 
-impl Voice {
-    fn enqueue_line(&self, said: Said) {
+impl LogQueue {
+    fn enqueue_line(&self, said: LogLine) {
         if said.level <= Level::WARN {
             self.warned.fetch_add(1, Relaxed);
         }
@@ -68,7 +68,7 @@ impl Voice {
             }
         }
         match self.queue.get() {
-            Some(queue) => self.send_or_count_lost(queue, Word::Said(said)),
+            Some(queue) => self.send_or_count_lost(queue, WriterMessage::Said(said)),
             None => {
                 let mut held = self.held.lock();
                 if held.len() < HELD {
@@ -78,23 +78,23 @@ impl Voice {
         }
     }
 
-    fn send_or_count_lost(&self, queue: &SyncSender<Word>, word: Word) {
-        if let Err(TrySendError::Full(Word::Said(_))) = queue.try_send(word) {
+    fn send_or_count_lost(&self, queue: &SyncSender<WriterMessage>, word: WriterMessage) {
+        if let Err(TrySendError::Full(WriterMessage::Said(_))) = queue.try_send(word) {
             self.lost.fetch_add(1, Relaxed);
         }
     }
 
     /// From now on a thread takes what is said; gives what was said before.
-    pub(super) fn attach_writer(&self, queue: SyncSender<Word>) -> Vec<Said> {
+    pub(super) fn attach_writer(&self, queue: SyncSender<WriterMessage>) -> Vec<LogLine> {
         let _ = self.queue.set(queue);
         self.take_held()
     }
 
-    fn take_held(&self) -> Vec<Said> {
+    fn take_held(&self) -> Vec<LogLine> {
         std::mem::take(&mut *self.held.lock())
     }
 
-    pub(super) fn queue(&self) -> Option<&SyncSender<Word>> {
+    pub(super) fn queue(&self) -> Option<&SyncSender<WriterMessage>> {
         self.queue.get()
     }
 
@@ -109,10 +109,14 @@ impl Voice {
     }
 
     /// Lines of each kind that were left out, as lines; with `all`, also of what goes on.
-    pub(super) fn suppressed_lines(&self, all: bool) -> Vec<Said> {
+    pub(super) fn suppressed_lines(&self, all: bool) -> Vec<LogLine> {
         let due = self.limit.lock().take_due_counts(MachineClock.elapsed_nanos(), all);
         let line = |((level, target), more): (Kind, u64)| {
-            Said::with_current_time(level, target, &format!("{more} more like this were left out"))
+            LogLine::with_current_time(
+                level,
+                target,
+                &format!("{more} more like this were left out"),
+            )
         };
         due.into_iter().map(line).collect()
     }
@@ -129,11 +133,11 @@ impl Voice {
         if level <= Level::INFO {
             let (kind, now) = (known.callsite(), MachineClock.elapsed_nanos());
             match self.limit.lock().admit_line(kind, (level, target), now) {
-                Admitted::Yes => {}
-                Admitted::Counted => return,
-                Admitted::CountedFirst => {
+                LineAdmission::Yes => {}
+                LineAdmission::Counted => return,
+                LineAdmission::CountedFirst => {
                     if let Some(queue) = self.queue.get() {
-                        self.send_or_count_lost(queue, Word::Wake);
+                        self.send_or_count_lost(queue, WriterMessage::Wake);
                     }
                     return;
                 }
@@ -141,7 +145,7 @@ impl Voice {
         }
         let mut words = Words::default();
         event.record(&mut words);
-        self.enqueue_line(Said::with_current_time(level, target, &words.0));
+        self.enqueue_line(LogLine::with_current_time(level, target, &words.0));
     }
 }
 
@@ -159,23 +163,26 @@ impl Visit for Words {
     }
 }
 
-struct Ear(Arc<Voice>);
+struct QueueLayer(Arc<LogQueue>);
 
-impl<S: Subscriber> Layer<S> for Ear {
+impl<S: Subscriber> Layer<S> for QueueLayer {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         self.0.handle_event(event);
     }
 }
 
 /// Who hands events of these levels to a voice.
-pub(super) fn subscriber_for(levels: &Levels, voice: Arc<Voice>) -> impl Subscriber + Send + Sync {
-    tracing_subscriber::registry().with(levels.0.clone()).with(Ear(voice))
+pub(super) fn subscriber_for(
+    levels: &LogLevels,
+    voice: Arc<LogQueue>,
+) -> impl Subscriber + Send + Sync {
+    tracing_subscriber::registry().with(levels.0.clone()).with(QueueLayer(voice))
 }
 
 /// From now on nothing that is said gets lost: it is held until there is a daemon. Where a program
 /// has a listener of its own it keeps it.
-pub(crate) fn start_buffering(levels: &Levels) {
-    let voice = Arc::new(Voice::default());
+pub(crate) fn start_buffering(levels: &LogLevels) {
+    let voice = Arc::new(LogQueue::default());
     if tracing::subscriber::set_global_default(subscriber_for(levels, Arc::clone(&voice))).is_ok() {
         let _ = VOICE.set(voice);
     }
@@ -187,10 +194,10 @@ pub(crate) fn take_errors() -> Vec<String> {
 }
 
 /// Of a process that becomes another program: what it said goes into the log that its daemon keeps.
-pub(crate) fn append_held_lines(wanted: &super::Wanted) {
+pub(crate) fn append_held_lines(wanted: &super::LogOptions) {
     let held = VOICE.get().map(|voice| voice.take_held()).unwrap_or_default();
     if !held.is_empty() {
-        let text: String = held.iter().map(Said::log_line).collect();
+        let text: String = held.iter().map(LogLine::log_line).collect();
         // What can't be written there is not worth the command.
         let _ = super::file::append_lines(&wanted.folder, text.as_bytes());
     }
@@ -204,12 +211,12 @@ mod tests {
     use super::*;
 
     /// What is said meanwhile, as lines without their time.
-    fn said(levels: &str, speak: impl FnOnce()) -> (Arc<Voice>, Vec<String>) {
-        let voice = Arc::new(Voice::default());
+    fn said(levels: &str, speak: impl FnOnce()) -> (Arc<LogQueue>, Vec<String>) {
+        let voice = Arc::new(LogQueue::default());
         let levels = levels.parse().expect("levels");
         tracing::subscriber::with_default(subscriber_for(&levels, Arc::clone(&voice)), speak);
         let held = voice.attach_writer(sync_channel(1).0);
-        let line = |said: &Said| said.log_line()[25..].to_owned();
+        let line = |said: &LogLine| said.log_line()[25..].to_owned();
         (voice, held.iter().map(line).collect())
     }
 
@@ -243,7 +250,7 @@ mod tests {
 
     #[test]
     fn a_queue_that_is_full_costs_lines_and_no_time() {
-        let (voice, words) = (Arc::new(Voice::default()), sync_channel(2));
+        let (voice, words) = (Arc::new(LogQueue::default()), sync_channel(2));
         voice.attach_writer(words.0);
         let levels = "debug".parse().expect("a level");
         tracing::subscriber::with_default(subscriber_for(&levels, Arc::clone(&voice)), || {

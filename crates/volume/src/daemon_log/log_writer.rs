@@ -9,24 +9,24 @@ use parking_lot::Mutex;
 use tracing::Level;
 
 use super::file::LogFile;
-use super::line::Said;
-use super::log_queue::{Voice, Word};
+use super::line::LogLine;
+use super::log_queue::{LogQueue, WriterMessage};
 
 /// Between two looks whether lines that were left out are to be told.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// What it writes to.
-pub(super) struct Writer {
-    pub(super) voice: Arc<Voice>,
+pub(super) struct LogWriter {
+    pub(super) voice: Arc<LogQueue>,
     /// `None`: there is no place for one.
     pub(super) file: Arc<Mutex<Option<LogFile>>>,
     /// Standard error, and whether that is the journal.
     pub(super) stderr: Option<(std::fs::File, bool)>,
 }
 
-impl Writer {
+impl LogWriter {
     /// Writes until the process ends.
-    pub(super) fn run_writer(&mut self, words: &Receiver<Word>) {
+    pub(super) fn run_writer(&mut self, words: &Receiver<WriterMessage>) {
         loop {
             let word = match self.voice.has_suppressed() {
                 true => words.recv_timeout(LOOK),
@@ -35,22 +35,22 @@ impl Writer {
             let lost = self.voice.take_lost_count();
             if lost > 0 {
                 let text = format!("{lost} lines came faster than they could be written");
-                self.write_line(&Said::with_current_time(Level::WARN, module_path!(), &text));
+                self.write_line(&LogLine::with_current_time(Level::WARN, module_path!(), &text));
             }
             self.voice.suppressed_lines(false).iter().for_each(|said| self.write_line(said));
             match word {
-                Ok(Word::Said(said)) => self.write_line(&said),
-                Ok(Word::Reopen) => {
+                Ok(WriterMessage::Said(said)) => self.write_line(&said),
+                Ok(WriterMessage::Reopen) => {
                     if let Some(file) = &mut *self.file.lock() {
                         file.reopen();
                     }
-                    self.write_line(&Said::with_current_time(
+                    self.write_line(&LogLine::with_current_time(
                         Level::INFO,
                         module_path!(),
                         "the log was opened again",
                     ));
                 }
-                Ok(Word::Until(done, is_end)) => {
+                Ok(WriterMessage::Until(done, is_end)) => {
                     if is_end {
                         self.voice
                             .suppressed_lines(true)
@@ -59,13 +59,13 @@ impl Writer {
                     }
                     let _ = done.send(());
                 }
-                Ok(Word::Wake) | Err(RecvTimeoutError::Timeout) => {}
+                Ok(WriterMessage::Wake) | Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
         }
     }
 
-    pub(super) fn write_line(&mut self, said: &Said) {
+    pub(super) fn write_line(&mut self, said: &LogLine) {
         if let Some(file) = &mut *self.file.lock() {
             file.write_line(&said.log_line());
         }

@@ -11,10 +11,10 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use super::file::{LogFile, MOST};
-use super::log_folders::{self, ABOUT, About};
-use super::log_queue::{VOICE, Word};
-use super::log_writer::Writer;
-use super::{LOG, Wanted};
+use super::log_folders::{self, ABOUT, LogOwner};
+use super::log_queue::{VOICE, WriterMessage};
+use super::log_writer::LogWriter;
+use super::{LOG, LogOptions};
 
 /// Lines that wait to be written; more are counted.
 const QUEUE: usize = 1024;
@@ -23,27 +23,27 @@ const PATIENCE: u32 = 50;
 const STEP: Duration = Duration::from_millis(20);
 
 /// What this daemon writes to.
-struct Spoken {
-    wanted: Wanted,
+struct DaemonLog {
+    wanted: LogOptions,
     file: Arc<Mutex<Option<LogFile>>>,
     /// Why there is no place for it.
     no_place: Option<String>,
 }
 
-static SPOKEN: OnceLock<Spoken> = OnceLock::new();
+static SPOKEN: OnceLock<DaemonLog> = OnceLock::new();
 
 /// Writes from now on what this process says, and said before. Whatever fails is told at the end by
 /// [`log_problem`], and nothing else comes of it.
 ///
 /// All signals must be held back in this thread.
-pub(crate) fn start_logging(wanted: Wanted, about: &About, stderr: Option<OwnedFd>) {
+pub(crate) fn start_logging(wanted: LogOptions, about: &LogOwner, stderr: Option<OwnedFd>) {
     let Some(voice) = VOICE.get() else { return };
     let taken = log_folders::claim_log_folder(&wanted.folder, about);
     let no_place = taken.as_ref().err().map(ToString::to_string);
     let file = Arc::new(Mutex::new(taken.ok().map(|folder| LogFile::in_folder(folder, MOST))));
     let (queue, words) = sync_channel(QUEUE);
     let stderr = stderr.map(|fd| (File::from(fd), wanted.to_journal));
-    let mut writer = Writer { voice: Arc::clone(voice), file: Arc::clone(&file), stderr };
+    let mut writer = LogWriter { voice: Arc::clone(voice), file: Arc::clone(&file), stderr };
     // Written at once, with what was said before: whoever is killed has said who it was.
     tracing::info!(
         "Forebay {} (process {}) serves {} at {}",
@@ -56,7 +56,7 @@ pub(crate) fn start_logging(wanted: Wanted, about: &About, stderr: Option<OwnedF
     // Without this thread the log stays empty, and the daemon serves.
     let _ = Builder::new().name("forebay-log".into()).spawn(move || writer.run_writer(&words));
     let shelf = wanted.folder.parent().map(PathBuf::from);
-    let _ = SPOKEN.set(Spoken { wanted, file, no_place });
+    let _ = SPOKEN.set(DaemonLog { wanted, file, no_place });
     let _ = Builder::new().name("forebay-hup".into()).spawn(reopen_at_hangup);
     log_panics();
     if let Some(shelf) = shelf {
@@ -75,7 +75,7 @@ fn reopen_at_hangup() {
             let mut signal = 0;
             while libc::sigwait(&only, &mut signal) != 0 {}
         }
-        let _ = queue.send(Word::Reopen);
+        let _ = queue.send(WriterMessage::Reopen);
     }
 }
 
@@ -102,7 +102,7 @@ fn log_panics() {
 fn wait_until_written(is_end: bool) {
     let Some(queue) = VOICE.get().and_then(|voice| voice.queue()) else { return };
     let (done, is_done) = sync_channel(1);
-    let mut word = Word::Until(done, is_end);
+    let mut word = WriterMessage::Until(done, is_end);
     for _ in 0..PATIENCE {
         match queue.try_send(word) {
             Ok(()) => {
@@ -124,7 +124,7 @@ pub(crate) fn path() -> Option<PathBuf> {
 
 /// Why there is less in the log than was said, if so.
 pub(crate) fn log_problem() -> Option<String> {
-    let Spoken { wanted, file, no_place } = SPOKEN.get()?;
+    let DaemonLog { wanted, file, no_place } = SPOKEN.get()?;
     let folder = wanted.folder.display();
     if let Some(why) = no_place {
         return Some(format!("the daemon has no log, since there is no place in {folder}: {why}"));
@@ -160,17 +160,17 @@ pub(crate) fn close(all_is_told: bool) -> Option<String> {
 #[cfg(test)]
 mod tests {
     //! If this fails, a daemon that dies of a fault of ours says nothing.
-    use super::super::Levels;
-    use super::super::log_queue::{Voice, subscriber_for};
+    use super::super::LogLevels;
+    use super::super::log_queue::{LogQueue, subscriber_for};
     use super::*;
 
     #[test]
     fn a_panic_is_told_with_its_place() {
-        let voice = Arc::new(Voice::default());
+        let voice = Arc::new(LogQueue::default());
         // Who panics meanwhile in another thread has no listener, and is told of as before.
         log_panics();
         let caught = tracing::subscriber::with_default(
-            subscriber_for(&Levels::default(), Arc::clone(&voice)),
+            subscriber_for(&LogLevels::default(), Arc::clone(&voice)),
             || std::panic::catch_unwind(|| panic!("three\nlegs")),
         );
         assert!(caught.is_err());

@@ -13,8 +13,8 @@ use rustix::io::Errno;
 use zerocopy::IntoBytes;
 
 use super::abi::{self, InHeader};
-use super::emulated_latency::{Asked, Emulated, Late};
-use super::notifier_threads::Tellers;
+use super::emulated_latency::{EmulatedStorage, ReplyDelayer, StorageDemand};
+use super::notifier_threads::NotifierThreads;
 use crate::native::{Backing, Kernel};
 
 /// One connection to the kernel's FUSE driver; clones share it.
@@ -22,10 +22,10 @@ use crate::native::{Backing, Kernel};
 pub struct Device {
     file: Arc<File>,
     /// Replies are held back, to emulate a slower storage.
-    late: Option<Arc<Late>>,
+    late: Option<Arc<ReplyDelayer>>,
     /// The kernel can ask for a name again without forgetting what it led to.
     expires: bool,
-    tellers: Option<Arc<Tellers>>,
+    tellers: Option<Arc<NotifierThreads>>,
 }
 
 impl Device {
@@ -38,8 +38,8 @@ impl Device {
     ///
     /// # Errors
     /// When no thread can be made.
-    pub fn with_emulated_storage(fd: OwnedFd, emulated: &Emulated) -> io::Result<Device> {
-        Ok(Device { late: Some(Late::start(emulated)?), ..Device::new(fd) })
+    pub fn with_emulated_storage(fd: OwnedFd, emulated: &EmulatedStorage) -> io::Result<Device> {
+        Ok(Device { late: Some(ReplyDelayer::start(emulated)?), ..Device::new(fd) })
     }
 
     /// The same, where the kernel can let a name expire.
@@ -51,12 +51,12 @@ impl Device {
     /// The same, with threads that wait for the kernel to forget.
     #[must_use]
     pub(super) fn with_notifiers(self) -> Device {
-        let tellers = Some(Arc::new(Tellers::start(|| self.another_reader())));
+        let tellers = Some(Arc::new(NotifierThreads::start(|| self.another_reader())));
         Device { tellers, ..self }
     }
 
     /// A request begins. Gives what it asks an emulated storage for.
-    pub(super) fn begin_request(&self, header: &InHeader, body: &[u8]) -> Option<Asked> {
+    pub(super) fn begin_request(&self, header: &InHeader, body: &[u8]) -> Option<StorageDemand> {
         self.late.as_ref()?.begin_request(header, body)
     }
 
@@ -123,7 +123,7 @@ impl Device {
     /// nanoseconds for which the reply is held back.
     pub(super) fn send_delayed_reply(
         &self,
-        asked: Option<Asked>,
+        asked: Option<StorageDemand>,
         error: i32,
         unique: u64,
         parts: &[&[u8]],

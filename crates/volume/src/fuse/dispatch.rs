@@ -9,9 +9,9 @@ use zerocopy::FromBytes;
 use super::abi::{self, InHeader, op};
 use super::device::Device;
 use super::opcodes::{HANDED, NAMING, OF_OPEN, OF_TWO, Opcode, RIGHTLESS, UNASKED};
-use super::request_cost::{self, Asked};
+use super::request_cost::{self, CostProbe};
 use super::session::{Request, Session};
-use crate::native::Stays;
+use crate::native::RelocationReadGuard;
 use forebay_os::credentials::Caller;
 
 impl Session {
@@ -38,8 +38,8 @@ impl Session {
         if self.tree.only_for.is_some_and(|owner| !may_use_mount(header, opcode, owner)) {
             return device.send_error(header.unique, Errno::ACCESS);
         }
-        if let Some(asked) = Asked::from_request(header, body) {
-            if let Asked::Took(nanos) = asked {
+        if let Some(asked) = CostProbe::from_request(header, body) {
+            if let CostProbe::Took(nanos) = asked {
                 self.recorder.note_request_latency(nanos);
             }
             return request_cost::answer_probe(header, body, device);
@@ -103,7 +103,7 @@ impl Session {
         header: &InHeader,
         opcode: &Opcode,
         body: &[u8],
-    ) -> Option<Stays<'_>> {
+    ) -> Option<RelocationReadGuard<'_>> {
         let native = &self.tree.native;
         if !native.tiers().is_some_and(|tiers| tiers.can_migrate_files())
             || opcode.has_fact(OF_OPEN)

@@ -21,33 +21,33 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use forebay_model::Profile;
+use forebay_model::StorageProfile;
 use parking_lot::{Condvar, Mutex};
 
 use super::abi::InHeader;
 use crate::native::TRUST_WATCHED;
 use forebay_os::clock::{Clock, MachineClock};
-use shape::Shape;
-use shared_moments::Board;
-pub(super) use storage_demand::Asked;
+use shape::LatencyModel;
+use shared_moments::SharedMoments;
+pub(super) use storage_demand::StorageDemand;
 use storage_demand::parse_reply;
 
 /// A storage to be emulated.
 #[derive(Debug, Clone)]
-pub struct Emulated {
-    profile: Profile,
-    board: Option<Arc<Board>>,
+pub struct EmulatedStorage {
+    profile: StorageProfile,
+    board: Option<Arc<SharedMoments>>,
 }
 
-impl Emulated {
+impl EmulatedStorage {
     /// One that can do what the profile says. All that name the same file as their server share what
     /// the whole storage has.
     ///
     /// # Errors
     /// When the file can't be opened or made.
-    pub fn new(profile: Profile, server: Option<&Path>) -> std::io::Result<Emulated> {
-        let board = server.map(Board::open).transpose()?.map(Arc::new);
-        Ok(Emulated { profile, board })
+    pub fn new(profile: StorageProfile, server: Option<&Path>) -> std::io::Result<EmulatedStorage> {
+        let board = server.map(SharedMoments::open).transpose()?.map(Arc::new);
+        Ok(EmulatedStorage { profile, board })
     }
 
     /// Its client collects what programs write until they close the file, sync it, or have written
@@ -59,11 +59,11 @@ impl Emulated {
 }
 
 /// A reply, and the queue of the kernel's that waits for it.
-type Reply = (Vec<u8>, Arc<File>);
+type DelayedReply = (Vec<u8>, Arc<File>);
 
 #[derive(Debug, Default)]
 struct Queue {
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<PendingReplies>,
     changed: Condvar,
     /// Nanoseconds that a thread takes to wake up here, lately.
     waking: AtomicU64,
@@ -92,33 +92,34 @@ impl Queue {
 }
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct PendingReplies {
     /// When each is due, and its number.
     order: BinaryHeap<Reverse<(u64, u64)>>,
-    replies: rustc_hash::FxHashMap<u64, Reply>,
+    replies: rustc_hash::FxHashMap<u64, DelayedReply>,
     next: u64,
     over: bool,
 }
 
 /// Holds replies back.
 #[derive(Debug)]
-pub(super) struct Late {
+pub(super) struct ReplyDelayer {
     clock: Arc<dyn Clock>,
-    shape: Mutex<Shape>,
+    shape: Mutex<LatencyModel>,
     /// How long its client believes names and attributes.
     believes: Option<Duration>,
     /// Closing a file takes time.
     pub(super) closes: bool,
-    /// See [`Emulated::collects_writes`].
+    /// See [`EmulatedStorage::collects_writes`].
     pub(super) collects: bool,
     queue: Arc<Queue>,
 }
 
-impl Late {
+impl ReplyDelayer {
     /// Starts the thread that sends replies when they are due.
-    pub(super) fn start(emulated: &Emulated) -> std::io::Result<Arc<Late>> {
+    pub(super) fn start(emulated: &EmulatedStorage) -> std::io::Result<Arc<ReplyDelayer>> {
         // Mounts of one server must agree on what time it is.
-        let mut late = Late::new(&emulated.profile, Arc::new(MachineClock), emulated.board.clone());
+        let mut late =
+            ReplyDelayer::new(&emulated.profile, Arc::new(MachineClock), emulated.board.clone());
         late.collects = emulated.collects_writes();
         let (queue, clock) = (Arc::clone(&late.queue), Arc::clone(&late.clock));
         std::thread::Builder::new().name("forebay-late".into()).spawn(move || {
@@ -130,14 +131,22 @@ impl Late {
         Ok(Arc::new(late))
     }
 
-    fn new(profile: &Profile, clock: Arc<dyn Clock>, board: Option<Arc<Board>>) -> Late {
+    fn new(
+        profile: &StorageProfile,
+        clock: Arc<dyn Clock>,
+        board: Option<Arc<SharedMoments>>,
+    ) -> ReplyDelayer {
         let seconds = |time: forebay_model::Seconds| Duration::try_from_secs_f64(time.get()).ok();
-        Late {
+        ReplyDelayer {
             clock,
             believes: profile.attributes_for.and_then(seconds),
             closes: shape::close_seconds(profile) > 0.0,
             collects: false,
-            shape: Mutex::new(Shape::new(profile, written::half_of_memory(), board.as_ref())),
+            shape: Mutex::new(LatencyModel::new(
+                profile,
+                written::half_of_memory(),
+                board.as_ref(),
+            )),
             queue: Arc::default(),
         }
     }
@@ -155,16 +164,16 @@ impl Late {
     }
 
     /// A request begins. Gives what it asks for, if anybody waits for the reply.
-    pub(super) fn begin_request(&self, header: &InHeader, body: &[u8]) -> Option<Asked> {
+    pub(super) fn begin_request(&self, header: &InHeader, body: &[u8]) -> Option<StorageDemand> {
         let called = self.clock.elapsed_nanos().saturating_sub(self.queue.wakeup_nanos() / 2);
-        Asked::from_request(header, body, called)
+        StorageDemand::from_request(header, body, called)
     }
 
     /// Keeps the reply to a request until it is due, and gives the nanoseconds until then; `None`
     /// when it may go at once.
     pub(super) fn delay_reply(
         &self,
-        asked: &Asked,
+        asked: &StorageDemand,
         file: &Arc<File>,
         parts: &[std::io::IoSlice<'_>],
     ) -> Option<u64> {
@@ -187,7 +196,7 @@ impl Late {
     }
 }
 
-impl Drop for Late {
+impl Drop for ReplyDelayer {
     fn drop(&mut self) {
         self.queue.waiting.lock().over = true;
         self.queue.changed.notify_one();

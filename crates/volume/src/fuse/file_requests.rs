@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use forebay_model::{Op, Pattern, ProcessId};
+use forebay_model::{AccessPattern, Op, ProcessId};
 use rustix::io::Errno;
 use zerocopy::IntoBytes;
 
 use super::abi::{self, op};
 use super::reply::open_out;
 use super::session::{MOST_BYTES, Request, Session, parse_name};
-use crate::native::{Handle, IoState, Node, Opened, Permissions, Result};
-use crate::recorder::Opening;
+use crate::native::{CreateMode, FileHandle, IoState, Node, OpenReply, Result};
+use crate::recorder::OpenFacts;
 
 impl Session {
     pub(super) fn open(&self, request: &Request<'_>) -> Result<()> {
@@ -33,7 +33,7 @@ impl Session {
     pub(super) fn create(&self, request: &Request<'_>) -> Result<()> {
         let (ask, rest) = request.parse_body::<abi::CreateIn>()?;
         let (new, _) = parse_name(rest)?;
-        let permissions = Permissions { mode: ask.mode, umask: ask.umask };
+        let permissions = CreateMode { mode: ask.mode, umask: ask.umask };
         let native = &self.tree.native;
         let made = match request.header.opcode {
             op::CREATE => {
@@ -69,14 +69,14 @@ impl Session {
         &self,
         process: Option<ProcessId>,
         node: &Arc<Node>,
-        opened: &Opened,
+        opened: &OpenReply,
         flags: u32,
         created: bool,
     ) {
         let (Some(process), Ok(handle)) = (process, self.tree.native.handle(opened.fh)) else {
             return;
         };
-        let opening = Opening {
+        let opening = OpenFacts {
             process,
             created,
             write: flags & libc::O_ACCMODE as u32 != 0,
@@ -171,7 +171,10 @@ impl Session {
 
     /// What a file that was written is like as it is closed: its size, and what it says if engines
     /// of workflows write such files.
-    pub(super) fn inspect_before_close(&self, handle: &Handle) -> (Option<u64>, Option<Vec<u8>>) {
+    pub(super) fn inspect_before_close(
+        &self,
+        handle: &FileHandle,
+    ) -> (Option<u64>, Option<Vec<u8>>) {
         if !handle.writes || handle.record.get().is_none() {
             return (None, None);
         }
@@ -183,7 +186,7 @@ impl Session {
 
     pub(super) fn record_close(
         &self,
-        handle: &Handle,
+        handle: &FileHandle,
         (size, content): (Option<u64>, Option<Vec<u8>>),
     ) {
         let Some(record) = handle.record.get() else { return };
@@ -200,6 +203,6 @@ impl Session {
 
 /// Whether an access goes on where the last one ended. Asked before the answer: the caller's next
 /// access comes after it, perhaps on another thread.
-fn access_pattern(end: &AtomicU64, offset: u64, count: u64) -> Pattern {
-    Pattern::from_offsets(end.swap(offset + count, Relaxed), offset, count)
+fn access_pattern(end: &AtomicU64, offset: u64, count: u64) -> AccessPattern {
+    AccessPattern::from_offsets(end.swap(offset + count, Relaxed), offset, count)
 }

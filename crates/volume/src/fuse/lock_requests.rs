@@ -7,7 +7,7 @@ use zerocopy::IntoBytes;
 
 use super::abi::{self, FileLock, LkIn};
 use super::session::{Request, Session};
-use crate::native::{Lock, LockWait, Result};
+use crate::native::{AdvisoryLock, LockOutcome, Result};
 use forebay_os::credentials::Caller;
 
 impl Session {
@@ -35,8 +35,8 @@ impl Session {
             outcome.is_err(),
         );
         match outcome? {
-            LockWait::Done => request.send_reply(&[]),
-            LockWait::Later(waiting) => {
+            LockOutcome::Done => request.send_reply(&[]),
+            LockOutcome::Later(waiting) => {
                 let native = Arc::clone(&self.tree.native);
                 let header = request.header;
                 let caller = Caller { pid: header.pid, uid: header.uid, gid: header.gid };
@@ -50,8 +50,8 @@ impl Session {
     }
 }
 
-fn lock_from_request(ask: &LkIn) -> Lock {
-    Lock {
+fn lock_from_request(ask: &LkIn) -> AdvisoryLock {
+    AdvisoryLock {
         start: ask.lk.start,
         end: ask.lk.end,
         kind: ask.lk.kind as i32,

@@ -7,7 +7,7 @@ use zerocopy::{FromBytes, IntoBytes};
 use super::abi::{self, EntryOut, fattr, op};
 use super::reply::{add_dirent, statfs_out};
 use super::session::{Request, Session, parse_name};
-use crate::native::{Change, DirEntry, Entry, Permissions, Result, When};
+use crate::native::{AttributeChange, CreateMode, DirEntry, Entry, Result, TimeOrNow};
 
 impl Session {
     pub(super) fn releasedir(&self, request: &Request<'_>) -> Result<()> {
@@ -111,9 +111,10 @@ impl Session {
         let of_collected = abi::tells_collected_times(request.header, request.body);
         let has = |bit| ask.valid & bit != 0;
         let when = |set, now, sec: u64, nsec| {
-            has(set).then(|| if has(now) { When::Now } else { When::At(sec as i64, nsec) })
+            has(set)
+                .then(|| if has(now) { TimeOrNow::Now } else { TimeOrNow::At(sec as i64, nsec) })
         };
-        let change = Change {
+        let change = AttributeChange {
             mode: has(fattr::MODE).then_some(ask.mode),
             uid: has(fattr::UID).then_some(ask.uid),
             gid: has(fattr::GID).then_some(ask.gid),
@@ -154,13 +155,13 @@ impl Session {
             op::MKNOD => {
                 let (ask, rest) = request.parse_body::<abi::MknodIn>()?;
                 let (new, _) = parse_name(rest)?;
-                let permissions = Permissions { mode: ask.mode, umask: ask.umask };
+                let permissions = CreateMode { mode: ask.mode, umask: ask.umask };
                 (Op::Mknod, new, native.mknod(request.node_id(), new, permissions, ask.rdev))
             }
             op::MKDIR => {
                 let (ask, rest) = request.parse_body::<abi::MkdirIn>()?;
                 let (new, _) = parse_name(rest)?;
-                let permissions = Permissions { mode: ask.mode, umask: ask.umask };
+                let permissions = CreateMode { mode: ask.mode, umask: ask.umask };
                 (Op::Mkdir, new, native.mkdir(request.node_id(), new, permissions))
             }
             op::SYMLINK => {

@@ -24,21 +24,21 @@ const UNSHARE: libc::c_uint = 2;
 
 /// Those that have nothing to tell.
 #[derive(Debug)]
-pub(super) struct Tellers(Mutex<Vec<Teller>>);
+pub(super) struct NotifierThreads(Mutex<Vec<NotifierThread>>);
 
 #[derive(Debug)]
-struct Teller {
+struct NotifierThread {
     notes: SyncSender<Vec<u8>>,
     told: Receiver<()>,
 }
 
-impl Tellers {
+impl NotifierThreads {
     /// As many as can be had, each with a descriptor that it is given; where there are none, others
     /// tell for themselves.
-    pub(super) fn start<D: AsFd>(another: impl Fn() -> io::Result<D>) -> Tellers {
-        let start = |_| another().and_then(Teller::start);
-        let all = (0..TELLERS).map(start).collect::<io::Result<Vec<Teller>>>();
-        Tellers(Mutex::new(all.unwrap_or_else(|error| {
+    pub(super) fn start<D: AsFd>(another: impl Fn() -> io::Result<D>) -> NotifierThreads {
+        let start = |_| another().and_then(NotifierThread::start);
+        let all = (0..TELLERS).map(start).collect::<io::Result<Vec<NotifierThread>>>();
+        NotifierThreads(Mutex::new(all.unwrap_or_else(|error| {
             tracing::debug!("what the kernel is to forget is told by whoever finds out: {error}");
             Vec::new()
         })))
@@ -55,8 +55,8 @@ impl Tellers {
     }
 }
 
-impl Teller {
-    fn start(reader: impl AsFd) -> io::Result<Teller> {
+impl NotifierThread {
+    fn start(reader: impl AsFd) -> io::Result<NotifierThread> {
         let fd = reader.as_fd().as_raw_fd();
         let (notes, to_tell) = sync_channel::<Vec<u8>>(1);
         let (done, told) = sync_channel(1);
@@ -73,7 +73,7 @@ impl Teller {
         let is_ready = told.recv().is_ok();
         drop(reader);
         match is_ready {
-            true => Ok(Teller { notes, told }),
+            true => Ok(NotifierThread { notes, told }),
             false => Err(io::ErrorKind::Unsupported.into()),
         }
     }

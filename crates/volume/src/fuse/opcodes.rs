@@ -5,7 +5,7 @@ use super::session::{Request, Session};
 use crate::native::Result;
 
 /// A verb of a session; the memory is for what it replies.
-type Verb = fn(&Session, &Request<'_>, &mut Vec<u8>) -> Result<()>;
+type RequestHandler = fn(&Session, &Request<'_>, &mut Vec<u8>) -> Result<()>;
 
 /// One kind of request.
 pub(super) struct Opcode {
@@ -13,7 +13,7 @@ pub(super) struct Opcode {
     /// How a log tells of one that failed, before the path of its node; may be empty.
     pub(super) words: &'static str,
     facts: u8,
-    pub(super) serve: Verb,
+    pub(super) serve: RequestHandler,
 }
 
 /// Its caller may hold locks of the kernel, so /proc is not asked who that is.
@@ -41,7 +41,7 @@ impl Opcode {
     }
 }
 
-const fn opcode_row(code: u32, words: &'static str, facts: u8, serve: Verb) -> Opcode {
+const fn opcode_row(code: u32, words: &'static str, facts: u8, serve: RequestHandler) -> Opcode {
     Opcode { code, words, facts, serve }
 }
 

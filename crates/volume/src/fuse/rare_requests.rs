@@ -1,6 +1,6 @@
 //! Requests about open files that programs seldom make: to the disk, room ahead, holes, copies.
 
-use forebay_model::{Op, Pattern};
+use forebay_model::{AccessPattern, Op};
 use rustix::io::Errno;
 use zerocopy::IntoBytes;
 
@@ -66,7 +66,13 @@ impl Session {
             record.add_write(count as u64);
         }
         request.send_reply(&[abi::WriteOut { size: count as u32, padding: 0 }.as_bytes()]);
-        self.count_data_request(request, Op::CopyRange, &to, count as u64, Pattern::Sequential);
+        self.count_data_request(
+            request,
+            Op::CopyRange,
+            &to,
+            count as u64,
+            AccessPattern::Sequential,
+        );
         Ok(())
     }
 

@@ -10,7 +10,7 @@ use super::abi::{
     Attr, AttrOut, Dirent, EntryOut, OpenOut, StatfsOut, Statx as WireStatx, SxTime, fopen,
 };
 use super::session::Session;
-use crate::native::{DirEntry, Entry, IoState, Node, Opened, pack_device};
+use crate::native::{DirEntry, Entry, IoState, Node, OpenReply, pack_device};
 
 impl Session {
     pub(super) fn to_fuse_attr(&self, node: Option<&Arc<Node>>, stat: &Statx) -> Attr {
@@ -107,7 +107,7 @@ impl Session {
 }
 
 /// `quiet`: the kernel need not ask when it is closed, if there is nothing to tell.
-pub(super) fn open_out(opened: &Opened, quiet: bool) -> OpenOut {
+pub(super) fn open_out(opened: &OpenReply, quiet: bool) -> OpenOut {
     let mut flags = 0;
     match opened.state {
         IoState::Passthrough => flags |= fopen::PASSTHROUGH,

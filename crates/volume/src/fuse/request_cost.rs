@@ -24,24 +24,24 @@ const ANSWER: &[u8] = b"here";
 
 /// Such a request.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum CostProbe {
     /// How long is the way?
     Way,
     /// So many nanoseconds.
     Took(u64),
 }
 
-impl Asked {
+impl CostProbe {
     /// `None`: it is another request.
-    pub(super) fn from_request(header: &InHeader, body: &[u8]) -> Option<Asked> {
+    pub(super) fn from_request(header: &InHeader, body: &[u8]) -> Option<CostProbe> {
         if header.opcode != op::GETXATTR {
             return None;
         }
         let name = body.get(size_of::<abi::GetxattrIn>()..)?.strip_suffix(b"\0")?;
         let rest = std::str::from_utf8(name.strip_prefix(NAME.as_bytes())?).ok()?;
         match rest.strip_prefix('.') {
-            Some(nanos) => nanos.parse().ok().map(Asked::Took),
-            None => rest.is_empty().then_some(Asked::Way),
+            Some(nanos) => nanos.parse().ok().map(CostProbe::Took),
+            None => rest.is_empty().then_some(CostProbe::Way),
         }
     }
 }
@@ -82,17 +82,17 @@ mod tests {
     //! If these fail, a program's own attributes are answered in its file system's place.
     use super::*;
 
-    fn asked(opcode: u32, name: &[u8]) -> Option<Asked> {
+    fn asked(opcode: u32, name: &[u8]) -> Option<CostProbe> {
         let header = InHeader { opcode, ..InHeader::default() };
-        Asked::from_request(&header, &[&[0; size_of::<abi::GetxattrIn>()], name].concat())
+        CostProbe::from_request(&header, &[&[0; size_of::<abi::GetxattrIn>()], name].concat())
     }
 
     #[test]
     fn these_names_and_no_others_are_meant() {
-        assert_eq!(asked(op::GETXATTR, b"system.forebay.request\0"), Some(Asked::Way));
+        assert_eq!(asked(op::GETXATTR, b"system.forebay.request\0"), Some(CostProbe::Way));
         assert_eq!(
             asked(op::GETXATTR, b"system.forebay.request.17500\0"),
-            Some(Asked::Took(17500))
+            Some(CostProbe::Took(17500))
         );
         for other in [
             &b"system.forebay.requests\0"[..],
@@ -109,7 +109,7 @@ mod tests {
         }
         assert_eq!(asked(op::REMOVEXATTR, b"system.forebay.request\0"), None);
         assert_eq!(
-            Asked::from_request(&InHeader { opcode: op::GETXATTR, ..InHeader::default() }, b"s"),
+            CostProbe::from_request(&InHeader { opcode: op::GETXATTR, ..InHeader::default() }, b"s"),
             None
         );
     }

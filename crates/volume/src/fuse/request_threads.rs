@@ -16,7 +16,7 @@ use super::session::{BUFFER, MOST_BYTES, Session};
 
 /// How many there are.
 #[derive(Debug)]
-struct Crew {
+struct ThreadCounts {
     all: AtomicUsize,
     /// Those that wait for a request.
     idle: AtomicUsize,
@@ -30,7 +30,7 @@ impl Session {
     /// # Errors
     /// When the device fails otherwise than by the end of the mount.
     pub fn serve_requests(self: &Arc<Session>, threads: usize, most: usize) -> io::Result<()> {
-        let crew = Crew { all: AtomicUsize::new(threads), idle: AtomicUsize::new(0), most };
+        let crew = ThreadCounts { all: AtomicUsize::new(threads), idle: AtomicUsize::new(0), most };
         let crew = &crew;
         std::thread::scope(|scope| {
             let mut workers = Vec::new();
@@ -54,7 +54,7 @@ impl Session {
     fn run_worker<'scope>(
         self: &'scope Arc<Session>,
         device: &Device,
-        crew: &'scope Crew,
+        crew: &'scope ThreadCounts,
         scope: &'scope Scope<'scope, '_>,
     ) -> io::Result<()> {
         let mut buffer = vec![0; BUFFER];
@@ -87,7 +87,7 @@ impl Session {
     /// Nobody waits for the next request: another thread does from now on.
     fn add_worker<'scope>(
         self: &'scope Arc<Session>,
-        crew: &'scope Crew,
+        crew: &'scope ThreadCounts,
         scope: &'scope Scope<'scope, '_>,
     ) {
         let next = |all| (all < crew.most).then_some(all + 1);

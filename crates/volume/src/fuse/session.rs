@@ -5,18 +5,18 @@ use std::ffi::CStr;
 use std::io;
 use std::sync::Arc;
 
-use forebay_model::{ClassId, Op, OpCount, OpKey, Pattern, ProcessId, TreeId};
+use forebay_model::{AccessPattern, ClassId, Op, OpCount, OpKey, ProcessId, TreeId};
 use parking_lot::RwLock;
 use rustix::io::Errno;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::abi::{self, InHeader, init, op};
 use super::device::Device;
-use super::emulated_latency::Asked;
-use super::waiters::Waiters;
-use crate::native::Watch;
-use crate::native::{Handle, Native, Node, Opened, Result};
-use crate::processes::Processes;
+use super::emulated_latency::StorageDemand;
+use super::waiters::LockWaiters;
+use crate::native::DirectoryWatch;
+use crate::native::{FileHandle, Native, Node, OpenReply, Result};
+use crate::processes::ProcessTable;
 use crate::recorder::Recorder;
 use forebay_os::clock::Clock;
 use forebay_os::fast_wake::FastWake;
@@ -28,7 +28,7 @@ pub(super) const BUFFER: usize = MOST_BYTES + (64 << 10);
 
 /// One covered tree and what serves it.
 #[derive(Debug)]
-pub struct Tree {
+pub struct ServedTree {
     /// Its number in the record.
     pub id: TreeId,
     /// The directory itself.
@@ -48,17 +48,17 @@ pub struct Tree {
 /// A served mount.
 #[derive(Debug)]
 pub struct Session {
-    pub(super) tree: Tree,
+    pub(super) tree: ServedTree,
     pub(super) device: Device,
     pub(super) recorder: Arc<Recorder>,
-    pub(super) processes: Arc<Processes>,
-    pub(super) waiters: Waiters,
+    pub(super) processes: Arc<ProcessTable>,
+    pub(super) waiters: LockWaiters,
     /// Held to read while a request is served; true when no more are.
     pub(super) gate: RwLock<bool>,
 }
 
 /// Where a request was counted.
-type Counted = (Option<ProcessId>, TreeId, ClassId, OpKey);
+type RequestCountKey = (Option<ProcessId>, TreeId, ClassId, OpKey);
 
 /// One request and its context, as far as all kinds have it in common. It travels as an argument:
 /// what is known of a request is nowhere else.
@@ -75,12 +75,12 @@ pub(super) struct Request<'a> {
     /// How it was refused, if so.
     pub(super) refused: Cell<Option<Errno>>,
     /// What it asks an emulated storage for, until it is answered.
-    pub(super) asked: Cell<Option<Asked>>,
+    pub(super) asked: Cell<Option<StorageDemand>>,
     /// Nanoseconds for which its reply is held back: the program waits so much longer than a thread
     /// works for it.
     pub(super) held_back: Cell<u64>,
     /// It may be counted before its reply is given or afterwards; both are known once it is served.
-    pub(super) counted: Cell<Option<Counted>>,
+    pub(super) counted: Cell<Option<RequestCountKey>>,
 }
 
 impl<'a> Request<'a> {
@@ -144,10 +144,10 @@ impl Session {
     /// # Errors
     /// When the kernel speaks a protocol older than 7.31 (Linux 5.4), or the mount is gone.
     pub fn from_handshake(
-        tree: Tree,
+        tree: ServedTree,
         device: Device,
         recorder: Arc<Recorder>,
-        processes: Arc<Processes>,
+        processes: Arc<ProcessTable>,
     ) -> io::Result<Arc<Session>> {
         let mut buffer = vec![0; BUFFER];
         let size = device
@@ -216,7 +216,7 @@ impl Session {
         if agreed & init::WRITEBACK_CACHE != 0 {
             tree.native.collect_writes();
         }
-        match Watch::start(&tree.native, tree.local) {
+        match DirectoryWatch::start(&tree.native, tree.local) {
             Ok(watch) => tree.native.set_watch(watch),
             Err(error) => tracing::warn!("what others change is not watched: {error}"),
         }
@@ -252,7 +252,7 @@ impl Session {
         request: &Request<'_>,
         kind: Op,
         node: &Arc<Node>,
-        opened: &Opened,
+        opened: &OpenReply,
     ) {
         let tree = opened.tier.or_else(|| self.tier_tree(node)).unwrap_or(self.tree.id);
         let class = self.class_of_node(node);
@@ -272,7 +272,7 @@ impl Session {
         &self,
         request: &Request<'_>,
         kind: Op,
-        handle: &Handle,
+        handle: &FileHandle,
         failed: bool,
     ) {
         let key = OpKey::without_bytes(kind);
@@ -286,9 +286,9 @@ impl Session {
         &self,
         request: &Request<'_>,
         kind: Op,
-        handle: &Handle,
+        handle: &FileHandle,
         bytes: u64,
-        pattern: Pattern,
+        pattern: AccessPattern,
     ) {
         let key = OpKey::with_bytes(kind, bytes, pattern);
         let process = request.process.or(handle.record.get().map(|record| record.process));
@@ -326,7 +326,7 @@ impl Session {
         self.known_to_recorder(node).class
     }
 
-    pub(super) fn known_to_recorder(&self, node: &Arc<Node>) -> Arc<crate::recorder::Known> {
+    pub(super) fn known_to_recorder(&self, node: &Arc<Node>) -> Arc<crate::recorder::RecordedPath> {
         let (tree, home) = (self.tree.id, self.tier_tree(node));
         self.tree
             .native
@@ -334,7 +334,7 @@ impl Session {
     }
 
     /// The number of the tree whose storage an open file is read from.
-    fn read_source_tree(&self, handle: &Handle) -> TreeId {
+    fn read_source_tree(&self, handle: &FileHandle) -> TreeId {
         let copy = handle.copy.as_ref().filter(|copy| !copy.is_recalled()).map(|copy| copy.tree);
         copy.or_else(|| self.tier_tree(&handle.node)).unwrap_or(self.tree.id)
     }

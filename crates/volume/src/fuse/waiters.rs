@@ -14,7 +14,7 @@ use zerocopy::FromBytes;
 
 use super::abi;
 use super::device::Device;
-use crate::native::{LockWaiting, Result};
+use crate::native::{PendingLock, Result};
 
 /// The signal that ends a lock wait in one of our threads; it is never sent to a program.
 const WAKE: i32 = libc::SIGUSR2;
@@ -45,9 +45,9 @@ struct Waiting {
 
 /// Threads that wait for locks, by request number.
 #[derive(Debug, Default)]
-pub(super) struct Waiters(Arc<Mutex<Waiting>>);
+pub(super) struct LockWaiters(Arc<Mutex<Waiting>>);
 
-impl Waiters {
+impl LockWaiters {
     /// The program behind a request got a signal. Only lock waits can be cut short; other requests
     /// answer soon by themselves.
     pub(super) fn interrupt(&self, body: &[u8]) {
@@ -76,7 +76,7 @@ impl Waiters {
         &self,
         unique: u64,
         device: Device,
-        lock: LockWaiting,
+        lock: PendingLock,
         act: impl FnOnce() -> Result<()> + Send + 'static,
     ) {
         static HANDLER: Once = Once::new();

@@ -13,7 +13,7 @@ pub const SCHEMA: u32 = 1;
 /// What a daemon serves.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum DaemonKind {
     /// A command.
     #[default]
     Run,
@@ -27,7 +27,7 @@ pub enum Kind {
 
 /// A daemon, at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Live {
+pub struct LiveStatus {
     /// [`SCHEMA`] of the daemon's Forebay.
     pub schema: u32,
     /// The daemon's process.
@@ -45,32 +45,32 @@ pub struct Live {
     /// Bytes may go past Forebay (kernel passthrough), and are not in these figures then.
     pub passthrough: bool,
     /// Operations on names and attributes.
-    pub names: Group,
+    pub names: OperationTotals,
     /// Reads and writes.
-    pub data: Group,
+    pub data: OperationTotals,
     /// What makes bytes durable.
-    pub syncs: Group,
+    pub syncs: OperationTotals,
     /// Bytes that passed Forebay.
     pub read: u64,
     /// The same, written.
     pub written: u64,
     /// Covered directories and tiers.
-    pub tiers: Vec<TierNow>,
+    pub tiers: Vec<TierStatus>,
     /// What runs, by task.
-    pub tasks: Vec<TaskNow>,
+    pub tasks: Vec<TaskStatus>,
     /// Files that are open, and those that were used much lately.
-    pub files: Vec<FileNow>,
+    pub files: Vec<FileStatus>,
     /// Files that came home while programs went on, and their bytes.
     pub drained: (u64, u64),
     /// Copies near readers; `None`: no rule has a cache.
     pub cache: Option<CacheReport>,
     /// A volume that a bucket keeps.
-    pub bucket: Option<BucketNow>,
+    pub bucket: Option<BucketStatus>,
     /// What a person should know.
     pub warnings: Vec<String>,
     /// What it serves.
     #[serde(default)]
-    pub kind: Kind,
+    pub kind: DaemonKind,
     /// The directory that it shows, or the first of them, or `s3://BUCKET/PREFIX`.
     #[serde(default)]
     pub volume: String,
@@ -91,7 +91,7 @@ pub struct Live {
 
 /// Operations of one group.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Group {
+pub struct OperationTotals {
     /// How many.
     pub count: u64,
     /// From request to answer, summed.
@@ -100,7 +100,7 @@ pub struct Group {
 
 /// A covered directory, or a directory on a tier.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TierNow {
+pub struct TierStatus {
     /// The tier's name; `None`: a covered directory.
     pub tier: Option<String>,
     /// Where it is.
@@ -117,7 +117,7 @@ pub struct TierNow {
 
 /// All living processes of one task's name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TaskNow {
+pub struct TaskStatus {
     /// As the table of tasks will call it.
     pub name: String,
     /// How many processes.
@@ -134,7 +134,7 @@ pub struct TaskNow {
 
 /// A file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileNow {
+pub struct FileStatus {
     /// Path in its directory; what is not UTF-8 is replaced.
     pub path: String,
     /// How many have it open.
@@ -149,7 +149,7 @@ pub struct FileNow {
 
 /// A volume that a bucket keeps.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BucketNow {
+pub struct BucketStatus {
     /// `s3://BUCKET/PREFIX`
     pub url: String,
     /// Names that changed and were not looked at yet.

@@ -20,7 +20,7 @@ pub(crate) enum ToDaemon {
 
 /// From the daemon to the front.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum ToFront {
+pub(crate) enum ToLauncher {
     /// It can't serve; why.
     Failed { why: String },
     /// A lasting mount is served, and can be unmounted.

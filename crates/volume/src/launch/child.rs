@@ -9,41 +9,41 @@ use std::path::Path;
 
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
-use super::{Failure, Rescue};
+use super::{LaunchError, RescuerHandle};
 use crate::daemon_log;
 use crate::fuse::measure_request_cost;
-use crate::overmount::{Plan, enter_namespace};
+use crate::overmount::{OvermountPlan, enter_namespace};
 use forebay_os::clock::MachineClock;
-use forebay_os::forks::Signals;
+use forebay_os::forks::SavedSignalMask;
 
 /// What stopped the way to exec.
 #[derive(Clone, Copy)]
 #[repr(u8)]
-enum Stop {
+enum StartFailure {
     Doorway = 1,
     Daemon = 2,
     Exec = 3,
 }
 
 /// The ways to the daemon, and to its rescuer; where its log is.
-pub(super) struct Daemon {
+pub(super) struct DaemonLinks {
     pub(super) mounts: OwnedFd,
-    pub(super) rescue: Rescue,
-    pub(super) log: daemon_log::Wanted,
+    pub(super) rescue: RescuerHandle,
+    pub(super) log: daemon_log::LogOptions,
 }
 
 /// Becomes the command. Whatever stops that is written to `news`, which exec closes.
 pub(super) fn exec_command(
-    plan: &Plan,
+    plan: &OvermountPlan,
     directory: &Path,
     words: &[CString],
-    daemon: Daemon,
+    daemon: DaemonLinks,
     news: OwnedFd,
-    signals: &Signals,
+    signals: &SavedSignalMask,
     front: Pid,
 ) -> ! {
     let mut news = File::from(news);
-    let mut stop = |what: Stop, error: &io::Error, step: &str| -> ! {
+    let mut stop = |what: StartFailure, error: &io::Error, step: &str| -> ! {
         let code = error.raw_os_error().unwrap_or(libc::EIO);
         let mut message = vec![what as u8];
         message.extend_from_slice(&code.to_le_bytes());
@@ -56,21 +56,23 @@ pub(super) fn exec_command(
     // The front stands for the command: who kills it means the command.
     let _ = set_parent_process_death_signal(Some(Signal::KILL));
     if getppid() != Some(front) {
-        stop(Stop::Daemon, &io::Error::other("gone"), "waiting for the front process");
+        stop(StartFailure::Daemon, &io::Error::other("gone"), "waiting for the front process");
     }
-    let Daemon { mounts: daemon, rescue, log } = daemon;
+    let DaemonLinks { mounts: daemon, rescue, log } = daemon;
     if let Err(closed) = enter_namespace(plan, directory, daemon.as_fd(), &mut |device| {
         rescue.register_mount(device)
     }) {
-        stop(Stop::Doorway, &closed.error, &closed.step);
+        stop(StartFailure::Doorway, &closed.error, &closed.step);
     }
     rescue.end_registration();
     let mut ready = [0u8; 1];
     match rustix::io::read(&daemon, &mut ready) {
         Ok(1) => {}
-        _ => {
-            stop(Stop::Daemon, &io::Error::from_raw_os_error(libc::EPIPE), "waiting for the daemon")
-        }
+        _ => stop(
+            StartFailure::Daemon,
+            &io::Error::from_raw_os_error(libc::EPIPE),
+            "waiting for the daemon",
+        ),
     }
     // The daemon has made its log by now; it lies outside of what is covered, or is written through
     // the daemon like any other file.
@@ -82,11 +84,11 @@ pub(super) fn exec_command(
     pointers.push(std::ptr::null());
     // SAFETY: a null-terminated array of NUL-terminated strings that live until exec.
     unsafe { libc::execvp(pointers[0], pointers.as_ptr()) };
-    stop(Stop::Exec, &io::Error::last_os_error(), "")
+    stop(StartFailure::Exec, &io::Error::last_os_error(), "")
 }
 
 /// Waits until the command is there, or for what stopped it.
-pub(super) fn await_exec(pipe: OwnedFd, command: &[OsString]) -> Option<Failure> {
+pub(super) fn await_exec(pipe: OwnedFd, command: &[OsString]) -> Option<LaunchError> {
     let mut message = Vec::new();
     // What was read so far is what there is to say.
     let _ = File::from(pipe).read_to_end(&mut message);
@@ -96,9 +98,11 @@ pub(super) fn await_exec(pipe: OwnedFd, command: &[OsString]) -> Option<Failure>
     let step = String::from_utf8_lossy(rest.get(4..).unwrap_or_default()).into_owned();
     let program = command.first().cloned().unwrap_or_default();
     Some(match *what {
-        what if what == Stop::Exec as u8 && code == libc::ENOENT => Failure::NotFound(program),
-        what if what == Stop::Exec as u8 => Failure::NotExecutable(program, error),
-        what if what == Stop::Doorway as u8 => Failure::Closed(step, error),
-        _ => Failure::System(step, error),
+        what if what == StartFailure::Exec as u8 && code == libc::ENOENT => {
+            LaunchError::NotFound(program)
+        }
+        what if what == StartFailure::Exec as u8 => LaunchError::NotExecutable(program, error),
+        what if what == StartFailure::Doorway as u8 => LaunchError::Closed(step, error),
+        _ => LaunchError::System(step, error),
     })
 }

@@ -12,29 +12,29 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::signals::{reap_child, wait_for_signal};
 use super::write_back_wait::{LOOK_MS, Latest};
 use super::{
-    Channel, Failure, Rescue, ToDaemon, ToFront, WriteBackReport, fork, make_socket_pair,
-    open_tiers, system_failure,
+    Channel, LaunchError, RescuerHandle, ToDaemon, ToLauncher, WriteBackReport, fork,
+    make_socket_pair, open_tiers, system_failure,
 };
 use crate::bucket;
-use crate::daemon::{self, CpuLatency, Record};
+use crate::daemon::{self, CpuLatency, RecordingOptions};
 use crate::daemon_log;
-use crate::fuse::Emulated;
+use crate::fuse::EmulatedStorage;
 use crate::ipc::WriteBackProgress;
 use crate::ipc::{BucketWaiting, UploadReport};
 use crate::live;
-use crate::overmount::{self, Access};
-use crate::tiers::{TierError, Wanted, Warmed};
+use crate::overmount::{self, MountAccess};
+use crate::tiers::{CacheWarmReport, PlacementOptions, TierError};
 use forebay_os::real_path::resolve_path;
 
 /// What to mount, and where.
 #[derive(Debug)]
-pub struct Mount {
+pub struct MountOptions {
     /// The directory that is the volume.
     pub volume: PathBuf,
     /// Where it is shown.
     pub point: PathBuf,
     /// To whom.
-    pub access: Access,
+    pub access: MountAccess,
     /// What of the volume counts though its writers may be anybody: `MountFlags::NOSUID` and
     /// `NODEV` unless they were asked to be left out.
     pub withheld: MountFlags,
@@ -43,24 +43,24 @@ pub struct Mount {
     /// How fast CPUs wake up meanwhile.
     pub cpu_latency: CpuLatency,
     /// Where files go; `None`: all stay in place.
-    pub placement: Option<Wanted>,
+    pub placement: Option<PlacementOptions>,
     /// UploadReport what was copied to tiers before the volume is shown.
-    pub warmed: fn(&Warmed),
+    pub warmed: fn(&CacheWarmReport),
     /// The storage to emulate.
-    pub emulated: Option<Emulated>,
+    pub emulated: Option<EmulatedStorage>,
     /// The record, if one is wanted.
-    pub record: Option<Record>,
+    pub record: Option<RecordingOptions>,
     /// The bucket that the volume is in; `volume` is its name then.
-    pub bucket: Option<bucket::Role>,
+    pub bucket: Option<bucket::BucketRole>,
     /// How buckets are reached that are attached to it.
-    pub ways: bucket::Ways,
+    pub ways: bucket::BucketAccess,
     /// What the daemon says meanwhile, and where.
-    pub log: daemon_log::Wanted,
+    pub log: daemon_log::LogOptions,
 }
 
 /// A mount that is served, and its daemon.
 #[derive(Debug)]
-pub struct Lasting {
+pub struct LastingMount {
     /// Where it can be reached, outer ones first.
     pub points: Vec<PathBuf>,
     /// Things that a person should know.
@@ -71,7 +71,7 @@ pub struct Lasting {
 
 /// How a lasting mount ended.
 #[derive(Debug)]
-pub struct Unmounting {
+pub struct UnmountReport {
     /// Where its record is.
     pub run: Option<PathBuf>,
     /// Things that a person should know.
@@ -89,55 +89,61 @@ pub struct Unmounting {
 ///
 /// # Errors
 /// When it can't be shown; nothing is left behind then.
-pub fn mount_volume(wanted: Mount) -> Result<Lasting, Failure> {
+pub fn mount_volume(wanted: MountOptions) -> Result<LastingMount, LaunchError> {
     // SAFETY: nothing here owns one of these yet.
     unsafe { forebay_os::descriptors::close_descriptor_range(3, libc::c_uint::MAX) };
     daemon_log::start_buffering(&wanted.log.levels);
     forebay_os::credentials::check_capabilities()
         .map_err(system_failure("acting as other users"))?;
-    let (rescue, _) = Rescue::start().map_err(system_failure("starting the daemon's rescuer"))?;
-    let opened =
-        wanted.bucket.map(bucket::Role::open_volume).transpose().map_err(Failure::Bucket)?;
-    let local = opened.as_ref().map(bucket::Ready::tree_directory);
+    let (rescue, _) =
+        RescuerHandle::start().map_err(system_failure("starting the daemon's rescuer"))?;
+    let opened = wanted
+        .bucket
+        .map(bucket::BucketRole::open_volume)
+        .transpose()
+        .map_err(LaunchError::Bucket)?;
+    let local = opened.as_ref().map(bucket::PreparedVolume::tree_directory);
     let kind = live::mount_kind(opened.as_ref());
     let name = opened.as_ref().map(|_| wanted.volume.clone());
     let volumes = [local.unwrap_or(wanted.volume)];
     let volumes = volumes.as_slice();
-    let mut plan = overmount::plan_mounts(volumes, &wanted.ways).map_err(Failure::Refused)?;
+    let mut plan = overmount::plan_mounts(volumes, &wanted.ways).map_err(LaunchError::Refused)?;
     let volume = plan.targets[0].path.clone();
-    if opened.as_ref().is_some_and(bucket::Ready::is_read_only) {
+    if opened.as_ref().is_some_and(bucket::PreparedVolume::is_read_only) {
         plan.targets.iter_mut().for_each(|target| target.flags |= MountFlags::RDONLY);
     }
     plan.targets.iter_mut().for_each(|target| target.flags |= wanted.withheld);
-    let refuse = |error| overmount::Refusal { path: wanted.point.clone(), attached: false, error };
-    let point = resolve_path(&wanted.point).map_err(refuse).map_err(Failure::Refused)?;
+    let refuse =
+        |error| overmount::RefusedDirectory { path: wanted.point.clone(), attached: false, error };
+    let point = resolve_path(&wanted.point).map_err(refuse).map_err(LaunchError::Refused)?;
     if point != volume && point.starts_with(&volume) {
         let why = "it lies in the volume, which would contain itself";
-        return Err(Failure::Refused(refuse(io::Error::other(why))));
+        return Err(LaunchError::Refused(refuse(io::Error::other(why))));
     }
     for target in plan.targets.iter().filter(|target| target.attached.is_some()) {
         if point.starts_with(&target.path) {
             let why = "it lies in a directory that is attached, which would contain itself";
-            return Err(Failure::Refused(refuse(io::Error::other(why))));
+            return Err(LaunchError::Refused(refuse(io::Error::other(why))));
         }
     }
     if let Some(record) = wanted.record.as_ref().filter(|record| record.state.starts_with(&point)) {
         let step = format!("keeping the record in {}", record.state.display());
         let why = "it would go through the mount; set XDG_STATE_HOME to a directory outside";
-        return Err(Failure::System(step, io::Error::other(why)));
+        return Err(LaunchError::System(step, io::Error::other(why)));
     }
     let tiers = open_tiers(&plan, wanted.placement.as_ref(), wanted.warmed);
-    let tiers = tiers.map_err(Failure::Tier)?;
+    let tiers = tiers.map_err(LaunchError::Tier)?;
     for room in tiers.iter().flatten().flat_map(|tiers| tiers.tier_directories()) {
         if room.path.starts_with(&point) {
             let error = io::Error::other("it would be hidden behind the mount");
             let (path, step) = (room.path.clone(), "using");
             tiers.iter().flatten().for_each(|tiers| tiers.close());
-            return Err(Failure::Tier(TierError { path, step, error }));
+            return Err(LaunchError::Tier(TierError { path, step, error }));
         }
     }
     let missing = tiers.iter().flatten().flat_map(|tiers| tiers.warnings());
-    let warnings = opened.as_ref().and_then(bucket::Ready::warning).into_iter().chain(missing);
+    let warnings =
+        opened.as_ref().and_then(bucket::PreparedVolume::warning).into_iter().chain(missing);
     let warnings = warnings.collect();
     plan.move_to(&volume, &point);
     let (mounts_out, mounts_in) = make_socket_pair()?;
@@ -147,7 +153,7 @@ pub fn mount_volume(wanted: Mount) -> Result<Lasting, Failure> {
     let daemon = match unsafe { fork() }.map_err(system_failure("starting the daemon"))? {
         None => {
             drop((mounts_out, front_side));
-            daemon::main(daemon::Parts {
+            daemon::main(daemon::DaemonSetup {
                 volume: name.unwrap_or(volume),
                 kind,
                 log: wanted.log,
@@ -156,7 +162,7 @@ pub fn mount_volume(wanted: Mount) -> Result<Lasting, Failure> {
                 every_read: wanted.every_read,
                 cpu_latency: wanted.cpu_latency,
                 record: wanted.record,
-                role: daemon::Role::Lasting { access: wanted.access },
+                role: daemon::DaemonRole::Lasting { access: wanted.access },
                 emulated: wanted.emulated,
                 bucket: opened,
                 mounts: mounts_in,
@@ -180,7 +186,7 @@ pub fn mount_volume(wanted: Mount) -> Result<Lasting, Failure> {
     match shown {
         // Signals stay held back: who waits takes them from the first moment on, and who does not
         // has ended before one matters.
-        Ok(points) => Ok(Lasting { points, warnings, daemon, control }),
+        Ok(points) => Ok(LastingMount { points, warnings, daemon, control }),
         Err(failure) => {
             control.send_message(&ToDaemon::NotRun);
             drop((mounts_out, control));
@@ -191,7 +197,7 @@ pub fn mount_volume(wanted: Mount) -> Result<Lasting, Failure> {
     }
 }
 
-impl Lasting {
+impl LastingMount {
     /// Waits until somebody unmounts; SIGINT and SIGTERM are taken for that wish, and so is SIGHUP
     /// from a terminal that goes. Without a terminal, as below systemd, it is passed on, and the
     /// daemon opens its log again. `None` when the daemon was lost.
@@ -199,7 +205,7 @@ impl Lasting {
         self,
         tell: fn(&WriteBackProgress),
         waits: fn(&BucketWaiting),
-    ) -> Option<Unmounting> {
+    ) -> Option<UnmountReport> {
         let _held = forebay_os::forks::block_signals();
         let daemon = self.daemon;
         let has_terminal = std::fs::File::open("/dev/tty").is_ok();
@@ -220,16 +226,16 @@ impl Lasting {
             waits(waiting);
             true
         }) {
-            Last::Word(end) => end,
-            Last::Left(_) => None,
+            UnmountWait::Word(end) => end,
+            UnmountWait::Left(_) => None,
         }
     }
 }
 
 /// What waiting for the end of a mount came to.
-pub(super) enum Last {
+pub(super) enum UnmountWait {
     /// The daemon's last word; `None`: it is gone.
-    Word(Option<Unmounting>),
+    Word(Option<UnmountReport>),
     /// It was not waited for until the bucket takes what it does not take now.
     Left(BucketWaiting),
 }
@@ -240,7 +246,7 @@ pub(super) fn wait_for_last_word(
     control: &Channel,
     tell: fn(&WriteBackProgress),
     waits: impl Fn(&BucketWaiting) -> bool,
-) -> Last {
+) -> UnmountWait {
     let mut latest = Latest::default();
     loop {
         // Until files come home, perhaps for weeks, there is nothing to tell again.
@@ -248,16 +254,22 @@ pub(super) fn wait_for_last_word(
             latest.note_silence(tell);
             continue;
         }
-        match control.receive_message::<ToFront>() {
-            Some(ToFront::WriteBackProgress(now)) => latest.note_progress(now, tell),
-            Some(ToFront::Waits(waiting)) if waits(&waiting) => {}
-            Some(ToFront::Waits(waiting)) => return Last::Left(waiting),
-            Some(ToFront::Over { run, warnings, homecomings, shipped, .. }) => {
+        match control.receive_message::<ToLauncher>() {
+            Some(ToLauncher::WriteBackProgress(now)) => latest.note_progress(now, tell),
+            Some(ToLauncher::Waits(waiting)) if waits(&waiting) => {}
+            Some(ToLauncher::Waits(waiting)) => return UnmountWait::Left(waiting),
+            Some(ToLauncher::Over { run, warnings, homecomings, shipped, .. }) => {
                 let run = run.map(PathBuf::from);
-                return Last::Word(Some(Unmounting { run, warnings, homecomings, shipped }));
+                return UnmountWait::Word(Some(UnmountReport {
+                    run,
+                    warnings,
+                    homecomings,
+                    shipped,
+                }));
             }
-            Some(ToFront::Failed { .. } | ToFront::Ready | ToFront::SentAway { .. }) | None => {
-                return Last::Word(None);
+            Some(ToLauncher::Failed { .. } | ToLauncher::Ready | ToLauncher::SentAway { .. })
+            | None => {
+                return UnmountWait::Word(None);
             }
         }
     }

@@ -9,9 +9,9 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::signals::{reap_child, wait_for_signal};
 use super::suspended::stop_with_command;
-use super::write_back_wait::{Last, wait_for_last_word};
-use super::{Channel, Exit, Failure, Outcome, ToDaemon, ToFront, WriteBackProgress};
-use forebay_os::forks::Signals;
+use super::write_back_wait::{WriteBackWait, wait_for_last_word};
+use super::{Channel, Exit, LaunchError, RunOutcome, ToDaemon, ToLauncher, WriteBackProgress};
+use forebay_os::forks::SavedSignalMask;
 
 /// How long the daemon's last steps are waited for.
 const LAST_STEPS: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
@@ -33,10 +33,10 @@ pub(super) struct Launcher {
     pub(super) rescuer: Pid,
     pub(super) command: Pid,
     pub(super) control: Channel,
-    pub(super) signals: Signals,
+    pub(super) signals: SavedSignalMask,
 }
 
-struct Ended {
+struct CommandEnd {
     exit: Exit,
     user_us: u64,
     system_us: u64,
@@ -44,13 +44,13 @@ struct Ended {
 
 impl Launcher {
     /// The command never ran: waits for the others to go. A word of the daemon's explains more.
-    pub(super) fn abandon_start(self, failure: Failure) -> Failure {
+    pub(super) fn abandon_start(self, failure: LaunchError) -> LaunchError {
         let Launcher { daemon, command, control, signals, .. } = self;
         reap_child(command);
         control.send_message(&ToDaemon::NotRun);
-        let failure = match (failure, control.receive_message::<ToFront>()) {
-            (Failure::System(..), Some(ToFront::Failed { why })) => daemon_failure(why),
-            (Failure::Closed(_, error), Some(ToFront::Failed { why }))
+        let failure = match (failure, control.receive_message::<ToLauncher>()) {
+            (LaunchError::System(..), Some(ToLauncher::Failed { why })) => daemon_failure(why),
+            (LaunchError::Closed(_, error), Some(ToLauncher::Failed { why }))
                 if is_connection_gone(&error) =>
             {
                 daemon_failure(why)
@@ -68,7 +68,7 @@ impl Launcher {
         self,
         underway: fn(&WriteBackProgress),
         sent_away: Option<fn(&str)>,
-    ) -> Outcome {
+    ) -> RunOutcome {
         // Linux has it since 3.4; the mount waits for processes that outlive the command anyway.
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
         let command = self.command.as_raw_nonzero().get();
@@ -84,7 +84,8 @@ impl Launcher {
                 }
                 libc::SIGURG if is_sent_by(&info, self.daemon) => {
                     if self.control.has_message_within(0)
-                        && let Some(ToFront::SentAway { program }) = self.control.receive_message()
+                        && let Some(ToLauncher::SentAway { program }) =
+                            self.control.receive_message()
                     {
                         sent_away.inspect(|tell| tell(&program));
                     }
@@ -98,7 +99,7 @@ impl Launcher {
         };
         let (user_us, system_us) = (ended.user_us, ended.system_us);
         self.control.send_message(&ToDaemon::Ended { code, signal, user_us, system_us });
-        let mut outcome = Outcome {
+        let mut outcome = RunOutcome {
             exit: ended.exit,
             run: None,
             lingering: None,
@@ -108,17 +109,23 @@ impl Launcher {
             left: None,
         };
         match wait_for_last_word(&self.control, self.daemon, underway, sent_away) {
-            Last::Left(now) => {
+            WriteBackWait::Left(now) => {
                 outcome.left = Some((now, self.daemon.as_raw_nonzero().get() as u32));
             }
-            Last::Word(Some(ToFront::Over { run, lingering, warnings, homecomings, .. })) => {
+            WriteBackWait::Word(Some(ToLauncher::Over {
+                run,
+                lingering,
+                warnings,
+                homecomings,
+                ..
+            })) => {
                 outcome.homecomings = homecomings;
                 outcome.run = run.map(PathBuf::from);
                 outcome.lingering = lingering;
                 outcome.warnings = warnings;
             }
-            Last::Word(Some(ToFront::Failed { why })) => outcome.warnings.push(why),
-            Last::Word(_) => outcome.daemon_lost = true,
+            WriteBackWait::Word(Some(ToLauncher::Failed { why })) => outcome.warnings.push(why),
+            WriteBackWait::Word(_) => outcome.daemon_lost = true,
         }
         if outcome.lingering.is_none() && outcome.left.is_none() {
             // Whoever unmounts something below right after us is not told that it is busy.
@@ -130,7 +137,7 @@ impl Launcher {
     }
 
     /// Takes in who has ended or stopped; tells of the command's end.
-    fn reap_all(&self, daemon_lost: &mut bool) -> Option<Ended> {
+    fn reap_all(&self, daemon_lost: &mut bool) -> Option<CommandEnd> {
         let command = self.command.as_raw_nonzero().get();
         let mut found = None;
         loop {
@@ -157,7 +164,7 @@ impl Launcher {
                 };
                 let us = |t: libc::timeval| t.tv_sec as u64 * 1_000_000 + t.tv_usec as u64;
                 let (user_us, system_us) = (us(usage.ru_utime), us(usage.ru_stime));
-                found = Some(Ended { exit, user_us, system_us });
+                found = Some(CommandEnd { exit, user_us, system_us });
             } else if pid == self.daemon.as_raw_nonzero().get() {
                 *daemon_lost = true;
             }
@@ -183,8 +190,8 @@ fn is_sent_by(info: &libc::siginfo_t, process: Pid) -> bool {
 }
 
 /// What the command's side saw is that nobody serves what it mounted; the daemon says why.
-fn daemon_failure(why: String) -> Failure {
-    Failure::System("starting the daemon".to_owned(), std::io::Error::other(why))
+fn daemon_failure(why: String) -> LaunchError {
+    LaunchError::System("starting the daemon".to_owned(), std::io::Error::other(why))
 }
 
 fn is_connection_gone(error: &std::io::Error) -> bool {

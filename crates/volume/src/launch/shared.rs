@@ -6,14 +6,14 @@ use std::os::fd::OwnedFd;
 
 use forebay_os::forks;
 
-use crate::overmount::{self, Refusal};
-use crate::tiers::{Purpose, TierError, Tiers, Wanted, Warmed};
+use crate::overmount::{self, RefusedDirectory};
+use crate::tiers::{CacheWarmReport, PlacementOptions, Purpose, TierError, Tiers};
 
 /// Why nothing was run.
 #[derive(Debug)]
-pub enum Failure {
+pub enum LaunchError {
     /// A tree can't be managed.
-    Refused(Refusal),
+    Refused(RefusedDirectory),
     /// A volume in a bucket can't be used.
     Bucket(crate::bucket::BucketError),
     /// A tier can't be used.
@@ -28,22 +28,22 @@ pub enum Failure {
     System(String, io::Error),
 }
 
-pub(super) fn system_failure<E: Into<io::Error>>(step: &str) -> impl FnOnce(E) -> Failure {
-    move |error| Failure::System(step.to_owned(), error.into())
+pub(super) fn system_failure<E: Into<io::Error>>(step: &str) -> impl FnOnce(E) -> LaunchError {
+    move |error| LaunchError::System(step.to_owned(), error.into())
 }
 
-pub(super) fn make_socket_pair() -> Result<(OwnedFd, OwnedFd), Failure> {
+pub(super) fn make_socket_pair() -> Result<(OwnedFd, OwnedFd), LaunchError> {
     forks::socket_pair().map_err(system_failure("making a socket pair"))
 }
 
 /// The tiers of each covered directory, in the order of the targets.
 pub(super) fn open_tiers(
-    plan: &overmount::Plan,
-    placement: Option<&Wanted>,
-    told: fn(&Warmed),
+    plan: &overmount::OvermountPlan,
+    placement: Option<&PlacementOptions>,
+    told: fn(&CacheWarmReport),
 ) -> Result<Vec<Option<Tiers>>, TierError> {
     let mut numbers = plan.targets.len() as u16;
-    let open = |target: &overmount::Target| {
+    let open = |target: &overmount::OvermountTarget| {
         if !target.asked {
             return Ok(None);
         }

@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
 
-use super::lasting_mount::{Last, Unmounting, wait_for_last_word};
+use super::lasting_mount::{UnmountReport, UnmountWait, wait_for_last_word};
 use crate::ipc::BucketWaiting;
 use crate::ipc::WriteBackProgress;
 use crate::ipc::{Channel, find_daemon_sockets};
-use crate::overmount::{KIND, Mount, abort_connection, current_mounts, open_abort, unmount_at};
-use forebay_os::mount_users::{InTheWay, find_mount_users, is_zombie};
+use crate::overmount::{
+    KIND, MountEntry, abort_connection, current_mounts, open_abort, unmount_at,
+};
+use forebay_os::mount_users::{MountUser, find_mount_users, is_zombie};
 
 /// A wait longer than this is explained.
 const PATIENCE_MS: u16 = 2000;
@@ -22,13 +24,13 @@ const STEP: Duration = Duration::from_millis(50);
 
 /// What came of unmounting.
 #[derive(Debug)]
-pub enum Unmounted {
+pub enum UnmountOutcome {
     /// It is gone, and the daemon has said how.
-    Done(Unmounting),
+    Done(UnmountReport),
     /// It is gone, and no daemon was there to say anything: it was killed before. The volume.
     Orphan(PathBuf),
     /// Nobody new can use it; these still do, and then it ends.
-    Lingering(Vec<InTheWay>),
+    Lingering(Vec<MountUser>),
     /// It is gone, and its daemon goes on bringing files to a bucket that does not take them now.
     Shipping(BucketWaiting),
 }
@@ -37,8 +39,8 @@ pub enum Unmounted {
 ///
 /// # Errors
 /// Where /proc is not mounted.
-pub fn lasting_mounts() -> io::Result<Vec<Mount>> {
-    let mut found: Vec<Mount> = current_mounts()?
+pub fn lasting_mounts() -> io::Result<Vec<MountEntry>> {
+    let mut found: Vec<MountEntry> = current_mounts()?
         .into_iter()
         .filter(|mount| mount.kind == KIND && is_lasting(mount))
         .collect();
@@ -47,7 +49,7 @@ pub fn lasting_mounts() -> io::Result<Vec<Mount>> {
 }
 
 /// Those of `forebay run` are named `forebay`; lasting ones after their volume.
-fn is_lasting(mount: &Mount) -> bool {
+fn is_lasting(mount: &MountEntry) -> bool {
     mount.source.starts_with('/')
 }
 
@@ -64,7 +66,7 @@ pub fn unmount_volume(
     waiting: fn(),
     underway: fn(&WriteBackProgress),
     waits: fn(&BucketWaiting),
-) -> Result<Unmounted, (io::Error, Vec<InTheWay>)> {
+) -> Result<UnmountOutcome, (io::Error, Vec<MountUser>)> {
     let plain = |error| (error, Vec::new());
     let all = lasting_mounts().map_err(plain)?;
     let found = all.iter().rfind(|mount| mount.point == point);
@@ -81,8 +83,8 @@ pub fn unmount_volume(
         users = users_of_volume(&all, mount);
     }
     let inner = all.iter().filter(|one| one.source == mount.source && one.point.starts_with(point));
-    let inner: Vec<&Mount> = inner.collect();
-    if lazy && matches!(daemon, Daemon::Dying) {
+    let inner: Vec<&MountEntry> = inner.collect();
+    if lazy && matches!(daemon, DaemonLiveness::Dying) {
         abort_connections(inner.iter().copied());
     }
     let mut lazily = lazy;
@@ -101,10 +103,10 @@ pub fn unmount_volume(
     if lazily && !lazy {
         users = users_of_volume(&all, mount);
     }
-    let orphan = || Unmounted::Orphan(PathBuf::from(&mount.source));
+    let orphan = || UnmountOutcome::Orphan(PathBuf::from(&mount.source));
     match daemon {
-        _ if !users.is_empty() => Ok(Unmounted::Lingering(users)),
-        Daemon::Lives(daemon) => {
+        _ if !users.is_empty() => Ok(UnmountOutcome::Lingering(users)),
+        DaemonLiveness::Lives(daemon) => {
             if !daemon.has_message_within(PATIENCE_MS) {
                 waiting();
             }
@@ -115,16 +117,16 @@ pub fn unmount_volume(
                 !lazy
             };
             Ok(match wait_for_last_word(&daemon, underway, waits) {
-                Last::Word(end) => end.map_or_else(orphan, Unmounted::Done),
-                Last::Left(waiting) => Unmounted::Shipping(waiting),
+                UnmountWait::Word(end) => end.map_or_else(orphan, UnmountOutcome::Done),
+                UnmountWait::Left(waiting) => UnmountOutcome::Shipping(waiting),
             })
         }
-        Daemon::Dying | Daemon::Gone => Ok(orphan()),
+        DaemonLiveness::Dying | DaemonLiveness::Gone => Ok(orphan()),
     }
 }
 
 /// The daemon of a mount.
-enum Daemon {
+enum DaemonLiveness {
     Lives(Channel),
     /// It was killed, and a thread of it waits in the kernel: the door is open and nobody answers.
     Dying,
@@ -132,7 +134,7 @@ enum Daemon {
 }
 
 /// Knocks at the door of a mount's daemon.
-fn connect_to_daemon(mount: &Mount) -> Daemon {
+fn connect_to_daemon(mount: &MountEntry) -> DaemonLiveness {
     let owner = mount.options.split(',').find_map(|option| option.strip_prefix("user_id="));
     let door = |address| {
         // Somebody else's that lets nobody in is not waited for.
@@ -145,14 +147,14 @@ fn connect_to_daemon(mount: &Mount) -> Daemon {
         (Some(&*peer.uid.as_raw().to_string()) == owner).then_some((peer.pid, socket))
     };
     match find_daemon_sockets(mount.device, Path::new(&mount.source)).into_iter().find_map(door) {
-        Some((pid, _)) if is_zombie(pid) => Daemon::Dying,
-        Some((_, socket)) => Daemon::Lives(Channel::new(socket)),
-        None => Daemon::Gone,
+        Some((pid, _)) if is_zombie(pid) => DaemonLiveness::Dying,
+        Some((_, socket)) => DaemonLiveness::Lives(Channel::new(socket)),
+        None => DaemonLiveness::Gone,
     }
 }
 
 /// Frees those who wait for a daemon that is gone, as far as the kernel shows the mounts to us.
-fn abort_connections<'m>(mounts: impl Iterator<Item = &'m Mount>) {
+fn abort_connections<'m>(mounts: impl Iterator<Item = &'m MountEntry>) {
     for control in mounts.filter_map(|mount| open_abort(mount.device.1).ok()) {
         // A connection that is gone already is what is wanted.
         let _ = abort_connection(&control);
@@ -160,7 +162,7 @@ fn abort_connections<'m>(mounts: impl Iterator<Item = &'m Mount>) {
 }
 
 /// Who uses a mount, or one of those below it.
-fn users_of_volume(all: &[Mount], mount: &Mount) -> Vec<InTheWay> {
+fn users_of_volume(all: &[MountEntry], mount: &MountEntry) -> Vec<MountUser> {
     let ours = all.iter().filter(|one| one.source == mount.source);
     let devices: Vec<(u32, u32)> = ours.map(|one| one.device).collect();
     find_mount_users(&devices, Some(&mount.point))

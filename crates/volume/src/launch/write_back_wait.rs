@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 use forebay_model::Micros;
 use rustix::process::Pid;
 
-use super::{Channel, ToFront, WriteBackProgress};
+use super::{Channel, ToLauncher, WriteBackProgress};
 use forebay_os::mount_users::is_zombie;
 
 /// Between two looks for a signal, or for the daemon's next word.
@@ -17,9 +17,9 @@ const SILENCE_MS: u64 = 500;
 const LEAVE: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
 
 /// What the wait came to.
-pub(super) enum Last {
+pub(super) enum WriteBackWait {
     /// The daemon's last word; `None`: it is gone.
-    Word(Option<ToFront>),
+    Word(Option<ToLauncher>),
     /// Somebody had enough when files had come so far. The daemon goes on.
     Left(WriteBackProgress),
 }
@@ -61,21 +61,21 @@ pub(super) fn wait_for_last_word(
     daemon: Pid,
     tell: fn(&WriteBackProgress),
     sent_away: Option<fn(&str)>,
-) -> Last {
+) -> WriteBackWait {
     let mut latest = Latest::default();
     loop {
         if control.has_message_within(LOOK_MS) {
-            match control.receive_message::<ToFront>() {
-                Some(ToFront::WriteBackProgress(now)) => latest.note_progress(now, tell),
-                Some(ToFront::Waits(_)) => {}
-                Some(ToFront::SentAway { program }) => {
+            match control.receive_message::<ToLauncher>() {
+                Some(ToLauncher::WriteBackProgress(now)) => latest.note_progress(now, tell),
+                Some(ToLauncher::Waits(_)) => {}
+                Some(ToLauncher::SentAway { program }) => {
                     sent_away.inspect(|tell| tell(&program));
                 }
-                word => return Last::Word(word),
+                word => return WriteBackWait::Word(word),
             }
         } else if is_zombie(daemon) && !control.has_message_within(0) {
             // What is left of it keeps our channel, and says nothing any more.
-            return Last::Word(None);
+            return WriteBackWait::Word(None);
         } else {
             latest.note_silence(tell);
         }
@@ -83,7 +83,7 @@ pub(super) fn wait_for_last_word(
         if let Some(now) = latest.now
             && take_leave_signal()
         {
-            return Last::Left(now);
+            return WriteBackWait::Left(now);
         }
     }
 }

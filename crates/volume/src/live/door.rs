@@ -11,8 +11,8 @@ use rustix::net::{
     listen, shutdown, socket_with,
 };
 
-use super::Sources;
-use crate::ipc::{Channel, Live, abstract_socket_names};
+use super::StatusSources;
+use crate::ipc::{Channel, LiveStatus, abstract_socket_names};
 
 /// How names of doors begin, as /proc/net/unix writes them after an `@`.
 const NAMES: &str = "forebay/live/";
@@ -29,9 +29,9 @@ fn create_socket() -> rustix::io::Result<OwnedFd> {
 
 /// A door that is open.
 #[derive(Debug)]
-pub(crate) struct Door(OwnedFd);
+pub(crate) struct LiveSocket(OwnedFd);
 
-impl Door {
+impl LiveSocket {
     /// Nobody is answered any more: it is over.
     pub(crate) fn close(self) {
         // Where that fails the door is gone with the process.
@@ -43,11 +43,11 @@ impl Door {
 ///
 /// # Errors
 /// When the name is taken or no thread can be made; nobody can look then, and all else goes on.
-pub(crate) fn open_live_socket(sources: Sources) -> io::Result<Door> {
+pub(crate) fn open_live_socket(sources: StatusSources) -> io::Result<LiveSocket> {
     let (socket, me) = (create_socket()?, rustix::process::geteuid());
     bind(&socket, &socket_address(std::process::id())?)?;
     listen(&socket, 16)?;
-    let door = Door(socket.try_clone()?);
+    let door = LiveSocket(socket.try_clone()?);
     std::thread::Builder::new().name("forebay-live".into()).spawn(move || {
         loop {
             match accept_with(&socket, SocketFlags::CLOEXEC) {
@@ -88,7 +88,7 @@ fn is_own_daemon(pid: u32) -> bool {
 ///
 /// # Errors
 /// TimedOut when it does not answer, InvalidData when a newer Forebay answers.
-pub fn query_daemon(pid: u32) -> io::Result<Option<Live>> {
+pub fn query_daemon(pid: u32) -> io::Result<Option<LiveStatus>> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
     let silent = || {
@@ -110,7 +110,7 @@ pub fn query_daemon(pid: u32) -> io::Result<Option<Live>> {
     if !channel.has_message_within(PATIENCE_MS) {
         return Err(silent());
     }
-    let Some(live) = channel.receive_message::<Live>() else { return Ok(None) };
+    let Some(live) = channel.receive_message::<LiveStatus>() else { return Ok(None) };
     if live.schema != super::SCHEMA {
         let message = format!("daemon {pid} is of another Forebay");
         return Err(io::Error::new(io::ErrorKind::InvalidData, message));

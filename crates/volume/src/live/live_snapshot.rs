@@ -7,18 +7,20 @@ use std::sync::{Arc, Weak};
 use crate::counters::Heat;
 use crate::daemon_log;
 use crate::fuse::Session;
-use crate::ipc::{BucketNow, FileNow, Kind, Live, SCHEMA, TaskNow, TierNow};
-use crate::processes::Processes;
+use crate::ipc::{
+    BucketStatus, DaemonKind, FileStatus, LiveStatus, SCHEMA, TaskStatus, TierStatus,
+};
+use crate::processes::ProcessTable;
 use crate::recorder::Recorder;
 use crate::tiers::Tiers;
 use forebay_os::proc::Proc;
 
 /// That of a mount.
-pub(crate) fn mount_kind(bucket: Option<&crate::bucket::Ready>) -> Kind {
+pub(crate) fn mount_kind(bucket: Option<&crate::bucket::PreparedVolume>) -> DaemonKind {
     match bucket {
-        None => Kind::Mount,
-        Some(ready) if ready.is_read_only() => Kind::BucketReader,
-        Some(_) => Kind::Bucket,
+        None => DaemonKind::Mount,
+        Some(ready) if ready.is_read_only() => DaemonKind::BucketReader,
+        Some(_) => DaemonKind::Bucket,
     }
 }
 
@@ -32,25 +34,25 @@ const PATH_MOST: usize = 1000;
 
 /// What is looked at. It keeps nothing alive that ends with the daemon's work.
 #[derive(Debug)]
-pub(crate) struct Sources {
+pub(crate) struct StatusSources {
     pub(crate) lasting: bool,
-    pub(crate) kind: Kind,
+    pub(crate) kind: DaemonKind,
     pub(crate) volume: PathBuf,
     pub(crate) passthrough: bool,
     pub(crate) command: Vec<Vec<u8>>,
     pub(crate) points: Vec<PathBuf>,
     pub(crate) recorder: Arc<Recorder>,
-    pub(crate) processes: Weak<Processes>,
+    pub(crate) processes: Weak<ProcessTable>,
     pub(crate) sessions: Vec<Weak<Session>>,
     pub(crate) tiers: Vec<Weak<Tiers>>,
 }
 
-impl Sources {
+impl StatusSources {
     /// All figures of this moment.
-    pub(crate) fn collect_live_report(&self) -> Live {
+    pub(crate) fn collect_live_report(&self) -> LiveStatus {
         let words = forebay_model::privacy::mask_words(&self.command);
         let word = |word: &[u8]| String::from_utf8_lossy(word).into_owned();
-        let mut live = Live {
+        let mut live = LiveStatus {
             schema: SCHEMA,
             pid: std::process::id(),
             lasting: self.lasting,
@@ -64,7 +66,7 @@ impl Sources {
             passthrough: self.passthrough,
             files: self.hottest_files(),
             tasks: self.running_tasks(),
-            ..Live::default()
+            ..LiveStatus::default()
         };
         self.recorder.live_counters().fill_totals(&mut live);
         live.tiers = self.points.iter().map(|point| self.managed_directory_usage(point)).collect();
@@ -87,19 +89,19 @@ impl Sources {
 
     /// A covered directory: its room is seen through the mount, where it would ask ourselves; so
     /// the directory below is asked.
-    fn managed_directory_usage(&self, point: &Path) -> TierNow {
+    fn managed_directory_usage(&self, point: &Path) -> TierStatus {
         let at = self.points.iter().position(|known| known == point);
         let session = at.and_then(|at| self.sessions.get(at)).and_then(Weak::upgrade);
         let room = session.and_then(|session| session.native().statfs(ROOT).ok());
-        TierNow {
+        TierStatus {
             path: point.to_owned(),
             room: room.as_ref().map(|room| room.f_blocks * room.f_frsize),
             free: room.as_ref().map(|room| room.f_bavail * room.f_frsize),
-            ..TierNow::default()
+            ..TierStatus::default()
         }
     }
 
-    fn hottest_files(&self) -> Vec<FileNow> {
+    fn hottest_files(&self) -> Vec<FileStatus> {
         let mut opened = Heat::default();
         for session in self.sessions.iter().filter_map(Weak::upgrade) {
             session.for_each_open_file(|path, flow| opened.record_open(path, flow));
@@ -115,9 +117,9 @@ impl Sources {
         hottest
     }
 
-    fn running_tasks(&self) -> Vec<TaskNow> {
+    fn running_tasks(&self) -> Vec<TaskStatus> {
         let Some(processes) = self.processes.upgrade() else { return Vec::new() };
-        let (mut proc, mut tasks) = (Proc::default(), BTreeMap::<String, TaskNow>::new());
+        let (mut proc, mut tasks) = (Proc::default(), BTreeMap::<String, TaskStatus>::new());
         for (_, pid) in processes.list_living() {
             let Ok(stat) = proc.read_stat(pid) else { continue };
             if stat.state == b'Z' {
@@ -134,8 +136,8 @@ impl Sources {
                 task.written = Some(task.written.unwrap_or(0) + io.wchar);
             }
         }
-        let named = tasks.into_iter().map(|(name, task)| TaskNow { name, ..task });
-        let mut all: Vec<TaskNow> = named.collect();
+        let named = tasks.into_iter().map(|(name, task)| TaskStatus { name, ..task });
+        let mut all: Vec<TaskStatus> = named.collect();
         all.sort_by(|a, b| b.processes.cmp(&a.processes).then_with(|| a.name.cmp(&b.name)));
         all.truncate(TASKS_MOST);
         all
@@ -147,16 +149,16 @@ impl Sources {
         sessions.filter_map(|session| session.native().backend().current_error()).collect()
     }
 
-    fn bucket_status(&self) -> Option<BucketNow> {
+    fn bucket_status(&self) -> Option<BucketStatus> {
         let mut sessions = self.sessions.iter().filter_map(Weak::upgrade);
         sessions.find_map(|session| session.native().backend().bucket_status())
     }
 }
 
-fn add_tier_reports(tiers: &Tiers, live: &mut Live) {
+fn add_tier_reports(tiers: &Tiers, live: &mut LiveStatus) {
     for room in tiers.tier_directories() {
         let (used, limit, all) = room.capacity_usage();
-        live.tiers.push(TierNow {
+        live.tiers.push(TierStatus {
             tier: Some(room.tier.to_string()),
             path: room.path.clone(),
             used: Some(used),

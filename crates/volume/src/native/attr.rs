@@ -15,7 +15,7 @@ use forebay_os::file_identity::{proc_fd_path, reopen_with_flags, statx_nofollow}
 
 /// A time to set.
 #[derive(Debug, Clone, Copy)]
-pub enum When {
+pub enum TimeOrNow {
     /// The file system's clock at the moment of the change.
     Now,
     /// Seconds and nanoseconds since 1970.
@@ -24,7 +24,7 @@ pub enum When {
 
 /// Attributes to change; `None` leaves one as it is.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Change {
+pub struct AttributeChange {
     /// Permission bits with set-id and sticky bits.
     pub mode: Option<u32>,
     /// New owner.
@@ -34,9 +34,9 @@ pub struct Change {
     /// New size in bytes.
     pub size: Option<u64>,
     /// New time of last access.
-    pub atime: Option<When>,
+    pub atime: Option<TimeOrNow>,
     /// New time of last modification.
-    pub mtime: Option<When>,
+    pub mtime: Option<TimeOrNow>,
     /// The open handle through which the change was asked.
     pub handle: Option<u64>,
 }
@@ -63,7 +63,7 @@ impl Native {
     ///
     /// # Errors
     /// The backing file system's, as the caller.
-    pub fn setattr(&self, id: u64, change: Change) -> Result<Entry> {
+    pub fn setattr(&self, id: u64, change: AttributeChange) -> Result<Entry> {
         let node = self.node(id)?;
         if let Some(packed) = node.packed.get() {
             return self.setattr_packed(&node, packed, change);
@@ -193,11 +193,11 @@ impl Native {
     }
 }
 
-fn to_timespec(when: Option<When>) -> Timespec {
+fn to_timespec(when: Option<TimeOrNow>) -> Timespec {
     let (tv_sec, tv_nsec) = match when {
         None => (0, libc::UTIME_OMIT),
-        Some(When::Now) => (0, libc::UTIME_NOW),
-        Some(When::At(sec, nsec)) => (sec, i64::from(nsec)),
+        Some(TimeOrNow::Now) => (0, libc::UTIME_NOW),
+        Some(TimeOrNow::At(sec, nsec)) => (sec, i64::from(nsec)),
     };
     Timespec { tv_sec, tv_nsec: tv_nsec as _ }
 }

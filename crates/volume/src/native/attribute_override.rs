@@ -6,10 +6,10 @@ use rustix::fs::{Statx, StatxTimestamp};
 
 /// Of a file that has not moved: nothing.
 #[derive(Debug, Default)]
-pub(super) struct AttributeOverride(RwLock<Option<Box<Was>>>);
+pub(super) struct AttributeOverride(RwLock<Option<Box<OriginalAttributes>>>);
 
 #[derive(Debug)]
-struct Was {
+struct OriginalAttributes {
     /// 0: the file system gave it to another file.
     number: u64,
     /// Its time of change, as long as it was changed last by being moved.
@@ -38,7 +38,7 @@ impl AttributeOverride {
 
     /// It moved: this was shown before, and these are its attributes since.
     pub(super) fn record_move(&self, shown: &Statx, since: &Statx) {
-        *self.0.write() = Some(Box::new(Was {
+        *self.0.write() = Some(Box::new(OriginalAttributes {
             number: shown.stx_ino,
             changed: shown.stx_ctime,
             moved: change_time(since),

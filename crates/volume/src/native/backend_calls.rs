@@ -11,8 +11,8 @@ use std::sync::Arc;
 use parking_lot::RwLockReadGuard;
 use rustix::fs::{Mode, OFlags, openat};
 
-use super::{Handle, Native, Node, Result};
-use crate::backend::{Backend, Inside, TreeServer};
+use super::{FileHandle, Native, Node, Result};
+use crate::backend::{Backend, ChangeGuard, TreeServer};
 use forebay_os::file_identity::FileIdentity;
 use forebay_os::short_name::ShortName;
 
@@ -43,7 +43,11 @@ impl Native {
     }
 
     /// A name in a directory, or with `None` the directory or file itself, is about to be changed.
-    pub(super) fn announce_change(&self, node: &Node, name: Option<&CStr>) -> Option<Inside<'_>> {
+    pub(super) fn announce_change(
+        &self,
+        node: &Node,
+        name: Option<&CStr>,
+    ) -> Option<ChangeGuard<'_>> {
         let inside = self.backend.gate()?.enter_change();
         match name {
             Some(name) => self.backend.note_name_change(self.path_of(node), name.to_owned()),
@@ -61,7 +65,7 @@ impl Native {
     }
 
     /// A file that may have been written was closed.
-    pub(super) fn announce_written_file(&self, handle: &Handle) {
+    pub(super) fn announce_written_file(&self, handle: &FileHandle) {
         if let Some(gate) = self.backend.gate().filter(|_| handle.writes) {
             let _inside = gate.enter_change();
             self.backend.note_bytes_change(handle.node.identity());
@@ -73,7 +77,7 @@ impl Native {
     /// same time, since each takes its time.
     pub(super) fn sync_local_and_backend(
         &self,
-        handle: &Handle,
+        handle: &FileHandle,
         sync: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
         if self.backend.is_in_place() {

@@ -9,10 +9,10 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
 
 use super::open::{EXEC, opens_for_writing};
-use super::{Handle, Native, Node, Result};
+use super::{FileHandle, Native, Node, Result};
 use forebay_os::file_identity::reopen_with_flags;
 
-impl Handle {
+impl FileHandle {
     /// The file itself, as far as it was ever opened.
     pub(super) fn own_file(&self) -> &OwnedFd {
         self.opened.get().unwrap_or(&self.file)
@@ -66,7 +66,7 @@ impl Native {
     ///
     /// # Errors
     /// The backing file system's.
-    pub(super) fn ensure_opened<'h>(&self, handle: &'h Handle) -> Result<&'h OwnedFd> {
+    pub(super) fn ensure_opened<'h>(&self, handle: &'h FileHandle) -> Result<&'h OwnedFd> {
         if !handle.by_path || handle.opened.get().is_some() {
             return Ok(handle.own_file());
         }

@@ -14,10 +14,10 @@ use std::time::Duration;
 use rustix::fs::Statx;
 use rustix::io::Errno;
 
-use super::node::OpenFile;
+use super::node::InodeOpens;
 use super::open::opens_for_writing;
-use super::{Handle, Native, Node, Result};
-use crate::tiers::Lent;
+use super::{FileHandle, Native, Node, Result};
+use crate::tiers::CopyLease;
 
 /// Workers that may wait at a time: there are four at least.
 const WAITING_MAX: u32 = 3;
@@ -25,7 +25,7 @@ const WAITING_MAX: u32 = 3;
 const LOOKS: u32 = 50;
 const BETWEEN: Duration = Duration::from_millis(4);
 
-impl Handle {
+impl FileHandle {
     /// What its bytes are read from.
     pub(crate) fn read_descriptor(&self) -> &OwnedFd {
         let copy = self.copy.as_ref().filter(|copy| !copy.is_recalled());
@@ -41,11 +41,11 @@ impl Native {
     pub(super) fn lend_copy_for_open(
         &self,
         node: &Node,
-        open: &mut OpenFile,
+        open: &mut InodeOpens,
         flags: u32,
         home: &OwnedFd,
         stat: &Statx,
-    ) -> Result<Option<Arc<Lent>>> {
+    ) -> Result<Option<Arc<CopyLease>>> {
         let Some(tiers) = self.tiers().filter(|tiers| tiers.has_cache()) else { return Ok(None) };
         if opens_for_writing(flags) {
             node.written.store(true, Relaxed);
@@ -71,7 +71,7 @@ impl Native {
 
     /// The kernel tells of a last close when it has already returned, so a copy that stands in the
     /// way of an open may be nobody's any more: waits a little for such closes.
-    pub(super) fn wait_for_closes(&self, node: &Node, in_the_way: impl Fn(&Lent) -> bool) {
+    pub(super) fn wait_for_closes(&self, node: &Node, in_the_way: impl Fn(&CopyLease) -> bool) {
         let held = || {
             let open = node.open.lock();
             let copy = open.copy.as_ref().filter(|_| open.backing.is_some());
@@ -97,7 +97,7 @@ impl Native {
     ///
     /// # Errors
     /// ETXTBSY where readers can't be sent home: the kernel reads the copy for them.
-    pub(super) fn recall_copy(&self, node: &Node, open: &mut OpenFile) -> Result<()> {
+    pub(super) fn recall_copy(&self, node: &Node, open: &mut InodeOpens) -> Result<()> {
         let Some(tiers) = self.tiers().filter(|tiers| tiers.has_cache()) else { return Ok(()) };
         if let Some(copy) = &open.copy {
             if open.backing.is_some() {
@@ -114,7 +114,7 @@ impl Native {
     }
 
     /// The last handle of a file was closed: the moment to copy what nothing is copied ahead of.
-    pub(super) fn copy_after_last_close(&self, handle: &Handle) {
+    pub(super) fn copy_after_last_close(&self, handle: &FileHandle) {
         let node = &handle.node;
         let Some(tiers) = self.tiers().filter(|tiers| tiers.has_cache()) else { return };
         if !handle.writes && node.is_in_place() && !node.foreign.load(Relaxed) {

@@ -10,22 +10,22 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::device_numbers::unpack_device;
-use super::{Entry, Native, Node, Opened, Result, Seen};
+use super::{Entry, Native, Node, OpenReply, ResolvedName, Result};
 use forebay_os::credentials::set_umask;
 use forebay_os::file_identity::{proc_fd_path, statx_nofollow};
 
 /// A new file, open.
 #[derive(Debug)]
-pub struct Created {
+pub struct CreateReply {
     /// Its name and attributes.
     pub entry: Entry,
     /// The open handle.
-    pub opened: Opened,
+    pub opened: OpenReply,
 }
 
 /// The mode bits and the caller's mask of a request that makes something.
 #[derive(Debug, Clone, Copy)]
-pub struct Permissions {
+pub struct CreateMode {
     /// Type and permission bits, before the mask.
     pub mode: u32,
     /// The caller's umask, which a default access control list overrides.
@@ -42,9 +42,9 @@ impl Native {
         parent: u64,
         name: &CStr,
         flags: u32,
-        permissions: Permissions,
+        permissions: CreateMode,
         thread: u32,
-    ) -> Result<(Created, Arc<Node>)> {
+    ) -> Result<(CreateReply, Arc<Node>)> {
         let dir = self.node(parent)?;
         self.backend.wait_for_room();
         if let Some(made) = self.create_tiered_file(&dir, name, flags, permissions, thread)? {
@@ -65,10 +65,10 @@ impl Native {
         let file = self.with_free_descriptors(|| openat(&fd, name, how, mode))?;
         let stat = statx_nofollow(file.as_fd(), c"")?;
         let (mut entry, node) =
-            self.reference_entry(&dir, name, Seen::in_place(stat), dir.is_watched());
+            self.reference_entry(&dir, name, ResolvedName::in_place(stat), dir.is_watched());
         let opened = self.register_open(&node, file, flags, &stat)?;
         entry.attr_trust = self.attr_timeout(&node);
-        Ok((Created { entry, opened }, node))
+        Ok((CreateReply { entry, opened }, node))
     }
 
     /// Makes a file that has no name (`O_TMPFILE`).
@@ -79,8 +79,8 @@ impl Native {
         &self,
         parent: u64,
         flags: u32,
-        permissions: Permissions,
-    ) -> Result<(Created, Arc<Node>)> {
+        permissions: CreateMode,
+    ) -> Result<(CreateReply, Arc<Node>)> {
         let fd = self.dir_fd(parent)?;
         set_umask(permissions.umask)?;
         let mode = Mode::from_raw_mode(permissions.mode & 0o7777);
@@ -99,14 +99,14 @@ impl Native {
                 .map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::MFILE))?,
         ));
         let opened = self.register_open(&node, file, flags, &stat)?;
-        Ok((Created { entry, opened }, node))
+        Ok((CreateReply { entry, opened }, node))
     }
 
     /// Makes a directory.
     ///
     /// # Errors
     /// The backing file system's, as the caller.
-    pub fn mkdir(&self, parent: u64, name: &CStr, permissions: Permissions) -> Result<Entry> {
+    pub fn mkdir(&self, parent: u64, name: &CStr, permissions: CreateMode) -> Result<Entry> {
         self.create_entry(parent, name, permissions.umask, |dir| {
             mkdirat(dir, name, Mode::from_raw_mode(permissions.mode & 0o7777))
         })
@@ -120,7 +120,7 @@ impl Native {
         &self,
         parent: u64,
         name: &CStr,
-        permissions: Permissions,
+        permissions: CreateMode,
         device: u32,
     ) -> Result<Entry> {
         self.create_entry(parent, name, permissions.umask, |dir| {
@@ -154,7 +154,7 @@ impl Native {
         let _change = self.begin_change(&dir, Some(name));
         make(fd.as_fd())?;
         // A link that a program makes is a link, wherever it leads.
-        let seen = Seen::in_place(statx_nofollow(fd.as_fd(), name)?);
+        let seen = ResolvedName::in_place(statx_nofollow(fd.as_fd(), name)?);
         let (entry, node) = self.reference_entry(&dir, name, seen, dir.is_watched());
         self.note_new_directory(&dir, &node);
         Ok(entry)

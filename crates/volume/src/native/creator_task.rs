@@ -3,12 +3,12 @@
 use super::Native;
 
 /// Tells the name of the task of a thread.
-pub(super) type Tasks = Box<dyn Fn(u32) -> Option<String> + Send + Sync>;
+pub(super) type TaskLookup = Box<dyn Fn(u32) -> Option<String> + Send + Sync>;
 
 impl Native {
     /// Gives what tells the tasks of callers, for rules that ask for them.
     #[must_use]
-    pub(crate) fn with_tasks(mut self, tasks: Tasks) -> Native {
+    pub(crate) fn with_tasks(mut self, tasks: TaskLookup) -> Native {
         self.tasks = Some(tasks);
         self
     }

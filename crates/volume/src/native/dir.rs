@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use rustix::fs::{Mode, OFlags, openat};
 
-use super::dir_reader::Reader;
+use super::dir_reader::DirReader;
 use super::{DirHandle, Native, Result};
 
 impl Native {
@@ -20,7 +20,7 @@ impl Native {
         let path = self.dir_fd_of(&node)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd = self.with_free_descriptors(|| openat(&path, c".", flags, Mode::empty()))?;
-        let reader = Mutex::new(Reader::new(fd));
+        let reader = Mutex::new(DirReader::new(fd));
         let handle = Arc::new(DirHandle { node, reader, packed: Mutex::default() });
         let fh = self.allocate_handle();
         self.dirs.lock().insert(fh, handle);

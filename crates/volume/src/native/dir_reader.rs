@@ -23,7 +23,7 @@ pub struct DirEntry {
 
 /// A position in a directory, and entries read ahead of it.
 #[derive(Debug)]
-pub(crate) struct Reader {
+pub(crate) struct DirReader {
     pub(super) fd: OwnedFd,
     ahead: std::collections::VecDeque<DirEntry>,
     /// The position that the next entry of `ahead` was read at.
@@ -32,9 +32,9 @@ pub(crate) struct Reader {
     ended: bool,
 }
 
-impl Reader {
-    pub(super) fn new(fd: OwnedFd) -> Reader {
-        Reader { fd, ahead: Default::default(), at: 0, ended: false }
+impl DirReader {
+    pub(super) fn new(fd: OwnedFd) -> DirReader {
+        DirReader { fd, ahead: Default::default(), at: 0, ended: false }
     }
 
     /// Shows entries from `position` on to `take` until it returns false.

@@ -17,24 +17,24 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use rustix::fs::Statx;
 
-use directory_times::Times;
+use directory_times::DirectoryTimes;
 use forebay_packlog::Time;
-pub(super) use known_names::Known;
-use known_names::Names;
+use known_names::KnownNames;
+pub(super) use known_names::NamePresence;
 
 /// The moment when something was seen, in nanoseconds of a clock that never goes back.
-pub(super) type Moment = u64;
+pub(super) type ObservationTime = u64;
 
 /// What may be asked of a directory whether or not the kernel checks it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Right {
+pub(super) enum DirectoryRight {
     Search,
     Change,
 }
 
 /// What is known, and who may set its times.
 #[derive(Debug, Default)]
-pub(crate) struct Folder(Mutex<Inner>, Mutex<()>);
+pub(crate) struct CachedDirectory(Mutex<Inner>, Mutex<()>);
 
 #[derive(Debug, Default)]
 struct Inner {
@@ -42,23 +42,23 @@ struct Inner {
     changes: u64,
     /// Changes that have begun and not ended.
     under_way: u32,
-    stat: Option<(Moment, Box<Statx>)>,
+    stat: Option<(ObservationTime, Box<Statx>)>,
     /// When it was seen that new files inherit no access control list.
-    plain: Option<Moment>,
-    search: Option<Moment>,
-    change: Option<Moment>,
-    names: Names,
+    plain: Option<ObservationTime>,
+    search: Option<ObservationTime>,
+    change: Option<ObservationTime>,
+    names: KnownNames,
     /// Directories that were found here: when, and the number of each. mkdir(2) of what is there
     /// makes the kernel ask for it again, however long it may believe what it knows.
-    dirs: FxHashMap<CString, (Moment, u64)>,
-    times: Times,
+    dirs: FxHashMap<CString, (ObservationTime, u64)>,
+    times: DirectoryTimes,
 }
 
-fn is_fresh(seen: Moment, now: Moment, trust: u64) -> bool {
+fn is_fresh(seen: ObservationTime, now: ObservationTime, trust: u64) -> bool {
     now.saturating_sub(seen) < trust
 }
 
-impl Folder {
+impl CachedDirectory {
     /// We are about to change something here: `name`, or the directory itself.
     pub(super) fn begin_change(&self, name: Option<&CStr>) {
         self.begin_times_change();
@@ -114,7 +114,12 @@ impl Folder {
 
     /// It has the name, or will not get it; these are the directory's attributes in place, seen
     /// after `changes`.
-    pub(super) fn end_hidden_creation(&self, changes: u64, seen: Moment, stat: Option<Statx>) {
+    pub(super) fn end_hidden_creation(
+        &self,
+        changes: u64,
+        seen: ObservationTime,
+        stat: Option<Statx>,
+    ) {
         let mut inner = self.0.lock();
         inner.times.end_hidden_creation(stat.as_ref());
         inner.under_way -= 1;
@@ -125,17 +130,17 @@ impl Folder {
     }
 
     /// We have made it ourselves just now, in a directory from which it inherits no list if `plain`.
-    pub(super) fn mark_newly_made(&self, now: Moment, plain: bool) {
+    pub(super) fn mark_newly_made(&self, now: ObservationTime, plain: bool) {
         let mut inner = self.0.lock();
         // Somebody may have found it since, and made something in it.
         if inner.changes == 0 {
-            inner.names = Names::known_empty(now);
+            inner.names = KnownNames::known_empty(now);
             inner.plain = plain.then_some(now);
         }
     }
 
     /// What is known of a name that may be believed for `trust` nanoseconds.
-    pub(super) fn check_name(&self, name: &CStr, now: Moment, trust: u64) -> Known {
+    pub(super) fn check_name(&self, name: &CStr, now: ObservationTime, trust: u64) -> NamePresence {
         self.0.lock().names.check_name(name, now, trust)
     }
 
@@ -148,14 +153,19 @@ impl Folder {
     /// It is done; `None`: there was no use in it.
     pub(super) fn finish_listing<'n>(
         &self,
-        began: Moment,
+        began: ObservationTime,
         names: Option<impl Iterator<Item = &'n [u8]>>,
     ) {
         self.0.lock().names.finish_listing(began, names);
     }
 
     /// The number of the directory that has this name.
-    pub(super) fn cached_directory(&self, name: &CStr, now: Moment, trust: u64) -> Option<u64> {
+    pub(super) fn cached_directory(
+        &self,
+        name: &CStr,
+        now: ObservationTime,
+        trust: u64,
+    ) -> Option<u64> {
         let inner = self.0.lock();
         let (seen, id) = inner.dirs.get(name)?;
         is_fresh(*seen, now, trust).then_some(*id)
@@ -175,33 +185,39 @@ impl Folder {
     }
 
     /// That a directory has this name.
-    pub(super) fn cache_directory(&self, changes: u64, seen: Moment, name: &CStr, id: u64) {
+    pub(super) fn cache_directory(
+        &self,
+        changes: u64,
+        seen: ObservationTime,
+        name: &CStr,
+        id: u64,
+    ) {
         self.store_if_unchanged(changes, |inner| {
             inner.dirs.insert(name.to_owned(), (seen, id));
         });
     }
 
     /// Attributes; returns them as they are to be shown.
-    pub(super) fn cache_stat(&self, changes: u64, seen: Moment, stat: Statx) -> Statx {
+    pub(super) fn cache_stat(&self, changes: u64, seen: ObservationTime, stat: Statx) -> Statx {
         self.store_if_unchanged(changes, |inner| inner.stat = Some((seen, Box::new(stat))));
         self.exposed_stat(stat)
     }
 
     /// That new files inherit no access control list.
-    pub(super) fn cache_no_acl(&self, changes: u64, seen: Moment) {
+    pub(super) fn cache_no_acl(&self, changes: u64, seen: ObservationTime) {
         self.store_if_unchanged(changes, |inner| inner.plain = Some(seen));
     }
 
     /// That the one user who is served has a right.
-    pub(super) fn cache_right(&self, right: Right, changes: u64, seen: Moment) {
+    pub(super) fn cache_right(&self, right: DirectoryRight, changes: u64, seen: ObservationTime) {
         self.store_if_unchanged(changes, |inner| match right {
-            Right::Search => inner.search = Some(seen),
-            Right::Change => inner.change = Some(seen),
+            DirectoryRight::Search => inner.search = Some(seen),
+            DirectoryRight::Change => inner.change = Some(seen),
         });
     }
 
     /// Attributes, if they are believed still.
-    pub(super) fn cached_stat(&self, now: Moment, trust: u64) -> Option<Statx> {
+    pub(super) fn cached_stat(&self, now: ObservationTime, trust: u64) -> Option<Statx> {
         let inner = self.0.lock();
         let (seen, stat) = inner.stat.as_ref()?;
         is_fresh(*seen, now, trust).then(|| inner.times.exposed_stat(**stat))
@@ -212,15 +228,20 @@ impl Folder {
         self.0.lock().times.exposed_stat(stat)
     }
 
-    pub(super) fn inherits_no_acl(&self, now: Moment, trust: u64) -> bool {
+    pub(super) fn inherits_no_acl(&self, now: ObservationTime, trust: u64) -> bool {
         self.0.lock().plain.is_some_and(|seen| is_fresh(seen, now, trust))
     }
 
-    pub(super) fn has_right(&self, right: Right, now: Moment, trust: u64) -> bool {
+    pub(super) fn has_right(
+        &self,
+        right: DirectoryRight,
+        now: ObservationTime,
+        trust: u64,
+    ) -> bool {
         let inner = self.0.lock();
         let seen = match right {
-            Right::Search => inner.search,
-            Right::Change => inner.change,
+            DirectoryRight::Search => inner.search,
+            DirectoryRight::Change => inner.change,
         };
         seen.is_some_and(|seen| is_fresh(seen, now, trust))
     }

@@ -32,30 +32,30 @@ const MAPPED: Duration = Duration::from_millis(400);
 const SHARE_OF_WATCHES: usize = 2;
 
 #[derive(Debug, Default)]
-struct Watched {
+struct WatchTable {
     node_of: FxHashMap<i32, u64>,
     watch_of: FxHashMap<u64, i32>,
 }
 
 /// A set of watched directories.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub(crate) struct DirectoryWatch {
     inotify: Arc<OwnedFd>,
-    watched: Arc<Mutex<Watched>>,
+    watched: Arc<Mutex<WatchTable>>,
     /// No more directories than this; none where a change may come from another machine unseen.
     most: usize,
     stale: Sender<u64>,
 }
 
-impl Watch {
+impl DirectoryWatch {
     /// Starts watching on behalf of `native`.
     ///
     /// # Errors
     /// EMFILE when the user has no inotify instance left.
     /// `local` tells that every change is made on this machine.
-    pub(crate) fn start(native: &Arc<Native>, local: bool) -> Result<Watch, Errno> {
+    pub(crate) fn start(native: &Arc<Native>, local: bool) -> Result<DirectoryWatch, Errno> {
         let inotify = Arc::new(inotify::init(CreateFlags::CLOEXEC)?);
-        let watched = Arc::new(Mutex::new(Watched::default()));
+        let watched = Arc::new(Mutex::new(WatchTable::default()));
         let (stale, to_forget) = channel::<u64>();
         let weak = Arc::downgrade(native);
         spawn_thread("forebay-forget", move || {
@@ -81,7 +81,7 @@ impl Watch {
                 }
             }
         });
-        let follower = Follower {
+        let follower = WatchThread {
             inotify: Arc::clone(&inotify),
             watched: Arc::clone(&watched),
             native: Arc::downgrade(native),
@@ -92,7 +92,7 @@ impl Watch {
             .and_then(|text| text.trim().parse::<usize>().ok())
             .unwrap_or(8192);
         let most = if local { limit / SHARE_OF_WATCHES } else { 0 };
-        Ok(Watch { inotify, watched, most, stale })
+        Ok(DirectoryWatch { inotify, watched, most, stale })
     }
 
     /// Watches a directory. False when the limit is reached or the user may not read it.
@@ -132,13 +132,13 @@ impl Watch {
 }
 
 /// The thread that reads events.
-struct Follower {
+struct WatchThread {
     inotify: Arc<OwnedFd>,
-    watched: Arc<Mutex<Watched>>,
+    watched: Arc<Mutex<WatchTable>>,
     native: Weak<Native>,
 }
 
-impl Follower {
+impl WatchThread {
     fn follow_events(&self) {
         let mut buffer = Vec::with_capacity(64 << 10);
         let mut changed: FxHashSet<(i32, CString)> = FxHashSet::default();
@@ -259,7 +259,7 @@ fn spawn_thread(name: &str, work: impl FnOnce() + Send + 'static) {
     let _ = std::thread::Builder::new().name(name.into()).stack_size(256 << 10).spawn(work);
 }
 
-impl Drop for Watch {
+impl Drop for DirectoryWatch {
     fn drop(&mut self) {
         // Ends the follower's read: a removed watch raises an event.
         let numbers: Vec<i32> = self.watched.lock().node_of.keys().copied().collect();

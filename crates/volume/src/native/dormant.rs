@@ -8,14 +8,14 @@ use std::sync::atomic::AtomicU64;
 use forebay_model::FileId;
 use parking_lot::Mutex;
 
-use super::iostate::Fresh;
-use super::node::{Node, OpenFile, Place, Recorded};
+use super::iostate::CacheValidator;
+use super::node::{InodeOpens, Node, NodeLocation, RecordState};
 use forebay_os::file_identity::FileIdentity;
 use forebay_os::short_name::ShortName;
 
 /// What is kept of a node.
 #[derive(Debug)]
-pub(super) struct Rest {
+pub(super) struct DormantInode {
     /// References of the kernel (`nlookup`).
     lookups: u64,
     /// Its one name, in this directory.
@@ -25,13 +25,13 @@ pub(super) struct Rest {
     file: Option<FileId>,
     epoch: u64,
     /// The pages that the kernel may have are of this version.
-    fresh: Option<Box<Fresh>>,
+    fresh: Option<Box<CacheValidator>>,
 }
 
 impl Node {
     /// What is to be kept of a packed file, if nobody uses it. Whoever asks has the only reference
     /// to the node.
-    pub(super) fn try_make_dormant(&mut self) -> Option<Rest> {
+    pub(super) fn try_make_dormant(&mut self) -> Option<DormantInode> {
         let idle = self.packed.get_mut().is_some_and(|packed| packed.is_idle())
             && self.open.get_mut().is_idle()
             && !*self.foreign.get_mut()
@@ -44,27 +44,27 @@ impl Node {
         let short = ShortName::from_file_name(place.names.first()?.1.to_bytes())?;
         let (parent, _) = place.names.pop()?;
         let (file, epoch) = match self.known.get_mut() {
-            Recorded::Not => (None, 0),
-            Recorded::As(epoch, known) => (known.file(), *epoch),
-            Recorded::Once(epoch, file) => (Some(*file), *epoch),
+            RecordState::Not => (None, 0),
+            RecordState::As(epoch, known) => (known.file(), *epoch),
+            RecordState::Once(epoch, file) => (Some(*file), *epoch),
         };
         let lookups = *self.lookups.get_mut();
         let fresh = self.open.get_mut().fresh.take().map(Box::new);
-        Some(Rest { lookups, parent, name: short, file, epoch, fresh })
+        Some(DormantInode { lookups, parent, name: short, file, epoch, fresh })
     }
 }
 
-impl Rest {
+impl DormantInode {
     /// The node again. What makes it a packed one is the caller's to add.
     pub(super) fn into_node(self, id: u64, identity: FileIdentity) -> Node {
-        let Rest { lookups, parent, name, file, epoch, fresh } = self;
+        let DormantInode { lookups, parent, name, file, epoch, fresh } = self;
         let names = vec![(parent, to_c_string(&name))];
-        let open = OpenFile { fresh: fresh.map(|fresh| *fresh), ..OpenFile::default() };
+        let open = InodeOpens { fresh: fresh.map(|fresh| *fresh), ..InodeOpens::default() };
         Node {
             lookups: AtomicU64::new(lookups),
-            place: Mutex::new(Place { names, ..Place::default() }),
+            place: Mutex::new(NodeLocation { names, ..NodeLocation::default() }),
             open: Mutex::new(open),
-            known: Mutex::new(file.map_or(Recorded::Not, |file| Recorded::Once(epoch, file))),
+            known: Mutex::new(file.map_or(RecordState::Not, |file| RecordState::Once(epoch, file))),
             ..Node::with_identity(id, identity, libc::S_IFREG)
         }
     }

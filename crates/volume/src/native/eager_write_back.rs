@@ -14,14 +14,14 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use forebay_model::Drain;
+use forebay_model::WriteBackTrigger;
 use parking_lot::{Mutex, RwLock};
 use rustix::io::Errno;
 
-use super::packed_file::Packed;
+use super::packed_file::PackedFile;
 use super::{Native, Node, Result, boot_nanos};
-use crate::tiers::{Maker, Unnamed, make_packed_file};
-use forebay_packlog::{Found, Pack, Turn};
+use crate::tiers::{CreatorKey, UnnamedFile, make_packed_file};
+use forebay_packlog::{EagerCopyAttempt, Pack, PackedEntry};
 
 /// How long nobody must have used a file, in nanoseconds.
 const IDLE: u64 = 2_000_000_000;
@@ -34,11 +34,11 @@ const WAITING_MAX: usize = 1 << 16;
 
 /// What goes home early.
 #[derive(Debug, Default)]
-pub(super) struct Early {
+pub(super) struct EagerWriteBack {
     /// Since when nobody has had it open.
     waiting: Mutex<std::collections::VecDeque<(u64, Arc<Node>)>>,
     /// One at a time gives a packed name a file in place, or moves or removes the name.
-    names: name_locks::Stripes,
+    names: name_locks::NameLocks,
     /// The end of the run has begun. Held to read while a file is made.
     over: RwLock<bool>,
 }
@@ -75,7 +75,7 @@ fn write_back_next(native: &Weak<Native>) -> bool {
     true
 }
 
-impl Early {
+impl EagerWriteBack {
     fn next_due(&self) -> Option<Arc<Node>> {
         let mut waiting = self.waiting.lock();
         let now = boot_nanos();
@@ -111,8 +111,8 @@ impl Native {
         let dir = self.node(parent).ok()?;
         // Without trust its times could not be told from those that others gave it.
         self.metadata_cache_timeout(&dir)?;
-        let rule = tiers.rule_for_file(&self.path_of(node), || Maker::Packed(packed.ino));
-        if !rule.is_some_and(|rule| rule.drain == Drain::Closed) {
+        let rule = tiers.rule_for_file(&self.path_of(node), || CreatorKey::Packed(packed.ino));
+        if !rule.is_some_and(|rule| rule.drain == WriteBackTrigger::Closed) {
             return None;
         }
         let turn = pack.begin_eager_write_back(packed.ino)?;
@@ -126,8 +126,8 @@ impl Native {
     fn write_back_if_unused(
         &self,
         pack: &Pack,
-        turn: Turn,
-        packed: &Packed,
+        turn: EagerCopyAttempt,
+        packed: &PackedFile,
         (dir, name): (&Arc<Node>, &CStr),
     ) -> Option<()> {
         // Whoever opens it to write from here on is noticed; who has it open is, too. Looked at
@@ -135,7 +135,7 @@ impl Native {
         if packed.is_in_use() {
             return None;
         }
-        let is_free = |found: &Found| {
+        let is_free = |found: &PackedEntry| {
             found.ino == packed.ino
                 && found.links == 1
                 && (found.over, found.yields, found.lands) == (None, None, None)
@@ -150,10 +150,10 @@ impl Native {
 
     fn make_hidden_file(
         &self,
-        turn: Turn,
+        turn: EagerCopyAttempt,
         dir: &Arc<Node>,
         name: &CStr,
-        found: &Found,
+        found: &PackedEntry,
     ) -> Result<()> {
         let (pack, key) = self.pack_and_key(dir).ok_or(Errno::STALE)?;
         let fd = self.dir_fd_of(dir)?;
@@ -165,9 +165,9 @@ impl Native {
             made = Some(new);
             Ok((hidden, held))
         };
-        let new = match Unnamed::create_nameless(&fd, found) {
+        let new = match UnnamedFile::create_nameless(&fd, found) {
             Err(Errno::OPNOTSUPP) => {
-                Unnamed::create_on_staging_path(self.staging_path()?, turn.staging_name())?
+                UnnamedFile::create_on_staging_path(self.staging_path()?, turn.staging_name())?
             }
             new => new?,
         };

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use rustix::fs::{FallocateFlags, OFlags};
 use rustix::io::Errno;
 
-use super::{Handle, IoState, Native, Result};
+use super::{FileHandle, IoState, Native, Result};
 use forebay_os::file_identity::{reopen_with_flags, statx_nofollow};
 
 impl Native {
@@ -18,7 +18,7 @@ impl Native {
     /// The backing file system's.
     pub(crate) fn read(
         &self,
-        handle: &Handle,
+        handle: &FileHandle,
         buffer: &mut [u8],
         offset: u64,
         keeps: bool,
@@ -38,13 +38,13 @@ impl Native {
     }
 
     /// Bytes of a mapping that are held back go into the file before anything else happens to it.
-    pub(crate) fn write_held_pages(&self, handle: &Handle) {
+    pub(crate) fn write_held_pages(&self, handle: &FileHandle) {
         if handle.state == IoState::Direct && handle.node.locked.load(Relaxed) {
             self.pages.write_held_pages(handle.node.id);
         }
     }
 
-    fn read_fully(handle: &Handle, buffer: &mut [u8], offset: u64) -> Result<usize> {
+    fn read_fully(handle: &FileHandle, buffer: &mut [u8], offset: u64) -> Result<usize> {
         let mut done = 0;
         while done < buffer.len() {
             match rustix::io::pread(
@@ -67,7 +67,7 @@ impl Native {
     ///
     /// # Errors
     /// EPERM of a file that may only be appended to (chattr(1)): its bytes would go elsewhere.
-    pub(crate) fn apply_append_flag(&self, handle: &Handle, flags: u32) -> Result<()> {
+    pub(crate) fn apply_append_flag(&self, handle: &FileHandle, flags: u32) -> Result<()> {
         let appends = flags & libc::O_APPEND as u32 != 0;
         if handle.appends.load(Relaxed) != appends {
             let flags = if appends { OFlags::APPEND } else { OFlags::empty() };
@@ -82,7 +82,7 @@ impl Native {
     /// # Errors
     /// ENOSPC, EDQUOT, EFBIG, EIO from the backing file system, also of an earlier write that nobody
     /// waited for.
-    pub(crate) fn write(&self, handle: &Handle, data: &[u8], offset: u64) -> Result<usize> {
+    pub(crate) fn write(&self, handle: &FileHandle, data: &[u8], offset: u64) -> Result<usize> {
         self.write_held_pages(handle);
         handle.report_write_error()?;
         match self.write_through(&handle.file, handle, data, offset)? {
@@ -99,7 +99,7 @@ impl Native {
     /// As [`Native::write`].
     pub(crate) fn write_mapped(
         &self,
-        handle: &Arc<Handle>,
+        handle: &Arc<FileHandle>,
         data: &[u8],
         offset: u64,
     ) -> Result<usize> {
@@ -123,7 +123,7 @@ impl Native {
     fn write_through(
         &self,
         file: &OwnedFd,
-        handle: &Handle,
+        handle: &FileHandle,
         data: &[u8],
         offset: u64,
     ) -> Result<(usize, Result<()>)> {
@@ -142,7 +142,7 @@ impl Native {
 
     /// In the cached state the kernel chose the offset of an append; if somebody outside had
     /// appended meanwhile, its pages are wrong and must go.
-    fn check_append(&self, handle: &Handle, expected_end: u64) {
+    fn check_append(&self, handle: &FileHandle, expected_end: u64) {
         if !handle.appends.load(Relaxed) {
             return;
         }
@@ -159,7 +159,7 @@ impl Native {
     /// # Errors
     /// What closing a copy of the backing file reports (EIO, EDQUOT, ENOSPC on network storage), and
     /// that of a write that nobody waited for.
-    pub(crate) fn flush(&self, handle: &Handle, owner: u64) -> Result<()> {
+    pub(crate) fn flush(&self, handle: &FileHandle, owner: u64) -> Result<()> {
         if handle.flocked.load(Relaxed) {
             handle.closing.store(true, Relaxed);
         }
@@ -175,7 +175,7 @@ impl Native {
     }
 
     /// The last copy of a descriptor is closed. Returns the handle, for the record.
-    pub(crate) fn release(&self, fh: u64) -> Option<Arc<Handle>> {
+    pub(crate) fn release(&self, fh: u64) -> Option<Arc<FileHandle>> {
         let handle = self.handles.lock().remove(&fh)?;
         let node = Arc::clone(&handle.node);
         handle.release_flock();
@@ -209,7 +209,7 @@ impl Native {
     /// EOPNOTSUPP where the backing file system can't, ENOSPC, EFBIG.
     pub(crate) fn fallocate(
         &self,
-        handle: &Handle,
+        handle: &FileHandle,
         mode: u32,
         offset: u64,
         length: u64,
@@ -233,9 +233,9 @@ impl Native {
     /// EXDEV across file systems; the kernel then copies by reading and writing.
     pub(crate) fn copy_file_range(
         &self,
-        from: &Handle,
+        from: &FileHandle,
         mut offset_in: u64,
-        to: &Handle,
+        to: &FileHandle,
         mut offset_out: u64,
         length: u64,
     ) -> Result<usize> {

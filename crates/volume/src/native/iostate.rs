@@ -19,7 +19,7 @@ pub enum IoState {
 
 /// What is known about a file at the moment it is opened.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Wish {
+pub(crate) struct OpenConditions {
     /// The kernel can pass I/O through to this file's file system.
     pub(crate) passthrough: bool,
     /// Every read is to be seen.
@@ -32,7 +32,7 @@ pub(crate) struct Wish {
     pub(crate) foreign: bool,
 }
 
-impl Wish {
+impl OpenConditions {
     /// The state for a file that nobody has open.
     pub(crate) fn initial_state(self) -> IoState {
         if self.every_read {
@@ -50,12 +50,12 @@ impl Wish {
 
 /// The count of opens of one inode and the state that they share.
 #[derive(Debug, Default)]
-pub(crate) struct Shared {
+pub(crate) struct SharedIoState {
     opens: u32,
     state: IoState,
 }
 
-impl Shared {
+impl SharedIoState {
     /// One more open: it gets the state of the others, or its own wish when it is the first.
     pub(crate) fn add_open(&mut self, wish: IoState) -> IoState {
         if self.opens == 0 {
@@ -88,7 +88,7 @@ impl Shared {
 
 /// Size and times by which a later open tells whether cached pages are still right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Fresh {
+pub(crate) struct CacheValidator {
     pub(crate) size: u64,
     pub(crate) changed_ns: i128,
     pub(crate) modified_ns: i128,
@@ -104,7 +104,7 @@ mod tests {
     fn one_state_while_open() {
         let wishes = [IoState::Passthrough, IoState::Cached, IoState::Direct];
         fn walk(trail: &mut Vec<Option<IoState>>, depth: usize, wishes: &[IoState; 3]) {
-            let mut shared = Shared::default();
+            let mut shared = SharedIoState::default();
             let mut model: Vec<IoState> = Vec::new();
             for step in trail.iter() {
                 match step {
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn falls_back_only_when_alone() {
-        let mut shared = Shared::default();
+        let mut shared = SharedIoState::default();
         shared.add_open(IoState::Passthrough);
         assert!(shared.fall_back_to(IoState::Direct));
         assert_eq!(shared.add_open(IoState::Passthrough), IoState::Direct);
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn writers_without_passthrough_are_direct() {
-        let wish = Wish {
+        let wish = OpenConditions {
             passthrough: false,
             every_read: false,
             write: true,
@@ -160,11 +160,11 @@ mod tests {
             foreign: false,
         };
         assert_eq!(wish.initial_state(), IoState::Direct);
-        assert_eq!(Wish { collects: true, ..wish }.initial_state(), IoState::Cached);
-        assert_eq!(Wish { collects: true, foreign: true, ..wish }.initial_state(), IoState::Direct);
-        assert_eq!(Wish { write: false, ..wish }.initial_state(), IoState::Cached);
-        assert_eq!(Wish { write: false, foreign: true, ..wish }.initial_state(), IoState::Direct);
-        assert_eq!(Wish { passthrough: true, ..wish }.initial_state(), IoState::Passthrough);
+        assert_eq!(OpenConditions { collects: true, ..wish }.initial_state(), IoState::Cached);
+        assert_eq!(OpenConditions { collects: true, foreign: true, ..wish }.initial_state(), IoState::Direct);
+        assert_eq!(OpenConditions { write: false, ..wish }.initial_state(), IoState::Cached);
+        assert_eq!(OpenConditions { write: false, foreign: true, ..wish }.initial_state(), IoState::Direct);
+        assert_eq!(OpenConditions { passthrough: true, ..wish }.initial_state(), IoState::Passthrough);
         assert_eq!(
             Wish { passthrough: true, every_read: true, ..wish }.initial_state(),
             IoState::Direct

@@ -15,7 +15,7 @@ const SETSIG: libc::c_int = 10;
 
 /// What came of asking for a lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Leased {
+pub(super) enum LeaseOutcome {
     /// Nobody else has the file open.
     Alone,
     /// Somebody has.
@@ -25,17 +25,17 @@ pub(super) enum Leased {
 }
 
 /// Asks to be told before anybody opens the file; refused if somebody has it open already.
-pub(super) fn try_write_lease(file: BorrowedFd<'_>) -> Leased {
+pub(super) fn try_write_lease(file: BorrowedFd<'_>) -> LeaseOutcome {
     // A lease that breaks is looked for. Its signal is one that nobody minds: the usual one would end
     // a process that knows nothing of it.
     // SAFETY: plain numbers and a live descriptor.
     if unsafe { libc::fcntl(file.as_raw_fd(), SETSIG, libc::SIGURG) } != 0 {
-        return Leased::Unknown;
+        return LeaseOutcome::Unknown;
     }
     match set_lease(file, libc::F_WRLCK) {
-        Ok(()) => Leased::Alone,
-        Err(Errno::AGAIN) => Leased::Busy,
-        Err(_) => Leased::Unknown,
+        Ok(()) => LeaseOutcome::Alone,
+        Err(Errno::AGAIN) => LeaseOutcome::Busy,
+        Err(_) => LeaseOutcome::Unknown,
     }
 }
 
@@ -83,7 +83,7 @@ mod tests {
         std::fs::write(&path, [1; 100]).expect("written");
         let file = std::fs::File::open(&path).expect("opens");
         let other = std::fs::File::options().read(true).write(true).open(&path).expect("opens");
-        if try_write_lease(file.as_fd()) == Leased::Unknown {
+        if try_write_lease(file.as_fd()) == LeaseOutcome::Unknown {
             return;
         }
         // SAFETY: a fresh mapping of one page, which nobody else uses.
@@ -91,15 +91,15 @@ mod tests {
             let (prot, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
             libc::mmap(std::ptr::null_mut(), 4096, prot, flags, other.as_raw_fd(), 0)
         };
-        assert_eq!(try_write_lease(file.as_fd()), Leased::Busy);
+        assert_eq!(try_write_lease(file.as_fd()), LeaseOutcome::Busy);
         drop(other);
-        assert_eq!(try_write_lease(file.as_fd()), Leased::Busy, "it is mapped still");
+        assert_eq!(try_write_lease(file.as_fd()), LeaseOutcome::Busy, "it is mapped still");
         // SAFETY: the mapping made above.
         unsafe { libc::munmap(page, 4096) };
-        assert_eq!(try_write_lease(file.as_fd()), Leased::Alone);
+        assert_eq!(try_write_lease(file.as_fd()), LeaseOutcome::Alone);
         downgrade_lease(file.as_fd());
         let reader = std::fs::File::open(&path).expect("readers may come");
-        assert_eq!(try_write_lease(file.as_fd()), Leased::Busy);
+        assert_eq!(try_write_lease(file.as_fd()), LeaseOutcome::Busy);
         drop(reader);
         assert!(is_lease_kept(file.as_fd()));
         let write = rustix::fs::OFlags::WRONLY | rustix::fs::OFlags::NONBLOCK;

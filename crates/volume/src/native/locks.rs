@@ -15,12 +15,12 @@ use rustc_hash::FxHashMap;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::{Handle, IoState, Kernel, Native, Result};
+use super::{FileHandle, IoState, Kernel, Native, Result};
 use forebay_os::file_identity::reopen_with_flags;
 
 /// A lock as asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lock {
+pub struct AdvisoryLock {
     /// First byte.
     pub start: u64,
     /// Last byte, `i64::MAX` for the end of the file.
@@ -36,14 +36,14 @@ pub struct Lock {
 }
 
 #[derive(Debug)]
-struct Held {
+struct OwnerFile {
     file: Arc<OwnedFd>,
     pid: u32,
 }
 
 /// Byte-range locks of inside processes, by node and owner.
 #[derive(Debug, Default)]
-pub(crate) struct PosixLocks(Mutex<FxHashMap<(u64, u64), Held>>);
+pub(crate) struct PosixLocks(Mutex<FxHashMap<(u64, u64), OwnerFile>>);
 
 impl PosixLocks {
     /// Ends all locks of `owner` on a node: closing the description drops them.
@@ -73,14 +73,18 @@ impl PosixLocks {
         self.0.lock().retain(|_, held| held.pid == 0 || !gone(held.pid));
     }
 
-    fn open_file_for_owner(&self, handle: &Handle, lock: &Lock) -> Result<Arc<OwnedFd>> {
+    fn open_file_for_owner(
+        &self,
+        handle: &FileHandle,
+        lock: &AdvisoryLock,
+    ) -> Result<Arc<OwnedFd>> {
         let key = (handle.node.id, lock.owner);
         if let Some(held) = self.0.lock().get(&key) {
             return Ok(Arc::clone(&held.file));
         }
         let file = Arc::new(open_for_locks(handle)?);
         let mut all = self.0.lock();
-        let held = all.entry(key).or_insert(Held { file, pid: lock.pid });
+        let held = all.entry(key).or_insert(OwnerFile { file, pid: lock.pid });
         Ok(Arc::clone(&held.file))
     }
 
@@ -92,7 +96,7 @@ impl PosixLocks {
 }
 
 /// A description that can hold read and write locks, or at least those its handle may take.
-fn open_for_locks(handle: &Handle) -> Result<OwnedFd> {
+fn open_for_locks(handle: &FileHandle) -> Result<OwnedFd> {
     reopen_with_flags(handle.file.as_fd(), OFlags::RDWR | OFlags::NONBLOCK).or_else(|_| {
         let mode = rustix::fs::fcntl_getfl(&handle.file)? & OFlags::ACCMODE;
         reopen_with_flags(handle.file.as_fd(), mode | OFlags::NONBLOCK)
@@ -101,24 +105,24 @@ fn open_for_locks(handle: &Handle) -> Result<OwnedFd> {
 
 /// What came of asking for a lock.
 #[derive(Debug)]
-pub enum LockWait {
+pub enum LockOutcome {
     /// It is held, or given up.
     Done,
-    /// Somebody else holds it: wait with `LockWaiting::wait_for_lock` on a thread that may sleep.
-    Later(LockWaiting),
+    /// Somebody else holds it: wait with `PendingLock::wait_for_lock` on a thread that may sleep.
+    Later(PendingLock),
 }
 
 /// A lock to wait for.
 #[derive(Debug)]
-pub struct LockWaiting {
+pub struct PendingLock {
     file: Arc<OwnedFd>,
-    handle: Arc<Handle>,
-    lock: Lock,
+    handle: Arc<FileHandle>,
+    lock: AdvisoryLock,
     sleep: bool,
-    pages: Arc<super::mapped_pages::Pages>,
+    pages: Arc<super::mapped_pages::MappedPages>,
 }
 
-impl LockWaiting {
+impl PendingLock {
     /// Sleeps until the lock is held. A signal to this thread ends the wait.
     ///
     /// Without passthrough a mapped file has pages of its own in the kernel. A lock is the moment
@@ -192,7 +196,7 @@ impl Native {
     ///
     /// # Errors
     /// The backing file system's.
-    pub fn getlk(&self, fh: u64, lock: Lock) -> Result<Lock> {
+    pub fn getlk(&self, fh: u64, lock: AdvisoryLock) -> Result<AdvisoryLock> {
         let handle = self.handle(fh)?;
         handle.node.locked.store(true, Relaxed);
         let file = self.posix_locks.open_file_for_owner(&handle, &lock)?;
@@ -206,14 +210,20 @@ impl Native {
             -1 => self.posix_locks.pid_of_other(handle.node.id, lock.owner),
             pid => pid as u32,
         };
-        Ok(Lock { start: raw.l_start as u64, end, kind: i32::from(raw.l_type), pid, ..lock })
+        Ok(AdvisoryLock {
+            start: raw.l_start as u64,
+            end,
+            kind: i32::from(raw.l_type),
+            pid,
+            ..lock
+        })
     }
 
     /// Takes or gives up a lock; does not sleep.
     ///
     /// # Errors
     /// EAGAIN when somebody else holds it and `sleep` is false.
-    pub fn setlk(&self, fh: u64, lock: Lock, sleep: bool) -> Result<LockWait> {
+    pub fn setlk(&self, fh: u64, lock: AdvisoryLock, sleep: bool) -> Result<LockOutcome> {
         let handle = self.handle(fh)?;
         let file = if lock.flock {
             // The same description as the handle's, which owns the lock.
@@ -223,24 +233,24 @@ impl Native {
             handle.note_lock_owner(lock.owner);
             self.posix_locks.open_file_for_owner(&handle, &lock)?
         };
-        let waiting = LockWaiting { file, handle, lock, sleep, pages: Arc::clone(&self.pages) };
+        let waiting = PendingLock { file, handle, lock, sleep, pages: Arc::clone(&self.pages) };
         if waiting.handle.state != IoState::Passthrough {
             // Pages may have to go down or up, which takes another worker.
-            return Ok(LockWait::Later(waiting));
+            return Ok(LockOutcome::Later(waiting));
         }
         match waiting.try_take() {
-            Ok(()) => Ok(LockWait::Done),
+            Ok(()) => Ok(LockOutcome::Done),
             Err(Errno::AGAIN | Errno::ACCESS)
                 if sleep || holder_may_be_closing(&waiting.handle) =>
             {
-                Ok(LockWait::Later(waiting))
+                Ok(LockOutcome::Later(waiting))
             }
             Err(error) => Err(error),
         }
     }
 }
 
-impl Handle {
+impl FileHandle {
     /// Whoever lets go of another handle of the file sees this from now on.
     fn note_lock_owner(&self, owner: u64) {
         let _handles = self.node.open.lock();
@@ -251,7 +261,7 @@ impl Handle {
     }
 }
 
-impl Handle {
+impl FileHandle {
     /// The last copy of the descriptor is closed, so its BSD lock ends. Closing the backing file does
     /// not see to that: the kernel holds it as well, for passthrough, as long as anybody has the file
     /// open, and so may another request.
@@ -268,7 +278,7 @@ impl Native {
     /// A process has closed a descriptor of the file, so its byte-range locks end (POSIX). What it
     /// locks from now on is not ended by the last close of this handle, which the kernel tells in
     /// its own time.
-    pub(super) fn release_owner_locks(&self, handle: &Handle, owner: u64) {
+    pub(super) fn release_owner_locks(&self, handle: &FileHandle, owner: u64) {
         if !handle.node.locked.load(Relaxed) {
             return;
         }
@@ -282,7 +292,7 @@ impl Native {
     /// A handle is no more, and locks of its that no close has ended are given up; but not those of
     /// an owner who has locked through another one of `handles`: of a lock that belongs to an open
     /// file description the kernel says its address, which a later one may have.
-    pub(super) fn release_leftover_locks(&self, handle: &Handle, handles: &[Arc<Handle>]) {
+    pub(super) fn release_leftover_locks(&self, handle: &FileHandle, handles: &[Arc<FileHandle>]) {
         for owner in handle.lockers.lock().drain(..) {
             if !handles.iter().any(|other| other.lockers.lock().contains(&owner)) {
                 self.posix_locks.drop_owner_locks(handle.node.id, owner);
@@ -292,7 +302,7 @@ impl Native {
 }
 
 /// Closes are not told until the last, unless the file had locks before it was opened.
-fn holder_may_be_closing(handle: &Arc<Handle>) -> bool {
+fn holder_may_be_closing(handle: &Arc<FileHandle>) -> bool {
     let open = handle.node.open.lock();
     open.handles.iter().any(|other| {
         let locks = other.flocked.load(Relaxed) || !other.lockers.lock().is_empty();
@@ -312,13 +322,13 @@ fn set_flock(file: &OwnedFd, kind: i32, now: bool) -> Result<()> {
     check_syscall(unsafe { libc::flock(file.as_raw_fd(), how) })
 }
 
-fn set_range_lock(file: &OwnedFd, lock: &Lock, command: i32) -> Result<()> {
+fn set_range_lock(file: &OwnedFd, lock: &AdvisoryLock, command: i32) -> Result<()> {
     let raw = to_libc_flock(lock);
     // SAFETY: the struct outlives the call.
     check_syscall(unsafe { libc::fcntl(file.as_raw_fd(), command, &raw) })
 }
 
-fn to_libc_flock(lock: &Lock) -> libc::flock {
+fn to_libc_flock(lock: &AdvisoryLock) -> libc::flock {
     let end = lock.end.min(i64::MAX as u64);
     libc::flock {
         l_type: lock.kind as i16,

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustix::fs::Statx;
 use rustix::io::Errno;
 
-use super::Seen;
+use super::ResolvedName;
 use super::{
     Entry, Native, Node, Result, SEARCHES_BEFORE_WATCH, TRUST, TRUST_ABSENT, TRUST_WATCHED,
 };
@@ -47,10 +47,10 @@ impl Native {
         &self,
         dir: &Node,
         name: &CStr,
-        seen: Seen,
+        seen: ResolvedName,
         watched: bool,
     ) -> (Entry, Arc<Node>) {
-        let Seen { mut stat, placed, packed, body } = seen;
+        let ResolvedName { mut stat, placed, packed, body } = seen;
         let mut node = match packed {
             Some(packed) => self.table.packed.reference_node(packed),
             None => self.table.reference_tiered_node(&stat, placed.as_ref()),

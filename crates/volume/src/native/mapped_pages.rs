@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
 use super::file_io::write_all_at;
-use super::{Handle, Result};
+use super::{FileHandle, Result};
 
 /// The unit in which the kernel reads and writes mappings.
 const PAGE: usize = 4096;
@@ -21,7 +21,7 @@ const PAGE: usize = 4096;
 const MOST: usize = 4096;
 
 /// A part of a file that a program changed: where it begins, and its bytes.
-type Change = (u64, Vec<u8>);
+type PageChange = (u64, Vec<u8>);
 
 #[derive(Debug, Default)]
 struct Twins {
@@ -31,14 +31,14 @@ struct Twins {
     bringing: u32,
     /// Changes of the first page meanwhile: it goes last. Headers that speak of what follows stand
     /// there, and the kernel goes through a file from its beginning.
-    held: Vec<(Arc<Handle>, Change)>,
+    held: Vec<(Arc<FileHandle>, PageChange)>,
 }
 
 /// The pages of all files that need it, by node.
 #[derive(Debug, Default)]
-pub(crate) struct Pages(Mutex<FxHashMap<u64, Twins>>);
+pub(crate) struct MappedPages(Mutex<FxHashMap<u64, Twins>>);
 
-impl Pages {
+impl MappedPages {
     /// The kernel gets a page, or several.
     pub(crate) fn remember_read_pages(&self, node: u64, offset: u64, bytes: &[u8]) {
         if !offset.is_multiple_of(PAGE as u64) {
@@ -59,10 +59,10 @@ impl Pages {
     /// What is to be written of pages that come down, in their order.
     pub(crate) fn changed_ranges(
         &self,
-        handle: &Arc<Handle>,
+        handle: &Arc<FileHandle>,
         offset: u64,
         bytes: &[u8],
-    ) -> Vec<Change> {
+    ) -> Vec<PageChange> {
         let mut all = self.0.lock();
         let twins = all.get_mut(&handle.node.id);
         let Some(twins) = twins.filter(|_| offset.is_multiple_of(PAGE as u64)) else {
@@ -114,7 +114,7 @@ impl Pages {
     pub(super) fn write_held_pages_by(
         &self,
         node: u64,
-        mut write: impl FnMut(&Handle, &[u8], u64) -> Result<usize>,
+        mut write: impl FnMut(&FileHandle, &[u8], u64) -> Result<usize>,
     ) {
         let mut all = self.0.lock();
         let Some(twins) = all.get_mut(&node) else { return };

@@ -18,9 +18,9 @@ use std::time::Duration;
 use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, RawDir, Statx, accessat, openat};
 use rustix::io::Errno;
 
-use super::directory_cache::{Folder, Known, Right};
-use super::{Native, Node, Result, Seen};
-use crate::backend::Inside;
+use super::directory_cache::{CachedDirectory, DirectoryRight, NamePresence};
+use super::{Native, Node, ResolvedName, Result};
+use crate::backend::ChangeGuard;
 use forebay_os::file_identity::{FileIdentity, proc_fd_path, statx_nofollow};
 use forebay_packlog::Time;
 
@@ -30,15 +30,15 @@ const NAMES_MAX: usize = 20_000;
 const SURELY_A_NAME: usize = 128;
 
 /// Something in a directory is changed as long as this lives.
-pub(super) struct Changing<'n> {
+pub(super) struct DirectoryChangeGuard<'n> {
     native: &'n Native,
-    folder: Option<&'n Folder>,
+    folder: Option<&'n CachedDirectory>,
     /// Its names, and so its time of modification.
     names: bool,
-    _inside: Option<Inside<'n>>,
+    _inside: Option<ChangeGuard<'n>>,
 }
 
-impl Drop for Changing<'_> {
+impl Drop for DirectoryChangeGuard<'_> {
     fn drop(&mut self) {
         if let (Some(folder), false) = (self.folder, self.names) {
             folder.end_times_change();
@@ -74,13 +74,17 @@ impl Native {
     }
 
     /// We are about to change `name` in a directory, or with `None` the directory itself.
-    pub(super) fn begin_change<'n>(&'n self, dir: &'n Node, name: Option<&CStr>) -> Changing<'n> {
+    pub(super) fn begin_change<'n>(
+        &'n self,
+        dir: &'n Node,
+        name: Option<&CStr>,
+    ) -> DirectoryChangeGuard<'n> {
         let inside = self.announce_change(dir, name);
         let folder = (dir.is_dir() && self.has_metadata_cache()).then(|| dir.folder());
         if let Some(folder) = folder {
             folder.begin_change(name);
         }
-        Changing { native: self, folder, names: name.is_some(), _inside: inside }
+        DirectoryChangeGuard { native: self, folder, names: name.is_some(), _inside: inside }
     }
 
     /// We have made something: a directory is empty.
@@ -115,14 +119,15 @@ impl Native {
         let Some(trust) = self.name_cache_timeout(dir, name).map(to_nanos) else { return false };
         let folder = dir.folder();
         let known = match folder.check_name(name, super::boot_nanos(), trust) {
-            Known::List => {
+            NamePresence::List => {
                 self.list_names(folder, fd);
                 folder.check_name(name, super::boot_nanos(), trust)
             }
             known => known,
         };
         // Who may not search it is to hear that.
-        known == Known::Absent && self.check_directory_right(dir, fd, Right::Search).is_ok()
+        known == NamePresence::Absent
+            && self.check_directory_right(dir, fd, DirectoryRight::Search).is_ok()
     }
 
     /// What a name in place leads to, from what is known of directories.
@@ -131,7 +136,7 @@ impl Native {
         dir: &Node,
         fd: BorrowedFd<'_>,
         name: &CStr,
-    ) -> Result<Seen> {
+    ) -> Result<ResolvedName> {
         if self.is_known_absent(dir, fd, name) {
             return Err(Errno::NOENT);
         }
@@ -141,10 +146,10 @@ impl Native {
         let (folder, now) = (dir.folder(), super::boot_nanos());
         let known = folder.cached_directory(name, now, trust).and_then(|id| self.node(id).ok());
         if let Some(node) = known
-            && self.check_directory_right(dir, fd, Right::Search).is_ok()
+            && self.check_directory_right(dir, fd, DirectoryRight::Search).is_ok()
             && let Ok(fd) = self.dir_fd_of(&node)
         {
-            return self.stat_dir(&node, fd.as_fd()).map(Seen::in_place);
+            return self.stat_dir(&node, fd.as_fd()).map(ResolvedName::in_place);
         }
         let changes = folder.change_count();
         let seen = self.resolve_name(fd, name)?;
@@ -158,7 +163,7 @@ impl Native {
         Ok(seen)
     }
 
-    fn list_names(&self, folder: &Folder, fd: BorrowedFd<'_>) {
+    fn list_names(&self, folder: &CachedDirectory, fd: BorrowedFd<'_>) {
         if !folder.begin_listing() {
             return;
         }
@@ -203,7 +208,7 @@ impl Native {
         &self,
         dir: &Node,
         fd: BorrowedFd<'_>,
-        right: Right,
+        right: DirectoryRight,
     ) -> Result<()> {
         if self.is_shared() {
             return Ok(());
@@ -214,8 +219,8 @@ impl Native {
             return Ok(());
         }
         let access = match right {
-            Right::Search => Access::EXEC_OK,
-            Right::Change => Access::WRITE_OK | Access::EXEC_OK,
+            DirectoryRight::Search => Access::EXEC_OK,
+            DirectoryRight::Change => Access::WRITE_OK | Access::EXEC_OK,
         };
         accessat(CWD, proc_fd_path(fd), access, AtFlags::EACCESS)?;
         if let Some(changes) = changes {

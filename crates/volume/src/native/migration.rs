@@ -14,31 +14,31 @@ use std::sync::atomic::Ordering::Relaxed;
 use rustix::fs::{Mode, OFlags, openat};
 use rustix::io::Errno;
 
-use super::lease::{self, Leased};
-use super::ticket::Ticket;
+use super::lease::{self, LeaseOutcome};
+use super::ticket::MigrationTicket;
 use super::{Native, Node, Result};
-use crate::tiers::{Cargo, Carried, Goal, StagingPath, Tiers};
+use crate::tiers::{Goal, MigrationJob, StagedFile, StagingPath, Tiers};
 use forebay_os::file_identity::{FileIdentity, device_number, statx_nofollow};
-pub(crate) use migration_commit::Moved;
+pub(crate) use migration_commit::MigratedFile;
 
 /// A file that is being moved.
 #[derive(Debug)]
-pub(crate) struct Moving {
+pub(crate) struct ActiveMigration {
     node: Arc<Node>,
     parent: u64,
-    pub(crate) cargo: Cargo,
-    ticket: Arc<Ticket>,
+    pub(crate) cargo: MigrationJob,
+    ticket: Arc<MigrationTicket>,
 }
 
 /// What came of the wish to move a file.
 #[derive(Debug)]
-pub(crate) enum Begun {
+pub(crate) enum MigrationStart {
     /// It is where it belongs, or has to stay; or the last who closes it will ask again.
     No,
     /// Somebody uses it.
     Later,
     /// On its way.
-    Yes(Box<Moving>),
+    Yes(Box<ActiveMigration>),
 }
 
 impl Native {
@@ -46,36 +46,38 @@ impl Native {
     ///
     /// # Errors
     /// Its file systems'.
-    pub(crate) fn begin_migration(&self, id: u64) -> Result<Begun> {
-        let (Some(tiers), Ok(node)) = (&self.tiers, self.node(id)) else { return Ok(Begun::No) };
-        let Some((parent, name)) = node.newest_name() else { return Ok(Begun::No) };
+    pub(crate) fn begin_migration(&self, id: u64) -> Result<MigrationStart> {
+        let (Some(tiers), Ok(node)) = (&self.tiers, self.node(id)) else {
+            return Ok(MigrationStart::No);
+        };
+        let Some((parent, name)) = node.newest_name() else { return Ok(MigrationStart::No) };
         let Some(_alone) = self.still.try_lock_exclusive(id, parent) else {
-            return Ok(Begun::Later);
+            return Ok(MigrationStart::Later);
         };
         if node.newest_name().as_ref() != Some(&(parent, name.clone())) {
-            return Ok(Begun::Later);
+            return Ok(MigrationStart::Later);
         }
         let mut open = node.open.lock();
         if open.moving.is_some() {
             // To open it once more would break our own lease, and wait for ourselves.
-            return Ok(Begun::Later);
+            return Ok(MigrationStart::Later);
         }
         let special = node.kind == libc::S_IFDIR || node.packed.get().is_some();
         if special || open.shared.is_open() || node.foreign.load(Relaxed) {
-            return Ok(Begun::No);
+            return Ok(MigrationStart::No);
         }
         let placed = node.placed.get();
         let path = self.path_of(&node);
         let Some((goal, safe)) = tiers.migration_goal(&path, placed.as_deref()) else {
-            return Ok(Begun::No);
+            return Ok(MigrationStart::No);
         };
         let dir = self.dir_fd(parent)?;
         if !self.can_migrate(&node, dir.as_fd(), &name)? || self.posix_locks.has_locks(id) {
-            return Ok(Begun::No);
+            return Ok(MigrationStart::No);
         }
         let (file, mode) = match &placed {
-            Some(placed) if !tiers.is_data_file_synced(placed) => return Ok(Begun::Later),
-            Some(placed) => Cargo::open_data_file(tiers, placed)?,
+            Some(placed) if !tiers.is_data_file_synced(placed) => return Ok(MigrationStart::Later),
+            Some(placed) => MigrationJob::open_data_file(tiers, placed)?,
             None => {
                 let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
                 let file =
@@ -85,25 +87,25 @@ impl Native {
             }
         };
         let leased = match lease::try_write_lease(file.as_fd()) {
-            Leased::Alone => true,
-            Leased::Busy => return Ok(Begun::Later),
+            LeaseOutcome::Alone => true,
+            LeaseOutcome::Busy => return Ok(MigrationStart::Later),
             // Without passthrough nobody inside has a mapping that we do not know of. But nothing
             // tells of those outside who write a file in place.
-            Leased::Unknown if self.passthrough.load(Relaxed) || placed.is_none() => {
-                return Ok(Begun::No);
+            LeaseOutcome::Unknown if self.passthrough.load(Relaxed) || placed.is_none() => {
+                return Ok(MigrationStart::No);
             }
-            Leased::Unknown => false,
+            LeaseOutcome::Unknown => false,
         };
         if leased && goal == Goal::Place {
             lease::downgrade_lease(file.as_fd());
         }
         let stat = statx_nofollow(file.as_fd(), c"")?;
         let held = self.with_free_descriptors(|| rustix::io::fcntl_dupfd_cloexec(&file, 0))?;
-        let ticket = Arc::new(Ticket::new(held, leased));
+        let ticket = Arc::new(MigrationTicket::new(held, leased));
         open.moving = Some(Arc::clone(&ticket));
         drop(open);
-        let cargo = Cargo { file, stat, mode, path, name, from: placed, goal, safe };
-        Ok(Begun::Yes(Box::new(Moving { node, parent, cargo, ticket })))
+        let cargo = MigrationJob { file, stat, mode, path, name, from: placed, goal, safe };
+        Ok(MigrationStart::Yes(Box::new(ActiveMigration { node, parent, cargo, ticket })))
     }
 
     /// Whether a file is what we know under its name, and has no other.
@@ -135,9 +137,9 @@ impl Native {
     pub(crate) fn stage_migration(
         tiers: &Tiers,
         passage: &StagingPath,
-        moving: &Moving,
+        moving: &ActiveMigration,
         over: &dyn Fn() -> bool,
-    ) -> Result<Carried> {
+    ) -> Result<StagedFile> {
         let step = |_| match moving.ticket.is_undisturbed() && !over() {
             true => Ok(()),
             false => Err(Errno::CANCELED),
@@ -146,7 +148,7 @@ impl Native {
     }
 
     /// A move has come to nothing.
-    pub(super) fn abort_migration(&self, moving: &Moving) {
+    pub(super) fn abort_migration(&self, moving: &ActiveMigration) {
         moving.ticket.cancel_migration();
         let mut open = moving.node.open.lock();
         if open.moving.as_ref().is_some_and(|now| Arc::ptr_eq(now, &moving.ticket)) {
@@ -162,7 +164,7 @@ impl Native {
     }
 }
 
-impl Moving {
+impl ActiveMigration {
     /// The file, for a message.
     pub(super) fn display_path(&self) -> String {
         self.cargo.display_path()

@@ -17,7 +17,7 @@ const NAP: Duration = Duration::from_millis(250);
 
 /// A file that waits.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Waiting {
+pub(super) struct QueuedMigration {
     pub(super) node: u64,
     /// The references that keep it, and the directories above it, known.
     pub(super) held: Vec<u64>,
@@ -26,7 +26,7 @@ pub(super) struct Waiting {
 #[derive(Debug, Default)]
 struct Queue {
     /// By the time from which on they may be moved, and the order in which they came.
-    waiting: BTreeMap<(u64, u64), Waiting>,
+    waiting: BTreeMap<(u64, u64), QueuedMigration>,
     due: FxHashMap<u64, (u64, u64)>,
     came: u64,
     /// A file is on its way.
@@ -36,14 +36,14 @@ struct Queue {
 
 /// The files of one volume that wait to be moved.
 #[derive(Debug, Default)]
-pub(super) struct Moves {
+pub(super) struct MigrationQueue {
     queue: Mutex<Queue>,
     changed: Condvar,
 }
 
-impl Moves {
+impl MigrationQueue {
     /// A file is to be moved from `due` on; gives back what has lost its place in the queue by that.
-    pub(super) fn queue_file(&self, due: u64, file: Waiting) -> Option<Waiting> {
+    pub(super) fn queue_file(&self, due: u64, file: QueuedMigration) -> Option<QueuedMigration> {
         let mut queue = self.queue.lock();
         if queue.over {
             return Some(file);
@@ -58,7 +58,7 @@ impl Moves {
     }
 
     /// The next file that may be moved at this time.
-    pub(super) fn next_due(&self, now: u64) -> Option<Waiting> {
+    pub(super) fn next_due(&self, now: u64) -> Option<QueuedMigration> {
         let mut queue = self.queue.lock();
         let first = queue.waiting.first_entry().filter(|first| first.key().0 <= now)?;
         let file = first.remove();
@@ -111,13 +111,13 @@ impl Moves {
 mod tests {
     use super::*;
 
-    fn file(node: u64) -> Waiting {
-        Waiting { node, held: vec![node] }
+    fn file(node: u64) -> QueuedMigration {
+        QueuedMigration { node, held: vec![node] }
     }
 
     #[test]
     fn they_go_in_the_order_of_their_closes_and_not_before_their_time() {
-        let moves = Moves::default();
+        let moves = MigrationQueue::default();
         for node in 1..=4 {
             assert_eq!(moves.queue_file(10 + node / 3, file(node)), None);
         }
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn the_end_waits_for_what_is_under_way_and_for_no_more() {
-        let moves = Moves::default();
+        let moves = MigrationQueue::default();
         moves.queue_file(0, file(1));
         assert!(moves.wait_for_work(|| 5), "there is something to do");
         assert_eq!(moves.next_due(5), Some(file(1)));

@@ -10,8 +10,8 @@ use std::sync::{Arc, Weak};
 use rustix::fs::{OFlags, fsync};
 use rustix::io::Errno;
 
-use super::migration::{Begun, Moved};
-use super::migration_queue::{LATER_NANOS, Moves, SETTLE_NANOS, Waiting};
+use super::migration::{MigratedFile, MigrationStart};
+use super::migration_queue::{LATER_NANOS, MigrationQueue, QueuedMigration, SETTLE_NANOS};
 use super::tiered_view::boot_nanos;
 use super::{Native, Node, ROOT};
 use crate::tiers::StagingPath;
@@ -21,9 +21,9 @@ use forebay_os::file_identity::reopen_with_flags;
 const BATCH: (usize, u64) = (64, 64 << 20);
 
 /// Ends all when the thread ends, however it does: whoever brings files home must not wait for it.
-struct Last(Arc<Moves>);
+struct QueueEndGuard(Arc<MigrationQueue>);
 
-impl Drop for Last {
+impl Drop for QueueEndGuard {
     fn drop(&mut self) {
         self.0.abandon_queue();
     }
@@ -37,7 +37,7 @@ impl Native {
         }
         let (native, moves) = (Arc::downgrade(self), Arc::clone(&self.moves));
         let work = move || {
-            let last = Last(moves);
+            let last = QueueEndGuard(moves);
             Weak::upgrade(&native).iter().for_each(|native| native.queue_leftover_files());
             while last.0.wait_for_work(boot_nanos) {
                 let Some(native) = Weak::upgrade(&native) else { return };
@@ -69,7 +69,7 @@ impl Native {
     fn queue_migration(&self, id: u64, due: u64) {
         let held = self.reference_path_nodes(id);
         if !held.is_empty()
-            && let Some(before) = self.moves.queue_file(due, Waiting { node: id, held })
+            && let Some(before) = self.moves.queue_file(due, QueuedMigration { node: id, held })
         {
             self.drop_references(&before);
         }
@@ -88,7 +88,7 @@ impl Native {
         held
     }
 
-    fn drop_references(&self, waiting: &Waiting) {
+    fn drop_references(&self, waiting: &QueuedMigration) {
         waiting.held.iter().for_each(|id| self.forget(*id, 1));
     }
 
@@ -124,12 +124,12 @@ impl Native {
         }
     }
 
-    fn migrate_file(&self, id: u64) -> super::Result<Option<Moved>> {
+    fn migrate_file(&self, id: u64) -> super::Result<Option<MigratedFile>> {
         let Some(tiers) = &self.tiers else { return Ok(None) };
         let moving = match self.begin_migration(id)? {
-            Begun::No => return Ok(None),
-            Begun::Later => return Err(Errno::AGAIN),
-            Begun::Yes(moving) => moving,
+            MigrationStart::No => return Ok(None),
+            MigrationStart::Later => return Err(Errno::AGAIN),
+            MigrationStart::Yes(moving) => moving,
         };
         let go = || {
             let passage = self.staging_path()?;
@@ -160,7 +160,7 @@ impl Native {
     }
 
     /// Makes the names of moved files safe, then lets go what they were.
-    fn finish_batch(&self, batch: &[Moved]) {
+    fn finish_batch(&self, batch: &[MigratedFile]) {
         let mut safe: Vec<(*const OwnedFd, bool)> = Vec::new();
         let mut all = true;
         for moved in batch {

@@ -14,12 +14,12 @@ use parking_lot::{Mutex, RwLock};
 use rustix::fs::Statx;
 
 use super::attribute_override::AttributeOverride;
-use super::directory_cache::Folder;
-use super::packed_file::Packed;
-use super::slot::Slot;
+use super::directory_cache::CachedDirectory;
+use super::packed_file::PackedFile;
+use super::slot::TieredFileSlot;
 use super::unreported::UnreportedError;
-use crate::recorder::Known;
-pub(crate) use handle::{DirHandle, Handle, OpenFile};
+use crate::recorder::RecordedPath;
+pub(crate) use handle::{DirHandle, FileHandle, InodeOpens};
 
 /// The kernel's number for the root of a mount (`FUSE_ROOT_ID`).
 pub(crate) const ROOT: u64 = 1;
@@ -37,10 +37,10 @@ pub(crate) struct Node {
     pub(crate) kind: u32,
     /// How many references the kernel holds (`nlookup`).
     pub(crate) lookups: AtomicU64,
-    pub(crate) place: Mutex<Place>,
-    pub(crate) open: Mutex<OpenFile>,
+    pub(crate) place: Mutex<NodeLocation>,
+    pub(crate) open: Mutex<InodeOpens>,
     /// Path and class as the record knows them, computed once a name.
-    pub(crate) known: Mutex<Recorded>,
+    pub(crate) known: Mutex<RecordState>,
     /// A watch tells of every change of names in this directory.
     pub(crate) watched: AtomicBool,
     /// Look-ups in this directory so far; the watch is armed when it is worth its price.
@@ -52,13 +52,13 @@ pub(crate) struct Node {
     /// A byte-range lock was asked for at some time: closes must be told from now on.
     pub(crate) locked: AtomicBool,
     /// Its body is on a tier.
-    pub(crate) placed: Slot,
+    pub(crate) placed: TieredFileSlot,
     /// It has got another name here, whose rule may send it elsewhere.
     pub(crate) renamed: AtomicBool,
     /// It is packed.
-    pub(crate) packed: OnceLock<Arc<Packed>>,
+    pub(crate) packed: OnceLock<Arc<PackedFile>>,
     /// What is known of a directory that a rule lets us believe for a while.
-    pub(super) folder: OnceLock<Box<Folder>>,
+    pub(super) folder: OnceLock<Box<CachedDirectory>>,
     /// What the kernel was told of a file in place (`native::metadata_cache`).
     pub(super) told: AtomicU64,
     /// The names in this directory have been made safe once, by the first fsync of a packed file.
@@ -69,18 +69,18 @@ pub(crate) struct Node {
 
 /// How the record knows a file; the number beside it is the epoch (`Native::renames`) of its path.
 #[derive(Debug, Default)]
-pub(crate) enum Recorded {
+pub(crate) enum RecordState {
     /// Not at all.
     #[default]
     Not,
-    As(u64, Arc<Known>),
+    As(u64, Arc<RecordedPath>),
     /// It was told of once, and is forgotten here but for its number.
     Once(u64, FileId),
 }
 
 /// Where a node was last seen.
 #[derive(Debug, Default)]
-pub(crate) struct Place {
+pub(crate) struct NodeLocation {
     /// Directory (by number) and name; several for hard links, none once unlinked.
     pub(crate) names: Vec<(u64, CString)>,
     /// A descriptor that holds the node itself, whatever happens to its names.
@@ -114,7 +114,7 @@ impl Node {
             foreign: AtomicBool::new(false),
             written: AtomicBool::new(false),
             locked: AtomicBool::new(false),
-            placed: Slot::default(),
+            placed: TieredFileSlot::default(),
             renamed: AtomicBool::new(false),
             packed: OnceLock::new(),
             folder: OnceLock::new(),
@@ -124,7 +124,7 @@ impl Node {
         }
     }
 
-    pub(super) fn folder(&self) -> &Folder {
+    pub(super) fn folder(&self) -> &CachedDirectory {
         self.folder.get_or_init(Box::default)
     }
 
@@ -164,8 +164,8 @@ impl Node {
     /// What the record knows holds another name: it is to be computed anew.
     pub(crate) fn invalidate_recorded_path(&self) {
         match &mut *self.known.lock() {
-            Recorded::As(epoch, _) | Recorded::Once(epoch, _) => *epoch = u64::MAX,
-            Recorded::Not => {}
+            RecordState::As(epoch, _) | RecordState::Once(epoch, _) => *epoch = u64::MAX,
+            RecordState::Not => {}
         }
     }
 
@@ -179,9 +179,9 @@ impl Node {
     /// Its number in the record, if it was ever open.
     pub(crate) fn recorded_file_id(&self) -> Option<FileId> {
         match &*self.known.lock() {
-            Recorded::As(_, known) => known.file(),
-            Recorded::Once(_, file) => Some(*file),
-            Recorded::Not => None,
+            RecordState::As(_, known) => known.file(),
+            RecordState::Once(_, file) => Some(*file),
+            RecordState::Not => None,
         }
     }
 

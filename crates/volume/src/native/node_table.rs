@@ -32,7 +32,7 @@ struct Maps {
 }
 
 /// All nodes that the kernel holds a reference to.
-pub(crate) struct Table {
+pub(crate) struct NodeTable {
     maps: RwLock<Maps>,
     pub(super) packed: PackedNodes,
     next: AtomicU64,
@@ -44,8 +44,8 @@ pub(crate) struct Table {
     device: u64,
 }
 
-impl Table {
-    pub(crate) fn new(root: OwnedFd, stat: &Statx) -> Table {
+impl NodeTable {
+    pub(crate) fn new(root: OwnedFd, stat: &Statx) -> NodeTable {
         let node = Arc::new(Node::new(ROOT, stat));
         node.lookups.store(1, Relaxed);
         node.place.lock().pin = Some(Arc::new(root));
@@ -55,7 +55,7 @@ impl Table {
         // Half of the descriptors are for directories, the rest for open files.
         let limit = getrlimit(Resource::Nofile).current.unwrap_or(1 << 20);
         let most_pinned = (limit / 2).clamp(64, 200_000) as usize;
-        Table {
+        NodeTable {
             maps: RwLock::new(maps),
             packed: PackedNodes::for_device(device_number(stat)),
             next: AtomicU64::new(ROOT + 1),

@@ -9,9 +9,9 @@ use parking_lot::Mutex;
 use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, Statx, accessat, openat};
 use rustix::io::Errno;
 
-use super::iostate::{Fresh, Wish};
-use super::{Backing, Handle, IoState, Native, Node, Result};
-use crate::tiers::Lent;
+use super::iostate::{CacheValidator, OpenConditions};
+use super::{Backing, FileHandle, IoState, Native, Node, Result};
+use crate::tiers::CopyLease;
 use forebay_os::credentials::impersonated_ids;
 use forebay_os::file_identity::{
     FileIdentity, device_number, proc_fd_path, reopen_with_flags, statx_nofollow,
@@ -19,7 +19,7 @@ use forebay_os::file_identity::{
 
 /// What an open gives.
 #[derive(Debug)]
-pub struct Opened {
+pub struct OpenReply {
     /// The number in later requests.
     pub fh: u64,
     /// How data will flow.
@@ -72,7 +72,7 @@ impl Native {
     /// # Errors
     /// ESTALE when the name now leads to another file (the kernel then looks it up again), and
     /// the backing file system's, as the caller.
-    pub(super) fn open_once(&self, id: u64, flags: u32) -> Result<(Opened, Arc<Node>)> {
+    pub(super) fn open_once(&self, id: u64, flags: u32) -> Result<(OpenReply, Arc<Node>)> {
         let node = self.node(id)?;
         if let Some(packed) = node.packed.get() {
             let opened = self.open_packed(&node, packed, flags)?;
@@ -103,7 +103,7 @@ impl Native {
         };
         let mut stat = statx_nofollow(file.as_fd(), c"")?;
         self.backend.apply_length(&mut stat);
-        let in_the_way = |copy: &Lent| {
+        let in_the_way = |copy: &CopyLease| {
             opens_for_writing(flags) || !copy.is_held() && !copy.matches_original(&stat)
         };
         self.wait_for_closes(&node, in_the_way);
@@ -171,7 +171,7 @@ impl Native {
         file: OwnedFd,
         flags: u32,
         stat: &Statx,
-    ) -> Result<Opened> {
+    ) -> Result<OpenReply> {
         self.register_open_or_path(node, (file, false), flags, stat)
     }
 
@@ -182,7 +182,7 @@ impl Native {
         (mut file, mut by_path): (OwnedFd, bool),
         flags: u32,
         stat: &Statx,
-    ) -> Result<Opened> {
+    ) -> Result<OpenReply> {
         let source = self.open_source(&FileIdentity::from_statx(stat), file.as_fd())?;
         let mut open = node.open.lock();
         open.moving.take().iter().for_each(|ticket| ticket.cancel_migration());
@@ -192,7 +192,7 @@ impl Native {
             true => rustix::fs::fcntl_getfl(&file)?,
             false => backing_flags(flags),
         };
-        let wish = Wish {
+        let wish = OpenConditions {
             passthrough: source.is_none()
                 && self.can_pass_through(from)
                 && (copy.is_none() || !node.written.load(Relaxed))
@@ -210,7 +210,7 @@ impl Native {
                     open.lent_for = Some(impersonated_ids().0);
                 }
                 None => {
-                    let other = Wish { passthrough: false, ..wish }.initial_state();
+                    let other = OpenConditions { passthrough: false, ..wish }.initial_state();
                     open.shared.fall_back_to(other);
                     state = other;
                 }
@@ -232,7 +232,7 @@ impl Native {
             .flatten();
         let mut keep_cache = false;
         if state == IoState::Cached {
-            let fresh = Fresh::try_from_stat(stat);
+            let fresh = CacheValidator::try_from_stat(stat);
             // What the kernel has collected of an open file is newer than the file.
             let collected = self.collects_writes() && !open.handles.is_empty();
             keep_cache = collected || fresh.is_some() && open.fresh == fresh;
@@ -250,7 +250,7 @@ impl Native {
         };
         let quiet_close = one_way && !node.locked.load(Relaxed);
         let tier = copy.as_ref().map(|copy| copy.tree);
-        let handle = Arc::new(Handle {
+        let handle = Arc::new(FileHandle {
             node: Arc::clone(node),
             file,
             by_path,
@@ -276,7 +276,7 @@ impl Native {
         let fh = self.allocate_handle();
         self.handles.lock().insert(fh, handle);
         let size = stat.stx_size;
-        Ok(Opened { fh, state, backing_id, keep_cache, quiet_close, size, tier })
+        Ok(OpenReply { fh, state, backing_id, keep_cache, quiet_close, size, tier })
     }
 
     fn is_on_local_storage(&self, node: &Node) -> bool {
@@ -323,9 +323,9 @@ impl Native {
     }
 }
 
-impl Fresh {
+impl CacheValidator {
     /// `None` when the file changed so recently that another change could leave the same times.
-    fn try_from_stat(stat: &Statx) -> Option<Fresh> {
+    fn try_from_stat(stat: &Statx) -> Option<CacheValidator> {
         let ns = |t: &rustix::fs::StatxTimestamp| {
             i128::from(t.tv_sec) * 1_000_000_000 + i128::from(t.tv_nsec)
         };
@@ -333,7 +333,7 @@ impl Fresh {
         let now_ns = i128::from(now.tv_sec) * 1_000_000_000 + i128::from(now.tv_nsec);
         let changed_ns = ns(&stat.stx_ctime);
         // Time stamps advance in steps of up to 10 ms (CONFIG_HZ=100); twice that is safe.
-        (now_ns - changed_ns > 20_000_000).then(|| Fresh {
+        (now_ns - changed_ns > 20_000_000).then(|| CacheValidator {
             size: stat.stx_size,
             changed_ns,
             modified_ns: ns(&stat.stx_mtime),

@@ -19,11 +19,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::packed_file::{InUse, Packed, set_working_times};
+use super::packed_file::{OpenWorkingFile, PackedFile, set_working_times};
 use super::{Native, Node, Result};
 use forebay_packlog::{Attr, Pack, Time};
 pub(super) use packed_links::leads_to_file;
-pub(super) use rename::At;
+pub(super) use rename::NameInDirectory;
 
 /// Set-id bits, which a write takes away.
 const SET_ID: u32 = 0o6000;
@@ -38,7 +38,12 @@ impl Native {
     }
 
     /// What the pack has to know of a file's bytes, if they changed.
-    fn commit_packed_content(&self, packed: &Packed, used: &mut InUse, more: bool) -> Result<()> {
+    fn commit_packed_content(
+        &self,
+        packed: &PackedFile,
+        used: &mut OpenWorkingFile,
+        more: bool,
+    ) -> Result<()> {
         let pack = self.pack().ok_or(Errno::STALE)?;
         let (attr, links) = pack.attributes_and_links(packed.ino)?;
         if !used.begun || links == 0 {

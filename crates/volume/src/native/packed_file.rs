@@ -10,14 +10,14 @@ use rustix::time::Timespec;
 
 use super::Result;
 use forebay_os::file_identity::statx_nofollow;
-use forebay_packlog::{Attr, Pack, Time, Work};
+use forebay_packlog::{Attr, Pack, Time, WorkingFile};
 
 /// A packed file that the kernel knows.
 #[derive(Debug)]
-pub(crate) struct Packed {
+pub(crate) struct PackedFile {
     pub(crate) ino: u64,
     /// Its working file, while anybody has it open.
-    pub(super) in_use: Mutex<Option<InUse>>,
+    pub(super) in_use: Mutex<Option<OpenWorkingFile>>,
     /// That file is its body, and will not be another's.
     pub(super) body: AtomicBool,
     /// Bytes were written that the pack does not know. Raised after each write, so whoever lowers it
@@ -25,14 +25,14 @@ pub(crate) struct Packed {
     pub(super) dirty: AtomicBool,
 }
 
-impl Packed {
-    pub(super) fn new(ino: u64) -> Packed {
+impl PackedFile {
+    pub(super) fn new(ino: u64) -> PackedFile {
         let (body, dirty) = (AtomicBool::new(false), AtomicBool::new(false));
-        Packed { ino, in_use: Mutex::new(None), body, dirty }
+        PackedFile { ino, in_use: Mutex::new(None), body, dirty }
     }
 
     /// Whether nothing of it would be missed: see `native::dormant`.
-    pub(super) fn is_idle(self: &mut Arc<Packed>) -> bool {
+    pub(super) fn is_idle(self: &mut Arc<PackedFile>) -> bool {
         let mine = Arc::get_mut(self);
         mine.is_some_and(|packed| packed.in_use.get_mut().is_none() && !*packed.dirty.get_mut())
     }
@@ -78,8 +78,8 @@ impl Packed {
 
 /// The working file of a packed file that somebody has open.
 #[derive(Debug)]
-pub(super) struct InUse {
-    pub(super) work: Work,
+pub(super) struct OpenWorkingFile {
+    pub(super) work: WorkingFile,
     /// Set-id bits that the working file was given, for a write to take away.
     pub(super) set_id: u32,
     /// The pack knows that it may be written to.
@@ -89,11 +89,11 @@ pub(super) struct InUse {
     pub(super) since: Time,
 }
 
-impl InUse {
+impl OpenWorkingFile {
     /// A working file that has the caller's times.
-    pub(super) fn new(work: Work, begun: bool) -> Result<InUse> {
+    pub(super) fn new(work: WorkingFile, begun: bool) -> Result<OpenWorkingFile> {
         let since = Time::from_timestamp(&statx_nofollow(work.file.as_fd(), c"")?.stx_ctime);
-        Ok(InUse { work, set_id: 0, begun, since })
+        Ok(OpenWorkingFile { work, set_id: 0, begun, since })
     }
 
     pub(super) fn stat_working_file(&self) -> Result<Statx> {
@@ -113,7 +113,7 @@ impl InUse {
 }
 
 /// The caller's times on a working file, so that its own clock goes on from there.
-pub(super) fn set_working_times(work: &Work, atime: Time, mtime: Time) -> Result<()> {
+pub(super) fn set_working_times(work: &WorkingFile, atime: Time, mtime: Time) -> Result<()> {
     let time = |time: Time| Timespec { tv_sec: time.sec, tv_nsec: time.nsec as _ };
     let times = Timestamps { last_access: time(atime), last_modification: time(mtime) };
     futimens(&work.file, &times)

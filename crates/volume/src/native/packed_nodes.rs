@@ -8,11 +8,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use parking_lot::RwLock;
 use rustc_hash::FxHashMap;
 
-use super::dormant::Rest;
+use super::dormant::DormantInode;
 use super::node::Node;
-use super::packed_file::Packed;
+use super::packed_file::PackedFile;
 use forebay_os::file_identity::FileIdentity;
-use forebay_os::numbered::Numbered;
+use forebay_os::numbered::SparseArray;
 
 /// Packed files that are not put to rest, few as they are.
 const AWAKE: usize = 4096;
@@ -26,7 +26,7 @@ pub(crate) struct PackedNodes {
 #[derive(Default)]
 struct Maps {
     awake: FxHashMap<u64, Arc<Node>>,
-    resting: Numbered<Rest>,
+    resting: SparseArray<DormantInode>,
     /// When more are awake, those that can rest do.
     most_awake: usize,
 }
@@ -37,11 +37,11 @@ impl Maps {
             return Some(Arc::clone(node));
         }
         let node = self.resting.remove(id)?.into_node(id, identity);
-        Some(self.insert_awake(node, Arc::new(Packed::new(id))))
+        Some(self.insert_awake(node, Arc::new(PackedFile::new(id))))
     }
 
     /// Enters a node, and puts others to rest if they are many.
-    fn insert_awake(&mut self, node: Node, packed: Arc<Packed>) -> Arc<Node> {
+    fn insert_awake(&mut self, node: Node, packed: Arc<PackedFile>) -> Arc<Node> {
         let _ = node.packed.set(packed);
         let node = Arc::new(node);
         self.awake.insert(node.id, Arc::clone(&node));
@@ -80,7 +80,7 @@ impl PackedNodes {
     }
 
     /// The node of a packed file, with one more kernel reference (`nlookup`).
-    pub(crate) fn reference_node(&self, packed: Arc<Packed>) -> Arc<Node> {
+    pub(crate) fn reference_node(&self, packed: Arc<PackedFile>) -> Arc<Node> {
         let id = packed.ino;
         if let Some(node) = self.maps.read().awake.get(&id) {
             node.lookups.fetch_add(1, Relaxed);
@@ -133,7 +133,7 @@ impl PackedNodes {
         for node in maps.awake.values() {
             node.place.lock().names.iter().for_each(|(parent, name)| show(*parent, name));
         }
-        for (parent, name) in maps.resting.values().map(Rest::name) {
+        for (parent, name) in maps.resting.values().map(DormantInode::name) {
             show(parent, &name);
         }
     }
@@ -147,7 +147,7 @@ mod tests {
 
     use super::*;
     use crate::native::ROOT;
-    use crate::native::node::Recorded;
+    use crate::native::node::RecordState;
     use forebay_packlog::FIRST;
 
     const MANY: u64 = 3 * AWAKE as u64;
@@ -160,9 +160,9 @@ mod tests {
 
     fn fill(table: &PackedNodes) {
         for number in 0..MANY {
-            let node = table.reference_node(Arc::new(Packed::new(FIRST + number)));
+            let node = table.reference_node(Arc::new(PackedFile::new(FIRST + number)));
             node.note_name(ROOT, &name(number), 1);
-            *node.known.lock() = Recorded::Once(number, FileId(number as u32));
+            *node.known.lock() = RecordState::Once(number, FileId(number as u32));
         }
     }
 
@@ -182,10 +182,10 @@ mod tests {
             assert!(node.packed.get().is_some_and(|packed| packed.ino == node.id));
             let known = node.known.lock();
             let same = |epoch, file: FileId| epoch == number && u64::from(file.0) == number;
-            assert!(matches!(*known, Recorded::Once(epoch, file) if same(epoch, file)));
+            assert!(matches!(*known, RecordState::Once(epoch, file) if same(epoch, file)));
         }
         for number in 0..MANY {
-            drop(table.reference_node(Arc::new(Packed::new(FIRST + number))));
+            drop(table.reference_node(Arc::new(PackedFile::new(FIRST + number))));
             assert!(table.forget(FIRST + number, 1).is_none(), "{number} was looked up twice");
         }
         for number in 0..MANY {
@@ -197,9 +197,9 @@ mod tests {
     #[test]
     fn who_comes_late_to_let_go_takes_no_other_with_it() {
         let table = PackedNodes::for_device(7);
-        let late = table.reference_node(Arc::new(Packed::new(FIRST)));
+        let late = table.reference_node(Arc::new(PackedFile::new(FIRST)));
         assert!(table.forget(FIRST, 1).is_some());
-        let new = table.reference_node(Arc::new(Packed::new(FIRST)));
+        let new = table.reference_node(Arc::new(PackedFile::new(FIRST)));
         assert!(table.remove_unreferenced(late).is_none(), "somebody else did");
         let found = table.get(FIRST).expect("the kernel knows it");
         assert!(Arc::ptr_eq(&found, &new));
@@ -209,10 +209,10 @@ mod tests {
     fn who_is_used_does_not_rest() {
         let table = PackedNodes::for_device(7);
         let used = [
-            table.reference_node(Arc::new(Packed::new(FIRST + MANY))),
-            table.reference_node(Arc::new(Packed::new(FIRST + MANY + 1))),
-            table.reference_node(Arc::new(Packed::new(FIRST + MANY + 2))),
-            table.reference_node(Arc::new(Packed::new(FIRST + MANY + 3))),
+            table.reference_node(Arc::new(PackedFile::new(FIRST + MANY))),
+            table.reference_node(Arc::new(PackedFile::new(FIRST + MANY + 1))),
+            table.reference_node(Arc::new(PackedFile::new(FIRST + MANY + 2))),
+            table.reference_node(Arc::new(PackedFile::new(FIRST + MANY + 3))),
         ];
         for node in &used[..3] {
             node.note_name(ROOT, &name(node.id), 2);

@@ -8,13 +8,13 @@ use std::ffi::{CStr, CString};
 use parking_lot::Mutex;
 use rustc_hash::FxHashSet;
 
-type Names = FxHashSet<(u64, CString)>;
+type RemovedNames = FxHashSet<(u64, CString)>;
 
 /// Names by their directory: the newest, and those of the time before.
 #[derive(Debug, Default)]
-pub(crate) struct Gone(Mutex<[Names; 2]>);
+pub(crate) struct RecentlyRemoved(Mutex<[RemovedNames; 2]>);
 
-impl Gone {
+impl RecentlyRemoved {
     /// A request took a name away. It is to be told before the kernel is answered.
     pub(super) fn note_removed(&self, dir: u64, name: &CStr) {
         self.0.lock()[0].insert((dir, name.to_owned()));
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn what_requests_took_away_is_told_from_what_others_did() {
-        let gone = Gone::default();
+        let gone = RecentlyRemoved::default();
         gone.note_removed(1, c"a");
         gone.note_removed(1, c"b");
         assert!(

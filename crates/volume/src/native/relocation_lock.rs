@@ -14,28 +14,32 @@ const STRIPES: usize = 64;
 const PATIENCE: Duration = Duration::from_millis(20);
 
 #[derive(Debug)]
-pub(crate) struct Still([RwLock<()>; STRIPES]);
+pub(crate) struct RelocationLock([RwLock<()>; STRIPES]);
 
 /// Held by a request.
-pub(crate) type Stays<'a> = [Option<RwLockReadGuard<'a, ()>>; 2];
+pub(crate) type RelocationReadGuard<'a> = [Option<RwLockReadGuard<'a, ()>>; 2];
 /// Held by who moves a file.
-pub(super) type Alone<'a> = [Option<RwLockWriteGuard<'a, ()>>; 2];
+pub(super) type RelocationWriteGuard<'a> = [Option<RwLockWriteGuard<'a, ()>>; 2];
 
-impl Default for Still {
-    fn default() -> Still {
-        Still(std::array::from_fn(|_| RwLock::new(())))
+impl Default for RelocationLock {
+    fn default() -> RelocationLock {
+        RelocationLock(std::array::from_fn(|_| RwLock::new(())))
     }
 }
 
-impl Still {
+impl RelocationLock {
     /// A request is about these.
-    pub(crate) fn lock_shared(&self, one: u64, other: Option<u64>) -> Stays<'_> {
+    pub(crate) fn lock_shared(&self, one: u64, other: Option<u64>) -> RelocationReadGuard<'_> {
         let (one, other) = lock_stripes(one, other.unwrap_or(one));
         [Some(self.0[one].read()), other.map(|other| self.0[other].read())]
     }
 
     /// Nobody else is about these now; `None`: somebody is.
-    pub(super) fn try_lock_exclusive(&self, one: u64, other: u64) -> Option<Alone<'_>> {
+    pub(super) fn try_lock_exclusive(
+        &self,
+        one: u64,
+        other: u64,
+    ) -> Option<RelocationWriteGuard<'_>> {
         let (one, other) = lock_stripes(one, other);
         let first = self.0[one].try_write_for(PATIENCE)?;
         let second = match other {
@@ -58,7 +62,7 @@ mod tests {
 
     #[test]
     fn requests_share_and_who_moves_is_alone() {
-        let still = Still::default();
+        let still = RelocationLock::default();
         let one = still.lock_shared(1, Some(2));
         let another = still.lock_shared(2, Some(1));
         assert!(

@@ -9,7 +9,7 @@ use forebay_model::FileId;
 use rustix::fs::{AtFlags, RenameFlags, renameat, renameat_with, unlinkat};
 use rustix::io::Errno;
 
-use super::packed::At;
+use super::packed::NameInDirectory;
 use super::space_release::unpin_kept_file;
 use super::{Native, Node, Result};
 use forebay_os::file_identity::statx_nofollow;
@@ -79,8 +79,8 @@ impl Native {
         let (dir, new_dir) = (self.node(parent)?, self.node(new_parent)?);
         let (fd, new_fd) = (self.dir_fd_of(&dir)?, self.dir_fd_of(&new_dir)?);
         let _held = self.lock_two_names((&dir, name), (&new_dir, new_name));
-        let from = At { dir: &dir, fd: fd.as_fd(), name };
-        let to = At { dir: &new_dir, fd: new_fd.as_fd(), name: new_name };
+        let from = NameInDirectory { dir: &dir, fd: fd.as_fd(), name };
+        let to = NameInDirectory { dir: &new_dir, fd: new_fd.as_fd(), name: new_name };
         match self.rename_packed(from, to, flags)? {
             Some(moved) => Ok(moved),
             None => self.rename_in_place(from, to, flags),
@@ -101,8 +101,8 @@ impl Native {
     /// The same, where no packed name takes part.
     pub(super) fn rename_in_place(
         &self,
-        from: At<'_>,
-        to: At<'_>,
+        from: NameInDirectory<'_>,
+        to: NameInDirectory<'_>,
         flags: u32,
     ) -> Result<Option<Arc<Node>>> {
         let _changes = [

@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 
 use rustix::io::Errno;
 
-use super::{Handle, Native, Result};
+use super::{FileHandle, Native, Result};
 use forebay_os::file_identity::statx_nofollow;
 
 impl Native {
@@ -14,7 +14,7 @@ impl Native {
     /// ENXIO past the end.
     pub(crate) fn seek_data_or_hole(
         &self,
-        handle: &Handle,
+        handle: &FileHandle,
         offset: u64,
         whence: u32,
     ) -> Result<u64> {

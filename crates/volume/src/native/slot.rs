@@ -9,9 +9,9 @@ use crate::tiers::TieredFile;
 
 /// The body of a file, if it has one on a tier.
 #[derive(Debug, Default)]
-pub(crate) struct Slot(RwLock<Option<Arc<TieredFile>>>);
+pub(crate) struct TieredFileSlot(RwLock<Option<Arc<TieredFile>>>);
 
-impl Slot {
+impl TieredFileSlot {
     pub(crate) fn get(&self) -> Option<Arc<TieredFile>> {
         self.0.read().clone()
     }

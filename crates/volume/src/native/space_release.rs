@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use rustix::fs::{OFlags, fstatvfs};
 
-use super::{Handle, Native, Node};
+use super::{FileHandle, Native, Node};
 use forebay_os::file_identity::{FileIdentity, statx_nofollow};
 
 /// How often a removal looks again for a close that may be on its way: for 5 ms or a little more
@@ -29,13 +29,13 @@ const FULL: u64 = 1024;
 
 /// How many closes are being worked on.
 #[derive(Debug, Default)]
-pub(super) struct Releases(AtomicU32);
+pub(super) struct PendingReleases(AtomicU32);
 
 /// One of them, until its descriptor is closed too.
 #[derive(Debug)]
-pub(crate) struct Releasing<'a>(&'a Releases);
+pub(crate) struct ReleaseGuard<'a>(&'a PendingReleases);
 
-impl Drop for Releasing<'_> {
+impl Drop for ReleaseGuard<'_> {
     fn drop(&mut self) {
         self.0.0.fetch_sub(1, SeqCst);
     }
@@ -43,9 +43,9 @@ impl Drop for Releasing<'_> {
 
 impl Native {
     /// Held while a close is worked on.
-    pub(crate) fn begin_release(&self) -> Releasing<'_> {
+    pub(crate) fn begin_release(&self) -> ReleaseGuard<'_> {
         self.releases.0.fetch_add(1, SeqCst);
-        Releasing(&self.releases)
+        ReleaseGuard(&self.releases)
     }
 
     /// Pins a file that is about to lose a name, so that whoever still uses it finds it. Tells
@@ -95,7 +95,7 @@ impl Native {
             return;
         }
         let Some(looks) = close_check_count(node) else { return };
-        let handles: Vec<Weak<Handle>> =
+        let handles: Vec<Weak<FileHandle>> =
             node.open.lock().handles.iter().map(Arc::downgrade).collect();
         for _ in 0..looks {
             let is_held = handles.iter().any(|handle| handle.strong_count() > 0);

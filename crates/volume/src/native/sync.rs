@@ -4,12 +4,12 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use forebay_model::Fsync;
+use forebay_model::FsyncMode;
 use rustix::fs::OFlags;
 use rustix::io::fcntl_dupfd_cloexec;
 
-use super::{Handle, Native, Result};
-use crate::tiers::{SyncJob, TieredFile, Tiers, WhichSync};
+use super::{FileHandle, Native, Result};
+use crate::tiers::{SyncJob, SyncTarget, TieredFile, Tiers};
 use forebay_os::file_identity::reopen_with_flags;
 
 impl Native {
@@ -17,13 +17,13 @@ impl Native {
     ///
     /// # Errors
     /// EIO and the like, once, as fsync(2) says.
-    pub(crate) fn fsync(&self, handle: &Handle, data_only: bool) -> Result<()> {
+    pub(crate) fn fsync(&self, handle: &FileHandle, data_only: bool) -> Result<()> {
         self.write_held_pages(handle);
         let written = handle.report_write_error();
         self.sync_by_rule(handle, data_only).and(written)
     }
 
-    fn sync_by_rule(&self, handle: &Handle, data_only: bool) -> Result<()> {
+    fn sync_by_rule(&self, handle: &FileHandle, data_only: bool) -> Result<()> {
         if let Some(packed) = handle.node.packed.get() {
             return self.fsync_packed(handle, packed);
         }
@@ -31,11 +31,11 @@ impl Native {
             let path = self.path_of(&handle.node);
             match tiers
                 .rule_for_file(&path, || placed.creator_key())
-                .map_or(Fsync::Durable, |rule| rule.fsync)
+                .map_or(FsyncMode::Durable, |rule| rule.fsync)
             {
-                Fsync::Durable => self.sync_tiered_names(tiers, handle, &placed)?,
-                Fsync::Ordered => return self.sync_in_background(tiers, handle, &placed, path),
-                Fsync::Scratch => return Ok(()),
+                FsyncMode::Durable => self.sync_tiered_names(tiers, handle, &placed)?,
+                FsyncMode::Ordered => return self.sync_in_background(tiers, handle, &placed, path),
+                FsyncMode::Scratch => return Ok(()),
             }
         }
         let file = self.ensure_opened(handle)?;
@@ -46,7 +46,12 @@ impl Native {
     }
 
     /// Once, makes the names of a placed file safe: that of its body, and its own.
-    fn sync_tiered_names(&self, tiers: &Tiers, handle: &Handle, placed: &TieredFile) -> Result<()> {
+    fn sync_tiered_names(
+        &self,
+        tiers: &Tiers,
+        handle: &FileHandle,
+        placed: &TieredFile,
+    ) -> Result<()> {
         if !placed.named.load(Relaxed) {
             // The caller may write the file without being allowed to read its directory.
             self.credentials.revert();
@@ -67,7 +72,7 @@ impl Native {
     fn sync_in_background(
         &self,
         tiers: &Tiers,
-        handle: &Handle,
+        handle: &FileHandle,
         placed: &Arc<TieredFile>,
         path: Vec<u8>,
     ) -> Result<()> {
@@ -93,7 +98,7 @@ impl Native {
             named.named.store(true, Relaxed);
             Ok(())
         };
-        let which = WhichSync::Body(placed.room, placed.key.clone());
+        let which = SyncTarget::Body(placed.room, placed.key.clone());
         tiers.enqueue_sync(SyncJob { which, with_names, path, run: Box::new(run) })
     }
 }

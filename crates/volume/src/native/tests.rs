@@ -28,14 +28,14 @@ impl Dice {
 fn cover(dir: &Path) -> Native {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = openat(CWD, dir, flags, Mode::empty()).expect("a fresh directory");
-    Native::new(root, Settings::default(), Box::new(|_| Arc::from([]))).expect("statx works")
+    Native::new(root, NativeSettings::default(), Box::new(|_| Arc::from([]))).expect("statx works")
 }
 
 fn c(name: &str) -> CString {
     CString::new(name).expect("no NUL in test names")
 }
 
-const PLAIN: Permissions = Permissions { mode: 0o644, umask: 0o022 };
+const PLAIN: CreateMode = CreateMode { mode: 0o644, umask: 0o022 };
 
 /// Finds the node of a path as the kernel would, name by name.
 pub(super) fn walk(native: &Native, path: &str) -> Result<u64> {
@@ -124,7 +124,7 @@ fn random_verbs_leave_what_they_leave_bare() {
             }
             2 => {
                 let made = parent(&native, one).and_then(|(dir, name)| {
-                    native.mkdir(dir, &name, Permissions { mode: 0o755, umask: 0o022 }).map(drop)
+                    native.mkdir(dir, &name, CreateMode { mode: 0o755, umask: 0o022 }).map(drop)
                 });
                 ("mkdir", made, bare(fs::create_dir(&at)))
             }
@@ -161,7 +161,12 @@ fn random_verbs_leave_what_they_leave_bare() {
             8 => {
                 let mode = 0o600 | (dice.roll(0o100) as u32) | 0o100;
                 let changed = walk(&native, one).and_then(|node| {
-                    native.setattr(node, Change { mode: Some(mode), ..Change::default() }).map(drop)
+                    native
+                        .setattr(
+                            node,
+                            AttributeChange { mode: Some(mode), ..AttributeChange::default() },
+                        )
+                        .map(drop)
                 });
                 ("chmod", changed, bare(fs::set_permissions(&at, fs::Permissions::from_mode(mode))))
             }
@@ -244,10 +249,11 @@ fn locks_hold_against_the_world_outside() {
     fs::write(dir.path().join("f"), "x").expect("written");
     let (opened, _) =
         native.open(walk(&native, "f").expect("found"), libc::O_RDWR as u32).expect("opens");
-    let whole = |owner, kind| Lock { start: 0, end: u64::MAX, kind, pid: 7, owner, flock: false };
+    let whole =
+        |owner, kind| AdvisoryLock { start: 0, end: u64::MAX, kind, pid: 7, owner, flock: false };
     let set = |lock| match native.setlk(opened.fh, lock, false)? {
-        LockWait::Done => Ok(()),
-        LockWait::Later(waiting) => waiting.wait_for_lock(None),
+        LockOutcome::Done => Ok(()),
+        LockOutcome::Later(waiting) => waiting.wait_for_lock(None),
     };
     assert_eq!(set(whole(1, libc::F_WRLCK)), Ok(()));
     // Another inside process, and one outside, are both refused; who holds it is told.
@@ -272,10 +278,10 @@ fn a_close_that_is_told_late_ends_no_lock_that_was_taken_since() {
         native.open(node, libc::O_RDWR as u32).expect("opens").0.fh
     };
     let set = |fh, owner, kind| {
-        let lock = Lock { start: 0, end: u64::MAX, kind, pid: 7, owner, flock: false };
+        let lock = AdvisoryLock { start: 0, end: u64::MAX, kind, pid: 7, owner, flock: false };
         match native.setlk(fh, lock, false)? {
-            LockWait::Done => Ok(()),
-            LockWait::Later(waiting) => waiting.wait_for_lock(None),
+            LockOutcome::Done => Ok(()),
+            LockOutcome::Later(waiting) => waiting.wait_for_lock(None),
         }
     };
     // A process that closes the file, and one whose description had the address of the next; the
@@ -315,10 +321,11 @@ fn a_flock_ends_with_the_last_close_although_the_backing_file_is_held() {
     let id = walk(&native, "lock").expect("there");
     let open = || native.open(id, libc::O_RDWR as u32).expect("opens").0.fh;
     let (first, second) = (open(), open());
-    let whole = Lock { start: 0, end: 0, kind: libc::F_WRLCK, pid: 0, owner: 0, flock: true };
+    let whole =
+        AdvisoryLock { start: 0, end: 0, kind: libc::F_WRLCK, pid: 0, owner: 0, flock: true };
     let lock = |fh| match native.setlk(fh, whole, false).expect("asked") {
-        LockWait::Done => Ok(()),
-        LockWait::Later(waiting) => waiting.wait_for_lock(None),
+        LockOutcome::Done => Ok(()),
+        LockOutcome::Later(waiting) => waiting.wait_for_lock(None),
     };
     assert_eq!(lock(first), Ok(()));
     assert_eq!(lock(second), Err(Errno::AGAIN));
@@ -333,7 +340,7 @@ fn a_flock_ends_with_the_last_close_although_the_backing_file_is_held() {
 /// What it meets then is reported by the next write, fsync or close of each open file, once.
 #[test]
 fn a_page_that_could_not_be_written_is_reported_by_each_open_file() {
-    type Fault = fn(&Handle, &[u8], u64) -> Result<usize>;
+    type Fault = fn(&FileHandle, &[u8], u64) -> Result<usize>;
     let faults: [(Fault, Errno); 2] = [
         (|_, _, _| Err(Errno::IO), Errno::IO),
         // Half of it goes down, and the rest does not.
@@ -342,7 +349,7 @@ fn a_page_that_could_not_be_written_is_reported_by_each_open_file() {
             Errno::NOSPC,
         ),
     ];
-    type Report = fn(&Native, &Handle) -> Result<()>;
+    type Report = fn(&Native, &FileHandle) -> Result<()>;
     let reports: [Report; 3] = [
         |native, handle| native.write(handle, b"x", 0).map(drop),
         |native, handle| native.fsync(handle, false),

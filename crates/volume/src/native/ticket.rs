@@ -7,16 +7,16 @@ use super::lease;
 
 /// A move under way, as those who use the file know it.
 #[derive(Debug)]
-pub(crate) struct Ticket {
+pub(crate) struct MigrationTicket {
     /// The file that is read, with the lease.
     pub(super) file: OwnedFd,
     pub(super) leased: bool,
     ended: AtomicBool,
 }
 
-impl Ticket {
-    pub(super) fn new(file: OwnedFd, leased: bool) -> Ticket {
-        Ticket { file, leased, ended: AtomicBool::new(false) }
+impl MigrationTicket {
+    pub(super) fn new(file: OwnedFd, leased: bool) -> MigrationTicket {
+        MigrationTicket { file, leased, ended: AtomicBool::new(false) }
     }
 
     /// Somebody uses the file: the move ends, and nobody waits for it.

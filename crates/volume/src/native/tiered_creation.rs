@@ -7,10 +7,10 @@ use std::sync::Arc;
 use rustix::fs::{Mode, symlinkat};
 use rustix::io::Errno;
 
-use super::create::Created;
+use super::create::CreateReply;
 use super::tiered_view::device_and_inode;
-use super::{Native, Node, Permissions, Result, Seen};
-use crate::tiers::{Maker, Spot, TieredFile, merged_attributes};
+use super::{CreateMode, Native, Node, ResolvedName, Result};
+use crate::tiers::{CreatorKey, PlacementDecision, TieredFile, merged_attributes};
 use forebay_os::credentials::set_umask;
 use forebay_os::file_identity::{device_number, proc_fd_path, statx_nofollow};
 
@@ -24,13 +24,13 @@ impl Native {
         dir: &Arc<Node>,
         name: &CStr,
         flags: u32,
-        permissions: Permissions,
+        permissions: CreateMode,
         thread: u32,
-    ) -> Result<Option<(Created, Arc<Node>)>> {
+    ) -> Result<Option<(CreateReply, Arc<Node>)>> {
         let Some(tiers) = &self.tiers else { return Ok(None) };
         let path = self.child_path(dir, name);
         let spot = tiers.choose_placement(&path, || self.task_of_thread(thread))?;
-        let Some(Spot { room: number, rule, task }) = spot else { return Ok(None) };
+        let Some(PlacementDecision { room: number, rule, task }) = spot else { return Ok(None) };
         let up = self.dir_fd_of(dir)?;
         if !self.inherits_no_acl(dir, || inherits_acl(up.as_fd())) {
             // Only the file system in place knows what the new file would inherit.
@@ -45,7 +45,7 @@ impl Native {
         if rule.layout.is_packed() && tiers.has_pack_on(number) {
             let made = self.create_packed(dir, &directory, name, rule, flags, permissions)?;
             if let Some(packed) = made.as_ref().and_then(|(_, node)| node.packed.get()) {
-                tiers.remember_creator(Maker::Packed(packed.ino), task);
+                tiers.remember_creator(CreatorKey::Packed(packed.ino), task);
             }
             return Ok(made);
         }
@@ -96,10 +96,15 @@ impl Native {
         let placed = Arc::new(TieredFile::new(number, key));
         tiers.remember_creator(placed.creator_key(), task);
         let stat = merged_attributes(&link, &body);
-        let seen = Seen { stat, placed: Some(placed), packed: None, body: device_and_inode(&body) };
+        let seen = ResolvedName {
+            stat,
+            placed: Some(placed),
+            packed: None,
+            body: device_and_inode(&body),
+        };
         let (entry, node) = self.reference_entry(dir, name, seen, dir.is_watched());
         let opened = self.register_open(&node, file, flags, &body)?;
-        Ok(Some((Created { entry, opened }, node)))
+        Ok(Some((CreateReply { entry, opened }, node)))
     }
 }
 

@@ -9,9 +9,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use rustix::fs::{AtFlags, Gid, OFlags, Statx, Uid, chownat};
 use rustix::io::Errno;
 
-use super::packed_file::Packed;
-use super::{Handle, Held, Native, Node, Result};
-use crate::tiers::{LeavingSlot, TieredFile, Tiers, is_trusted_link, merged_attributes};
+use super::packed_file::PackedFile;
+use super::{FileHandle, Native, Node, NodeDescriptor, Result};
+use crate::tiers::{RemovalSlot, TieredFile, Tiers, is_trusted_link, merged_attributes};
 use forebay_os::file_identity::{FileIdentity, device_number, statx_nofollow};
 
 /// How often a name may be replaced while it is looked at, before the kernel is to ask again.
@@ -19,27 +19,27 @@ const REPLACEMENTS: u32 = 1000;
 
 /// What a name leads to.
 #[derive(Debug)]
-pub(crate) struct Seen {
+pub(crate) struct ResolvedName {
     /// Attributes to show.
     pub(crate) stat: Statx,
     /// Set when the body is on a tier.
     pub(crate) placed: Option<Arc<TieredFile>>,
     /// Set when it is packed.
-    pub(crate) packed: Option<Arc<Packed>>,
+    pub(crate) packed: Option<Arc<PackedFile>>,
     /// Device and inode of what holds the bytes.
     pub(crate) body: (u64, u64),
 }
 
 /// A placed file that is about to lose its last name, and where that is noted.
 #[derive(Debug)]
-pub(super) struct Leaver {
+pub(super) struct PendingRemoval {
     placed: Arc<TieredFile>,
-    slot: LeavingSlot,
+    slot: RemovalSlot,
 }
 
-impl Seen {
-    pub(crate) fn in_place(stat: Statx) -> Seen {
-        Seen { stat, placed: None, packed: None, body: device_and_inode(&stat) }
+impl ResolvedName {
+    pub(crate) fn in_place(stat: Statx) -> ResolvedName {
+        ResolvedName { stat, placed: None, packed: None, body: device_and_inode(&stat) }
     }
 }
 
@@ -64,13 +64,13 @@ impl Native {
     }
 
     /// What `name` leads to, a placed file as the plain file that it stands for.
-    pub(crate) fn resolve_name(&self, dir: BorrowedFd<'_>, name: &CStr) -> Result<Seen> {
+    pub(crate) fn resolve_name(&self, dir: BorrowedFd<'_>, name: &CStr) -> Result<ResolvedName> {
         let mut stat = statx_nofollow(dir, name)?;
-        let Some(tiers) = self.tiers.as_ref() else { return Ok(Seen::in_place(stat)) };
+        let Some(tiers) = self.tiers.as_ref() else { return Ok(ResolvedName::in_place(stat)) };
         for _ in 0..REPLACEMENTS {
             let found = Some(&stat).filter(|stat| is_symlink(stat));
             let Some(placed) = found.and_then(|_| tiers.recognise_link(dir, name)) else {
-                return Ok(Seen::in_place(stat));
+                return Ok(ResolvedName::in_place(stat));
             };
             if let Some(body) =
                 tiers.stat_data_file(&placed).ok().filter(|body| is_trusted_link(&stat, body))
@@ -78,13 +78,18 @@ impl Native {
                 placed.charged.store(body.stx_blocks * 512, Relaxed);
                 placed.links.store(u64::from(stat.stx_nlink), Relaxed);
                 let (body, stat) = (device_and_inode(&body), merged_attributes(&stat, &body));
-                return Ok(Seen { stat, placed: Some(Arc::new(placed)), packed: None, body });
+                return Ok(ResolvedName {
+                    stat,
+                    placed: Some(Arc::new(placed)),
+                    packed: None,
+                    body,
+                });
             }
             // With a file that is replaced its body goes. If the name still has the same link, its
             // body is gone or somebody else's, and a link that leads there is what is shown.
             let now = statx_nofollow(dir, name)?;
             if FileIdentity::from_statx(&now) == FileIdentity::from_statx(&stat) {
-                return Ok(Seen::in_place(stat));
+                return Ok(ResolvedName::in_place(stat));
             }
             stat = now;
         }
@@ -164,9 +169,10 @@ impl Native {
     }
 
     /// A descriptor of a body, without rights.
-    pub(super) fn data_file_descriptor(&self, placed: &TieredFile) -> Result<Held> {
+    pub(super) fn data_file_descriptor(&self, placed: &TieredFile) -> Result<NodeDescriptor> {
         let tiers = self.tiers.as_ref().ok_or(Errno::STALE)?;
-        self.with_free_descriptors(|| tiers.open_data_file(placed, OFlags::PATH)).map(Held::Fresh)
+        self.with_free_descriptors(|| tiers.open_data_file(placed, OFlags::PATH))
+            .map(NodeDescriptor::Fresh)
     }
 
     /// The placed file that is about to lose its last name at `name`, noted as such: it is for
@@ -176,7 +182,7 @@ impl Native {
         dir: BorrowedFd<'_>,
         name: &CStr,
         node: Option<&Arc<Node>>,
-    ) -> Option<Leaver> {
+    ) -> Option<PendingRemoval> {
         let tiers = self.tiers.as_ref()?;
         let link = statx_nofollow(dir, name).ok().filter(is_symlink)?;
         let found = tiers.recognise_link(dir, name)?;
@@ -190,18 +196,18 @@ impl Native {
             Arc::new(found)
         });
         let slot = tiers.note_removal(&placed, self.credentials);
-        Some(Leaver { placed, slot })
+        Some(PendingRemoval { placed, slot })
     }
 
     /// The name could not be removed.
-    pub(super) fn cancel_tiered_unlink(&self, body: &Option<Leaver>) {
-        if let (Some(tiers), Some(Leaver { placed, slot })) = (&self.tiers, body) {
+    pub(super) fn cancel_tiered_unlink(&self, body: &Option<PendingRemoval>) {
+        if let (Some(tiers), Some(PendingRemoval { placed, slot })) = (&self.tiers, body) {
             tiers.cancel_removal(placed, *slot);
         }
     }
 
     /// Takes the body of a file away whose last name has just gone; `replaced` by another file.
-    pub(super) fn finish_tiered_unlink(&self, body: Leaver, replaced: bool) {
+    pub(super) fn finish_tiered_unlink(&self, body: PendingRemoval, replaced: bool) {
         if let Some(tiers) = &self.tiers {
             let placed = &*body.placed;
             // Whoever has it open sees a file without a name, also while its body is kept.
@@ -241,7 +247,7 @@ impl Native {
     }
 
     /// Counts what open placed files take, against the capacity of their tiers.
-    pub(crate) fn charge_tier_usage(&self, handle: &Handle) {
+    pub(crate) fn charge_tier_usage(&self, handle: &FileHandle) {
         if let (Some(tiers), Some(placed)) = (&self.tiers, handle.node.placed.get())
             && handle.writes
             && let Ok(body) = statx_nofollow(handle.file.as_fd(), c"")

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use rustix::fs::{OFlags, XattrFlags, readlinkat, removexattr, setxattr};
 use rustix::io::Errno;
 
-use super::{Held, Native, Result};
+use super::{Native, NodeDescriptor, Result};
 use forebay_os::file_identity::{proc_fd_path, reopen_with_flags};
 
 /// `FS_IOC_GETFLAGS` and its kin: what lsattr(1) and chattr(1) use. Each with the size it moves.
@@ -39,7 +39,7 @@ impl Native {
     }
 
     /// A descriptor of a node that is in place; packed files have none of what it is for.
-    fn in_place_descriptor(&self, id: u64, packed: Errno) -> Result<Held> {
+    fn in_place_descriptor(&self, id: u64, packed: Errno) -> Result<NodeDescriptor> {
         let node = self.node(id)?;
         match node.packed.get() {
             Some(_) => Err(packed),

@@ -7,18 +7,18 @@ use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
 
-use forebay_model::attached::Shows;
-use forebay_model::{Attached, Attachment};
-use forebay_os::file_systems::FsKind;
+use forebay_model::attached::ExposedContent;
+use forebay_model::{Attachment, AttachmentSet};
+use forebay_os::file_systems::FileSystemKind;
 use rustix::fs::{
     AtFlags, CWD, Mode, OFlags, ResolveFlags, mkdirat, openat, openat2, renameat, unlinkat,
 };
 use rustix::io::Errno;
 use rustix::mount::MountFlags;
 
-use super::{Mount, Refusal, Target, open_target};
-use crate::bucket::{BucketError, Ways, attach_prefix};
-use crate::reads::{Found, ReadsError as NotShown, prepare_archive, prepare_plain_files};
+use super::{MountEntry, OvermountTarget, RefusedDirectory, open_target};
+use crate::bucket::{BucketAccess, BucketError, attach_prefix};
+use crate::reads::{PreparedReads, ReadsError, prepare_archive, prepare_plain_files};
 use forebay_os::own_folder::{OWN, create_own_folder, is_owned_exclusively, open_own_folder};
 
 /// The list, in a volume.
@@ -32,27 +32,27 @@ const DIRECTORY: OFlags =
 ///
 /// # Errors
 /// A list that can't be read, or that is no list; the message says where.
-pub fn read_attached(volume: &Path) -> io::Result<Attached> {
-    let Some(own) = open_own_folder(volume)? else { return Ok(Attached::default()) };
+pub fn read_attached(volume: &Path) -> io::Result<AttachmentSet> {
+    let Some(own) = open_own_folder(volume)? else { return Ok(AttachmentSet::default()) };
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut file = match openat(&own, NAME, flags, Mode::empty()) {
         Ok(file) => File::from(file),
-        Err(Errno::NOENT | Errno::LOOP) => return Ok(Attached::default()),
+        Err(Errno::NOENT | Errno::LOOP) => return Ok(AttachmentSet::default()),
         Err(error) => return Err(error.into()),
     };
     if !is_owned_exclusively(&file)? {
-        return Ok(Attached::default());
+        return Ok(AttachmentSet::default());
     }
     let mut text = String::new();
     file.read_to_string(&mut text)?;
-    Attached::parse(&text, &volume.join(LIST).display().to_string()).map_err(io::Error::other)
+    AttachmentSet::parse(&text, &volume.join(LIST).display().to_string()).map_err(io::Error::other)
 }
 
 /// Replaces the list of a volume, whole or not at all.
 ///
 /// # Errors
 /// The system's; paths that are no Unicode; a folder that another user made.
-pub fn write_attached(volume: &Path, attached: &Attached) -> io::Result<()> {
+pub fn write_attached(volume: &Path, attached: &AttachmentSet) -> io::Result<()> {
     let text = attached.to_toml().ok_or_else(|| {
         io::Error::other("a path is no Unicode text, which the list of attached directories is")
     })?;
@@ -95,7 +95,7 @@ pub fn create_mount_point(volume: &Path, at: &Path) -> io::Result<()> {
 }
 
 /// The directory in which an attached one is shown, reached without following a link.
-pub(super) fn open_attached_point(target: &Target, at: &Path) -> io::Result<OwnedFd> {
+pub(super) fn open_attached_point(target: &OvermountTarget, at: &Path) -> io::Result<OwnedFd> {
     let depth = at.components().count();
     let volume = target.point.ancestors().nth(depth).unwrap_or(&target.point);
     let root = openat(CWD, volume, DIRECTORY.difference(OFlags::NOFOLLOW), Mode::empty())?;
@@ -106,10 +106,10 @@ pub(super) fn open_attached_point(target: &Target, at: &Path) -> io::Result<Owne
 /// What shows the directories that are attached to `volume`.
 pub(super) fn attached_targets(
     volume: &Path,
-    all: &[Mount],
-    ways: &Ways,
-) -> Result<Vec<Target>, Refusal> {
-    let refuse = |path: PathBuf| move |error| Refusal { path, attached: true, error };
+    all: &[MountEntry],
+    ways: &BucketAccess,
+) -> Result<Vec<OvermountTarget>, RefusedDirectory> {
+    let refuse = |path: PathBuf| move |error| RefusedDirectory { path, attached: true, error };
     let attached = read_attached(volume).map_err(refuse(volume.join(LIST)))?;
     let target_of = |one: &Attachment| {
         let point = volume.join(&one.at);
@@ -118,30 +118,34 @@ pub(super) fn attached_targets(
             return Err(refuse(point)(io::Error::other(why)));
         }
         let found = match (one.bucket_url(), one.shows) {
-            (Some(url), Shows::Files) => bucket_target(url, all, ways),
-            (_, Shows::Reads(shown)) => {
+            (Some(url), ExposedContent::Files) => bucket_target(url, all, ways),
+            (_, ExposedContent::Reads(shown)) => {
                 reads_target(prepare_archive(&one.source, shown, ways), all)
             }
-            (_, Shows::Plain) => reads_target(prepare_plain_files(volume, one, ways), all),
-            (None, Shows::Files) => {
+            (_, ExposedContent::Plain) => reads_target(prepare_plain_files(volume, one, ways), all),
+            (None, ExposedContent::Files) => {
                 one.source.canonicalize().and_then(|source| open_target(&source, all))
             }
         };
         let mut found = found.map_err(refuse(one.source.clone()))?;
-        if one.bucket_url().is_some() || one.shows != Shows::Files {
+        if one.bucket_url().is_some() || one.shows != ExposedContent::Files {
             // Whoever writes the bucket, or wrote the archive, is no root of this machine.
             found.flags |= MountFlags::NOSUID | MountFlags::NODEV;
         }
         if one.read_only {
             found.flags |= MountFlags::RDONLY;
         }
-        Ok(Target { point, attached: Some(one.at.clone()), ..found })
+        Ok(OvermountTarget { point, attached: Some(one.at.clone()), ..found })
     };
     attached.iter().map(target_of).collect()
 }
 
 /// What shows a prefix of a bucket: a directory of ours.
-fn bucket_target(url: &str, all: &[Mount], ways: &Ways) -> io::Result<Target> {
+fn bucket_target(
+    url: &str,
+    all: &[MountEntry],
+    ways: &BucketAccess,
+) -> io::Result<OvermountTarget> {
     let lent = attach_prefix(url, ways).map_err(|trouble| match trouble {
         BucketError::State(path, error) => {
             io::Error::new(error.kind(), format!("{}: {error}", path.display()))
@@ -149,15 +153,18 @@ fn bucket_target(url: &str, all: &[Mount], ways: &Ways) -> io::Result<Target> {
         trouble => io::Error::other(trouble),
     })?;
     let found = open_target(&lent.tree_directory().canonicalize()?, all)?;
-    let fs = FsKind { name: "s3".to_owned(), ..found.fs };
+    let fs = FileSystemKind { name: "s3".to_owned(), ..found.fs };
     // Records tell the source, also those without names: a bucket's is nobody else's business.
-    Ok(Target { fs, source: None, lent: Some(lent), ..found })
+    Ok(OvermountTarget { fs, source: None, lent: Some(lent), ..found })
 }
 
 /// What shows reads: a directory of ours, too.
-fn reads_target(found: Result<Found, NotShown>, all: &[Mount]) -> io::Result<Target> {
+fn reads_target(
+    found: Result<PreparedReads, ReadsError>,
+    all: &[MountEntry],
+) -> io::Result<OvermountTarget> {
     let reads = found.map_err(io::Error::other)?;
     let found = open_target(&reads.directory().canonicalize()?, all)?;
-    let fs = FsKind { name: "reads".to_owned(), ..found.fs };
-    Ok(Target { fs, source: None, reads: Some(reads), ..found })
+    let fs = FileSystemKind { name: "reads".to_owned(), ..found.fs };
+    Ok(OvermountTarget { fs, source: None, reads: Some(reads), ..found })
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// One line of the mount table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mount {
+pub struct MountEntry {
     /// Where it is mounted.
     pub point: PathBuf,
     /// Type, such as `ext4`.
@@ -48,7 +48,7 @@ const SYSTEMS_OWN: [&str; 22] = [
     "usbfs",
 ];
 
-impl Mount {
+impl MountEntry {
     /// Whether it shows the kernel's own state rather than files.
     pub fn shows_kernel_state(&self) -> bool {
         SYSTEMS_OWN.contains(&self.kind.as_str())
@@ -59,7 +59,7 @@ impl Mount {
 ///
 /// # Errors
 /// Where /proc is not mounted.
-pub fn current_mounts() -> io::Result<Vec<Mount>> {
+pub fn current_mounts() -> io::Result<Vec<MountEntry>> {
     mounts_of_process(Path::new("/proc/self"))
 }
 
@@ -67,20 +67,20 @@ pub fn current_mounts() -> io::Result<Vec<Mount>> {
 ///
 /// # Errors
 /// Where it is not there, or not to be asked.
-pub(crate) fn mounts_of_process(process: &Path) -> io::Result<Vec<Mount>> {
+pub(crate) fn mounts_of_process(process: &Path) -> io::Result<Vec<MountEntry>> {
     Ok(parse_mountinfo(&std::fs::read(process.join("mountinfo"))?))
 }
 
 /// Lines of `/proc/PID/mountinfo` (proc_pid_mountinfo(5)); strange lines are left out.
-fn parse_mountinfo(text: &[u8]) -> Vec<Mount> {
+fn parse_mountinfo(text: &[u8]) -> Vec<MountEntry> {
     text.split(|byte| *byte == b'\n').filter_map(parse_mountinfo_line).collect()
 }
 
-fn parse_mountinfo_line(line: &[u8]) -> Option<Mount> {
+fn parse_mountinfo_line(line: &[u8]) -> Option<MountEntry> {
     let words: Vec<&[u8]> = line.split(|byte| *byte == b' ').collect();
     let dash = words.iter().position(|word| *word == b"-")?;
     let text = |word: &[u8]| String::from_utf8_lossy(&unescape_octal(word)).into_owned();
-    Some(Mount {
+    Some(MountEntry {
         point: PathBuf::from(OsString::from_vec(unescape_octal(words.get(4)?))),
         kind: text(words.get(dash + 1)?),
         source: text(words.get(dash + 2)?),

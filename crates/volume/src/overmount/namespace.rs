@@ -15,22 +15,24 @@ use rustix::net::{
 use rustix::process::{fchdir, getegid, geteuid};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
-use super::Plan;
+use super::OvermountPlan;
 use crate::fuse::open_device;
 use forebay_os::real_path::open_resolved_directory;
 
 /// Where the way in was closed.
 #[derive(Debug)]
-pub struct Doorway {
+pub struct NamespaceError {
     /// What was tried, in words for a person.
     pub step: String,
     /// The system's word.
     pub error: io::Error,
 }
 
-pub(super) fn at_step<E: Into<io::Error>>(step: impl Into<String>) -> impl FnOnce(E) -> Doorway {
+pub(super) fn at_step<E: Into<io::Error>>(
+    step: impl Into<String>,
+) -> impl FnOnce(E) -> NamespaceError {
     let step = step.into();
-    move |error| Doorway { step, error: error.into() }
+    move |error| NamespaceError { step, error: error.into() }
 }
 
 /// Goes where the covered directories are covered: for the process that will run the command,
@@ -40,11 +42,11 @@ pub(super) fn at_step<E: Into<io::Error>>(step: impl Into<String>) -> impl FnOnc
 /// # Errors
 /// The step that failed; nothing is left mounted, for the namespace dies with this process.
 pub(crate) fn enter_namespace(
-    plan: &Plan,
+    plan: &OvermountPlan,
     cwd: &Path,
     daemon: BorrowedFd<'_>,
     served: &mut dyn FnMut(u64),
-) -> Result<(), Doorway> {
+) -> Result<(), NamespaceError> {
     let root = geteuid().is_root();
     let (uid, gid) = (geteuid().as_raw(), getegid().as_raw());
     let flags =

@@ -12,7 +12,7 @@ use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use rustix::process::{getegid, geteuid};
 
 use super::namespace::{END, at_step, self_fd_path, send_descriptor};
-use super::{Doorway, Plan};
+use super::{NamespaceError, OvermountPlan};
 use crate::fuse::open_device;
 
 /// The type that our mounts have in the mount table.
@@ -24,7 +24,7 @@ pub const ALONE: &str =
 
 /// Who may use a lasting mount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
+pub enum MountAccess {
     /// Whoever mounted it.
     Owner,
     /// They and root: for services such as dockerd that act for them.
@@ -35,28 +35,28 @@ pub enum Access {
 
 /// Mounts made so far. Dropped, they are taken away again.
 #[derive(Debug, Default)]
-pub(crate) struct Lasting {
+pub(crate) struct MountGuard {
     points: Vec<PathBuf>,
 }
 
-impl Lasting {
+impl MountGuard {
     /// Mounts everything of `plan`; each mount's descriptor is handed over `daemon`.
     /// `name` stands for the device in the mount table.
     ///
     /// # Errors
     /// The step that failed; nothing is left mounted.
     pub(crate) fn mount_all(
-        plan: &Plan,
+        plan: &OvermountPlan,
         name: &Path,
-        access: Access,
+        access: MountAccess,
         daemon: BorrowedFd<'_>,
-    ) -> Result<Lasting, Doorway> {
-        let mut lasting = Lasting::default();
+    ) -> Result<MountGuard, NamespaceError> {
+        let mut lasting = MountGuard::default();
         for (number, target) in plan.targets.iter().enumerate() {
             let step = || format!("mounting at {}", target.point.display());
             // The helper is root and must reach what lies inside the first mount, which lets only
             // its owner in. A mount below the volume is seen through the first one.
-            if number > 0 && access == Access::Owner && !geteuid().is_root() {
+            if number > 0 && access == MountAccess::Owner && !geteuid().is_root() {
                 if target.attached.is_none() {
                     continue;
                 }
@@ -82,7 +82,7 @@ impl Lasting {
     }
 }
 
-impl Drop for Lasting {
+impl Drop for MountGuard {
     fn drop(&mut self) {
         unmount_all(&self.points);
     }
@@ -104,11 +104,11 @@ pub(crate) fn unmount_all(points: &[PathBuf]) {
 fn mount_as_root(
     point: &OwnedFd,
     name: &Path,
-    access: Access,
+    access: MountAccess,
     flags: MountFlags,
 ) -> io::Result<OwnedFd> {
     let device = open_device()?;
-    let others = if access == Access::Owner { "" } else { ",allow_other" };
+    let others = if access == MountAccess::Owner { "" } else { ",allow_other" };
     let (uid, gid) = (geteuid().as_raw(), getegid().as_raw());
     let options = format!(
         "fd={},rootmode=40000,user_id={uid},group_id={gid},default_permissions{others}",

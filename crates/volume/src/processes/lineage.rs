@@ -5,12 +5,12 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use forebay_model::Fact;
 
-use super::{DEEPEST, Known, Processes, TRIES_MAX};
+use super::{DEEPEST, KnownProcess, ProcessTable, TRIES_MAX};
 use forebay_os::proc::{Proc, Stat};
 
 /// To whom a process belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum ProcessOrigin {
     /// It was started by this process, which the run started, or which is known otherwise.
     Ours(u32),
     /// No part of the run started it.
@@ -19,9 +19,9 @@ pub(super) enum Line {
     Lost,
 }
 
-impl Processes {
+impl ProcessTable {
     /// The parent, if it is known already.
-    pub(super) fn known_parent(&self, stat: &Stat) -> Option<Arc<Known>> {
+    pub(super) fn known_parent(&self, stat: &Stat) -> Option<Arc<KnownProcess>> {
         if self.is_launcher(stat.parent) {
             // The command itself; or an orphan, which the front process took in.
             return self.root.get().filter(|root| root.pid != stat.pid).cloned();
@@ -35,12 +35,17 @@ impl Processes {
     }
 
     /// Meets the parent, and theirs, as far as they belong to the run.
-    pub(super) fn find_parent(&self, proc: &mut Proc, known: &Arc<Known>, line: Line) {
+    pub(super) fn find_parent(
+        &self,
+        proc: &mut Proc,
+        known: &Arc<KnownProcess>,
+        line: ProcessOrigin,
+    ) {
         // Who is above the front, or came in by another way, is no part of the run.
         let parent = match line {
-            Line::Ours(parent) if self.is_launcher(parent) => self.root.get().cloned(),
-            Line::Ours(parent) => self.discover_from_proc(proc, parent),
-            Line::Others | Line::Lost => None,
+            ProcessOrigin::Ours(parent) if self.is_launcher(parent) => self.root.get().cloned(),
+            ProcessOrigin::Ours(parent) => self.discover_from_proc(proc, parent),
+            ProcessOrigin::Others | ProcessOrigin::Lost => None,
         };
         // It was set before if somebody else looked meanwhile, to the same.
         let _ = known.parent.set(parent.as_ref().map(|parent| parent.id));
@@ -52,7 +57,7 @@ impl Processes {
     }
 
     /// No part of the run. A lasting mount has no command: all who use it are its tasks.
-    pub(super) fn mark_stranger(&self, known: &Known) {
+    pub(super) fn mark_stranger(&self, known: &KnownProcess) {
         if self.front != 0 {
             known.stranger.store(true, Relaxed);
             self.recorder.record_fact(Fact::Stranger { id: known.id });
@@ -62,20 +67,20 @@ impl Processes {
     /// Whose it is. Asked while its request waits for us, so that neither it nor who waits for it
     /// can be gone; `stat` of /proc takes no lock that one of them may hold. An ancestor that ended
     /// all the same leaves its children to another: to the front, if it was of the run.
-    pub(super) fn trace_lineage(&self, proc: &mut Proc, stat: &Stat) -> Line {
+    pub(super) fn trace_lineage(&self, proc: &mut Proc, stat: &Stat) -> ProcessOrigin {
         let mut parent = stat.parent;
         for _ in 0..TRIES_MAX {
             match self.descends_from_run(proc, parent) {
-                Some(true) => return Line::Ours(parent),
-                Some(false) => return Line::Others,
+                Some(true) => return ProcessOrigin::Ours(parent),
+                Some(false) => return ProcessOrigin::Others,
                 None => {}
             }
             match proc.read_stat(stat.pid) {
                 Ok(now) if now.started_us == stat.started_us => parent = now.parent,
-                _ => return Line::Lost,
+                _ => return ProcessOrigin::Lost,
             }
         }
-        Line::Lost
+        ProcessOrigin::Lost
     }
 
     /// Whether it belongs to the run; `None`: somebody on the way up has ended.

@@ -7,14 +7,14 @@ use std::time::Duration;
 use forebay_model::ProcessId;
 use forebay_model::tasks::{OTHERS, live_task_name};
 
-use super::{DEEPEST, Known, Processes};
+use super::{DEEPEST, KnownProcess, ProcessTable};
 
 /// How long a request waits for the thread that looks for parents, in steps of this. It reads
 /// nothing of /proc itself: a process that waits for us may be among them.
 const STEP: Duration = Duration::from_millis(1);
 const STEPS_MAX: u32 = 50;
 
-impl Processes {
+impl ProcessTable {
     /// What the table of tasks will call it, as far as that is known while it runs.
     pub(crate) fn task_name(&self, thread: u32) -> Option<String> {
         let mut at = self.by_thread.read().get(&thread).cloned()?;
@@ -33,7 +33,7 @@ impl Processes {
         live_task_name(&words, self.root.get().is_some_and(|root| root.id == at.id))
     }
 
-    fn wait_for_parent(&self, known: &Arc<Known>, steps: &mut u32) -> Option<ProcessId> {
+    fn wait_for_parent(&self, known: &Arc<KnownProcess>, steps: &mut u32) -> Option<ProcessId> {
         loop {
             match known.parent.get() {
                 Some(parent) => return *parent,
@@ -68,7 +68,7 @@ mod tests {
     fn who_has_no_parent_in_the_run_is_waited_for_once() {
         let recorder = Arc::new(Recorder::new_silent(Arc::new(SystemClock::start())));
         // No process has this number, so nobody descends from it.
-        let processes = Arc::new(Processes::new(recorder, 0, u32::MAX, Vec::new()));
+        let processes = Arc::new(ProcessTable::new(recorder, 0, u32::MAX, Vec::new()));
         processes.start_threads().expect("a thread");
         let me = std::process::id();
         let id = processes.identify_thread(me).expect("it lives");

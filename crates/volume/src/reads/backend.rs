@@ -5,12 +5,12 @@
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
-use forebay_reads::Face;
+use forebay_reads::ExportedFile;
 use rustix::fs::Statx;
 use rustix::io::Errno;
 
-use super::Shown;
-use crate::backend::{Backend, Result, Source};
+use super::ExportedReads;
+use crate::backend::{Backend, ContentSource, Result};
 use forebay_os::file_identity::FileIdentity;
 
 /// Threads at most, where bytes come from a bucket and wait for it.
@@ -18,12 +18,12 @@ const THREADS_FAR: usize = 64;
 
 /// One file, as long as it is open.
 #[derive(Debug)]
-struct Decoded {
-    shown: Arc<Shown>,
-    face: Arc<Face>,
+struct DecodedSource {
+    shown: Arc<ExportedReads>,
+    face: Arc<ExportedFile>,
 }
 
-impl Source for Decoded {
+impl ContentSource for DecodedSource {
     fn is_complete(&self) -> bool {
         false
     }
@@ -45,7 +45,7 @@ impl Source for Decoded {
     }
 }
 
-impl Backend for Shown {
+impl Backend for ExportedReads {
     fn thread_counts(&self, usual: usize) -> (usize, usize) {
         (usual, if self.is_in_bucket() { THREADS_FAR } else { usual })
     }
@@ -54,9 +54,9 @@ impl Backend for Shown {
         self: Arc<Self>,
         file: &FileIdentity,
         _descriptor: BorrowedFd<'_>,
-    ) -> Result<Option<Arc<dyn Source>>> {
+    ) -> Result<Option<Arc<dyn ContentSource>>> {
         let Some(face) = self.exported_file(file.inode).cloned() else { return Ok(None) };
-        Ok(Some(Arc::new(Decoded { shown: self, face })))
+        Ok(Some(Arc::new(DecodedSource { shown: self, face })))
     }
 
     fn apply_length(&self, stat: &mut Statx) {

@@ -9,12 +9,12 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use forebay_reads::{Error, INDEX, Kind, MANIFEST, Objects, Part, Result};
+use forebay_reads::{Error, INDEX, Kind, MANIFEST, ObjectRange, ObjectSource, Result};
 use parking_lot::Mutex;
 
 use client::Client;
-use forebay_objstore::{self, Failed, Listed, Settings};
-use stretches::Stretches;
+use forebay_objstore::{self, AwsSettings, ListedObject, RequestError};
+use stretches::RangePrefetcher;
 
 /// Bytes of the index that are fetched at a time, and how many such blocks are kept: pages are
 /// some KiB, and whoever reads one reads others.
@@ -25,7 +25,7 @@ const PARTS: [&str; 2] = ["manifest.part", INDEX];
 
 /// What lies below a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Holds {
+pub enum PrefixContent {
     /// Nothing: it may be misspelt.
     Nothing,
     /// Objects of any sort.
@@ -38,8 +38,8 @@ pub enum Holds {
 #[derive(Clone, Debug)]
 pub(crate) struct Listing {
     pub(super) url: String,
-    pub(super) settings: Settings,
-    pub(super) objects: BTreeMap<String, Listed>,
+    pub(super) settings: AwsSettings,
+    pub(super) objects: BTreeMap<String, ListedObject>,
     folders: usize,
 }
 
@@ -50,45 +50,46 @@ impl Listing {
     /// What the bucket says.
     pub(crate) fn fetch_from_bucket(
         url: &str,
-        settings: Settings,
-    ) -> std::result::Result<Listing, Failed> {
-        let folder = forebay_objstore::Objects::open(url, settings.clone())?.list_folder("")?;
+        settings: AwsSettings,
+    ) -> std::result::Result<Listing, RequestError> {
+        let folder =
+            forebay_objstore::BucketClient::open(url, settings.clone())?.list_folder("")?;
         let objects = folder.objects.into_iter().map(|object| (object.name.clone(), object));
         let (objects, folders) = (objects.collect(), folder.folders.len());
         Ok(Listing { url: url.to_owned(), settings, objects, folders })
     }
 
-    pub(super) fn classify_contents(&self) -> Holds {
+    pub(super) fn classify_contents(&self) -> PrefixContent {
         let mut parts = std::iter::once(MANIFEST).chain(PARTS);
         match self.objects.is_empty() && self.folders == 0 {
-            true => Holds::Nothing,
-            false if parts.any(|part| self.objects.contains_key(part)) => Holds::Archive,
-            false => Holds::Files,
+            true => PrefixContent::Nothing,
+            false if parts.any(|part| self.objects.contains_key(part)) => PrefixContent::Archive,
+            false => PrefixContent::Files,
         }
     }
 }
 
 /// Objects of an archive, in a bucket.
 #[derive(Debug)]
-pub(super) struct InBucket {
+pub(super) struct ArchiveObjects {
     client: Arc<Client>,
-    stretches: Stretches,
+    stretches: RangePrefetcher,
     index: Mutex<VecDeque<(u64, Bytes)>>,
 }
 
-impl InBucket {
+impl ArchiveObjects {
     /// Begins to have threads.
     ///
     /// # Errors
     /// No client can be made.
-    pub(super) fn start(listing: Listing) -> std::result::Result<InBucket, Failed> {
+    pub(super) fn start(listing: Listing) -> std::result::Result<ArchiveObjects, RequestError> {
         let client = Arc::new(Client::start(listing)?);
-        let stretches = Stretches::for_client(Arc::clone(&client));
-        Ok(InBucket { client, stretches, index: Mutex::default() })
+        let stretches = RangePrefetcher::for_client(Arc::clone(&client));
+        Ok(ArchiveObjects { client, stretches, index: Mutex::default() })
     }
 
     /// Some bytes of the index.
-    fn read_index(&self, part: &Part<'_>) -> Result<Vec<u8>> {
+    fn read_index(&self, part: &ObjectRange<'_>) -> Result<Vec<u8>> {
         let (size, end) = (self.client.object_size(INDEX)?, part.offset + part.len as u64);
         let mut bytes = Vec::with_capacity(part.len);
         // Who wants a block that is under way waits for it.
@@ -99,8 +100,11 @@ impl InBucket {
                 Some(block) => block,
                 None => {
                     let len = BLOCK.min(size - start) as usize;
-                    let came =
-                        self.client.fetch_parts(&[Part { name: INDEX, offset: start, len }])?;
+                    let came = self.client.fetch_parts(&[ObjectRange {
+                        name: INDEX,
+                        offset: start,
+                        len,
+                    }])?;
                     let block = came.into_iter().next().unwrap_or_default();
                     kept.push_back((start, block.clone()));
                     block
@@ -117,16 +121,16 @@ impl InBucket {
     }
 }
 
-impl Objects for InBucket {
+impl ObjectSource for ArchiveObjects {
     fn object_size(&self, name: &str) -> Result<u64> {
         self.client.object_size(name)
     }
 
     fn read_range(&self, name: &str, offset: u64, len: usize) -> Result<Vec<u8>> {
-        Ok(self.read_parts(&[Part { name, offset, len }])?.concat())
+        Ok(self.read_parts(&[ObjectRange { name, offset, len }])?.concat())
     }
 
-    fn read_parts(&self, parts: &[Part<'_>]) -> Result<Vec<Vec<u8>>> {
+    fn read_parts(&self, parts: &[ObjectRange<'_>]) -> Result<Vec<Vec<u8>>> {
         for part in parts {
             let end = part.offset.saturating_add(part.len as u64);
             if end > self.client.object_size(part.name)? {
@@ -141,7 +145,7 @@ impl Objects for InBucket {
         }
         let mut came = self.stretches.take_parts(parts);
         let rest = came.iter().zip(parts).filter(|(came, _)| came.is_none());
-        let rest: Vec<Part<'_>> = rest.map(|(_, part)| *part).collect();
+        let rest: Vec<ObjectRange<'_>> = rest.map(|(_, part)| *part).collect();
         let mut fetched = self.client.fetch_parts(&rest)?.into_iter();
         for place in came.iter_mut().filter(|came| came.is_none()) {
             *place = fetched.next().map(|bytes| bytes.to_vec());
@@ -149,17 +153,17 @@ impl Objects for InBucket {
         Ok(came.into_iter().map(Option::unwrap_or_default).collect())
     }
 
-    fn prefetch_parts(&self, parts: &[Part<'_>]) {
+    fn prefetch_parts(&self, parts: &[ObjectRange<'_>]) {
         // Whoever asks for bytes that are not there meets the error.
-        let is_there = |part: &&Part<'_>| {
+        let is_there = |part: &&ObjectRange<'_>| {
             let end = part.offset.saturating_add(part.len as u64);
             self.client.object_size(part.name).is_ok_and(|size| end <= size)
         };
-        let parts: Vec<Part<'_>> = parts.iter().filter(is_there).copied().collect();
+        let parts: Vec<ObjectRange<'_>> = parts.iter().filter(is_there).copied().collect();
         self.stretches.prefetch_parts(&parts);
     }
 
-    fn can_retry_damaged(&self, parts: &[Part<'_>]) -> bool {
+    fn can_retry_damaged(&self, parts: &[ObjectRange<'_>]) -> bool {
         self.stretches.forget_parts(parts);
         self.index.lock().clear();
         true

@@ -4,12 +4,12 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
-use forebay_reads::{Face, MANIFEST};
+use forebay_reads::{ExportedFile, MANIFEST};
 use rustix::fs::{
     Gid, Mode, OFlags, Stat, Timespec, Timestamps, Uid, fchmod, fchown, fstat, futimens, openat,
 };
 
-use super::source_location::{Place, stat_in_folder};
+use super::source_location::{SourceLocation, stat_in_folder};
 
 /// To be read, by whoever may read the archive.
 const READ: u32 = 0o444;
@@ -19,40 +19,40 @@ const OWN: u32 = 0o700;
 
 /// Owner, mode and time that are shown of a file or directory.
 #[derive(Clone, Copy)]
-pub(super) struct AttributeOverride {
+pub(super) struct ExportedAttributes {
     /// Where it has any.
     owner: Option<(u32, u32)>,
     mode: u32,
     time: Timespec,
 }
 
-impl AttributeOverride {
+impl ExportedAttributes {
     /// Those of files that an archive shows, and of their directory: those of the manifest and of
     /// what it lies in. An object has no owner that this machine knows: whoever may read the volume
     /// may read what is shown of it.
     ///
     /// # Errors
     /// Those of the file system.
-    pub(super) fn for_archive(place: &Place) -> io::Result<[AttributeOverride; 2]> {
+    pub(super) fn for_archive(place: &SourceLocation) -> io::Result<[ExportedAttributes; 2]> {
         match place {
-            Place::Folder(folder) => {
-                let file = AttributeOverride::for_file(&stat_in_folder(folder, MANIFEST)?);
-                Ok([file, AttributeOverride::for_folder(&fstat(folder)?, file)])
+            SourceLocation::Folder(folder) => {
+                let file = ExportedAttributes::for_file(&stat_in_folder(folder, MANIFEST)?);
+                Ok([file, ExportedAttributes::for_folder(&fstat(folder)?, file)])
             }
-            Place::Bucket(listing) => {
+            SourceLocation::Bucket(listing) => {
                 let manifest = listing.objects.get(MANIFEST);
                 let (sec, nsec) = manifest.map_or((0, 0), |manifest| manifest.written);
                 let time = Timespec { tv_sec: sec, tv_nsec: nsec.into() };
-                Ok([READ, ENTER].map(|mode| AttributeOverride { owner: None, mode, time }))
+                Ok([READ, ENTER].map(|mode| ExportedAttributes { owner: None, mode, time }))
             }
-            Place::Files => Err(io::ErrorKind::Unsupported.into()),
+            SourceLocation::Files => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 
-    pub(super) fn for_file(stat: &Stat) -> AttributeOverride {
+    pub(super) fn for_file(stat: &Stat) -> ExportedAttributes {
         let (tv_sec, tv_nsec) = (stat.st_mtime as _, stat.st_mtime_nsec as _);
         let time = Timespec { tv_sec, tv_nsec };
-        AttributeOverride {
+        ExportedAttributes {
             owner: Some((stat.st_uid, stat.st_gid)),
             mode: stat.st_mode & READ,
             time,
@@ -60,8 +60,8 @@ impl AttributeOverride {
     }
 
     /// Its time is that of what lies in it.
-    pub(super) fn for_folder(stat: &Stat, file: AttributeOverride) -> AttributeOverride {
-        AttributeOverride {
+    pub(super) fn for_folder(stat: &Stat, file: ExportedAttributes) -> ExportedAttributes {
+        ExportedAttributes {
             owner: Some((stat.st_uid, stat.st_gid)),
             mode: stat.st_mode & ENTER,
             ..file
@@ -87,9 +87,9 @@ impl AttributeOverride {
 /// Those of the file system; EEXIST for a name that is there twice.
 pub(super) fn create_empty_files(
     dir: &OwnedFd,
-    folder: AttributeOverride,
-    faces: Vec<(Face, AttributeOverride)>,
-) -> io::Result<Vec<(u64, Face)>> {
+    folder: ExportedAttributes,
+    faces: Vec<(ExportedFile, ExportedAttributes)>,
+) -> io::Result<Vec<(u64, ExportedFile)>> {
     let made = faces.into_iter().map(|(face, guise)| {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = openat(dir, face.name.as_str(), flags, Mode::RUSR)?;

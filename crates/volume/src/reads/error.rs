@@ -7,7 +7,7 @@ use std::path::Path;
 use forebay_reads::{Error, Kind};
 
 use super::source_location::folder_proc_path;
-use forebay_objstore::Failed;
+use forebay_objstore::RequestError;
 
 /// Why reads can't be shown.
 #[derive(Debug, thiserror::Error)]
@@ -29,8 +29,8 @@ impl ReadsError {
     }
 }
 
-impl From<Failed> for ReadsError {
-    fn from(failed: Failed) -> ReadsError {
+impl From<RequestError> for ReadsError {
+    fn from(failed: RequestError) -> ReadsError {
         ReadsError { bucket: Some(failed.kind), ..ReadsError::new(Kind::Io, failed.why) }
     }
 }

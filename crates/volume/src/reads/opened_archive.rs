@@ -5,46 +5,46 @@ use std::num::NonZeroU32;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use forebay_model::attached::{ReadsShown, is_bucket_url};
+use forebay_model::attached::{ExposedReads, is_bucket_url};
 use forebay_model::is_file_name;
-use forebay_reads::{Archive, Directory, Face, Kind, MANIFEST};
+use forebay_reads::{Archive, DirectoryObjects, ExportedFile, Kind, MANIFEST};
 use rustix::fs::{CWD, FileType, Mode, OFlags, openat};
 use rustix::io::Errno;
 
-use super::bucket_archive::{InBucket, Listing};
+use super::bucket_archive::{ArchiveObjects, Listing};
 use super::error::{ReadsError, archive_error};
-use super::source_location::{Place, folder_proc_path, stat_in_folder};
-use forebay_objstore::Settings;
+use super::source_location::{SourceLocation, folder_proc_path, stat_in_folder};
+use forebay_objstore::AwsSettings;
 
 /// An archive that has all its objects.
-pub(super) struct Open<'s> {
+pub(super) struct OpenedArchive<'s> {
     source: &'s Path,
-    pub(super) place: Place,
+    pub(super) place: SourceLocation,
     pub(super) archive: Archive,
 }
 
-impl Open<'_> {
+impl OpenedArchive<'_> {
     pub(super) fn open_source<'s>(
         source: &'s Path,
-        shown: ReadsShown,
-        settings: &Settings,
-    ) -> Result<Open<'s>, ReadsError> {
+        shown: ExposedReads,
+        settings: &AwsSettings,
+    ) -> Result<OpenedArchive<'s>, ReadsError> {
         match source.to_str().filter(|url| is_bucket_url(url)) {
-            Some(url) => Open::open_in_bucket(
+            Some(url) => OpenedArchive::open_in_bucket(
                 source,
                 shown,
                 Listing::fetch_from_bucket(url, settings.clone())?,
             ),
-            None => Open::open_in_folder(source, shown),
+            None => OpenedArchive::open_in_folder(source, shown),
         }
     }
 
     fn open_in_bucket(
         source: &Path,
-        shown: ReadsShown,
+        shown: ExposedReads,
         listing: Listing,
-    ) -> Result<Open<'_>, ReadsError> {
-        let bucket = InBucket::start(listing.clone())?;
+    ) -> Result<OpenedArchive<'_>, ReadsError> {
+        let bucket = ArchiveObjects::start(listing.clone())?;
         let archive =
             Archive::open(Box::new(bucket)).map_err(|error| archive_error(&error, None, source))?;
         let archive = if shown.lite { archive.into_lite() } else { archive };
@@ -52,28 +52,28 @@ impl Open<'_> {
         archive
             .needed_objects()
             .try_for_each(|(name, len)| check_object_size(name, found(name), *len))?;
-        Ok(Open { source, place: Place::Bucket(listing), archive })
+        Ok(OpenedArchive { source, place: SourceLocation::Bucket(listing), archive })
     }
 
-    fn open_in_folder(source: &Path, shown: ReadsShown) -> Result<Open<'_>, ReadsError> {
+    fn open_in_folder(source: &Path, shown: ExposedReads) -> Result<OpenedArchive<'_>, ReadsError> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = openat(CWD, source, flags, Mode::empty())
             .map_err(|error| ReadsError::new(Kind::Io, error.to_string()))?;
-        let archive = Archive::open(Box::new(Directory::new(&folder_proc_path(&folder))))
+        let archive = Archive::open(Box::new(DirectoryObjects::new(&folder_proc_path(&folder))))
             .map_err(|error| archive_error(&error, Some(&folder), source))?;
         check_object_file(&folder, MANIFEST, None)?;
         let archive = if shown.lite { archive.into_lite() } else { archive };
         archive
             .needed_objects()
             .try_for_each(|(name, len)| check_object_file(&folder, name, Some(*len)))?;
-        Ok(Open { source, place: Place::Folder(folder), archive })
+        Ok(OpenedArchive { source, place: SourceLocation::Folder(folder), archive })
     }
 
     /// The files that it shows.
     pub(super) fn exported_files(
         &self,
         shards: Option<NonZeroU32>,
-    ) -> Result<Vec<Face>, ReadsError> {
+    ) -> Result<Vec<ExportedFile>, ReadsError> {
         let faces = self.archive.exported_files(shards);
         let folder = self.place.folder();
         let faces = faces.map_err(|error| archive_error(&error, folder, self.source))?;

@@ -7,16 +7,17 @@ use std::sync::Arc;
 
 use forebay_model::{Attachment, is_file_name};
 use forebay_reads::{
-    Directory, Error, Existing, Indexed, Kind, Objects, Original, build_index, is_original,
+    DirectoryObjects, Error, IndexedFile, Kind, ObjectSource, OriginalFile, OriginalFileSet,
+    build_index, is_original,
 };
 use rustix::fs::{FileType, Stat, stat};
 
-use super::empty::AttributeOverride;
+use super::empty::ExportedAttributes;
 use super::error::ReadsError;
 use super::learned::{learned_index_path, open_learned_index, write_learned_index};
-use super::prepared_reads::{Found, What, create_stand_ins};
-use super::source_location::Place;
-use crate::bucket::Ways;
+use super::prepared_reads::{PreparedReads, ReadsSource, create_stand_ins};
+use super::source_location::SourceLocation;
+use crate::bucket::BucketAccess;
 
 impl From<io::Error> for ReadsError {
     fn from(error: io::Error) -> ReadsError {
@@ -43,10 +44,10 @@ pub fn index_original_files(
     source: &Path,
     threads: usize,
     progress: impl FnMut(u64) + Send,
-) -> Result<Vec<Indexed>, ReadsError> {
+) -> Result<Vec<IndexedFile>, ReadsError> {
     let originals = find_original_files(source)?;
     // Their names are whole paths.
-    let objects: Arc<dyn Objects> = Arc::new(Directory::new(Path::new("/")));
+    let objects: Arc<dyn ObjectSource> = Arc::new(DirectoryObjects::new(Path::new("/")));
     write_learned_index(volume, at, |file| {
         let mut out = io::BufWriter::new(file);
         let learned = build_index(&objects, &originals, threads, &mut out, progress)
@@ -56,7 +57,7 @@ pub fn index_original_files(
     })
 }
 
-fn find_original_files(source: &Path) -> Result<Vec<Original>, ReadsError> {
+fn find_original_files(source: &Path) -> Result<Vec<OriginalFile>, ReadsError> {
     let paths: Vec<PathBuf> = match source.is_dir() {
         false => vec![source.to_owned()],
         true => {
@@ -77,7 +78,7 @@ fn find_original_files(source: &Path) -> Result<Vec<Original>, ReadsError> {
         let name = path.to_str().ok_or_else(|| {
             plain_error(Kind::Input, format!("{} is no Unicode text", path.display()))
         })?;
-        Ok(Original {
+        Ok(OriginalFile {
             name: name.to_owned(),
             changed: modification_time(&stat_regular_file(path)?),
         })
@@ -107,8 +108,8 @@ fn modification_time(stat: &Stat) -> (i64, u32) {
 pub(crate) fn prepare_plain_files(
     volume: &Path,
     one: &Attachment,
-    ways: &Ways,
-) -> Result<Found, ReadsError> {
+    ways: &BucketAccess,
+) -> Result<PreparedReads, ReadsError> {
     let path = learned_index_path(volume, &one.at);
     let name = path.display().to_string();
     let file = open_learned_index(volume, &one.at).map_err(|error| {
@@ -122,20 +123,20 @@ pub(crate) fn prepare_plain_files(
     // Each file is looked at now, before anything covers it, and opened again when it is read: in
     // directories that are held, since there may be more files than a process may have open.
     let directory =
-        Directory::new(Path::new("/")).with_open_file(&name, file).holding_directories();
-    let existing = Existing::open(Arc::new(directory), &name).map_err(to_plain_error)?;
-    let guise = |one: Indexed| {
+        DirectoryObjects::new(Path::new("/")).with_open_file(&name, file).holding_directories();
+    let existing = OriginalFileSet::open(Arc::new(directory), &name).map_err(to_plain_error)?;
+    let guise = |one: IndexedFile| {
         let (path, was) = (PathBuf::from(one.original.name), one.original.changed);
         let found = stat_regular_file(&path)?;
         match modification_time(&found) == was {
-            true => Ok(AttributeOverride::for_file(&found)),
+            true => Ok(ExportedAttributes::for_file(&found)),
             false => {
                 let why = format!("{} was changed since it was attached", path.display());
                 Err(plain_error(Kind::Changed, why))
             }
         }
     };
-    let guises: Vec<AttributeOverride> =
+    let guises: Vec<ExportedAttributes> =
         existing.indexed_files().map(guise).collect::<Result<_, ReadsError>>()?;
     let faces = existing.exported_files().map_err(to_plain_error)?;
     let faces = faces.into_iter().filter_map(|(nth, face)| Some((face, *guises.get(nth)?)));
@@ -151,8 +152,14 @@ pub(crate) fn prepare_plain_files(
     let first = guises.first().copied();
     let first =
         first.ok_or_else(|| plain_error(Kind::Damaged, format!("{name}: it has no file")))?;
-    let folder = AttributeOverride::for_folder(&around, first);
+    let folder = ExportedAttributes::for_folder(&around, first);
     let (held, faces) = create_stand_ins(&one.source, folder, faces, ways)?;
-    let what = What::Plain(existing);
-    Ok(Found { source: one.source.clone(), what, faces, place: Place::Files, held })
+    let what = ReadsSource::Plain(existing);
+    Ok(PreparedReads {
+        source: one.source.clone(),
+        what,
+        faces,
+        place: SourceLocation::Files,
+        held,
+    })
 }

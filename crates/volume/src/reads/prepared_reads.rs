@@ -5,36 +5,36 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use forebay_model::attached::ReadsShown;
-use forebay_reads::{Archive, Existing, Face, Kind, Memory};
+use forebay_model::attached::ExposedReads;
+use forebay_reads::{Archive, ExportedFile, Kind, MemoryObjects, OriginalFileSet};
 
-use super::bucket_archive::{Holds, InBucket, Listing};
-use super::empty::{AttributeOverride, create_empty_files};
+use super::bucket_archive::{ArchiveObjects, Listing, PrefixContent};
+use super::empty::{ExportedAttributes, create_empty_files};
 use super::error::{ReadsError, archive_error};
-use super::opened_archive::Open;
-use super::source_location::Place;
-use crate::bucket::{Held, Ways};
-use forebay_objstore::{Failed, Settings};
+use super::opened_archive::OpenedArchive;
+use super::source_location::SourceLocation;
+use crate::bucket::{AttachmentDirectory, BucketAccess};
+use forebay_objstore::{AwsSettings, RequestError};
 
 /// Reads that are about to be shown.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct PreparedReads {
     pub(super) source: PathBuf,
-    pub(super) what: What,
+    pub(super) what: ReadsSource,
     /// Numbers of empty files, and what they stand for.
-    pub(super) faces: Vec<(u64, Face)>,
-    pub(super) place: Place,
-    pub(super) held: Held,
+    pub(super) faces: Vec<(u64, ExportedFile)>,
+    pub(super) place: SourceLocation,
+    pub(super) held: AttachmentDirectory,
 }
 
 /// What has the text.
 #[derive(Debug)]
-pub(super) enum What {
+pub(super) enum ReadsSource {
     Archive(Archive),
-    Plain(Existing),
+    Plain(OriginalFileSet),
 }
 
-impl Found {
+impl PreparedReads {
     /// The directory that stands for it here.
     pub(crate) fn directory(&self) -> PathBuf {
         self.held.tree_directory()
@@ -47,37 +47,40 @@ impl Found {
 /// It is none, a part of it is missing, or the file system of the directory refuses.
 pub(crate) fn prepare_archive(
     source: &Path,
-    shown: ReadsShown,
-    ways: &Ways,
-) -> Result<Found, ReadsError> {
-    let open = Open::open_source(source, shown, &ways.settings)?;
+    shown: ExposedReads,
+    ways: &BucketAccess,
+) -> Result<PreparedReads, ReadsError> {
+    let open = OpenedArchive::open_source(source, shown, &ways.settings)?;
     let faces = open.exported_files(shown.shards)?;
-    let [file, folder] = AttributeOverride::for_archive(&open.place)
+    let [file, folder] = ExportedAttributes::for_archive(&open.place)
         .map_err(|error| ReadsError::new(Kind::Io, format!("it can't be looked at: {error}")))?;
     let faces = faces.into_iter().map(|face| (face, file)).collect();
     let (held, faces) = create_stand_ins(source, folder, faces, ways)?;
-    let Open { place, mut archive, .. } = open;
-    if let Place::Bucket(_) = place {
+    let OpenedArchive { place, mut archive, .. } = open;
+    if let SourceLocation::Bucket(_) = place {
         // A client has threads. Whoever serves the archive makes another.
-        archive = archive.with_objects(Box::new(Memory::default()));
+        archive = archive.with_objects(Box::new(MemoryObjects::default()));
     }
-    let what = What::Archive(archive);
-    Ok(Found { source: source.to_owned(), what, faces, place, held })
+    let what = ReadsSource::Archive(archive);
+    Ok(PreparedReads { source: source.to_owned(), what, faces, place, held })
 }
 
 /// Takes a directory, and makes an empty file in it for each face.
 pub(super) fn create_stand_ins(
     source: &Path,
-    folder: AttributeOverride,
-    faces: Vec<(Face, AttributeOverride)>,
-    ways: &Ways,
-) -> Result<(Held, Vec<(u64, Face)>), ReadsError> {
+    folder: ExportedAttributes,
+    faces: Vec<(ExportedFile, ExportedAttributes)>,
+    ways: &BucketAccess,
+) -> Result<(AttachmentDirectory, Vec<(u64, ExportedFile)>), ReadsError> {
     let state = ways.state.display();
     let at = |error: io::Error| {
         ReadsError::new(Kind::Io, format!("its files can't be made in {state}: {error}"))
     };
-    let held = Held::lock_unused_directory(&ways.state, &format!("reads://{}", source.display()))
-        .map_err(at)?;
+    let held = AttachmentDirectory::lock_unused_directory(
+        &ways.state,
+        &format!("reads://{}", source.display()),
+    )
+    .map_err(at)?;
     held.remake_empty().map_err(at)?;
     let faces = create_empty_files(&held.open_tree().map_err(at)?, folder, faces).map_err(at)?;
     Ok((held, faces))
@@ -89,17 +92,17 @@ pub(super) fn create_stand_ins(
 /// Why not.
 pub fn check_can_show(
     source: &Path,
-    shown: ReadsShown,
-    settings: &Settings,
+    shown: ExposedReads,
+    settings: &AwsSettings,
 ) -> Result<(), ReadsError> {
-    Open::open_source(source, shown, settings)?.exported_files(shown.shards).map(drop)
+    OpenedArchive::open_source(source, shown, settings)?.exported_files(shown.shards).map(drop)
 }
 
 /// What a prefix of a bucket holds.
 ///
 /// # Errors
 /// What the bucket says.
-pub fn classify_prefix(url: &str, settings: Settings) -> Result<Holds, Failed> {
+pub fn classify_prefix(url: &str, settings: AwsSettings) -> Result<PrefixContent, RequestError> {
     Ok(Listing::fetch_from_bucket(url, settings)?.classify_contents())
 }
 
@@ -107,8 +110,8 @@ pub fn classify_prefix(url: &str, settings: Settings) -> Result<Holds, Failed> {
 ///
 /// # Errors
 /// What the bucket says; it is none, or damaged.
-pub fn open_archive_in_bucket(url: &str, settings: Settings) -> Result<Archive, ReadsError> {
+pub fn open_archive_in_bucket(url: &str, settings: AwsSettings) -> Result<Archive, ReadsError> {
     let listing = Listing::fetch_from_bucket(url, settings)?;
-    let bucket = InBucket::start(listing)?;
+    let bucket = ArchiveObjects::start(listing)?;
     Archive::open(Box::new(bucket)).map_err(|error| archive_error(&error, None, Path::new(url)))
 }

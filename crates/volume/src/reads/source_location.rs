@@ -10,7 +10,7 @@ use super::bucket_archive::Listing;
 
 /// Where what has the text lies.
 #[derive(Debug)]
-pub(super) enum Place {
+pub(super) enum SourceLocation {
     /// In a directory, which is reached through this, wherever it lies and whatever covers it.
     Folder(OwnedFd),
     /// In a bucket.
@@ -19,11 +19,11 @@ pub(super) enum Place {
     Files,
 }
 
-impl Place {
+impl SourceLocation {
     pub(super) fn folder(&self) -> Option<&OwnedFd> {
         match self {
-            Place::Folder(folder) => Some(folder),
-            Place::Bucket(_) | Place::Files => None,
+            SourceLocation::Folder(folder) => Some(folder),
+            SourceLocation::Bucket(_) | SourceLocation::Files => None,
         }
     }
 }

@@ -7,14 +7,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use flate2::read::MultiGzDecoder;
-use forebay_model::attached::ReadsShown;
-use forebay_reads::{MANIFEST, Packing, pack_files};
+use forebay_model::attached::ExposedReads;
+use forebay_reads::{MANIFEST, PackOptions, pack_files};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
 use tempfile::TempDir;
 
 use super::*;
-use crate::bucket::Ways;
+use crate::bucket::BucketAccess;
 use crate::native::{IoState, Native, ROOT};
 
 struct Place {
@@ -24,7 +24,7 @@ struct Place {
 
 struct Stood {
     native: Native,
-    shown: Arc<Shown>,
+    shown: Arc<ExportedReads>,
 }
 
 /// Reads that nothing makes much smaller, in some groups.
@@ -52,13 +52,13 @@ impl Place {
         for (input, text) in inputs.iter().zip(&texts) {
             std::fs::write(input, text).expect("written");
         }
-        let packing = Packing {
+        let packing = PackOptions {
             inputs: inputs.into_iter().map(|input| vec![input]).collect(),
             interleaved: false,
             names: Vec::new(),
             threads: 2,
-            profile: forebay_reads::Profile::default(),
-            layout: forebay_reads::Layout::default(),
+            profile: forebay_reads::PackProfile::default(),
+            layout: forebay_reads::ArchiveLayout::default(),
             writer: "test".to_owned(),
         };
         pack_files(&packing, &dir.path().join("x.reads"), |_| ()).expect("packed");
@@ -69,21 +69,21 @@ impl Place {
         self.dir.path().join("x.reads")
     }
 
-    fn ways(&self) -> Ways {
-        Ways {
-            settings: forebay_objstore::Settings::default(),
+    fn ways(&self) -> BucketAccess {
+        BucketAccess {
+            settings: forebay_objstore::AwsSettings::default(),
             state: self.dir.path().join("state"),
         }
     }
 
     fn show(&self, shards: u32) -> Stood {
-        let shown = ReadsShown { shards: std::num::NonZeroU32::new(shards), lite: false };
+        let shown = ExposedReads { shards: std::num::NonZeroU32::new(shards), lite: false };
         let found = prepare_archive(&self.archive(), shown, &self.ways());
         let found = found.expect("an archive");
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = openat(CWD, found.directory(), flags, Mode::empty()).expect("opened");
-        let shown = Shown::start(found).expect("started");
-        let settings = crate::native::Settings::default();
+        let shown = ExportedReads::start(found).expect("started");
+        let settings = crate::native::NativeSettings::default();
         let native = Native::new(root, settings, Box::new(|_| Arc::from([]))).expect("statx works");
         Stood {
             native: native.with_backend(Arc::clone(&shown) as Arc<dyn crate::backend::Backend>),
@@ -92,7 +92,7 @@ impl Place {
     }
 
     fn why(&self) -> String {
-        prepare_archive(&self.archive(), ReadsShown::default(), &self.ways())
+        prepare_archive(&self.archive(), ExposedReads::default(), &self.ways())
             .expect_err("refused")
             .why
     }
@@ -109,7 +109,7 @@ impl Place {
 }
 
 impl Stood {
-    fn open(&self, name: &str) -> (u64, crate::native::Opened) {
+    fn open(&self, name: &str) -> (u64, crate::native::OpenReply) {
         let name = CString::new(name).expect("a name");
         let node = self.native.lookup(ROOT, &name).expect("found").0.node;
         (node, self.native.open(node, libc::O_RDONLY as u32).expect("opened").0)
@@ -231,7 +231,7 @@ fn an_archive_that_lacks_something_is_refused_before_anything_is_shown() {
         !place.why().is_empty()
             && check_can_show(
                 &place.archive(),
-                ReadsShown::default(),
+                ExposedReads::default(),
                 &forebay_objstore::Settings::default()
             )
             .is_err()

@@ -19,14 +19,14 @@ pub(super) const LIST: &str = "volume.arrivals";
 /// In the place of a link: what became of the file, which is told by its identity. No link below a
 /// directory has such a path.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Mark(&'static [u8]);
+pub(super) struct WriteBackMark(&'static [u8]);
 
 /// The file is about to get its name; its body is left behind then.
-pub(super) const LANDS: Mark = Mark(b"/+");
+pub(super) const LANDS: WriteBackMark = WriteBackMark(b"/+");
 /// It never will; nor will its body have a link, if there is one.
-pub(super) const FAILED: Mark = Mark(b"/-");
+pub(super) const FAILED: WriteBackMark = WriteBackMark(b"/-");
 
-impl Mark {
+impl WriteBackMark {
     /// The mark of a file.
     pub(super) fn mark_for(self, file: &FileIdentity) -> Vec<u8> {
         let name = format!("{:x}.{:x}", file.inode, file.born);
@@ -34,7 +34,7 @@ impl Mark {
     }
 
     /// Which file has this mark in an entry.
-    pub(super) fn marked_file(self, arrival: &Arrival) -> Option<&[u8]> {
+    pub(super) fn marked_file(self, arrival: &PendingWriteBack) -> Option<&[u8]> {
         arrival.link.as_os_str().as_bytes().strip_prefix(self.0)
     }
 }
@@ -46,7 +46,7 @@ pub(super) fn format_entry(body: &[u8], link: &[u8]) -> Vec<u8> {
 
 /// One file on its way.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Arrival {
+pub(super) struct PendingWriteBack {
     /// Its body.
     pub(super) body: PathBuf,
     /// Its link, below the covered directory.
@@ -55,17 +55,17 @@ pub(super) struct Arrival {
 
 /// The list: each entry two paths, each ended by a NUL.
 #[derive(Debug)]
-pub(super) struct Arrivals {
+pub(super) struct WriteBackJournal {
     path: PathBuf,
     file: Option<File>,
     /// Those of an earlier homecoming.
-    pub(super) old: Vec<Arrival>,
+    pub(super) old: Vec<PendingWriteBack>,
 }
 
-impl Arrivals {
-    pub(super) fn open(path: PathBuf) -> Arrivals {
+impl WriteBackJournal {
+    pub(super) fn open(path: PathBuf) -> WriteBackJournal {
         let old = fs::read(&path).map(|text| parse_entries(&text)).unwrap_or_default();
-        Arrivals { path, file: None, old }
+        WriteBackJournal { path, file: None, old }
     }
 
     /// Notes a file before its copy is begun.
@@ -84,11 +84,14 @@ impl Arrivals {
 }
 
 /// An entry that a kill cut short is left out: its copy was not begun.
-fn parse_entries(text: &[u8]) -> Vec<Arrival> {
+fn parse_entries(text: &[u8]) -> Vec<PendingWriteBack> {
     let whole = text.iter().rposition(|byte| *byte == 0).map_or(&[][..], |end| &text[..end]);
     let parts: Vec<&[u8]> = whole.split(|byte| *byte == 0).collect();
     let path = |bytes| PathBuf::from(OsStr::from_bytes(bytes));
-    parts.chunks_exact(2).map(|two| Arrival { body: path(two[0]), link: path(two[1]) }).collect()
+    parts
+        .chunks_exact(2)
+        .map(|two| PendingWriteBack { body: path(two[0]), link: path(two[1]) })
+        .collect()
 }
 
 #[cfg(test)]
@@ -99,14 +102,14 @@ mod tests {
     fn what_a_kill_cut_short_is_left_out() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("arrivals");
-        let mut list = Arrivals::open(path.clone());
+        let mut list = WriteBackJournal::open(path.clone());
         assert_eq!(list.old, []);
         list.append_entry(Path::new("/t/1.a"), Path::new("d/a")).expect("noted");
         list.append_entry(Path::new("/t/2.b"), Path::new("b\n")).expect("noted");
         let text = fs::read(&path).expect("written");
-        let all = Arrivals::open(path.clone()).old;
+        let all = WriteBackJournal::open(path.clone()).old;
         assert_eq!(all.len(), 2);
-        assert_eq!(all[1], Arrival { body: "/t/2.b".into(), link: "b\n".into() });
+        assert_eq!(all[1], PendingWriteBack { body: "/t/2.b".into(), link: "b\n".into() });
         for cut in 0..text.len() {
             let found = parse_entries(&text[..cut]);
             assert!(found.len() < 2 && all.starts_with(&found), "cut at {cut}: {found:?}");

@@ -19,32 +19,32 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, OnceLock};
 
-use forebay_model::{Ahead, Rules};
+use forebay_model::{PrefetchMode, Rules};
 use parking_lot::Mutex;
 use rustix::fs::{OFlags, Statx};
 use rustix::io::Errno;
 
 use super::Tiers;
-use copier::Job;
-pub(crate) use copy_lease::Lent;
-use copy_table::{Found, Gone, Table};
+use copier::CopyJob;
+pub(crate) use copy_lease::CopyLease;
+use copy_table::{CopyLookup, CopyTable, EvictedCopy};
 use forebay_os::file_identity::{FileIdentity, reopen_with_flags};
-use stamp::Stamp;
-pub use warm::Warmed;
+use stamp::CopyStamp;
+pub use warm::CacheWarmReport;
 
 /// What the tiers of a directory know of copies.
 #[derive(Debug, Default)]
-pub(super) struct Cache {
+pub(super) struct CopyCache {
     /// Some rule has a cache.
     used: bool,
     /// Some rule copies when readers have gone.
     late: bool,
-    table: Mutex<Table>,
+    table: Mutex<CopyTable>,
     /// Copies without a place in the table, whose files are to be removed: a request is served with
     /// its caller's rights, which are not enough.
-    litter: Mutex<Vec<Gone>>,
+    litter: Mutex<Vec<EvictedCopy>>,
     /// To the thread that copies.
-    queue: OnceLock<SyncSender<Job>>,
+    queue: OnceLock<SyncSender<CopyJob>>,
     hits: AtomicU64,
     misses: AtomicU64,
     files: AtomicU64,
@@ -52,10 +52,10 @@ pub(super) struct Cache {
     why_not: OnceLock<String>,
 }
 
-impl Cache {
-    pub(super) fn for_rules(rules: &Rules) -> Cache {
+impl CopyCache {
+    pub(super) fn for_rules(rules: &Rules) -> CopyCache {
         let used = !rules.cache_tiers().is_empty();
-        Cache { used, late: rules.has_cache_rule(Ahead::Never), ..Cache::default() }
+        CopyCache { used, late: rules.has_cache_rule(PrefetchMode::Never), ..CopyCache::default() }
     }
 }
 
@@ -72,14 +72,14 @@ impl Tiers {
         path: &[u8],
         home: &OwnedFd,
         stat: &Statx,
-    ) -> Option<Arc<Lent>> {
+    ) -> Option<Arc<CopyLease>> {
         let (room, ahead) = self.cache_placement(path)?;
         let file = FileIdentity::from_statx(stat);
-        let stamp = Stamp::from_statx(stat);
+        let stamp = CopyStamp::from_statx(stat);
         let found = self.cache.table.lock().open_copy(file, &stamp);
         match found {
-            Found::Here { number, room, name } => {
-                match Lent::open(self, number, room, &name, stamp) {
+            CopyLookup::Here { number, room, name } => {
+                match CopyLease::open(self, number, room, &name, stamp) {
                     Ok(lent) if lent.stat.stx_size == stat.stx_size => {
                         self.cache.hits.fetch_add(1, Relaxed);
                         return Some(Arc::new(lent));
@@ -89,10 +89,10 @@ impl Tiers {
                     Err(_) => {}
                 }
             }
-            Found::Coming => {}
-            Found::Absent(gone) => {
+            CopyLookup::Coming => {}
+            CopyLookup::Absent(gone) => {
                 self.cache.litter.lock().extend(gone);
-                if ahead != Ahead::Never {
+                if ahead != PrefetchMode::Never {
                     self.queue_copy(path, room, home, file);
                 }
             }
@@ -122,7 +122,7 @@ impl Tiers {
             return;
         }
         let path = path();
-        if let Some((room, Ahead::Never)) = self.cache_placement(&path) {
+        if let Some((room, PrefetchMode::Never)) = self.cache_placement(&path) {
             self.queue_copy(&path, room, home, file);
         }
     }
@@ -155,14 +155,14 @@ impl Tiers {
         self.sweep_copies();
     }
 
-    fn remove_gone_copy(&self, gone: &Gone) {
+    fn remove_gone_copy(&self, gone: &EvictedCopy) {
         let room = &self.rooms[gone.room];
         room.remove_copy(&gone.name);
         room.charge_bytes(gone.bytes, 0);
     }
 
     /// The room for copies of the file of this path, and when they are made.
-    fn cache_placement(&self, path: &[u8]) -> Option<(usize, Ahead)> {
+    fn cache_placement(&self, path: &[u8]) -> Option<(usize, PrefetchMode)> {
         let cache = self.rule_for_path(path)?.cache.as_ref()?;
         let room = self.rooms.iter().position(|room| room.tier == cache.tier && room.writable);
         Some((room?, cache.ahead))
@@ -175,7 +175,7 @@ impl Tiers {
         // A description of its own: locks end with the caller's.
         let home = reopen_with_flags(home.as_fd(), OFlags::RDONLY | OFlags::NONBLOCK);
         let name = Path::new(OsStr::from_bytes(path)).file_name().unwrap_or_default();
-        let job = home.map(|home| Job { number, room, home, name: name.as_bytes().to_vec() });
+        let job = home.map(|home| CopyJob { number, room, home, name: name.as_bytes().to_vec() });
         if !job.is_ok_and(|job| queue.try_send(job).is_ok()) {
             self.cache.table.lock().fail_copy(number);
         }

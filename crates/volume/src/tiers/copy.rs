@@ -17,7 +17,7 @@ use forebay_packlog::Pack;
 const STEP: usize = 4 << 20;
 
 /// Hears of bytes as they are copied, and may end it.
-pub(super) type Step<'a> = &'a dyn Fn(u64) -> Result<(), Errno>;
+pub(super) type CopyObserver<'a> = &'a dyn Fn(u64) -> Result<(), Errno>;
 
 /// The name that a file has on its way, in the directory where it arrives: two bodies, of whatever
 /// rooms, never have the same.
@@ -35,7 +35,7 @@ pub(super) fn copy_data_file(
     tiers: &Tiers,
     placed: &TieredFile,
     dir: BorrowedFd<'_>,
-    step: Step<'_>,
+    step: CopyObserver<'_>,
 ) -> Result<CString, Errno> {
     let (body, mode) = open_readable(tiers, placed)?;
     let name = staging_name(placed);
@@ -81,7 +81,11 @@ pub(super) fn open_readable(tiers: &Tiers, placed: &TieredFile) -> Result<(Owned
 }
 
 /// The bytes, hole by hole.
-pub(super) fn copy_bytes(from: &OwnedFd, to: &OwnedFd, told: Step<'_>) -> Result<(), Errno> {
+pub(super) fn copy_bytes(
+    from: &OwnedFd,
+    to: &OwnedFd,
+    told: CopyObserver<'_>,
+) -> Result<(), Errno> {
     let size = statx_nofollow(from.as_fd(), c"")?.stx_size;
     let mut at = 0;
     while at < size {
@@ -129,7 +133,7 @@ fn copy_range(
     to: &OwnedFd,
     start: u64,
     end: u64,
-    told: Step<'_>,
+    told: CopyObserver<'_>,
 ) -> Result<(), Errno> {
     let (mut read_at, mut write_at) = (start, start);
     while read_at < end {
@@ -152,7 +156,7 @@ fn copy_with_buffer(
     to: &OwnedFd,
     mut at: u64,
     end: u64,
-    told: Step<'_>,
+    told: CopyObserver<'_>,
 ) -> Result<(), Errno> {
     let mut buffer = vec![0u8; 1 << 20];
     while at < end {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 /// A file that is not at home yet.
 #[derive(Debug, Clone)]
-pub struct Left {
+pub struct LeftBehindFile {
     /// Where its link is, below the covered directory.
     pub path: PathBuf,
     /// Why.

@@ -12,12 +12,12 @@ use super::beneath::hold_directory;
 use forebay_os::file_identity::{proc_fd_path, statx_nofollow};
 
 /// A directory that its owner may use for a moment; dropped, it is as it was.
-pub(super) struct OpenedUp {
+pub(super) struct LentDirectoryPermission {
     dir: OwnedFd,
     mode: Mode,
 }
 
-impl Drop for OpenedUp {
+impl Drop for LentDirectoryPermission {
     fn drop(&mut self) {
         if let Err(error) = change_mode(self.dir.as_fd(), self.mode) {
             tracing::error!("a directory keeps the permission that was lent to it: {error}");
@@ -31,18 +31,21 @@ pub(super) fn lend_permissions(
     dir: BorrowedFd<'_>,
     stat: &Statx,
     wanted: Mode,
-) -> Option<OpenedUp> {
+) -> Option<LentDirectoryPermission> {
     let mode = Mode::from_raw_mode(u32::from(stat.stx_mode) & 0o7777);
     if mode.contains(wanted) || stat.stx_uid != geteuid().as_raw() {
         return None;
     }
     let dir = rustix::io::fcntl_dupfd_cloexec(dir, 0).ok()?;
     change_mode(dir.as_fd(), mode | wanted).ok()?;
-    Some(OpenedUp { dir, mode })
+    Some(LentDirectoryPermission { dir, mode })
 }
 
 /// The same with all that is closed on the way to a file, and with its directory.
-pub(super) fn lend_permissions_on_path(root: &OwnedFd, path: &Path) -> Vec<OpenedUp> {
+pub(super) fn lend_permissions_on_path(
+    root: &OwnedFd,
+    path: &Path,
+) -> Vec<LentDirectoryPermission> {
     let mut opened = Vec::new();
     let Ok(mut dir) = hold_directory(root, OsStr::new(".")) else { return opened };
     let parts = path.parent().unwrap_or(Path::new("")).components();

@@ -11,59 +11,61 @@ const FORMAT: u32 = 1;
 
 /// One room, as the book has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct ManifestEntry {
     pub(super) tier: TierId,
     pub(super) path: PathBuf,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Pages {
+struct ManifestFile {
     /// See docs/formats/tiers.md.
     format: u32,
-    rooms: Vec<Line>,
+    rooms: Vec<ManifestLine>,
     /// Of a spare: the book itself, as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     book: Option<String>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Line {
+struct ManifestLine {
     tier: String,
     path: PathBuf,
 }
 
-pub(super) fn manifest_text(entries: Vec<Entry>) -> Vec<u8> {
+pub(super) fn manifest_text(entries: Vec<ManifestEntry>) -> Vec<u8> {
     serialize_pages(entries, None)
 }
 
 /// The same, as a spare has it.
-pub(super) fn spare_text(entries: Vec<Entry>, book: &Path) -> Vec<u8> {
+pub(super) fn spare_text(entries: Vec<ManifestEntry>, book: &Path) -> Vec<u8> {
     serialize_pages(entries, Some(book.to_string_lossy().into_owned()))
 }
 
-fn serialize_pages(entries: Vec<Entry>, book: Option<String>) -> Vec<u8> {
-    let line = |entry: Entry| Line { tier: entry.tier.to_string(), path: entry.path };
-    let pages = Pages { format: FORMAT, rooms: entries.into_iter().map(line).collect(), book };
+fn serialize_pages(entries: Vec<ManifestEntry>, book: Option<String>) -> Vec<u8> {
+    let line =
+        |entry: ManifestEntry| ManifestLine { tier: entry.tier.to_string(), path: entry.path };
+    let pages =
+        ManifestFile { format: FORMAT, rooms: entries.into_iter().map(line).collect(), book };
     let mut text = serde_json::to_vec_pretty(&pages).expect("plain data has a JSON form");
     text.push(b'\n');
     text
 }
 
-pub(super) fn parse_manifest(text: &[u8]) -> io::Result<Vec<Entry>> {
+pub(super) fn parse_manifest(text: &[u8]) -> io::Result<Vec<ManifestEntry>> {
     read_pages(text).map(|(entries, _)| entries)
 }
 
 /// What a spare says, and of which book.
-pub(super) fn parse_spare(text: &[u8]) -> Option<(Vec<Entry>, Option<PathBuf>)> {
+pub(super) fn parse_spare(text: &[u8]) -> Option<(Vec<ManifestEntry>, Option<PathBuf>)> {
     read_pages(text).ok().map(|(entries, book)| (entries, book.map(PathBuf::from)))
 }
 
-fn read_pages(text: &[u8]) -> io::Result<(Vec<Entry>, Option<String>)> {
-    let pages: Pages = serde_json::from_slice(text)?;
+fn read_pages(text: &[u8]) -> io::Result<(Vec<ManifestEntry>, Option<String>)> {
+    let pages: ManifestFile = serde_json::from_slice(text)?;
     if pages.format > FORMAT {
         let newer = format!("format {} is newer than this program's {FORMAT}", pages.format);
         return Err(io::Error::other(newer));
     }
-    let entry = |line: Line| Entry { tier: TierId(line.tier), path: line.path };
+    let entry = |line: ManifestLine| ManifestEntry { tier: TierId(line.tier), path: line.path };
     Ok((pages.rooms.into_iter().map(entry).collect(), pages.book))
 }

@@ -9,10 +9,10 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 
-use super::manifest_format::Entry;
+use super::manifest_format::ManifestEntry;
 use super::requested_tiers::named_tiers;
-use super::volume_manifest::{Manifest, Opened};
-use super::{Cache, OWN, Purpose, TierDirectory, TierError, Tiers, ownership_link};
+use super::volume_manifest::{Manifest, ManifestOpening};
+use super::{CopyCache, OWN, Purpose, TierDirectory, TierError, Tiers, ownership_link};
 
 impl Tiers {
     /// Opens the rooms of the volume in `directory`, making those that are needed. `None` when
@@ -30,11 +30,13 @@ impl Tiers {
         };
         let show = matches!(purpose, Purpose::Show);
         let book = match Manifest::open(directory, purpose)? {
-            Opened::Manifest(book) => book,
-            Opened::None => return Ok(None),
-            Opened::Busy | Opened::Foreign if show => return Ok(None),
-            Opened::Busy => return refuse("another run has files of this directory on tiers"),
-            Opened::Foreign => return refuse("it belongs to another user"),
+            ManifestOpening::Manifest(book) => book,
+            ManifestOpening::None => return Ok(None),
+            ManifestOpening::Busy | ManifestOpening::Foreign if show => return Ok(None),
+            ManifestOpening::Busy => {
+                return refuse("another run has files of this directory on tiers");
+            }
+            ManifestOpening::Foreign => return refuse("it belongs to another user"),
         };
         Tiers::open_with_manifest(directory, purpose, book).map(Some)
     }
@@ -56,9 +58,9 @@ impl Tiers {
             pack_charged: AtomicU64::new(0),
             spilled: AtomicU64::new(0),
             why_spilled: OnceLock::new(),
-            cache: Cache::default(),
+            cache: CopyCache::default(),
             publish_dirs: Vec::new(),
-            makers: super::placement_rules::Makers::default(),
+            makers: super::placement_rules::CreatorTasks::default(),
             syncing: Arc::default(),
             moved: Default::default(),
         };
@@ -77,7 +79,7 @@ impl Tiers {
         let mut current = Vec::new();
         if let Purpose::Place(wanted) = purpose {
             self.rules = Some(wanted.rules.clone());
-            self.cache = Cache::for_rules(&wanted.rules);
+            self.cache = CopyCache::for_rules(&wanted.rules);
             for tier in named_tiers(&wanted.site, &wanted.rules) {
                 match self.book.add_tier_directory(directory, tier) {
                     Ok(entry) => current.push((entry, tier)),
@@ -120,7 +122,7 @@ impl Tiers {
     /// Directories that the book calls rooms and that are none of this volume's, in words: nothing in
     /// them is touched.
     pub fn foreign_directories(&self) -> impl Iterator<Item = String> {
-        self.foreign.iter().map(|(Entry { tier, path }, why)| {
+        self.foreign.iter().map(|(ManifestEntry { tier, path }, why)| {
             format!(
                 "{} is named as a room of tier {tier} by .forebay/volume.json, and is none of this \
                  directory's ({why}): nothing in it is touched",

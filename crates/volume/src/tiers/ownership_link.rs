@@ -11,7 +11,7 @@ use forebay_model::TierId;
 use rustix::fs::{CWD, Mode, OFlags, openat, readlinkat, symlinkat};
 use rustix::io::Errno;
 
-use super::manifest_format::Entry;
+use super::manifest_format::ManifestEntry;
 use forebay_os::file_identity::{FileIdentity, statx_nofollow};
 
 /// The format that this program writes; it reads no newer one.
@@ -56,7 +56,7 @@ pub(super) fn write_link(room: &Path, volume: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// `InvalidInput`, in words: it is not, or nobody can say.
-pub(super) fn check_ownership(entry: &Entry, volume: &Path) -> io::Result<()> {
+pub(super) fn check_ownership(entry: &ManifestEntry, volume: &Path) -> io::Result<()> {
     let refuse = |why: String| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     if !is_named_as_ours(entry) {
         return refuse("no directory that Forebay makes is called so".to_owned());
@@ -83,8 +83,8 @@ pub(super) fn check_ownership(entry: &Entry, volume: &Path) -> io::Result<()> {
 }
 
 /// `forebay-UID/ROOM-TIER`, as [`super::volume_manifest::Manifest::add_tier_directory`] makes it.
-fn is_named_as_ours(entry: &Entry) -> bool {
-    let Entry { tier: TierId(tier), path } = entry;
+fn is_named_as_ours(entry: &ManifestEntry) -> bool {
+    let ManifestEntry { tier: TierId(tier), path } = entry;
     let name = path.file_name().and_then(|name| name.to_str());
     let above = path.parent().and_then(Path::file_name).and_then(|name| name.to_str());
     let user = format!("forebay-{}", rustix::process::geteuid().as_raw());
@@ -104,8 +104,8 @@ mod tests {
 
     use super::*;
 
-    fn entry(path: PathBuf) -> Entry {
-        Entry { tier: TierId("far".to_owned()), path }
+    fn entry(path: PathBuf) -> ManifestEntry {
+        ManifestEntry { tier: TierId("far".to_owned()), path }
     }
 
     #[test]

@@ -9,11 +9,11 @@ use forebay_model::TierId;
 
 use super::private_directories::{check_owned_exclusively, make_directory};
 use super::{TierDirectory, TierError, Tiers};
-use forebay_packlog::{DAMAGED, Pack, Time, Unused, World};
+use forebay_packlog::{DAMAGED, DiscardedIndex, Pack, PackEnvironment, Time};
 
 /// A pack, and the room that it is beside of.
 #[derive(Debug)]
-pub(super) struct Packing {
+pub(super) struct TierPack {
     pub(super) pack: Arc<Pack>,
     pub(super) room: usize,
 }
@@ -55,10 +55,10 @@ impl Tiers {
                 opened => opened?,
             };
             match &self.packing {
-                None => self.packing = Some(Packing { pack: Arc::new(pack), room: number }),
+                None => self.packing = Some(TierPack { pack: Arc::new(pack), room: number }),
                 // One of them is what an earlier run left, and empty.
                 Some(other) if other.pack.is_empty() => {
-                    self.packing = Some(Packing { pack: Arc::new(pack), room: number });
+                    self.packing = Some(TierPack { pack: Arc::new(pack), room: number });
                 }
                 Some(_) if pack.is_empty() => {}
                 Some(other) => {
@@ -96,7 +96,7 @@ impl Tiers {
     }
 
     /// Closes the tiers in a process that has no more use for them. What is left is memory.
-    pub(crate) fn into_names(self) -> Option<Unused> {
+    pub(crate) fn into_names(self) -> Option<DiscardedIndex> {
         Arc::into_inner(self.packing?.pack).map(Pack::into_names)
     }
 
@@ -153,8 +153,8 @@ fn salvage_pack(path: &Path) -> Result<(Pack, u64), TierError> {
         .map_err(TierError::with_context(path, "repairing the packed files in"))
 }
 
-fn pack_environment() -> Result<World, TierError> {
-    Ok(World {
+fn pack_environment() -> Result<PackEnvironment, TierError> {
+    Ok(PackEnvironment {
         clock: Box::new(coarse_time),
         boot: read_boot_id().map_err(TierError::with_context(Path::new(BOOT), "reading"))?,
         salt: Box::new(|| coarse_time().nsec ^ std::process::id().rotate_left(16)),

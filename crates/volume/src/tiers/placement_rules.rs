@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forebay_model::tasks::{engine_directory, task_from_control_file};
-use forebay_model::{Home, Placement};
+use forebay_model::{FileLocation, Placement};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use rustix::io::Errno;
@@ -15,7 +15,7 @@ use super::{OWN, TieredFile, Tiers};
 
 /// A file on a tier, as it is remembered who made it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Maker {
+pub(crate) enum CreatorKey {
     /// Of the body with this name in this room.
     Body(usize, CString),
     /// Of this packed file.
@@ -24,14 +24,14 @@ pub(crate) enum Maker {
 
 /// Which task made a file.
 #[derive(Debug, Default)]
-pub(super) struct Makers {
-    files: Mutex<FxHashMap<Maker, Arc<str>>>,
+pub(super) struct CreatorTasks {
+    files: Mutex<FxHashMap<CreatorKey, Arc<str>>>,
     /// Tasks that their engine named, by their work directories.
     named: Mutex<FxHashMap<Vec<u8>, Arc<str>>>,
 }
 
 /// Where a new file is to be made.
-pub(crate) struct Spot<'t> {
+pub(crate) struct PlacementDecision<'t> {
     /// The number of the room.
     pub(crate) room: usize,
     pub(crate) rule: &'t Placement,
@@ -75,7 +75,7 @@ impl Tiers {
     pub(crate) fn rule_for_file(
         &self,
         path: &[u8],
-        file: impl FnOnce() -> Maker,
+        file: impl FnOnce() -> CreatorKey,
     ) -> Option<&Placement> {
         let asks = self.rules.as_ref().is_some_and(|rules| rules.has_task_rules());
         let task = if asks { self.makers.files.lock().get(&file()).cloned() } else { None };
@@ -91,14 +91,14 @@ impl Tiers {
         &self,
         path: &[u8],
         running: impl FnOnce() -> Option<String>,
-    ) -> Result<Option<Spot<'_>>, Errno> {
+    ) -> Result<Option<PlacementDecision<'_>>, Errno> {
         let asks = self.rules.as_ref().is_some_and(|rules| rules.depends_on_task(path));
         let task = match asks {
             true => self.engine_task(path).or_else(|| running().map(Arc::from)),
             false => None,
         };
         let Some(rule) = self.rule_for_task(path, task.as_deref()) else { return Ok(None) };
-        let Home::Tier(tier) = &rule.home else { return Ok(None) };
+        let FileLocation::Tier(tier) = &rule.home else { return Ok(None) };
         let Some(room) = self.rooms.iter().position(|room| room.tier == *tier && room.writable)
         else {
             return self.spill_or_fail(rule, || format!("tier {tier} is not there"));
@@ -106,11 +106,11 @@ impl Tiers {
         if self.rooms[room].is_full() {
             return self.spill_or_fail(rule, || format!("tier {tier} is full"));
         }
-        Ok(Some(Spot { room, rule, task }))
+        Ok(Some(PlacementDecision { room, rule, task }))
     }
 
     /// Remembers which task made a file.
-    pub(crate) fn remember_creator(&self, file: Maker, task: Option<Arc<str>>) {
+    pub(crate) fn remember_creator(&self, file: CreatorKey, task: Option<Arc<str>>) {
         if let Some(task) = task {
             self.makers.files.lock().insert(file, task);
         }
@@ -154,7 +154,7 @@ fn is_own_path(path: &[u8]) -> bool {
 
 impl TieredFile {
     /// The file, as it is remembered who made it.
-    pub(crate) fn creator_key(&self) -> Maker {
-        Maker::Body(self.room, self.key.clone())
+    pub(crate) fn creator_key(&self) -> CreatorKey {
+        CreatorKey::Body(self.room, self.key.clone())
     }
 }

@@ -17,7 +17,7 @@ const STEP: Duration = Duration::from_millis(20);
 /// How long one that was killed is waited for, beside that.
 const ENDING: Duration = Duration::from_secs(60);
 
-pub(super) enum Locked {
+pub(super) enum DirectoryLock {
     Mine(OwnedFd),
     Busy,
     Foreign,
@@ -29,7 +29,7 @@ pub(super) enum Locked {
 pub(super) const LOCK: &str = "lock";
 
 /// Locks the volume that the folder belongs to.
-pub(super) fn lock_volume(own: &Path, mut patience: Duration) -> io::Result<Locked> {
+pub(super) fn lock_volume(own: &Path, mut patience: Duration) -> io::Result<DirectoryLock> {
     let mut ending = if patience.is_zero() { patience } else { ENDING };
     let mut is_last_try = patience.is_zero();
     loop {
@@ -44,7 +44,7 @@ pub(super) fn lock_volume(own: &Path, mut patience: Duration) -> io::Result<Lock
             other => other?,
         };
         if rustix::fs::fstat(&folder)?.st_uid != rustix::process::geteuid().as_raw() {
-            return Ok(Locked::Foreign);
+            return Ok(DirectoryLock::Foreign);
         }
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = match openat(&folder, LOCK, flags, Mode::RUSR | Mode::WUSR) {
@@ -67,7 +67,7 @@ pub(super) fn lock_volume(own: &Path, mut patience: Duration) -> io::Result<Lock
             if patience.is_zero() {
                 let is_ending = !ending.is_zero() && volume_lock_holder::is_holder_ending(&file);
                 if !is_ending && is_last_try {
-                    return Ok(Locked::Busy);
+                    return Ok(DirectoryLock::Busy);
                 }
                 // It may have gone while that was looked at.
                 is_last_try = !is_ending;
@@ -81,7 +81,7 @@ pub(super) fn lock_volume(own: &Path, mut patience: Duration) -> io::Result<Lock
         let names = [own.join(LOCK), own.to_owned()];
         let now = names.iter().filter_map(|name| fs::symlink_metadata(name).ok());
         if now.map(|meta| meta.ino()).any(|ino| ino == opened.st_ino) {
-            return Ok(Locked::Mine(file));
+            return Ok(DirectoryLock::Mine(file));
         }
         create_own_folder(own)?;
     }

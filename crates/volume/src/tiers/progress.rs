@@ -11,7 +11,7 @@ use forebay_os::clock::Clock;
 const EVERY: Micros = Micros(200_000);
 
 /// Counts what has come, and tells now and then.
-pub struct Progress<'a> {
+pub struct ProgressReporter<'a> {
     clock: &'a dyn Clock,
     tell: &'a dyn Fn(&WriteBackProgress),
     now: Cell<WriteBackProgress>,
@@ -23,16 +23,16 @@ pub struct Progress<'a> {
     copied: Cell<u64>,
 }
 
-impl std::fmt::Debug for Progress<'_> {
+impl std::fmt::Debug for ProgressReporter<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Progress").field("now", &self.now).finish_non_exhaustive()
     }
 }
 
-impl<'a> Progress<'a> {
+impl<'a> ProgressReporter<'a> {
     /// Tells `tell`.
-    pub fn new(clock: &'a dyn Clock, tell: &'a dyn Fn(&WriteBackProgress)) -> Progress<'a> {
-        Progress {
+    pub fn new(clock: &'a dyn Clock, tell: &'a dyn Fn(&WriteBackProgress)) -> ProgressReporter<'a> {
+        ProgressReporter {
             clock,
             tell,
             now: Cell::default(),
@@ -101,7 +101,7 @@ mod tests {
     fn it_tells_now_and_then_and_never_goes_back() {
         let (clock, told) = (ManualClock::default(), RefCell::new(Vec::new()));
         let tell = |underway: &WriteBackProgress| told.borrow_mut().push(*underway);
-        let progress = Progress::new(&clock, &tell);
+        let progress = ProgressReporter::new(&clock, &tell);
         progress.begin_phase(false, 3, 100);
         progress.add_copied_bytes(40);
         assert_eq!(told.borrow().len(), 1, "too early");

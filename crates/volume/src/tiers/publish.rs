@@ -15,17 +15,17 @@ mod walk;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use bucket_uploads::Bucket;
+use bucket_uploads::PublishBucket;
 use forebay_model::Placement;
 use rustix::fs::Mode;
 use rustix::io::Errno;
 
-use super::{Left, Progress, Tiers};
-pub(super) use destination::{PublishDir, open_publish_targets};
-use destination::{Shelf, open_with_identity};
+use super::{LeftBehindFile, ProgressReporter, Tiers};
+pub(super) use destination::{PublishDestination, open_publish_targets};
+use destination::{PublishTarget, open_with_identity};
 use forebay_os::file_identity::{device_number, statx_nofollow};
-use published_directories::Folder;
-pub(super) use source_file::Source;
+use published_directories::PublishedDirectory;
+pub(super) use source_file::PublishSource;
 
 /// What came of publishing.
 #[derive(Debug, Default)]
@@ -33,7 +33,7 @@ pub(super) struct Published {
     /// Files that were copied, and their bytes.
     pub(super) done: (u64, u64),
     /// Files that could not be.
-    pub(super) failed: Vec<Left>,
+    pub(super) failed: Vec<LeftBehindFile>,
 }
 
 /// Publishes the files of one covered directory.
@@ -46,13 +46,13 @@ pub(super) struct Publisher<'t> {
     /// The directories that files go to; those of buckets are none.
     bases: Vec<Result<OwnedFd, Errno>>,
     /// The buckets that they go to, where it is one.
-    buckets: Vec<Option<Bucket>>,
+    buckets: Vec<Option<PublishBucket>>,
     /// In the names of files on their way, so that two directories that publish to one tier do not
     /// meet.
     mark: String,
-    progress: &'t Progress<'t>,
+    progress: &'t ProgressReporter<'t>,
     /// Where the last file went.
-    folder: Option<Folder>,
+    folder: Option<PublishedDirectory>,
     /// Where one was looked for last: which directory, and what came of opening it.
     looked: Option<(usize, PathBuf, Result<OwnedFd, Errno>)>,
     /// Whether root is root on each tier, as far as it had to be tried.
@@ -69,7 +69,7 @@ impl<'t> Publisher<'t> {
     pub(super) fn for_tiers(
         tiers: &'t Tiers,
         (root, directory): (&'t OwnedFd, &'t Path),
-        progress: &'t Progress<'t>,
+        progress: &'t ProgressReporter<'t>,
     ) -> Option<Publisher<'t>> {
         if tiers.publish_dirs.is_empty() {
             return None;
@@ -78,16 +78,16 @@ impl<'t> Publisher<'t> {
         let mark = stat.map_or_else(String::new, |stat| {
             format!("{:x}.{:x}", device_number(&stat), stat.stx_ino)
         });
-        let base = |dir: &PublishDir| match &dir.to {
-            Shelf::Directory { path, identity } => match open_with_identity(path)? {
+        let base = |dir: &PublishDestination| match &dir.to {
+            PublishTarget::Directory { path, identity } => match open_with_identity(path)? {
                 (fd, now) if now == *identity => Ok(fd),
                 _ => Err(Errno::STALE),
             },
-            Shelf::Bucket { .. } => Err(Errno::NOTDIR),
+            PublishTarget::Bucket { .. } => Err(Errno::NOTDIR),
         };
-        let bucket = |dir: &PublishDir| match &dir.to {
-            Shelf::Directory { .. } => None,
-            Shelf::Bucket { url, settings } => Some(Bucket::for_url(url, settings)),
+        let bucket = |dir: &PublishDestination| match &dir.to {
+            PublishTarget::Directory { .. } => None,
+            PublishTarget::Bucket { url, settings } => Some(PublishBucket::for_url(url, settings)),
         };
         Some(Publisher {
             tiers,
@@ -130,7 +130,7 @@ impl<'t> Publisher<'t> {
                     Some(refusal) => format!("to tier {tier}: {refusal}"),
                     None => format!("to tier {tier}: {error}"),
                 };
-                self.done.failed.push(Left { path: path.to_owned(), why });
+                self.done.failed.push(LeftBehindFile { path: path.to_owned(), why });
                 false
             }
         }

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use forebay_model::{Reach, Rules, Site, Tier};
 
 use super::TierError;
-use forebay_objstore::Settings;
+use forebay_objstore::AwsSettings;
 
 /// What the tiers of a directory are opened for.
 #[derive(Debug, Clone, Copy)]
 pub enum Purpose<'a> {
     /// A run that places files.
-    Place(&'a Wanted),
+    Place(&'a PlacementOptions),
     /// A run without rules: what was placed before is shown as it should be.
     Show,
     /// `forebay restore`; the folders may have a spare of the book.
@@ -35,18 +35,18 @@ impl Purpose<'_> {
 
 /// What a site and rules ask for.
 #[derive(Debug, Clone)]
-pub struct Wanted {
+pub struct PlacementOptions {
     /// The tiers there are.
     pub site: Site,
     /// Which file goes where.
     pub rules: Rules,
     /// How buckets are reached.
-    pub settings: Settings,
+    pub settings: AwsSettings,
     /// Folders for spares of books, in state directories; the first is written to.
     pub spares: Vec<PathBuf>,
 }
 
-impl Wanted {
+impl PlacementOptions {
     /// Whether tasks on other machines would miss files: their bytes are on a disk of this one, or
     /// their names in a log.
     pub fn binds_to_this_machine(&self) -> bool {

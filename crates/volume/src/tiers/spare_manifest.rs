@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fstat, openat, renameat, unlinkat};
 use rustix::process::geteuid;
 
-use super::manifest_format::{self, Entry};
+use super::manifest_format::{self, ManifestEntry};
 use forebay_os::file_identity::statx_nofollow;
 use forebay_packlog::DirKey;
 
@@ -21,19 +21,19 @@ const MOST: u64 = 1 << 20;
 
 /// Where the spare of one directory is, or would be.
 #[derive(Debug)]
-pub(super) struct Spare {
+pub(super) struct SpareManifest {
     shelf: PathBuf,
     name: CString,
     /// The file system keeps no time of birth, so another directory may have had the same number.
     is_vague: bool,
 }
 
-impl Spare {
+impl SpareManifest {
     /// The spare of the directory behind `root` in a folder of spares.
-    pub(super) fn for_directory(shelf: &Path, root: BorrowedFd<'_>) -> Option<Spare> {
+    pub(super) fn for_directory(shelf: &Path, root: BorrowedFd<'_>) -> Option<SpareManifest> {
         let key = DirKey::from_statx(&statx_nofollow(root, c"").ok()?);
         let name = CString::new(format!("{:x}-{:x}.json", key.inode, key.born)).ok()?;
-        Some(Spare { shelf: shelf.to_owned(), name, is_vague: key.born == 0 })
+        Some(SpareManifest { shelf: shelf.to_owned(), name, is_vague: key.born == 0 })
     }
 
     /// The folder, if nobody else may change what is in it: it may have been made by anybody, where
@@ -50,7 +50,7 @@ impl Spare {
     }
 
     /// What it says of `directory`.
-    pub(super) fn read_entries(&self, directory: &Path) -> Option<Vec<Entry>> {
+    pub(super) fn read_entries(&self, directory: &Path) -> Option<Vec<ManifestEntry>> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = openat(self.open_folder().ok()?, &self.name, flags, Mode::empty()).ok()?;
         let stat = fstat(&file).ok()?;
@@ -66,7 +66,7 @@ impl Spare {
             return None;
         }
         // Another user's state directory, or another machine's, may have missed the end of a room.
-        let may_be = |entry: &Entry| {
+        let may_be = |entry: &ManifestEntry| {
             let tier = entry.path.parent().and_then(Path::parent);
             entry.path.exists() || tier.is_some_and(|tier| !tier.exists())
         };
@@ -75,7 +75,7 @@ impl Spare {
     }
 
     /// Writes it. `book` is what it is the spare of.
-    pub(super) fn write_entries(&self, entries: Vec<Entry>, book: &Path) {
+    pub(super) fn write_entries(&self, entries: Vec<ManifestEntry>, book: &Path) {
         let text = manifest_format::spare_text(entries, book);
         let fresh = [self.name.to_bytes(), b".new"].concat();
         let write = || -> io::Result<()> {
@@ -122,7 +122,7 @@ mod tests {
         let (shelf, room) = (all.path().join("state/volumes"), all.path().join("t/mine/room"));
         fs::create_dir_all(&room).expect("made");
         let root = File::open(all.path()).expect("there");
-        let spare = Spare::for_directory(&shelf, root.as_fd()).expect("it has an identity");
+        let spare = SpareManifest::for_directory(&shelf, root.as_fd()).expect("it has an identity");
         let entries = vec![Entry { tier: TierId("far".to_owned()), path: room.clone() }];
         let book = all.path().join(".forebay/volume.json");
         assert_eq!(spare.read_entries(all.path()), None);

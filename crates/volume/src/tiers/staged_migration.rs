@@ -11,15 +11,15 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use forebay_model::{After, Drain, Fsync, Home, Placement};
+use forebay_model::{FileLocation, FsyncMode, Placement, RunEndAction, WriteBackTrigger};
 use rustix::fs::{AtFlags, Statx, renameat, unlinkat};
 use rustix::io::Errno;
 
 use super::staging_path::StagingPath;
-use super::syncing::Which;
-use super::walk::Walking;
+use super::syncing::SyncTarget;
+use super::walk::WalkMode;
 use super::{TieredFile, Tiers};
-pub(crate) use staged_file::Carried;
+pub(crate) use staged_file::StagedFile;
 
 /// Where a file is to go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub(crate) enum Goal {
 
 /// A file that is to be moved, and how.
 #[derive(Debug)]
-pub(crate) struct Cargo {
+pub(crate) struct MigrationJob {
     /// Its bytes, open to read.
     pub(crate) file: OwnedFd,
     /// Their attributes when it was opened.
@@ -71,7 +71,7 @@ impl Tiers {
         if !self.writes_back_during_run() || !self.rooms.iter().any(|room| room.had_bodies) {
             return Vec::new();
         }
-        let found = super::write_back::tiered_links::find_tiered_links(root, self, Walking::Look)
+        let found = super::write_back::tiered_links::find_tiered_links(root, self, WalkMode::Look)
             .groups
             .into_iter();
         let one = found.filter_map(|group| {
@@ -91,18 +91,22 @@ impl Tiers {
             Some(placed) => self.rule_for_file(path, || placed.creator_key()),
             None => self.rule_for_path(path),
         }?;
-        let safe = rule.fsync != Fsync::Scratch;
+        let safe = rule.fsync != FsyncMode::Scratch;
         let goal = match (&rule.home, placed) {
-            (Home::Here, Some(_)) => Goal::Place,
-            (Home::Here, None) => return None,
+            (FileLocation::Here, Some(_)) => Goal::Place,
+            (FileLocation::Here, None) => return None,
             // A log is no place for what is a file already.
-            (Home::Tier(_), _) if rule.layout.is_packed() => return None,
-            (Home::Tier(_), Some(_)) if rule.drain == Drain::Closed => Goal::Place,
-            (Home::Tier(tier), Some(placed)) if self.tier_directory(placed).tier == *tier => {
+            (FileLocation::Tier(_), _) if rule.layout.is_packed() => return None,
+            (FileLocation::Tier(_), Some(_)) if rule.drain == WriteBackTrigger::Closed => {
+                Goal::Place
+            }
+            (FileLocation::Tier(tier), Some(placed))
+                if self.tier_directory(placed).tier == *tier =>
+            {
                 return None;
             }
-            (Home::Tier(_), None) if !may_migrate_to_tier(rule) => return None,
-            (Home::Tier(tier), _) => {
+            (FileLocation::Tier(_), None) if !may_migrate_to_tier(rule) => return None,
+            (FileLocation::Tier(tier), _) => {
                 let fits = |room: &super::TierDirectory| {
                     room.tier == *tier && room.writable && !room.is_full()
                 };
@@ -114,7 +118,7 @@ impl Tiers {
 
     /// Whether no sync of a body is still to be carried out, or failed.
     pub(crate) fn is_data_file_synced(&self, placed: &TieredFile) -> bool {
-        self.syncing.is_settled(&Which::Body(placed.room, placed.key.clone()))
+        self.syncing.is_settled(&SyncTarget::Body(placed.room, placed.key.clone()))
     }
 
     /// Gives a carried file the name of the one that it was made from; tells its body.
@@ -124,7 +128,7 @@ impl Tiers {
     pub(crate) fn name_migrated_file(
         &self,
         passage: &StagingPath,
-        carried: &Carried,
+        carried: &StagedFile,
         dir: BorrowedFd<'_>,
         name: &CStr,
     ) -> Result<Option<TieredFile>, Errno> {
@@ -145,7 +149,7 @@ impl Tiers {
     }
 
     /// Takes away what was carried for nothing.
-    pub(crate) fn drop_migrated_file(&self, passage: &StagingPath, carried: &Carried) {
+    pub(crate) fn drop_migrated_file(&self, passage: &StagingPath, carried: &StagedFile) {
         self.remove_staged_file(passage, &carried.name, carried.body.as_ref());
     }
 
@@ -185,10 +189,10 @@ impl Tiers {
 /// Whether a file in place may go where this rule says: not where it would be deleted, nor to come
 /// home again.
 fn may_migrate_to_tier(rule: &Placement) -> bool {
-    rule.drain == Drain::End && rule.after != After::Discard
+    rule.drain == WriteBackTrigger::End && rule.after != RunEndAction::Discard
 }
 
-impl Cargo {
+impl MigrationJob {
     /// Opens a body.
     ///
     /// # Errors

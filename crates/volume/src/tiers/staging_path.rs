@@ -19,7 +19,7 @@ use rustix::io::Errno;
 use rustix::process::geteuid;
 
 use super::OWN;
-use super::arrivals::{Arrival, FAILED, LIST, format_entry};
+use super::arrivals::{FAILED, LIST, PendingWriteBack, format_entry};
 use forebay_os::file_identity::{FileIdentity, statx_nofollow};
 
 /// The directory's name in Forebay's own folder.
@@ -74,7 +74,7 @@ impl StagingPath {
         let list = openat(&own, LIST, flags, mode)?;
         check_ownership(&list, FileType::RegularFile, shut)?;
         let mut list = File::from(list);
-        for Arrival { body, link } in list_failed_arrivals(&own) {
+        for PendingWriteBack { body, link } in list_failed_arrivals(&own) {
             list.write_all(&format_entry(body.as_os_str().as_bytes(), link.as_os_str().as_bytes()))
                 .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
         }
@@ -101,7 +101,7 @@ impl StagingPath {
 }
 
 /// Takes away what a kill left on its way: its bytes are whole where it came from. Tells what it was.
-pub(super) fn remove_leftovers(root: BorrowedFd<'_>) -> Vec<Arrival> {
+pub(super) fn remove_leftovers(root: BorrowedFd<'_>) -> Vec<PendingWriteBack> {
     let Ok(own) = open_own_folder(root) else { return Vec::new() };
     let all = list_failed_arrivals(&own);
     remove_staged_files(&own);
@@ -111,7 +111,7 @@ pub(super) fn remove_leftovers(root: BorrowedFd<'_>) -> Vec<Arrival> {
 
 /// All that is on its way and will not arrive: the body that a link would have had, and which file
 /// it is.
-fn list_failed_arrivals(own: &OwnedFd) -> Vec<Arrival> {
+fn list_failed_arrivals(own: &OwnedFd) -> Vec<PendingWriteBack> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let Ok(dir) = openat(own, NAME, flags, Mode::empty()) else { return Vec::new() };
     let one = |name: std::ffi::CString| {
@@ -119,7 +119,7 @@ fn list_failed_arrivals(own: &OwnedFd) -> Vec<Arrival> {
         let body = readlinkat(&dir, &name, Vec::new()).unwrap_or_default();
         let path = |bytes: &[u8]| PathBuf::from(OsStr::from_bytes(bytes));
         let link = path(&FAILED.mark_for(&FileIdentity::from_statx(&stat)));
-        Some(Arrival { body: path(body.to_bytes()), link })
+        Some(PendingWriteBack { body: path(body.to_bytes()), link })
     };
     read_staged_names(own).unwrap_or_default().into_iter().filter_map(one).collect()
 }

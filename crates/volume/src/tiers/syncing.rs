@@ -16,14 +16,14 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use rustc_hash::FxHashMap;
 use rustix::io::Errno;
 
-use super::left_behind_files::Left;
+use super::left_behind_files::LeftBehindFile;
 
 /// Files that wait at most: each holds a descriptor. Who comes then waits for room.
 const WAITING_MAX: usize = 512;
 
 /// What is made durable.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Which {
+pub(crate) enum SyncTarget {
     /// The body with this name in this room.
     Body(usize, CString),
     /// The bytes that this packed file has beside the log, and the log.
@@ -36,7 +36,7 @@ pub(crate) enum Which {
 
 /// One sync.
 pub(crate) struct SyncJob {
-    pub(crate) which: Which,
+    pub(crate) which: SyncTarget,
     /// Names are made durable, too: one without them that waits does not do for it.
     pub(crate) with_names: bool,
     /// For a message.
@@ -46,7 +46,7 @@ pub(crate) struct SyncJob {
 
 /// The syncs of one volume.
 #[derive(Default)]
-pub(super) struct Syncing {
+pub(super) struct SyncQueue {
     queue: Mutex<Queue>,
     /// There is something to do.
     woken: Condvar,
@@ -57,7 +57,7 @@ pub(super) struct Syncing {
 #[derive(Default)]
 struct Queue {
     waiting: VecDeque<SyncJob>,
-    busy: Option<Which>,
+    busy: Option<SyncTarget>,
     /// How many were ever taken, and how many of them are done.
     taken: u64,
     carried: u64,
@@ -65,13 +65,13 @@ struct Queue {
     running: bool,
     /// A failure that no program has been told yet.
     untold: Option<Errno>,
-    failed: Vec<Left>,
+    failed: Vec<LeftBehindFile>,
     /// What could not be made durable, and has not been since.
-    lost: FxHashMap<Which, Lost>,
+    lost: FxHashMap<SyncTarget, FailedSync>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Lost {
+struct FailedSync {
     error: Errno,
     /// Syncs that had been taken by then: their success says nothing of what was lost.
     taken: u64,
@@ -87,7 +87,7 @@ impl Queue {
     }
 
     /// Notes what came of the one that was taken first of all that were not carried out.
-    fn note_result(&mut self, which: Which, path: Vec<u8>, done: Result<(), Errno>) {
+    fn note_result(&mut self, which: SyncTarget, path: Vec<u8>, done: Result<(), Errno>) {
         match done {
             Ok(()) => {
                 if self.lost.get(&which).is_some_and(|lost| lost.taken <= self.carried) {
@@ -97,9 +97,9 @@ impl Queue {
             Err(error) => {
                 tracing::error!("making {} durable: {error}", String::from_utf8_lossy(&path));
                 let path = PathBuf::from(OsString::from_vec(path));
-                self.failed.push(Left { path, why: error.to_string() });
+                self.failed.push(LeftBehindFile { path, why: error.to_string() });
                 self.untold = Some(error);
-                self.lost.insert(which, Lost { error, taken: self.taken });
+                self.lost.insert(which, FailedSync { error, taken: self.taken });
             }
         }
         self.carried += 1;
@@ -110,13 +110,13 @@ impl Queue {
     }
 }
 
-impl std::fmt::Debug for Syncing {
+impl std::fmt::Debug for SyncQueue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Syncing").field("waiting", &self.queue.lock().waiting.len()).finish()
     }
 }
 
-impl Syncing {
+impl SyncQueue {
     /// Starts the thread; without it, whoever asks for a sync waits for it.
     pub(super) fn start_thread(self: &Arc<Self>) {
         let all = Arc::clone(self);
@@ -167,7 +167,7 @@ impl Syncing {
     /// # Errors
     /// They could not be made so, and have not been since; or those of another file could not, which
     /// nobody was told yet.
-    pub(super) fn wait_until_durable(&self, which: &Which) -> Result<(), Errno> {
+    pub(super) fn wait_until_durable(&self, which: &SyncTarget) -> Result<(), Errno> {
         let mut queue = self.queue.lock();
         while queue.busy.as_ref() == Some(which)
             || queue.waiting.iter().any(|other| other.which == *which)
@@ -192,7 +192,7 @@ impl Syncing {
     }
 
     /// Waits until all is done; tells what failed.
-    pub(super) fn finish_all(&self) -> Vec<Left> {
+    pub(super) fn finish_all(&self) -> Vec<LeftBehindFile> {
         let mut queue = self.queue.lock();
         while queue.running && (queue.busy.is_some() || !queue.waiting.is_empty()) {
             self.done.wait(&mut queue);

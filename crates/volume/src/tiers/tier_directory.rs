@@ -17,10 +17,10 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::manifest_format::Entry;
+use super::manifest_format::ManifestEntry;
 pub(super) use copy_files::is_copy;
 use forebay_os::file_identity::statx_nofollow;
-use removal_notes::{Leaving, Slot};
+use removal_notes::{RemovalNotes, RemovalSlot};
 
 /// Before the name of a body that another file has replaced: it is no body any more, and goes when
 /// the replacement is safe.
@@ -50,7 +50,7 @@ pub(crate) struct TierDirectory {
     /// Something was there when it was opened.
     pub(super) had_bodies: bool,
     root: OwnedFd,
-    leaving: Leaving,
+    leaving: RemovalNotes,
     capacity: Option<u64>,
     used: AtomicU64,
     next: AtomicU64,
@@ -60,7 +60,10 @@ pub(crate) struct TierDirectory {
 
 impl TierDirectory {
     /// Opens the directory and counts what it holds.
-    pub(super) fn open(entry: &Entry, tier: Option<&Tier>) -> std::io::Result<TierDirectory> {
+    pub(super) fn open(
+        entry: &ManifestEntry,
+        tier: Option<&Tier>,
+    ) -> std::io::Result<TierDirectory> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let root = openat(CWD, &entry.path, flags, Mode::empty())?;
         // A book that somebody else wrote must not make us move or remove other people's files.
@@ -87,7 +90,7 @@ impl TierDirectory {
             local: forebay_os::file_systems::file_system_kind(&root).is_ok_and(|kind| kind.local),
             had_bodies: found,
             root,
-            leaving: Leaving::for_directory(&entry.path),
+            leaving: RemovalNotes::for_directory(&entry.path),
             capacity: tier.and_then(|tier| tier.capacity).map(|bytes| bytes.get()),
             used: AtomicU64::new(used),
             next: AtomicU64::new(first),
@@ -208,12 +211,12 @@ impl TierDirectory {
     }
 
     /// The last name of a body is about to go.
-    pub(super) fn note_removal(&self, key: &CStr) -> Slot {
+    pub(super) fn note_removal(&self, key: &CStr) -> RemovalSlot {
         self.leaving.note_removal(key)
     }
 
     /// It did not go.
-    pub(super) fn cancel_removal(&self, slot: Slot) {
+    pub(super) fn cancel_removal(&self, slot: RemovalSlot) {
         self.leaving.forget_removal(slot);
     }
 

@@ -21,12 +21,12 @@ use forebay_os::own_folder::create_own_folder;
 use parking_lot::Mutex;
 use rustix::fs::{CWD, FlockOperation, Mode, OFlags, flock, openat};
 
-use super::manifest_format::{self, Entry};
+use super::manifest_format::{self, ManifestEntry};
 use super::private_directories::{
-    LOCK, Locked, check_owned_exclusively, fresh_name, lock_volume, make_directory,
+    DirectoryLock, LOCK, check_owned_exclusively, fresh_name, lock_volume, make_directory,
 };
 use super::requested_tiers::tier_path;
-use super::spare_manifest::Spare;
+use super::spare_manifest::SpareManifest;
 use super::tier_directory::removal_notes;
 use super::{OWN, Purpose, TierError, ownership_link};
 use forebay_os::file_identity::proc_fd_path;
@@ -44,11 +44,11 @@ pub(super) struct Manifest {
     own: PathBuf,
     /// The book as people know it.
     shown: PathBuf,
-    entries: Mutex<Vec<Entry>>,
+    entries: Mutex<Vec<ManifestEntry>>,
     /// Held as long as the book is open; processes that inherit it hold it too.
     lock: Mutex<OwnedFd>,
     /// What says the same when the book is gone. The first is this run's own.
-    spares: Vec<Spare>,
+    spares: Vec<SpareManifest>,
     /// All that is known is from a spare.
     pub(super) was_gone: bool,
     /// How often in a row it was looked for in vain.
@@ -56,7 +56,7 @@ pub(super) struct Manifest {
 }
 
 /// What came of opening a book.
-pub(super) enum Opened {
+pub(super) enum ManifestOpening {
     /// Here it is.
     Manifest(Manifest),
     /// There is none.
@@ -72,7 +72,10 @@ impl Manifest {
     ///
     /// # Errors
     /// A book that can't be read, or is of a newer format.
-    pub(super) fn open(directory: &Path, purpose: Purpose<'_>) -> Result<Opened, TierError> {
+    pub(super) fn open(
+        directory: &Path,
+        purpose: Purpose<'_>,
+    ) -> Result<ManifestOpening, TierError> {
         let needed = matches!(purpose, Purpose::Place(_));
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = openat(CWD, directory, flags, Mode::empty());
@@ -82,17 +85,17 @@ impl Manifest {
         let own = Path::new(std::ffi::OsStr::from_bytes(through.to_bytes())).join(OWN);
         let (folder, file) = (directory.join(OWN), own.join(NAME));
         let shown = folder.join(NAME);
-        let spares: Vec<Spare> = purpose
+        let spares: Vec<SpareManifest> = purpose
             .spare_folders()
             .iter()
-            .filter_map(|shelf| Spare::for_directory(shelf, root.as_fd()))
+            .filter_map(|shelf| SpareManifest::for_directory(shelf, root.as_fd()))
             .collect();
         let is_there = fs::symlink_metadata(&file).is_ok();
         let known =
             (!is_there).then(|| spares.iter().find_map(|spare| spare.read_entries(directory)));
         let known = known.flatten();
         if !needed && !is_there && known.is_none() {
-            return Ok(Opened::None);
+            return Ok(ManifestOpening::None);
         }
         if needed || known.is_some() {
             create_own_folder(&own).map_err(TierError::with_context(&folder, "making"))?;
@@ -101,9 +104,9 @@ impl Manifest {
         let lock = match lock_volume(&own, patience)
             .map_err(TierError::with_context(&folder, "opening"))?
         {
-            Locked::Mine(lock) => Mutex::new(lock),
-            Locked::Busy => return Ok(Opened::Busy),
-            Locked::Foreign => return Ok(Opened::Foreign),
+            DirectoryLock::Mine(lock) => Mutex::new(lock),
+            DirectoryLock::Busy => return Ok(ManifestOpening::Busy),
+            DirectoryLock::Foreign => return Ok(ManifestOpening::Foreign),
         };
         let was_gone = known.is_some();
         let entries = match fs::read(&file) {
@@ -113,7 +116,16 @@ impl Manifest {
             Err(error) => return Err(TierError::with_context(&shown, "reading")(error)),
         };
         let (entries, missed) = (Mutex::new(entries), AtomicU32::new(0));
-        Ok(Opened::Manifest(Manifest { root, own, shown, entries, lock, spares, was_gone, missed }))
+        Ok(ManifestOpening::Manifest(Manifest {
+            root,
+            own,
+            shown,
+            entries,
+            lock,
+            spares,
+            was_gone,
+            missed,
+        }))
     }
 
     /// The covered directory, whatever its name is now.
@@ -126,7 +138,7 @@ impl Manifest {
         &self.shown
     }
 
-    pub(super) fn entries(&self) -> Vec<Entry> {
+    pub(super) fn entries(&self) -> Vec<ManifestEntry> {
         self.entries.lock().clone()
     }
 
@@ -140,7 +152,7 @@ impl Manifest {
         &self,
         directory: &Path,
         tier: &Tier,
-    ) -> Result<Entry, TierError> {
+    ) -> Result<ManifestEntry, TierError> {
         let path = tier_path(tier)?;
         let base = path.canonicalize().map_err(TierError::with_context(path, "finding tier"))?;
         if base.starts_with(directory) {
@@ -167,7 +179,7 @@ impl Manifest {
         make_directory(&path, 0o1733).map_err(TierError::with_context(&path, "making"))?;
         ownership_link::write_link(&path, directory)
             .map_err(TierError::with_context(&path, "writing the deed of"))?;
-        let entry = Entry { tier: tier.id.clone(), path };
+        let entry = ManifestEntry { tier: tier.id.clone(), path };
         entries.push(entry.clone());
         Ok(entry)
     }
@@ -227,9 +239,9 @@ impl Manifest {
             .map_err(TierError::with_context(&self.shown, "making the folder of"))?;
         let locked = lock_volume(&self.own, Duration::ZERO);
         match locked.map_err(TierError::with_context(&self.shown, "locking"))? {
-            Locked::Mine(lock) => *self.lock.lock() = lock,
+            DirectoryLock::Mine(lock) => *self.lock.lock() = lock,
             // The lock that this run had went with the folder.
-            Locked::Busy | Locked::Foreign => {
+            DirectoryLock::Busy | DirectoryLock::Foreign => {
                 let error = io::Error::other("another run has made it meanwhile");
                 return Err(TierError::with_context(&self.shown, "locking")(error));
             }
@@ -252,9 +264,9 @@ impl Manifest {
     /// counts as empty only if no link leads to it (`all_home`): its tier may not be mounted. One
     /// stays that links lead to whose bodies are gone (`lost`): what they are is known by it alone.
     pub(super) fn close_tier_directories(&self, all_home: bool, lost: &BTreeSet<PathBuf>) {
-        let packs = |entry: &Entry| super::packing::pack_directory(&entry.path).exists();
+        let packs = |entry: &ManifestEntry| super::packing::pack_directory(&entry.path).exists();
         let volume = self.own.parent().unwrap_or(&self.own);
-        let close = |entry: &Entry| match fs::remove_dir(&entry.path) {
+        let close = |entry: &ManifestEntry| match fs::remove_dir(&entry.path) {
             // Its tier has packed files still: a room is theirs, too.
             Ok(()) if packs(entry) || lost.contains(&entry.path) => {
                 // The next run makes it, too.
@@ -279,7 +291,7 @@ impl Manifest {
             return;
         }
         let _ = fs::remove_file(self.own.join(NAME));
-        self.spares.iter().for_each(Spare::remove);
+        self.spares.iter().for_each(SpareManifest::remove);
         // Last, for the lock ends with its name.
         let _ = fs::remove_file(self.own.join(LOCK));
         let names = fs::read_dir(&self.own).into_iter().flatten().flatten();

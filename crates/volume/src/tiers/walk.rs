@@ -11,8 +11,8 @@ use rustix::io::Errno;
 
 use super::OWN;
 use super::beneath::{HOLD, hold_directory};
-use super::left_behind_files::Left;
-use super::lent_permissions::{OpenedUp, lend_permissions};
+use super::left_behind_files::LeftBehindFile;
+use super::lent_permissions::{LentDirectoryPermission, lend_permissions};
 use super::workers::{FAR, run_in_parallel};
 use forebay_os::file_identity::{FileIdentity, device_number, statx_nofollow};
 
@@ -21,7 +21,7 @@ const INTO: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 /// What a walk may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Walking {
+pub(super) enum WalkMode {
     /// Look, and change nothing.
     Look,
     /// Open, for a moment, the directories that this user has closed.
@@ -31,7 +31,11 @@ pub(super) enum Walking {
 /// Shows `meet` every name below `root`, of which none is Forebay's own or on another file system:
 /// its directory, the name, what it is, and its path; a directory's before those in it. Tells which
 /// directories could not be looked into.
-pub(super) fn walk_tree(root: &OwnedFd, walking: Walking, meet: Meet<'_>) -> Vec<Left> {
+pub(super) fn walk_tree(
+    root: &OwnedFd,
+    walking: WalkMode,
+    meet: EntryVisitor<'_>,
+) -> Vec<LeftBehindFile> {
     let is_near = forebay_os::file_systems::file_system_kind(root).is_ok_and(|kind| kind.local);
     walk_with_workers(if is_near { 1 } else { FAR }, root, walking, meet)
 }
@@ -40,9 +44,9 @@ pub(super) fn walk_tree(root: &OwnedFd, walking: Walking, meet: Meet<'_>) -> Vec
 fn walk_with_workers(
     workers: usize,
     root: &OwnedFd,
-    walking: Walking,
-    meet: Meet<'_>,
-) -> Vec<Left> {
+    walking: WalkMode,
+    meet: EntryVisitor<'_>,
+) -> Vec<LeftBehindFile> {
     let device = statx_nofollow(root.as_fd(), c"").map_or(0, |stat| device_number(&stat));
     let (closed, levels) = (Vec::new(), Vec::new());
     let mut walk = Walk { meet, device, walking, workers, closed, levels };
@@ -50,7 +54,7 @@ fn walk_with_workers(
     walk.closed
 }
 
-type Meet<'a> = &'a mut dyn FnMut(&OwnedFd, &CStr, FileType, &Path);
+type EntryVisitor<'a> = &'a mut dyn FnMut(&OwnedFd, &CStr, FileType, &Path);
 
 /// Directories of a way down that stay open; those above are opened again from below. A path may be
 /// deeper than a process may have files open.
@@ -59,14 +63,14 @@ const KEPT_OPEN: usize = 64;
 /// A walk by descriptors: paths may be longer than the kernel takes at once, and nobody can slip a
 /// link in between.
 struct Walk<'a> {
-    meet: Meet<'a>,
+    meet: EntryVisitor<'a>,
     /// Other file systems are not entered.
     device: u64,
-    walking: Walking,
+    walking: WalkMode,
     /// Directories beside each other that are listed at a time, each a few requests to storage that
     /// may be far away.
     workers: usize,
-    closed: Vec<Left>,
+    closed: Vec<LeftBehindFile>,
     /// From the top to where the walk is.
     levels: Vec<Level>,
 }
@@ -78,13 +82,13 @@ struct Level {
     /// Directories in it that are still to be looked into.
     left: Vec<CString>,
     /// The same of those that were listed ahead, as far as they could be.
-    ahead: Vec<(CString, Option<Listed>)>,
+    ahead: Vec<(CString, Option<ListedDirectory>)>,
     /// Closed again when the walk leaves.
-    _opened: Option<OpenedUp>,
+    _opened: Option<LentDirectoryPermission>,
 }
 
 /// What was in a directory when it was listed ahead of the walk.
-struct Listed {
+struct ListedDirectory {
     identity: FileIdentity,
     names: Vec<(CString, FileType)>,
 }
@@ -96,7 +100,7 @@ const AHEAD_MAX: usize = 10_000;
 ///
 /// # Errors
 /// Those of the file system; E2BIG: it holds too much for that.
-fn list_ahead(above: &OwnedFd, name: &CStr, device: u64) -> Result<Listed, Errno> {
+fn list_ahead(above: &OwnedFd, name: &CStr, device: u64) -> Result<ListedDirectory, Errno> {
     let held = openat(above, name, HOLD, Mode::empty())?;
     let stat = statx_nofollow(held.as_fd(), c"")?;
     if device_number(&stat) != device {
@@ -116,12 +120,16 @@ fn list_ahead(above: &OwnedFd, name: &CStr, device: u64) -> Result<Listed, Errno
         }
         names.push((entry.file_name().to_owned(), kind));
     }
-    Ok(Listed { identity: FileIdentity::from_statx(&stat), names })
+    Ok(ListedDirectory { identity: FileIdentity::from_statx(&stat), names })
 }
 
 impl Level {
     /// The next directory to look into.
-    fn next_directory(&mut self, workers: usize, device: u64) -> Option<(CString, Option<Listed>)> {
+    fn next_directory(
+        &mut self,
+        workers: usize,
+        device: u64,
+    ) -> Option<(CString, Option<ListedDirectory>)> {
         if let (true, Some(above)) = (self.ahead.is_empty() && workers > 1, &self.held) {
             let names = self.left.split_off(self.left.len().saturating_sub(workers));
             let list = |name: &CString, _: &dyn Fn(u64)| list_ahead(above, name, device);
@@ -175,7 +183,7 @@ impl Walk<'_> {
             Err(error) => {
                 level.left.clear();
                 level.ahead.clear();
-                self.closed.push(Left { path: path.to_owned(), why: error.to_string() });
+                self.closed.push(LeftBehindFile { path: path.to_owned(), why: error.to_string() });
             }
         }
     }
@@ -185,12 +193,12 @@ impl Walk<'_> {
         above: &OwnedFd,
         name: &CStr,
         path: &Path,
-        listed: Option<Listed>,
+        listed: Option<ListedDirectory>,
     ) {
         match self.read_directory(above, name, path, listed) {
             Ok(level) => self.levels.extend(level),
             Err(error) => {
-                self.closed.push(Left { path: path.to_owned(), why: error.to_string() });
+                self.closed.push(LeftBehindFile { path: path.to_owned(), why: error.to_string() });
             }
         }
     }
@@ -201,7 +209,7 @@ impl Walk<'_> {
         above: &OwnedFd,
         name: &CStr,
         path: &Path,
-        listed: Option<Listed>,
+        listed: Option<ListedDirectory>,
     ) -> Result<Option<Level>, Errno> {
         let held = openat(above, name, HOLD, Mode::empty())?;
         let stat = statx_nofollow(held.as_fd(), c"")?;
@@ -217,7 +225,7 @@ impl Walk<'_> {
             let (held, ahead) = (Some(held), Vec::new());
             return Ok(Some(Level { held, identity, left, ahead, _opened: None }));
         }
-        let lends = self.walking == Walking::OpenUp && !rustix::process::geteuid().is_root();
+        let lends = self.walking == WalkMode::OpenUp && !rustix::process::geteuid().is_root();
         let need = Mode::RUSR | Mode::XUSR;
         let opened = lends.then(|| lend_permissions(held.as_fd(), &stat, need)).flatten();
         let dir = openat(&held, c".", INTO, Mode::empty())?;
@@ -280,7 +288,7 @@ mod tests {
         for workers in [1, FAR] {
             let (mut files, mut dirs) = (Vec::new(), 0);
             let closed =
-                walk_with_workers(workers, &root, Walking::Look, &mut |dir, name, kind, path| {
+                walk_with_workers(workers, &root, WalkMode::Look, &mut |dir, name, kind, path| {
                     assert_eq!(
                         statx_nofollow(dir.as_fd(), name).is_ok(),
                         path.file_name().is_some()

@@ -26,24 +26,24 @@ use std::ffi::CString;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use forebay_model::After;
+use forebay_model::RunEndAction;
 use rustix::fs::{Mode, OFlags, Statx, openat};
 
-use super::arrivals::Arrivals;
+use super::arrivals::WriteBackJournal;
 use super::publish::Publisher;
-use super::walk::Walking;
-use super::{Left, Progress, Tiers, staging_path, workers};
-pub use completeness_check::{Checked, Finding, check_volume};
-use link_replacement::Landing;
-pub(crate) use packed_file::{Unnamed, make_packed_file};
-use restored_times::Times;
-pub use stray::{Strays, find_stray_links};
-use tiered_links::Group;
-pub use write_back_report::Homecoming;
+use super::walk::WalkMode;
+use super::{LeftBehindFile, ProgressReporter, Tiers, staging_path, workers};
+pub use completeness_check::{TierCheckReport, TierFinding, check_volume};
+use link_replacement::LinkReplacement;
+pub(crate) use packed_file::{UnnamedFile, make_packed_file};
+use restored_times::RestoredTimes;
+pub use stray::{StrayLinks, find_stray_links};
+use tiered_links::LinkGroup;
+pub use write_back_report::WriteBackOutcome;
 
 /// Which files go home.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Which {
+pub enum WriteBackScope {
     /// As the rules say: the end of a run. Nothing is published of a run that did not succeed.
     Ruled {
         /// Its command succeeded.
@@ -57,10 +57,11 @@ pub enum Which {
 pub fn write_back_files(
     directory: &Path,
     tiers: &Tiers,
-    which: Which,
-    progress: &Progress<'_>,
-) -> Homecoming {
-    let mut done = Homecoming { unsynced: tiers.syncing.finish_all(), ..Homecoming::default() };
+    which: WriteBackScope,
+    progress: &ProgressReporter<'_>,
+) -> WriteBackOutcome {
+    let mut done =
+        WriteBackOutcome { unsynced: tiers.syncing.finish_all(), ..WriteBackOutcome::default() };
     tiers.end_cache();
     tiers.book.rewrite_if_removed(false);
     forebay_os::descriptors::raise_open_file_limit();
@@ -68,19 +69,19 @@ pub fn write_back_files(
     let root = match openat(tiers.book.root(), c".", flags, Mode::empty()) {
         Ok(root) => root,
         Err(error) => {
-            done.left.push(Left { path: PathBuf::from("."), why: error.to_string() });
+            done.left.push(LeftBehindFile { path: PathBuf::from("."), why: error.to_string() });
             return done;
         }
     };
-    let mut work = Work {
+    let mut work = WriteBackJob {
         tiers,
         root,
         done,
         batch: Vec::new(),
         bytes: 0,
         linked: BTreeSet::new(),
-        times: Times::default(),
-        arrivals: Arrivals::open(tiers.book.arrivals_path()),
+        times: RestoredTimes::default(),
+        arrivals: WriteBackJournal::open(tiers.book.arrivals_path()),
         publisher: None,
         progress,
         workers: match forebay_os::file_systems::file_system_kind(tiers.book.root()) {
@@ -89,16 +90,19 @@ pub fn write_back_files(
         },
     };
     let bare = work.root.try_clone();
-    if which == (Which::Ruled { succeeded: true }) && tiers.has_publish_rules() {
+    if which == (WriteBackScope::Ruled { succeeded: true }) && tiers.has_publish_rules() {
         match &bare {
             Ok(bare) => work.publisher = Publisher::for_tiers(tiers, (bare, directory), progress),
             // Without it, what is to be published stays where it is.
             Err(error) => {
-                work.done.unpublished.push(Left { path: ".".into(), why: error.to_string() });
+                work.done
+                    .unpublished
+                    .push(LeftBehindFile { path: ".".into(), why: error.to_string() });
             }
         }
     }
-    work.done.withheld = which == Which::Ruled { succeeded: false } && tiers.has_publish_rules();
+    work.done.withheld =
+        which == WriteBackScope::Ruled { succeeded: false } && tiers.has_publish_rules();
     work.done.brought = tiers.written_back_counts();
     // Of those that are on their way there is no other name: before they go, that is noted.
     work.arrivals.old.extend(staging_path::remove_leftovers(work.root.as_fd()));
@@ -106,9 +110,9 @@ pub fn write_back_files(
     let (mut closed, mut lost) = (Vec::new(), BTreeSet::new());
     let packed = work.packed_totals();
     // A walk over a million files is not for nothing; who restores wants to know of bodies that are gone.
-    let has_looked = which == Which::All || tiered_links::may_have_links(tiers);
+    let has_looked = which == WriteBackScope::All || tiered_links::may_have_links(tiers);
     if has_looked {
-        let found = tiered_links::find_tiered_links(&work.root, tiers, Walking::OpenUp);
+        let found = tiered_links::find_tiered_links(&work.root, tiers, WalkMode::OpenUp);
         work.done.left = found.left;
         closed = found.closed;
         for (left, room) in found.lost {
@@ -139,47 +143,47 @@ pub fn write_back_files(
     work.done
 }
 
-struct Work<'a> {
+struct WriteBackJob<'a> {
     tiers: &'a Tiers,
     root: OwnedFd,
-    done: Homecoming,
-    batch: Vec<Landing>,
+    done: WriteBackOutcome,
+    batch: Vec<LinkReplacement>,
     bytes: u64,
     /// Bodies to which a link still leads.
     linked: BTreeSet<(usize, CString)>,
     /// Those of directories that files come home to.
-    times: Times,
-    arrivals: Arrivals,
-    progress: &'a Progress<'a>,
+    times: RestoredTimes,
+    arrivals: WriteBackJournal,
+    progress: &'a ProgressReporter<'a>,
     /// Files that are copied and named at a time.
     workers: usize,
     /// Set while files are published, too.
     publisher: Option<Publisher<'a>>,
 }
 
-impl Work<'_> {
-    fn handle_group(&mut self, group: Group, which: Which) {
+impl WriteBackJob<'_> {
+    fn handle_group(&mut self, group: LinkGroup, which: WriteBackScope) {
         let body = match self.tiers.stat_data_file(&group.placed) {
             Ok(body) => body,
             Err(error) => return self.leave_group(&group, error),
         };
         let after = match which {
-            Which::All => After::Restore,
-            Which::Ruled { succeeded } => {
+            WriteBackScope::All => RunEndAction::Restore,
+            WriteBackScope::Ruled { succeeded } => {
                 final_action::action_for_group(self.tiers, &group, succeeded)
             }
         };
         self.report_progress();
         match after {
-            After::Keep => {
+            RunEndAction::Keep => {
                 add_to_sum(&mut self.done.kept, &body);
                 self.linked.insert((group.placed.room, group.placed.key));
             }
             _ if !group.has_all_names() => {
                 self.leave_group(&group, "it has another name outside the directory");
             }
-            After::Discard => self.discard_group(&group, &body),
-            After::Restore => self.write_back_group(group, &body),
+            RunEndAction::Discard => self.discard_group(&group, &body),
+            RunEndAction::Restore => self.write_back_group(group, &body),
         }
     }
 }
@@ -190,4 +194,4 @@ fn add_to_sum(sum: &mut (u64, u64), body: &Statx) {
 }
 
 /// The links of one body: inode number of each, and its names.
-type Links = BTreeMap<u64, Vec<PathBuf>>;
+type LinksByInode = BTreeMap<u64, Vec<PathBuf>>;

@@ -2,21 +2,21 @@
 
 use std::path::Path;
 
-use forebay_model::attached::{ReadsShown, Shows, is_bucket_url};
-use forebay_volume::bucket::{BucketError, Ways};
-use forebay_volume::overmount::Refusal;
-use forebay_volume::reads::{Holds, classify_prefix};
+use forebay_model::attached::{ExposedContent, ExposedReads, is_bucket_url};
+use forebay_volume::bucket::{BucketAccess, BucketError};
+use forebay_volume::overmount::RefusedDirectory;
+use forebay_volume::reads::{PrefixContent, classify_prefix};
 
 use super::attached_reads;
-use crate::exit::{NOTHING_RUN, Stop};
+use crate::exit::{CommandError, NOTHING_RUN};
 use crate::next_steps::{attach_next_step, reads_next_step};
 use crate::{placement, state_directories};
 
 const OR: &str = "; or `forebay detach` it";
 
 /// How attached buckets are reached, and where what is read of them is kept.
-pub(in crate::commands) fn attached_bucket_access() -> Result<Ways, Stop> {
-    Ok(Ways {
+pub(in crate::commands) fn attached_bucket_access() -> Result<BucketAccess, CommandError> {
+    Ok(BucketAccess {
         settings: placement::bucket_settings(),
         state: state_directories::state_file("attached")?,
     })
@@ -30,16 +30,19 @@ pub(super) fn without_trailing_slashes(url: &str) -> &str {
 
 /// What of a prefix is to be shown: of an archive its reads, of others all objects. One that can't
 /// be listed, or has nothing, is refused.
-pub(super) fn view_of_bucket(url: &str, shown: ReadsShown) -> Result<Shows, Stop> {
+pub(super) fn view_of_bucket(
+    url: &str,
+    shown: ExposedReads,
+) -> Result<ExposedContent, CommandError> {
     let refuse = |why: &str, next: &str| {
         let next = format!("{next}; nothing was attached");
-        Stop::new(1, format!("{url} can't be attached: {why}"), next)
+        CommandError::new(1, format!("{url} can't be attached: {why}"), next)
     };
     match classify_prefix(url, placement::bucket_settings()) {
-        Ok(holds @ (Holds::Files | Holds::Archive)) => {
-            attached_reads::view_of_source(Path::new(url), holds == Holds::Archive, shown)
+        Ok(holds @ (PrefixContent::Files | PrefixContent::Archive)) => {
+            attached_reads::view_of_source(Path::new(url), holds == PrefixContent::Archive, shown)
         }
-        Ok(Holds::Nothing) => Err(refuse(
+        Ok(PrefixContent::Nothing) => Err(refuse(
             "nothing in the bucket has a name that begins so",
             "check the prefix: it ends where a folder does; an object is shown in the folder that it \
              lies in",
@@ -49,7 +52,7 @@ pub(super) fn view_of_bucket(url: &str, shown: ReadsShown) -> Result<Shows, Stop
 }
 
 /// Why what is attached can't be shown, in words.
-pub(in crate::commands) fn explain_refusal(refusal: &Refusal) -> Stop {
+pub(in crate::commands) fn explain_refusal(refusal: &RefusedDirectory) -> CommandError {
     let inner = refusal.error.get_ref();
     let of_bucket = inner.and_then(|inner| inner.downcast_ref::<BucketError>());
     let of_reads =
@@ -61,5 +64,5 @@ pub(in crate::commands) fn explain_refusal(refusal: &Refusal) -> Stop {
     };
     let (path, error) = (refusal.path.display(), &refusal.error);
     let what = format!("{path}, which is attached, can't be shown: {error}");
-    Stop::new(NOTHING_RUN, what, format!("{next}; nothing was run"))
+    CommandError::new(NOTHING_RUN, what, format!("{next}; nothing was run"))
 }

@@ -2,19 +2,22 @@
 
 use std::path::Path;
 
-use forebay_model::Attached;
-use forebay_model::attached::{ReadsShown, Shows};
+use forebay_model::AttachmentSet;
+use forebay_model::attached::{ExposedContent, ExposedReads};
 
 use super::super::reads::{progress_reporter, thread_count};
 use crate::console;
-use crate::exit::Stop;
+use crate::exit::CommandError;
 use crate::next_steps::reads_next_step;
 
 /// Only archives have shards, and objects that can be done without.
-pub(super) fn plain_view(source: &Path, shown: ReadsShown) -> Result<Shows, Stop> {
-    match shown == ReadsShown::default() {
-        true => Ok(Shows::Plain),
-        false => Err(Stop::new(
+pub(super) fn plain_view(
+    source: &Path,
+    shown: ExposedReads,
+) -> Result<ExposedContent, CommandError> {
+    match shown == ExposedReads::default() {
+        true => Ok(ExposedContent::Plain),
+        false => Err(CommandError::new(
             1,
             format!("{} can't be attached: it is no archive of reads", source.display()),
             "--shards and --lite are of archives, which `forebay reads pack` makes; nothing was \
@@ -29,7 +32,11 @@ pub(super) fn explain_plain_in_bucket(url: &str) -> String {
 }
 
 /// Reads what is going to be shown at a place, and says what that is.
-pub(super) fn learn_plain_reads(volume: &Path, at: &Path, attached: &Attached) -> Result<(), Stop> {
+pub(super) fn learn_plain_reads(
+    volume: &Path,
+    at: &Path,
+    attached: &AttachmentSet,
+) -> Result<(), CommandError> {
     let source = attached.iter().find(|one| one.at == at).map(|one| one.source.as_path());
     let source = source.unwrap_or(Path::new(""));
     let progress = progress_reporter("read", "of text");
@@ -44,7 +51,11 @@ pub(super) fn learn_plain_reads(volume: &Path, at: &Path, attached: &Attached) -
         let (source, why) = (source.display().to_string(), trouble.to_string());
         let why = why.strip_prefix(&format!("{source}: ")).unwrap_or(&why);
         let message = format!("{source} can't be attached: {why}");
-        Stop::new(1, message, format!("{}; nothing was attached", reads_next_step(&trouble)))
+        CommandError::new(
+            1,
+            message,
+            format!("{}; nothing was attached", reads_next_step(&trouble)),
+        )
     })?;
     for (name, bytes) in learned.iter().flat_map(|one| &one.texts) {
         console::note(&format!(

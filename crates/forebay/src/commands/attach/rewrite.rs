@@ -4,10 +4,10 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use forebay_model::Attached;
+use forebay_model::AttachmentSet;
 
 use crate::console;
-use crate::exit::Stop;
+use crate::exit::CommandError;
 
 /// Entries of no attachment that are named.
 const NAMED: usize = 5;
@@ -26,20 +26,20 @@ struct Rewritten {
 
 pub(super) fn rewrite_sheet(
     volume: &Path,
-    attached: &Attached,
+    attached: &AttachmentSet,
     sheet: &Path,
     output: Option<&Path>,
-) -> Result<i32, Stop> {
+) -> Result<i32, CommandError> {
     let text = std::fs::read_to_string(sheet).map_err(|error| {
         let message = format!("{} can't be read: {error}", sheet.display());
-        Stop::new(1, message, "name a text file; nothing was written")
+        CommandError::new(1, message, "name a text file; nothing was written")
     })?;
     let rewritten = rewrite_object_names(&text, volume, attached);
     match output {
         None => print_sheet(&rewritten.text)?,
         Some(path) => replace_file(path, &rewritten.text).map_err(|error| {
             let message = format!("{} can't be written: {error}", path.display());
-            Stop::new(1, message, "name another file after -o; nothing was written")
+            CommandError::new(1, message, "name another file after -o; nothing was written")
         })?,
     }
     let Rewritten { found, left, .. } = rewritten;
@@ -52,7 +52,7 @@ pub(super) fn rewrite_sheet(
         Some(more @ 1..) => format!(" and {more} more"),
         _ => String::new(),
     };
-    Err(Stop::new(
+    Err(CommandError::new(
         1,
         format!(
             "{} of {} entries lie in no bucket that is attached, and stay: {}{more}",
@@ -64,7 +64,7 @@ pub(super) fn rewrite_sheet(
     ))
 }
 
-fn rewrite_object_names(text: &str, volume: &Path, attached: &Attached) -> Rewritten {
+fn rewrite_object_names(text: &str, volume: &Path, attached: &AttachmentSet) -> Rewritten {
     let mut done = Rewritten::default();
     let mut rest = text;
     while let Some(at) = rest.find(SCHEME) {
@@ -99,7 +99,7 @@ fn object_name_length(before: Option<char>, from: &str) -> usize {
 }
 
 /// The path of an object in the volume.
-fn path_in_volume(name: &str, volume: &Path, attached: &Attached) -> Option<String> {
+fn path_in_volume(name: &str, volume: &Path, attached: &AttachmentSet) -> Option<String> {
     let inside = attached.iter().filter_map(|one| {
         let rest = name.strip_prefix(one.bucket_url()?)?;
         let rest = if rest.is_empty() { rest } else { rest.strip_prefix('/')? };
@@ -116,11 +116,13 @@ fn path_in_volume(name: &str, volume: &Path, attached: &Attached) -> Option<Stri
 }
 
 /// Whoever reads less than all of it has their reasons; half a sheet on a full disk is an error.
-fn print_sheet(text: &str) -> Result<(), Stop> {
+fn print_sheet(text: &str) -> Result<(), CommandError> {
     match console::print_all(text) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Stop::new(1, format!("the sheet can't be written: {error}"), "write it elsewhere"))
-        }
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(CommandError::new(
+            1,
+            format!("the sheet can't be written: {error}"),
+            "write it elsewhere",
+        )),
         _ => Ok(()),
     }
 }
@@ -144,18 +146,23 @@ fn replace_file(path: &Path, text: &str) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use forebay_model::Attachment;
-    use forebay_model::attached::Shows;
+    use forebay_model::attached::ExposedContent;
 
     use super::*;
 
-    fn attached() -> Attached {
-        let mut all = Attached::default();
+    fn attached() -> AttachmentSet {
+        let mut all = AttachmentSet::default();
         for (source, at) in
             [("s3://lab/runs", "in"), ("s3://lab/runs/old", "old"), ("s3://ref", "r")]
         {
             let (source, at) = (source.into(), at.into());
-            all.add_attachment(Attachment { source, at, read_only: true, shows: Shows::Files })
-                .expect("free");
+            all.add_attachment(Attachment {
+                source,
+                at,
+                read_only: true,
+                shows: ExposedContent::Files,
+            })
+            .expect("free");
         }
         all
     }

@@ -4,14 +4,14 @@ use std::fs::File;
 use std::io::Write;
 use std::time::Instant;
 
-use forebay_model::{ByteCount, Op, OpKey, Profile, Rate, Seconds};
+use forebay_model::{ByteCount, Op, OpKey, Rate, Seconds, StorageProfile};
 
-use super::blocked_signals::Held;
-use super::compared_storages::Place;
-use super::run_directory::Fresh;
+use super::blocked_signals::BlockedSignals;
+use super::compared_storages::ComparedStorage;
+use super::run_directory::RunDirectory;
 use crate::commands::mount::emulate;
 use crate::console;
-use crate::exit::Stop;
+use crate::exit::CommandError;
 
 /// Emulated figures are within half of this of what is asked for, on a machine that is quiet.
 const WITHIN: f64 = 0.1;
@@ -22,17 +22,23 @@ const BLOCKS: usize = 64;
 
 /// Notes and says of each emulated storage where it will be slower than asked for, since this
 /// machine is.
-pub(super) fn note_local_limits(places: &mut [Place], held: &Held) -> Result<(), Stop> {
+pub(super) fn note_local_limits(
+    places: &mut [ComparedStorage],
+    held: &BlockedSignals,
+) -> Result<(), CommandError> {
     for same in places.chunk_by_mut(|one, other| one.storage_name() == other.storage_name()) {
         // What one client sees.
-        let place =
-            &Place { name: same[0].storage_name().to_owned(), scale: None, ..same[0].clone() };
+        let place = &ComparedStorage {
+            name: same[0].storage_name().to_owned(),
+            scale: None,
+            ..same[0].clone()
+        };
         let Some(profile) =
             place.emulated.as_deref().and_then(|how| emulate::parse_profile(how).ok())
         else {
             continue;
         };
-        let mut fresh = Fresh::create_on_storage(place, 0, held)?;
+        let mut fresh = RunDirectory::create_on_storage(place, 0, held)?;
         fresh.serve_all_points(place, None)?;
         let slower = find_local_limits(&fresh, &profile);
         fresh.unmount_all()?;
@@ -49,7 +55,7 @@ pub(super) fn note_local_limits(places: &mut [Place], held: &Held) -> Result<(),
     Ok(())
 }
 
-fn find_local_limits(fresh: &Fresh<'_>, profile: &Profile) -> Vec<String> {
+fn find_local_limits(fresh: &RunDirectory<'_>, profile: &StorageProfile) -> Vec<String> {
     let mut slower = Vec::new();
     let asked = profile.operation_latency(OpKey::without_bytes(Op::LookupFailed));
     if let Some(took) =
@@ -70,7 +76,7 @@ fn find_local_limits(fresh: &Fresh<'_>, profile: &Profile) -> Vec<String> {
 }
 
 /// Seconds of a look at a name that is absent.
-fn time_absent_lookup(fresh: &Fresh<'_>) -> Option<Seconds> {
+fn time_absent_lookup(fresh: &RunDirectory<'_>) -> Option<Seconds> {
     let mut took: Vec<f64> = (0..LOOKS)
         .map(|number| {
             let began = Instant::now();
@@ -84,7 +90,7 @@ fn time_absent_lookup(fresh: &Fresh<'_>) -> Option<Seconds> {
 
 /// Bytes a second of one stream, if they are fewer than asked for; `None` also if it can't be
 /// written to, as the first run will say.
-fn measure_write_rate(fresh: &Fresh<'_>, asked: f64) -> Option<Rate> {
+fn measure_write_rate(fresh: &RunDirectory<'_>, asked: f64) -> Option<Rate> {
     let block = vec![0; BLOCK];
     let mut file = File::create(fresh.path.join("stream")).ok()?;
     let began = Instant::now();

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// Signals that are held back, to be taken one by one.
 #[derive(Debug)]
-pub(in crate::commands) struct Held {
+pub(in crate::commands) struct BlockedSignals {
     set: libc::sigset_t,
     before: libc::sigset_t,
 }
@@ -16,9 +16,9 @@ pub(in crate::commands) struct Held {
 /// What ends a bench.
 pub(in crate::commands) const ENDS: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
-impl Held {
+impl BlockedSignals {
     /// From now on signals that would end this process, or tell of a child, wait to be asked for.
-    pub(in crate::commands) fn block_signals() -> Held {
+    pub(in crate::commands) fn block_signals() -> BlockedSignals {
         let (mut set, mut before) = (MaybeUninit::uninit(), MaybeUninit::uninit());
         // SAFETY: the first call fills the set, the last one the mask that was.
         unsafe {
@@ -27,7 +27,7 @@ impl Held {
                 libc::sigaddset(set.as_mut_ptr(), signal);
             }
             libc::sigprocmask(libc::SIG_BLOCK, set.as_ptr(), before.as_mut_ptr());
-            Held { set: set.assume_init(), before: before.assume_init() }
+            BlockedSignals { set: set.assume_init(), before: before.assume_init() }
         }
     }
 

@@ -1,25 +1,25 @@
 //! The comparison as data.
 
-use forebay_plan::compare::Span;
+use forebay_plan::compare::UncertaintyInterval;
 use serde_json::{Value, json};
 
 use super::Args;
 use super::phase_row::PhaseRow;
-use super::result_log::{Header, Run};
-use super::run_prices::Sheet;
-use super::storage_row::Row;
+use super::result_log::{BenchRun, ComparisonHeader};
+use super::run_prices::BenchPrices;
+use super::storage_row::StorageRow;
 
 pub(super) fn comparison_json(
     args: &Args,
-    header: &Header,
-    rows: &[Row<'_>],
+    header: &ComparisonHeader,
+    rows: &[StorageRow<'_>],
     phases: &[PhaseRow],
-    sheet: Option<&Sheet>,
-    runs: &[Run],
+    sheet: Option<&BenchPrices>,
+    runs: &[BenchRun],
 ) -> Value {
     let data: Vec<Value> =
         (0..).zip(rows).map(|(at, row)| row_json(args, row, at, phases)).collect();
-    let run = |run: &Run| {
+    let run = |run: &BenchRun| {
         let mut data = json!(run);
         data["usd"] = json!(run_cost_usd(rows, sheet, run));
         data
@@ -32,8 +32,8 @@ pub(super) fn comparison_json(
     })
 }
 
-fn row_json(args: &Args, row: &Row<'_>, at: usize, phases: &[PhaseRow]) -> Value {
-    let span = |span: Span| json!({ "low": span.low, "high": span.high, "range": span.range });
+fn row_json(args: &Args, row: &StorageRow<'_>, at: usize, phases: &[PhaseRow]) -> Value {
+    let span = |span: UncertaintyInterval| json!({ "low": span.low, "high": span.high, "range": span.range });
     let outside = row.outside.as_ref().map(|(outside, matters)| {
         let mut data = json!(outside);
         data["matters"] = json!(matters);
@@ -74,12 +74,16 @@ fn row_json(args: &Args, row: &Row<'_>, at: usize, phases: &[PhaseRow]) -> Value
     })
 }
 
-fn run_cost_usd(rows: &[Row<'_>], sheet: Option<&Sheet>, run: &Run) -> Option<f64> {
+fn run_cost_usd(
+    rows: &[StorageRow<'_>],
+    sheet: Option<&BenchPrices>,
+    run: &BenchRun,
+) -> Option<f64> {
     let row = rows.iter().find(|row| row.place.name == run.on)?;
     Some(sheet?.cost_of_run(row.place, run)?.total.get())
 }
 
-pub(super) fn print_csv(rows: &[Row<'_>], sheet: Option<&Sheet>, runs: &[Run]) {
+pub(super) fn print_csv(rows: &[StorageRow<'_>], sheet: Option<&BenchPrices>, runs: &[BenchRun]) {
     println!(
         "round,on,emulated,seconds,user_seconds,system_seconds,exit,signal,timed_out,names,data,\
          read_bytes,written_bytes,waited_share,outside_bytes,usd"

@@ -1,18 +1,18 @@
 //! What people should know of a comparison, around its tables.
 
 use forebay_model::ByteCount;
-use forebay_plan::compare::Verdict;
+use forebay_plan::compare::ComparisonVerdict;
 
-use super::compared_storages::Place;
+use super::compared_storages::ComparedStorage;
 use super::scale::Scale;
-use super::storage_row::{Row, group_by_storage, saturation_size};
-use super::{Args, Record};
+use super::storage_row::{StorageRow, group_by_storage, saturation_size};
+use super::{Args, RecordRuns};
 
 /// How it was done.
 pub(super) fn print_header(args: &Args, rounds: usize) {
     let served = match args.record {
-        Record::Yes => "served and recorded by Forebay",
-        Record::No => "not recorded",
+        RecordRuns::Yes => "served and recorded by Forebay",
+        RecordRuns::No => "not recorded",
     };
     super::replayed_run::print_replay_note(args);
     println!(
@@ -25,7 +25,7 @@ pub(super) fn print_header(args: &Args, rounds: usize) {
 }
 
 /// Bytes that met no storage that is compared.
-pub(super) fn outside_note(row: &Row<'_>) -> Option<String> {
+pub(super) fn outside_note(row: &StorageRow<'_>) -> Option<String> {
     let (outside, _) = row.outside.as_ref().filter(|(_, matters)| *matters)?;
     let known = |before: &str, names: &[String]| match names {
         [] => String::new(),
@@ -41,7 +41,7 @@ pub(super) fn outside_note(row: &Row<'_>) -> Option<String> {
 }
 
 /// From where more at once get no more done.
-fn print_saturation(rows: &[Row<'_>]) {
+fn print_saturation(rows: &[StorageRow<'_>]) {
     for group in group_by_storage(rows) {
         let name = group[0].place.storage_name();
         match saturation_size(group) {
@@ -57,7 +57,7 @@ fn print_saturation(rows: &[Row<'_>]) {
 }
 
 /// What a storage is.
-fn print_storage_setup(place: &Place, first: &Place) {
+fn print_storage_setup(place: &ComparedStorage, first: &ComparedStorage) {
     let name = place.storage_name();
     if let Some(how) = &place.emulated {
         println!("{name}: emulated, {how} on top of {}", place.path.display());
@@ -74,7 +74,7 @@ fn print_storage_setup(place: &Place, first: &Place) {
 }
 
 /// What may be doubted.
-pub(super) fn print_caveats(args: &Args, rows: &[Row<'_>]) {
+pub(super) fn print_caveats(args: &Args, rows: &[StorageRow<'_>]) {
     print_saturation(rows);
     if rows.iter().any(|row| row.middle.is_some_and(|middle| middle.span.range)) {
         println!("fewer than 6 runs: from the least to the greatest, no interval at 95 %");
@@ -102,8 +102,9 @@ pub(super) fn print_caveats(args: &Args, rows: &[Row<'_>]) {
         for round in &row.outliers {
             println!("{name}: round {round} stands far from the others, and counts");
         }
-        let undecided =
-            row.ratio.is_some_and(|ratio| ratio.verdict(args.within) == Verdict::Undecided);
+        let undecided = row
+            .ratio
+            .is_some_and(|ratio| ratio.verdict(args.within) == ComparisonVerdict::Undecided);
         if let (true, Some(least)) = (undecided, row.detectable) {
             println!(
                 "{name}: {} runs that scatter so show differences of {:.1} % and more; --up-to N \

@@ -2,21 +2,21 @@
 
 use forebay_plan::cost::Cost;
 
-use super::compared_storages::Place;
+use super::compared_storages::ComparedStorage;
 use super::comparison_tables::{self, MARKDOWN, PLAIN};
 use super::phase_row::phase_rows;
 use super::phases::TIMING;
-use super::result_log::{Header, Run, times_by_round};
-use super::run_prices::Sheet;
+use super::result_log::{BenchRun, ComparisonHeader, times_by_round};
+use super::run_prices::BenchPrices;
 use super::storage_row::storage_rows;
 use super::{Args, comparison_data, comparison_notes};
 
 pub(super) fn print_comparison(
     args: &Args,
-    header: &Header,
-    places: &[Place],
-    sheet: Option<&Sheet>,
-    runs: &[Run],
+    header: &ComparisonHeader,
+    places: &[ComparedStorage],
+    sheet: Option<&BenchPrices>,
+    runs: &[BenchRun],
 ) {
     let rows = storage_rows(args, places, sheet, runs);
     let names: Vec<&str> = places.iter().map(|place| place.name.as_str()).collect();

@@ -1,17 +1,17 @@
 //! Tables of a comparison, for a terminal or a document.
 
 use forebay_model::ByteCount;
-use forebay_plan::compare::Span;
+use forebay_plan::compare::UncertaintyInterval;
 
 use super::Args;
 use super::phase_row::PhaseRow;
-use super::storage_row::Row;
+use super::storage_row::StorageRow;
 
 /// What stands before, between and after cells.
-pub(super) type Frame = [&'static str; 3];
+pub(super) type TableFrame = [&'static str; 3];
 /// For a terminal, and for a document.
-pub(super) const PLAIN: Frame = ["", "  ", ""];
-pub(super) const MARKDOWN: Frame = ["| ", " | ", " |"];
+pub(super) const PLAIN: TableFrame = ["", "  ", ""];
+pub(super) const MARKDOWN: TableFrame = ["| ", " | ", " |"];
 
 /// More phases are data.
 const PHASES_MAX: usize = 10;
@@ -31,9 +31,10 @@ fn format_dollars(usd: f64) -> String {
     format!("{usd:.*}", (zeros + 1.0).clamp(2.0, 9.0) as usize)
 }
 
-fn time_cells(args: &Args, row: &Row, first: &str, priced: bool) -> Vec<String> {
-    let span =
-        |span: Span, digits: usize| format!("{:.digits$} to {:.digits$}", span.low, span.high);
+fn time_cells(args: &Args, row: &StorageRow, first: &str, priced: bool) -> Vec<String> {
+    let span = |span: UncertaintyInterval, digits: usize| {
+        format!("{:.digits$} to {:.digits$}", span.low, span.high)
+    };
     let digits = row.middle.map_or(2, |middle| decimal_places(middle.median));
     let emulated = match (&row.place.emulated, row.place.as_local.is_empty()) {
         (None, _) => "",
@@ -58,7 +59,7 @@ fn time_cells(args: &Args, row: &Row, first: &str, priced: bool) -> Vec<String> 
 }
 
 /// How long it took, and what it cost.
-pub(super) fn print_times(args: &Args, rows: &[Row], priced: bool, frame: Frame) {
+pub(super) fn print_times(args: &Args, rows: &[StorageRow], priced: bool, frame: TableFrame) {
     let first = rows[0].place.name.as_str();
     let mut titles = vec!["on", "runs", "failed", "median, s", "from to, s", "times"];
     titles.extend(priced.then_some("usd"));
@@ -69,7 +70,7 @@ pub(super) fn print_times(args: &Args, rows: &[Row], priced: bool, frame: Frame)
 }
 
 /// What was done to storages; nothing where nothing was recorded.
-pub(super) fn print_storage_use(rows: &[Row], frame: Frame) {
+pub(super) fn print_storage_use(rows: &[StorageRow], frame: TableFrame) {
     if rows.iter().all(|row| row.did.names.is_none()) {
         return;
     }
@@ -95,7 +96,7 @@ pub(super) fn print_storage_use(rows: &[Row], frame: Frame) {
 }
 
 /// What more at once get done; nothing where there is one size.
-pub(super) fn print_throughput(rows: &[Row], frame: Frame) {
+pub(super) fn print_throughput(rows: &[StorageRow], frame: TableFrame) {
     let titles = ["on", "nodes", "jobs", "an hour", "efficiency", "waited"];
     let mut lines = vec![titles.map(str::to_owned).to_vec()];
     for row in rows {
@@ -118,7 +119,7 @@ pub(super) fn print_throughput(rows: &[Row], frame: Frame) {
 }
 
 /// Where time went; nothing where no engine told.
-pub(super) fn print_phases(rows: &[Row], phases: &[PhaseRow], frame: Frame) {
+pub(super) fn print_phases(rows: &[StorageRow], phases: &[PhaseRow], frame: TableFrame) {
     if phases.is_empty() {
         return;
     }
@@ -138,7 +139,7 @@ pub(super) fn print_phases(rows: &[Row], phases: &[PhaseRow], frame: Frame) {
 }
 
 /// Titles and rows, as wide as needed; words stand left, numbers right.
-fn print_table(lines: &[Vec<String>], [before, between, after]: Frame) {
+fn print_table(lines: &[Vec<String>], [before, between, after]: TableFrame) {
     let wide = |at: usize| lines.iter().map(|cells| cells[at].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..lines[0].len()).map(wide).collect();
     let is_word = |at: usize| at == 0 || lines[0][at] == "verdict";

@@ -28,7 +28,7 @@ const NAMED_MAX: usize = 3;
 
 /// What was written elsewhere.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Outside {
+pub(super) struct OutsideWrites {
     /// At least so many.
     pub(super) bytes: u64,
     /// Who wrote most of them, where that was seen.
@@ -37,7 +37,7 @@ pub(super) struct Outside {
     pub(super) directories: Vec<String>,
 }
 
-impl Outside {
+impl OutsideWrites {
     /// Does it matter beside what went to the storage?
     pub(super) fn is_significant(&self, written: u64) -> bool {
         self.bytes > written / 100
@@ -46,7 +46,7 @@ impl Outside {
 
 /// What the bench knows of a command that has ended.
 #[derive(Debug)]
-pub(super) struct Ended<'a> {
+pub(super) struct EndedCommand<'a> {
     /// Bytes that it and its children sent to storage, by the kernel's account.
     pub(super) sent: Option<u64>,
     /// Where its output went.
@@ -60,8 +60,8 @@ pub(super) fn find_outside_writes(
     run: &Run,
     tasks: &[TaskRow],
     (written, writes): (u64, u64),
-    ended: &Ended<'_>,
-) -> Result<Option<Outside>> {
+    ended: &EndedCommand<'_>,
+) -> Result<Option<OutsideWrites>> {
     let Some(sent) = ended.sent else { return Ok(None) };
     let log = match std::fs::metadata(ended.log).map_or(0, |log| log.len()) {
         0 => 0,
@@ -103,7 +103,7 @@ pub(super) fn find_outside_writes(
         by.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
         by.into_iter().map(|(name, _)| name).take(NAMED_MAX).collect()
     };
-    Ok(Some(Outside { bytes, programs: most(by_program), directories: most(by_directory) }))
+    Ok(Some(OutsideWrites { bytes, programs: most(by_program), directories: most(by_directory) }))
 }
 
 /// Bytes that each process wrote to the fresh directory, with those that the storage copied for it:

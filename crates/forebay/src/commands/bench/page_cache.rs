@@ -5,12 +5,12 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 
-use crate::exit::{NOTHING_RUN, Stop};
+use crate::exit::{CommandError, NOTHING_RUN};
 
 /// What is done about the machine's caches before a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Cache {
+pub(super) enum PageCacheMode {
     /// As the run before left them
     AsIs,
     /// Everything is written back, and dropped
@@ -21,7 +21,7 @@ pub(super) enum Cache {
 
 const DROP: &str = "/proc/sys/vm/drop_caches";
 
-impl Cache {
+impl PageCacheMode {
     /// In words.
     pub(super) const fn in_words(self) -> &'static str {
         match self {
@@ -32,7 +32,7 @@ impl Cache {
     }
 
     /// Can it be done at all?
-    pub(super) fn ensure_possible(self) -> Result<(), Stop> {
+    pub(super) fn ensure_possible(self) -> Result<(), CommandError> {
         if self != Self::Cold {
             return Ok(());
         }
@@ -40,7 +40,7 @@ impl Cache {
     }
 
     /// Does it.
-    pub(super) fn prepare_caches(self) -> Result<(), Stop> {
+    pub(super) fn prepare_caches(self) -> Result<(), CommandError> {
         if self != Self::Cold {
             return Ok(());
         }
@@ -48,8 +48,8 @@ impl Cache {
         std::fs::write(DROP, "3").map_err(Self::drop_error)
     }
 
-    fn drop_error(error: io::Error) -> Stop {
+    fn drop_error(error: io::Error) -> CommandError {
         let message = format!("caches can't be dropped: {DROP}: {error}");
-        Stop::new(NOTHING_RUN, message, "be root, or take --cache warm")
+        CommandError::new(NOTHING_RUN, message, "be root, or take --cache warm")
     }
 }

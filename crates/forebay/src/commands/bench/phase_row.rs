@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::result_log::Run;
+use super::result_log::BenchRun;
 use super::storage_row::median_of;
 
 /// A phase, and for each storage the median of its seconds.
@@ -13,7 +13,7 @@ pub(super) struct PhaseRow {
 }
 
 /// Of the runs that succeeded; the slowest first.
-pub(super) fn phase_rows(names: &[&str], runs: &[Run]) -> Vec<PhaseRow> {
+pub(super) fn phase_rows(names: &[&str], runs: &[BenchRun]) -> Vec<PhaseRow> {
     let mut all: BTreeMap<(&str, &str), Vec<Vec<f64>>> = BTreeMap::new();
     for run in runs.iter().filter(|run| run.failure().is_none()) {
         let Some(at) = names.iter().position(|name| *name == run.on) else { continue };

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use forebay_model::Micros;
 use forebay_model::run::TaskRow;
-use forebay_plan::import::{Importer, Source};
+use forebay_plan::import::{ImportSource, Importer};
 use serde::{Deserialize, Serialize};
 
 /// The engine of what was told by this file.
@@ -55,9 +55,9 @@ pub(super) fn logged_phases(directory: &Path) -> Vec<Phase> {
     let Some(importer) = Importer::find_by_name("trinity") else { return Vec::new() };
     let Some(path) = find_timing_log(directory, DEEPEST) else { return Vec::new() };
     let Ok(content) = std::fs::read(&path) else { return Vec::new() };
-    let source = Source { path: path.to_string_lossy().into_owned(), content };
+    let source = ImportSource { path: path.to_string_lossy().into_owned(), content };
     let told = importer.read_records(&[source]).map_or(Vec::new(), |told| told.tasks);
-    let phase = |task: forebay_plan::import::ToldTask| {
+    let phase = |task: forebay_plan::import::ImportedTask| {
         let seconds = (task.ended? - task.started?) as f64 / 1e6;
         Some(Phase { name: task.name, engine: TIMING.to_owned(), seconds })
     };

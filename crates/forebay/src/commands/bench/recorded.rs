@@ -9,12 +9,12 @@ use forebay_model::{ByteCount, FileId, Micros, Op, OpGroup, Result, Run};
 use forebay_plan::cost;
 use serde::{Deserialize, Serialize};
 
-use super::outside_writes::{self, Ended, Outside};
+use super::outside_writes::{self, EndedCommand, OutsideWrites};
 use super::phases::{self, Phase};
 
 /// What was recorded of one run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Recorded {
+pub(super) struct RecordedRun {
     /// Operations by kind, as run files name them.
     pub(super) ops: BTreeMap<String, u64>,
     /// Of these, on names and attributes.
@@ -31,17 +31,17 @@ pub(super) struct Recorded {
     pub(super) waited_share: Option<f64>,
     pub(super) phases: Vec<Phase>,
     /// `None`: not known.
-    pub(super) outside: Option<Outside>,
+    pub(super) outside: Option<OutsideWrites>,
 }
 
-impl Recorded {
+impl RecordedRun {
     /// What was done on all nodes, from the record of each.
-    pub(super) fn read_all_nodes(files: &[PathBuf], ended: &Ended<'_>) -> Result<Self> {
+    pub(super) fn read_all_nodes(files: &[PathBuf], ended: &EndedCommand<'_>) -> Result<Self> {
         if let [file] = files {
             return Self::read_run_file(file, ended);
         }
         // What all of them sent is not known of one.
-        let each = Ended { sent: None, ..*ended };
+        let each = EndedCommand { sent: None, ..*ended };
         let mut all = Self::default();
         let (mut waited, mut told) = (0.0, 0.0);
         for file in files {
@@ -61,7 +61,7 @@ impl Recorded {
     }
 
     /// Reads a run file, and what the bench knows of the same run.
-    pub(super) fn read_run_file(file: &Path, ended: &Ended<'_>) -> Result<Self> {
+    pub(super) fn read_run_file(file: &Path, ended: &EndedCommand<'_>) -> Result<Self> {
         let run = Run::open(file)?;
         let mut tasks = run.tasks()?;
         // Who mounted it looked into it, too.
@@ -103,9 +103,9 @@ impl Recorded {
     }
 
     /// What of it is paid for.
-    pub(super) fn billable_use(&self) -> cost::Recorded {
+    pub(super) fn billable_use(&self) -> cost::RecordedUsage {
         let op = |(name, count): (&String, &u64)| Some((Op::from_name(name)?, *count));
-        cost::Recorded {
+        cost::RecordedUsage {
             ops: self.ops.iter().filter_map(op).collect(),
             read: ByteCount(self.read_bytes),
             written: ByteCount(self.written_bytes),

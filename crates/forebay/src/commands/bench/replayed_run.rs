@@ -5,16 +5,16 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use super::Args;
-use super::compared_storages::Place;
-use super::run_directory::Fresh;
+use super::compared_storages::ComparedStorage;
+use super::run_directory::RunDirectory;
 use crate::commands::replay;
-use crate::exit::{NOTHING_RUN, Stop};
+use crate::exit::{CommandError, NOTHING_RUN};
 
 /// The last line of a replay, before and after its seconds.
 const LAST: (&str, &str) = ("replayed in ", " s");
 
 /// The options with the replay as their command, if one is asked for.
-pub(super) fn resolve_replay_args(args: &Args) -> Result<Args, Stop> {
+pub(super) fn resolve_replay_args(args: &Args) -> Result<Args, CommandError> {
     let mut args = args.clone();
     let Some(run) = &args.replay else {
         make_program_absolute(&mut args.command);
@@ -24,7 +24,7 @@ pub(super) fn resolve_replay_args(args: &Args) -> Result<Args, Stop> {
     replay::read_script(run)?;
     let failed = |why: String| {
         let next = "name a run file by a path that is plain text; nothing was run";
-        Stop::new(NOTHING_RUN, format!("{}: {why}", run.display()), next)
+        CommandError::new(NOTHING_RUN, format!("{}: {why}", run.display()), next)
     };
     let run = run.canonicalize().map_err(|error| failed(error.to_string()))?;
     if run.to_str().is_none() {
@@ -56,9 +56,9 @@ fn make_program_absolute(command: &mut [OsString]) {
 /// more.
 pub(super) fn prepare_inputs<'h>(
     args: &Args,
-    place: &Place,
-    fresh: Fresh<'h>,
-) -> Result<Fresh<'h>, Stop> {
+    place: &ComparedStorage,
+    fresh: RunDirectory<'h>,
+) -> Result<RunDirectory<'h>, CommandError> {
     let Some(run) = args.replay.as_ref().and_then(|run| run.to_str()) else { return Ok(fresh) };
     let places = match place.scale {
         None => vec![fresh.path.clone()],

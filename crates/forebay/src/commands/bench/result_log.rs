@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::compared_storages::Place;
-use super::page_cache::Cache;
-use super::recorded::Recorded;
-use crate::exit::Stop;
+use super::compared_storages::ComparedStorage;
+use super::page_cache::PageCacheMode;
+use super::recorded::RecordedRun;
+use crate::exit::CommandError;
 
 /// The version of the lines.
 pub(super) const SCHEMA: u32 = 2;
@@ -18,13 +18,13 @@ pub(super) const ROUNDS_MAX: u32 = 10_000;
 
 /// What is compared. Runs of another command or on other storages are another comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Header {
+pub(super) struct ComparisonHeader {
     pub(super) schema: u32,
     pub(super) forebay: String,
     pub(super) command: Vec<String>,
-    pub(super) on: Vec<Place>,
+    pub(super) on: Vec<ComparedStorage>,
     pub(super) seed: u64,
-    pub(super) cache: Cache,
+    pub(super) cache: PageCacheMode,
     pub(super) timeout_s: Option<f64>,
     /// Storages are served and recorded by Forebay.
     pub(super) record: bool,
@@ -33,7 +33,7 @@ pub(super) struct Header {
     pub(super) replay: Option<PathBuf>,
 }
 
-impl Header {
+impl ComparisonHeader {
     /// Is this the first line of the same comparison? If not, whose it is.
     fn check_same_comparison(&self, line: &str) -> Result<(), String> {
         let known: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
@@ -41,7 +41,11 @@ impl Header {
             Some(schema) if schema != u64::from(SCHEMA) => {
                 Err(format!("another version of Forebay (schema {schema}, and not {SCHEMA})"))
             }
-            _ if serde_json::from_value(known).is_ok_and(|known: Header| known == *self) => Ok(()),
+            _ if serde_json::from_value(known)
+                .is_ok_and(|known: ComparisonHeader| known == *self) =>
+            {
+                Ok(())
+            }
             _ => Err("another comparison".to_owned()),
         }
     }
@@ -49,7 +53,7 @@ impl Header {
 
 /// One run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Run {
+pub(super) struct BenchRun {
     pub(super) round: u32,
     pub(super) on: String,
     /// From the start of the command to its end.
@@ -64,13 +68,13 @@ pub(super) struct Run {
     /// Room that was left on the storage when the command had ended.
     pub(super) left_bytes: Option<u64>,
     /// `None`: it was not recorded, or failed.
-    pub(super) recorded: Option<Recorded>,
+    pub(super) recorded: Option<RecordedRun>,
 }
 
 /// With less room a storage is full.
 const FULL: u64 = 1 << 20;
 
-impl Run {
+impl BenchRun {
     /// Why it does not count, if it does not.
     pub(super) fn failure(&self) -> Option<String> {
         match (self.timed_out, self.exit, self.signal) {
@@ -88,7 +92,7 @@ impl Run {
 }
 
 /// Seconds of the runs on one storage, by round; `None` where there is none that succeeded.
-pub(super) fn times_by_round(runs: &[Run], on: &str) -> Vec<Option<f64>> {
+pub(super) fn times_by_round(runs: &[BenchRun], on: &str) -> Vec<Option<f64>> {
     let rounds = runs.iter().map(|run| run.round + 1).max().unwrap_or(0);
     let mut times = vec![None; rounds as usize];
     for run in runs.iter().filter(|run| run.on == on && run.failure().is_none()) {
@@ -99,17 +103,21 @@ pub(super) fn times_by_round(runs: &[Run], on: &str) -> Vec<Option<f64>> {
 
 /// The file, and what is in it.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct ResultLog {
     pub(super) file: PathBuf,
-    pub(super) runs: Vec<Run>,
+    pub(super) runs: Vec<BenchRun>,
     end: File,
 }
 
-impl Kept {
+impl ResultLog {
     /// Makes the directory and its file, or goes on with what is there.
-    pub(super) fn open_or_create(folder: &Path, header: &Header) -> Result<Kept, Stop> {
+    pub(super) fn open_or_create(
+        folder: &Path,
+        header: &ComparisonHeader,
+    ) -> Result<ResultLog, CommandError> {
         let file = folder.join("results.jsonl");
-        let failed = |error: io::Error| Stop::new(1, format!("{}: {error}", file.display()), WRITE);
+        let failed =
+            |error: io::Error| CommandError::new(1, format!("{}: {error}", file.display()), WRITE);
         std::fs::create_dir_all(folder).map_err(failed)?;
         let text = match std::fs::read_to_string(&file) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
@@ -122,17 +130,17 @@ impl Kept {
         if let Some(first) = lines.next() {
             header.check_same_comparison(first).map_err(|why| {
                 let message = format!("{} is of {why}", file.display());
-                Stop::new(1, message, ELSEWHERE)
+                CommandError::new(1, message, ELSEWHERE)
             })?;
             for (line, number) in lines.zip(2..) {
-                let run = serde_json::from_str::<Run>(line).map_err(|error| error.to_string());
+                let run = serde_json::from_str::<BenchRun>(line).map_err(|error| error.to_string());
                 let run = run.and_then(|run| match run.round < ROUNDS_MAX {
                     true => Ok(run),
                     false => Err(format!("round {} is beyond {ROUNDS_MAX}", run.round)),
                 });
                 runs.push(run.map_err(|why| {
                     let message = format!("{}:{number}: {why}", file.display());
-                    Stop::new(1, message, ELSEWHERE)
+                    CommandError::new(1, message, ELSEWHERE)
                 })?);
             }
         }
@@ -140,7 +148,7 @@ impl Kept {
         let mut end = open.map_err(failed)?;
         end.set_len(whole.len() as u64).map_err(failed)?;
         io::Seek::seek(&mut end, io::SeekFrom::End(0)).map_err(failed)?;
-        let mut kept = Kept { file: file.clone(), runs, end };
+        let mut kept = ResultLog { file: file.clone(), runs, end };
         if whole.is_empty() {
             kept.append_line(header).map_err(failed)?;
         }
@@ -148,10 +156,11 @@ impl Kept {
     }
 
     /// Keeps a run: it is on the disk when this returns.
-    pub(super) fn append_run(&mut self, run: Run) -> Result<(), Stop> {
+    pub(super) fn append_run(&mut self, run: BenchRun) -> Result<(), CommandError> {
         let written = self.append_line(&run);
-        written
-            .map_err(|error| Stop::new(1, format!("{}: {error}", self.file.display()), WRITE))?;
+        written.map_err(|error| {
+            CommandError::new(1, format!("{}: {error}", self.file.display()), WRITE)
+        })?;
         self.runs.push(run);
         Ok(())
     }

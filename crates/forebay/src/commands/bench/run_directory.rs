@@ -5,48 +5,48 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::blocked_signals::Held;
-use super::compared_storages::Place;
-use super::vary::Change;
-use crate::exit::Stop;
+use super::blocked_signals::BlockedSignals;
+use super::compared_storages::ComparedStorage;
+use super::vary::VariedSetting;
+use crate::exit::CommandError;
 
 /// A storage that is served as it is, but by the way that an emulated one is: what stands between
 /// it and the command is the same.
 const AS_IT_IS: &str = "0ms";
 
 /// A new directory on a storage, served and recorded unless it is bare.
-pub(super) struct Fresh<'h> {
+pub(super) struct RunDirectory<'h> {
     pub(super) path: PathBuf,
     /// Where it is served, with the record of each if there is one.
     points: Vec<PathBuf>,
     pub(super) records: Vec<PathBuf>,
-    held: &'h Held,
+    held: &'h BlockedSignals,
 }
 
-impl<'h> Fresh<'h> {
+impl<'h> RunDirectory<'h> {
     /// Makes it.
     pub(super) fn create_on_storage(
-        place: &Place,
+        place: &ComparedStorage,
         round: u32,
-        held: &'h Held,
-    ) -> Result<Self, Stop> {
+        held: &'h BlockedSignals,
+    ) -> Result<Self, CommandError> {
         let name = format!(".forebay-bench-{}-{round}-{}", std::process::id(), place.name);
         let path = place.path.join(name);
         std::fs::create_dir(&path).map_err(|error| {
             let next = "is the storage there, yours, and not full? Runs so far are kept";
-            Stop::new(1, format!("{}: {error}", path.display()), next)
+            CommandError::new(1, format!("{}: {error}", path.display()), next)
         })?;
-        Ok(Fresh { path, points: Vec::new(), records: Vec::new(), held })
+        Ok(RunDirectory { path, points: Vec::new(), records: Vec::new(), held })
     }
 
     /// From now on it is what the command will find, on each node if there are several; `record`:
     /// where what is done in it goes.
     pub(super) fn serve_all_points(
         &mut self,
-        place: &Place,
+        place: &ComparedStorage,
         record: Option<&Path>,
-    ) -> Result<(), Stop> {
-        let ruled = matches!(place.vary, Some(Change::Rules(..)));
+    ) -> Result<(), CommandError> {
+        let ruled = matches!(place.vary, Some(VariedSetting::Rules(..)));
         if place.bare || place.emulated.is_none() && record.is_none() && !ruled {
             return Ok(());
         }
@@ -73,16 +73,16 @@ impl<'h> Fresh<'h> {
 
     fn serve_point(
         &mut self,
-        place: &Place,
+        place: &ComparedStorage,
         point: PathBuf,
         record: Option<PathBuf>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), CommandError> {
         let how = place.emulated.as_deref().unwrap_or(AS_IT_IS);
         let mut words = vec![OsStr::new("mount"), "--emulate".as_ref(), how.as_ref()];
         if let Some(record) = &record {
             words.extend([OsStr::new("--output"), record.as_os_str()]);
         }
-        if let Some(Change::Rules(rules, site)) = &place.vary {
+        if let Some(VariedSetting::Rules(rules, site)) = &place.vary {
             words.extend([OsStr::new("--rules"), rules.as_os_str()]);
             words.extend(site.iter().flat_map(|site| [OsStr::new("--site"), site.as_os_str()]));
         }
@@ -90,7 +90,11 @@ impl<'h> Fresh<'h> {
         if point != self.path {
             words.extend([OsStr::new("--server"), server.as_os_str()]);
             std::fs::create_dir(&point).map_err(|error| {
-                Stop::new(1, format!("{}: {error}", point.display()), "runs so far are kept")
+                CommandError::new(
+                    1,
+                    format!("{}: {error}", point.display()),
+                    "runs so far are kept",
+                )
             })?;
         }
         words.extend([self.path.as_os_str(), point.as_os_str()]);
@@ -115,7 +119,7 @@ impl<'h> Fresh<'h> {
     }
 
     /// Nobody serves it any more; its records are complete.
-    pub(super) fn unmount_all(&mut self) -> Result<(), Stop> {
+    pub(super) fn unmount_all(&mut self) -> Result<(), CommandError> {
         let mut all = Ok(());
         while let Some(point) = self.points.pop() {
             // A node that stays is no reason for the others to stay.
@@ -128,15 +132,15 @@ impl<'h> Fresh<'h> {
         all
     }
 
-    pub(super) fn remove(self) -> Result<(), Stop> {
+    pub(super) fn remove(self) -> Result<(), CommandError> {
         std::fs::remove_dir_all(&self.path).map_err(|error| {
             let message = format!("{} can't be removed: {error}", self.path.display());
-            Stop::new(1, message, "remove it by hand; runs so far are kept")
+            CommandError::new(1, message, "remove it by hand; runs so far are kept")
         })
     }
 
     /// Calls this program.
-    pub(super) fn run_forebay(&self, words: &[&OsStr]) -> Result<(), Stop> {
+    pub(super) fn run_forebay(&self, words: &[&OsStr]) -> Result<(), CommandError> {
         let failed = |why: String| {
             let what = words[0].to_string_lossy();
             let next = match what.as_ref() {
@@ -146,7 +150,7 @@ impl<'h> Fresh<'h> {
                      storages that are not emulated; runs so far are kept"
                 }
             };
-            Stop::new(1, format!("forebay {what} {}: {why}", self.path.display()), next)
+            CommandError::new(1, format!("forebay {what} {}: {why}", self.path.display()), next)
         };
         let own = std::env::current_exe().map_err(|error| failed(error.to_string()))?;
         // What was put in its place since is another one.

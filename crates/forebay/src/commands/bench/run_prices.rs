@@ -7,10 +7,10 @@ use forebay_model::{Prices, Seconds};
 use forebay_plan::cost::{self, Cost};
 use serde_json::{Value, json};
 
-use super::compared_storages::Place;
-use super::result_log::Run;
+use super::compared_storages::ComparedStorage;
+use super::result_log::BenchRun;
 use crate::commands::mount::emulate;
-use crate::exit::Stop;
+use crate::exit::CommandError;
 use crate::storages::load_prices;
 
 /// Prices: without an item there are none.
@@ -31,21 +31,25 @@ pub(super) struct Options {
 
 /// Prices, and whose they are.
 #[derive(Debug)]
-pub(super) struct Sheet {
+pub(super) struct BenchPrices {
     prices: Prices,
     instance: Option<String>,
 }
 
-fn usage_error(message: String) -> Stop {
-    Stop::new(2, message, "write --price NAME=ITEM, where the sheet (prices/) has ITEM.storage")
+fn usage_error(message: String) -> CommandError {
+    CommandError::new(
+        2,
+        message,
+        "write --price NAME=ITEM, where the sheet (prices/) has ITEM.storage",
+    )
 }
 
 /// Gives storages their prices, and looks all of them up before anything runs. `None`: nobody asks
 /// what it costs.
 pub(super) fn load_price_sheet(
     options: &Options,
-    places: &mut [Place],
-) -> Result<Option<Sheet>, Stop> {
+    places: &mut [ComparedStorage],
+) -> Result<Option<BenchPrices>, CommandError> {
     for word in &options.price {
         let (name, item) = word
             .split_once('=')
@@ -68,9 +72,9 @@ pub(super) fn load_price_sheet(
         place.price = profile.and_then(|described| described.price);
     }
     let prices = load_prices(options.prices.as_deref(), 2)?;
-    let sheet = Sheet { prices, instance };
+    let sheet = BenchPrices { prices, instance };
     for place in places.iter() {
-        let nothing = cost::Recorded::default();
+        let nothing = cost::RecordedUsage::default();
         sheet
             .cost_of_use(place, 0.0, Some(&nothing))
             .map_err(|why| usage_error(why.to_string()))?;
@@ -78,13 +82,13 @@ pub(super) fn load_price_sheet(
     Ok(Some(sheet))
 }
 
-impl Sheet {
+impl BenchPrices {
     fn cost_of_use(
         &self,
-        place: &Place,
+        place: &ComparedStorage,
         seconds: f64,
-        did: Option<&cost::Recorded>,
-    ) -> Result<Cost, cost::NotPriced> {
+        did: Option<&cost::RecordedUsage>,
+    ) -> Result<Cost, cost::PricingError> {
         let storage = place.price.as_deref().zip(did);
         cost::cost_of_recorded_run(
             &self.prices,
@@ -95,8 +99,8 @@ impl Sheet {
     }
 
     /// A run that succeeded; `None`: its storage is paid for, and nobody saw what was done to it.
-    pub(super) fn cost_of_run(&self, place: &Place, run: &Run) -> Option<Cost> {
-        let did = run.recorded.as_ref().map(super::recorded::Recorded::billable_use);
+    pub(super) fn cost_of_run(&self, place: &ComparedStorage, run: &BenchRun) -> Option<Cost> {
+        let did = run.recorded.as_ref().map(super::recorded::RecordedRun::billable_use);
         let known = match &place.price {
             Some(_) => did.is_some(),
             None => self.instance.is_some(),
@@ -106,7 +110,7 @@ impl Sheet {
     }
 
     /// Where prices come from, and how sure they are.
-    pub(super) fn price_notes(&self, places: &[Place], costs: &[Cost]) -> Vec<String> {
+    pub(super) fn price_notes(&self, places: &[ComparedStorage], costs: &[Cost]) -> Vec<String> {
         let of = |which: fn(&Cost) -> &Vec<String>| {
             let items = costs.iter().flat_map(which).map(String::as_str);
             items.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ")

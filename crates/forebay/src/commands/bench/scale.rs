@@ -10,11 +10,11 @@ use std::process::Command;
 use serde::{Deserialize, Serialize};
 
 use super::Args;
-use crate::exit::Stop;
+use crate::exit::CommandError;
 
 /// Options of scaling.
 #[derive(Clone, Debug, clap::Args)]
-pub(super) struct Sizes {
+pub(super) struct ScaleOptions {
     /// Run the command on so many nodes at once: on one machine each is a mount of its own
     #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1024))]
     nodes: Vec<u32>,
@@ -38,10 +38,10 @@ pub(super) struct Scale {
 /// More at once than this is asked of nobody by mistake.
 const MOST: u32 = 4096;
 
-impl Sizes {
+impl ScaleOptions {
     /// All that are asked for, the smallest first; none: the command is run once. `emulated`: so is
     /// one of the storages.
-    pub(super) fn all(&self, emulated: bool) -> Result<Vec<Scale>, Stop> {
+    pub(super) fn all(&self, emulated: bool) -> Result<Vec<Scale>, CommandError> {
         if self.nodes.is_empty() && self.jobs.is_empty() {
             return if self.slurm {
                 Err(usage_error("--slurm: on how many nodes?"))
@@ -67,8 +67,12 @@ impl Sizes {
     }
 }
 
-fn usage_error(message: &str) -> Stop {
-    Stop::new(2, message, "write --nodes 1,2,4 --jobs 1,2,4; with --slurm of storages as they are")
+fn usage_error(message: &str) -> CommandError {
+    CommandError::new(
+        2,
+        message,
+        "write --nodes 1,2,4 --jobs 1,2,4; with --slurm of storages as they are",
+    )
 }
 
 impl Scale {
@@ -85,10 +89,10 @@ impl Scale {
     }
 
     /// Makes a directory for each command, before anybody looks.
-    pub(super) fn create_directories(self, fresh: &Path) -> Result<(), Stop> {
+    pub(super) fn create_directories(self, fresh: &Path) -> Result<(), CommandError> {
         self.job_directories(fresh).iter().try_for_each(|path| {
             std::fs::create_dir_all(path).map_err(|error| {
-                Stop::new(1, format!("{}: {error}", path.display()), "runs so far are kept")
+                CommandError::new(1, format!("{}: {error}", path.display()), "runs so far are kept")
             })
         })
     }

@@ -10,20 +10,20 @@ use std::time::{Duration, Instant};
 
 use forebay_os::proc::Proc;
 
-use super::blocked_signals::{ENDS, Held};
-use super::compared_storages::Place;
-use super::outside_writes::Ended;
-use super::recorded::Recorded;
-use super::result_log::Run;
-use super::run_directory::Fresh;
-use super::{Args, Record, phases, replayed_run};
+use super::blocked_signals::{BlockedSignals, ENDS};
+use super::compared_storages::ComparedStorage;
+use super::outside_writes::EndedCommand;
+use super::recorded::RecordedRun;
+use super::result_log::BenchRun;
+use super::run_directory::RunDirectory;
+use super::{Args, RecordRuns, phases, replayed_run};
 use crate::console;
-use crate::exit::Stop;
+use crate::exit::CommandError;
 
 /// What became of a run.
-pub(super) enum Outcome {
+pub(super) enum BenchOutcome {
     /// With what went wrong afterwards, such as a directory that stays.
-    Ran(Box<Run>, Option<Stop>),
+    Ran(Box<BenchRun>, Option<CommandError>),
     /// Somebody sent this signal.
     Interrupted(i32),
     /// There is no such program, or it can't be executed.
@@ -38,20 +38,20 @@ const LONG: Duration = Duration::from_secs(3600);
 /// Runs the command once on this storage.
 pub(super) fn run_once(
     args: &Args,
-    place: &Place,
+    place: &ComparedStorage,
     round: u32,
     log: &Path,
-    held: &Held,
-) -> Result<Outcome, Stop> {
+    held: &BlockedSignals,
+) -> Result<BenchOutcome, CommandError> {
     let failed = |error: io::Error| {
         let next = "results need a directory that is yours, with room: name one with -o";
-        Stop::new(1, format!("{}: {error}", log.display()), next)
+        CommandError::new(1, format!("{}: {error}", log.display()), next)
     };
     let output = File::create(log).map_err(failed)?;
     let errors = output.try_clone().map_err(failed)?;
     let record = log.with_extension("run");
-    let record = (args.record == Record::Yes && !place.bare).then_some(record);
-    let fresh = Fresh::create_on_storage(place, round, held)?;
+    let record = (args.record == RecordRuns::Yes && !place.bare).then_some(record);
+    let fresh = RunDirectory::create_on_storage(place, round, held)?;
     if let Some(scale) = place.scale {
         scale.create_directories(&fresh.path)?;
     }
@@ -80,7 +80,7 @@ pub(super) fn run_once(
             fresh.unmount_all()?;
             fresh.remove()?;
             let program = args.command[0].to_string_lossy();
-            return Ok(Outcome::NotStarted(format!("{program}: {error}")));
+            return Ok(BenchOutcome::NotStarted(format!("{program}: {error}")));
         }
     };
     // More than the clock can tell is no limit.
@@ -114,7 +114,7 @@ pub(super) fn run_once(
     let left = rustix::fs::statvfs(&place.path).ok().map(|room| room.f_bavail * room.f_frsize);
     let unmounted = fresh.unmount_all();
     let time = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
-    let mut run = Run {
+    let mut run = BenchRun {
         round,
         on: place.name.clone(),
         seconds,
@@ -127,7 +127,8 @@ pub(super) fn run_once(
         recorded: None,
     };
     if !fresh.records.is_empty() && run.failure().is_none() && unmounted.is_ok() {
-        let read = Recorded::read_all_nodes(&fresh.records, &Ended { sent, log, seconds });
+        let read =
+            RecordedRun::read_all_nodes(&fresh.records, &EndedCommand { sent, log, seconds });
         let read = read.inspect_err(|why| console::note(&format!("not recorded: {why}"))).ok();
         run.recorded = read.map(|mut recorded| {
             recorded.phases.extend(phases::logged_phases(&fresh.path));
@@ -136,8 +137,8 @@ pub(super) fn run_once(
     }
     let removed = unmounted.and_then(|()| fresh.remove());
     match interrupted {
-        Some(signal) => removed.map(|()| Outcome::Interrupted(signal)),
-        None => Ok(Outcome::Ran(Box::new(run), removed.err())),
+        Some(signal) => removed.map(|()| BenchOutcome::Interrupted(signal)),
+        None => Ok(BenchOutcome::Ran(Box::new(run), removed.err())),
     }
 }
 

@@ -6,29 +6,29 @@ use std::process::Command;
 
 use serde::{Deserialize, Serialize};
 
-use super::page_cache::Cache;
-use crate::exit::Stop;
+use super::page_cache::PageCacheMode;
+use crate::exit::CommandError;
 
 /// What is changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Change {
+pub(super) enum VariedSetting {
     /// A variable of the environment, and its value; `None`: it is taken away.
     Env(String, Option<String>),
     /// What caches hold.
-    Cache(Cache),
+    Cache(PageCacheMode),
     /// Rules of placement, and the site that they are for, if it is not the usual one.
     Rules(PathBuf, Option<PathBuf>),
 }
 
 /// What `--vary` is like, where it is wrong.
-pub(super) fn usage_error(message: String) -> Stop {
+pub(super) fn usage_error(message: String) -> CommandError {
     let next = "write --vary NAME=env:VARIABLE=VALUE, NAME=env:VARIABLE (without it), \
                 NAME=cache:cold, or NAME=rules:RULES.toml[,SITE.toml]";
-    Stop::new(2, message, next)
+    CommandError::new(2, message, next)
 }
 
-impl Change {
+impl VariedSetting {
     /// Reads what stands after the name.
     pub(super) fn parse(how: &str) -> Result<Self, String> {
         let (kind, what) = how.split_once(':').ok_or("which kind of thing?")?;
@@ -39,7 +39,7 @@ impl Change {
                 None if what.is_empty() => Err("which variable?".to_owned()),
                 None => Ok(Self::Env(what.to_owned(), None)),
             },
-            "cache" => <Cache as clap::ValueEnum>::from_str(what, false).map(Self::Cache),
+            "cache" => <PageCacheMode as clap::ValueEnum>::from_str(what, false).map(Self::Cache),
             "rules" => {
                 let (rules, site) =
                     what.split_once(',').map_or((what, None), |(rules, site)| (rules, Some(site)));
@@ -81,14 +81,14 @@ mod tests {
     #[test]
     fn changes_are_read() {
         let env = |name: &str, value: Option<&str>| {
-            Ok(Change::Env(name.to_owned(), value.map(str::to_owned)))
+            Ok(VariedSetting::Env(name.to_owned(), value.map(str::to_owned)))
         };
-        assert_eq!(Change::parse("env:LD_LIBRARY_PATH="), env("LD_LIBRARY_PATH", Some("")));
-        assert_eq!(Change::parse("env:A=b=c"), env("A", Some("b=c")));
-        assert_eq!(Change::parse("env:A"), env("A", None));
-        assert_eq!(Change::parse("cache:cold"), Ok(Change::Cache(Cache::Cold)));
+        assert_eq!(VariedSetting::parse("env:LD_LIBRARY_PATH="), env("LD_LIBRARY_PATH", Some("")));
+        assert_eq!(VariedSetting::parse("env:A=b=c"), env("A", Some("b=c")));
+        assert_eq!(VariedSetting::parse("env:A"), env("A", None));
+        assert_eq!(VariedSetting::parse("cache:cold"), Ok(VariedSetting::Cache(Cache::Cold)));
         for wrong in ["env", "env:", "env:=x", "cache:ice", "rules:no.toml", "disk:fast"] {
-            assert!(Change::parse(wrong).is_err(), "{wrong}");
+            assert!(VariedSetting::parse(wrong).is_err(), "{wrong}");
         }
     }
 }

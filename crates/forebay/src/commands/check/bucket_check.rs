@@ -3,16 +3,16 @@
 use std::io::ErrorKind;
 
 use forebay_model::ByteCount;
-use forebay_volume::bucket::{BucketError, Checked, check_volume};
+use forebay_volume::bucket::{BucketCheckReport, BucketError, check_volume};
 
 use super::super::mount::bucket_volume::{
     Options, format_utc_minute, mount_next_step, volume_to_open,
 };
 use crate::console;
-use crate::exit::Stop;
+use crate::exit::CommandError;
 
 /// Looks at it, and tells.
-pub(super) fn run_bucket_check(url: &str, repair: bool) -> Result<i32, Stop> {
+pub(super) fn run_bucket_check(url: &str, repair: bool) -> Result<i32, CommandError> {
     let wanted = volume_to_open(url, Options::default())?;
     let checked =
         check_volume(&wanted, repair).map_err(|trouble| explain_check_error(url, &trouble))?;
@@ -20,9 +20,9 @@ pub(super) fn run_bucket_check(url: &str, repair: bool) -> Result<i32, Stop> {
     Ok(if is_well { 0 } else { 1 })
 }
 
-fn explain_check_error(url: &str, trouble: &BucketError) -> Stop {
+fn explain_check_error(url: &str, trouble: &BucketError) -> CommandError {
     match trouble {
-        BucketError::Taken(writer) => Stop::new(
+        BucketError::Taken(writer) => CommandError::new(
             1,
             format!("{url} can't be repaired: {trouble}"),
             format!(
@@ -31,17 +31,21 @@ fn explain_check_error(url: &str, trouble: &BucketError) -> Stop {
                 format_utc_minute(writer.since)
             ),
         ),
-        BucketError::Bucket(failed) if failed.kind == ErrorKind::NotFound => Stop::new(
+        BucketError::Bucket(failed) if failed.kind == ErrorKind::NotFound => CommandError::new(
             1,
             format!("{url} can't be checked: {trouble}"),
             "is it the right bucket and prefix, and AWS_REGION or AWS_ENDPOINT_URL?",
         ),
-        _ => Stop::new(1, format!("{url} can't be checked: {trouble}"), mount_next_step(trouble)),
+        _ => CommandError::new(
+            1,
+            format!("{url} can't be checked: {trouble}"),
+            mount_next_step(trouble),
+        ),
     }
 }
 
 /// Tells what was found; true if all is well now.
-fn report_findings(url: &str, checked: &Checked, repair: bool) -> bool {
+fn report_findings(url: &str, checked: &BucketCheckReport, repair: bool) -> bool {
     let amount = |(files, bytes): (u64, u64)| format!("{files} ({})", ByteCount(bytes));
     let sum = |objects: &[(String, u64)]| {
         ByteCount(objects.iter().map(|(_, bytes)| bytes).sum()).to_string()

@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use forebay_volume::bucket::{Ailing, find_ailing_bucket, is_followed};
+use forebay_volume::bucket::{UnavailableBucket, find_ailing_bucket, is_followed};
 use forebay_volume::launch::lasting_mounts;
 
 use super::super::mount::bucket_volume::{ailing_since, is_in_bucket};
 use super::finding::Finding;
-use super::machine_facts::Here;
+use super::machine_facts::MachineFacts;
 
-pub(super) fn run_check(_: &Here) -> Finding {
+pub(super) fn run_check(_: &MachineFacts) -> Finding {
     let mounts = lasting_mounts().unwrap_or_default();
     let is_ours = |tree: &Path| is_in_bucket(tree) || is_followed(tree);
     let mounted = mounts.iter().filter(|mount| is_ours(Path::new(&mount.source)));
@@ -19,9 +19,9 @@ pub(super) fn run_check(_: &Here) -> Finding {
     finding_for(&all)
 }
 
-fn finding_for(mounted: &[(PathBuf, Option<Ailing>)]) -> Finding {
-    let told = |(point, ailing): &(PathBuf, Option<Ailing>)| {
-        let Ailing { url, why, .. } = ailing.as_ref()?;
+fn finding_for(mounted: &[(PathBuf, Option<UnavailableBucket>)]) -> Finding {
+    let told = |(point, ailing): &(PathBuf, Option<UnavailableBucket>)| {
+        let UnavailableBucket { url, why, .. } = ailing.as_ref()?;
         let since = ailing_since(ailing.as_ref()?);
         Some(format!("{url} at {}: out of reach since {since}: {why}", point.display()))
     };
@@ -41,7 +41,7 @@ mod tests {
     //! Who is not told goes on for days, and then finds everything on one disk.
     use std::time::{Duration, SystemTime};
 
-    use super::super::finding::Standing;
+    use super::super::finding::CheckStatus;
     use super::*;
 
     #[test]
@@ -49,11 +49,11 @@ mod tests {
         let since = SystemTime::UNIX_EPOCH + Duration::from_secs(60);
         let (url, why) = ("s3://lab/x".to_owned(), "nobody answers".to_owned());
         let well = (PathBuf::from("/a"), None);
-        let ill = (PathBuf::from("/b"), Some(Ailing { url, since, why }));
-        assert_eq!(finding_for(&[]).standing, Standing::Ok);
-        assert_eq!(finding_for(std::slice::from_ref(&well)).standing, Standing::Ok);
+        let ill = (PathBuf::from("/b"), Some(UnavailableBucket { url, since, why }));
+        assert_eq!(finding_for(&[]).standing, CheckStatus::Ok);
+        assert_eq!(finding_for(std::slice::from_ref(&well)).standing, CheckStatus::Ok);
         let found = finding_for(&[well, ill]);
         let means = "s3://lab/x at /b: out of reach since 1970-01-01 00:01 UTC: nobody answers";
-        assert_eq!((found.standing, found.means.as_str()), (Standing::Limited, means));
+        assert_eq!((found.standing, found.means.as_str()), (CheckStatus::Limited, means));
     }
 }

@@ -5,10 +5,10 @@ use std::path::Path;
 use forebay_volume::{fuse, probe};
 
 use super::finding::Finding;
-use super::machine_facts::Here;
+use super::machine_facts::MachineFacts;
 
 /// A kind of container: its name, how it shows, and what to pass so that a run works in it.
-struct Kind {
+struct ContainerKind {
     name: &'static str,
     /// Files that are there.
     files: &'static [&'static str],
@@ -20,29 +20,29 @@ struct Kind {
 }
 
 /// Kinds, the telling ones first.
-const KINDS: [Kind; 6] = [
-    Kind {
+const KINDS: [ContainerKind; 6] = [
+    ContainerKind {
         name: "Kubernetes",
         files: &["/var/run/secrets/kubernetes.io"],
         variables: &["KUBERNETES_SERVICE_HOST"],
         words: &["kubepods"],
         pass: "a pod with `securityContext: {privileged: true}`, or a device plugin for /dev/fuse",
     },
-    Kind {
+    ContainerKind {
         name: "Apptainer",
         files: &["/.singularity.d"],
         variables: &["APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"],
         words: &[],
         pass: "run `forebay run -- apptainer exec ...` outside: its containers are children",
     },
-    Kind {
+    ContainerKind {
         name: "Podman",
         files: &["/run/.containerenv"],
         variables: &[],
         words: &["libpod", "podman"],
         pass: "podman run --device /dev/fuse --cap-add SYS_ADMIN",
     },
-    Kind {
+    ContainerKind {
         name: "Docker",
         files: &["/.dockerenv"],
         variables: &[],
@@ -50,14 +50,14 @@ const KINDS: [Kind; 6] = [
         pass: "docker run --device /dev/fuse --cap-add SYS_ADMIN \
                --security-opt apparmor=unconfined",
     },
-    Kind {
+    ContainerKind {
         name: "LXC",
         files: &["/dev/lxd", "/dev/.lxc"],
         variables: &[],
         words: &["lxc"],
         pass: "lxc config device add NAME fuse unix-char path=/dev/fuse",
     },
-    Kind {
+    ContainerKind {
         name: "systemd-nspawn",
         files: &[],
         variables: &[],
@@ -66,7 +66,7 @@ const KINDS: [Kind; 6] = [
     },
 ];
 
-pub(super) fn run_check(_: &Here) -> Finding {
+pub(super) fn run_check(_: &MachineFacts) -> Finding {
     let text = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let words = format!(
         "{}\n{}\n{}",
@@ -87,7 +87,7 @@ fn detect_container(
     file: impl Fn(&str) -> bool,
     variable: impl Fn(&str) -> bool,
     words: &str,
-) -> Option<&'static Kind> {
+) -> Option<&'static ContainerKind> {
     KINDS.iter().find(|kind| {
         kind.files.iter().any(|path| file(path))
             || kind.variables.iter().any(|name| variable(name))
@@ -95,7 +95,7 @@ fn detect_container(
     })
 }
 
-fn finding_for(kind: Option<&Kind>, open: bool) -> Finding {
+fn finding_for(kind: Option<&ContainerKind>, open: bool) -> Finding {
     match kind {
         None => Finding::ok("no sign of one"),
         Some(kind) if open => {
@@ -109,7 +109,7 @@ fn finding_for(kind: Option<&Kind>, open: bool) -> Finding {
 #[cfg(test)]
 mod tests {
     //! What to pass differs with the kind of container; a wrong guess sends people in circles.
-    use super::super::finding::Standing;
+    use super::super::finding::CheckStatus;
     use super::*;
 
     #[test]
@@ -138,9 +138,9 @@ mod tests {
 
     #[test]
     fn a_container_with_fuse_is_fine() {
-        assert_eq!(finding_for(Some(&KINDS[3]), true).standing, Standing::Ok);
+        assert_eq!(finding_for(Some(&KINDS[3]), true).standing, CheckStatus::Ok);
         let closed = finding_for(Some(&KINDS[3]), false);
         assert!(closed.fixes[0].what.contains("--device /dev/fuse"));
-        assert_eq!(finding_for(None, false).standing, Standing::Ok);
+        assert_eq!(finding_for(None, false).standing, CheckStatus::Ok);
     }
 }

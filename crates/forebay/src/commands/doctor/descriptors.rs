@@ -3,7 +3,7 @@
 use rustix::process::{Resource, geteuid, getrlimit};
 
 use super::finding::Finding;
-use super::machine_facts::Here;
+use super::machine_facts::MachineFacts;
 use crate::console;
 
 /// Fewer than this, and programs with many files get EMFILE.
@@ -11,7 +11,7 @@ const FEW: u64 = 4096;
 /// What root's daemon takes.
 const ROOTS: u64 = 1 << 20;
 
-pub(super) fn run_check(_: &Here) -> Finding {
+pub(super) fn run_check(_: &MachineFacts) -> Finding {
     let limit = getrlimit(Resource::Nofile);
     // Root's daemon goes beyond the hard limit.
     let most = |hard: u64| if geteuid().is_root() { hard.max(ROOTS) } else { hard };
@@ -34,14 +34,14 @@ fn finding_for(soft: Option<u64>, hard: Option<u64>) -> Finding {
 #[cfg(test)]
 mod tests {
     //! A limit that is met at file 4,000 of a gather step looks like a bug of ours.
-    use super::super::finding::Standing;
+    use super::super::finding::CheckStatus;
     use super::*;
 
     #[test]
     fn the_hard_limit_counts() {
         let found = finding_for(Some(1024), Some(1_048_576));
         assert_eq!(found.means, "1,024 for each program, 1,048,576 for the daemon");
-        assert_eq!(finding_for(Some(1024), Some(1024)).standing, Standing::Limited);
-        assert_eq!(finding_for(None, None).standing, Standing::Ok);
+        assert_eq!(finding_for(Some(1024), Some(1024)).standing, CheckStatus::Limited);
+        assert_eq!(finding_for(None, None).standing, CheckStatus::Ok);
     }
 }

@@ -3,11 +3,11 @@
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
-use super::Here;
+use super::MachineFacts;
 use super::finding::Finding;
 
 /// What is known of `/dev/fuse`.
-struct Facts {
+struct DeviceFacts {
     /// The kernel lists FUSE among its file systems.
     in_kernel: bool,
     /// There is a node: mode bits; `None` when it is another device, or none.
@@ -16,11 +16,11 @@ struct Facts {
     open: Result<(), i32>,
 }
 
-pub(super) fn run_check(_: &Here) -> Finding {
+pub(super) fn run_check(_: &MachineFacts) -> Finding {
     let filesystems = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
     let node = std::fs::metadata("/dev/fuse").ok();
     let open = forebay_volume::fuse::open_device();
-    finding_for(&Facts {
+    finding_for(&DeviceFacts {
         in_kernel: lists_fuse(&filesystems),
         node: node.map(|node| is_fuse_device(&node).then(|| node.mode() & 0o777)),
         open: open.map(drop).map_err(|error| error.raw_os_error().unwrap_or(libc::EIO)),
@@ -36,7 +36,7 @@ fn lists_fuse(filesystems: &str) -> bool {
     filesystems.lines().any(|line| line.split_whitespace().next_back() == Some("fuse"))
 }
 
-fn finding_for(facts: &Facts) -> Finding {
+fn finding_for(facts: &DeviceFacts) -> Finding {
     let why = |code: i32| io::Error::from_raw_os_error(code);
     match (facts.node, facts.open) {
         (Some(None), _) => Finding::missing("/dev/fuse is not the FUSE device (10:229)")
@@ -72,13 +72,13 @@ fn finding_for(facts: &Facts) -> Finding {
 #[cfg(test)]
 mod tests {
     //! The commonest reason why nothing works; a wrong word here costs an afternoon.
-    use super::super::finding::Standing;
+    use super::super::finding::CheckStatus;
     use super::*;
 
     #[test]
     fn each_way_to_be_closed_has_its_own_answer() {
-        let find = |in_kernel, node, open| finding_for(&Facts { in_kernel, node, open });
-        assert_eq!(find(true, Some(Some(0o666)), Ok(())).standing, Standing::Ok);
+        let find = |in_kernel, node, open| finding_for(&DeviceFacts { in_kernel, node, open });
+        assert_eq!(find(true, Some(Some(0o666)), Ok(())).standing, CheckStatus::Ok);
         let closed = [
             find(true, None, Err(libc::ENOENT)),
             find(false, None, Err(libc::ENOENT)),
@@ -89,7 +89,7 @@ mod tests {
             find(false, Some(Some(0o666)), Ok(())),
         ];
         for (number, finding) in closed.iter().enumerate() {
-            assert_eq!(finding.standing, Standing::Missing);
+            assert_eq!(finding.standing, CheckStatus::Missing);
             assert!(!finding.fixes.is_empty(), "{}", finding.means);
             assert!(closed[..number].iter().all(|other| other.means != finding.means));
         }

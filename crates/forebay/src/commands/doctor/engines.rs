@@ -1,12 +1,12 @@
 //! Workflow engines whose tasks are known by name.
 
 use super::finding::Finding;
-use super::machine_facts::{Here, find_on_path};
+use super::machine_facts::{MachineFacts, find_on_path};
 
 /// Engines that Forebay knows the tasks of.
 const ENGINES: [&str; 3] = ["snakemake", "nextflow", "Trinity"];
 
-pub(super) fn run_check(_: &Here) -> Finding {
+pub(super) fn run_check(_: &MachineFacts) -> Finding {
     finding_for(&find_on_path(&ENGINES), !find_on_path(&["java"]).is_empty())
 }
 
@@ -24,13 +24,13 @@ fn finding_for(engines: &[&str], java: bool) -> Finding {
 #[cfg(test)]
 mod tests {
     //! Nobody should read here that Forebay needs an engine.
-    use super::super::finding::Standing;
+    use super::super::finding::CheckStatus;
     use super::*;
 
     #[test]
     fn any_or_none() {
-        assert_eq!(finding_for(&[], false).standing, Standing::Ok);
-        assert_eq!(finding_for(&["snakemake"], false).standing, Standing::Ok);
+        assert_eq!(finding_for(&[], false).standing, CheckStatus::Ok);
+        assert_eq!(finding_for(&["snakemake"], false).standing, CheckStatus::Ok);
         assert!(
             finding_for(&["snakemake", "nextflow"], true).means.starts_with("snakemake, nextflow:")
         );

@@ -5,7 +5,7 @@ use serde::Serialize;
 /// Where something stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Standing {
+pub(super) enum CheckStatus {
     /// As good as it gets, or of no matter here.
     Ok,
     /// It works with less speed or less sight.
@@ -14,13 +14,13 @@ pub(super) enum Standing {
     Missing,
 }
 
-impl Standing {
+impl CheckStatus {
     /// The word for people.
     pub(super) fn word(self) -> &'static str {
         match self {
-            Standing::Ok => "ok",
-            Standing::Limited => "limited",
-            Standing::Missing => "missing",
+            CheckStatus::Ok => "ok",
+            CheckStatus::Limited => "limited",
+            CheckStatus::Missing => "missing",
         }
     }
 }
@@ -28,19 +28,19 @@ impl Standing {
 /// Who can mend it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Who {
+pub(super) enum FixOwner {
     /// The user.
     You,
     /// Who has root.
     Admin,
 }
 
-impl Who {
+impl FixOwner {
     /// The word for people.
     pub(super) fn word(self) -> &'static str {
         match self {
-            Who::You => "you",
-            Who::Admin => "your admin",
+            FixOwner::You => "you",
+            FixOwner::Admin => "your admin",
         }
     }
 }
@@ -48,14 +48,14 @@ impl Who {
 /// One way to mend it.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Fix {
-    pub(super) who: Who,
+    pub(super) who: FixOwner,
     pub(super) what: String,
 }
 
 /// The answer.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Finding {
-    pub(super) standing: Standing,
+    pub(super) standing: CheckStatus,
     /// What was found, and what it means.
     pub(super) means: String,
     /// Ways to mend it, the best first; one of them is enough.
@@ -63,29 +63,29 @@ pub(super) struct Finding {
 }
 
 impl Finding {
-    fn new(standing: Standing, means: impl Into<String>) -> Finding {
+    fn new(standing: CheckStatus, means: impl Into<String>) -> Finding {
         Finding { standing, means: means.into(), fixes: Vec::new() }
     }
 
     pub(super) fn ok(means: impl Into<String>) -> Finding {
-        Finding::new(Standing::Ok, means)
+        Finding::new(CheckStatus::Ok, means)
     }
 
     pub(super) fn limited(means: impl Into<String>) -> Finding {
-        Finding::new(Standing::Limited, means)
+        Finding::new(CheckStatus::Limited, means)
     }
 
     pub(super) fn missing(means: impl Into<String>) -> Finding {
-        Finding::new(Standing::Missing, means)
+        Finding::new(CheckStatus::Missing, means)
     }
 
     pub(super) fn fix_by_user(mut self, what: impl Into<String>) -> Finding {
-        self.fixes.push(Fix { who: Who::You, what: what.into() });
+        self.fixes.push(Fix { who: FixOwner::You, what: what.into() });
         self
     }
 
     pub(super) fn fix_by_admin(mut self, what: impl Into<String>) -> Finding {
-        self.fixes.push(Fix { who: Who::Admin, what: what.into() });
+        self.fixes.push(Fix { who: FixOwner::Admin, what: what.into() });
         self
     }
 }

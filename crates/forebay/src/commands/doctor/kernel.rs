@@ -1,27 +1,27 @@
 //! The kernel's version, and the FUSE protocol that it really speaks.
 
-use forebay_volume::overmount::Doorway;
-use forebay_volume::probe::{self, Protocol};
+use forebay_volume::overmount::NamespaceError;
+use forebay_volume::probe::{self, FuseProtocol};
 
-use super::Here;
+use super::MachineFacts;
 use super::finding::Finding;
 
 /// The first protocol that is spoken here: Linux 5.4.
 const OLDEST: (u32, u32) = (7, 31);
 
-pub(super) fn run_check(here: &Here) -> Finding {
+pub(super) fn run_check(here: &MachineFacts) -> Finding {
     finding_for(&here.kernel, here.scratch.as_ref().ok().map(|dir| probe::probe_fuse_protocol(dir)))
 }
 
-fn finding_for(release: &str, protocol: Option<Result<Protocol, Doorway>>) -> Finding {
+fn finding_for(release: &str, protocol: Option<Result<FuseProtocol, NamespaceError>>) -> Finding {
     let linux = format!("Linux {release}");
     match protocol {
         Some(Ok(spoken)) if (spoken.major, spoken.minor) < OLDEST => {
-            let Protocol { major, minor, .. } = spoken;
+            let FuseProtocol { major, minor, .. } = spoken;
             Finding::missing(format!("{linux} speaks FUSE {major}.{minor}; 7.31 is needed"))
                 .fix_by_admin("Linux 5.4 or newer")
         }
-        Some(Ok(Protocol { major, minor, .. })) => {
+        Some(Ok(FuseProtocol { major, minor, .. })) => {
             Finding::ok(format!("{linux} speaks FUSE {major}.{minor}"))
         }
         _ if parse_kernel_version(release).is_some_and(|version| version < (5, 4)) => {
@@ -47,18 +47,19 @@ pub(super) fn parse_kernel_version(release: &str) -> Option<(u32, u32)> {
 #[cfg(test)]
 mod tests {
     //! An old kernel must be told before a night's run is started on it.
-    use super::super::finding::Standing;
+    use super::super::finding::CheckStatus;
     use super::*;
 
     #[test]
     fn old_and_new_kernels() {
-        let spoken = |minor| Some(Ok(Protocol { major: 7, minor, passthrough: false }));
+        let spoken = |minor| Some(Ok(FuseProtocol { major: 7, minor, passthrough: false }));
         assert_eq!(finding_for("6.18.44", spoken(45)).means, "Linux 6.18.44 speaks FUSE 7.45");
-        assert_eq!(finding_for("4.18.0-553.el8_10.x86_64", spoken(27)).standing, Standing::Missing);
-        assert_eq!(finding_for("5.4.0", spoken(31)).standing, Standing::Ok);
-        let closed = Doorway { step: "opening /dev/fuse".into(), error: std::io::Error::other("") };
-        assert_eq!(finding_for("6.1.0", Some(Err(closed))).standing, Standing::Limited);
-        assert_eq!(finding_for("3.10.0-1160.el7", None).standing, Standing::Missing);
+        assert_eq!(finding_for("4.18.0-553.el8_10.x86_64", spoken(27)).standing, CheckStatus::Missing);
+        assert_eq!(finding_for("5.4.0", spoken(31)).standing, CheckStatus::Ok);
+        let closed =
+            NamespaceError { step: "opening /dev/fuse".into(), error: std::io::Error::other("") };
+        assert_eq!(finding_for("6.1.0", Some(Err(closed))).standing, CheckStatus::Limited);
+        assert_eq!(finding_for("3.10.0-1160.el7", None).standing, CheckStatus::Missing);
     }
 
     #[test]

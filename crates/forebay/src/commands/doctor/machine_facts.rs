@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// This machine, as seen by this user.
 #[derive(Debug)]
-pub(super) struct Here {
+pub(super) struct MachineFacts {
     /// The kernel's release.
     pub(super) kernel: String,
     /// The caller is root, of this namespace at least.
@@ -15,9 +15,9 @@ pub(super) struct Here {
     pub(super) scratch: Result<PathBuf, String>,
 }
 
-impl Here {
-    pub(super) fn inspect_machine() -> Here {
-        Here {
+impl MachineFacts {
+    pub(super) fn inspect_machine() -> MachineFacts {
+        MachineFacts {
             kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
             root: rustix::process::geteuid().is_root(),
             scratch: create_scratch_directory(),
@@ -42,7 +42,7 @@ impl Here {
     }
 }
 
-impl Drop for Here {
+impl Drop for MachineFacts {
     fn drop(&mut self) {
         if let Ok(dir) = &self.scratch {
             let _ = std::fs::remove_dir_all(dir);

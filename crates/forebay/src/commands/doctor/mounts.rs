@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::finding::Finding;
-use super::machine_facts::Here;
+use super::machine_facts::MachineFacts;
 
-pub(super) fn run_check(_: &Here) -> Finding {
+pub(super) fn run_check(_: &MachineFacts) -> Finding {
     let helper = std::env::var_os("PATH").is_some_and(|path| {
         std::env::split_paths(&path).any(|dir| dir.join("fusermount3").exists())
     });
@@ -31,14 +31,14 @@ fn finding_for(root: bool, helper: bool, settings: &str) -> Finding {
 #[cfg(test)]
 mod tests {
     //! People would find out by a mount that fails.
-    use super::super::finding::Standing;
+    use super::super::finding::CheckStatus;
     use super::*;
 
     #[test]
     fn each_need_is_named() {
-        assert_eq!(finding_for(true, false, "").standing, Standing::Ok);
-        assert_eq!(finding_for(false, false, "user_allow_other").standing, Standing::Limited);
-        assert_eq!(finding_for(false, true, "#user_allow_other\n").standing, Standing::Limited);
-        assert_eq!(finding_for(false, true, "x\n user_allow_other \n").standing, Standing::Ok);
+        assert_eq!(finding_for(true, false, "").standing, CheckStatus::Ok);
+        assert_eq!(finding_for(false, false, "user_allow_other").standing, CheckStatus::Limited);
+        assert_eq!(finding_for(false, true, "#user_allow_other\n").standing, CheckStatus::Limited);
+        assert_eq!(finding_for(false, true, "x\n user_allow_other \n").standing, CheckStatus::Ok);
     }
 }

@@ -3,16 +3,16 @@
 
 use std::path::Path;
 
-use forebay_volume::overmount::Doorway;
+use forebay_volume::overmount::NamespaceError;
 use forebay_volume::probe;
 
 use super::finding::Finding;
-use super::machine_facts::{Here, read_sysctl};
+use super::machine_facts::{MachineFacts, read_sysctl};
 
 /// What decides it.
-struct Facts<'a> {
+struct NamespaceFacts<'a> {
     root: bool,
-    tried: Result<(), Doorway>,
+    tried: Result<(), NamespaceError>,
     /// kernel.unprivileged_userns_clone (Debian's kernels).
     clone: Option<u64>,
     /// user.max_user_namespaces.
@@ -23,9 +23,9 @@ struct Facts<'a> {
     program: &'a Path,
 }
 
-pub(super) fn run_check(here: &Here) -> Finding {
+pub(super) fn run_check(here: &MachineFacts) -> Finding {
     let program = std::env::current_exe().unwrap_or_else(|_| "/usr/local/bin/forebay".into());
-    finding_for(&Facts {
+    finding_for(&NamespaceFacts {
         root: here.root,
         tried: probe::probe_private_mounts(),
         clone: read_sysctl("kernel/unprivileged_userns_clone"),
@@ -35,7 +35,7 @@ pub(super) fn run_check(here: &Here) -> Finding {
     })
 }
 
-fn finding_for(facts: &Facts<'_>) -> Finding {
+fn finding_for(facts: &NamespaceFacts<'_>) -> Finding {
     let closed = match &facts.tried {
         Ok(()) if facts.root => return Finding::ok("root can make them without a user namespace"),
         Ok(()) => return Finding::ok("user namespaces are open to this user"),
@@ -85,15 +85,15 @@ fn finding_for(facts: &Facts<'_>) -> Finding {
 #[cfg(test)]
 mod tests {
     //! The admin gets one line from here; it must be the one for this machine.
-    use super::super::finding::{Standing, Who};
+    use super::super::finding::{CheckStatus, FixOwner};
     use super::*;
 
-    fn facts(code: Option<i32>) -> Facts<'static> {
-        let error = |code| Doorway {
+    fn facts(code: Option<i32>) -> NamespaceFacts<'static> {
+        let error = |code| NamespaceError {
             step: "making a private mount namespace".into(),
             error: std::io::Error::from_raw_os_error(code),
         };
-        Facts {
+        NamespaceFacts {
             root: false,
             tried: code.map_or(Ok(()), |code| Err(error(code))),
             clone: None,
@@ -105,32 +105,42 @@ mod tests {
 
     #[test]
     fn what_works_is_not_judged_by_settings() {
-        let found = finding_for(&Facts { apparmor: Some(1), clone: Some(0), ..facts(None) });
-        assert_eq!(found.standing, Standing::Ok);
-        assert_eq!(finding_for(&Facts { root: true, ..facts(None) }).standing, Standing::Ok);
+        let found =
+            finding_for(&NamespaceFacts { apparmor: Some(1), clone: Some(0), ..facts(None) });
+        assert_eq!(found.standing, CheckStatus::Ok);
+        assert_eq!(finding_for(&NamespaceFacts { root: true, ..facts(None) }).standing, Standing::Ok);
     }
 
     #[test]
     fn names_the_setting_that_closes_them() {
         let cases = [
-            (Facts { apparmor: Some(1), ..facts(Some(libc::EACCES)) }, "profile forebay /opt/bin"),
-            (Facts { clone: Some(0), ..facts(Some(libc::EPERM)) }, "unprivileged_userns_clone=1"),
-            (Facts { most: Some(0), ..facts(Some(libc::ENOSPC)) }, "user.max_user_namespaces="),
+            (
+                NamespaceFacts { apparmor: Some(1), ..facts(Some(libc::EACCES)) },
+                "profile forebay /opt/bin",
+            ),
+            (
+                NamespaceFacts { clone: Some(0), ..facts(Some(libc::EPERM)) },
+                "unprivileged_userns_clone=1",
+            ),
+            (
+                NamespaceFacts { most: Some(0), ..facts(Some(libc::ENOSPC)) },
+                "user.max_user_namespaces=",
+            ),
             (facts(Some(libc::ENOSPC)), "user.max_user_namespaces="),
             (facts(Some(libc::EPERM)), "seccomp=unconfined"),
-            (Facts { root: true, ..facts(Some(libc::EPERM)) }, "--cap-add SYS_ADMIN"),
+            (NamespaceFacts { root: true, ..facts(Some(libc::EPERM)) }, "--cap-add SYS_ADMIN"),
         ];
         for (facts, fix) in cases {
             let found = finding_for(&facts);
-            assert_eq!(found.standing, Standing::Missing);
+            assert_eq!(found.standing, CheckStatus::Missing);
             assert!(found.fixes[0].what.contains(fix), "{found:?}");
         }
     }
 
     #[test]
     fn ubuntu_is_mended_by_a_profile_or_a_setting() {
-        let found = finding_for(&Facts { apparmor: Some(1), ..facts(Some(libc::EACCES)) });
-        assert!(found.fixes.iter().all(|fix| fix.who == Who::Admin));
+        let found = finding_for(&NamespaceFacts { apparmor: Some(1), ..facts(Some(libc::EACCES)) });
+        assert!(found.fixes.iter().all(|fix| fix.who == FixOwner::Admin));
         assert!(found.fixes[1].what.contains("kernel.apparmor_restrict_unprivileged_userns=0"));
     }
 }

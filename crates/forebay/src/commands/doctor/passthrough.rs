@@ -9,11 +9,11 @@ use forebay_volume::probe;
 
 use super::finding::Finding;
 use super::kernel::parse_kernel_version;
-use super::machine_facts::Here;
+use super::machine_facts::MachineFacts;
 use super::trial_run::run_in_fresh_directory;
 
 /// What decides it.
-struct Facts<'a> {
+struct PassthroughFacts<'a> {
     root: bool,
     root_of_the_machine: bool,
     release: &'a str,
@@ -27,12 +27,12 @@ struct Facts<'a> {
     here: Option<String>,
 }
 
-pub(super) fn run_check(here: &Here) -> Finding {
+pub(super) fn run_check(here: &MachineFacts) -> Finding {
     let Ok(scratch) = &here.scratch else {
         return Finding::limited("not tried, for want of a directory")
             .fix_by_user("set TMPDIR to a directory that you may write");
     };
-    finding_for(&Facts {
+    finding_for(&PassthroughFacts {
         root: here.root,
         root_of_the_machine: here.is_machine_root(),
         release: &here.kernel,
@@ -58,7 +58,7 @@ fn try_passthrough(scratch: &Path) -> Result<bool, String> {
     Ok(allowed && hidden)
 }
 
-fn finding_for(facts: &Facts<'_>) -> Finding {
+fn finding_for(facts: &PassthroughFacts<'_>) -> Finding {
     let through = "reads and writes go through the daemon (some 1 GiB/s each stream)";
     match &facts.hidden {
         Err(why) => {
@@ -105,11 +105,11 @@ fn finding_for(facts: &Facts<'_>) -> Finding {
 #[cfg(test)]
 mod tests {
     //! People choose machines by this line; its reason must be the true one.
-    use super::super::finding::Standing;
+    use super::super::finding::CheckStatus;
     use super::*;
 
-    fn facts() -> Facts<'static> {
-        Facts {
+    fn facts() -> PassthroughFacts<'static> {
+        PassthroughFacts {
             root: true,
             root_of_the_machine: true,
             release: "6.18.44",
@@ -123,26 +123,26 @@ mod tests {
     #[test]
     fn says_why_not() {
         let cases = [
-            (Facts { hidden: Err("no".into()), ..facts() }, "not tried: no"),
+            (PassthroughFacts { hidden: Err("no".into()), ..facts() }, "not tried: no"),
             (
-                Facts { offered: Some(false), release: "6.8.0-45-generic", ..facts() },
+                PassthroughFacts { offered: Some(false), release: "6.8.0-45-generic", ..facts() },
                 "kernel has none",
             ),
-            (Facts { root: false, root_of_the_machine: false, ..facts() }, "root alone"),
-            (Facts { root_of_the_machine: false, ..facts() }, "not root of the machine"),
-            (Facts { tried_on: "fuse".into(), ..facts() }, "fuse can't lend"),
+            (PassthroughFacts { root: false, root_of_the_machine: false, ..facts() }, "root alone"),
+            (PassthroughFacts { root_of_the_machine: false, ..facts() }, "not root of the machine"),
+            (PassthroughFacts { tried_on: "fuse".into(), ..facts() }, "fuse can't lend"),
             (
-                Facts { hidden: Ok(true), here: Some("fuse".into()), ..facts() },
+                PassthroughFacts { hidden: Ok(true), here: Some("fuse".into()), ..facts() },
                 "not in this directory",
             ),
         ];
         for (facts, reason) in cases {
             let found = finding_for(&facts);
-            assert_eq!(found.standing, Standing::Limited);
+            assert_eq!(found.standing, CheckStatus::Limited);
             assert!(found.means.contains(reason) && found.fixes.len() == 1, "{found:?}");
         }
-        assert_eq!(finding_for(&Facts { hidden: Ok(true), ..facts() }).standing, Standing::Ok);
-        let built_without = finding_for(&Facts { offered: Some(false), ..facts() });
+        assert_eq!(finding_for(&PassthroughFacts { hidden: Ok(true), ..facts() }).standing, Standing::Ok);
+        let built_without = finding_for(&PassthroughFacts { offered: Some(false), ..facts() });
         assert!(built_without.fixes[0].what.contains("CONFIG_FUSE_PASSTHROUGH"));
     }
 }

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use forebay_model::{Kind, Run};
 
-use crate::exit::Stop;
+use crate::exit::CommandError;
 use crate::run_start::random_salt;
 use crate::{console, state_directories};
 
-pub(super) fn salvage_run(state: &Path, output: &Path, json: bool) -> Result<i32, Stop> {
+pub(super) fn salvage_run(state: &Path, output: &Path, json: bool) -> Result<i32, CommandError> {
     let stop = |error: forebay_model::Error| {
         let next = match error.kind() {
             Kind::Busy => "this run goes on; it is completed when its last process ends",
@@ -18,11 +18,15 @@ pub(super) fn salvage_run(state: &Path, output: &Path, json: bool) -> Result<i32
             }
             _ => "name another file after -o; nothing was removed",
         };
-        Stop::new(1, error.to_string(), next)
+        CommandError::new(1, error.to_string(), next)
     };
     if output.exists() {
         let message = format!("{} is there already", output.display());
-        return Err(Stop::new(1, message, "name another file after -o; nothing was removed"));
+        return Err(CommandError::new(
+            1,
+            message,
+            "name another file after -o; nothing was removed",
+        ));
     }
     Run::salvage_run(state, output, random_salt()).map_err(stop)?;
     let tasks = Run::open(output).and_then(|run| run.tasks()).map_err(stop)?.len();

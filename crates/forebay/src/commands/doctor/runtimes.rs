@@ -2,14 +2,14 @@
 //! are not.
 
 use super::finding::Finding;
-use super::machine_facts::{Here, find_on_path};
+use super::machine_facts::{MachineFacts, find_on_path};
 
 /// Runtimes whose containers are children of the caller.
 const CHILDREN: [&str; 5] = ["apptainer", "singularity", "podman", "ch-run", "udocker"];
 /// Runtimes that send the work to a daemon.
 const DAEMONS: [&str; 3] = ["docker", "nerdctl", "shifter"];
 
-pub(super) fn run_check(_: &Here) -> Finding {
+pub(super) fn run_check(_: &MachineFacts) -> Finding {
     finding_for(&find_on_path(&CHILDREN), &find_on_path(&DAEMONS))
 }
 
@@ -37,15 +37,15 @@ fn finding_for(children: &[&str], daemons: &[&str]) -> Finding {
 #[cfg(test)]
 mod tests {
     //! A pipeline whose tasks run in dockerd leaves an empty record.
-    use super::super::finding::Standing;
+    use super::super::finding::CheckStatus;
     use super::*;
 
     #[test]
     fn daemons_are_told() {
-        assert_eq!(finding_for(&[], &[]).standing, Standing::Ok);
-        assert_eq!(finding_for(&["podman"], &[]).standing, Standing::Ok);
+        assert_eq!(finding_for(&[], &[]).standing, CheckStatus::Ok);
+        assert_eq!(finding_for(&["podman"], &[]).standing, CheckStatus::Ok);
         let both = finding_for(&["podman"], &["docker"]);
-        assert_eq!(both.standing, Standing::Limited);
+        assert_eq!(both.standing, CheckStatus::Limited);
         assert!(both.fixes[0].what.contains("use podman:"));
         assert!(finding_for(&[], &["docker"]).fixes[0].what.contains("apptainer"));
         assert!(CHILDREN.iter().all(|name| !DAEMONS.contains(name)));

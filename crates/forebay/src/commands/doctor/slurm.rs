@@ -1,9 +1,9 @@
 //! Slurm: what it starts, it starts elsewhere.
 
 use super::finding::Finding;
-use super::machine_facts::{Here, find_on_path};
+use super::machine_facts::{MachineFacts, find_on_path};
 
-pub(super) fn run_check(_: &Here) -> Finding {
+pub(super) fn run_check(_: &MachineFacts) -> Finding {
     let present = !find_on_path(&["sbatch", "srun"]).is_empty();
     finding_for(present, std::env::var("SLURM_JOB_ID").ok().as_deref())
 }
@@ -26,12 +26,12 @@ fn finding_for(present: bool, job: Option<&str>) -> Finding {
 #[cfg(test)]
 mod tests {
     //! Tasks that left through sbatch must not be taken for tasks without I/O.
-    use super::super::finding::Standing;
+    use super::super::finding::CheckStatus;
     use super::*;
 
     #[test]
     fn inside_and_outside_a_job() {
-        assert_eq!(finding_for(false, None).standing, Standing::Ok);
+        assert_eq!(finding_for(false, None).standing, CheckStatus::Ok);
         assert!(finding_for(true, None).fixes[0].what.contains("forebay run"));
         assert!(finding_for(true, Some("4711")).means.contains("job 4711"));
     }

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use forebay_model::ByteCount;
 
 use super::finding::Finding;
-use super::machine_facts::Here;
+use super::machine_facts::MachineFacts;
 use crate::state_directories;
 
 /// Less than this may not hold the record of a long run.
 const SMALL: ByteCount = ByteCount(256 << 20);
 
 /// What is known of it.
-struct Facts {
+struct StateFacts {
     directory: PathBuf,
     free: ByteCount,
     /// Runs whose writer is gone, newest last.
@@ -22,7 +22,7 @@ struct Facts {
     living: usize,
 }
 
-pub(super) fn run_check(_: &Here) -> Finding {
+pub(super) fn run_check(_: &MachineFacts) -> Finding {
     let directory = match state_directories::state_file("x") {
         Ok(file) => file.parent().unwrap_or(Path::new("/")).to_owned(),
         Err(stop) => {
@@ -33,7 +33,7 @@ pub(super) fn run_check(_: &Here) -> Finding {
         .map_or(0, |stat| stat.f_bavail.saturating_mul(stat.f_frsize));
     let (living, killed) =
         list_run_files(&directory).into_iter().partition::<Vec<_>, _>(|run| has_live_writer(run));
-    finding_for(&Facts { directory, free: ByteCount(free), killed, living: living.len() })
+    finding_for(&StateFacts { directory, free: ByteCount(free), killed, living: living.len() })
 }
 
 /// Run files of a directory, by name, which is by time.
@@ -66,7 +66,7 @@ fn has_live_writer(run: &Path) -> bool {
     asked == 0 && lock.l_type != libc::F_UNLCK as libc::c_short
 }
 
-fn finding_for(facts: &Facts) -> Finding {
+fn finding_for(facts: &StateFacts) -> Finding {
     let place = facts.directory.display();
     let runs = |number: usize| format!("{number} run{}", if number == 1 { "" } else { "s" });
     if let Some(newest) = facts.killed.last() {
@@ -88,30 +88,30 @@ fn finding_for(facts: &Facts) -> Finding {
 #[cfg(test)]
 mod tests {
     //! A night's record in a forgotten file is lost as surely as one that was never written.
-    use super::super::finding::Standing;
+    use super::super::finding::CheckStatus;
     use super::*;
 
-    fn facts() -> Facts {
+    fn facts() -> StateFacts {
         let directory = PathBuf::from("/home/me/.local/state/forebay");
-        Facts { directory, free: ByteCount(81 << 30), killed: Vec::new(), living: 0 }
+        StateFacts { directory, free: ByteCount(81 << 30), killed: Vec::new(), living: 0 }
     }
 
     #[test]
     fn killed_runs_are_told_with_the_way_to_save_them() {
         let killed = vec![PathBuf::from("/s/1.run"), PathBuf::from("/s/2.run")];
-        let found = finding_for(&Facts { killed, ..facts() });
-        assert_eq!(found.standing, Standing::Limited);
+        let found = finding_for(&StateFacts { killed, ..facts() });
+        assert_eq!(found.standing, CheckStatus::Limited);
         assert!(found.means.contains("2 runs"));
         assert_eq!(found.fixes[0].what, "forebay doctor --salvage /s/2.run -o saved.run");
     }
 
     #[test]
     fn room() {
-        assert_eq!(finding_for(&facts()).standing, Standing::Ok);
-        assert!(finding_for(&Facts { living: 1, ..facts() }).means.ends_with("; 1 run under way"));
+        assert_eq!(finding_for(&facts()).standing, CheckStatus::Ok);
+        assert!(finding_for(&StateFacts { living: 1, ..facts() }).means.ends_with("; 1 run under way"));
         assert_eq!(
-            finding_for(&Facts { free: ByteCount(1 << 20), ..facts() }).standing,
-            Standing::Limited
+            finding_for(&StateFacts { free: ByteCount(1 << 20), ..facts() }).standing,
+            CheckStatus::Limited
         );
     }
 

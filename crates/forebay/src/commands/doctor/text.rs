@@ -1,7 +1,7 @@
 //! The answers for people: one line each, aligned, with its fixes below it.
 
-use super::Report;
-use super::finding::Standing;
+use super::DoctorReport;
+use super::finding::CheckStatus;
 
 /// Columns at most.
 const WIDTH: usize = 100;
@@ -13,8 +13,8 @@ pub(super) const NAME: usize = 15;
 const BEFORE: usize = STANDING + NAME + 4;
 
 /// All answers as text.
-pub(super) fn render_report(report: &Report, colour: bool) -> String {
-    let Report { forebay, kernel, user, .. } = report;
+pub(super) fn render_report(report: &DoctorReport, colour: bool) -> String {
+    let DoctorReport { forebay, kernel, user, .. } = report;
     let mut out = format!("forebay {forebay} on Linux {kernel}, as {user}\n\n");
     for line in &report.checks {
         let standing = line.finding.standing;
@@ -43,12 +43,12 @@ pub(super) fn render_report(report: &Report, colour: bool) -> String {
     out
 }
 
-fn colour_standing(standing: Standing, word: String, colour: bool) -> String {
+fn colour_standing(standing: CheckStatus, word: String, colour: bool) -> String {
     let code = match standing {
         _ if !colour => return word,
-        Standing::Ok => 32,
-        Standing::Limited => 33,
-        Standing::Missing => 31,
+        CheckStatus::Ok => 32,
+        CheckStatus::Limited => 33,
+        CheckStatus::Missing => 31,
     };
     format!("\x1b[{code}m{word}\x1b[0m")
 }
@@ -75,12 +75,12 @@ fn push_wrapped(out: &mut String, words: &str, from: usize) {
 mod tests {
     //! People read this when something is broken already; it must at least be straight.
     use super::super::finding::Finding;
-    use super::super::{Line, Report};
+    use super::super::{CheckResult, DoctorReport};
     use super::*;
 
-    fn report() -> Report {
-        let line = |name, finding| Line { name, asks: "is it?", finding };
-        Report {
+    fn report() -> DoctorReport {
+        let line = |name, finding| CheckResult { name, asks: "is it?", finding };
+        DoctorReport {
             forebay: "0.1.0",
             kernel: "6.8.0-45-generic".into(),
             user: "ada (uid 1000)".into(),

@@ -5,14 +5,14 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::finding::Finding;
-use super::machine_facts::Here;
+use super::machine_facts::MachineFacts;
 
 /// How long a run of next to nothing may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// From here on a start is worth a word.
 const SLOW: Duration = Duration::from_secs(1);
 
-pub(super) fn run_check(here: &Here) -> Finding {
+pub(super) fn run_check(here: &MachineFacts) -> Finding {
     match &here.scratch {
         Ok(scratch) => finding_for(&run_in_fresh_directory(scratch, "true", &["true"])),
         Err(why) => Finding::missing(format!("nothing could be tried: {why}"))
@@ -83,7 +83,7 @@ fn finding_for(tried: &Result<Duration, String>) -> Finding {
 #[cfg(test)]
 mod tests {
     //! The exit code of the doctor hangs on this answer.
-    use super::super::finding::Standing;
+    use super::super::finding::CheckStatus;
     use super::*;
 
     #[test]
@@ -91,12 +91,12 @@ mod tests {
         let fast = finding_for(&Ok(Duration::from_millis(84)));
         assert_eq!(
             (fast.standing, fast.means.as_str()),
-            (Standing::Ok, "`forebay run -- true` took 84 ms")
+            (CheckStatus::Ok, "`forebay run -- true` took 84 ms")
         );
-        assert_eq!(finding_for(&Ok(Duration::from_millis(2500))).standing, Standing::Limited);
+        assert_eq!(finding_for(&Ok(Duration::from_millis(2500))).standing, CheckStatus::Limited);
         assert_eq!(
             finding_for(&Err("opening /dev/fuse failed".into())).standing,
-            Standing::Missing
+            CheckStatus::Missing
         );
     }
 }

@@ -6,9 +6,9 @@ use std::io;
 use forebay_os::fast_wake::FastWake;
 
 use super::finding::Finding;
-use super::machine_facts::Here;
+use super::machine_facts::MachineFacts;
 
-pub(super) fn run_check(here: &Here) -> Finding {
+pub(super) fn run_check(here: &MachineFacts) -> Finding {
     finding_for(here.root, FastWake::check_permission())
 }
 
@@ -33,13 +33,13 @@ fn finding_for(root: bool, can: io::Result<()>) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use super::super::finding::Standing;
+    use super::super::finding::CheckStatus;
     use super::*;
 
     #[test]
     fn says_who_may() {
         let refused = || Err(io::Error::from(io::ErrorKind::PermissionDenied));
-        assert_eq!(finding_for(true, Ok(())).standing, Standing::Ok);
+        assert_eq!(finding_for(true, Ok(())).standing, CheckStatus::Ok);
         assert!(finding_for(false, refused()).means.contains("root alone"));
         assert!(finding_for(true, refused()).fixes[0].what.contains("--device"));
     }

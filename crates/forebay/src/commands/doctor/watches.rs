@@ -1,13 +1,13 @@
 //! inotify: watched directories let the kernel remember names for long.
 
 use super::finding::Finding;
-use super::machine_facts::{Here, read_sysctl};
+use super::machine_facts::{MachineFacts, read_sysctl};
 use crate::console;
 
 /// Fewer directories than this, and a larger pipeline notices.
 const FEW: u64 = 16_384;
 
-pub(super) fn run_check(_: &Here) -> Finding {
+pub(super) fn run_check(_: &MachineFacts) -> Finding {
     finding_for(
         read_sysctl("fs/inotify/max_user_watches"),
         read_sysctl("fs/inotify/max_user_instances"),
@@ -40,14 +40,14 @@ fn finding_for(watches: Option<u64>, instances: Option<u64>) -> Finding {
 #[cfg(test)]
 mod tests {
     //! Too few watches make Trinity's 114,000 failing look-ups slow, and nobody would know why.
-    use super::super::finding::Standing;
+    use super::super::finding::CheckStatus;
     use super::*;
 
     #[test]
     fn few_and_many() {
-        assert_eq!(finding_for(Some(192_505), Some(128)).standing, Standing::Ok);
-        assert_eq!(finding_for(Some(8192), Some(128)).standing, Standing::Limited);
-        assert_eq!(finding_for(Some(192_505), Some(4)).standing, Standing::Limited);
-        assert_eq!(finding_for(None, None).standing, Standing::Limited);
+        assert_eq!(finding_for(Some(192_505), Some(128)).standing, CheckStatus::Ok);
+        assert_eq!(finding_for(Some(8192), Some(128)).standing, CheckStatus::Limited);
+        assert_eq!(finding_for(Some(192_505), Some(4)).standing, CheckStatus::Limited);
+        assert_eq!(finding_for(None, None).standing, CheckStatus::Limited);
     }
 }

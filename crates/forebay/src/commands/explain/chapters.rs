@@ -14,19 +14,19 @@ mod waiting;
 
 use serde_json::Value;
 
-use super::run_story::Story;
+use super::run_story::ExplainedRun;
 
 /// What a chapter says.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct ChapterText {
     pub(super) sentences: Vec<String>,
     /// The figures behind them; times (`_us`) are microseconds, amounts are bytes, shares 0 to 1.
     pub(super) facts: Value,
 }
 
-impl Told {
-    fn new(sentences: Vec<String>, facts: Value) -> Option<Told> {
-        (!sentences.is_empty()).then_some(Told { sentences, facts })
+impl ChapterText {
+    fn new(sentences: Vec<String>, facts: Value) -> Option<ChapterText> {
+        (!sentences.is_empty()).then_some(ChapterText { sentences, facts })
     }
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Chapter {
     pub(super) name: &'static str,
     pub(super) title: &'static str,
     /// `None`: there is nothing to tell.
-    pub(super) tell: fn(&Story) -> Option<Told>,
+    pub(super) tell: fn(&ExplainedRun) -> Option<ChapterText>,
 }
 
 /// All chapters; the first has its title from the run.

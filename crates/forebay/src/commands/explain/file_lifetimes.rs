@@ -17,7 +17,7 @@ pub(in crate::commands) const SIZES: [(u64, &str); 5] = [
 ];
 
 /// Of each size class, how many files the run made, and their bytes.
-pub(in crate::commands) fn count_by_size(lives: &[Life]) -> [(u64, u64); SIZES.len()] {
+pub(in crate::commands) fn count_by_size(lives: &[FileLifetime]) -> [(u64, u64); SIZES.len()] {
     let mut sizes = [(0, 0); SIZES.len()];
     for life in lives.iter().filter(|life| life.made && life.size_known) {
         let size = life.size.get();
@@ -29,7 +29,7 @@ pub(in crate::commands) fn count_by_size(lives: &[Life]) -> [(u64, u64); SIZES.l
 
 /// A file.
 #[derive(Clone, Debug, Default)]
-pub(in crate::commands) struct Life {
+pub(in crate::commands) struct FileLifetime {
     pub(in crate::commands) id: FileId,
     pub(in crate::commands) path: Vec<u8>,
     pub(in crate::commands) class: ClassId,
@@ -57,7 +57,7 @@ pub(in crate::commands) struct Life {
 
 /// Where a file belongs by the way it was used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::commands) enum Belongs {
+pub(in crate::commands) enum SuggestedPlacement {
     /// On a tier of the node, and never home.
     Scratch,
     /// On a fast tier, and home at the end.
@@ -68,7 +68,7 @@ pub(in crate::commands) enum Belongs {
     Place,
 }
 
-impl Belongs {
+impl SuggestedPlacement {
     /// The rule that would send it there.
     pub(in crate::commands) const fn rule(self) -> &'static str {
         match self {
@@ -80,18 +80,20 @@ impl Belongs {
     }
 }
 
-impl Life {
+impl FileLifetime {
     /// Where it belongs. What `forebay plan` says weighs room, waits and dollars, too.
-    pub(in crate::commands) fn best_location(&self) -> Belongs {
+    pub(in crate::commands) fn best_location(&self) -> SuggestedPlacement {
         match (self.made, self.gone) {
-            (true, true) => Belongs::Scratch,
+            (true, true) => SuggestedPlacement::Scratch,
             (true, false) if self.readers.difference(&self.writers).next().is_some() => {
-                Belongs::Near
+                SuggestedPlacement::Near
             }
             // A copy of what the run changes would be old.
-            (false, _) if !self.writers.is_empty() => Belongs::Place,
-            (false, _) if self.readers.len() > 1 || self.times_read() > 1 => Belongs::Copied,
-            _ => Belongs::Place,
+            (false, _) if !self.writers.is_empty() => SuggestedPlacement::Place,
+            (false, _) if self.readers.len() > 1 || self.times_read() > 1 => {
+                SuggestedPlacement::Copied
+            }
+            _ => SuggestedPlacement::Place,
         }
     }
 
@@ -104,23 +106,29 @@ impl Life {
     pub(in crate::commands) fn location_reason(&self) -> String {
         let readers = count_with_noun(self.readers.len() as u64, "task");
         match self.best_location() {
-            Belongs::Scratch => "made and removed within the run: it needs no place".to_owned(),
-            Belongs::Near => {
+            SuggestedPlacement::Scratch => {
+                "made and removed within the run: it needs no place".to_owned()
+            }
+            SuggestedPlacement::Near => {
                 format!("made in the run and read again by {readers}: a fast tier near them")
             }
-            Belongs::Copied if self.readers.len() as u64 >= self.times_read() => {
+            SuggestedPlacement::Copied if self.readers.len() as u64 >= self.times_read() => {
                 format!("an input that {readers} read: a copy near them")
             }
-            Belongs::Copied => {
+            SuggestedPlacement::Copied => {
                 format!("an input that was read {} times over: a copy near", self.times_read())
             }
-            Belongs::Place => match (self.made, self.readers.is_empty(), self.writers.is_empty()) {
-                (true, true, _) => "a result: nobody in the run read it".to_owned(),
-                (true, false, _) => "made and read by the same task: where it is".to_owned(),
-                (false, _, false) => "it was there before, and was changed: where it is".to_owned(),
-                (false, false, true) => "an input that one task read: where it is".to_owned(),
-                (false, true, true) => "it was opened, and not read".to_owned(),
-            },
+            SuggestedPlacement::Place => {
+                match (self.made, self.readers.is_empty(), self.writers.is_empty()) {
+                    (true, true, _) => "a result: nobody in the run read it".to_owned(),
+                    (true, false, _) => "made and read by the same task: where it is".to_owned(),
+                    (false, _, false) => {
+                        "it was there before, and was changed: where it is".to_owned()
+                    }
+                    (false, false, true) => "an input that one task read: where it is".to_owned(),
+                    (false, true, true) => "it was opened, and not read".to_owned(),
+                }
+            }
         }
     }
 
@@ -130,8 +138,8 @@ impl Life {
 }
 
 /// All files of a run that were opened, those first for which most bytes were moved.
-pub(in crate::commands) fn collect_lives(run: &Run) -> Result<Vec<Life>> {
-    let mut lives: HashMap<FileId, Life> = HashMap::new();
+pub(in crate::commands) fn collect_lives(run: &Run) -> Result<Vec<FileLifetime>> {
+    let mut lives: HashMap<FileId, FileLifetime> = HashMap::new();
     run.for_each_open(|row| {
         let open = &row.open;
         let life = lives.entry(open.file).or_default();
@@ -172,7 +180,7 @@ pub(in crate::commands) fn collect_lives(run: &Run) -> Result<Vec<Life>> {
             life.gone = true;
         }
     }
-    let mut all: Vec<Life> = lives.into_values().collect();
+    let mut all: Vec<FileLifetime> = lives.into_values().collect();
     all.sort_by(|a, b| b.bytes_moved().cmp(&a.bytes_moved()).then_with(|| a.path.cmp(&b.path)));
     Ok(all)
 }
@@ -185,19 +193,19 @@ mod tests {
     #[test]
     fn a_file_belongs_where_its_use_says() {
         let tasks = |numbers: &[u32]| numbers.iter().copied().collect::<BTreeSet<u32>>();
-        let life = |made, gone, writers: &[u32], readers: &[u32]| Life {
+        let life = |made, gone, writers: &[u32], readers: &[u32]| FileLifetime {
             made,
             gone,
             writers: tasks(writers),
             readers: tasks(readers),
-            ..Life::default()
+            ..FileLifetime::default()
         };
         for (life, belongs) in [
-            (life(true, true, &[1], &[2]), Belongs::Scratch),
-            (life(true, false, &[1], &[1, 2]), Belongs::Near),
-            (life(true, false, &[1], &[1]), Belongs::Place),
-            (life(false, false, &[], &[1, 2]), Belongs::Copied),
-            (life(false, true, &[], &[1]), Belongs::Place),
+            (life(true, true, &[1], &[2]), SuggestedPlacement::Scratch),
+            (life(true, false, &[1], &[1, 2]), SuggestedPlacement::Near),
+            (life(true, false, &[1], &[1]), SuggestedPlacement::Place),
+            (life(false, false, &[], &[1, 2]), SuggestedPlacement::Copied),
+            (life(false, true, &[], &[1]), SuggestedPlacement::Place),
         ] {
             assert_eq!(life.best_location(), belongs, "{life:?}");
         }

@@ -1,10 +1,10 @@
 //! Amounts, counts and lists as parts of a sentence.
 
-use forebay_model::summary::Amount;
+use forebay_model::summary::ByteBounds;
 pub(super) use forebay_model::summary::format_percent;
 
 /// An amount in a sentence.
-pub(super) fn describe_amount(amount: &Amount) -> String {
+pub(super) fn describe_amount(amount: &ByteBounds) -> String {
     match (amount.seen, amount.at_least, amount.at_most) {
         (Some(seen), _, _) => seen.to_string(),
         (None, least, _) if least.get() > 0 => format!("at least {least}"),

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use forebay_model::run::{OpRow, TaskRow};
 use forebay_model::summary::Summary;
-use forebay_model::{Header, Prices, Tree};
+use forebay_model::{DirectoryTree, Header, Prices};
 
-use super::file_lifetimes::{self, Life};
-use crate::exit::Stop;
+use super::file_lifetimes::{self, FileLifetime};
+use crate::exit::CommandError;
 use crate::name_escaping::escape_name;
 use crate::storages::load_prices;
 
@@ -28,14 +28,14 @@ pub(super) struct Options {
 
 /// A run, as chapters need it.
 #[derive(Debug)]
-pub(super) struct Story {
+pub(super) struct ExplainedRun {
     pub(super) summary: Summary,
     pub(super) header: Header,
-    pub(super) trees: Vec<Tree>,
+    pub(super) trees: Vec<DirectoryTree>,
     pub(super) ops: Vec<OpRow>,
     pub(super) tasks: HashMap<u32, TaskRow>,
     /// Those first for which most bytes were moved.
-    pub(super) lives: Vec<Life>,
+    pub(super) lives: Vec<FileLifetime>,
     /// How many rows of one kind are told.
     pub(super) most: usize,
     /// The machine that is paid, and the sheet that prices it.
@@ -44,13 +44,13 @@ pub(super) struct Story {
     pub(super) path: String,
 }
 
-impl Story {
+impl ExplainedRun {
     pub(super) fn read_run(
         path: &Path,
         samples: &[PathBuf],
         all: bool,
         options: &Options,
-    ) -> Result<Story, Stop> {
+    ) -> Result<ExplainedRun, CommandError> {
         let (run, summary) = crate::commands::summary::summarize_run(path, samples)?;
         let paid = options
             .instance
@@ -67,7 +67,7 @@ impl Story {
             ))
         };
         let (header, trees, ops, tasks, lives) = gather().map_err(unreadable_run)?;
-        Ok(Story {
+        Ok(ExplainedRun {
             summary,
             header,
             trees,
@@ -81,7 +81,7 @@ impl Story {
     }
 
     /// What a tree is called: its tier, or its path.
-    pub(super) fn tree_name(&self, tree: &Tree) -> String {
+    pub(super) fn tree_name(&self, tree: &DirectoryTree) -> String {
         match &tree.tier {
             Some(tier) => format!("tier {}", escape_name(tier.as_bytes())),
             None => escape_name(&tree.path),
@@ -101,6 +101,6 @@ impl Story {
     }
 }
 
-fn unreadable_run(error: forebay_model::Error) -> Stop {
-    Stop::new(1, error.to_string(), "`forebay run -o FILE -- COMMAND` makes a run file")
+fn unreadable_run(error: forebay_model::Error) -> CommandError {
+    CommandError::new(1, error.to_string(), "`forebay run -o FILE -- COMMAND` makes a run file")
 }

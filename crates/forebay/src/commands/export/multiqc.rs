@@ -16,7 +16,7 @@ use super::{Args, Format, claim_output};
 use crate::commands::explain::file_lifetimes::{self, SIZES};
 use crate::commands::summary;
 use crate::console;
-use crate::exit::Stop;
+use crate::exit::CommandError;
 use crate::name_escaping::escape_name;
 use crate::output::{UNSEALED, seal_text};
 
@@ -26,16 +26,16 @@ pub(super) const FORMAT: Format = Format { name: "multiqc", write: export_multiq
 const KINDS: usize = 30;
 
 /// A run, and what is told of it.
-struct Told {
+struct ExportedRun {
     name: String,
     summary: Summary,
     sizes: [(u64, u64); SIZES.len()],
 }
 
-fn export_multiqc(args: &Args) -> Result<(), Stop> {
+fn export_multiqc(args: &Args) -> Result<(), CommandError> {
     let Some(folder) = &args.output else {
         let why = "MultiQC's content is several files";
-        return Err(Stop::new(
+        return Err(CommandError::new(
             1,
             why,
             "name a directory with -o, below that which MultiQC searches",
@@ -48,7 +48,7 @@ fn export_multiqc(args: &Args) -> Result<(), Stop> {
         .collect::<Result<Vec<_>, _>>()?;
     std::fs::create_dir_all(folder).map_err(|error| {
         let message = format!("{}: {error}", folder.display());
-        Stop::new(1, message, "name a directory that you may write")
+        CommandError::new(1, message, "name a directory that you may write")
     })?;
     let sections = [
         ("general_stats", general::general_statistics(&told)),
@@ -72,9 +72,10 @@ fn export_multiqc(args: &Args) -> Result<(), Stop> {
 }
 
 /// `all` are there to tell runs of one name apart.
-fn read_labelled_run(path: &Path, all: &[std::path::PathBuf]) -> Result<Told, Stop> {
+fn read_labelled_run(path: &Path, all: &[std::path::PathBuf]) -> Result<ExportedRun, CommandError> {
     let (run, summary) = summary::summarize_run(path, &[])?;
-    let stop = |error: forebay_model::Error| Stop::new(1, error.to_string(), "name run files");
+    let stop =
+        |error: forebay_model::Error| CommandError::new(1, error.to_string(), "name run files");
     let lives = file_lifetimes::collect_lives(&run).map_err(stop)?;
     let stem = |path: &Path| path.file_stem().unwrap_or_default().to_owned();
     let namesakes = all.iter().filter(|other| stem(other) == stem(path)).count();
@@ -83,7 +84,7 @@ fn read_labelled_run(path: &Path, all: &[std::path::PathBuf]) -> Result<Told, St
         _ => path.with_extension("").into_os_string(),
     };
     let name = escape_html(&escape_name(name.as_encoded_bytes()));
-    Ok(Told { name, summary, sizes: file_lifetimes::count_by_size(&lives) })
+    Ok(ExportedRun { name, summary, sizes: file_lifetimes::count_by_size(&lives) })
 }
 
 /// Text for a page: MultiQC writes names as they are.
@@ -119,13 +120,14 @@ fn bar_section(
     })
 }
 
-fn time_by_task(told: &[Told]) -> Value {
+fn time_by_task(told: &[ExportedRun]) -> Value {
     let mut sums: BTreeMap<&str, Micros> = BTreeMap::new();
-    let tasks = |told: &'_ Told| -> Vec<(String, Micros)> {
+    let tasks = |told: &'_ ExportedRun| -> Vec<(String, Micros)> {
         let tasks = told.summary.tasks.iter().filter(|task| !task.driver);
         tasks.filter_map(|task| Some((task.name.clone(), task.wall_us?))).collect()
     };
-    let all: Vec<(&Told, Vec<(String, Micros)>)> = told.iter().map(|t| (t, tasks(t))).collect();
+    let all: Vec<(&ExportedRun, Vec<(String, Micros)>)> =
+        told.iter().map(|t| (t, tasks(t))).collect();
     for (name, wall) in all.iter().flat_map(|(_, tasks)| tasks) {
         *sums.entry(name).or_default() += *wall;
     }
@@ -151,7 +153,7 @@ fn time_by_task(told: &[Told]) -> Value {
     bar_section("time_by_task", ("Time by task", "seconds", about), data)
 }
 
-fn bytes_by_storage(told: &[Told]) -> Value {
+fn bytes_by_storage(told: &[ExportedRun]) -> Value {
     let mut data = BTreeMap::new();
     for told in told {
         let mut bars = Map::new();
@@ -175,8 +177,8 @@ fn bytes_by_storage(told: &[Told]) -> Value {
     bar_section("bytes_by_storage", ("Bytes by storage", "bytes", about), data)
 }
 
-fn file_sizes(told: &[Told]) -> Value {
-    let bars = |told: &Told| -> Map<String, Value> {
+fn file_sizes(told: &[ExportedRun]) -> Value {
+    let bars = |told: &ExportedRun| -> Map<String, Value> {
         let all = SIZES.iter().zip(&told.sizes);
         all.map(|((_, name), (files, _))| ((*name).to_owned(), json!(files))).collect()
     };

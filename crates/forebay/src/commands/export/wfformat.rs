@@ -3,15 +3,15 @@
 use forebay_plan::import::to_wfformat_json;
 
 use super::{Args, Format, claim_output};
-use crate::exit::Stop;
+use crate::exit::CommandError;
 use crate::output::{UNSEALED, seal_text};
 use crate::{console, scenario};
 
 pub(super) const FORMAT: Format = Format { name: "wfformat", write: export_wfformat };
 
-fn export_wfformat(args: &Args) -> Result<(), Stop> {
+fn export_wfformat(args: &Args) -> Result<(), CommandError> {
     let [what] = args.what.as_slice() else {
-        return Err(Stop::new(
+        return Err(CommandError::new(
             1,
             "WfFormat tells one workflow",
             "name one run, or another --format",

@@ -6,13 +6,15 @@ mod reading;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use forebay_model::{ByteCount, Kept, Micros, SyncTo};
-use forebay_objstore::Patience;
-use forebay_volume::bucket::{Ailing, Role, Wanted, directory_name_for, find_ailing_bucket};
+use forebay_model::{BucketRules, ByteCount, FsyncTarget, Micros};
+use forebay_objstore::RetryWindow;
+use forebay_volume::bucket::{
+    BucketRole, UnavailableBucket, WriterOptions, directory_name_for, find_ailing_bucket,
+};
 use forebay_volume::ipc::{BucketWaiting, UploadReport};
 use forebay_volume::launch::lasting_mounts;
 
-use crate::exit::{NOTHING_RUN, Stop};
+use crate::exit::{CommandError, NOTHING_RUN};
 use crate::run_start::random_salt;
 use crate::{console, placement, state_directories};
 pub(super) use error_advice::explain_bucket_error;
@@ -40,7 +42,7 @@ pub(in crate::commands) struct Options {
     /// When fsync(2) returns in a volume in a bucket, unless a rule says so: when this machine's
     /// disk has the bytes, or when the bucket has
     #[arg(long, value_enum, default_value = "local")]
-    durable: Durable,
+    durable: FsyncDurability,
     /// How long a bucket that does not answer is waited for: by who reads bytes that it alone has,
     /// before that is an I/O error, and by `forebay unmount`; default: 5 min
     #[arg(long, value_name = "TIME")]
@@ -56,7 +58,7 @@ pub(in crate::commands) struct Options {
 
 /// Where the bytes are when fsync(2) returns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
-enum Durable {
+enum FsyncDurability {
     #[default]
     Local,
     Bucket,
@@ -69,11 +71,11 @@ impl Options {
     }
 }
 
-impl From<Durable> for SyncTo {
-    fn from(durable: Durable) -> SyncTo {
+impl From<FsyncDurability> for FsyncTarget {
+    fn from(durable: FsyncDurability) -> FsyncTarget {
         match durable {
-            Durable::Local => SyncTo::Local,
-            Durable::Bucket => SyncTo::Bucket,
+            FsyncDurability::Local => FsyncTarget::Local,
+            FsyncDurability::Bucket => FsyncTarget::Bucket,
         }
     }
 }
@@ -84,7 +86,10 @@ pub(in crate::commands) fn as_bucket_url(volume: &Path) -> Option<&str> {
 }
 
 /// What is to be opened.
-pub(in crate::commands) fn volume_to_open(url: &str, options: Options) -> Result<Wanted, Stop> {
+pub(in crate::commands) fn volume_to_open(
+    url: &str,
+    options: Options,
+) -> Result<WriterOptions, CommandError> {
     let Options { state, space, take_over, durable, patience, .. } = options;
     let state = match state {
         Some(state) => std::path::absolute(&state).unwrap_or(state),
@@ -93,7 +98,7 @@ pub(in crate::commands) fn volume_to_open(url: &str, options: Options) -> Result
     let system = rustix::system::uname();
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let me: String = random_salt().0.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(Wanted {
+    Ok(WriterOptions {
         url: url.to_owned(),
         settings: placement::bucket_settings(),
         state,
@@ -103,13 +108,13 @@ pub(in crate::commands) fn volume_to_open(url: &str, options: Options) -> Result
         take_over,
         space: space.map(ByteCount::get),
         durable: durable.into(),
-        rules: Arc::new(Kept::none()),
+        rules: Arc::new(BucketRules::none()),
         patience: patience_or_default(patience),
     })
 }
 
-fn patience_or_default(patience: Option<Micros>) -> Patience {
-    patience.map_or_else(Patience::default, |time| Patience::with_limit(time.into()))
+fn patience_or_default(patience: Option<Micros>) -> RetryWindow {
+    patience.map_or_else(RetryWindow::default, |time| RetryWindow::with_limit(time.into()))
 }
 
 /// What is to be opened, and in which role.
@@ -117,25 +122,28 @@ pub(super) fn volume_role(
     url: &str,
     options: Options,
     (site, rules): (Option<&Path>, Option<&Path>),
-) -> Result<Role, Stop> {
+) -> Result<BucketRole, CommandError> {
     if options.read_only {
-        return reading::volume_to_follow(url, options).map(Box::new).map(Role::Reader);
+        return reading::volume_to_follow(url, options).map(Box::new).map(BucketRole::Reader);
     }
     let rules = self::read_bucket_rules(site, rules)?;
-    Ok(Role::Writer(Box::new(Wanted { rules, ..volume_to_open(url, options)? })))
+    Ok(BucketRole::Writer(Box::new(WriterOptions { rules, ..volume_to_open(url, options)? })))
 }
 
 /// The rules of its files, if there are any.
-fn read_bucket_rules(site: Option<&Path>, rules: Option<&Path>) -> Result<Arc<Kept>, Stop> {
+fn read_bucket_rules(
+    site: Option<&Path>,
+    rules: Option<&Path>,
+) -> Result<Arc<BucketRules>, CommandError> {
     let next =
         "`forebay manual formats rules file` has all that such rules say; nothing was mounted";
     if site.is_some() {
         let what = "a volume in a bucket takes no site: its rules name no tiers";
-        return Err(Stop::new(NOTHING_RUN, what, "leave --site out; nothing was mounted"));
+        return Err(CommandError::new(NOTHING_RUN, what, "leave --site out; nothing was mounted"));
     }
-    let Some(file) = rules else { return Ok(Arc::new(Kept::none())) };
-    let kept = Kept::parse(&placement::read_text(file)?, &file.display().to_string());
-    let kept = kept.map_err(|flaw| Stop::new(NOTHING_RUN, flaw.to_string(), next))?;
+    let Some(file) = rules else { return Ok(Arc::new(BucketRules::none())) };
+    let kept = BucketRules::parse(&placement::read_text(file)?, &file.display().to_string());
+    let kept = kept.map_err(|flaw| CommandError::new(NOTHING_RUN, flaw.to_string(), next))?;
     placement::note_old_names(kept.old_names());
     Ok(Arc::new(kept))
 }
@@ -149,7 +157,7 @@ pub(in crate::commands) fn is_in_bucket(tree: &Path) -> bool {
 }
 
 /// Since when a bucket is out of reach, in words.
-pub(in crate::commands) fn ailing_since(ailing: &Ailing) -> String {
+pub(in crate::commands) fn ailing_since(ailing: &UnavailableBucket) -> String {
     let since = ailing.since.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     format_utc_minute(since.as_secs() as i64)
 }
@@ -161,7 +169,7 @@ pub(in crate::commands) fn report_ailing_bucket(point: &Path) {
     // Nobody waits for the end of one that is read alone.
     let mounted = mounted.filter(|mount| is_in_bucket(Path::new(&mount.source)));
     if let Some(ailing) = mounted.and_then(|mount| find_ailing_bucket(Path::new(&mount.source))) {
-        let Ailing { url, why, .. } = &ailing;
+        let UnavailableBucket { url, why, .. } = &ailing;
         console::note(&format!("{url} is out of reach since {}: {why}", ailing_since(&ailing)));
         console::note("unmounting waits for it a while; Ctrl-C stops the waiting alone");
     }

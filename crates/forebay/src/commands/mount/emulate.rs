@@ -2,25 +2,25 @@
 
 use std::path::Path;
 
-use forebay_model::profile::{Described, Lane, SHIPPED};
-use forebay_model::{Op, Profile, Rate, Seconds, TierId};
+use forebay_model::profile::{BandwidthLimits, SHIPPED, TierTemplate};
+use forebay_model::{Op, Rate, Seconds, StorageProfile, TierId};
 
 use crate::placement;
 
 /// `5ms,125MiB/s` or the first of the two alone; the name of a profile that comes with Forebay; the
 /// file of one; or `SITE.toml#TIER`.
-pub(in crate::commands) fn parse_profile(text: &str) -> Result<Profile, String> {
+pub(in crate::commands) fn parse_profile(text: &str) -> Result<StorageProfile, String> {
     Ok(parse_described_profile(text)?.profile)
 }
 
 /// The same, for a list of options.
-pub(in crate::commands) fn parse_boxed_profile(text: &str) -> Result<Box<Profile>, String> {
+pub(in crate::commands) fn parse_boxed_profile(text: &str) -> Result<Box<StorageProfile>, String> {
     parse_profile(text).map(Box::new)
 }
 
 /// The same, with what is known beside the numbers.
-pub(in crate::commands) fn parse_described_profile(text: &str) -> Result<Described, String> {
-    if let Some(shipped) = Described::find_builtin(text) {
+pub(in crate::commands) fn parse_described_profile(text: &str) -> Result<TierTemplate, String> {
+    if let Some(shipped) = TierTemplate::find_builtin(text) {
         return Ok(shipped);
     }
     let (file, tier) = text.split_once('#').map_or((text, None), |(file, tier)| (file, Some(tier)));
@@ -28,7 +28,7 @@ pub(in crate::commands) fn parse_described_profile(text: &str) -> Result<Describ
         let read = std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
         return match tier {
             Some(tier) => profile_of_site_tier(&read, file, tier),
-            None => Described::parse(&read, file).map_err(|flaw| flaw.to_string()),
+            None => TierTemplate::parse(&read, file).map_err(|flaw| flaw.to_string()),
         };
     }
     parse_latency_and_rate(text).map_err(|why| {
@@ -37,16 +37,16 @@ pub(in crate::commands) fn parse_described_profile(text: &str) -> Result<Describ
     })
 }
 
-fn profile_of_site_tier(text: &str, file: &str, name: &str) -> Result<Described, String> {
+fn profile_of_site_tier(text: &str, file: &str, name: &str) -> Result<TierTemplate, String> {
     let site = placement::parse_site(text, Path::new(file)).map_err(|flaw| flaw.to_string())?;
     let tier = site.tier(&TierId(name.to_owned())).ok_or(format!("{file} has no tier {name}"))?;
     let profile =
         tier.profile.clone().ok_or(format!("{file}: nobody says what tier {name} can do"))?;
     let about = format!("{name} of {file}");
-    Ok(Described { about, reach: tier.reach, price: tier.price.clone(), profile })
+    Ok(TierTemplate { about, reach: tier.reach, price: tier.price.clone(), profile })
 }
 
-fn parse_latency_and_rate(text: &str) -> Result<Described, String> {
+fn parse_latency_and_rate(text: &str) -> Result<TierTemplate, String> {
     let (latency, rate) = match text.split_once(',') {
         Some((latency, rate)) => (latency, Some(rate)),
         None => (text, None),
@@ -60,17 +60,17 @@ fn parse_latency_and_rate(text: &str) -> Result<Described, String> {
         let wrong = |_| "a bandwidth is written like 125MiB/s".to_owned();
         separate_unit(text).parse::<Rate>().map_err(wrong)
     });
-    let mut profile = Profile::zero_cost("asked for with --emulate");
+    let mut profile = StorageProfile::zero_cost("asked for with --emulate");
     let free = [Op::Flush, Op::Close, Op::Statfs, Op::Ioctl, Op::Read, Op::Write, Op::CopyRange];
     for &op in Op::ALL.iter().filter(|op| !free.contains(op)) {
         profile.set_latencies(op, latency);
     }
-    let lane = Lane { total: rate.transpose()?, ..Lane::default() };
+    let lane = BandwidthLimits { total: rate.transpose()?, ..BandwidthLimits::default() };
     (profile.read, profile.write) = (lane, lane);
     // Each file is asked for again, as by clients that let go of what they wrote.
     profile.keeps_written = false;
     let about = format!("{text}, as asked for");
-    Ok(Described { about, reach: forebay_model::Reach::Shared, price: None, profile })
+    Ok(TierTemplate { about, reach: forebay_model::Reach::Shared, price: None, profile })
 }
 
 /// `5ms` as `5 ms`.

@@ -2,17 +2,17 @@
 
 use std::path::Path;
 
-use forebay_volume::launch::{Failure, lasting_mounts};
+use forebay_volume::launch::{LaunchError, lasting_mounts};
 use forebay_volume::overmount::ALONE;
 
 use super::super::run::explain_failure;
-use crate::exit::{NOTHING_RUN, Stop};
+use crate::exit::{CommandError, NOTHING_RUN};
 
 /// A second mount over the first would hide it, and a dead one can't be looked into.
-pub(super) fn refuse_mounted_point(point: &Path) -> Result<(), Stop> {
+pub(super) fn refuse_mounted_point(point: &Path) -> Result<(), CommandError> {
     let mounts = lasting_mounts().unwrap_or_default();
     let Some(there) = mounts.iter().find(|mount| mount.point == point) else { return Ok(()) };
-    Err(Stop::new(
+    Err(CommandError::new(
         NOTHING_RUN,
         format!("{} is mounted at {} already", there.source, point.display()),
         format!("`forebay unmount {}` first, or mount elsewhere", point.display()),
@@ -20,24 +20,28 @@ pub(super) fn refuse_mounted_point(point: &Path) -> Result<(), Stop> {
 }
 
 /// A name of those in the directory that a mount over it hides.
-pub(super) fn first_hidden_name(point: &Path) -> Result<Option<String>, Stop> {
+pub(super) fn first_hidden_name(point: &Path) -> Result<Option<String>, CommandError> {
     if point.is_file() {
         let message = format!("{} is a file", point.display());
-        return Err(Stop::new(NOTHING_RUN, message, "name a directory; nothing was mounted"));
+        return Err(CommandError::new(
+            NOTHING_RUN,
+            message,
+            "name a directory; nothing was mounted",
+        ));
     }
     // One that can't be read is told when it is mounted on.
     let first = std::fs::read_dir(point).ok().and_then(|mut names| names.next()?.ok());
     Ok(first.map(|entry| entry.file_name().to_string_lossy().into_owned()))
 }
 
-pub(super) fn explain_mount_failure(failure: Failure) -> Stop {
+pub(super) fn explain_mount_failure(failure: LaunchError) -> CommandError {
     let stop = match failure {
-        Failure::Refused(refusal) if !refusal.attached => Stop::new(
+        LaunchError::Refused(refusal) if !refusal.attached => CommandError::new(
             NOTHING_RUN,
             format!("{} can't be used: {}", refusal.path.display(), refusal.error),
             "name directories that exist and that you may read",
         ),
-        Failure::Closed(step, error) => {
+        LaunchError::Closed(step, error) => {
             let next = match error.to_string() {
                 why if why.contains("user_allow_other") => {
                     "the administrator adds a line `user_allow_other` to /etc/fuse.conf"
@@ -48,10 +52,10 @@ pub(super) fn explain_mount_failure(failure: Failure) -> Stop {
                 }
                 _ => "`forebay doctor` says what is missing here and how to mend it",
             };
-            Stop::new(NOTHING_RUN, format!("{step} failed: {error}"), next)
+            CommandError::new(NOTHING_RUN, format!("{step} failed: {error}"), next)
         }
         other => explain_failure(other),
     };
     let next = stop.next.map(|next| next.replace("nothing was run", "nothing was mounted"));
-    Stop { next, ..stop }
+    CommandError { next, ..stop }
 }

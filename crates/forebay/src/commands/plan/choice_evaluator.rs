@@ -1,42 +1,43 @@
 //! Simulates choices on all cores, and prices what comes of them.
 
-use forebay_model::{Full, Placement, Seconds, TierId, Usd};
+use forebay_model::{FullTierPolicy, Placement, Seconds, TierId, Usd};
 use forebay_plan::search::{self, Score};
-use forebay_plan::search_space::Frame;
+use forebay_plan::search_space::Configuration;
 use forebay_plan::{
-    Again, Choice, Cost, Homecoming, Outcome, Pricer, Scene, Terms, simulate_with_rework,
+    Choice, Cost, ExpectedRework, Outcome, PreparedProblem, Pricer, PurchaseTerms,
+    WriteBackEstimate, simulate_with_rework,
 };
 
 use super::NO_PLAN;
-use super::plan_inputs::Ground;
-use crate::exit::Stop;
+use super::plan_inputs::PlanInputs;
+use crate::exit::CommandError;
 
-pub(super) struct Judge<'s> {
-    scene: &'s Scene<'s>,
+pub(super) struct SimulationEvaluator<'s> {
+    scene: &'s PreparedProblem<'s>,
     project: &'s TierId,
     pricer: Option<Pricer<'s>>,
-    homecoming: Homecoming<'s>,
+    homecoming: WriteBackEstimate<'s>,
     threads: usize,
     seed: u64,
 }
 
-impl<'s> Judge<'s> {
+impl<'s> SimulationEvaluator<'s> {
     pub(super) fn new(
-        scene: &'s Scene<'s>,
-        ground: &'s Ground,
-        terms: Terms,
+        scene: &'s PreparedProblem<'s>,
+        ground: &'s PlanInputs,
+        terms: PurchaseTerms,
         seed: u64,
-    ) -> Result<Self, Stop> {
+    ) -> Result<Self, CommandError> {
         let prices = &ground.prices;
         let pricer = Pricer::new(scene.site, scene.workload, prices, terms).map_err(|why| {
-            Stop::new(
+            CommandError::new(
                 NO_PLAN,
                 why.to_string(),
                 "`forebay manual formats site` says how prices are named; --prices FILE gives others",
             )
         })?;
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let homecoming = Homecoming::new(scene.site, scene.workload);
+        let homecoming = WriteBackEstimate::new(scene.site, scene.workload);
         Ok(Self { scene, project: &ground.project, pricer, homecoming, threads, seed })
     }
 
@@ -56,10 +57,13 @@ impl<'s> Judge<'s> {
     }
 
     /// A plan counts on no luck: what does not fit is not possible, though a run would spill it.
-    fn simulate_strictly(&self, choice: &Choice) -> Result<(Outcome, Option<Again>), String> {
+    fn simulate_strictly(
+        &self,
+        choice: &Choice,
+    ) -> Result<(Outcome, Option<ExpectedRework>), String> {
         let mut strict = choice.clone();
         for placement in &mut strict.placements {
-            placement.full = Full::Fail;
+            placement.full = FullTierPolicy::Fail;
         }
         simulate_with_rework(self.scene, &strict, self.seed).map_err(|why| why.to_string())
     }
@@ -71,7 +75,7 @@ impl<'s> Judge<'s> {
     }
 }
 
-impl search::Judge for Judge<'_> {
+impl search::ChoiceEvaluator for SimulationEvaluator<'_> {
     fn score_choices(&mut self, choices: &[Choice]) -> Vec<Result<Score, String>> {
         let each = choices.len().div_ceil(self.threads).max(1);
         let this = &*self;
@@ -86,7 +90,7 @@ impl search::Judge for Judge<'_> {
         })
     }
 
-    fn rent_per_second(&self, frame: &Frame) -> Option<Usd> {
+    fn rent_per_second(&self, frame: &Configuration) -> Option<Usd> {
         self.pricer.as_ref().map(|pricer| pricer.rent_per_second(frame.nodes, frame.spot.is_some()))
     }
 
@@ -95,7 +99,7 @@ impl search::Judge for Judge<'_> {
         pricer.map_or(Usd::ZERO, |pricer| pricer.placement_toll(class, placement, self.project))
     }
 
-    fn minimum_delay(&self, frame: &Frame, class: usize, placement: &Placement) -> Seconds {
+    fn minimum_delay(&self, frame: &Configuration, class: usize, placement: &Placement) -> Seconds {
         self.homecoming.minimum_write_back_time(class, placement, self.project, frame.nodes)
     }
 }

@@ -2,33 +2,33 @@
 
 use std::path::{Path, PathBuf};
 
-use forebay_plan::emit::{ENGINES, Emission, Engine, render_rules};
+use forebay_plan::emit::{ENGINES, EmitContext, EmitTarget, render_rules};
 use forebay_plan::report::Plan;
 use forebay_plan::{Choice, Outcome};
 
-use super::plan_inputs::Ground;
+use super::plan_inputs::PlanInputs;
 use super::{Args, NO_PLAN};
-use crate::exit::Stop;
-use crate::output::{Made, Place, UNSEALED, seal_text};
+use crate::exit::CommandError;
+use crate::output::{OutputKind, OutputTarget, UNSEALED, seal_text};
 use crate::placement::check_rules;
 
 /// Where they go. Of rules that go into a pipe nothing stands beside.
-pub(super) struct Files<'a> {
+pub(super) struct PlanFiles<'a> {
     path: &'a Path,
-    rules: Place,
-    told: Option<Place>,
-    engines: Vec<(&'static Engine, Place)>,
+    rules: OutputTarget,
+    told: Option<OutputTarget>,
+    engines: Vec<(&'static EmitTarget, OutputTarget)>,
 }
 
-impl<'a> Files<'a> {
+impl<'a> PlanFiles<'a> {
     /// All of them, before anything is planned.
-    pub(super) fn claim_all(path: &'a Path, args: &Args) -> Result<Files<'a>, Stop> {
-        let claim = |path: &Path| Place::claim(path, Made::Text, args.force);
+    pub(super) fn claim_all(path: &'a Path, args: &Args) -> Result<PlanFiles<'a>, CommandError> {
+        let claim = |path: &Path| OutputTarget::claim(path, OutputKind::Text, args.force);
         let rules = claim(path)?;
         let is_stream = matches!(rules, Place::Stream(_));
         if is_stream && !args.emit.is_empty() {
             let why = format!("{}: --emit writes beside a file, and this is none", path.display());
-            return Err(Stop::new(NO_PLAN, why, "name a file after -o"));
+            return Err(CommandError::new(NO_PLAN, why, "name a file after -o"));
         }
         let told = (!is_stream).then(|| claim(&path_beside(path, ".plan.json"))).transpose()?;
         let wanted =
@@ -40,21 +40,21 @@ impl<'a> Files<'a> {
             }
             Ok((engine, claim(&file)?))
         });
-        let engines = engines.collect::<Result<_, Stop>>()?;
-        Ok(Files { path, rules, told, engines })
+        let engines = engines.collect::<Result<_, CommandError>>()?;
+        Ok(PlanFiles { path, rules, told, engines })
     }
 
     /// Writes all; a line about each.
     pub(super) fn write_all(
         &self,
         args: &Args,
-        ground: &Ground,
+        ground: &PlanInputs,
         choice: &Choice,
         outcome: &Outcome,
         plan: &Plan,
-    ) -> Result<Vec<String>, Stop> {
+    ) -> Result<Vec<String>, CommandError> {
         let header = header_lines(self.path, plan);
-        let emission = Emission {
+        let emission = EmitContext {
             site: &ground.site,
             workload: &ground.workload,
             choice,
@@ -64,14 +64,14 @@ impl<'a> Files<'a> {
         };
         let text = render_rules(&emission).map_err(|why| {
             let next = "this is a limit of rules: they go by names; --json has the plan itself";
-            Stop::new(NO_PLAN, format!("the plan can't be said in rules: {why}"), next)
+            CommandError::new(NO_PLAN, format!("the plan can't be said in rules: {why}"), next)
         })?;
         // What is written can be run: whoever obeys a plan learns of its flaws now, not then.
         let missing = check_rules(&args.site, self.path, &text).map_err(|why| {
             let next = "mend the site file (a tier that files live on needs a path), or leave -o \
                         out: the plan is told without rules";
             let why = format!("`forebay run` would refuse the rules of this plan: {why}");
-            Stop::new(NO_PLAN, why, next)
+            CommandError::new(NO_PLAN, why, next)
         })?;
         self.rules.write(seal_text(text).as_bytes())?;
         let Some(place) = &self.told else { return Ok(Vec::new()) };
@@ -127,8 +127,8 @@ pub(in crate::commands) fn path_beside(path: &Path, suffix: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
-fn write_error(path: &Path, error: &std::io::Error) -> Stop {
-    Stop::new(
+fn write_error(path: &Path, error: &std::io::Error) -> CommandError {
+    CommandError::new(
         NO_PLAN,
         format!("{}: {error}", path.display()),
         "write to a directory that is there and yours",

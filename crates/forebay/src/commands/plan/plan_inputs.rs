@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use forebay_model::workload::Workload;
-use forebay_model::{Flaw, Prices, Site, TierId};
-use forebay_plan::OwnCost;
+use forebay_model::{ConfigError, Prices, Site, TierId};
+use forebay_plan::ForebayOverhead;
 use forebay_plan::report::LearntFrom;
 
-use super::runs::Runs;
+use super::runs::LearntRuns;
 use super::{Args, NO_PLAN};
-use crate::exit::Stop;
-use crate::storages::{Filled, fill_site, load_prices, measured_tier_id};
+use crate::exit::CommandError;
+use crate::storages::{FilledSite, fill_site, load_prices, measured_tier_id};
 
 /// The error of a model about which nobody has a doubt.
 const ERROR_MIN: f64 = 0.05;
@@ -18,7 +18,7 @@ const ERROR_MIN: f64 = 0.05;
 /// what is not known of a storage under load is of that size.
 const UNSEEN_LOAD: f64 = 0.17;
 
-pub(super) struct Ground {
+pub(super) struct PlanInputs {
     pub(super) workload: Workload,
     pub(super) site: Site,
     pub(super) project: TierId,
@@ -30,21 +30,21 @@ pub(super) struct Ground {
     /// How the run went.
     pub(super) learnt_from: LearntFrom,
     /// What Forebay costs where files are placed.
-    pub(super) own: OwnCost,
+    pub(super) own: ForebayOverhead,
     /// Doubts beside the workload's.
     pub(super) notes: Vec<String>,
 }
 
-impl Ground {
-    pub(super) fn read_inputs(args: &Args) -> Result<Self, Stop> {
+impl PlanInputs {
+    pub(super) fn read_inputs(args: &Args) -> Result<Self, CommandError> {
         let site = read_site(&args.site)?;
-        let Runs { learnt, fs_types, scatter, told } =
-            Runs::learn_runs(&args.runs, site.nodes().map(|nodes| nodes.slots))?;
+        let LearntRuns { learnt, fs_types, scatter, told } =
+            LearntRuns::learn_runs(&args.runs, site.nodes().map(|nodes| nodes.slots))?;
         let named = args.project.as_ref().map(|name| TierId(name.clone()));
         let filled = fill_site(site, &learnt, &fs_types, named);
-        let Filled { site, project, mut notes } = filled;
+        let FilledSite { site, project, mut notes } = filled;
         let project = project.ok_or_else(|| {
-            Stop::new(
+            CommandError::new(
                 NO_PLAN,
                 "the run does not say how its storage behaved, and no tier has a profile",
                 "record it with `forebay run --trace every-read`, or give a tier of the site a profile",
@@ -54,7 +54,7 @@ impl Ground {
             let known: Vec<&str> = site.tiers().map(|tier| tier.id.as_str()).collect();
             let (name, known) = (project.as_str(), known.join(", "));
             let message = format!("there is no tier {name:?}; there are {known}");
-            return Err(Stop::new(NO_PLAN, message, "name one of them with --project"));
+            return Err(CommandError::new(NO_PLAN, message, "name one of them with --project"));
         }
         let mut load = 0.0;
         if args.samples > 1 && project == measured_tier_id() {
@@ -80,17 +80,17 @@ impl Ground {
     }
 }
 
-fn read_site(path: &Path) -> Result<Site, Stop> {
+fn read_site(path: &Path) -> Result<Site, CommandError> {
     crate::placement::parse_site(&read_text(path)?, path).map_err(flaw_error)
 }
 
-fn flaw_error(flaw: Flaw) -> Stop {
-    Stop::new(NO_PLAN, flaw.to_string(), "`forebay manual formats` has all keys")
+fn flaw_error(flaw: ConfigError) -> CommandError {
+    CommandError::new(NO_PLAN, flaw.to_string(), "`forebay manual formats` has all keys")
 }
 
-fn read_text(path: &Path) -> Result<String, Stop> {
+fn read_text(path: &Path) -> Result<String, CommandError> {
     std::fs::read_to_string(path).map_err(|error| {
-        Stop::new(
+        CommandError::new(
             NO_PLAN,
             format!("{}: {error}", path.display()),
             "give the path of a file that is there",

@@ -3,10 +3,10 @@
 
 use std::path::PathBuf;
 
-use forebay_plan::Learnt;
+use forebay_plan::LearntRun;
 
 use super::NO_PLAN;
-use crate::exit::Stop;
+use crate::exit::CommandError;
 use crate::storages::learn_from_run;
 
 /// By which share one more run differs at least, on machines that others use, too: runs in a row
@@ -23,9 +23,9 @@ const NINE_OF_TEN: f64 = 1.645;
 const CROWD: f64 = 0.5;
 
 /// What the runs come to.
-pub(super) struct Runs {
+pub(super) struct LearntRuns {
     /// What the middle one teaches, of those that had as many slots as the site.
-    pub(super) learnt: Learnt,
+    pub(super) learnt: LearntRun,
     /// Its file systems.
     pub(super) fs_types: Vec<String>,
     /// By which share one more run, with as many slots as the site has, may differ.
@@ -34,24 +34,24 @@ pub(super) struct Runs {
     pub(super) told: Vec<String>,
 }
 
-type One = (Learnt, Vec<String>);
+type RunWithNotes = (LearntRun, Vec<String>);
 
-impl Runs {
+impl LearntRuns {
     /// Learns all runs, for a site with so many slots on a node.
-    pub(super) fn learn_runs(paths: &[PathBuf], slots: Option<u32>) -> Result<Self, Stop> {
+    pub(super) fn learn_runs(paths: &[PathBuf], slots: Option<u32>) -> Result<Self, CommandError> {
         let mut all = Vec::new();
         for path in paths {
             let hint = "`forebay run -o FILE -- COMMAND` makes a run file";
-            let stop = |error: String| Stop::new(NO_PLAN, error, hint);
+            let stop = |error: String| CommandError::new(NO_PLAN, error, hint);
             all.push(learn_from_run(path).map_err(stop)?);
         }
         Ok(Self::from_learnt(all, slots))
     }
 
-    fn from_learnt(mut all: Vec<One>, slots: Option<u32>) -> Self {
-        let crowd = |one: &One| f64::from(one.0.measured.slots);
+    fn from_learnt(mut all: Vec<RunWithNotes>, slots: Option<u32>) -> Self {
+        let crowd = |one: &RunWithNotes| f64::from(one.0.measured.slots);
         // How much more or less goes on at once than on the site, as a share of the more.
-        let off = |one: &One| {
+        let off = |one: &RunWithNotes| {
             slots.map_or(0.0, |slots| {
                 let slots = f64::from(slots);
                 1.0 - slots.min(crowd(one)) / slots.max(crowd(one)).max(1.0)
@@ -59,7 +59,7 @@ impl Runs {
         };
         let least = all.iter().map(off).fold(f64::INFINITY, f64::min);
         all.retain(|one| off(one) <= least);
-        let time = |one: &One| one.0.measured.makespan.get();
+        let time = |one: &RunWithNotes| one.0.measured.makespan.get();
         all.sort_by(|a, b| time(a).total_cmp(&time(b)));
         let (first, last) = (all.first().map_or(0.0, time), all.last().map_or(0.0, time));
         let count = all.len();
@@ -99,32 +99,32 @@ mod tests {
     use super::*;
     use forebay_model::summary::TimeSplit;
     use forebay_model::{Seconds, Workload};
-    use forebay_plan::OwnCost;
-    use forebay_plan::learn::Measured;
+    use forebay_plan::ForebayOverhead;
+    use forebay_plan::learn::MeasuredRun;
 
-    fn run(name: &str, makespan: f64, slots: u32) -> One {
+    fn run(name: &str, makespan: f64, slots: u32) -> RunWithNotes {
         let workload = Workload { name: name.to_owned(), ..Workload::default() };
         let time = TimeSplit::default();
-        let measured = Measured { makespan: Seconds(makespan), slots, time, verdict: None };
-        let own = OwnCost { request: Seconds::ZERO };
-        (Learnt { run: name.to_owned(), workload, storages: vec![], measured, own }, vec![])
+        let measured = MeasuredRun { makespan: Seconds(makespan), slots, time, verdict: None };
+        let own = ForebayOverhead { request: Seconds::ZERO };
+        (LearntRun { run: name.to_owned(), workload, storages: vec![], measured, own }, vec![])
     }
 
     #[test]
     fn of_several_runs_the_middle_one_with_as_many_slots_is_learnt_from() {
         let all =
             || vec![run("a", 10.0, 2), run("b", 16.0, 1), run("c", 11.0, 2), run("d", 12.0, 2)];
-        let two = Runs::from_learnt(all(), Some(2));
+        let two = LearntRuns::from_learnt(all(), Some(2));
         assert_eq!((two.learnt.workload.name.as_str(), two.told.len()), ("c", 1));
         assert!((two.scatter - 1.645 * 0.591 * 2.0 * (4.0_f64 / 3.0).sqrt() / 11.0).abs() < 1e-9);
-        let one = Runs::from_learnt(all(), Some(1));
+        let one = LearntRuns::from_learnt(all(), Some(1));
         assert_eq!((one.learnt.workload.name.as_str(), one.scatter), ("b", SCATTER_MIN));
         // Nobody ran four at once: those with two are nearest, and it is said.
-        let four = Runs::from_learnt(all(), Some(4));
+        let four = LearntRuns::from_learnt(all(), Some(4));
         assert_eq!(four.learnt.workload.name, "c");
         assert!(four.told[1].contains("2 at a time, and the site has 4 slots"), "{:?}", four.told);
         assert!(four.scatter > CROWD / 2.0, "{}", four.scatter);
         // A site that does not say has those of the run.
-        assert_eq!(Runs::from_learnt(all(), None).told.len(), 1);
+        assert_eq!(LearntRuns::from_learnt(all(), None).told.len(), 1);
     }
 }

@@ -2,12 +2,12 @@
 
 use forebay_model::Seconds;
 use forebay_model::workload::TaskKindId;
-use forebay_plan::search_space::Frames;
-use forebay_plan::{PolicyId, Spot};
+use forebay_plan::search_space::ConfigurationGrid;
+use forebay_plan::{PolicyId, SpotMachines};
 
-use super::plan_inputs::Ground;
+use super::plan_inputs::PlanInputs;
 use super::{Args, NO_PLAN};
-use crate::exit::Stop;
+use crate::exit::CommandError;
 
 /// More kinds of tasks in the queue of low priority are not tried.
 const LOW_MAX: usize = 2;
@@ -15,9 +15,12 @@ const LOW_MAX: usize = 2;
 /// mounts what it needs. Nobody publishes a figure.
 const REPLACED: Seconds = Seconds(120.0);
 
-impl Ground {
+impl PlanInputs {
     /// What is tried beside placements.
-    pub(super) fn configurations_to_try(&self, args: &Args) -> Result<Frames, Stop> {
+    pub(super) fn configurations_to_try(
+        &self,
+        args: &Args,
+    ) -> Result<ConfigurationGrid, CommandError> {
         let nodes = self.site.nodes();
         let (count, slots) = nodes.map_or((1, 1), |nodes| (nodes.count, nodes.slots));
         let mut counts = vec![count];
@@ -33,7 +36,7 @@ impl Ground {
             policies.extend(low);
             policies.push((PolicyId("capacity"), vec![]));
         }
-        Ok(Frames {
+        Ok(ConfigurationGrid {
             nodes: counts,
             slots: vec![slots],
             pipelines: at_once.collect(),
@@ -45,9 +48,9 @@ impl Ground {
     }
 
     /// Machines as they are bought: those that stay first, if they may be chosen.
-    fn purchase_options(&self, args: &Args) -> Result<Vec<Option<Spot>>, Stop> {
+    fn purchase_options(&self, args: &Args) -> Result<Vec<Option<SpotMachines>>, CommandError> {
         let instance = self.site.nodes().and_then(|nodes| nodes.instance.as_ref());
-        let sold = self.prices.spot.as_ref().zip(instance).map(|(spot, _)| Spot {
+        let sold = self.prices.spot.as_ref().zip(instance).map(|(spot, _)| SpotMachines {
             per_hour: spot.interrupted_per_month * 3600.0 / self.prices.month.get(),
             replaced: REPLACED,
         });
@@ -58,7 +61,7 @@ impl Ground {
             (None, true, _) => {
                 let sheet = &self.prices.sheet;
                 let why = format!("--spot: sheet {sheet} has no [spot], or the site no instance");
-                Err(Stop::new(
+                Err(CommandError::new(
                     NO_PLAN,
                     why,
                     "`forebay manual formats site` says how machines are named",

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use forebay_model::ByteCount;
 use rustix::io::Errno;
 
-use crate::commands::bench::blocked_signals::{ENDS, Held};
+use crate::commands::bench::blocked_signals::{BlockedSignals, ENDS};
 
 /// Why a measurement ends before its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Halt {
+pub(super) enum ProbeStop {
     /// Somebody sent this signal.
     Signal(i32),
     /// The time, the bytes or the operations are used up.
@@ -21,7 +21,7 @@ pub(super) enum Halt {
 
 /// What is allowed, and what was used.
 #[derive(Debug)]
-pub(super) struct Bounds {
+pub(super) struct ProbeBudget {
     began: Instant,
     time: Duration,
     most: (u64, ByteCount),
@@ -31,7 +31,7 @@ pub(super) struct Bounds {
     names: AtomicU64,
 }
 
-impl Bounds {
+impl ProbeBudget {
     pub(super) fn new(time: Duration, bytes: ByteCount, operations: u64) -> Self {
         Self {
             began: Instant::now(),
@@ -46,7 +46,7 @@ impl Bounds {
 
     /// Takes signals that would end this process for as long as it lives; a call that has begun is
     /// waited for.
-    pub(super) fn watch_signals(self: &std::sync::Arc<Self>, held: Held) {
+    pub(super) fn watch_signals(self: &std::sync::Arc<Self>, held: BlockedSignals) {
         let bounds = std::sync::Arc::downgrade(self);
         std::thread::spawn(move || {
             loop {
@@ -60,7 +60,7 @@ impl Bounds {
     }
 
     /// Counts an operation that is about to begin, with its bytes, if it may.
-    pub(super) fn count_operation(&self, bytes: u64) -> Result<(), Halt> {
+    pub(super) fn count_operation(&self, bytes: u64) -> Result<(), ProbeStop> {
         self.check_allowance(1, bytes)?;
         self.operations.fetch_add(1, Relaxed);
         self.bytes.fetch_add(bytes, Relaxed);
@@ -68,14 +68,14 @@ impl Bounds {
     }
 
     /// Whether so much more is within bounds.
-    pub(super) fn check_allowance(&self, operations: u64, bytes: u64) -> Result<(), Halt> {
+    pub(super) fn check_allowance(&self, operations: u64, bytes: u64) -> Result<(), ProbeStop> {
         let signal = self.signal.load(Relaxed);
         let (used, moved) = self.used_so_far();
         match () {
-            () if signal != 0 => Err(Halt::Signal(signal)),
-            () if self.elapsed_time() >= self.time => Err(Halt::Over("--time")),
-            () if used + operations > self.most.0 => Err(Halt::Over("--operations")),
-            () if moved.get() + bytes > self.most.1.get() => Err(Halt::Over("--bytes")),
+            () if signal != 0 => Err(ProbeStop::Signal(signal)),
+            () if self.elapsed_time() >= self.time => Err(ProbeStop::Over("--time")),
+            () if used + operations > self.most.0 => Err(ProbeStop::Over("--operations")),
+            () if moved.get() + bytes > self.most.1.get() => Err(ProbeStop::Over("--bytes")),
             () => Ok(()),
         }
     }
@@ -107,16 +107,16 @@ mod tests {
 
     #[test]
     fn nothing_is_done_beyond_what_is_allowed() {
-        let bounds = Bounds::new(Duration::from_secs(60), ByteCount(10), 3);
+        let bounds = ProbeBudget::new(Duration::from_secs(60), ByteCount(10), 3);
         assert_eq!(bounds.count_operation(8), Ok(()));
-        assert_eq!(bounds.count_operation(3), Err(Halt::Over("--bytes")));
+        assert_eq!(bounds.count_operation(3), Err(ProbeStop::Over("--bytes")));
         assert_eq!(bounds.count_operation(2), Ok(()));
-        assert_eq!(bounds.check_allowance(2, 0), Err(Halt::Over("--operations")));
+        assert_eq!(bounds.check_allowance(2, 0), Err(ProbeStop::Over("--operations")));
         assert_eq!(bounds.used_so_far(), (2, ByteCount(10)), "what was refused does not count");
         bounds.signal.store(libc::SIGTERM, Relaxed);
-        assert_eq!(bounds.count_operation(0), Err(Halt::Signal(libc::SIGTERM)));
-        let late = Bounds::new(Duration::ZERO, ByteCount(10), 3);
-        assert_eq!(late.count_operation(0), Err(Halt::Over("--time")));
+        assert_eq!(bounds.count_operation(0), Err(ProbeStop::Signal(libc::SIGTERM)));
+        let late = ProbeBudget::new(Duration::ZERO, ByteCount(10), 3);
+        assert_eq!(late.count_operation(0), Err(ProbeStop::Over("--time")));
         assert_ne!(late.unused_name(), late.unused_name());
     }
 }

@@ -8,42 +8,42 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use forebay_model::Reach;
-use forebay_objstore::{Failed, NO_KEYS, Objects};
+use forebay_objstore::{BucketClient, NO_KEYS, RequestError};
 use rustix::io::Errno;
 
-use super::bounds::{Bounds, Halt};
-use super::calls::Timed;
-use super::memory::Buffer;
-use super::probed_directory::Ground;
-use super::rounds::Found;
+use super::bounds::{ProbeBudget, ProbeStop};
+use super::calls::TimedResult;
+use super::memory::AlignedBuffer;
+use super::probed_directory::ProbedDirectory;
+use super::rounds::ProbeFindings;
 use super::{Args, round_reporter};
-use crate::exit::Stop;
+use crate::exit::CommandError;
 
 /// A bucket, a folder of the probe's own in it, and what it said last when it refused something.
 #[derive(Debug)]
-pub(super) struct Bucket {
-    objects: Objects,
+pub(super) struct ProbedBucket {
+    objects: BucketClient,
     url: String,
     folder: String,
-    trouble: Mutex<Option<Failed>>,
+    trouble: Mutex<Option<RequestError>>,
 }
 
 /// One thread's way to it.
 #[derive(Debug)]
-struct Client<'b> {
-    bounds: &'b Bounds,
-    bucket: &'b Bucket,
-    bytes: Buffer,
+struct ProbeClient<'b> {
+    bounds: &'b ProbeBudget,
+    bucket: &'b ProbedBucket,
+    bytes: AlignedBuffer,
 }
 
-impl Client<'_> {
+impl ProbeClient<'_> {
     /// Counts a request and times it.
     fn timed_call<T>(
         &self,
         what: &'static str,
         bytes: usize,
-        call: impl FnOnce(&Objects) -> Result<T, Failed>,
-    ) -> Timed<T> {
+        call: impl FnOnce(&BucketClient) -> Result<T, RequestError>,
+    ) -> TimedResult<T> {
         self.bounds.count_operation(bytes as u64)?;
         let began = Instant::now();
         let result = call(&self.bucket.objects);
@@ -59,55 +59,60 @@ impl Client<'_> {
     }
 }
 
-impl Bucket {
+impl ProbedBucket {
     /// Opens it, and asks it for the names in a folder that nobody has: whether it is there, and
     /// whose key this is, is known then.
-    pub(super) fn open(url: &str) -> Result<Bucket, Stop> {
-        let objects = Objects::open(url, crate::placement::bucket_settings())
+    pub(super) fn open(url: &str) -> Result<ProbedBucket, CommandError> {
+        let objects = BucketClient::open(url, crate::placement::bucket_settings())
             .map_err(|why| bucket_error(url, "", &why))?;
         let folder = format!(".forebay-probe-{}", std::process::id());
-        let bucket = Bucket { objects, url: url.to_owned(), folder, trouble: Mutex::new(None) };
+        let bucket =
+            ProbedBucket { objects, url: url.to_owned(), folder, trouble: Mutex::new(None) };
         let asked = bucket.objects.list_recursive(&bucket.folder);
         asked.map_err(|why| bucket_error(url, "list ", &why))?;
         Ok(bucket)
     }
 
-    pub(super) fn ground(&self) -> Ground {
+    pub(super) fn ground(&self) -> ProbedDirectory {
         let (dir, fs_type) = (self.url.clone().into(), "S3".to_owned());
-        Ground { dir, fs_type, reach: Reach::World, free: None }
+        ProbedDirectory { dir, fs_type, reach: Reach::World, free: None }
     }
 
-    fn record_failure(&self, what: &'static str, failed: Failed) -> Halt {
+    fn record_failure(&self, what: &'static str, failed: RequestError) -> ProbeStop {
         if let Ok(mut trouble) = self.trouble.lock() {
             trouble.get_or_insert(failed);
         }
-        Halt::Failed(what, Errno::IO)
+        ProbeStop::Failed(what, Errno::IO)
     }
 
-    pub(super) fn measure_all(&self, args: &Args, bounds: &Bounds) -> Result<Found, Halt> {
+    pub(super) fn measure_all(
+        &self,
+        args: &Args,
+        bounds: &ProbeBudget,
+    ) -> Result<ProbeFindings, ProbeStop> {
         bucket_rounds::measure_bucket(bounds, self, args.bytes, &round_reporter(args, bounds))
     }
 
     /// What the bucket itself said, if it ended the probe.
-    pub(super) fn take_bucket_failure(&self, halt: Halt) -> Option<Stop> {
-        let Halt::Failed(what, _) = halt else { return None };
+    pub(super) fn take_bucket_failure(&self, halt: ProbeStop) -> Option<CommandError> {
+        let ProbeStop::Failed(what, _) = halt else { return None };
         let trouble = self.trouble.lock().ok()?.take()?;
         Some(bucket_error(&self.url, &format!("{what} "), &trouble))
     }
 
     /// Removes all that the probe wrote.
-    pub(super) fn remove(&self) -> Result<(), Stop> {
+    pub(super) fn remove(&self) -> Result<(), CommandError> {
         let left = self.objects.list_recursive(&self.folder);
         let removed =
             left.and_then(|left| left.iter().try_for_each(|left| self.objects.delete(&left.name)));
         removed.map_err(|why| {
             let message = format!("{}/{} is left: {why}", self.url, self.folder);
-            Stop::new(1, message, "remove it by hand")
+            CommandError::new(1, message, "remove it by hand")
         })
     }
 }
 
-fn bucket_error(url: &str, what: &str, failed: &Failed) -> Stop {
+fn bucket_error(url: &str, what: &str, failed: &RequestError) -> CommandError {
     use std::io::ErrorKind::{InvalidInput, NotFound, PermissionDenied};
     let (code, next) = match failed.kind {
         _ if failed.why == NO_KEYS => (1, "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"),
@@ -118,5 +123,5 @@ fn bucket_error(url: &str, what: &str, failed: &Failed) -> Stop {
         }
         _ => (1, "a probe needs a storage that works, and AWS_ENDPOINT_URL if it is not AWS's"),
     };
-    Stop::new(code, format!("{url}: {what}failed: {failed}"), next)
+    CommandError::new(code, format!("{url}: {what}failed: {failed}"), next)
 }

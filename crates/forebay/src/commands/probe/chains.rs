@@ -3,21 +3,24 @@
 use rustix::fs::{self, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::bounds::Halt;
-use super::calls::{Caller, SMALL};
+use super::bounds::ProbeStop;
+use super::calls::{SMALL, ThreadDirectory};
 use super::measured_figures::Figure;
-use super::memory::{self, Buffer};
+use super::memory::{self, AlignedBuffer};
 
 /// Sums of one round: seconds, and of how many.
-pub(super) type Sums = std::collections::BTreeMap<Figure, (f64, u32)>;
+pub(super) type FigureSums = std::collections::BTreeMap<Figure, (f64, u32)>;
 
-pub(super) fn add_time(sums: &mut Sums, figure: Figure, seconds: f64) {
+pub(super) fn add_time(sums: &mut FigureSums, figure: Figure, seconds: f64) {
     let sum = sums.entry(figure).or_insert((0.0, 0));
     *sum = (sum.0 + seconds, sum.1 + 1);
 }
 
 /// Names that nobody ever had.
-pub(super) fn measure_absent_name(caller: &Caller<'_>, sums: &mut Sums) -> Result<(), Halt> {
+pub(super) fn measure_absent_name(
+    caller: &ThreadDirectory<'_>,
+    sums: &mut FigureSums,
+) -> Result<(), ProbeStop> {
     add_time(sums, Figure::Getattr, caller.refresh_attributes()?.1);
     add_time(sums, Figure::Absent, caller.stat(&caller.bounds.unused_name())?.1);
     Ok(())
@@ -25,10 +28,10 @@ pub(super) fn measure_absent_name(caller: &Caller<'_>, sums: &mut Sums) -> Resul
 
 /// The life of a small file.
 pub(super) fn measure_small_file(
-    caller: &Caller<'_>,
-    bytes: &mut Buffer,
-    sums: &mut Sums,
-) -> Result<(), Halt> {
+    caller: &ThreadDirectory<'_>,
+    bytes: &mut AlignedBuffer,
+    sums: &mut FigureSums,
+) -> Result<(), ProbeStop> {
     let (name, other) = (caller.bounds.unused_name(), caller.bounds.unused_name());
     caller.refresh_attributes()?;
     let (file, created) = caller.create(&name)?;
@@ -66,10 +69,10 @@ pub(super) fn measure_small_file(
 
 /// A file and a name are made durable.
 pub(super) fn measure_syncs(
-    caller: &Caller<'_>,
-    bytes: &mut Buffer,
-    sums: &mut Sums,
-) -> Result<(), Halt> {
+    caller: &ThreadDirectory<'_>,
+    bytes: &mut AlignedBuffer,
+    sums: &mut FigureSums,
+) -> Result<(), ProbeStop> {
     let (name, other) = (caller.bounds.unused_name(), caller.bounds.unused_name());
     let file = caller.create(&name)?.0;
     caller.write(&file, bytes.fresh_bytes(SMALL), 0)?;
@@ -82,11 +85,14 @@ pub(super) fn measure_syncs(
 }
 
 /// The life of a directory with some files.
-pub(super) fn measure_directories(caller: &Caller<'_>, sums: &mut Sums) -> Result<(), Halt> {
+pub(super) fn measure_directories(
+    caller: &ThreadDirectory<'_>,
+    sums: &mut FigureSums,
+) -> Result<(), ProbeStop> {
     let name = caller.bounds.unused_name();
     caller.refresh_attributes()?;
     add_time(sums, Figure::Mkdir, caller.mkdir(&name)?.1);
-    let inner = Caller { bounds: caller.bounds, dir: caller.lookup_name(&name)?.0 };
+    let inner = ThreadDirectory { bounds: caller.bounds, dir: caller.lookup_name(&name)?.0 };
     let names = [(); 3].map(|()| caller.bounds.unused_name());
     for name in &names {
         drop(inner.create(name)?.0);
@@ -105,7 +111,10 @@ pub(super) fn measure_directories(caller: &Caller<'_>, sums: &mut Sums) -> Resul
 }
 
 /// Links, symbolic and hard.
-pub(super) fn measure_links(caller: &Caller<'_>, sums: &mut Sums) -> Result<(), Halt> {
+pub(super) fn measure_links(
+    caller: &ThreadDirectory<'_>,
+    sums: &mut FigureSums,
+) -> Result<(), ProbeStop> {
     let [file, link, symlink] = [(); 3].map(|()| caller.bounds.unused_name());
     let dir = &caller.dir;
     caller.refresh_attributes()?;
@@ -132,7 +141,10 @@ pub(super) fn measure_links(caller: &Caller<'_>, sums: &mut Sums) -> Result<(), 
 
 /// Makes a file that is to be looked up when its name is not known any more, and read when memory
 /// has let go of it.
-pub(super) fn prepare_cold_file(caller: &Caller<'_>, bytes: &mut Buffer) -> Result<String, Halt> {
+pub(super) fn prepare_cold_file(
+    caller: &ThreadDirectory<'_>,
+    bytes: &mut AlignedBuffer,
+) -> Result<String, ProbeStop> {
     let name = caller.bounds.unused_name();
     let file = caller.create(&name)?.0;
     caller.write(&file, bytes.fresh_bytes(SMALL), 0)?;
@@ -143,11 +155,11 @@ pub(super) fn prepare_cold_file(caller: &Caller<'_>, bytes: &mut Buffer) -> Resu
 
 /// Looks it up, and reads its first bytes if the storage has to answer.
 pub(super) fn measure_present_name(
-    caller: &Caller<'_>,
+    caller: &ThreadDirectory<'_>,
     name: &str,
-    bytes: &mut Buffer,
-    sums: &mut Sums,
-) -> Result<(), Halt> {
+    bytes: &mut AlignedBuffer,
+    sums: &mut FigureSums,
+) -> Result<(), ProbeStop> {
     caller.refresh_attributes()?;
     add_time(sums, Figure::Present, caller.stat(name)?.1);
     if let Some(file) = memory::open_past_memory(caller, name, SMALL, false)? {

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
 
-use super::bounds::Halt;
-use super::calls::{Caller, SMALL};
-use super::measured_figures::{Figure, PIECE, Sizes};
+use super::bounds::ProbeStop;
+use super::calls::{SMALL, ThreadDirectory};
+use super::measured_figures::{Figure, PIECE, RoundSizes};
 use super::memory;
-use super::together::{Worker, run_together};
+use super::together::{ProbeWorker, run_together};
 
 /// Longer than this a first file is not written.
 const TASTE: Duration = Duration::from_millis(300);
@@ -21,14 +21,17 @@ const RANDOM_MAX: u64 = 16;
 
 /// Figures of one round, and whether memory would have answered reads.
 #[derive(Debug, Default)]
-pub(super) struct Round {
+pub(super) struct ThroughputRound {
     pub(super) seconds: Vec<(Figure, f64)>,
     pub(super) from_memory: bool,
 }
 
 /// Writes for a moment, to see how much the storage takes.
-pub(super) fn estimate_sizes(worker: &mut Worker<'_>, pieces_max: u64) -> Result<Sizes, Halt> {
-    let Worker { caller, bytes } = worker;
+pub(super) fn estimate_sizes(
+    worker: &mut ProbeWorker<'_>,
+    pieces_max: u64,
+) -> Result<RoundSizes, ProbeStop> {
+    let ProbeWorker { caller, bytes } = worker;
     let name = caller.bounds.unused_name();
     let (file, began) = (caller.create(&name)?.0, Instant::now());
     let mut pieces = 0;
@@ -46,23 +49,26 @@ pub(super) fn estimate_sizes(worker: &mut Worker<'_>, pieces_max: u64) -> Result
         random = ((RANDOM_SECONDS / seconds.max(1e-6)) as u64).clamp(2, RANDOM_MAX);
     }
     caller.unlink(&name)?;
-    Ok(Sizes { pieces, random, asks_again: false, random_synced })
+    Ok(RoundSizes { pieces, random, asks_again: false, random_synced })
 }
 
 /// Bytes that a round takes at so many threads.
-pub(super) fn bytes_of_round(threads: u32, sizes: &Sizes) -> u64 {
+pub(super) fn bytes_of_round(threads: u32, sizes: &RoundSizes) -> u64 {
     let each =
         2 * sizes.pieces_per_thread(threads) * PIECE as u64 + 2 * sizes.random * SMALL as u64;
     u64::from(threads) * each
 }
 
 /// One round.
-pub(super) fn measure_round(workers: &mut [Worker<'_>], sizes: &Sizes) -> Result<Round, Halt> {
+pub(super) fn measure_round(
+    workers: &mut [ProbeWorker<'_>],
+    sizes: &RoundSizes,
+) -> Result<ThroughputRound, ProbeStop> {
     let each = sizes.pieces_per_thread(workers.len() as u32);
     let size = each as usize * PIECE;
     let names: Vec<String> =
         workers.iter().map(|worker| worker.caller.bounds.unused_name()).collect();
-    let mut round = Round::default();
+    let mut round = ThroughputRound::default();
     let files = open_each(workers, |caller, number| Ok(Some(caller.create(&names[number])?.0)))?;
     let files = files.expect("each was made");
     let unsynced = Mutex::new(0.0_f64);
@@ -136,26 +142,26 @@ pub(super) fn measure_round(workers: &mut [Worker<'_>], sizes: &Sizes) -> Result
 
 /// Everybody's file, opened one after the other; `None`: one could not be opened so.
 fn open_each(
-    workers: &[Worker<'_>],
-    open: impl Fn(&Caller<'_>, usize) -> Result<Option<OwnedFd>, Halt>,
-) -> Result<Option<Vec<OwnedFd>>, Halt> {
+    workers: &[ProbeWorker<'_>],
+    open: impl Fn(&ThreadDirectory<'_>, usize) -> Result<Option<OwnedFd>, ProbeStop>,
+) -> Result<Option<Vec<OwnedFd>>, ProbeStop> {
     let all = workers.iter().enumerate().map(|(number, worker)| open(&worker.caller, number));
     all.collect()
 }
 
 fn open_each_past_memory(
-    workers: &[Worker<'_>],
+    workers: &[ProbeWorker<'_>],
     names: &[String],
     bytes: usize,
     random: bool,
-) -> Result<Option<Vec<OwnedFd>>, Halt> {
+) -> Result<Option<Vec<OwnedFd>>, ProbeStop> {
     open_each(workers, |caller, number| {
         memory::open_past_memory(caller, &names[number], bytes, random)
     })
 }
 
 /// Places of so many pages in a file, no two of them the same: each in a part of its own, in no order.
-fn random_offsets(bytes: &mut memory::Buffer, count: u64, pieces: u64) -> Vec<u64> {
+fn random_offsets(bytes: &mut memory::AlignedBuffer, count: u64, pieces: u64) -> Vec<u64> {
     let pages = pieces * (PIECE / SMALL) as u64;
     let part = (pages / count).max(1);
     let mut parts: Vec<u64> = (0..count.min(pages)).collect();
@@ -172,7 +178,7 @@ mod tests {
 
     #[test]
     fn places_are_all_over_the_file_and_never_twice() {
-        let mut bytes = memory::Buffer::new(SMALL, 7);
+        let mut bytes = memory::AlignedBuffer::new(SMALL, 7);
         for pieces in [1, 3, 14] {
             let found = random_offsets(&mut bytes, 16, pieces);
             let mut sorted = found.clone();

@@ -1,16 +1,16 @@
 //! All that a probe measured, as data.
 
 use forebay_model::Reach;
-use forebay_plan::calibrate::{Batch, Calibrated, Limited, Number};
-use forebay_plan::compare::Span;
+use forebay_plan::calibrate::{Batch, Calibration, LimitKind, ProfileParameter};
+use forebay_plan::compare::UncertaintyInterval;
 use serde_json::{Value, json};
 
-use super::probe_report::{self, Probe};
+use super::probe_report::{self, ProbeReport};
 
 /// The version of this form.
 const SCHEMA: u32 = 1;
 
-pub(super) fn probe_json(probe: &Probe, batches: &[Batch], fitted: &Calibrated) -> Value {
+pub(super) fn probe_json(probe: &ProbeReport, batches: &[Batch], fitted: &Calibration) -> Value {
     let figures: Vec<Value> = batches
         .iter()
         .zip(&fitted.simulated)
@@ -69,26 +69,35 @@ fn operations_json(batch: &Batch) -> Vec<Value> {
     each.collect()
 }
 
-fn span_json(span: Span) -> Value {
+fn span_json(span: UncertaintyInterval) -> Value {
     json!({ "low": span.low, "high": span.high, "range": span.range })
 }
 
 /// A number of the profile by its key, in seconds or for each second.
-fn number_json(fitted: &Calibrated, number: Number, within: Span) -> Value {
+fn number_json(
+    fitted: &Calibration,
+    number: ProfileParameter,
+    within: UncertaintyInterval,
+) -> Value {
     let profile = &fitted.profile;
     let rate = |rate: Option<forebay_model::Rate>| rate.map(|rate| rate.get());
-    let lane = |lane: forebay_model::profile::Lane| rate(lane.node.or(lane.total));
+    let lane = |lane: forebay_model::profile::BandwidthLimits| rate(lane.node.or(lane.total));
     let (key, value) = match number {
-        Number::Stream(forebay_model::Op::Read) => {
+        ProfileParameter::Stream(forebay_model::Op::Read) => {
             ("read.stream".into(), rate(profile.read.stream))
         }
-        Number::Stream(_) => ("write.stream".into(), rate(profile.write.stream)),
-        Number::Limit(Limited::Read) => ("read.all".into(), lane(profile.read)),
-        Number::Limit(Limited::Write) => ("write.all".into(), lane(profile.write)),
-        Number::Limit(Limited::Names) => ("names_per_second".into(), profile.names_per_second),
-        Number::Limit(Limited::Data) => ("data_per_second".into(), profile.data_per_second),
-        Number::Price(op, pattern) => {
-            let random = if pattern == forebay_model::Pattern::Random { "_random" } else { "" };
+        ProfileParameter::Stream(_) => ("write.stream".into(), rate(profile.write.stream)),
+        ProfileParameter::Limit(LimitKind::Read) => ("read.all".into(), lane(profile.read)),
+        ProfileParameter::Limit(LimitKind::Write) => ("write.all".into(), lane(profile.write)),
+        ProfileParameter::Limit(LimitKind::Names) => {
+            ("names_per_second".into(), profile.names_per_second)
+        }
+        ProfileParameter::Limit(LimitKind::Data) => {
+            ("data_per_second".into(), profile.data_per_second)
+        }
+        ProfileParameter::Price(op, pattern) => {
+            let random =
+                if pattern == forebay_model::AccessPattern::Random { "_random" } else { "" };
             let price = profile.operation_latency(forebay_model::OpKey::with_bytes(op, 0, pattern));
             (format!("latency.{}{random}", op.name()), Some(price.get()))
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use forebay_model::{ByteCount, Op, OpKey, Pattern};
+use forebay_model::{AccessPattern, ByteCount, Op, OpKey};
 use forebay_plan::calibrate::Batch;
 
 use super::calls::SMALL;
@@ -77,7 +77,7 @@ figures! {
 
 /// What is the same in all rounds.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sizes {
+pub(super) struct RoundSizes {
     /// Pieces of a file that one thread alone reads and writes; more threads share them.
     pub(super) pieces: u64,
     /// Random reads, and writes, of each thread.
@@ -88,7 +88,7 @@ pub(super) struct Sizes {
     pub(super) random_synced: bool,
 }
 
-impl Sizes {
+impl RoundSizes {
     /// Pieces for each of so many threads.
     pub(super) fn pieces_per_thread(&self, threads: u32) -> u64 {
         (self.pieces / u64::from(threads)).max(1)
@@ -96,14 +96,14 @@ impl Sizes {
 }
 
 /// Seconds of each figure, at each number of threads, round by round.
-pub(super) type Measured = BTreeMap<(Figure, u32), Vec<f64>>;
+pub(super) type FigureSeconds = BTreeMap<(Figure, u32), Vec<f64>>;
 
 /// The figure as a batch; `None`: it is told, and no part of a profile, since a write costs its
 /// storage at once there.
 pub(super) fn make_batch(
     figure: Figure,
     threads: u32,
-    sizes: &Sizes,
+    sizes: &RoundSizes,
     seconds: Vec<f64>,
 ) -> Option<Batch> {
     if figure == Figure::IntoMemory {
@@ -118,7 +118,7 @@ pub(super) fn make_batch(
     }
     let (pieces, piece) = (sizes.pieces_per_thread(threads), PIECE as u64);
     let small = SMALL as u64;
-    let (random, sequential) = (Pattern::Random, Pattern::Sequential);
+    let (random, sequential) = (AccessPattern::Random, AccessPattern::Sequential);
     let data = match figure {
         Small | ObjectPut => Some((Op::Write, 1, small, sequential)),
         FirstRead | ObjectGet => Some((Op::Read, 1, small, sequential)),

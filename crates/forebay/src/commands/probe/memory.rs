@@ -5,19 +5,19 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use rustix::fs::{Advice, OFlags, fadvise};
 use rustix::io::Errno;
 
-use super::bounds::Halt;
-use super::calls::Caller;
+use super::bounds::ProbeStop;
+use super::calls::ThreadDirectory;
 
 /// So much of a file in memory is an accident.
 const LITTLE: f64 = 0.05;
 
 /// Opens a file whose bytes are safe, so that reads go to the storage; `None`: memory would answer.
 pub(super) fn open_past_memory(
-    caller: &Caller<'_>,
+    caller: &ThreadDirectory<'_>,
     name: &str,
     bytes: usize,
     random: bool,
-) -> Result<Option<OwnedFd>, Halt> {
+) -> Result<Option<OwnedFd>, ProbeStop> {
     let found = caller.lookup_name(name)?.0;
     if random && let Some(file) = open_direct(caller, &found, OFlags::RDONLY)? {
         return Ok(Some(file));
@@ -32,13 +32,13 @@ pub(super) fn open_past_memory(
 
 /// The same past memory by agreement; `None`: this file system does not agree.
 pub(super) fn open_direct(
-    caller: &Caller<'_>,
+    caller: &ThreadDirectory<'_>,
     found: &OwnedFd,
     access: OFlags,
-) -> Result<Option<OwnedFd>, Halt> {
+) -> Result<Option<OwnedFd>, ProbeStop> {
     match caller.open(found, access | OFlags::DIRECT) {
         Ok((file, _)) => Ok(Some(file)),
-        Err(Halt::Failed(_, Errno::INVAL | Errno::OPNOTSUPP | Errno::NOSYS)) => Ok(None),
+        Err(ProbeStop::Failed(_, Errno::INVAL | Errno::OPNOTSUPP | Errno::NOSYS)) => Ok(None),
         Err(halt) => Err(halt),
     }
 }
@@ -74,7 +74,7 @@ fn share_in_memory(file: &OwnedFd, bytes: usize) -> f64 {
 
 /// Bytes at an address that direct reads and writes ask for, which nothing makes smaller.
 #[derive(Debug)]
-pub(super) struct Buffer {
+pub(super) struct AlignedBuffer {
     bytes: Vec<u8>,
     from: usize,
     len: usize,
@@ -83,7 +83,7 @@ pub(super) struct Buffer {
 
 const ALIGNED: usize = 4096;
 
-impl Buffer {
+impl AlignedBuffer {
     pub(super) fn new(len: usize, seed: u64) -> Self {
         let bytes = vec![0; len + ALIGNED];
         let from = bytes.as_ptr().align_offset(ALIGNED);

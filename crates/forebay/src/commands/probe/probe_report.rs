@@ -4,18 +4,18 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use forebay_model::{ByteCount, Reach};
-use forebay_plan::calibrate::{Batch, Calibrated, Limited, Unlimited};
+use forebay_plan::calibrate::{Batch, Calibration, LimitKind, NoLimitReason};
 
-use super::bounds::Bounds;
+use super::bounds::ProbeBudget;
 use super::measured_figures::{self, Figure};
-use super::probed_directory::Ground;
-use super::rounds::Found;
+use super::probed_directory::ProbedDirectory;
+use super::rounds::ProbeFindings;
 use crate::console;
 use forebay_model::civil_from_days;
 
 /// What was probed, when, and what was found.
 #[derive(Debug)]
-pub(super) struct Probe {
+pub(super) struct ProbeReport {
     pub(super) dir: PathBuf,
     pub(super) fs_type: String,
     pub(super) reach: Reach,
@@ -23,11 +23,15 @@ pub(super) struct Probe {
     pub(super) kernel: String,
     pub(super) used: (u64, ByteCount),
     pub(super) took: Duration,
-    pub(super) found: Found,
+    pub(super) found: ProbeFindings,
 }
 
-impl Probe {
-    pub(super) fn from_measurements(ground: &Ground, bounds: &Bounds, found: Found) -> Self {
+impl ProbeReport {
+    pub(super) fn from_measurements(
+        ground: &ProbedDirectory,
+        bounds: &ProbeBudget,
+        found: ProbeFindings,
+    ) -> Self {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         let (year, month, day) =
             civil_from_days((now.unwrap_or_default().as_secs() / 86_400) as i64);
@@ -78,20 +82,20 @@ impl Probe {
 }
 
 /// What is missing in the profile, and why, in sentences without a full stop.
-pub(super) fn list_missing_numbers(probe: &Probe, fitted: &Calibrated) -> Vec<String> {
+pub(super) fn list_missing_numbers(probe: &ProbeReport, fitted: &Calibration) -> Vec<String> {
     let mut all = probe.found.left_out.clone();
     let left_out = |what: &String| format!("left out: {what}");
     for (limited, why) in &fitted.unlimited {
         let what = match limited {
-            Limited::Read => "all reads",
-            Limited::Write => "all writes",
-            Limited::Names => "names_per_second",
-            Limited::Data => "data_per_second",
+            LimitKind::Read => "all reads",
+            LimitKind::Write => "all writes",
+            LimitKind::Names => "names_per_second",
+            LimitKind::Data => "data_per_second",
         };
         let why = match why {
-            Unlimited::Growing => "more threads still got more done",
-            Unlimited::Explained => "prices and the other limits explain what was measured",
-            Unlimited::Uneven => "one thread alone gets more of some than many get of others",
+            NoLimitReason::Growing => "more threads still got more done",
+            NoLimitReason::Explained => "prices and the other limits explain what was measured",
+            NoLimitReason::Uneven => "one thread alone gets more of some than many get of others",
         };
         all.push(format!("limit of {what}: {why}"));
     }
@@ -99,7 +103,7 @@ pub(super) fn list_missing_numbers(probe: &Probe, fitted: &Calibrated) -> Vec<St
 }
 
 /// By how much the simulator is off where it is off the most.
-pub(super) fn largest_simulation_error(batches: &[Batch], fitted: &Calibrated) -> Option<String> {
+pub(super) fn largest_simulation_error(batches: &[Batch], fitted: &Calibration) -> Option<String> {
     let (place, off) = fitted.worst_batch_error(batches)?;
     let batch = &batches[place];
     let threads = if batch.threads == 1 { "thread" } else { "threads" };
@@ -114,7 +118,7 @@ pub(super) fn largest_simulation_error(batches: &[Batch], fitted: &Calibrated) -
     ))
 }
 
-pub(super) fn report_probe(probe: &Probe, batches: &[Batch], fitted: &Calibrated) {
+pub(super) fn report_probe(probe: &ProbeReport, batches: &[Batch], fitted: &Calibration) {
     let (operations, bytes) = probe.used;
     let (count, took) = (console::group_thousands(operations), probe.took.as_secs_f64());
     console::note(&format!(

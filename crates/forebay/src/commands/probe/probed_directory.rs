@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use forebay_model::{ByteCount, Reach};
 
-use crate::exit::Stop;
+use crate::exit::CommandError;
 
 /// Types of file systems (statfs(2)), their names, and who sees them. Behind FUSE may be anything;
 /// most of it is a network.
@@ -39,7 +39,7 @@ const TYPES: [(u32, &str, Reach); 24] = [
 
 /// What is below a directory.
 #[derive(Debug)]
-pub(super) struct Ground {
+pub(super) struct ProbedDirectory {
     pub(super) dir: PathBuf,
     pub(super) fs_type: String,
     pub(super) reach: Reach,
@@ -47,12 +47,16 @@ pub(super) struct Ground {
     pub(super) free: Option<ByteCount>,
 }
 
-impl Ground {
+impl ProbedDirectory {
     /// Looks at a directory, and touches nothing.
-    pub(super) fn inspect_directory(dir: &Path) -> Result<Ground, Stop> {
+    pub(super) fn inspect_directory(dir: &Path) -> Result<ProbedDirectory, CommandError> {
         let shown = dir.display();
         let stop = |why: String| {
-            Stop::new(1, format!("{shown}: {why}"), "name a directory that is there and yours")
+            CommandError::new(
+                1,
+                format!("{shown}: {why}"),
+                "name a directory that is there and yours",
+            )
         };
         let found = dir.canonicalize().map_err(|error| stop(error.to_string()))?;
         if !found.is_dir() {
@@ -78,7 +82,7 @@ impl Ground {
         };
         let free = ByteCount(room.f_bavail.saturating_mul(room.f_frsize));
         let free = (room.f_blocks > 0).then_some(free);
-        Ok(Ground { dir: found, fs_type, reach, free })
+        Ok(ProbedDirectory { dir: found, fs_type, reach, free })
     }
 
     /// How long a client may go on knowing a name, in seconds: then it has to ask again.
@@ -93,13 +97,15 @@ impl Ground {
 
 /// A hidden directory that is not there any more when this ends, however it ends.
 #[derive(Debug)]
-pub(super) struct Hidden {
+pub(super) struct HiddenDirectory {
     pub(super) path: PathBuf,
     removed: bool,
 }
 
-impl Hidden {
-    pub(super) fn create_in_directory(ground: &Ground) -> Result<Hidden, Stop> {
+impl HiddenDirectory {
+    pub(super) fn create_in_directory(
+        ground: &ProbedDirectory,
+    ) -> Result<HiddenDirectory, CommandError> {
         let path = ground.dir.join(format!(".forebay-probe-{}", std::process::id()));
         std::fs::create_dir(&path).map_err(|error| {
             let next = match error.kind() {
@@ -108,21 +114,21 @@ impl Hidden {
                 ErrorKind::AlreadyExists => "nobody uses it: remove it",
                 _ => "a probe makes a directory of its own there",
             };
-            Stop::new(1, format!("{}: {error}", path.display()), next)
+            CommandError::new(1, format!("{}: {error}", path.display()), next)
         })?;
-        Ok(Hidden { path, removed: false })
+        Ok(HiddenDirectory { path, removed: false })
     }
 
-    pub(super) fn remove(mut self) -> Result<(), Stop> {
+    pub(super) fn remove(mut self) -> Result<(), CommandError> {
         self.removed = true;
         std::fs::remove_dir_all(&self.path).map_err(|error| {
             let message = format!("{} is left: {error}", self.path.display());
-            Stop::new(1, message, "remove it by hand")
+            CommandError::new(1, message, "remove it by hand")
         })
     }
 }
 
-impl Drop for Hidden {
+impl Drop for HiddenDirectory {
     fn drop(&mut self) {
         if !self.removed {
             let _ = std::fs::remove_dir_all(&self.path);

@@ -6,9 +6,9 @@ use forebay_model::{ByteCount, Reach};
 use rustix::io::Errno;
 
 use super::Args;
-use super::bounds::Halt;
-use super::probed_directory::Ground;
-use crate::exit::Stop;
+use super::bounds::ProbeStop;
+use super::probed_directory::ProbedDirectory;
+use crate::exit::CommandError;
 
 /// Beyond this a probe asks first, wherever it is.
 const BYTES_ASK: u64 = 4 << 30;
@@ -18,7 +18,7 @@ const GENTLE: (f64, u64, u64) = (60.0, 1 << 30, 20_000);
 const ROOM: u64 = 10;
 
 /// Asks before it takes much, and leaves free room alone.
-pub(super) fn refuse_excess(args: &Args, ground: &Ground) -> Result<(), Stop> {
+pub(super) fn refuse_excess(args: &Args, ground: &ProbedDirectory) -> Result<(), CommandError> {
     let (shown, fs_type) = (args.dir.display(), &ground.fs_type);
     let (seconds, bytes, operations) = GENTLE;
     let more =
@@ -32,35 +32,37 @@ pub(super) fn refuse_excess(args: &Args, ground: &Ground) -> Result<(), Stop> {
             ),
             false => format!("{} is much for a probe of {shown}", args.bytes),
         };
-        return Err(Stop::new(2, why, "--yes does it all the same"));
+        return Err(CommandError::new(2, why, "--yes does it all the same"));
     }
     if let Some(free) = ground.free.filter(|free| args.bytes.get() > free.get() / ROOM) {
         let why = format!(
             "{shown} has {free} free, and {} that a probe may write are more than a tenth of it",
             args.bytes
         );
-        return Err(Stop::new(1, why, "allow less with --bytes, or free some room"));
+        return Err(CommandError::new(1, why, "allow less with --bytes, or free some room"));
     }
     Ok(())
 }
 
-pub(super) fn explain_halt(halt: Halt, dir: &Path) -> Stop {
+pub(super) fn explain_halt(halt: ProbeStop, dir: &Path) -> CommandError {
     let shown = dir.display();
     match halt {
-        Halt::Signal(signal) => {
-            Stop::new(128 + signal, "interrupted; nothing is left of the probe", "start it again")
-        }
-        Halt::Over(option) => Stop::new(
+        ProbeStop::Signal(signal) => CommandError::new(
+            128 + signal,
+            "interrupted; nothing is left of the probe",
+            "start it again",
+        ),
+        ProbeStop::Over(option) => CommandError::new(
             1,
             format!("{shown}: {option} ended the probe before its first round did"),
             format!("allow more with {option}"),
         ),
-        Halt::Failed(what, errno) => {
+        ProbeStop::Failed(what, errno) => {
             let next = match errno {
                 Errno::NOSPC | Errno::DQUOT => "free some room there first",
                 _ => "a probe needs a storage that works; nothing is left of it",
             };
-            Stop::new(1, format!("{shown}: {what} failed: {errno}"), next)
+            CommandError::new(1, format!("{shown}: {what} failed: {errno}"), next)
         }
     }
 }

@@ -11,14 +11,14 @@ use std::time::Duration;
 use forebay_model::ByteCount;
 use forebay_plan::compare;
 
-use super::bounds::{Bounds, Halt};
-use super::calls::Caller;
-use super::chains::{self, Sums};
+use super::bounds::{ProbeBudget, ProbeStop};
+use super::calls::ThreadDirectory;
+use super::chains::{self, FigureSums};
 use super::file_throughput;
-use super::measured_figures::{Figure, Measured, PIECE, Sizes, THREADS};
-use super::together::Worker;
+use super::measured_figures::{Figure, FigureSeconds, PIECE, RoundSizes, THREADS};
+use super::together::ProbeWorker;
 pub(super) use precision::{is_known_precisely, note_early_end};
-use round_parts::Part;
+use round_parts::RoundPart;
 
 /// Nothing becomes known much better after so many rounds.
 pub(super) const ROUNDS_MAX: u32 = 40;
@@ -32,9 +32,9 @@ pub(super) const PART: u64 = 72;
 
 /// All that was found out.
 #[derive(Debug)]
-pub(super) struct Found {
-    pub(super) measured: Measured,
-    pub(super) sizes: Sizes,
+pub(super) struct ProbeFindings {
+    pub(super) measured: FigureSeconds,
+    pub(super) sizes: RoundSizes,
     pub(super) rounds: u32,
     /// What is missing, and why.
     pub(super) left_out: Vec<String>,
@@ -42,56 +42,56 @@ pub(super) struct Found {
     pub(super) ended: Vec<String>,
 }
 
-impl Found {
-    pub(super) fn new(sizes: Sizes) -> Self {
+impl ProbeFindings {
+    pub(super) fn new(sizes: RoundSizes) -> Self {
         let (left_out, ended) = (Vec::new(), Vec::new());
-        Found { measured: Measured::new(), sizes, rounds: 0, left_out, ended }
+        ProbeFindings { measured: FigureSeconds::new(), sizes, rounds: 0, left_out, ended }
     }
 }
 
-struct Rounds<'b> {
-    bounds: &'b Bounds,
-    workers: Vec<Worker<'b>>,
+struct ProbeRounds<'b> {
+    bounds: &'b ProbeBudget,
+    workers: Vec<ProbeWorker<'b>>,
     laid_up: Vec<String>,
     /// When they were.
     since: Duration,
-    found: Found,
+    found: ProbeFindings,
     /// What one time took, for the parts that have been measured.
-    took: BTreeMap<Part, f64>,
-    over: BTreeMap<Part, &'static str>,
+    took: BTreeMap<RoundPart, f64>,
+    over: BTreeMap<RoundPart, &'static str>,
 }
 
 /// Measures; `told` hears of each round.
 pub(super) fn measure_directory(
-    bounds: &Bounds,
-    caller: Caller<'_>,
+    bounds: &ProbeBudget,
+    caller: ThreadDirectory<'_>,
     (forgotten_after, bytes_max): (f64, ByteCount),
     told: &dyn Fn(u32),
-) -> Result<Found, Halt> {
+) -> Result<ProbeFindings, ProbeStop> {
     let most = bytes_max.get() / PART / PIECE as u64;
     let mut workers = Vec::new();
     for _ in 0..THREADS[THREADS.len() - 1] {
-        workers.push(Worker::new(bounds, &caller, PIECE)?);
+        workers.push(ProbeWorker::new(bounds, &caller, PIECE)?);
     }
     let sizes = file_throughput::estimate_sizes(&mut workers[0], most.clamp(1, 64))?;
-    let found = Found::new(sizes);
+    let found = ProbeFindings::new(sizes);
     let (took, over) = (BTreeMap::new(), BTreeMap::new());
     let since = Duration::ZERO;
-    let mut all = Rounds { bounds, workers, laid_up: Vec::new(), since, found, took, over };
+    let mut all = ProbeRounds { bounds, workers, laid_up: Vec::new(), since, found, took, over };
     all.warm_up()?;
     let mut parts =
-        vec![Part::Absent, Part::Small, Part::Syncs, Part::Dirs, Part::Links, Part::Present];
-    parts.extend(THREADS.map(Part::Names));
+        vec![RoundPart::Absent, RoundPart::Small, RoundPart::Syncs, RoundPart::Dirs, RoundPart::Links, RoundPart::Present];
+    parts.extend(THREADS.map(RoundPart::Names));
     // What takes a megabyte a second is not asked for sixteen at once.
     let enough = |threads: &u32| u64::from(*threads) <= 4 * sizes.pieces;
-    parts.extend(THREADS.into_iter().filter(enough).map(Part::Data));
+    parts.extend(THREADS.into_iter().filter(enough).map(RoundPart::Data));
     let forgotten = all.since + Duration::from_secs_f64(forgotten_after);
     for round in 0..ROUNDS_MAX {
         told(round);
         let mut waits = false;
         for at in compare::round_order(parts.len(), round, 1) {
             let part = parts[at];
-            if part == Part::Present && bounds.elapsed_time() < forgotten {
+            if part == RoundPart::Present && bounds.elapsed_time() < forgotten {
                 waits = true;
             } else if !all.over.contains_key(&part) {
                 all.measure_part(part)?;
@@ -114,12 +114,12 @@ pub(super) fn measure_directory(
     Ok(all.into_found(&parts))
 }
 
-impl Rounds<'_> {
+impl ProbeRounds<'_> {
     /// Does everything once that only the first time is slow, and finds out whether a name that was
     /// looked up is asked for again at once.
-    fn warm_up(&mut self) -> Result<(), Halt> {
-        let Worker { caller, bytes } = &mut self.workers[0];
-        let (mut sums, name) = (Sums::new(), caller.bounds.unused_name());
+    fn warm_up(&mut self) -> Result<(), ProbeStop> {
+        let ProbeWorker { caller, bytes } = &mut self.workers[0];
+        let (mut sums, name) = (FigureSums::new(), caller.bounds.unused_name());
         chains::measure_small_file(caller, bytes, &mut sums)?;
         drop(caller.create(&name)?.0);
         caller.stat(&name)?;

@@ -1,15 +1,15 @@
 //! The tier file: a profile as a site file has it, with the interval of each number behind it.
 
-use forebay_model::{Op, OpGroup, Pattern, Profile, Reach};
-use forebay_plan::calibrate::{Calibrated, Limited, Number};
-use forebay_plan::compare::Span;
+use forebay_model::{AccessPattern, Op, OpGroup, Reach, StorageProfile};
+use forebay_plan::calibrate::{Calibration, LimitKind, ProfileParameter};
+use forebay_plan::compare::UncertaintyInterval;
 
-use super::probe_report::{self, Probe};
+use super::probe_report::{self, ProbeReport};
 use crate::output::{UNSEALED, seal_text};
 
 /// The text.
-pub(super) fn tier_file_text(probe: &Probe, fitted: &Calibrated) -> String {
-    let Probe { dir, fs_type, date, .. } = probe;
+pub(super) fn tier_file_text(probe: &ProbeReport, fitted: &Calibration) -> String {
+    let ProbeReport { dir, fs_type, date, .. } = probe;
     let about = format!("probe of {} ({fs_type}) on {date}", dir.display());
     let mut lines = vec![format!("# Made by `forebay probe`; {UNSEALED}")];
     lines.extend([format!("about = {}", toml_string(&about)), reach_line(probe), String::new()]);
@@ -21,17 +21,17 @@ pub(super) fn tier_file_text(probe: &Probe, fitted: &Calibrated) -> String {
     }
     lines.push("[profile]".into());
     lines.push(format!("source = {}", toml_string(&fitted.profile.source)));
-    lines.extend(rates_line("read", fitted, (Op::Read, Limited::Read)));
-    lines.extend(rates_line("write", fitted, (Op::Write, Limited::Write)));
+    lines.extend(rates_line("read", fitted, (Op::Read, LimitKind::Read)));
+    lines.extend(rates_line("write", fitted, (Op::Write, LimitKind::Write)));
     if let Some(rate) = probe.unsynced_rate() {
         lines.push(format!("# writes without fsync, into memory: {}", format_rate(rate)));
     }
     let profile = &fitted.profile;
     for (key, value, limited) in [
-        ("names_per_second", profile.names_per_second, Limited::Names),
-        ("data_per_second", profile.data_per_second, Limited::Data),
+        ("names_per_second", profile.names_per_second, LimitKind::Names),
+        ("data_per_second", profile.data_per_second, LimitKind::Data),
     ] {
-        let span = fitted.spans.get(&Number::Limit(limited));
+        let span = fitted.spans.get(&ProfileParameter::Limit(limited));
         lines.extend(value.map(|value| {
             format!("{key} = {}{}", three_digits(value), interval_comment(span, three_digits))
         }));
@@ -47,7 +47,7 @@ pub(super) fn tier_file_text(probe: &Probe, fitted: &Calibrated) -> String {
     seal_text(lines.join("\n") + "\n")
 }
 
-fn reach_line(probe: &Probe) -> String {
+fn reach_line(probe: &ProbeReport) -> String {
     match (probe.reach, probe.fs_type.as_str()) {
         (Reach::Node, _) => "reach = \"node\"".to_owned(),
         (Reach::World, _) => "reach = \"world\"  # limits as one machine sees them".to_owned(),
@@ -56,9 +56,9 @@ fn reach_line(probe: &Probe) -> String {
     }
 }
 
-fn rates_line(key: &str, fitted: &Calibrated, (op, limited): (Op, Limited)) -> Option<String> {
+fn rates_line(key: &str, fitted: &Calibration, (op, limited): (Op, LimitKind)) -> Option<String> {
     let lane = if op == Op::Read { fitted.profile.read } else { fitted.profile.write };
-    let (stream, limit) = (Number::Stream(op), Number::Limit(limited));
+    let (stream, limit) = (ProfileParameter::Stream(op), ProfileParameter::Limit(limited));
     let rates =
         [("stream", lane.stream, stream), ("node", lane.node, limit), ("total", lane.total, limit)];
     let (mut values, mut spans) = (Vec::new(), Vec::new());
@@ -73,11 +73,11 @@ fn rates_line(key: &str, fitted: &Calibrated, (op, limited): (Op, Limited)) -> O
     (!values.is_empty()).then_some(text)
 }
 
-fn latency_lines(profile: &Profile, fitted: &Calibrated) -> Vec<String> {
+fn latency_lines(profile: &StorageProfile, fitted: &Calibration) -> Vec<String> {
     let mut lines = Vec::new();
     for (number, span) in &fitted.spans {
-        let Number::Price(op, pattern) = *number else { continue };
-        let random = if pattern == Pattern::Random { "_random" } else { "" };
+        let ProfileParameter::Price(op, pattern) = *number else { continue };
+        let random = if pattern == AccessPattern::Random { "_random" } else { "" };
         let price =
             profile.operation_latency(forebay_model::OpKey::with_bytes(op, 0, pattern)).get();
         let key = format!("{}{random}", op.name());
@@ -91,10 +91,11 @@ fn latency_lines(profile: &Profile, fitted: &Calibrated) -> Vec<String> {
 }
 
 /// Kinds of operation that no figure is about, as a list.
-fn unmeasured_operations(fitted: &Calibrated) -> String {
+fn unmeasured_operations(fitted: &Calibration) -> String {
     let has = |op: Op| {
-        let both = [Pattern::Sequential, Pattern::Random];
-        both.into_iter().any(|pattern| fitted.spans.contains_key(&Number::Price(op, pattern)))
+        let both = [AccessPattern::Sequential, AccessPattern::Random];
+        both.into_iter()
+            .any(|pattern| fitted.spans.contains_key(&ProfileParameter::Price(op, pattern)))
     };
     // Who closes a file does not wait for its release.
     let asked = |op: &&Op| **op != Op::Close && !has(**op);
@@ -103,11 +104,11 @@ fn unmeasured_operations(fitted: &Calibrated) -> String {
     all.map(|op| op.name()).collect::<Vec<_>>().join(", ")
 }
 
-fn interval_comment(span: Option<&Span>, shown: impl Fn(f64) -> String) -> String {
+fn interval_comment(span: Option<&UncertaintyInterval>, shown: impl Fn(f64) -> String) -> String {
     span.map(|span| format!("  # {}", format_interval(span, shown))).unwrap_or_default()
 }
 
-fn format_interval(span: &Span, shown: impl Fn(f64) -> String) -> String {
+fn format_interval(span: &UncertaintyInterval, shown: impl Fn(f64) -> String) -> String {
     let word = if span.range { "range " } else { "" };
     let high = if span.high.is_finite() { shown(span.high) } else { "any".to_owned() };
     format!("{word}{} to {high}", shown(span.low))

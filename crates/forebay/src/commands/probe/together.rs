@@ -3,28 +3,32 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::time::Instant;
 
-use super::bounds::{Bounds, Halt};
-use super::calls::Caller;
-use super::memory::Buffer;
+use super::bounds::{ProbeBudget, ProbeStop};
+use super::calls::ThreadDirectory;
+use super::memory::AlignedBuffer;
 use rustix::fs::{Mode, OFlags, openat};
 
 /// What a thread works with.
 #[derive(Debug)]
-pub(super) struct Worker<'b> {
-    pub(super) caller: Caller<'b>,
-    pub(super) bytes: Buffer,
+pub(super) struct ProbeWorker<'b> {
+    pub(super) caller: ThreadDirectory<'b>,
+    pub(super) bytes: AlignedBuffer,
 }
 
-impl<'b> Worker<'b> {
+impl<'b> ProbeWorker<'b> {
     /// A directory in `dir` for one more thread.
-    pub(super) fn new(bounds: &'b Bounds, dir: &Caller<'b>, size: usize) -> Result<Self, Halt> {
+    pub(super) fn new(
+        bounds: &'b ProbeBudget,
+        dir: &ThreadDirectory<'b>,
+        size: usize,
+    ) -> Result<Self, ProbeStop> {
         let name = bounds.unused_name();
         dir.mkdir(&name)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let dir = dir.timed_call("open", 0, || openat(&dir.dir, &name, flags, Mode::empty()))?.0;
         Ok(Self {
-            caller: Caller { bounds, dir },
-            bytes: Buffer::new(size, bounds.used_so_far().0),
+            caller: ThreadDirectory { bounds, dir },
+            bytes: AlignedBuffer::new(size, bounds.used_so_far().0),
         })
     }
 }
@@ -32,15 +36,15 @@ impl<'b> Worker<'b> {
 /// The same in each worker, begun at one moment: seconds until the last one is done.
 pub(super) fn run_together<W: Send>(
     workers: &mut [W],
-    job: impl Fn(&mut W, usize) -> Result<(), Halt> + Sync,
-) -> Result<f64, Halt> {
+    job: impl Fn(&mut W, usize) -> Result<(), ProbeStop> + Sync,
+) -> Result<f64, ProbeStop> {
     if let [worker] = workers {
         let began = Instant::now();
         job(worker, 0)?;
         return Ok(began.elapsed().as_secs_f64());
     }
     let (count, ready, go) = (workers.len(), AtomicUsize::new(0), AtomicBool::new(false));
-    let ends: Vec<Result<Instant, Halt>> = std::thread::scope(|scope| {
+    let ends: Vec<Result<Instant, ProbeStop>> = std::thread::scope(|scope| {
         let start = |(number, worker)| {
             let (job, ready, go) = (&job, &ready, &go);
             scope.spawn(move || {
@@ -63,14 +67,17 @@ pub(super) fn run_together<W: Send>(
         ends.push(Ok(began));
         ends
     });
-    let mut ends = ends.into_iter().collect::<Result<Vec<Instant>, Halt>>()?;
+    let mut ends = ends.into_iter().collect::<Result<Vec<Instant>, ProbeStop>>()?;
     let began = ends.pop().expect("the begin is the last");
     let last = ends.into_iter().max().unwrap_or(began);
     Ok(last.saturating_duration_since(began).as_secs_f64())
 }
 
 /// Names by threads: one that is made, closed and removed, `count` times each.
-pub(super) fn time_name_cycles(workers: &mut [Worker<'_>], count: u64) -> Result<f64, Halt> {
+pub(super) fn time_name_cycles(
+    workers: &mut [ProbeWorker<'_>],
+    count: u64,
+) -> Result<f64, ProbeStop> {
     let seconds = run_together(workers, |worker, _| {
         let caller = &worker.caller;
         for _ in 0..count {

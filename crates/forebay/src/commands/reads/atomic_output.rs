@@ -6,25 +6,25 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::console;
-use crate::exit::Stop;
-use crate::output::{Force, Made, Place};
+use crate::exit::CommandError;
+use crate::output::{Force, OutputKind, OutputTarget};
 
 /// A file that has its name when it is whole.
-pub(super) struct Whole {
-    place: Place,
+pub(super) struct AtomicOutput {
+    place: OutputTarget,
     /// What is written: of a device or a pipe itself.
     pub(super) part: PathBuf,
     file: File,
 }
 
 /// A file that tells how far it is.
-pub(super) struct Counted<'a, P> {
+pub(super) struct CountingFile<'a, P> {
     file: &'a mut File,
     bytes: u64,
     progress: P,
 }
 
-impl<P: FnMut(u64)> Write for Counted<'_, P> {
+impl<P: FnMut(u64)> Write for CountingFile<'_, P> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         let got = self.file.write(bytes)?;
         self.bytes += got as u64;
@@ -37,12 +37,14 @@ impl<P: FnMut(u64)> Write for Counted<'_, P> {
     }
 }
 
-impl Whole {
-    pub(super) fn create(path: &Path, force: Force) -> Result<Whole, Stop> {
-        let place = Place::claim(path, Made::Other, force)?;
+impl AtomicOutput {
+    pub(super) fn create(path: &Path, force: Force) -> Result<AtomicOutput, CommandError> {
+        let place = OutputTarget::claim(path, OutputKind::Other, force)?;
         let (part, file) = match &place {
-            Place::Stream(path) => (path.clone(), OpenOptions::new().append(true).open(path)),
-            Place::File(path) => {
+            OutputTarget::Stream(path) => {
+                (path.clone(), OpenOptions::new().append(true).open(path))
+            }
+            OutputTarget::File(path) => {
                 let mut part = OsString::from(path);
                 part.push(".part");
                 let part = PathBuf::from(part);
@@ -51,15 +53,19 @@ impl Whole {
             }
         };
         let file = file.map_err(|error| write_error(&part, &error))?;
-        Ok(Whole { place, part, file })
+        Ok(AtomicOutput { place, part, file })
     }
 
-    pub(super) fn counting_writer(&mut self) -> Counted<'_, impl FnMut(u64)> {
-        Counted { file: &mut self.file, bytes: 0, progress: super::progress_reporter("wrote", "") }
+    pub(super) fn counting_writer(&mut self) -> CountingFile<'_, impl FnMut(u64)> {
+        CountingFile {
+            file: &mut self.file,
+            bytes: 0,
+            progress: super::progress_reporter("wrote", ""),
+        }
     }
 
-    pub(super) fn commit_file(self) -> Result<(), Stop> {
-        let Place::File(path) = &self.place else { return Ok(()) };
+    pub(super) fn commit_file(self) -> Result<(), CommandError> {
+        let OutputTarget::File(path) = &self.place else { return Ok(()) };
         // samtools may have put another file there.
         let synced = File::open(&self.part).and_then(|file| file.sync_all());
         synced
@@ -68,17 +74,17 @@ impl Whole {
     }
 }
 
-impl Drop for Whole {
+impl Drop for AtomicOutput {
     fn drop(&mut self) {
-        if let Place::File(_) = self.place {
+        if let OutputTarget::File(_) = self.place {
             // Gone where it has its name; in part it is of no use.
             let _ = fs::remove_file(&self.part);
         }
     }
 }
 
-pub(super) fn write_error(path: &Path, error: &std::io::Error) -> Stop {
+pub(super) fn write_error(path: &Path, error: &std::io::Error) -> CommandError {
     console::clear_passing_line();
     let message = format!("{}: {error}", path.display());
-    Stop::new(1, message, "nothing in part is left; see that there is room, and ask again")
+    CommandError::new(1, message, "nothing in part is left; see that there is room, and ask again")
 }

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::ValueEnum;
-use forebay_reads::{Archive, Error, Face, Reader, View};
+use forebay_reads::{Archive, Error, ExportedFile, ExportedReader, ReadSelection};
 
-use crate::exit::Stop;
+use crate::exit::CommandError;
 
 /// Options of `forebay reads cat`.
 #[derive(Debug, clap::Args)]
@@ -38,7 +38,7 @@ pub(super) struct Cat {
     file: Option<String>,
     /// As FASTQ, as FASTA (names and bases), as lines with tabs, or bases alone, a line a read
     #[arg(long, value_enum, default_value = "fastq")]
-    form: Form,
+    form: CatFormat,
     /// Without qualities: each is `?`, and none is fetched
     #[arg(long)]
     lite: bool,
@@ -60,7 +60,7 @@ enum Mate {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Form {
+enum CatFormat {
     Fastq,
     Fasta,
     Tab,
@@ -76,7 +76,7 @@ fn parse_spot_range(text: &str) -> Result<Range<u64>, String> {
     }
 }
 
-pub(super) fn run(args: &Cat) -> Result<i32, Stop> {
+pub(super) fn run(args: &Cat) -> Result<i32, CommandError> {
     let mut archive = super::open_archive(&args.archive)?;
     if args.lite {
         archive = archive.into_lite();
@@ -85,20 +85,20 @@ pub(super) fn run(args: &Cat) -> Result<i32, Stop> {
     // Groups are megabytes: a buffer that looks for line ends would only be in the way.
     let mut out = std::fs::File::from(duplicate_stdout()?);
     let view = match args.mate {
-        Mate::First => View::Mate(0),
-        Mate::Second => View::Mate(1),
-        Mate::Both => View::Both,
+        Mate::First => ReadSelection::Mate(0),
+        Mate::Second => ReadSelection::Mate(1),
+        Mate::Both => ReadSelection::Both,
     };
     let form = match args.form {
-        Form::Fastq => forebay_reads::Form::Fastq,
-        Form::Fasta => forebay_reads::Form::Fasta,
-        Form::Tab => forebay_reads::Form::Tab,
-        Form::Bases => forebay_reads::Form::Bases,
+        CatFormat::Fastq => forebay_reads::TextFormat::Fastq,
+        CatFormat::Fasta => forebay_reads::TextFormat::Fasta,
+        CatFormat::Tab => forebay_reads::TextFormat::Tab,
+        CatFormat::Bases => forebay_reads::TextFormat::Bases,
     };
     let done = match (&args.file, &args.spots) {
         (Some(name), _) => {
             let face = find_exported_file(args, &archive, name)?;
-            Reader::copy_to_writer(Arc::new(archive), &face, threads, &mut out)
+            ExportedReader::copy_to_writer(Arc::new(archive), &face, threads, &mut out)
         }
         (None, Some(spots)) => archive.write_spots(spots.clone(), view, form, threads, &mut out),
         (None, None) => archive.write_view(view, form, threads, &mut out),
@@ -112,7 +112,11 @@ pub(super) fn run(args: &Cat) -> Result<i32, Stop> {
 }
 
 /// The file that was asked for.
-fn find_exported_file(args: &Cat, archive: &Archive, name: &str) -> Result<Face, Stop> {
+fn find_exported_file(
+    args: &Cat,
+    archive: &Archive,
+    name: &str,
+) -> Result<ExportedFile, CommandError> {
     let stop = |error: Error| super::archive_error(&args.archive, &error);
     if let Some(face) = archive.find_exported_file(name).map_err(stop)? {
         return Ok(face);
@@ -120,11 +124,11 @@ fn find_exported_file(args: &Cat, archive: &Archive, name: &str) -> Result<Face,
     let faces = archive.exported_files(None).map_err(stop)?;
     let names: Vec<&str> = faces.iter().map(|face| &face.name[..]).collect();
     let message = format!("{}: it has no file {name}", args.archive.display());
-    Err(Stop::new(1, message, format!("there is {}", names.join(", "))))
+    Err(CommandError::new(1, message, format!("there is {}", names.join(", "))))
 }
 
-fn duplicate_stdout() -> Result<OwnedFd, Stop> {
+fn duplicate_stdout() -> Result<OwnedFd, CommandError> {
     std::io::stdout().as_fd().try_clone_to_owned().map_err(|error| {
-        Stop::new(1, format!("standard output: {error}"), "give it somewhere to write to")
+        CommandError::new(1, format!("standard output: {error}"), "give it somewhere to write to")
     })
 }

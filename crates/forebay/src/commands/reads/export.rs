@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use forebay_reads::{Archive, BamHeader, Error};
 
-use super::atomic_output::{Whole, write_error};
+use super::atomic_output::{AtomicOutput, write_error};
 use super::foreign::helper_threads;
 use super::programs::{SAMTOOLS, absolute_path, argument_words};
 use crate::console;
-use crate::exit::Stop;
+use crate::exit::CommandError;
 use crate::output::Force;
 
 /// Options of `forebay reads export`.
@@ -37,7 +37,7 @@ pub(super) struct Export {
     output: PathBuf,
     /// What is written [default: what PLACE ends with, else fastq.gz]
     #[arg(long, value_enum)]
-    to: Option<Form>,
+    to: Option<ReadFormat>,
     /// How much time goes into compression of FASTQ and BAM, 0 to 9
     #[arg(long, default_value = "6", value_parser = clap::value_parser!(u32).range(0..=9))]
     level: u32,
@@ -55,34 +55,38 @@ pub(super) struct Export {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Form {
+enum ReadFormat {
     #[value(name = "fastq.gz")]
     Fastq,
     Bam,
     Cram,
 }
 
-pub(super) fn run(args: &Export) -> Result<i32, Stop> {
+pub(super) fn run(args: &Export) -> Result<i32, CommandError> {
     let form = output_form(args)?;
     let archive = super::open_archive(&args.archive)?;
-    if form == Form::Fastq && args.read_group.is_some() {
-        return Err(Stop::new(1, "FASTQ has no read groups", "write BAM or CRAM with --to"));
+    if form == ReadFormat::Fastq && args.read_group.is_some() {
+        return Err(CommandError::new(
+            1,
+            "FASTQ has no read groups",
+            "write BAM or CRAM with --to",
+        ));
     }
     let changed = match form {
-        Form::Fastq => write_fastq_files(args, &archive)?,
-        Form::Bam if args.output == Path::new("-") => {
+        ReadFormat::Fastq => write_fastq_files(args, &archive)?,
+        ReadFormat::Bam if args.output == Path::new("-") => {
             let mut out = std::io::stdout().lock();
             write_bam(args, &archive, args.level, &mut out)
                 .map_err(|error| export_error(args, &error))?
         }
-        Form::Bam => {
-            let mut file = Whole::create(&args.output, args.force)?;
+        ReadFormat::Bam => {
+            let mut file = AtomicOutput::create(&args.output, args.force)?;
             let end = write_bam(args, &archive, args.level, &mut file.counting_writer());
             let changed = end.map_err(|error| export_error(args, &error))?;
             file.commit_file()?;
             changed
         }
-        Form::Cram => write_cram(args, &archive)?,
+        ReadFormat::Cram => write_cram(args, &archive)?,
     };
     console::clear_passing_line();
     if changed > 0 {
@@ -104,15 +108,15 @@ pub(super) fn run(args: &Export) -> Result<i32, Stop> {
 }
 
 /// What is written: as was asked, or as the place ends.
-fn output_form(args: &Export) -> Result<Form, Stop> {
+fn output_form(args: &Export) -> Result<ReadFormat, CommandError> {
     let end = args.output.extension().unwrap_or_default().to_string_lossy().to_lowercase();
     let refuse = |why: &str, next: &str| {
-        Err(Stop::new(1, format!("{}: {why}", args.output.display()), next))
+        Err(CommandError::new(1, format!("{}: {why}", args.output.display()), next))
     };
     match (args.to, &end[..]) {
         (Some(form), _) => Ok(form),
-        (None, "bam") => Ok(Form::Bam),
-        (None, "cram") => Ok(Form::Cram),
+        (None, "bam") => Ok(ReadFormat::Bam),
+        (None, "cram") => Ok(ReadFormat::Cram),
         (None, "sam") => refuse(
             "SAM is not written",
             "BAM and CRAM are (-o x.bam), of which `samtools view -h` makes SAM",
@@ -125,12 +129,12 @@ fn output_form(args: &Export) -> Result<Form, Stop> {
             "FASTQ goes into a directory",
             "`forebay reads cat` writes it to standard output, --to bam writes BAM there",
         ),
-        (None, _) => Ok(Form::Fastq),
+        (None, _) => Ok(ReadFormat::Fastq),
     }
 }
 
 /// The archive can't give it, or the place does not take it.
-fn export_error(args: &Export, error: &Error) -> Stop {
+fn export_error(args: &Export, error: &Error) -> CommandError {
     console::clear_passing_line();
     super::archive_error(&args.archive, error)
 }
@@ -150,11 +154,11 @@ fn write_bam(
     archive.write_bam(&bam_header(args)?, level, super::thread_count(args.threads), out)
 }
 
-fn write_fastq_files(args: &Export, archive: &Archive) -> Result<u64, Stop> {
+fn write_fastq_files(args: &Export, archive: &Archive) -> Result<u64, CommandError> {
     fs::create_dir_all(&args.output).map_err(|error| write_error(&args.output, &error))?;
     for (nth, shown) in archive.manifest().files.iter().enumerate() {
         let name = shown.name.strip_suffix(".gz").unwrap_or(&shown.name);
-        let mut file = Whole::create(&args.output.join(format!("{name}.gz")), args.force)?;
+        let mut file = AtomicOutput::create(&args.output.join(format!("{name}.gz")), args.force)?;
         let threads = super::thread_count(args.threads);
         let end = archive.write_gzip(nth, args.level, threads, &mut file.counting_writer());
         end.map_err(|error| export_error(args, &error))?;
@@ -163,12 +167,12 @@ fn write_fastq_files(args: &Export, archive: &Archive) -> Result<u64, Stop> {
     Ok(0)
 }
 
-fn write_cram(args: &Export, archive: &Archive) -> Result<u64, Stop> {
+fn write_cram(args: &Export, archive: &Archive) -> Result<u64, CommandError> {
     if args.output == Path::new("-") {
-        return Err(Stop::new(1, "CRAM goes to files only", "write it with -o x.cram"));
+        return Err(CommandError::new(1, "CRAM goes to files only", "write it with -o x.cram"));
     }
     bam_header(args).map_err(|error| export_error(args, &error))?;
-    let file = Whole::create(&args.output, args.force)?;
+    let file = AtomicOutput::create(&args.output, args.force)?;
     let mut words = argument_words(["view", "-C", "--no-PG", "-@"]);
     words.extend([
         helper_threads(super::thread_count(args.threads)),
@@ -182,7 +186,7 @@ fn write_cram(args: &Export, archive: &Archive) -> Result<u64, Stop> {
     let pipe = end.as_ref().is_err_and(Error::is_broken_pipe);
     if pipe || end.is_ok() {
         let next = "see that there is room; BAM needs no samtools";
-        samtools.finish_input().map_err(|error| Stop::new(1, error.to_string(), next))?;
+        samtools.finish_input().map_err(|error| CommandError::new(1, error.to_string(), next))?;
     }
     let changed = end.map_err(|error| export_error(args, &error))?;
     file.commit_file()?;

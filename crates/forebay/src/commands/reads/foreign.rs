@@ -1,14 +1,14 @@
-//! Reads that are no FASTQ: BAM, CRAM and archives of SRA, as [`Spots`].
+//! Reads that are no FASTQ: BAM, CRAM and archives of SRA, as [`SpotReader`].
 
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use forebay_reads::{Error, Kind, Source, Spots};
+use forebay_reads::{Error, Kind, RawInput, SpotReader};
 
 use super::pack_report;
-use super::programs::{FASTQ_DUMP, Output, SAMTOOLS, absolute_path, argument_words};
-use crate::exit::Stop;
+use super::programs::{FASTQ_DUMP, ProgramOutput, SAMTOOLS, absolute_path, argument_words};
+use crate::exit::CommandError;
 
 /// Threads that help samtools: who encodes takes the rest.
 const HELPERS: usize = 4;
@@ -20,7 +20,7 @@ pub(super) const SRA: &str = "nothing was packed; `vdb-validate` of sra-tools lo
     file, --skip-unpaired leaves out reads without a mate";
 
 /// Reads that can't be packed: `next` is for whoever can mend the input.
-pub(super) fn input_error(error: &Error, next: &str) -> Stop {
+pub(super) fn input_error(error: &Error, next: &str) -> CommandError {
     let mut stop = pack_report::pack_error(error);
     if error.kind == Kind::Input {
         stop.next = Some(next.to_owned());
@@ -29,7 +29,7 @@ pub(super) fn input_error(error: &Error, next: &str) -> Stop {
 }
 
 /// Where alignments come from, and what it takes to read them.
-pub(super) struct Alignments<'a> {
+pub(super) struct AlignmentInput<'a> {
     pub(super) path: &'a Path,
     /// The archive that is made; what samtools has to put aside goes beside it.
     pub(super) output: &'a Path,
@@ -38,23 +38,24 @@ pub(super) struct Alignments<'a> {
 }
 
 /// Reads of a BAM or CRAM with mates side by side, and what goes when they are packed.
-pub(super) struct Collated {
-    pub(super) spots: Spots,
-    _aside: Option<Aside>,
+pub(super) struct CollatedReads {
+    pub(super) spots: SpotReader,
+    _aside: Option<TemporaryDirectory>,
 }
 
-impl Alignments<'_> {
+impl AlignmentInput<'_> {
     /// Of a BAM that is open.
-    pub(super) fn open_bam(&self, source: Source) -> Result<Collated, Stop> {
-        let spots = Spots::from_bam(source).map_err(|error| input_error(&error, ALIGNMENTS))?;
+    pub(super) fn open_bam(&self, source: RawInput) -> Result<CollatedReads, CommandError> {
+        let spots =
+            SpotReader::from_bam(source).map_err(|error| input_error(&error, ALIGNMENTS))?;
         self.collate_mates(spots)
     }
 
     /// Of a CRAM.
-    pub(super) fn open_cram(&self) -> Result<Collated, Stop> {
+    pub(super) fn open_cram(&self) -> Result<CollatedReads, CommandError> {
         if self.path == Path::new("-") {
             let words = "standard input is CRAM, which is read from files only";
-            return Err(Stop::new(
+            return Err(CommandError::new(
                 1,
                 words,
                 "`samtools view -u - | forebay reads pack -` packs it",
@@ -68,23 +69,23 @@ impl Alignments<'_> {
     }
 
     /// Mates that are far apart are brought together by samtools.
-    fn collate_mates(&self, spots: Spots) -> Result<Collated, Stop> {
+    fn collate_mates(&self, spots: SpotReader) -> Result<CollatedReads, CommandError> {
         if !(spots.is_coordinate_sorted() && spots.is_paired()) {
-            return Ok(Collated { spots, _aside: None });
+            return Ok(CollatedReads { spots, _aside: None });
         }
         if self.path == Path::new("-") {
             let words = "standard input is in the order of a reference, so mates are far apart";
             let next = "`samtools collate -O -u FILE | forebay reads pack -` brings them together";
-            return Err(Stop::new(1, words, next));
+            return Err(CommandError::new(1, words, next));
         }
         // A CRAM is read once more from its beginning.
         drop(spots);
-        let aside = Aside::create_beside(self.output)?;
+        let aside = TemporaryDirectory::create_beside(self.output)?;
         let mut args = argument_words(["collate", "-O", "-u", "--no-PG"]);
         self.push_samtools_options(&mut args);
         args.extend([absolute_path(self.path), absolute_path(&aside.0.join("part"))]);
         let spots = self.spots_from_output(SAMTOOLS.spawn_for_output(&args)?)?;
-        Ok(Collated { spots, _aside: Some(aside) })
+        Ok(CollatedReads { spots, _aside: Some(aside) })
     }
 
     fn push_samtools_options(&self, args: &mut Vec<OsString>) {
@@ -94,9 +95,9 @@ impl Alignments<'_> {
         }
     }
 
-    fn spots_from_output(&self, output: Output) -> Result<Spots, Stop> {
-        let source = Source::new(self.path.display().to_string(), Box::new(output));
-        Spots::from_bam(source).map_err(|error| input_error(&error, ALIGNMENTS))
+    fn spots_from_output(&self, output: ProgramOutput) -> Result<SpotReader, CommandError> {
+        let source = RawInput::new(self.path.display().to_string(), Box::new(output));
+        SpotReader::from_bam(source).map_err(|error| input_error(&error, ALIGNMENTS))
     }
 }
 
@@ -106,13 +107,13 @@ pub(super) fn helper_threads(threads: usize) -> OsString {
 }
 
 /// Reads of an archive of SRA, spot by spot: fasterq-dump would need room for all of them.
-pub(super) fn open_sra(path: &Path, original_names: bool) -> Result<Spots, Stop> {
+pub(super) fn open_sra(path: &Path, original_names: bool) -> Result<SpotReader, CommandError> {
     let mut args = argument_words(["--stdout", "--split-spot", "--skip-technical"]);
     args.extend(original_names.then(|| "--origfmt".into()));
     args.push(absolute_path(path));
     let output = FASTQ_DUMP.spawn_for_output(&args)?;
-    let source = Source::new(path.display().to_string(), Box::new(output));
-    Spots::from_fastq(source).map_err(|error| input_error(&error, SRA))
+    let source = RawInput::new(path.display().to_string(), Box::new(output));
+    SpotReader::from_fastq(source).map_err(|error| input_error(&error, SRA))
 }
 
 /// What files are called in the archive: `x_R1.fastq` and `x_R2.fastq`, or `x.fastq`.
@@ -132,22 +133,22 @@ pub(super) fn archive_file_names(
 }
 
 /// A directory for samtools, which goes whatever comes of it.
-struct Aside(PathBuf);
+struct TemporaryDirectory(PathBuf);
 
-impl Aside {
-    fn create_beside(output: &Path) -> Result<Aside, Stop> {
+impl TemporaryDirectory {
+    fn create_beside(output: &Path) -> Result<TemporaryDirectory, CommandError> {
         let mut path = absolute_path(output);
         path.push(".collate");
         let path = PathBuf::from(path);
         fs::create_dir_all(&path).map_err(|error| {
             let next = "pack to a directory whose parent is yours and has room for the BAM";
-            Stop::new(1, format!("{}: {error}", path.display()), next)
+            CommandError::new(1, format!("{}: {error}", path.display()), next)
         })?;
-        Ok(Aside(path))
+        Ok(TemporaryDirectory(path))
     }
 }
 
-impl Drop for Aside {
+impl Drop for TemporaryDirectory {
     fn drop(&mut self) {
         // The next one to the same place takes it away.
         let _ = fs::remove_dir_all(&self.0);

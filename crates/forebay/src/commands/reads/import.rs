@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use forebay_reads::{Layout, Looks, Packing, Profile, Source, pack_spots};
+use forebay_reads::{ArchiveLayout, InputFormat, PackOptions, PackProfile, RawInput, pack_spots};
 
 use super::{foreign, pack_report};
 use crate::console;
-use crate::exit::Stop;
+use crate::exit::CommandError;
 
 /// Options of `forebay reads import`.
 #[derive(Debug, clap::Args)]
@@ -44,12 +44,16 @@ pub(super) struct Import {
     quiet: bool,
 }
 
-pub(super) fn run(args: &Import) -> Result<i32, Stop> {
-    let looked = Source::open(&args.input).and_then(Source::detect_format);
+pub(super) fn run(args: &Import) -> Result<i32, CommandError> {
+    let looked = RawInput::open(&args.input).and_then(RawInput::detect_format);
     let (looks, _) = looked.map_err(|error| pack_report::pack_error(&error))?;
-    if looks != Looks::Sra {
+    if looks != InputFormat::Sra {
         let message = format!("{} is no archive of SRA", args.input.display());
-        return Err(Stop::new(1, message, "`forebay reads pack` takes FASTQ, BAM and CRAM"));
+        return Err(CommandError::new(
+            1,
+            message,
+            "`forebay reads pack` takes FASTQ, BAM and CRAM",
+        ));
     }
     let mut spots = foreign::open_sra(&args.input, args.original_names)?;
     if args.skip_unpaired {
@@ -64,13 +68,13 @@ pub(super) fn run(args: &Import) -> Result<i32, Stop> {
             spots.is_paired(),
         );
     }
-    let packing = Packing {
+    let packing = PackOptions {
         inputs: vec![vec![args.input.clone()]],
         interleaved: false,
         names,
         threads: super::thread_count(args.threads),
-        profile: Profile::default(),
-        layout: Layout::default(),
+        profile: PackProfile::default(),
+        layout: ArchiveLayout::default(),
         writer: super::WRITER.to_owned(),
     };
     let packed = pack_spots(&packing, spots, &args.output, pack_report::pack_progress())

@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use forebay_reads::{Archive, Shape, Total, to_hex};
+use forebay_reads::{Archive, ColumnTotal, ReadLayout, to_hex};
 use serde_json::json;
 
 use crate::console::group_thousands;
-use crate::exit::Stop;
+use crate::exit::CommandError;
 
 /// Options of `forebay reads info`.
 #[derive(Debug, clap::Args)]
@@ -24,7 +24,7 @@ pub(super) struct Info {
     json: bool,
 }
 
-pub(super) fn run(args: &Info) -> Result<i32, Stop> {
+pub(super) fn run(args: &Info) -> Result<i32, CommandError> {
     let archive = super::open_archive(&args.archive)?;
     let totals =
         archive.column_totals().map_err(|error| super::archive_error(&args.archive, &error))?;
@@ -35,13 +35,13 @@ pub(super) fn run(args: &Info) -> Result<i32, Stop> {
 
 fn shape_name(archive: &Archive) -> &'static str {
     match archive.manifest().shape {
-        Shape::Single => "single",
-        Shape::Paired => "paired",
-        Shape::Interleaved => "interleaved",
+        ReadLayout::Single => "single",
+        ReadLayout::Paired => "paired",
+        ReadLayout::Interleaved => "interleaved",
     }
 }
 
-fn as_json(archive: &Archive, totals: &[Total]) -> String {
+fn as_json(archive: &Archive, totals: &[ColumnTotal]) -> String {
     let manifest = archive.manifest();
     let files = manifest.files.iter().map(|file| {
         let digests = &file.digests;
@@ -70,7 +70,7 @@ fn as_json(archive: &Archive, totals: &[Total]) -> String {
     format!("{all:#}\n")
 }
 
-fn info_text(archive: &Archive, totals: &[Total]) -> String {
+fn info_text(archive: &Archive, totals: &[ColumnTotal]) -> String {
     let manifest = archive.manifest();
     let mut text = String::new();
     let (spots, writer) = (group_thousands(manifest.spot_count()), &manifest.writer);

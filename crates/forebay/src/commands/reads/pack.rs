@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
 use forebay_reads::{
-    LAYOUTS, Layout, Looks, PROFILES, Packed, Packing, Profile, Source, pack_files, pack_source,
-    pack_spots, split_lanes,
+    ArchiveLayout, InputFormat, LAYOUTS, PROFILES, PackOptions, PackProfile, PackSummary, RawInput,
+    pack_files, pack_source, pack_spots, split_lanes,
 };
 
-use super::foreign::{self, Alignments};
+use super::foreign::{self, AlignmentInput};
 use super::{pack_report, sample_sheet};
 use crate::console;
-use crate::exit::Stop;
+use crate::exit::CommandError;
 
 /// Options of `forebay reads pack`.
 #[derive(Debug, clap::Args)]
@@ -85,14 +85,14 @@ pub(super) struct Pack {
     quiet: bool,
 }
 
-pub(super) fn run(args: &Pack) -> Result<i32, Stop> {
-    let mut packing = Packing {
+pub(super) fn run(args: &Pack) -> Result<i32, CommandError> {
+    let mut packing = PackOptions {
         inputs: args.inputs.iter().map(|path| split_lanes(path)).collect(),
         interleaved: args.interleaved,
         names: args.names.clone(),
         threads: super::thread_count(args.threads),
-        profile: Profile::find_by_name(&args.profile).expect("the parser knows all names"),
-        layout: Layout::find_by_name(&args.objects).expect("the parser knows all names"),
+        profile: PackProfile::find_by_name(&args.profile).expect("the parser knows all names"),
+        layout: ArchiveLayout::find_by_name(&args.objects).expect("the parser knows all names"),
         writer: super::WRITER.to_owned(),
     };
     if let Some(sheet) = &args.samples {
@@ -107,12 +107,12 @@ pub(super) fn run(args: &Pack) -> Result<i32, Stop> {
         return Err(pack_report::refuse_more_files(args.inputs.len()));
     }
     let packed = match open_single_input(args)? {
-        Some((path, looks @ (Looks::Bam | Looks::Cram), source)) => {
+        Some((path, looks @ (InputFormat::Bam | InputFormat::Cram), source)) => {
             pack_alignments(args, &mut packing, path, looks, source)?
         }
         _ if args.skip_unpaired => {
             let next = "two files of FASTQ go read by read, or they are refused";
-            return Err(Stop::new(1, "--skip-unpaired is for BAM and CRAM", next));
+            return Err(CommandError::new(1, "--skip-unpaired is for BAM and CRAM", next));
         }
         Some((_, _, source)) => {
             let packed = pack_source(&packing, source, &args.output, pack_report::pack_progress());
@@ -127,10 +127,10 @@ pub(super) fn run(args: &Pack) -> Result<i32, Stop> {
 }
 
 /// The one input, and what it looks like; None if there are several, or it is not there.
-fn open_single_input(args: &Pack) -> Result<Option<(&Path, Looks, Source)>, Stop> {
+fn open_single_input(args: &Pack) -> Result<Option<(&Path, InputFormat, RawInput)>, CommandError> {
     match &args.inputs[..] {
         [path] if path == Path::new("-") || split_lanes(path).len() == 1 => {
-            let looked = Source::open(path).and_then(Source::detect_format);
+            let looked = RawInput::open(path).and_then(RawInput::detect_format);
             let (looks, source) = looked.map_err(|error| pack_report::pack_error(&error))?;
             Ok(Some((path, looks, source)))
         }
@@ -140,19 +140,19 @@ fn open_single_input(args: &Pack) -> Result<Option<(&Path, Looks, Source)>, Stop
 
 fn pack_alignments(
     args: &Pack,
-    packing: &mut Packing,
+    packing: &mut PackOptions,
     path: &Path,
-    looks: Looks,
-    source: Source,
-) -> Result<Packed, Stop> {
+    looks: InputFormat,
+    source: RawInput,
+) -> Result<PackSummary, CommandError> {
     if args.interleaved {
         let message = format!("{}: BAM and CRAM say which mate a read is", path.display());
-        return Err(Stop::new(1, message, "leave out --interleaved"));
+        return Err(CommandError::new(1, message, "leave out --interleaved"));
     }
     let (reference, threads) = (args.reference.as_deref(), packing.threads);
-    let from = Alignments { path, output: &args.output, reference, threads };
+    let from = AlignmentInput { path, output: &args.output, reference, threads };
     let mut collated =
-        if looks == Looks::Cram { from.open_cram()? } else { from.open_bam(source)? };
+        if looks == InputFormat::Cram { from.open_cram()? } else { from.open_bam(source)? };
     if args.skip_unpaired {
         collated.spots = collated.spots.pairs_only();
     }

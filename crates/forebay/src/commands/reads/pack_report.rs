@@ -2,14 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
-use forebay_reads::{Error, Kind, Packed};
+use forebay_reads::{Error, Kind, PackSummary};
 
 use crate::console;
-use crate::exit::Stop;
+use crate::exit::CommandError;
 
 /// What went in, and what came of it; `quiet` leaves what is as it should be.
-pub(super) fn report_packed(inputs: &[Vec<PathBuf>], output: &Path, packed: &Packed, quiet: bool) {
-    let Packed { manifest, left_out, unlike } = packed;
+pub(super) fn report_packed(
+    inputs: &[Vec<PathBuf>],
+    output: &Path,
+    packed: &PackSummary,
+    quiet: bool,
+) {
+    let PackSummary { manifest, left_out, unlike } = packed;
     if let Some((nth, [first, second])) = &unlike.first {
         let (pairs, of) = (
             console::group_thousands(unlike.pairs),
@@ -67,8 +72,8 @@ pub(super) fn pack_progress() -> impl FnMut(u64) {
 }
 
 /// More files than an archive has.
-pub(super) fn refuse_more_files(files: usize) -> Stop {
-    Stop::new(
+pub(super) fn refuse_more_files(files: usize) -> CommandError {
+    CommandError::new(
         1,
         format!("{files} files: an archive has one file of reads, or the two of a pair"),
         "nothing was packed; make an archive of the pair, and one of what goes with it: `pack \
@@ -78,7 +83,7 @@ pub(super) fn refuse_more_files(files: usize) -> Stop {
 }
 
 /// Reads that were not packed.
-pub(super) fn pack_error(error: &Error) -> Stop {
+pub(super) fn pack_error(error: &Error) -> CommandError {
     console::clear_passing_line();
     let next = match error.kind {
         Kind::Input => {
@@ -88,7 +93,7 @@ pub(super) fn pack_error(error: &Error) -> Stop {
         Kind::Request => "nothing was packed; `forebay reads pack --help` shows how to ask",
         _ => "no archive was made; see that there is room, and ask again for the same directory",
     };
-    Stop::new(1, error.to_string(), next)
+    CommandError::new(1, error.to_string(), next)
 }
 
 /// A name of a read, as far as a line has room, without what a terminal would take for orders.

@@ -7,25 +7,25 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread::JoinHandle;
 
-use crate::exit::Stop;
+use crate::exit::CommandError;
 
 /// Bytes of what a program says that are kept, and lines that are told.
 const SAID: usize = 4096;
 const LINES: usize = 3;
 
 /// A program that has to be installed.
-pub(super) struct Known {
+pub(super) struct ExternalProgram {
     name: &'static str,
     what_for: &'static str,
     install: &'static str,
 }
 
-pub(super) const SAMTOOLS: Known = Known {
+pub(super) const SAMTOOLS: ExternalProgram = ExternalProgram {
     name: "samtools",
     what_for: "CRAM is read and written by it, and BAM in the order of a reference is collated",
     install: "`apt install samtools`, or `conda install -c bioconda samtools`",
 };
-pub(super) const FASTQ_DUMP: Known = Known {
+pub(super) const FASTQ_DUMP: ExternalProgram = ExternalProgram {
     name: "fastq-dump",
     what_for: "archives of SRA are read by it",
     install: "`apt install sra-toolkit`, or `conda install -c bioconda sra-tools`",
@@ -41,29 +41,32 @@ struct Running {
 
 /// What a program writes. Its end is an error if the program failed.
 #[derive(Debug)]
-pub(super) struct Output {
+pub(super) struct ProgramOutput {
     running: Running,
     out: ChildStdout,
 }
 
 /// What a program is given to read.
 #[derive(Debug)]
-pub(super) struct Given {
+pub(super) struct ProgramInput {
     running: Running,
     to: Option<ChildStdin>,
 }
 
-impl Known {
-    pub(super) fn spawn_for_output(&self, args: &[OsString]) -> Result<Output, Stop> {
+impl ExternalProgram {
+    pub(super) fn spawn_for_output(
+        &self,
+        args: &[OsString],
+    ) -> Result<ProgramOutput, CommandError> {
         let mut running = self.spawn_program(args, Stdio::null(), Stdio::piped())?;
         let out = running.child.stdout.take().expect("it was piped");
-        Ok(Output { running, out })
+        Ok(ProgramOutput { running, out })
     }
 
-    pub(super) fn spawn_for_input(&self, args: &[OsString]) -> Result<Given, Stop> {
+    pub(super) fn spawn_for_input(&self, args: &[OsString]) -> Result<ProgramInput, CommandError> {
         let mut running = self.spawn_program(args, Stdio::piped(), Stdio::null())?;
         let to = running.child.stdin.take();
-        Ok(Given { running, to })
+        Ok(ProgramInput { running, to })
     }
 
     fn spawn_program(
@@ -71,16 +74,18 @@ impl Known {
         args: &[OsString],
         stdin: Stdio,
         stdout: Stdio,
-    ) -> Result<Running, Stop> {
+    ) -> Result<Running, CommandError> {
         let mut command = Command::new(self.name);
         command.args(args).stdin(stdin).stdout(stdout).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| {
-            let Known { name, what_for, install } = self;
+            let ExternalProgram { name, what_for, install } = self;
             match error.kind() {
                 std::io::ErrorKind::NotFound => {
-                    Stop::new(1, format!("{name} is not in PATH: {what_for}"), *install)
+                    CommandError::new(1, format!("{name} is not in PATH: {what_for}"), *install)
                 }
-                _ => Stop::new(1, format!("{name}: {error}"), "see that it can be executed"),
+                _ => {
+                    CommandError::new(1, format!("{name}: {error}"), "see that it can be executed")
+                }
             }
         })?;
         let mut says = child.stderr.take().expect("it was piped");
@@ -120,7 +125,7 @@ impl Drop for Running {
     }
 }
 
-impl Read for Output {
+impl Read for ProgramOutput {
     fn read(&mut self, out: &mut [u8]) -> IoResult<usize> {
         let got = self.out.read(out)?;
         if got == 0 && !out.is_empty() {
@@ -130,7 +135,7 @@ impl Read for Output {
     }
 }
 
-impl Write for Given {
+impl Write for ProgramInput {
     fn write(&mut self, bytes: &[u8]) -> IoResult<usize> {
         self.to.as_mut().map_or(Ok(0), |to| to.write(bytes))
     }
@@ -140,7 +145,7 @@ impl Write for Given {
     }
 }
 
-impl Given {
+impl ProgramInput {
     /// There is no more: waits until the program has done its work.
     pub(super) fn finish_input(mut self) -> IoResult<()> {
         self.to = None;

@@ -5,11 +5,11 @@
 use std::path::{Path, PathBuf};
 
 use forebay_model::is_file_name;
-use forebay_reads::{Archive, Directory, Kind, Packing, join_lanes, pack_files};
+use forebay_reads::{Archive, DirectoryObjects, Kind, PackOptions, join_lanes, pack_files};
 
 use super::pack_report;
 use crate::console;
-use crate::exit::Stop;
+use crate::exit::CommandError;
 
 /// A sample, and the files of each mate.
 #[derive(Debug, PartialEq, Eq)]
@@ -36,13 +36,13 @@ impl Sample {
 pub(super) fn pack_samples(
     sheet: &Path,
     dir: &Path,
-    like: &Packing,
+    like: &PackOptions,
     quiet: bool,
-) -> Result<i32, Stop> {
+) -> Result<i32, CommandError> {
     let wrong = |message: String| {
         let message = format!("{}: {message}", sheet.display());
         let next = "nothing was packed; mend the sheet: its columns are sample,fastq_1,fastq_2";
-        Stop::new(1, message, next)
+        CommandError::new(1, message, next)
     };
     let text = std::fs::read(sheet).map_err(|error| wrong(error.to_string()))?;
     let samples = parse_sheet(&text).map_err(&wrong)?;
@@ -52,13 +52,17 @@ pub(super) fn pack_samples(
         }
     }
     let cannot = |path: &Path, error: std::io::Error| {
-        Stop::new(1, format!("{}: {error}", path.display()), "name a directory that is yours")
+        CommandError::new(
+            1,
+            format!("{}: {error}", path.display()),
+            "name a directory that is yours",
+        )
     };
     std::fs::create_dir_all(dir).map_err(|error| cannot(dir, error))?;
     for sample in &samples {
         let output = dir.join(format!("{}.reads", sample.name));
         let (inputs, names) = (sample.input_paths(), sample.file_names());
-        let there = Archive::open(Box::new(Directory::new(&output)));
+        let there = Archive::open(Box::new(DirectoryObjects::new(&output)));
         // What can't be read is not known to be none.
         if let Err(error) = &there
             && error.kind == Kind::Io
@@ -69,7 +73,7 @@ pub(super) fn pack_samples(
             let sources = archive.manifest().files.iter().map(|file| file.source.clone());
             if !sources.eq(inputs.iter().map(|lanes| join_lanes(lanes))) {
                 let message = format!("{} was made of other files", output.display());
-                return Err(Stop::new(
+                return Err(CommandError::new(
                     1,
                     message,
                     "move it away, or give another directory with -o",
@@ -80,12 +84,12 @@ pub(super) fn pack_samples(
             }
             continue;
         }
-        let packing = Packing { inputs, names, ..like.clone() };
+        let packing = PackOptions { inputs, names, ..like.clone() };
         let packed = pack_files(&packing, &output, pack_report::pack_progress());
         console::clear_passing_line();
         let packed = packed.map_err(|error| {
             let next = "mend that and ask again: samples that are packed already stay";
-            Stop::new(1, format!("{}: {error}", sample.name), next)
+            CommandError::new(1, format!("{}: {error}", sample.name), next)
         })?;
         pack_report::report_packed(&packing.inputs, &output, &packed, quiet);
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::console;
-use crate::exit::Stop;
+use crate::exit::CommandError;
 
 /// Options of `forebay reads verify`.
 #[derive(Debug, clap::Args)]
@@ -23,7 +23,7 @@ pub(super) struct Verify {
     quiet: bool,
 }
 
-pub(super) fn run(args: &Verify) -> Result<i32, Stop> {
+pub(super) fn run(args: &Verify) -> Result<i32, CommandError> {
     let archive = super::open_archive(&args.archive)?;
     let verdict = archive
         .verify(super::thread_count(args.threads), super::progress_reporter("verified", "of text"));
@@ -35,11 +35,19 @@ pub(super) fn run(args: &Verify) -> Result<i32, Stop> {
     }
     if !verdict.problems.is_empty() {
         let message = format!("{dir} is damaged: {} problems", verdict.problems.len());
-        return Err(Stop::new(1, message, "fetch the objects that are named again, or pack anew"));
+        return Err(CommandError::new(
+            1,
+            message,
+            "fetch the objects that are named again, or pack anew",
+        ));
     }
     if !verdict.unread.is_empty() {
         let message = format!("{dir} was not read whole: of what is named nothing is known");
-        return Err(Stop::new(1, message, "see that all of it is yours to read, and ask again"));
+        return Err(CommandError::new(
+            1,
+            message,
+            "see that all of it is yours to read, and ask again",
+        ));
     }
     if !args.quiet {
         let (groups, bytes) = (verdict.groups, console::group_thousands(verdict.text_bytes));

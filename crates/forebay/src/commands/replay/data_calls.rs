@@ -3,17 +3,17 @@
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering::Relaxed;
 
-use forebay_plan::replay::Moved;
+use forebay_plan::replay::Transfer;
 use rustix::io::Result;
 
 use super::noise::Noise;
-use super::step_execution::Doer;
+use super::step_execution::StepExecutor;
 
 /// No call moves more.
 const CALL_BYTES_MAX: u64 = 4 << 20;
 
-impl Doer {
-    pub(super) fn read_bytes(&self, file: &OwnedFd, moved: Moved) -> Result<()> {
+impl StepExecutor {
+    pub(super) fn read_bytes(&self, file: &OwnedFd, moved: Transfer) -> Result<()> {
         let mut buffer = Vec::new();
         for_each_call(moved, self.seed, |offset, length| {
             self.operations.fetch_add(1, Relaxed);
@@ -29,7 +29,7 @@ impl Doer {
         })
     }
 
-    pub(super) fn write_bytes(&self, file: &OwnedFd, moved: Moved) -> Result<()> {
+    pub(super) fn write_bytes(&self, file: &OwnedFd, moved: Transfer) -> Result<()> {
         let mut buffer = Vec::new();
         for_each_call(moved, self.seed, |mut offset, length| {
             buffer.resize(length, 0);
@@ -48,7 +48,7 @@ impl Doer {
 
 /// The offset and length of each call.
 fn for_each_call(
-    moved: Moved,
+    moved: Transfer,
     seed: u64,
     mut call: impl FnMut(u64, usize) -> Result<()>,
 ) -> Result<()> {

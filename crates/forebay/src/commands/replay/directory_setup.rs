@@ -7,17 +7,17 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use forebay_plan::replay::Moved;
+use forebay_plan::replay::Transfer;
 use rustix::fs::{self, Mode, OFlags};
 use rustix::io::Result;
 
 use super::metadata_calls::{accept_existing, mkdir};
-use super::step_execution::{Doer, lock_unpoisoned};
+use super::step_execution::{StepExecutor, lock_unpoisoned};
 
 /// More descriptors of directories than that are closed again.
 const FOLDERS_MAX: usize = 256;
 
-impl Doer {
+impl StepExecutor {
     /// What was made ahead counts for nothing.
     pub(super) fn reset_counters(&self) {
         [&self.operations, &self.written].into_iter().for_each(|count| count.store(0, Relaxed));
@@ -32,7 +32,7 @@ impl Doer {
             self.create_parents(path).and_then(|()| self.with_parent_directory(path, open))
         })?;
         let calls = bytes.div_ceil(1 << 20);
-        self.write_bytes(&file, Moved { bytes, calls, ..Moved::default() })
+        self.write_bytes(&file, Transfer { bytes, calls, ..Transfer::default() })
     }
 
     /// Makes a directory and those above it.

@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use forebay_plan::replay::{Before, Script};
+use forebay_plan::replay::{NamePrecondition, ReplayScript};
 
 /// What a lane waits for.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Wait {
+pub(super) enum LaneWait {
     /// What others do with a name.
-    Name(Before),
+    Name(NamePrecondition),
     /// The end of this lane.
     Lane(usize),
 }
 
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub(super) struct LaneProgress {
     /// How often each name was changed, and opened.
     names: Vec<(u32, u32)>,
     ended: Vec<bool>,
@@ -27,26 +27,26 @@ pub(super) struct State {
     /// Lanes that have begun, not ended, and do not wait.
     moving: usize,
     /// By the moment that they had in the run, then by lane.
-    waiting: BTreeMap<(u64, usize), Wait>,
+    waiting: BTreeMap<(u64, usize), LaneWait>,
     /// Who waits for what will never come.
     pub(super) past: u64,
     pub(super) failed: Option<String>,
 }
 
-impl State {
-    pub(super) fn new(script: &Script) -> State {
-        State {
+impl LaneProgress {
+    pub(super) fn new(script: &ReplayScript) -> LaneProgress {
+        LaneProgress {
             names: vec![(0, 0); script.names],
             ended: vec![false; script.lanes.len()],
             begun: vec![false; script.turns.len()],
             left: script.turns.len(),
             free: script.slots,
-            ..State::default()
+            ..LaneProgress::default()
         }
     }
 
     /// The next turn that may begin: of those that wait for nobody the first, if there is room.
-    pub(super) fn next_turn(&mut self, script: &Script) -> Option<usize> {
+    pub(super) fn next_turn(&mut self, script: &ReplayScript) -> Option<usize> {
         while self.begun.get(self.first).is_some_and(|begun| *begun) {
             self.first += 1;
         }
@@ -65,7 +65,7 @@ impl State {
         Some(turn)
     }
 
-    fn has_ended(&self, script: &Script, turn: usize) -> bool {
+    fn has_ended(&self, script: &ReplayScript, turn: usize) -> bool {
         self.ended[script.turns[turn].lane]
     }
 
@@ -88,23 +88,23 @@ impl State {
         *opens += u32::from(opened);
     }
 
-    pub(super) fn is_satisfied(&self, wait: Wait) -> bool {
+    pub(super) fn is_satisfied(&self, wait: LaneWait) -> bool {
         match wait {
-            Wait::Name(before) => {
+            LaneWait::Name(before) => {
                 let (changes, opens) = self.names[before.name];
                 changes >= before.changes && opens >= before.opens
             }
-            Wait::Lane(lane) => self.ended[lane],
+            LaneWait::Lane(lane) => self.ended[lane],
         }
     }
 
-    pub(super) fn begin_wait(&mut self, key: (u64, usize), wait: Wait) {
+    pub(super) fn begin_wait(&mut self, key: (u64, usize), wait: LaneWait) {
         self.waiting.insert(key, wait);
         self.moving -= 1;
     }
 
     /// May this one go on?
-    pub(super) fn may_go_on(&self, key: (u64, usize), wait: Wait) -> bool {
+    pub(super) fn may_go_on(&self, key: (u64, usize), wait: LaneWait) -> bool {
         self.failed.is_some() || !self.waiting.contains_key(&key) || self.is_satisfied(wait)
     }
 
@@ -120,7 +120,7 @@ impl State {
 
     /// Nobody moves and nobody can begin: the earliest goes on, as if it had come. True if there was one.
     pub(super) fn release_earliest(&mut self) -> bool {
-        let names = |(_, wait): &(&(u64, usize), &Wait)| matches!(wait, Wait::Name(_));
+        let names = |(_, wait): &(&(u64, usize), &LaneWait)| matches!(wait, LaneWait::Name(_));
         let earliest = self.waiting.iter().find(names).map(|(key, _)| *key);
         let Some(key) = earliest.filter(|_| self.is_stuck()) else { return false };
         self.waiting.remove(&key);

@@ -5,21 +5,21 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Scope};
 use std::time::{Duration, Instant};
 
-use forebay_plan::replay::{Act, Script, Step};
+use forebay_plan::replay::{ReplayAction, ReplayScript, ReplayStep};
 use rustix::io::Errno;
 
-use super::lane_progress::{State, Wait};
-use super::step_execution::Doer;
-use crate::exit::Stop;
+use super::lane_progress::{LaneProgress, LaneWait};
+use super::step_execution::StepExecutor;
+use crate::exit::CommandError;
 
 /// A script that is being done.
 #[derive(Debug)]
-pub(super) struct Play<'s> {
-    script: &'s Script,
-    pub(super) doer: &'s Doer,
+pub(super) struct ScriptPlayer<'s> {
+    script: &'s ReplayScript,
+    pub(super) doer: &'s StepExecutor,
     /// What the time between acts is multiplied by.
     think: f64,
-    state: Mutex<State>,
+    state: Mutex<LaneProgress>,
     moved: Condvar,
     /// Acts for which something was not there, or was there already.
     pub(super) missed: AtomicU64,
@@ -28,14 +28,18 @@ pub(super) struct Play<'s> {
 /// Less is not slept, but added to what comes.
 const NAP: Duration = Duration::from_micros(500);
 
-impl<'s> Play<'s> {
-    pub(super) fn new(script: &'s Script, doer: &'s Doer, think: f64) -> Play<'s> {
-        let state = Mutex::new(State::new(script));
+impl<'s> ScriptPlayer<'s> {
+    pub(super) fn new(
+        script: &'s ReplayScript,
+        doer: &'s StepExecutor,
+        think: f64,
+    ) -> ScriptPlayer<'s> {
+        let state = Mutex::new(LaneProgress::new(script));
         let (moved, missed) = Default::default();
-        Play { script, doer, think, state, moved, missed }
+        ScriptPlayer { script, doer, think, state, moved, missed }
     }
 
-    fn lock_state(&self) -> MutexGuard<'_, State> {
+    fn lock_state(&self) -> MutexGuard<'_, LaneProgress> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -45,7 +49,7 @@ impl<'s> Play<'s> {
     }
 
     /// Does all of it.
-    pub(super) fn play_all(&self) -> Result<(), Stop> {
+    pub(super) fn play_all(&self) -> Result<(), CommandError> {
         thread::scope(|scope| {
             let mut state = self.lock_state();
             while state.left > 0 && state.failed.is_none() {
@@ -62,7 +66,7 @@ impl<'s> Play<'s> {
             }
         });
         let next = "look at the directory: what was done until then is there";
-        self.lock_state().failed.take().map_or(Ok(()), |why| Err(Stop::new(1, why, next)))
+        self.lock_state().failed.take().map_or(Ok(()), |why| Err(CommandError::new(1, why, next)))
     }
 
     fn begin_turn<'e>(&'e self, scope: &'e Scope<'e, '_>, turn: usize) {
@@ -91,18 +95,18 @@ impl<'s> Play<'s> {
                 owed = owed.saturating_sub(self.sleep_unless_failed(owed));
             }
             if let Some(before) = step.wait {
-                self.wait_for(step, lane, Wait::Name(before));
+                self.wait_for(step, lane, LaneWait::Name(before));
             }
             match step.act {
-                Act::Start(other) => {
+                ReplayAction::Start(other) => {
                     self.lock_state().lane_begins();
                     self.spawn_lane(scope, move || self.play_lane(scope, other, None));
                 }
-                Act::Join(other) => self.wait_for(step, lane, Wait::Lane(other)),
+                ReplayAction::Join(other) => self.wait_for(step, lane, LaneWait::Lane(other)),
                 _ => self.perform_act(&step.act),
             }
             if let Some((name, changes)) = step.name {
-                self.lock_state().record_done(name, changes, matches!(step.act, Act::Open(..)));
+                self.lock_state().record_done(name, changes, matches!(step.act, ReplayAction::Open(..)));
                 self.moved.notify_all();
             }
             if self.lock_state().failed.is_some() {
@@ -126,7 +130,7 @@ impl<'s> Play<'s> {
         began.elapsed()
     }
 
-    fn wait_for(&self, step: &Step, lane: usize, wait: Wait) {
+    fn wait_for(&self, step: &ReplayStep, lane: usize, wait: LaneWait) {
         let mut state = self.lock_state();
         if state.is_satisfied(wait) {
             return;
@@ -141,7 +145,7 @@ impl<'s> Play<'s> {
         state.end_wait(key);
     }
 
-    fn perform_act(&self, act: &Act) {
+    fn perform_act(&self, act: &ReplayAction) {
         match self.doer.perform_act(act) {
             Ok(()) => {}
             Err(Errno::NOENT | Errno::EXIST | Errno::NOTDIR | Errno::ISDIR | Errno::NOTEMPTY) => {

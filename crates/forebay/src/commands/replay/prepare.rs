@@ -3,18 +3,18 @@
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use forebay_plan::replay::Script;
+use forebay_plan::replay::ReplayScript;
 use rustix::fs::{self, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::step_execution::Doer;
-use crate::exit::{NOTHING_RUN, Stop};
+use super::step_execution::StepExecutor;
+use crate::exit::{CommandError, NOTHING_RUN};
 
 /// Says of a directory that it was prepared, and for which run.
 const MARK: &str = ".forebay-replay";
 
-fn directory_error(directory: &Path, why: impl std::fmt::Display, next: &str) -> Stop {
-    Stop::new(NOTHING_RUN, format!("{}: {why}", directory.display()), next)
+fn directory_error(directory: &Path, why: impl std::fmt::Display, next: &str) -> CommandError {
+    CommandError::new(NOTHING_RUN, format!("{}: {why}", directory.display()), next)
 }
 
 /// Opens the directory, in which nothing may be that a replay could write over.
@@ -22,7 +22,7 @@ pub(super) fn open_empty_directory(
     path: &Path,
     prepared: bool,
     run: &Path,
-) -> Result<OwnedFd, Stop> {
+) -> Result<OwnedFd, CommandError> {
     let next = "name a directory with nothing in it by -C; nothing was done";
     let failed = |error: std::io::Error| directory_error(path, error, next);
     if prepared {
@@ -49,7 +49,11 @@ pub(super) fn open_empty_directory(
 }
 
 /// Makes directories and inputs, and waits until storage has them.
-pub(super) fn prepare_inputs(doer: &Doer, script: &Script, path: &Path) -> Result<(), Stop> {
+pub(super) fn prepare_inputs(
+    doer: &StepExecutor,
+    script: &ReplayScript,
+    path: &Path,
+) -> Result<(), CommandError> {
     let next = "name another directory by -C; what was made is there";
     let there = fs::fstatvfs(&doer.root).map_err(|error| directory_error(path, error, next))?;
     let (free, need) = (there.f_bavail.saturating_mul(there.f_frsize), script.room);
@@ -63,7 +67,7 @@ pub(super) fn prepare_inputs(doer: &Doer, script: &Script, path: &Path) -> Resul
         ));
     }
     let failed = |path: &[u8], error: Errno| {
-        Stop::new(1, format!("{}: {error}", String::from_utf8_lossy(path)), next)
+        CommandError::new(1, format!("{}: {error}", String::from_utf8_lossy(path)), next)
     };
     for folder in &script.directories {
         doer.create_directory(folder).map_err(|error| failed(folder, error))?;
@@ -76,13 +80,14 @@ pub(super) fn prepare_inputs(doer: &Doer, script: &Script, path: &Path) -> Resul
 }
 
 /// Says that it is prepared.
-pub(super) fn write_mark(doer: &Doer, run: &Path) -> Result<(), Stop> {
+pub(super) fn write_mark(doer: &StepExecutor, run: &Path) -> Result<(), CommandError> {
     let write = || {
         let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::EXCL | OFlags::CLOEXEC;
         let file = fs::openat(&doer.root, MARK, flags, Mode::from(0o600))?;
         rustix::io::write(&file, &mark_content(run)).map(drop)
     };
-    write().map_err(|error| Stop::new(1, format!("{MARK}: {error}"), "is the storage full?"))
+    write()
+        .map_err(|error| CommandError::new(1, format!("{MARK}: {error}"), "is the storage full?"))
 }
 
 /// What is written there: which run it was.

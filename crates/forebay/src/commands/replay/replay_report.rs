@@ -3,18 +3,18 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use forebay_model::ByteCount;
-use forebay_plan::replay::Script;
+use forebay_plan::replay::ReplayScript;
 use serde_json::json;
 
 use super::Args;
-use super::lane_threads::Play;
+use super::lane_threads::ScriptPlayer;
 use crate::console;
 
 pub(super) fn print_replay(
     args: &Args,
     name: &str,
-    script: &Script,
-    play: &Play<'_>,
+    script: &ReplayScript,
+    play: &ScriptPlayer<'_>,
     seconds: f64,
 ) {
     let (missed, past) = (play.missed.load(Relaxed), play.skipped_waits());

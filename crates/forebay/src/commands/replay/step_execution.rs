@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use forebay_plan::replay::{Act, How, Script};
+use forebay_plan::replay::{OpenMode, ReplayAction, ReplayScript};
 use rustix::fs::{self, AtFlags, Mode, OFlags};
 use rustix::io::{Errno, Result};
 
@@ -16,7 +16,7 @@ use super::metadata_calls::{NOW, list_directory, look_up_name, mkdir, read_attri
 
 /// Who does steps: in one directory, with all files that are open.
 #[derive(Debug)]
-pub(super) struct Doer {
+pub(super) struct StepExecutor {
     pub(super) root: OwnedFd,
     sessions: Vec<Mutex<Option<OwnedFd>>>,
     /// Directories that were entered; paths are walked once.
@@ -31,66 +31,70 @@ pub(super) fn lock_unpoisoned<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, 
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Doer {
-    pub(super) fn new(root: OwnedFd, script: &Script, seed: u64) -> Doer {
+impl StepExecutor {
+    pub(super) fn new(root: OwnedFd, script: &ReplayScript, seed: u64) -> StepExecutor {
         let sessions = (0..script.sessions).map(|_| Mutex::new(None)).collect();
         let (operations, read, written) = Default::default();
         // As many as allowed: a run may have more files open at once than a shell usually lets one.
         let most = rustix::process::getrlimit(rustix::process::Resource::Nofile).maximum;
         let limit = rustix::process::Rlimit { current: most, maximum: most };
         let _ = rustix::process::setrlimit(rustix::process::Resource::Nofile, limit);
-        Doer { root, sessions, folders: Mutex::default(), seed, operations, read, written }
+        StepExecutor { root, sessions, folders: Mutex::default(), seed, operations, read, written }
     }
 
     /// Does it. What should be there and is not is an error that the caller may count.
-    pub(super) fn perform_act(&self, act: &Act) -> Result<()> {
+    pub(super) fn perform_act(&self, act: &ReplayAction) -> Result<()> {
         self.operations.fetch_add(1, Relaxed);
         match act {
-            Act::Open(session, path, how) => self.open_session(*session, path, *how),
-            Act::Read(session, moved) => {
+            ReplayAction::Open(session, path, how) => self.open_session(*session, path, *how),
+            ReplayAction::Read(session, moved) => {
                 self.with_session(*session, |file| self.read_bytes(file, *moved))
             }
-            Act::Write(session, moved) => {
+            ReplayAction::Write(session, moved) => {
                 self.with_session(*session, |file| self.write_bytes(file, *moved))
             }
-            Act::Sync(session) => self.with_session(*session, |file| fs::fsync(file)),
-            Act::Touch(session) => self.with_session(*session, |file| fs::futimens(file, &NOW)),
-            Act::Attributes(session) => {
+            ReplayAction::Sync(session) => self.with_session(*session, |file| fs::fsync(file)),
+            ReplayAction::Touch(session) => {
+                self.with_session(*session, |file| fs::futimens(file, &NOW))
+            }
+            ReplayAction::Attributes(session) => {
                 self.with_session(*session, |file| read_attributes(file, Path::new("")))
             }
-            Act::Close(session, size) => self.close_session(*session, size.map(|size| size.get())),
-            Act::AttributesOf(path) => self.with_parent_directory(path, read_attributes),
-            Act::TouchOf(path) => self.with_parent_directory(path, |at, name| {
+            ReplayAction::Close(session, size) => {
+                self.close_session(*session, size.map(|size| size.get()))
+            }
+            ReplayAction::AttributesOf(path) => self.with_parent_directory(path, read_attributes),
+            ReplayAction::TouchOf(path) => self.with_parent_directory(path, |at, name| {
                 fs::utimensat(at, name, &NOW, AtFlags::SYMLINK_NOFOLLOW)
             }),
-            Act::Look(path) => self.with_parent_directory(path, look_up_name),
-            Act::LookInVain(folder) => {
+            ReplayAction::Look(path) => self.with_parent_directory(path, look_up_name),
+            ReplayAction::LookInVain(folder) => {
                 let name = format!("forebay-absent-{}", self.operations.load(Relaxed));
                 let path = [folder, b"/".as_slice(), name.as_bytes()].concat();
                 self.with_parent_directory(&path, read_attributes).or(Ok(()))
             }
-            Act::Access(path) => self.with_parent_directory(path, |at, name| {
+            ReplayAction::Access(path) => self.with_parent_directory(path, |at, name| {
                 fs::accessat(at, name, fs::Access::READ_OK, AtFlags::empty())
             }),
-            Act::List(path) => self.with_parent_directory(path, list_directory),
-            Act::Mkdir(path) => self.with_parent_directory(path, mkdir),
-            Act::Rmdir(path) => {
+            ReplayAction::List(path) => self.with_parent_directory(path, list_directory),
+            ReplayAction::Mkdir(path) => self.with_parent_directory(path, mkdir),
+            ReplayAction::Rmdir(path) => {
                 let folder = Path::new(OsStr::from_bytes(path));
                 lock_unpoisoned(&self.folders).retain(|known, _| !known.starts_with(folder));
                 self.with_parent_directory(path, |at, name| {
                     fs::unlinkat(at, name, AtFlags::REMOVEDIR)
                 })
             }
-            Act::Unlink(path) => self
+            ReplayAction::Unlink(path) => self
                 .with_parent_directory(path, |at, name| fs::unlinkat(at, name, AtFlags::empty())),
-            Act::Rename(from, to) => self.with_parent_directory(from, |at, name| {
+            ReplayAction::Rename(from, to) => self.with_parent_directory(from, |at, name| {
                 self.with_parent_directory(to, |other, new| fs::renameat(at, name, other, new))
             }),
-            Act::Start(_) | Act::Join(_) | Act::Pause => Ok(()),
+            ReplayAction::Start(_) | ReplayAction::Join(_) | ReplayAction::Pause => Ok(()),
         }
     }
 
-    fn open_session(&self, session: usize, path: &[u8], how: How) -> Result<()> {
+    fn open_session(&self, session: usize, path: &[u8], how: OpenMode) -> Result<()> {
         let mut flags = match (how.read, how.write) {
             (_, false) => OFlags::RDONLY,
             (false, true) => OFlags::WRONLY,

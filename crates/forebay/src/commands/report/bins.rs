@@ -10,13 +10,13 @@ const MOST: u64 = 600;
 
 /// How a run is cut up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Bins {
+pub(super) struct TimeBins {
     /// Microseconds of one.
     pub(super) us: u64,
     pub(super) count: usize,
 }
 
-impl Bins {
+impl TimeBins {
     /// For a run that lasts so long.
     pub(super) fn for_span(span: Micros) -> Self {
         let us = span.0.div_ceil(MOST).max(1);
@@ -35,15 +35,15 @@ impl Bins {
 
 /// Amounts by part of time. Adding one takes the same time however long it lasts.
 #[derive(Clone, Debug)]
-pub(super) struct Spread {
-    bins: Bins,
+pub(super) struct BinnedAmounts {
+    bins: TimeBins,
     part: Vec<f64>,
     /// By how much the rate of whole parts changes at each.
     change: Vec<f64>,
 }
 
-impl Spread {
-    pub(super) fn new(bins: Bins) -> Self {
+impl BinnedAmounts {
+    pub(super) fn new(bins: TimeBins) -> Self {
         let zeroes = vec![0.0; bins.count];
         Self { bins, part: zeroes.clone(), change: zeroes }
     }
@@ -91,9 +91,9 @@ mod tests {
 
     #[test]
     fn what_is_spread_adds_up_to_itself() {
-        let bins = Bins::for_span(Micros(6_000));
-        assert_eq!(bins, Bins { us: 10, count: 600 });
-        let mut spread = Spread::new(bins);
+        let bins = TimeBins::for_span(Micros(6_000));
+        assert_eq!(bins, TimeBins { us: 10, count: 600 });
+        let mut spread = BinnedAmounts::new(bins);
         for (from, to, amount) in
             [(0, 6_000, 70.0), (15, 38, 23.0), (7, 7, 1.0), (5_995, 9_000, 4.0)]
         {
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_run_without_time_has_one_part() {
-        let bins = Bins::for_span(Micros::ZERO);
+        let bins = TimeBins::for_span(Micros::ZERO);
         assert_eq!((bins.count, bins.bin_at(Micros(99))), (1, 0));
     }
 }

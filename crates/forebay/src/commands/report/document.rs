@@ -3,24 +3,24 @@
 use forebay_model::run::note_key::{COST, REQUEST_NS};
 use serde_json::{Map, Value, json};
 
-use super::indexed_run::Seen;
+use super::indexed_run::IndexedRun;
 use super::page_columns::column;
 use super::page_text::{command_text, escape_name};
-use super::panels::{Draws, PANELS};
-use super::price_sheet::Sheet;
-use super::strings::Strings;
+use super::panels::{PANELS, PanelContent};
+use super::price_sheet::ReportPrices;
+use super::strings::StringTable;
 
 /// The version of the data.
 const SCHEMA: u32 = 1;
 
 /// All that the page needs.
-pub(super) fn build_document(runs: &[Seen], sheet: Option<&Sheet>) -> Value {
-    let mut strings = Strings::new();
+pub(super) fn build_document(runs: &[IndexedRun], sheet: Option<&ReportPrices>) -> Value {
+    let mut strings = StringTable::new();
     let told: Vec<Value> = runs.iter().map(|run| run_document(run, &mut strings, sheet)).collect();
     let mut document = json!({ "schema": SCHEMA, "forebay": env!("CARGO_PKG_VERSION") });
     document["runs"] = told.into();
     for panel in PANELS {
-        if let Draws::All(of) = panel.draws {
+        if let PanelContent::All(of) = panel.draws {
             document[panel.name] = of(runs, &mut strings, sheet);
         }
     }
@@ -28,11 +28,15 @@ pub(super) fn build_document(runs: &[Seen], sheet: Option<&Sheet>) -> Value {
     document
 }
 
-fn run_document(run: &Seen, strings: &mut Strings, sheet: Option<&Sheet>) -> Value {
+fn run_document(
+    run: &IndexedRun,
+    strings: &mut StringTable,
+    sheet: Option<&ReportPrices>,
+) -> Value {
     let header = &run.header;
     let mut panels = Map::new();
     for panel in PANELS {
-        if let Draws::Run(of) = panel.draws {
+        if let PanelContent::Run(of) = panel.draws {
             panels.insert(panel.name.to_owned(), of(run, strings, sheet));
         }
     }

@@ -8,53 +8,53 @@ use std::collections::HashMap;
 
 use forebay_model::run::{OpRow, TaskRow};
 use forebay_model::{
-    ClassId, File, FileId, Header, Machine, Micros, Result, Run, Summary, Tree, TreeId,
-    align_machines,
+    ClassId, DirectoryTree, FileId, FileRecord, Header, MachineTimeline, Micros, Result, Run,
+    Summary, TreeId, align_machines,
 };
 
-use super::bins::Bins;
-use super::inputs::Input;
-use crate::commands::explain::file_lifetimes::{self, Life};
-pub(super) use open_totals::{OfFile, Opened, Pair};
+use super::bins::TimeBins;
+use super::inputs::RunInput;
+use crate::commands::explain::file_lifetimes::{self, FileLifetime};
+pub(super) use open_totals::{FileTotals, OpenTotals, TaskFileTotals};
 
 /// Files of at most so many bytes are small: storage is asked for their names more than for bytes.
 pub(super) const SMALL: u64 = 64 << 10;
 
 /// One run.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct IndexedRun {
     pub(super) label: String,
     pub(super) group: String,
     pub(super) header: Header,
     pub(super) summary: Summary,
     /// To the end of the command, or of what went on after it.
     pub(super) span: Micros,
-    pub(super) bins: Bins,
+    pub(super) bins: TimeBins,
     pub(super) tasks: Vec<TaskRow>,
     /// Name, and whether it only starts others; costliest first, drivers last.
     pub(super) names: Vec<(String, bool)>,
     name_of: HashMap<u32, usize>,
-    pub(super) trees: Vec<Tree>,
+    pub(super) trees: Vec<DirectoryTree>,
     pub(super) classes: Vec<String>,
     class_at: HashMap<ClassId, usize>,
-    files: Vec<File>,
+    files: Vec<FileRecord>,
     pub(super) gone: HashMap<FileId, Micros>,
     pub(super) ops: Vec<OpRow>,
     /// Those that were looked at while it lasted, its own first.
-    pub(super) machines: Vec<Machine>,
+    pub(super) machines: Vec<MachineTimeline>,
     /// The words of a task's first process.
     pub(super) commands: HashMap<u32, Vec<Vec<u8>>>,
-    pub(super) opened: Opened,
+    pub(super) opened: OpenTotals,
     /// What each file went through.
-    pub(super) lives: HashMap<FileId, Life>,
+    pub(super) lives: HashMap<FileId, FileLifetime>,
 }
 
-impl Seen {
+impl IndexedRun {
     /// Reads all that a report shows of a run, with what was sampled elsewhere meanwhile.
     ///
     /// # Errors
     /// Those of the run file.
-    pub(super) fn read_input(input: &Input, samples: &[Run]) -> Result<Self> {
+    pub(super) fn read_input(input: &RunInput, samples: &[Run]) -> Result<Self> {
         let run = Run::open(&input.file)?;
         let summary = Summary::from_run(&run)?;
         let (tasks, trees) = (run.tasks()?, run.trees()?);
@@ -62,7 +62,7 @@ impl Seen {
         let times = tasks.iter().flat_map(|task| [task.started, task.ended]).flatten();
         let times = times.chain(machines[0].samples.iter().map(|sample| sample.at));
         let span = times.chain([summary.wall_us]).max().unwrap_or_default();
-        let bins = Bins::for_span(span);
+        let bins = TimeBins::for_span(span);
         machines.retain(|machine| !machine.samples.is_empty());
         let names: Vec<(String, bool)> =
             summary.tasks.iter().map(|task| (task.name.clone(), task.driver)).collect();
@@ -79,7 +79,7 @@ impl Seen {
         let files = run.files()?;
         let lives =
             file_lifetimes::collect_lives(&run)?.into_iter().map(|life| (life.id, life)).collect();
-        let opened = Opened::from_run(&run, &files, &trees, bins)?;
+        let opened = OpenTotals::from_run(&run, &files, &trees, bins)?;
         Ok(Self {
             label: input.label.clone(),
             group: input.group.clone(),
@@ -118,17 +118,17 @@ impl Seen {
         self.class_at.get(&class).map_or(-1, |at| *at as i64)
     }
 
-    pub(super) fn file_by_id(&self, id: FileId) -> Option<&File> {
+    pub(super) fn file_by_id(&self, id: FileId) -> Option<&FileRecord> {
         self.files.binary_search_by_key(&id, |file| file.id).ok().map(|at| &self.files[at])
     }
 
     /// What a rule calls a tree.
-    pub(super) fn tier_name(tree: &Tree) -> &str {
+    pub(super) fn tier_name(tree: &DirectoryTree) -> &str {
         tree.tier.as_deref().unwrap_or("here")
     }
 
     /// How much a tier may take, if its site said so.
-    pub(super) fn capacity_limit(&self, tree: &Tree) -> Option<u64> {
+    pub(super) fn capacity_limit(&self, tree: &DirectoryTree) -> Option<u64> {
         self.header.capacity(tree.tier.as_ref()?).map(|bytes| bytes.0)
     }
 

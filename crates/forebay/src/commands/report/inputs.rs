@@ -9,12 +9,12 @@ use forebay_model::run::note_key::SAMPLED_EVERY;
 use forebay_model::{Result, Run};
 
 use super::page_text::escape_name;
-use crate::exit::Stop;
+use crate::exit::CommandError;
 use crate::runs;
 
 /// One run file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Input {
+pub(super) struct RunInput {
     pub(super) file: PathBuf,
     /// Runs of one group are repeats of each other.
     pub(super) group: String,
@@ -23,7 +23,7 @@ pub(super) struct Input {
 }
 
 /// All runs that the words name.
-pub(super) fn find_inputs(words: &[OsString]) -> std::result::Result<Vec<Input>, Stop> {
+pub(super) fn find_inputs(words: &[OsString]) -> std::result::Result<Vec<RunInput>, CommandError> {
     let mut found: Vec<(Option<String>, PathBuf)> = Vec::new();
     for word in words {
         let path = Path::new(word);
@@ -42,7 +42,7 @@ pub(super) fn find_inputs(words: &[OsString]) -> std::result::Result<Vec<Input>,
 ///
 /// # Errors
 /// Those of a run file.
-pub(super) fn split_samples(inputs: Vec<Input>) -> Result<(Vec<Input>, Vec<Run>)> {
+pub(super) fn split_samples(inputs: Vec<RunInput>) -> Result<(Vec<RunInput>, Vec<Run>)> {
     let (mut runs, mut samples) = (Vec::new(), Vec::new());
     for input in inputs {
         let file = Run::open(&input.file)?;
@@ -63,11 +63,13 @@ fn parse_named_file(word: &OsStr) -> Option<(&OsStr, PathBuf)> {
 }
 
 /// What `forebay bench` left (ROUND-NAME.run), or else all runs of a folder or a project.
-fn inputs_of_folder(folder: &Path) -> std::result::Result<Vec<(Option<String>, PathBuf)>, Stop> {
+fn inputs_of_folder(
+    folder: &Path,
+) -> std::result::Result<Vec<(Option<String>, PathBuf)>, CommandError> {
     let none = |why: String| {
         let message = format!("{}: {why}", folder.display());
         let next = "name run files, a project, or the directory after -o of `forebay bench`";
-        Stop::new(1, message, next)
+        CommandError::new(1, message, next)
     };
     let failed = |error: std::io::Error| none(error.to_string());
     let mut all = runs::list_runs(folder).map_err(failed)?;
@@ -93,7 +95,7 @@ fn parse_bench_name(path: &Path) -> Option<(u32, String, PathBuf)> {
     Some((round.parse().ok()?, name.to_owned(), path.to_owned()))
 }
 
-fn label_inputs(found: Vec<(Option<String>, PathBuf)>) -> Vec<Input> {
+fn label_inputs(found: Vec<(Option<String>, PathBuf)>) -> Vec<RunInput> {
     let name = |file: &Path| escape_name(file.file_name().unwrap_or(file.as_os_str()).as_bytes());
     let mut times: HashMap<String, usize> = HashMap::new();
     for (group, file) in &found {
@@ -106,7 +108,7 @@ fn label_inputs(found: Vec<(Option<String>, PathBuf)>) -> Vec<Input> {
         *nth += 1;
         let label = if times[&base] > 1 { format!("{base} ({nth})") } else { base };
         // Two files that happen to be called the same are no repeats of one another.
-        Input { group: group.unwrap_or_else(|| label.clone()), label, file }
+        RunInput { group: group.unwrap_or_else(|| label.clone()), label, file }
     });
     labelled.collect()
 }

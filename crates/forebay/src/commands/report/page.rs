@@ -9,7 +9,7 @@ use std::io::Write;
 use base64::Engine;
 use flate2::{Compression, GzBuilder};
 
-use super::indexed_run::Seen;
+use super::indexed_run::IndexedRun;
 use super::page_text::escape_html;
 use super::panels::overview;
 use crate::output::{UNSEALED, seal_text};
@@ -19,7 +19,7 @@ const SCRIPT: &str = include_str!("bundle/page.js");
 const STYLE: &str = include_str!("bundle/page.css");
 
 /// The page of these runs with this JSON.
-pub(super) fn render_page(runs: &[Seen], data: &str) -> String {
+pub(super) fn render_page(runs: &[IndexedRun], data: &str) -> String {
     let labels: Vec<&str> = runs.iter().map(|run| &*run.label).collect();
     let title = escape_html(&format!("Forebay: {}", labels.join(", ")));
     let told =

@@ -1,7 +1,7 @@
 //! Numbers and columns as the page wants them.
 
 use forebay_model::ByteCount;
-use forebay_model::summary::Amount;
+use forebay_model::summary::ByteBounds;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -29,12 +29,12 @@ pub(super) fn column<T: Serialize>(values: impl IntoIterator<Item = T>) -> Value
 }
 
 /// What is sure of an amount of which some was not seen.
-pub(super) fn at_least(amount: &Amount) -> Option<ByteCount> {
+pub(super) fn at_least(amount: &ByteBounds) -> Option<ByteCount> {
     Some(amount.at_least).filter(|bytes| amount.seen.is_none() && bytes.0 > 0)
 }
 
 /// What it can't be more than.
-pub(super) fn at_most(amount: &Amount) -> Option<ByteCount> {
+pub(super) fn at_most(amount: &ByteBounds) -> Option<ByteCount> {
     amount.at_most.filter(|_| amount.seen.is_none())
 }
 

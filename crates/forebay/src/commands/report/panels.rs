@@ -13,23 +13,23 @@ mod tiers;
 
 use serde_json::Value;
 
-use super::indexed_run::Seen;
-use super::price_sheet::Sheet;
-use super::strings::Strings;
+use super::indexed_run::IndexedRun;
+use super::price_sheet::ReportPrices;
+use super::strings::StringTable;
 
 /// One panel.
 pub(super) struct Panel {
     /// Its name in the data.
     pub(super) name: &'static str,
-    pub(super) draws: Draws,
+    pub(super) draws: PanelContent,
 }
 
 /// What it shows.
-pub(super) enum Draws {
+pub(super) enum PanelContent {
     /// One run: each has this panel.
-    Run(fn(&Seen, &mut Strings, Option<&Sheet>) -> Value),
+    Run(fn(&IndexedRun, &mut StringTable, Option<&ReportPrices>) -> Value),
     /// All of them.
-    All(fn(&[Seen], &mut Strings, Option<&Sheet>) -> Value),
+    All(fn(&[IndexedRun], &mut StringTable, Option<&ReportPrices>) -> Value),
 }
 
 /// All panels, in the order of the page.
@@ -56,7 +56,7 @@ mod tests {
         let names: std::collections::BTreeSet<&str> =
             PANELS.iter().map(|panel| panel.name).collect();
         assert_eq!(names.len(), PANELS.len());
-        let of_all = PANELS.iter().filter(|panel| matches!(panel.draws, Draws::All(_)));
+        let of_all = PANELS.iter().filter(|panel| matches!(panel.draws, PanelContent::All(_)));
         assert!(of_all.clone().all(|panel| !["runs", "strings", "schema"].contains(&panel.name)));
         assert_eq!(of_all.count(), 1);
     }

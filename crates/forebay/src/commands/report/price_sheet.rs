@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use forebay_model::{Prices, Seconds};
-use forebay_plan::cost::{self, Cost, NotPriced, Recorded};
+use forebay_plan::cost::{self, Cost, PricingError, RecordedUsage};
 
-use crate::exit::Stop;
+use crate::exit::CommandError;
 use crate::storages::load_prices;
 
 /// Prices: without an item there are none.
@@ -26,19 +26,23 @@ pub(super) struct Options {
 
 /// Prices, and whose they are.
 #[derive(Debug)]
-pub(super) struct Sheet {
+pub(super) struct ReportPrices {
     prices: Prices,
     instance: Option<String>,
     /// Tier and item.
     storages: Vec<(String, String)>,
 }
 
-fn usage_error(message: String) -> Stop {
-    Stop::new(2, message, "write --price TIER=ITEM, where the sheet (prices/) has ITEM.storage")
+fn usage_error(message: String) -> CommandError {
+    CommandError::new(
+        2,
+        message,
+        "write --price TIER=ITEM, where the sheet (prices/) has ITEM.storage",
+    )
 }
 
 /// Looks all prices up before anything is read. `None`: nobody asks what it costs.
-pub(super) fn load_price_sheet(options: &Options) -> Result<Option<Sheet>, Stop> {
+pub(super) fn load_price_sheet(options: &Options) -> Result<Option<ReportPrices>, CommandError> {
     let mut storages = Vec::new();
     for word in &options.price {
         let pair = word.split_once('=').filter(|(tier, _)| !tier.is_empty());
@@ -54,13 +58,13 @@ pub(super) fn load_price_sheet(options: &Options) -> Result<Option<Sheet>, Stop>
         };
     }
     let prices = load_prices(options.prices.as_deref(), 2)?;
-    let sheet = Sheet { prices, instance, storages };
-    let nothing = |_: &str| Some(Recorded::default());
+    let sheet = ReportPrices { prices, instance, storages };
+    let nothing = |_: &str| Some(RecordedUsage::default());
     sheet.cost_of_run(Seconds::ZERO, nothing).map_err(|why| usage_error(why.to_string()))?;
     Ok(Some(sheet))
 }
 
-impl Sheet {
+impl ReportPrices {
     /// What a recorded run costs that lasted so long; `did` says what it did to a tier, if it knows
     /// that tier.
     ///
@@ -69,8 +73,8 @@ impl Sheet {
     pub(super) fn cost_of_run(
         &self,
         lasted: Seconds,
-        did: impl Fn(&str) -> Option<Recorded>,
-    ) -> Result<Cost, NotPriced> {
+        did: impl Fn(&str) -> Option<RecordedUsage>,
+    ) -> Result<Cost, PricingError> {
         let mut all =
             cost::cost_of_recorded_run(&self.prices, lasted, self.instance.as_deref(), None)?;
         for (tier, item) in &self.storages {

@@ -6,12 +6,12 @@ use super::page_text::{cut_long_text, escape_name};
 
 /// All texts so far.
 #[derive(Debug)]
-pub(super) struct Strings {
+pub(super) struct StringTable {
     at: HashMap<String, i64>,
     all: Vec<String>,
 }
 
-impl Strings {
+impl StringTable {
     pub(super) fn new() -> Self {
         let mut strings = Self { at: HashMap::new(), all: Vec::new() };
         strings.intern_text("");

@@ -3,9 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use forebay_volume::daemon_log::{About, Told};
+use forebay_volume::daemon_log::{LogOwner, LogOwnership};
 use forebay_volume::launch::lasting_mounts;
-use forebay_volume::live::{Live, list_daemons, query_daemon};
+use forebay_volume::live::{LiveStatus, list_daemons, query_daemon};
 
 use crate::daemon_logs;
 
@@ -44,11 +44,11 @@ impl Health {
 
 /// A daemon, or the mount that one left behind.
 #[derive(Debug)]
-pub(super) struct Row {
+pub(super) struct DaemonStatus {
     pub(super) points: Vec<PathBuf>,
     pub(super) pid: Option<u32>,
     /// What it answers, if it does.
-    pub(super) live: Option<Box<Live>>,
+    pub(super) live: Option<Box<LiveStatus>>,
     /// Where its log is.
     pub(super) log: Option<PathBuf>,
     pub(super) health: Health,
@@ -58,13 +58,13 @@ pub(super) struct Row {
 
 /// All that was found.
 #[derive(Debug)]
-pub(super) struct Found {
-    pub(super) rows: Vec<Row>,
+pub(super) struct StatusReport {
+    pub(super) rows: Vec<DaemonStatus>,
     /// Folders that a newer Forebay wrote.
     pub(super) newer: Vec<String>,
 }
 
-impl Found {
+impl StatusReport {
     pub(super) fn worst_health(&self) -> Health {
         let newer = (!self.newer.is_empty()).then_some(Health::Degraded);
         let rows = self.rows.iter().map(|row| row.health).chain(newer);
@@ -73,7 +73,7 @@ impl Found {
 }
 
 /// Looks at all of this user; with `at`, at what shows this directory.
-pub(super) fn find_daemons(at: Option<&Path>) -> io::Result<Found> {
+pub(super) fn find_daemons(at: Option<&Path>) -> io::Result<StatusReport> {
     let logs = daemon_logs::list_daemon_logs();
     let pids = list_daemons()?;
     // One that does not answer keeps nobody from asking the others.
@@ -94,7 +94,7 @@ pub(super) fn find_daemons(at: Option<&Path>) -> io::Result<Found> {
                 let points = kept.and_then(|one| known_about(&one.told)).map(mount_points);
                 let (live, why) = (None, vec![error.to_string()]);
                 let health = Health::Lost;
-                rows.push(Row {
+                rows.push(DaemonStatus {
                     points: points.unwrap_or_default(),
                     pid: Some(pid),
                     live,
@@ -108,13 +108,13 @@ pub(super) fn find_daemons(at: Option<&Path>) -> io::Result<Found> {
     }
     rows.extend(find_orphaned_mounts(&rows)?);
     let newer = logs.iter().filter_map(|one| match one.told {
-        Told::Newer(format) => Some(daemon_logs::newer_format_message(&one.folder, format)),
+        LogOwnership::Newer(format) => Some(daemon_logs::newer_format_message(&one.folder, format)),
         _ => None,
     });
     let mut newer: Vec<String> = newer.collect();
     if let Some(at) = at {
         newer.clear();
-        let depth = |row: &Row| {
+        let depth = |row: &DaemonStatus| {
             let above = row.points.iter().filter(|point| at.starts_with(point));
             above.map(|point| point.as_os_str().len()).max()
         };
@@ -123,28 +123,28 @@ pub(super) fn find_daemons(at: Option<&Path>) -> io::Result<Found> {
         rows.retain(|row| nearest.is_some() && depth(row) == nearest);
     }
     rows.sort_by(|a, b| a.points.cmp(&b.points));
-    Ok(Found { rows, newer })
+    Ok(StatusReport { rows, newer })
 }
 
-fn known_about(told: &Told) -> Option<&About> {
+fn known_about(told: &LogOwnership) -> Option<&LogOwner> {
     match told {
-        Told::Known(about) => Some(about),
-        Told::Newer(_) | Told::Nothing => None,
+        LogOwnership::Known(about) => Some(about),
+        LogOwnership::Newer(_) | LogOwnership::Nothing => None,
     }
 }
 
-fn mount_points(about: &About) -> Vec<PathBuf> {
+fn mount_points(about: &LogOwner) -> Vec<PathBuf> {
     about.points.iter().map(PathBuf::from).collect()
 }
 
-fn unanswering_row(pid: u32) -> Row {
+fn unanswering_row(pid: u32) -> DaemonStatus {
     let why = vec![format!("daemon {pid} could not be asked")];
     let (points, live, log, health) = (Vec::new(), None, None, Health::Lost);
-    Row { points, pid: Some(pid), live, log, health, why }
+    DaemonStatus { points, pid: Some(pid), live, log, health, why }
 }
 
 /// How well one is that answers.
-fn row_for_live(live: Live) -> Row {
+fn row_for_live(live: LiveStatus) -> DaemonStatus {
     let mut why = live.ailing.clone();
     let failed = live.last_error_us.map(|at| live.at_us.saturating_sub(at));
     if let Some(ago) = failed.filter(|ago| *ago < RECENT) {
@@ -153,11 +153,11 @@ fn row_for_live(live: Live) -> Row {
     }
     let health = if why.is_empty() { Health::Well } else { Health::Degraded };
     let (points, pid, log) = (live.points.clone(), Some(live.pid), live.log.clone());
-    Row { points, pid, live: Some(Box::new(live)), log, health, why }
+    DaemonStatus { points, pid, live: Some(Box::new(live)), log, health, why }
 }
 
 /// Mounts of this user that no daemon says it serves.
-fn find_orphaned_mounts(rows: &[Row]) -> io::Result<Vec<Row>> {
+fn find_orphaned_mounts(rows: &[DaemonStatus]) -> io::Result<Vec<DaemonStatus>> {
     let me = format!("user_id={}", rustix::process::geteuid().as_raw());
     let mine = lasting_mounts()?.into_iter().filter(|mount| {
         mount.options.split(',').any(|option| option == me)
@@ -168,7 +168,7 @@ fn find_orphaned_mounts(rows: &[Row]) -> io::Result<Vec<Row>> {
             .map(|one| one.folder.join(forebay_volume::daemon_log::LOG));
         let end = format!("`forebay unmount {}` takes it away", point.display());
         let why = vec![format!("its daemon is gone, and programs get I/O errors; {end}")];
-        Row { points: vec![point], pid: None, live: None, log, health: Health::Lost, why }
+        DaemonStatus { points: vec![point], pid: None, live: None, log, health: Health::Lost, why }
     };
     Ok(mine.map(|mount| row(mount.point)).collect())
 }
@@ -178,29 +178,29 @@ mod tests {
     //! If these fail, a monitor sleeps while programs get errors, or wakes people for nothing.
     use super::*;
 
-    fn health(live: Live) -> Health {
+    fn health(live: LiveStatus) -> Health {
         row_for_live(live).health
     }
 
     #[test]
     fn one_is_well_until_something_fails_and_some_time_after() {
-        let live = Live { at_us: 2 * RECENT, ..Live::default() };
+        let live = LiveStatus { at_us: 2 * RECENT, ..LiveStatus::default() };
         assert_eq!(health(live.clone()), Health::Well);
-        let failed = |at| Live { last_error_us: Some(at), ..live.clone() };
+        let failed = |at| LiveStatus { last_error_us: Some(at), ..live.clone() };
         assert_eq!(health(failed(2 * RECENT - 1)), Health::Degraded);
         assert_eq!(health(failed(RECENT)), Health::Well, "that was long ago");
         assert_eq!(health(failed(9 * RECENT)), Health::Degraded, "it failed while we asked");
         let ailing = vec!["s3://b/v is out of reach".to_owned()];
-        assert_eq!(health(Live { ailing, ..live }), Health::Degraded);
+        assert_eq!(health(LiveStatus { ailing, ..live }), Health::Degraded);
     }
 
     #[test]
     fn the_worst_of_all_is_told() {
-        let row = |health| Row { health, ..unanswering_row(1) };
+        let row = |health| DaemonStatus { health, ..unanswering_row(1) };
         let of = |all: &[Health], newer: &[&str]| {
             let rows = all.iter().map(|health| row(*health)).collect();
             let newer = newer.iter().map(|text| (*text).to_owned()).collect();
-            Found { rows, newer }.worst_health().code()
+            StatusReport { rows, newer }.worst_health().code()
         };
         assert_eq!(of(&[], &[]), 3);
         assert_eq!(of(&[Health::Well, Health::Well], &[]), 0);

@@ -1,22 +1,22 @@
 //! What is told of each: text for people, JSON for scripts.
 
 use forebay_model::{ByteCount, Micros};
-use forebay_volume::ipc::BucketNow;
-use forebay_volume::live::{Kind, Live, TierNow};
+use forebay_volume::ipc::BucketStatus;
+use forebay_volume::live::{DaemonKind, LiveStatus, TierStatus};
 use serde_json::{Value, json};
 
-use super::daemon_health::{Found, Row};
+use super::daemon_health::{DaemonStatus, StatusReport};
 use crate::console::group_thousands;
 use crate::name_escaping::escape_name;
 
-pub(super) fn as_json(found: &Found) -> String {
+pub(super) fn as_json(found: &StatusReport) -> String {
     let rows: Vec<Value> = found.rows.iter().map(row_json).collect();
     let health = found.worst_health().word();
     json!({ "schema": 1, "health": health, "mounts": rows, "newer": found.newer }).to_string()
         + "\n"
 }
 
-fn row_json(row: &Row) -> Value {
+fn row_json(row: &DaemonStatus) -> Value {
     let mut told = json!({
         "points": row.points,
         "pid": row.pid,
@@ -47,12 +47,12 @@ fn to_seconds(us: u64) -> f64 {
     us as f64 / 1e6
 }
 
-fn request_count(live: &Live) -> u64 {
+fn request_count(live: &LiveStatus) -> u64 {
     live.names.count + live.data.count + live.syncs.count
 }
 
 /// Tiers and covered directories; of a volume in a bucket, what is here of it.
-fn space_by_tier(live: &Live) -> Vec<TierNow> {
+fn space_by_tier(live: &LiveStatus) -> Vec<TierStatus> {
     let here = live.bucket.as_ref().and_then(|bucket| bucket.here);
     let mut all = live.tiers.clone();
     if let Some(first) = all.first_mut() {
@@ -61,7 +61,7 @@ fn space_by_tier(live: &Live) -> Vec<TierNow> {
     all
 }
 
-pub(super) fn as_text(found: &Found) -> String {
+pub(super) fn as_text(found: &StatusReport) -> String {
     let mut text: String = found.rows.iter().map(row_text).collect();
     for newer in &found.newer {
         text += &format!("{newer}\n");
@@ -76,7 +76,7 @@ fn printable_path(path: &std::path::Path) -> String {
     escape_name(path.as_os_str().as_encoded_bytes())
 }
 
-fn row_text(row: &Row) -> String {
+fn row_text(row: &DaemonStatus) -> String {
     let point =
         row.points.first().map_or_else(|| "(unknown)".to_owned(), |point| printable_path(point));
     let mut lines = vec![format!("{point}: {}", row.health.word())];
@@ -102,10 +102,10 @@ fn row_text(row: &Row) -> String {
     lines.join("\n") + "\n"
 }
 
-fn daemon_in_words(live: &Live) -> String {
+fn daemon_in_words(live: &LiveStatus) -> String {
     let volume = escape_name(live.volume.as_bytes());
     match live.kind {
-        Kind::Run => {
+        DaemonKind::Run => {
             let words: Vec<String> =
                 live.command.iter().map(|word| escape_name(word.as_bytes())).collect();
             match words.is_empty() {
@@ -113,13 +113,13 @@ fn daemon_in_words(live: &Live) -> String {
                 false => format!("run of {}", words.join(" ")),
             }
         }
-        Kind::Mount => format!("mount of {volume}"),
-        Kind::Bucket => format!("mount of {volume}, written here"),
-        Kind::BucketReader => format!("mount of {volume}, read alone"),
+        DaemonKind::Mount => format!("mount of {volume}"),
+        DaemonKind::Bucket => format!("mount of {volume}, written here"),
+        DaemonKind::BucketReader => format!("mount of {volume}, read alone"),
     }
 }
 
-fn bucket_line(bucket: &BucketNow) -> String {
+fn bucket_line(bucket: &BucketStatus) -> String {
     let lag = match bucket.lag_us {
         None => "nothing waits for the bucket".to_owned(),
         Some(lag) => format!("the oldest change waits for the bucket for {}", Micros(lag)),
@@ -132,7 +132,7 @@ fn bucket_line(bucket: &BucketNow) -> String {
     )
 }
 
-fn tier_line(tier: &TierNow) -> String {
+fn tier_line(tier: &TierStatus) -> String {
     let bytes = |bytes: Option<u64>| bytes.map_or("?".to_owned(), |b| ByteCount(b).to_string());
     let name = tier.tier.as_ref().map_or("here".to_owned(), |name| format!("tier {name}"));
     let used = tier.used.map(|used| format!(" {} used", ByteCount(used))).unwrap_or_default();

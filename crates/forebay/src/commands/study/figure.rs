@@ -1,7 +1,7 @@
 //! One figure of a simulated setting, by the name that a study has for it.
 
-use crate::commands::simulate::Simulated;
-use crate::exit::Stop;
+use crate::commands::simulate::SimulationReport;
+use crate::exit::CommandError;
 use crate::scenario::Scenario;
 use forebay_plan::Outcome;
 
@@ -12,10 +12,10 @@ pub(super) fn figure_of_outcome(
     scenario: &Scenario,
     outcome: &Outcome,
     what: &str,
-) -> Result<f64, Stop> {
-    let simulated = Simulated::from_outcome(scenario, outcome, 0);
+) -> Result<f64, CommandError> {
+    let simulated = SimulationReport::from_outcome(scenario, outcome, 0);
     let unknown = |what: &str| {
-        Stop::new(
+        CommandError::new(
             1,
             format!("a study asks for {what:?}, which no outcome has"),
             "`forebay manual formats study` has them",

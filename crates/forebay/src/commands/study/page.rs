@@ -1,9 +1,9 @@
 //! A compared study as lines for people.
 
-use super::Row;
+use super::StudyRow;
 use forebay_model::Study;
 
-pub(super) fn print_study(study: &Study, rows: &[Row]) {
+pub(super) fn print_study(study: &Study, rows: &[StudyRow]) {
     println!("{}\n  {}", study.name, study.source);
     match study.parameter_count() {
         1 => println!("  1 parameter was fitted:"),

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use forebay_model::{ByteCount, Micros, Run, Sample};
-use forebay_volume::sampler::Watch;
+use forebay_model::{ByteCount, MachineSample, Micros, Run};
+use forebay_volume::sampler::MachineSampler;
 use serde_json::{Value, json};
 
 use super::cells::{format_rate, format_row};
-use crate::exit::Stop;
+use crate::exit::CommandError;
 use crate::name_escaping::escape_name;
 
 /// Samples that are older are no news.
@@ -16,7 +16,7 @@ const LATE: Micros = Micros(15_000_000);
 
 /// What a machine did between its last two samples.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Host {
+pub(super) struct HostLoad {
     pub(super) name: String,
     /// Since then; `None`: it is this machine's.
     pub(super) age: Option<Micros>,
@@ -30,8 +30,13 @@ pub(super) struct Host {
     pub(super) network: f64,
 }
 
-impl Host {
-    fn from_sample(name: &str, cores: u32, age: Option<Micros>, sample: &Sample) -> Host {
+impl HostLoad {
+    fn from_sample(
+        name: &str,
+        cores: u32,
+        age: Option<Micros>,
+        sample: &MachineSample,
+    ) -> HostLoad {
         let cpu = sample.cpu;
         let busy = cpu.user.0 + cpu.system.0 + cpu.steal.0;
         let all = (busy + cpu.iowait.0 + cpu.idle.0).max(1) as f64;
@@ -41,7 +46,7 @@ impl Host {
         let disks = sample.devices.iter().map(|device| device.read.0 + device.written.0).max();
         let lines = sample.networks.iter().filter(|network| network.name != "lo");
         let network = lines.map(|network| network.received.0 + network.sent.0).sum::<u64>();
-        Host {
+        HostLoad {
             name: name.to_owned(),
             age,
             busy: busy as f64 / all,
@@ -70,24 +75,24 @@ impl Host {
 }
 
 /// Where machines are looked at.
-pub(super) struct Hosts {
-    here: Watch,
+pub(super) struct HostSamplers {
+    here: MachineSampler,
     /// Of others: their samples.
     files: Vec<(PathBuf, Run)>,
 }
 
-impl Hosts {
+impl HostSamplers {
     /// Opens what `forebay sample` writes.
-    pub(super) fn open_samples(files: &[PathBuf]) -> Result<Hosts, Stop> {
+    pub(super) fn open_samples(files: &[PathBuf]) -> Result<HostSamplers, CommandError> {
         let open = |path: &PathBuf| match Run::open(path) {
             Ok(run) => Ok((path.clone(), run)),
             Err(error) => {
                 let next = "give files that `forebay sample` writes, on this machine or copied";
-                Err(Stop::new(1, error.to_string(), next))
+                Err(CommandError::new(1, error.to_string(), next))
             }
         };
         let files = files.iter().map(open).collect::<Result<_, _>>()?;
-        Ok(Hosts { here: Watch::start(), files })
+        Ok(HostSamplers { here: MachineSampler::start(), files })
     }
 
     /// Other machines are shown, whatever runs here.
@@ -96,30 +101,30 @@ impl Hosts {
     }
 
     /// How they are now, this machine first.
-    pub(super) fn sample_all(&mut self) -> Vec<Host> {
+    pub(super) fn sample_all(&mut self) -> Vec<HostLoad> {
         let cores = std::thread::available_parallelism().map_or(1, |count| count.get() as u32);
         let here = self
             .here
             .take_sample()
-            .map(|sample| Host::from_sample("this machine", cores, None, &sample));
+            .map(|sample| HostLoad::from_sample("this machine", cores, None, &sample));
         let others = self.files.iter().filter_map(|(path, run)| read_other_host(path, run));
         here.into_iter().chain(others).collect()
     }
 }
 
 /// What a file says last; `None`: nothing yet.
-fn read_other_host(path: &Path, run: &Run) -> Option<Host> {
+fn read_other_host(path: &Path, run: &Run) -> Option<HostLoad> {
     let (header, sample) = (run.header().ok()?, run.latest_sample().ok()??);
     let file = || path.file_name().map(|name| name.to_string_lossy().into_owned());
     let name = header.host.or_else(file)?;
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()?;
     let at = header.started_unix.0 + sample.at.0;
     let age = Micros((now.as_micros() as u64).saturating_sub(at));
-    Some(Host::from_sample(&name, header.cpus.unwrap_or(1), Some(age), &sample))
+    Some(HostLoad::from_sample(&name, header.cpus.unwrap_or(1), Some(age), &sample))
 }
 
 /// A line for each, below one of titles.
-pub(super) fn host_lines(hosts: &[Host], columns: usize) -> Vec<String> {
+pub(super) fn host_lines(hosts: &[HostLoad], columns: usize) -> Vec<String> {
     let cells = |cpu: String, waiting: String, free: String, disks: String, network: String| {
         [(waiting, 7), (cpu, 5), (free, 9), (disks, 11), (network, 11)]
     };
@@ -149,6 +154,6 @@ pub(super) fn host_lines(hosts: &[Host], columns: usize) -> Vec<String> {
     lines
 }
 
-pub(super) fn as_json(hosts: &[Host]) -> Vec<Value> {
-    hosts.iter().map(Host::to_json).collect()
+pub(super) fn as_json(hosts: &[HostLoad]) -> Vec<Value> {
+    hosts.iter().map(HostLoad::to_json).collect()
 }

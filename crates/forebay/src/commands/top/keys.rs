@@ -2,15 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use forebay_volume::live::Live;
+use forebay_volume::live::LiveStatus;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::display_state::State;
-use super::hosts::Hosts;
+use super::display_state::DisplayState;
+use super::hosts::HostSamplers;
 use super::screen::draw_screen;
 use crate::console;
-use crate::exit::Stop;
-use crate::interrupt_signals::Ends;
+use crate::exit::CommandError;
+use crate::interrupt_signals::InterruptSignals;
 
 /// Signals are looked for this often.
 const LOOK: Duration = Duration::from_millis(200);
@@ -19,15 +19,15 @@ const PAGE: usize = 10;
 
 /// Shows it until somebody ends it, or nothing is left to show.
 pub(super) fn watch_terminal(
-    mut state: State,
-    hosts: &mut Hosts,
+    mut state: DisplayState,
+    hosts: &mut HostSamplers,
     every: Duration,
-    ends: &Ends,
-    look: impl Fn() -> Vec<Live>,
-) -> Result<i32, Stop> {
+    ends: &InterruptSignals,
+    look: impl Fn() -> Vec<LiveStatus>,
+) -> Result<i32, CommandError> {
     let stop = |error: std::io::Error| {
         let why = format!("the terminal can't be drawn on: {error}");
-        Stop::new(1, why, "`forebay top --once` prints once")
+        CommandError::new(1, why, "`forebay top --once` prints once")
     };
     state.keys = true;
     let mut terminal = ratatui::try_init().map_err(stop)?;
@@ -64,7 +64,7 @@ pub(super) fn watch_terminal(
 }
 
 /// True when this key ends it.
-pub(super) fn handle_key(state: &mut State, key: KeyEvent) -> bool {
+pub(super) fn handle_key(state: &mut DisplayState, key: KeyEvent) -> bool {
     if key.kind == KeyEventKind::Release {
         return false;
     }

@@ -1,12 +1,12 @@
 //! What is on its way: to a bucket, to readers, home.
 
 use super::cells::format_bytes;
-use super::view::View;
+use super::view::DaemonView;
 use crate::console::group_thousands;
 use crate::name_escaping::escape_name;
 
 /// A bucket's queue, copies, what came home; the first says most.
-pub(super) fn queue_lines(view: &View) -> Vec<String> {
+pub(super) fn queue_lines(view: &DaemonView) -> Vec<String> {
     let (live, mut lines) = (&view.now, Vec::new());
     if let Some(bucket) = &live.bucket {
         let health = match (&bucket.lost, &bucket.trouble) {

@@ -6,8 +6,8 @@ use ratatui::text::{Line, Text};
 use ratatui::widgets::Paragraph;
 use ratatui::{Frame, Terminal};
 
-use super::display_state::State;
-use super::view::View;
+use super::display_state::DisplayState;
+use super::view::DaemonView;
 use super::{cells, hosts, queues, section_lines};
 use crate::name_escaping::escape_name;
 
@@ -27,7 +27,7 @@ const HELP: [&str; 8] = [
 ];
 
 /// Draws all of it.
-pub(super) fn draw_screen(frame: &mut Frame<'_>, state: &State) {
+pub(super) fn draw_screen(frame: &mut Frame<'_>, state: &DisplayState) {
     let area = frame.area();
     let (columns, height) = (usize::from(area.width), usize::from(area.height));
     let lines = if state.help {
@@ -41,7 +41,12 @@ pub(super) fn draw_screen(frame: &mut Frame<'_>, state: &State) {
     frame.render_widget(Paragraph::new(Text::from(lines)), area);
 }
 
-fn screen_lines(view: &View, state: &State, columns: usize, height: usize) -> Vec<Line<'static>> {
+fn screen_lines(
+    view: &DaemonView,
+    state: &DisplayState,
+    columns: usize,
+    height: usize,
+) -> Vec<Line<'static>> {
     let strong = Style::new().add_modifier(Modifier::BOLD);
     let colour = |colour: Color| if state.colour { strong.fg(colour) } else { strong };
     let of = match state.views.len() {
@@ -105,7 +110,7 @@ fn screen_lines(view: &View, state: &State, columns: usize, height: usize) -> Ve
 }
 
 /// A line for each machine.
-fn machine_lines(state: &State, columns: usize) -> Vec<Line<'static>> {
+fn machine_lines(state: &DisplayState, columns: usize) -> Vec<Line<'static>> {
     if state.hosts.is_empty() {
         return Vec::new();
     }
@@ -115,7 +120,7 @@ fn machine_lines(state: &State, columns: usize) -> Vec<Line<'static>> {
 }
 
 /// The same as text, without what is empty at its end.
-pub(super) fn screen_text(state: &State, columns: u16, rows: u16) -> String {
+pub(super) fn screen_text(state: &DisplayState, columns: u16, rows: u16) -> String {
     let mut terminal =
         Terminal::new(TestBackend::new(columns, rows)).expect("memory can be drawn on");
     terminal.draw(|frame| draw_screen(frame, state)).expect("memory can be drawn on");

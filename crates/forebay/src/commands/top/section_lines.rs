@@ -1,13 +1,13 @@
 //! Lines of each part of the screen, as text.
 
 use super::cells::{clip_end, format_bytes, format_rate, format_row};
-use super::view::View;
+use super::view::DaemonView;
 use crate::console::group_thousands;
 use crate::name_escaping::escape_name;
 use forebay_model::Micros;
-use forebay_volume::live::Group;
+use forebay_volume::live::OperationTotals;
 
-pub(super) fn daemon_title(view: &View) -> String {
+pub(super) fn daemon_title(view: &DaemonView) -> String {
     let live = &view.now;
     let what = match live.lasting {
         true => format!(
@@ -28,7 +28,11 @@ pub(super) fn daemon_title(view: &View) -> String {
 }
 
 /// All that is at work, a row for each; the one that is shown has a mark.
-pub(super) fn daemon_rows(views: &[View], shown: Option<usize>, columns: usize) -> Vec<String> {
+pub(super) fn daemon_rows(
+    views: &[DaemonView],
+    shown: Option<usize>,
+    columns: usize,
+) -> Vec<String> {
     let cells =
         |names: String, read: String, written: String| [(names, 9), (read, 11), (written, 11)];
     let titles = cells("names".into(), "read".into(), "written".into());
@@ -52,8 +56,8 @@ pub(super) fn daemon_rows(views: &[View], shown: Option<usize>, columns: usize) 
 }
 
 /// Operations and bytes a second.
-pub(super) fn total_lines(view: &View) -> Vec<String> {
-    let group = |name: &str, of: fn(&forebay_volume::live::Live) -> Group| {
+pub(super) fn total_lines(view: &DaemonView) -> Vec<String> {
+    let group = |name: &str, of: fn(&forebay_volume::live::LiveStatus) -> OperationTotals| {
         let rate = view.rate_per_second(|live| of(live).count);
         let rate = rate
             .map_or("-".to_owned(), |rate| format!("{}/s", group_thousands(rate.round() as u64)));
@@ -79,7 +83,7 @@ pub(super) fn total_lines(view: &View) -> Vec<String> {
     vec![operations.join("   "), bytes_line]
 }
 
-pub(super) fn tier_rows(view: &View, columns: usize) -> Vec<String> {
+pub(super) fn tier_rows(view: &DaemonView, columns: usize) -> Vec<String> {
     let cells = |used: String, limit: String, free: String| [(used, 9), (limit, 9), (free, 9)];
     let titles = cells("used".into(), "limit".into(), "free".into());
     let mut lines = vec![format_row("tier", &titles, columns)];
@@ -95,7 +99,7 @@ pub(super) fn tier_rows(view: &View, columns: usize) -> Vec<String> {
     lines
 }
 
-pub(super) fn task_rows(view: &View, columns: usize) -> Vec<String> {
+pub(super) fn task_rows(view: &DaemonView, columns: usize) -> Vec<String> {
     let live = &view.now;
     if live.lasting && !live.recorded {
         return vec!["tasks: not looked up (mount with -o RUN to know them)".to_owned()];
@@ -121,8 +125,8 @@ pub(super) fn task_rows(view: &View, columns: usize) -> Vec<String> {
 }
 
 pub(super) fn file_rows(
-    view: &View,
-    order: super::display_state::Sort,
+    view: &DaemonView,
+    order: super::display_state::FileOrder,
     columns: usize,
 ) -> Vec<String> {
     let cells = |open: String, opens: String, read: String, written: String, rate: String| {

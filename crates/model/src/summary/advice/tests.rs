@@ -1,7 +1,7 @@
 //! If these fail, a user is sent the wrong way by the one sentence that everybody reads.
 
 use super::*;
-use crate::summary::{NotSeen, OutsideSummary, TaskSummary};
+use crate::summary::{OutsideSummary, TaskSummary, UnseenProgram};
 
 const TRINITY: &str = "out/read_partitions/Fb_#/CBin_#/c#.trinity.reads.fa.out";
 
@@ -89,7 +89,7 @@ fn what_was_not_seen_is_no_reason_for_advice() {
 /// Each rule with a case in which it speaks, and what it says.
 fn cases() -> Vec<(&'static str, Case, &'static str)> {
     let mut not_seen = Case::new(vec![]);
-    not_seen.summary.not_seen = vec![NotSeen { program: "sbatch".into(), count: 28 }];
+    not_seen.summary.not_seen = vec![UnseenProgram { program: "sbatch".into(), count: 28 }];
     let mut outside = Case::new(vec![]);
     outside.summary.outside = OutsideSummary {
         bytes: ByteCount(3 << 30),

@@ -1,6 +1,6 @@
 //! No text that somebody may write, or an editor may leave, ends in a panic: a flaw has a place in
 //! the text, and what has none is fit for use.
-use crate::{Attached, Prices, Rules, Site};
+use crate::{AttachmentSet, Prices, Rules, Site};
 
 const SITES: [&str; 3] = [
     include_str!("../../../../../sites/laptop.toml"),
@@ -78,7 +78,7 @@ fn no_text_ends_in_a_panic() {
     let variable = |_: &str| Some("/home/ana".to_owned());
     let site = Site::parse(SITES[0], "site.toml", &variable).expect("a site");
     let (mut good, mut bad) = (0, 0);
-    let mut judge = |text: &str, flaw: Option<crate::Flaw>| match flaw {
+    let mut judge = |text: &str, flaw: Option<crate::ConfigError>| match flaw {
         None => good += 1,
         Some(flaw) => {
             bad += 1;
@@ -97,7 +97,7 @@ fn no_text_ends_in_a_panic() {
         let text = changed(base, &mut dice);
         judge(&text, Site::parse(&text, "a.toml", &variable).err());
         judge(&text, Rules::parse(&text, "a.toml", &site).err());
-        judge(&text, Attached::parse(&text, "a.toml").err());
+        judge(&text, AttachmentSet::parse(&text, "a.toml").err());
         judge(&text, Prices::parse(&text, "a.toml").err());
     }
     assert!(good > 200 && bad > 200, "{good} were fit for use, {bad} were not");

@@ -3,13 +3,13 @@
 //! its own part of the stage covers.
 
 use super::stage::Stage;
-use crate::toml::{Entry, Flaw, Table};
+use crate::toml::{ConfigError, TomlEntry, TomlTable};
 use crate::units::ByteCount;
-use crate::workload::{FileClass, FileClassId, FileSet, TaskId, Until, Workload};
+use crate::workload::{DeletionPoint, FileClass, FileClassId, FileSet, TaskId, Workload};
 
 /// When the parts of a family are deleted.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Freed {
+pub(super) enum FamilyDeletion {
     Never,
     /// With the job that a part is of.
     Job,
@@ -19,32 +19,35 @@ pub(super) enum Freed {
     Stage(usize),
 }
 
-pub(super) struct Family<'d> {
+pub(super) struct FileFamily<'d> {
     pub(super) name: &'d str,
     class: FileClassId,
     pub(super) bytes: ByteCount,
     count: u64,
-    per: Option<Entry<'d>>,
-    freed: Option<Entry<'d>>,
+    per: Option<TomlEntry<'d>>,
+    freed: Option<TomlEntry<'d>>,
     /// The stage whose jobs it is cut for.
     pub(super) stage: Option<usize>,
     /// When its parts go.
-    until: Freed,
+    until: FamilyDeletion,
     /// Its first set, and where each part ends, from 0 to 1.
     pub(super) first: usize,
     pub(super) ends: Vec<f64>,
 }
 
 /// All families.
-pub(super) struct Families<'d> {
-    pub(super) all: Vec<Family<'d>>,
+pub(super) struct FileFamilies<'d> {
+    pub(super) all: Vec<FileFamily<'d>>,
     /// For each stage the task that joins it, and its first job.
     pub(super) joins: Vec<TaskId>,
     firsts: Vec<u32>,
 }
 
-impl<'d> Families<'d> {
-    pub(super) fn from_table(root: Table<'d>, workload: &mut Workload) -> Result<Self, Flaw> {
+impl<'d> FileFamilies<'d> {
+    pub(super) fn from_table(
+        root: TomlTable<'d>,
+        workload: &mut Workload,
+    ) -> Result<Self, ConfigError> {
         let mut all = Vec::new();
         for entry in root.get_required("files")?.as_table()?.entries() {
             let table = entry.as_table()?;
@@ -54,7 +57,7 @@ impl<'d> Families<'d> {
             let (pattern, example) = (path.to_owned(), path.replace('#', "1").into_bytes());
             workload.classes.push(FileClass { pattern, example });
             let count = table.get("count").map(|entry| entry.as_integer(1, 1 << 30)).transpose()?;
-            all.push(Family {
+            all.push(FileFamily {
                 name: entry.key,
                 class,
                 bytes: table.get_required("bytes")?.as_byte_count()?,
@@ -62,7 +65,7 @@ impl<'d> Families<'d> {
                 per: table.get("per"),
                 freed: table.get("freed"),
                 stage: None,
-                until: Freed::Never,
+                until: FamilyDeletion::Never,
                 first: 0,
                 ends: Vec::new(),
             });
@@ -75,9 +78,9 @@ impl<'d> Families<'d> {
         &mut self,
         stages: &[Stage<'_>],
         workload: &mut Workload,
-    ) -> Result<(), Flaw> {
+    ) -> Result<(), ConfigError> {
         let known: Vec<&str> = stages.iter().map(|stage| stage.name).collect();
-        let find = |entry: Entry<'_>| -> Result<usize, Flaw> {
+        let find = |entry: TomlEntry<'_>| -> Result<usize, ConfigError> {
             let name = entry.as_text()?;
             let place = known.iter().position(|known| *known == name);
             place.ok_or_else(|| entry.unknown_name_error("stage", name, &known))
@@ -91,9 +94,9 @@ impl<'d> Families<'d> {
         for family in &mut self.all {
             family.stage = family.per.map(find).transpose()?;
             family.until = match family.freed {
-                None => Freed::Never,
+                None => FamilyDeletion::Never,
                 Some(entry) if entry.as_text() == Ok("job") => match family.stage {
-                    Some(_) => Freed::Job,
+                    Some(_) => FamilyDeletion::Job,
                     None => {
                         return Err(
                             entry.value_error("\"job\" needs `per`: whose job deletes a part?")
@@ -103,8 +106,8 @@ impl<'d> Families<'d> {
                 Some(entry) => {
                     let step = family.stage.and_then(|stage| stages[stage].step_number(entry));
                     match (find(entry), step) {
-                        (Err(_), Some(step)) => Freed::Step(step),
-                        (stage, _) => Freed::Stage(stage?),
+                        (Err(_), Some(step)) => FamilyDeletion::Step(step),
+                        (stage, _) => FamilyDeletion::Stage(stage?),
                     }
                 }
             };
@@ -123,7 +126,7 @@ impl<'d> Families<'d> {
                     class: family.class,
                     count,
                     bytes,
-                    until: Until::End,
+                    until: DeletionPoint::End,
                 });
                 family.ends.push(so_far / whole);
             }
@@ -135,18 +138,18 @@ impl<'d> Families<'d> {
     }
 
     /// Sets when each part is deleted.
-    pub(super) fn set_deletion_times(&self, workload: &mut Workload) -> Result<(), Flaw> {
+    pub(super) fn set_deletion_times(&self, workload: &mut Workload) -> Result<(), ConfigError> {
         for family in &self.all {
             for part in 0..family.ends.len() {
                 workload.files[family.first + part].until = match (family.until, family.stage) {
-                    (Freed::Job, Some(stage)) => {
-                        Until::Task(TaskId(self.firsts[stage] + part as u32))
+                    (FamilyDeletion::Job, Some(stage)) => {
+                        DeletionPoint::Task(TaskId(self.firsts[stage] + part as u32))
                     }
-                    (Freed::Step(step), Some(stage)) => {
-                        Until::Step(TaskId(self.firsts[stage] + part as u32), step)
+                    (FamilyDeletion::Step(step), Some(stage)) => {
+                        DeletionPoint::Step(TaskId(self.firsts[stage] + part as u32), step)
                     }
-                    (Freed::Stage(stage), _) => Until::Task(self.joins[stage]),
-                    _ => Until::End,
+                    (FamilyDeletion::Stage(stage), _) => DeletionPoint::Task(self.joins[stage]),
+                    _ => DeletionPoint::End,
                 };
             }
         }

@@ -1,13 +1,13 @@
 //! How long the jobs of a stage are, against each other.
 
-use crate::toml::{Entry, Flaw, Table};
+use crate::toml::{ConfigError, TomlEntry, TomlTable};
 
 /// Lists of lengths that stages refer to by name.
-pub(super) type Named<'d> = Vec<(&'d str, Vec<f64>)>;
+pub(super) type NamedLengths<'d> = Vec<(&'d str, Vec<f64>)>;
 
 const LENGTH: (f64, f64) = (1e-6, 1e12);
 
-pub(super) fn parse_named_lists(root: Table<'_>) -> Result<Named<'_>, Flaw> {
+pub(super) fn parse_named_lists(root: TomlTable<'_>) -> Result<NamedLengths<'_>, ConfigError> {
     let Some(entry) = root.get("lengths") else { return Ok(Vec::new()) };
     entry
         .as_table()?
@@ -17,7 +17,7 @@ pub(super) fn parse_named_lists(root: Table<'_>) -> Result<Named<'_>, Flaw> {
         .collect()
 }
 
-fn parse_length_list(entry: Entry<'_>) -> Result<Vec<f64>, Flaw> {
+fn parse_length_list(entry: TomlEntry<'_>) -> Result<Vec<f64>, ConfigError> {
     let items = entry.as_list().ok_or_else(|| entry.wrong_type_error("a list of numbers"))?;
     if items.is_empty() {
         return Err(entry.value_error("no length stands here"));
@@ -27,7 +27,10 @@ fn parse_length_list(entry: Entry<'_>) -> Result<Vec<f64>, Flaw> {
 
 /// `jobs = 5424` of one length; with `spread = 0.1` they are from 0.9 to 1.1, with `shortest =
 /// 0.2` from 0.2 to 1. `jobs = "chromosomes"` is a list by name, once for each of `times`.
-pub(super) fn job_lengths(table: Table<'_>, named: &Named<'_>) -> Result<Vec<f64>, Flaw> {
+pub(super) fn job_lengths(
+    table: TomlTable<'_>,
+    named: &NamedLengths<'_>,
+) -> Result<Vec<f64>, ConfigError> {
     let jobs = table.get_required("jobs")?;
     let Ok(name) = jobs.as_text() else {
         return spread_lengths(table, jobs.as_integer(1, 1 << 20)?);
@@ -46,7 +49,7 @@ pub(super) fn job_lengths(table: Table<'_>, named: &Named<'_>) -> Result<Vec<f64
     if all.is_empty() { Err(times.value_error("no number stands here")) } else { Ok(all) }
 }
 
-fn spread_lengths(table: Table<'_>, jobs: u32) -> Result<Vec<f64>, Flaw> {
+fn spread_lengths(table: TomlTable<'_>, jobs: u32) -> Result<Vec<f64>, ConfigError> {
     let (from, to) = match (table.get("spread"), table.get("shortest")) {
         (Some(_), Some(entry)) => {
             return Err(entry.key_error("spread says already how they differ"));

@@ -1,8 +1,8 @@
 //! One stage: its jobs, what they wait for, and what each of them does.
 
-use super::lengths::{self, Named};
-use crate::event::{Op, OpKey, Pattern};
-use crate::toml::{Entry, Flaw, Table};
+use super::lengths::{self, NamedLengths};
+use crate::event::{AccessPattern, Op, OpKey};
+use crate::toml::{ConfigError, TomlEntry, TomlTable};
 use crate::units::{ByteCount, Seconds};
 
 const KEYS: [&str; 11] = [
@@ -19,23 +19,23 @@ pub(super) struct Stage<'d> {
     pub(super) lengths: Vec<f64>,
     pub(super) cores: u32,
     pub(super) memory: Option<ByteCount>,
-    pub(super) steps: Vec<ReadStep<'d>>,
+    pub(super) steps: Vec<StageStep<'d>>,
 }
 
 /// A step of each job of a stage.
-pub(super) struct ReadStep<'d> {
+pub(super) struct StageStep<'d> {
     pub(super) name: &'d str,
     pub(super) compute: Seconds,
     /// The time is one that was measured, storage included.
     pub(super) takes: bool,
     /// The time is of the slowest job, not of the mean one.
     pub(super) slowest: bool,
-    pub(super) accesses: Vec<Used<'d>>,
+    pub(super) accesses: Vec<FamilyAccess<'d>>,
 }
 
 /// How much of files a step reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Much {
+pub(super) enum AccessAmount {
     /// So many times the job's share of them.
     Times(f64),
     /// So many bytes, whatever the length of the job.
@@ -43,23 +43,23 @@ pub(super) enum Much {
 }
 
 /// What a step does to a family of files.
-pub(super) struct Used<'d> {
-    pub(super) files: Entry<'d>,
-    pub(super) read: Much,
-    pub(super) write: Much,
+pub(super) struct FamilyAccess<'d> {
+    pub(super) files: TomlEntry<'d>,
+    pub(super) read: AccessAmount,
+    pub(super) write: AccessAmount,
     /// Bytes that one read or write moves, and whether one goes on where the last one ended.
     pub(super) block: ByteCount,
-    pub(super) pattern: Pattern,
+    pub(super) pattern: AccessPattern,
     /// Other operations, of the job that times are of.
     pub(super) ops: Vec<(OpKey, f64)>,
 }
 
 impl<'d> Stage<'d> {
     pub(super) fn from_table(
-        table: Table<'d>,
+        table: TomlTable<'d>,
         before: &[Self],
-        named: &Named<'d>,
-    ) -> Result<Self, Flaw> {
+        named: &NamedLengths<'d>,
+    ) -> Result<Self, ConfigError> {
         table.refuse_unknown_keys(&KEYS)?;
         let name = table.get_required("name")?;
         let taken = before.iter().any(|stage| Ok(stage.name) == name.as_text().map_err(drop));
@@ -67,7 +67,7 @@ impl<'d> Stage<'d> {
             return Err(name.value_error(format!("there is another stage {:?}", name.as_text()?)));
         }
         let known: Vec<&str> = before.iter().map(|stage| stage.name).collect();
-        let find = |item: Entry<'d>| -> Result<usize, Flaw> {
+        let find = |item: TomlEntry<'d>| -> Result<usize, ConfigError> {
             let wanted = item.as_text()?;
             let place = known.iter().position(|name| *name == wanted);
             place.ok_or_else(|| item.unknown_name_error("stage before this one,", wanted, &known))
@@ -91,11 +91,11 @@ impl<'d> Stage<'d> {
             items.into_iter().map(|item| parse_step(item, slowest)).collect::<Result<_, _>>()?;
         Ok(Self {
             name: name.as_text()?,
-            key: table.get("key").map(Entry::as_text).transpose()?,
+            key: table.get("key").map(TomlEntry::as_text).transpose()?,
             after,
             lengths: lengths::job_lengths(table, named)?,
             cores: table.get_required("cores")?.as_integer(1, 1 << 16)?,
-            memory: table.get("memory").map(Entry::as_byte_count).transpose()?,
+            memory: table.get("memory").map(TomlEntry::as_byte_count).transpose()?,
             steps,
         })
     }
@@ -103,13 +103,13 @@ impl<'d> Stage<'d> {
 
 impl Stage<'_> {
     /// The step of this name.
-    pub(super) fn step_number(&self, name: Entry<'_>) -> Option<u32> {
+    pub(super) fn step_number(&self, name: TomlEntry<'_>) -> Option<u32> {
         let name = name.as_text().ok()?;
         self.steps.iter().position(|step| step.name == name).map(|step| step as u32)
     }
 }
 
-fn parse_step(entry: Entry<'_>, slowest: bool) -> Result<ReadStep<'_>, Flaw> {
+fn parse_step(entry: TomlEntry<'_>, slowest: bool) -> Result<StageStep<'_>, ConfigError> {
     let table = entry.as_table()?;
     table.refuse_unknown_keys(&["name", "compute", "takes", "files"])?;
     let mut accesses = Vec::new();
@@ -126,7 +126,7 @@ fn parse_step(entry: Entry<'_>, slowest: bool) -> Result<ReadStep<'_>, Flaw> {
         (None, Some(entry)) => (entry.as_seconds()?, true),
         (None, None) => (Seconds::ZERO, false),
     };
-    Ok(ReadStep {
+    Ok(StageStep {
         name: table.get_required("name")?.as_text()?,
         compute: time,
         takes,
@@ -135,20 +135,20 @@ fn parse_step(entry: Entry<'_>, slowest: bool) -> Result<ReadStep<'_>, Flaw> {
     })
 }
 
-fn parse_file_access(entry: Entry<'_>) -> Result<Used<'_>, Flaw> {
+fn parse_file_access(entry: TomlEntry<'_>) -> Result<FamilyAccess<'_>, ConfigError> {
     let table = entry.as_table()?;
     table.refuse_unknown_keys(&["read", "write", "block", "random", "ops"])?;
     let much = |key| match table.get(key) {
-        None => Ok(Much::Times(0.0)),
-        Some(entry) if entry.as_text().is_ok() => entry.as_byte_count().map(Much::Bytes),
-        Some(entry) => entry.as_number(0.0, 1e6).map(Much::Times),
+        None => Ok(AccessAmount::Times(0.0)),
+        Some(entry) if entry.as_text().is_ok() => entry.as_byte_count().map(AccessAmount::Bytes),
+        Some(entry) => entry.as_number(0.0, 1e6).map(AccessAmount::Times),
     };
     let block =
-        table.get("block").map(Entry::as_byte_count).transpose()?.unwrap_or(ByteCount(1 << 20));
+        table.get("block").map(TomlEntry::as_byte_count).transpose()?.unwrap_or(ByteCount(1 << 20));
     if block == ByteCount::ZERO {
         return Err(table.table_error("a block has at least one byte"));
     }
-    let random = table.get("random").map(Entry::as_bool).transpose()?.unwrap_or(false);
+    let random = table.get("random").map(TomlEntry::as_bool).transpose()?.unwrap_or(false);
     let mut ops = Vec::new();
     if let Some(entry) = table.get("ops") {
         let known: Vec<&str> = Op::ALL.iter().map(|op| op.name()).collect();
@@ -159,12 +159,12 @@ fn parse_file_access(entry: Entry<'_>) -> Result<Used<'_>, Flaw> {
             }
         }
     }
-    Ok(Used {
+    Ok(FamilyAccess {
         files: entry,
         read: much("read")?,
         write: much("write")?,
         block,
-        pattern: if random { Pattern::Random } else { Pattern::Sequential },
+        pattern: if random { AccessPattern::Random } else { AccessPattern::Sequential },
         ops,
     })
 }

@@ -1,7 +1,7 @@
 //! If these fail, a published workload is simulated with other jobs, bytes or barriers than its
 //! file says, or a typing error in it ends in a panic.
 use super::*;
-use crate::workload::{FileSetId, Until};
+use crate::workload::{DeletionPoint, FileSetId};
 
 const TWO: &str = r##"
 name = "two stages"
@@ -42,7 +42,7 @@ fn jobs_work_on_their_part_of_each_family() {
     let sets: Vec<u32> = (0..4).map(|job| work.tasks[job].steps[0].accesses[1].files.0).collect();
     assert_eq!(sets, [1, 1, 1, 2]);
     assert_eq!(work.files[1].bytes.get(), 300 << 20);
-    assert_eq!(work.files[1].until, Until::Task(TaskId(7)));
+    assert_eq!(work.files[1].until, DeletionPoint::Task(TaskId(7)));
     let sorts = [&work.tasks[5], &work.tasks[6]];
     assert_eq!(sorts.map(|task| task.steps[0].compute), [Seconds(9.0), Seconds(3.0)]);
     assert_eq!(sorts[0].steps[0].accesses[0].files, FileSetId(1));

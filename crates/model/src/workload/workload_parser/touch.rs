@@ -1,33 +1,33 @@
 //! What a job does to the files of a family: to its own part where the family is cut for its stage,
 //! else to each part that its share of the row covers.
 
-use super::file_families::Families;
+use super::file_families::FileFamilies;
 use super::file_set_id;
-use super::stage::{Much, Used};
+use super::stage::{AccessAmount, FamilyAccess};
 use crate::event::{Op, OpKey};
-use crate::toml::Flaw;
+use crate::toml::ConfigError;
 use crate::units::ByteCount;
-use crate::workload::Access;
+use crate::workload::FileSetAccess;
 
-impl Families<'_> {
+impl FileFamilies<'_> {
     /// The accesses of one job: to its own part where the family is cut for its stage, else to
     /// each part that its share of the row covers.
     pub(super) fn add_accesses(
         &self,
-        used: &Used<'_>,
+        used: &FamilyAccess<'_>,
         (stage, job): (usize, usize),
         (from, to): (f64, f64),
         length: f64,
-        accesses: &mut Vec<Access>,
-    ) -> Result<(), Flaw> {
+        accesses: &mut Vec<FileSetAccess>,
+    ) -> Result<(), ConfigError> {
         let known: Vec<&str> = self.all.iter().map(|family| family.name).collect();
         let Some(family) = self.all.iter().find(|family| family.name == used.files.key) else {
             return Err(used.files.unknown_key_error("family of files", &known));
         };
         let share = family.bytes.get() as f64 * (to - from);
-        let much = |much: Much| match much {
-            Much::Times(times) => share * times,
-            Much::Bytes(bytes) => bytes.get() as f64,
+        let much = |much: AccessAmount| match much {
+            AccessAmount::Times(times) => share * times,
+            AccessAmount::Bytes(bytes) => bytes.get() as f64,
         };
         let (read, write) = (much(used.read), much(used.write));
         let mut add = |part: usize, share: f64| {
@@ -46,7 +46,12 @@ impl Families<'_> {
                     ));
                 }
             }
-            accesses.push(Access { files: file_set_id(family.first + part), ops, read, written });
+            accesses.push(FileSetAccess {
+                files: file_set_id(family.first + part),
+                ops,
+                read,
+                written,
+            });
         };
         if family.stage == Some(stage) {
             add(job, 1.0);

@@ -1,6 +1,6 @@
 //! What got done by so many threads, and from which number of them on no more.
 
-use crate::calibrate::{Batch, Limited};
+use crate::calibrate::{Batch, LimitKind};
 use forebay_model::OpGroup;
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ const FULL: f64 = 0.9;
 const BYTES_MIN: f64 = 65_536.0;
 /// A batch at one number of threads: what got done in a second.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Level<'b> {
+pub(super) struct ConcurrencyLevel<'b> {
     pub(super) batch: &'b Batch,
     pub(super) seconds: f64,
     pub(super) through: f64,
@@ -25,16 +25,20 @@ pub(super) struct Level<'b> {
 pub(super) fn levels_by_batch_name<'b>(
     batches: &'b [Batch],
     medians: &[Option<f64>],
-    limited: Limited,
-) -> Vec<Vec<Level<'b>>> {
-    let mut families: BTreeMap<&str, Vec<Level<'b>>> = BTreeMap::new();
+    limited: LimitKind,
+) -> Vec<Vec<ConcurrencyLevel<'b>>> {
+    let mut families: BTreeMap<&str, Vec<ConcurrencyLevel<'b>>> = BTreeMap::new();
     for (batch, seconds) in batches.iter().zip(medians) {
         let (Some(seconds), Some((kind, amount))) = (*seconds, demand_per_thread(batch)) else {
             continue;
         };
         if kind == limited {
             let through = f64::from(batch.threads) * amount / seconds;
-            families.entry(&batch.name).or_default().push(Level { batch, seconds, through });
+            families.entry(&batch.name).or_default().push(ConcurrencyLevel {
+                batch,
+                seconds,
+                through,
+            });
         }
     }
     let mut families: Vec<_> = families.into_values().filter(|levels| levels.len() > 2).collect();
@@ -48,7 +52,7 @@ pub(super) fn levels_by_batch_name<'b>(
 pub(super) fn most_by_one_thread(
     batches: &[Batch],
     medians: &[Option<f64>],
-    limited: Limited,
+    limited: LimitKind,
 ) -> f64 {
     let alone = batches.iter().zip(medians).filter(|(batch, _)| batch.threads == 1);
     let rates = alone.filter_map(|(batch, seconds)| {
@@ -59,7 +63,7 @@ pub(super) fn most_by_one_thread(
 }
 
 /// What a batch is about, and how much of it each thread asks for.
-pub(super) fn demand_per_thread(batch: &Batch) -> Option<(Limited, f64)> {
+pub(super) fn demand_per_thread(batch: &Batch) -> Option<(LimitKind, f64)> {
     let count = |data: bool| -> f64 {
         let ops = batch.ops.iter();
         ops.filter(|(key, _)| (key.op().group() == OpGroup::Data) == data).map(|(_, n)| n).sum()
@@ -67,32 +71,32 @@ pub(super) fn demand_per_thread(batch: &Batch) -> Option<(Limited, f64)> {
     let (data, names) = (count(true), count(false));
     let bytes = (batch.read.get() + batch.written.get()) as f64;
     if data == 0.0 {
-        return (names > 0.0).then_some((Limited::Names, names));
+        return (names > 0.0).then_some((LimitKind::Names, names));
     }
     if bytes / data < BYTES_MIN {
-        return Some((Limited::Data, data));
+        return Some((LimitKind::Data, data));
     }
-    let way = if batch.read.get() > 0 { Limited::Read } else { Limited::Write };
+    let way = if batch.read.get() > 0 { LimitKind::Read } else { LimitKind::Write };
     Some((way, bytes))
 }
 
-pub(super) fn highest_throughput(levels: &[Level<'_>]) -> f64 {
+pub(super) fn highest_throughput(levels: &[ConcurrencyLevel<'_>]) -> f64 {
     levels.iter().map(|level| level.through).fold(0.0, f64::max)
 }
 
 /// The last threads that were added got so much more done that no limit is in sight.
-pub(super) fn still_scales(levels: &[Level<'_>]) -> bool {
+pub(super) fn still_scales(levels: &[ConcurrencyLevel<'_>]) -> bool {
     scaling_gain(levels) > IN_SIGHT
 }
 
 /// What the most threads got done, against the best of fewer.
-fn scaling_gain(levels: &[Level<'_>]) -> f64 {
+fn scaling_gain(levels: &[ConcurrencyLevel<'_>]) -> f64 {
     let Some((last, before)) = levels.split_last() else { return f64::INFINITY };
     last.through / highest_throughput(before)
 }
 
 /// The least threads that fill the storage.
-pub(super) fn threads_to_saturate(levels: &[Level<'_>]) -> Option<u32> {
+pub(super) fn threads_to_saturate(levels: &[ConcurrencyLevel<'_>]) -> Option<u32> {
     let enough = highest_throughput(levels) * FULL;
     let first = levels.iter().find(|level| level.through >= enough);
     first.filter(|_| scaling_gain(levels) <= REACHED).map(|level| level.batch.threads)

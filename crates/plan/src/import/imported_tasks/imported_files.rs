@@ -1,24 +1,24 @@
 //! Files that records name, as facts.
 
 use forebay_model::file_classes::class_of;
-use forebay_model::{ClassId, Fact, File, FileId, Tree, TreeId};
+use forebay_model::{ClassId, DirectoryTree, Fact, FileId, FileRecord, TreeId};
 use std::collections::BTreeMap;
 
 /// Files and their classes, numbered as they come.
 #[derive(Debug, Default)]
-pub(super) struct Files {
+pub(super) struct ImportedFiles {
     files: BTreeMap<String, FileId>,
     classes: BTreeMap<String, ClassId>,
 }
 
-impl Files {
+impl ImportedFiles {
     pub(super) fn intern_file(&mut self, path: &str, facts: &mut Vec<Fact>) -> FileId {
         if let Some(&id) = self.files.get(path) {
             return id;
         }
         let tree = TreeId(0);
         if self.files.is_empty() {
-            facts.push(Fact::Tree(Tree {
+            facts.push(Fact::Tree(DirectoryTree {
                 id: tree,
                 path: b"/".to_vec(),
                 fs_type: "unknown".to_owned(),
@@ -39,7 +39,7 @@ impl Files {
             }
         };
         let id = FileId(self.files.len() as u32);
-        facts.push(Fact::File(File { id, tree, path: relative, class, home: None }));
+        facts.push(Fact::File(FileRecord { id, tree, path: relative, class, home: None }));
         self.files.insert(path.to_owned(), id);
         id
     }

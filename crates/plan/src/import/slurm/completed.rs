@@ -1,12 +1,15 @@
 //! The file of `jobcomp/filetxt`: a line for each job that is over.
 
 use super::super::amount_parsing::{parse_integer, parse_timestamp};
-use super::super::{NotRead, Source, Told, ToldTask, utf8_text};
+use super::super::{ImportError, ImportSource, ImportedRun, ImportedTask, utf8_text};
 use super::parse_exit_code;
 use std::collections::BTreeMap;
 
 /// Lines of `Key=value`; a value may have blanks, so only known keys end one.
-pub(super) fn read_jobcomp_file(source: &Source, told: &mut Told) -> Result<(), NotRead> {
+pub(super) fn read_jobcomp_file(
+    source: &ImportSource,
+    told: &mut ImportedRun,
+) -> Result<(), ImportError> {
     const KEYS: [&str; 28] = [
         "JobId",
         "UserId",
@@ -41,7 +44,7 @@ pub(super) fn read_jobcomp_file(source: &Source, told: &mut Told) -> Result<(), 
         if line.trim().is_empty() {
             continue;
         }
-        let flaw = |why: String| NotRead::new(source, at + 1, why);
+        let flaw = |why: String| ImportError::new(source, at + 1, why);
         let mut values: BTreeMap<&str, String> = BTreeMap::new();
         let mut last = None;
         for word in line.split(' ') {
@@ -71,7 +74,7 @@ pub(super) fn read_jobcomp_file(source: &Source, told: &mut Told) -> Result<(), 
             continue;
         };
         let array = value("ArrayJobId").zip(value("ArrayTaskId"));
-        told.tasks.push(ToldTask {
+        told.tasks.push(ImportedTask {
             name: value("Name").unwrap_or("job").to_owned(),
             key: Some(array.map_or(job.to_owned(), |(job, task)| format!("{job}_{task}"))),
             started: Some(started),
@@ -80,7 +83,7 @@ pub(super) fn read_jobcomp_file(source: &Source, told: &mut Told) -> Result<(), 
             cores: value("ProcCnt")
                 .and_then(parse_integer)
                 .and_then(|cores| u32::try_from(cores).ok()),
-            ..ToldTask::default()
+            ..ImportedTask::default()
         });
     }
     Ok(())

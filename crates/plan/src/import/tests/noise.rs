@@ -76,7 +76,7 @@ fn no_text_ends_in_a_panic() {
         let (number, content) = changed(&mut dice);
         let (importer, path, ..) = SAMPLES[number];
         let importer = Importer::find_by_name(importer).expect("an importer");
-        let source = Source { path: path.to_owned(), content };
+        let source = ImportSource { path: path.to_owned(), content };
         // Whoever mistakes one kind of records for another gets an error, too.
         let other = &IMPORTERS[dice.roll(IMPORTERS.len())];
         let _ = other.import_run(std::slice::from_ref(&source), &|_| None);

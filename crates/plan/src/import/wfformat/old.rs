@@ -1,7 +1,7 @@
 //! WfFormat before 1.5: one list of tasks, in which files, run times and links stand together.
 
 use super::workflow_document::{
-    Document, Executed, Execution, File, Specification, Task, Workflow,
+    Document, ExecutedTask, Execution, File, Specification, Task, Workflow,
 };
 use serde::Deserialize;
 
@@ -66,7 +66,7 @@ pub(super) fn read_old_version(content: &[u8]) -> serde_json::Result<Document> {
             input_files: names("input"),
             output_files: names("output"),
         });
-        ran.push(Executed {
+        ran.push(ExecutedTask {
             id: task.name,
             runtime_in_seconds: task.runtime_in_seconds,
             executed_at: None,

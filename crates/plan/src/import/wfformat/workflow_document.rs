@@ -53,12 +53,12 @@ pub(super) struct File {
 #[derive(Debug, Deserialize)]
 pub(super) struct Execution {
     #[serde(default)]
-    pub(super) tasks: Vec<Executed>,
+    pub(super) tasks: Vec<ExecutedTask>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Executed {
+pub(super) struct ExecutedTask {
     pub(super) id: String,
     pub(super) runtime_in_seconds: Option<f64>,
     pub(super) executed_at: Option<String>,

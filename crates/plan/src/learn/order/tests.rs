@@ -4,8 +4,8 @@ use super::*;
 use forebay_model::run::ProcessRow;
 
 /// Processes as number, parent, task, start and end; tasks of which 1 is the shell.
-fn rows(shells: &[u32], processes: &[(u32, Option<u32>, u32, f64, f64)]) -> Rows {
-    let mut rows = Rows::default();
+fn rows(shells: &[u32], processes: &[(u32, Option<u32>, u32, f64, f64)]) -> LoadedRun {
+    let mut rows = LoadedRun::default();
     for &(id, parent, number, from, to) in processes {
         if !rows.tasks.iter().any(|task| task.id == number) {
             let driver = shells.contains(&number);
@@ -24,7 +24,7 @@ fn rows(shells: &[u32], processes: &[(u32, Option<u32>, u32, f64, f64)]) -> Rows
 }
 
 /// Edges by number of task: (later, earlier).
-fn found(rows: &Rows) -> Vec<(u32, u32)> {
+fn found(rows: &LoadedRun) -> Vec<(u32, u32)> {
     let line = Timeline::from_rows(rows);
     let id = |at: usize| rows.tasks[line.ran[at].row].id;
     let mut all: Vec<_> = sibling_edges(rows, &line)
@@ -101,10 +101,10 @@ fn a_record_of_processes_that_are_each_others_parents_ends() {
 
 #[test]
 fn thousands_that_thousands_wait_for_stay_affordable() {
-    let all: Vec<Child> = (0..20_000)
+    let all: Vec<ChildTasks> = (0..20_000)
         .map(|at| {
             let from = if at < 10_000 { 0.0 } else { 5.0 };
-            Child { from, to: from + 4.0, first: vec![at], last: vec![at], told: false }
+            ChildTasks { from, to: from + 4.0, first: vec![at], last: vec![at], told: false }
         })
         .collect();
     let edges = waits_among(&mut all.clone());
@@ -115,7 +115,7 @@ fn thousands_that_thousands_wait_for_stay_affordable() {
 fn two_shells_of_thousands_each_stay_affordable() {
     let shell = |from: f64, tasks: std::ops::Range<usize>| {
         let first: Vec<usize> = tasks.collect();
-        Child { from, to: from + 4.0, last: first.clone(), first, told: false }
+        ChildTasks { from, to: from + 4.0, last: first.clone(), first, told: false }
     };
     let edges = waits_among(&mut [shell(0.0, 0..10_000), shell(5.0, 10_000..20_000)]);
     assert!((10_000..=EDGES_MAX).contains(&edges.len()), "{}", edges.len());

@@ -4,13 +4,13 @@
 use super::super::tests::{secs, task};
 use super::*;
 use forebay_model::run::{OpKind, OpRow, TaskRow};
-use forebay_model::{ByteCount, File, TreeId};
+use forebay_model::{ByteCount, FileRecord, TreeId};
 
 const SHELL: u32 = 100;
 
 /// A shell that starts a `tr` each second, each for a second, and opens a file for each.
-fn shell_with(programs: u32, bytes: Option<u64>) -> Rows {
-    let mut rows = Rows::default();
+fn shell_with(programs: u32, bytes: Option<u64>) -> LoadedRun {
+    let mut rows = LoadedRun::default();
     rows.tasks.push(TaskRow { driver: true, ..task(SHELL, "sh", 0.0, 99.0) });
     let shell = ProcessRow { task: Some(SHELL), ..ProcessRow::default() };
     rows.processes.push(shell);
@@ -27,23 +27,23 @@ fn shell_with(programs: u32, bytes: Option<u64>) -> Rows {
         });
         let path = format!("out/{id}").into_bytes();
         let (file, class) = (FileId(number), ClassId(0));
-        rows.files.push(File { id: file, tree: TreeId(0), path, class, home: None });
+        rows.files.push(FileRecord { id: file, tree: TreeId(0), path, class, home: None });
         let (at, wrote) = (secs(at + 0.1), bytes);
-        let open = Opened {
+        let open = LoadedOpen {
             task: Some(SHELL),
             file,
             write: true,
             created: true,
             at,
             wrote,
-            ..Opened::default()
+            ..LoadedOpen::default()
         };
         rows.opens.push(open);
     }
     rows
 }
 
-fn wrote(rows: &mut Rows, task: u32) {
+fn wrote(rows: &mut LoadedRun, task: u32) {
     rows.ops.push(OpRow {
         task: Some(task),
         tree: TreeId(0),
@@ -56,7 +56,7 @@ fn wrote(rows: &mut Rows, task: u32) {
     });
 }
 
-fn programs(mut rows: Rows) -> Vec<Option<u32>> {
+fn programs(mut rows: LoadedRun) -> Vec<Option<u32>> {
     find_programs(&mut rows);
     rows.opens.iter().map(|open| open.program).collect()
 }

@@ -19,17 +19,17 @@ pub(super) struct SampleNames<'r> {
 }
 
 /// For each beginning of a part of a path the stages that make such files, with their names.
-type Made<'r> = BTreeMap<&'r str, BTreeMap<usize, Names<'r>>>;
+type StageOutputs<'r> = BTreeMap<&'r str, BTreeMap<usize, ClassesByName<'r>>>;
 
 /// By name the places of classes.
-type Names<'r> = BTreeMap<&'r str, Vec<usize>>;
+type ClassesByName<'r> = BTreeMap<&'r str, Vec<usize>>;
 
 /// The names that files which tasks read share with files which tasks make elsewhere.
 pub(super) fn sample_names<'r>(classes: &[&NamedClass<'r>]) -> SampleNames<'r> {
     // A stage is a directory and the kinds of tasks that make files there.
     type Stage<'r> = (&'r str, &'r BTreeSet<&'r str>);
     let mut stages: BTreeMap<Stage<'_>, usize> = BTreeMap::new();
-    let mut made: Made<'_> = BTreeMap::new();
+    let mut made: StageOutputs<'_> = BTreeMap::new();
     for (at, class) in classes.iter().enumerate().filter(|(_, class)| class.is_made) {
         let count = stages.len();
         let stage = *stages.entry((class.directory_part(), &class.makers)).or_insert(count);
@@ -53,7 +53,7 @@ pub(super) fn sample_names<'r>(classes: &[&NamedClass<'r>]) -> SampleNames<'r> {
         // Files of one directory that one task makes from another there may have fixed names, and
         // so have those that tasks of one kind make, each in its own directory: where nobody knows
         // who made them, it is by the same name; where it is known of some, by the same readers too.
-        let tells = |stage: usize, names: &Names<'_>| {
+        let tells = |stage: usize, names: &ClassesByName<'_>| {
             let (directory, makers) = stages[stage];
             let is_elsewhere = directory != class.directory_part() || directory.contains('*');
             let mut namesakes = names.get(name).into_iter().flatten().map(|&at| classes[at]);
@@ -82,8 +82,8 @@ fn is_source(class: &NamedClass<'_>) -> bool {
 /// The beginning of a name that most stages share.
 fn sample_of<'r>(
     name: &'r str,
-    made: &Made<'_>,
-    tells: &dyn Fn(usize, &Names<'_>) -> bool,
+    made: &StageOutputs<'_>,
+    tells: &dyn Fn(usize, &ClassesByName<'_>) -> bool,
 ) -> Option<&'r str> {
     let (stem, _) = stem_and_extension(name);
     let all: Vec<&'r str> = word_prefixes(stem).collect();

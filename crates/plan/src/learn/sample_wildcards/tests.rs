@@ -2,8 +2,8 @@
 //! of different stages share a rule.
 use super::super::tests::{secs, task};
 use super::*;
-use crate::loaded_run::Opened;
-use forebay_model::{File, FileId, TreeId};
+use crate::loaded_run::LoadedOpen;
+use forebay_model::{FileId, FileRecord, TreeId};
 
 /// A run: each task with its name, what it reads and what it makes.
 fn patterns(tasks: &[(&str, &[&str], &[&str])]) -> BTreeMap<String, String> {
@@ -16,7 +16,7 @@ fn patterns_of(
     by_shell: impl Fn(&str) -> bool,
 ) -> BTreeMap<String, String> {
     const SHELL: u32 = 1000;
-    let mut rows = Rows::default();
+    let mut rows = LoadedRun::default();
     rows.tasks.push(forebay_model::run::TaskRow { driver: true, ..task(SHELL, "sh", 0.0, 99.0) });
     let mut ids: BTreeMap<String, FileId> = BTreeMap::new();
     for (number, (name, reads, makes)) in tasks.iter().enumerate() {
@@ -33,9 +33,9 @@ fn patterns_of(
             if file == id {
                 let path = path.as_bytes().to_vec();
                 let class = ClassId(class);
-                rows.files.push(File { id, tree: TreeId(0), path, class, home: None });
+                rows.files.push(FileRecord { id, tree: TreeId(0), path, class, home: None });
             }
-            rows.opens.push(Opened {
+            rows.opens.push(LoadedOpen {
                 task: Some(if made && by_shell(path) { SHELL } else { number }),
                 file,
                 write: made,
@@ -43,12 +43,12 @@ fn patterns_of(
                 at: secs(f64::from(number)),
                 read: Some(if made { 0 } else { 9 }),
                 wrote: Some(if made { 9 } else { 0 }),
-                ..Opened::default()
+                ..LoadedOpen::default()
             });
         }
     }
     join_samples(&mut rows);
-    let class = |file: &File| rows.classes[&file.class.0].clone();
+    let class = |file: &FileRecord| rows.classes[&file.class.0].clone();
     rows.files
         .iter()
         .map(|file| (String::from_utf8_lossy(&file.path).into_owned(), class(file)))

@@ -1,6 +1,8 @@
 //! Random work is written down as a run and learnt back, through the real file, whatever the seed.
 use super::*;
-use forebay_model::{Fact, GivenTask, Header, Io, OpCount, Open, Ops, Origin, RunWriter};
+use forebay_model::{
+    Fact, Header, IoCount, OpCount, OpDelta, OpenSession, ReportedTask, RunOrigin, RunWriter,
+};
 use std::collections::BTreeSet;
 
 /// Numbers that a seed gives.
@@ -43,7 +45,7 @@ pub(super) fn meant(dice: &mut Dice) -> Vec<Meant> {
 }
 
 pub(super) fn written(all: &[Meant], path: &std::path::Path) {
-    let header = Header { origin: Origin::Simulated, cpus: Some(64), ..Header::default() };
+    let header = Header { origin: RunOrigin::Simulated, cpus: Some(64), ..Header::default() };
     let mut facts = vec![
         Fact::Tree(Story::new(vec![]).rows.trees.remove(0)),
         Fact::Class { id: ClassId(0), pattern: "out/#".to_owned() },
@@ -52,26 +54,32 @@ pub(super) fn written(all: &[Meant], path: &std::path::Path) {
     for (number, task) in all.iter().enumerate() {
         let process = ProcessId(number as u32 + 1);
         let start = task.end - task.compute - task.opens as f64 * PRICE;
-        facts.push(Fact::Task(GivenTask {
+        facts.push(Fact::Task(ReportedTask {
             process,
             name: format!("kind{}", number % 3),
             started: Some(secs(start)),
             ended: Some(secs(task.end)),
-            ..GivenTask::default()
+            ..ReportedTask::default()
         }));
         let id = FileId(number as u32);
         let path = format!("out/{number}").into_bytes();
-        facts.push(Fact::File(File { id, tree: TreeId(0), path, class: ClassId(0), home: None }));
+        facts.push(Fact::File(FileRecord {
+            id,
+            tree: TreeId(0),
+            path,
+            class: ClassId(0),
+            home: None,
+        }));
         let open = |file: usize, made: bool| {
-            let bytes = Io { bytes: ByteCount(all[file].bytes), calls: 1 };
-            Fact::Open(Open {
+            let bytes = IoCount { bytes: ByteCount(all[file].bytes), calls: 1 };
+            Fact::Open(OpenSession {
                 process,
                 file: FileId(file as u32),
                 write: made,
                 created: made,
                 opened: secs(start + 0.01),
                 closed: Some(secs(task.end)),
-                read: Some(if made { Io::default() } else { bytes }),
+                read: Some(if made { IoCount::default() } else { bytes }),
                 wrote: made.then_some(bytes),
                 size_at_open: (!made).then_some(bytes.bytes),
                 size_at_close: Some(bytes.bytes),
@@ -83,7 +91,7 @@ pub(super) fn written(all: &[Meant], path: &std::path::Path) {
         facts.push(open(number, true));
         let nanos = (task.opens as f64 * PRICE * 1e9) as u64;
         let count = OpCount { count: task.opens, nanos, ..OpCount::default() };
-        facts.push(Fact::Ops(Ops {
+        facts.push(Fact::Ops(OpDelta {
             process: Some(process),
             class: ClassId(0),
             tree: TreeId(0),
@@ -104,7 +112,7 @@ fn what_was_meant_is_learnt() {
         let path = directory.path().join("a.run");
         written(&all, &path);
         let run = forebay_model::Run::open(&path).expect("readable");
-        let Learnt { workload, storages, measured, .. } =
+        let LearntRun { workload, storages, measured, .. } =
             learn_workload(&run).expect("it can be learnt");
         assert_eq!(learn_workload(&run).expect("again").workload, workload, "seed {seed}");
         // Tasks by what they write, for the engine's own stand between them and their order differs.

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn the_way_to_forebay_is_neither_computing_nor_waiting_elsewhere() {
-    let write = OpKey::with_bytes(Op::Write, 512, Pattern::Sequential);
+    let write = OpKey::with_bytes(Op::Write, 512, AccessPattern::Sequential);
     let mut story = Story::new(vec![task(1, "sort", 0.0, 10.0)]);
     story.wrote(1, "a.tmp", 0.1, 50).ops(1, "a.tmp", write, 100_000, 1.0);
     let sort = ProcessId(7);
@@ -15,7 +15,7 @@ fn the_way_to_forebay_is_neither_computing_nor_waiting_elsewhere() {
         ended: Some(secs(10.0)),
         ..ProcessRow::default()
     }];
-    let waited = Waited { nanos: 1_000_000_000, requests: 100_000 };
+    let waited = IoWait { nanos: 1_000_000_000, requests: 100_000 };
     story.rows.waited = [(sort, waited)].into();
     let step = |story: &mut Story| story.learnt().tasks[0].steps[0].clone();
     assert!((step(&mut story).compute.get() - 9.0).abs() < 1e-6);

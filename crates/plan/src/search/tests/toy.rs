@@ -1,12 +1,14 @@
 //! Small random workloads on a small site, and a judge that simulates one choice after the other.
 
-use super::super::{Judge, Score};
-use crate::search_space::{Frame, Frames};
-use crate::seeded_rng::Dice;
-use crate::{Choice, Homecoming, PolicyId, Scene, simulate};
-use forebay_model::event::{Op, OpKey, Pattern};
+use super::super::{ChoiceEvaluator, Score};
+use crate::search_space::{Configuration, ConfigurationGrid};
+use crate::seeded_rng::SeededRng;
+use crate::{Choice, PolicyId, PreparedProblem, WriteBackEstimate, simulate};
+use forebay_model::event::{AccessPattern, Op, OpKey};
 use forebay_model::workload::*;
-use forebay_model::{ByteCount, Full, Home, Placement, Seconds, Site, TierId, Usd, Workload};
+use forebay_model::{
+    ByteCount, FileLocation, FullTierPolicy, Placement, Seconds, Site, TierId, Usd, Workload,
+};
 
 const SITE: &str = r#"
 [nodes]
@@ -39,8 +41,8 @@ pub(super) fn project() -> TierId {
     TierId("net".to_owned())
 }
 
-pub(super) fn frames(nodes: u32) -> Frames {
-    Frames {
+pub(super) fn frames(nodes: u32) -> ConfigurationGrid {
+    ConfigurationGrid {
         nodes: if nodes > 1 { vec![nodes, 1] } else { vec![1] },
         slots: vec![2],
         pipelines: vec![1, 3],
@@ -52,8 +54,9 @@ pub(super) fn frames(nodes: u32) -> Frames {
 }
 
 /// Each task reads what some earlier ones made, and makes something of a class.
-pub(super) fn random(dice: &mut Dice, classes: usize, tasks: usize) -> Workload {
-    let gb = |dice: &mut Dice| ByteCount(100_000_000 + 1_000_000 * dice.next_index(4000) as u64);
+pub(super) fn random(dice: &mut SeededRng, classes: usize, tasks: usize) -> Workload {
+    let gb =
+        |dice: &mut SeededRng| ByteCount(100_000_000 + 1_000_000 * dice.next_index(4000) as u64);
     let name = |class: usize| format!("c{class}/#");
     let mut workload = Workload {
         name: "random".to_owned(),
@@ -70,7 +73,7 @@ pub(super) fn random(dice: &mut Dice, classes: usize, tasks: usize) -> Workload 
         let made = FileSetId(number as u32);
         let class = FileClassId(if number == 0 { 0 } else { dice.next_index(classes) as u32 });
         let bytes = gb(dice);
-        workload.files.push(FileSet { class, count: 1, bytes, until: Until::End });
+        workload.files.push(FileSet { class, count: 1, bytes, until: DeletionPoint::End });
         // The first set is an input: nobody makes it.
         let mut accesses = Vec::new();
         let mut after = Vec::new();
@@ -79,14 +82,14 @@ pub(super) fn random(dice: &mut Dice, classes: usize, tasks: usize) -> Workload 
             let set = FileSetId(from as u32);
             let names = 10.0 * dice.next_index(300) as f64;
             let (read, written) = (workload.files[from].bytes, ByteCount::ZERO);
-            let reads = OpKey::with_bytes(Op::Read, 1 << 20, Pattern::Sequential);
+            let reads = OpKey::with_bytes(Op::Read, 1 << 20, AccessPattern::Sequential);
             let ops = vec![(OpKey::without_bytes(Op::Lookup), names), (reads, 9.0)];
-            accesses.push(Access { files: set, ops, read, written });
+            accesses.push(FileSetAccess { files: set, ops, read, written });
             if from > 0 && from < number {
                 after.push(TaskId(from as u32));
                 workload.files[from].until = match workload.files[from].until {
-                    Until::End if dice.next_index(2) == 0 => Until::End,
-                    _ => Until::Task(TaskId(number as u32)),
+                    DeletionPoint::End if dice.next_index(2) == 0 => DeletionPoint::End,
+                    _ => DeletionPoint::Task(TaskId(number as u32)),
                 };
             }
         }
@@ -96,31 +99,31 @@ pub(super) fn random(dice: &mut Dice, classes: usize, tasks: usize) -> Workload 
                 (OpKey::without_bytes(Op::Fsync), 5.0),
             ];
             let read = ByteCount::ZERO;
-            accesses.push(Access { files: made, ops, read, written: bytes });
+            accesses.push(FileSetAccess { files: made, ops, read, written: bytes });
         }
         after.sort_unstable();
         after.dedup();
         let compute = Seconds(dice.next_index(40) as f64);
-        let step = Step { name: "s".to_owned(), compute, accesses };
+        let step = TaskStep { name: "s".to_owned(), compute, accesses };
         workload.tasks.push(Task { kind: TaskKindId(0), key: None, after, steps: vec![step] });
     }
     workload
 }
 
 pub(super) struct Toy<'a> {
-    pub(super) scene: &'a Scene<'a>,
-    homecoming: Homecoming<'a>,
+    pub(super) scene: &'a PreparedProblem<'a>,
+    homecoming: WriteBackEstimate<'a>,
 }
 
 impl<'a> Toy<'a> {
-    pub(super) fn new(scene: &'a Scene<'a>) -> Self {
-        Self { scene, homecoming: Homecoming::new(scene.site, scene.workload) }
+    pub(super) fn new(scene: &'a PreparedProblem<'a>) -> Self {
+        Self { scene, homecoming: WriteBackEstimate::new(scene.site, scene.workload) }
     }
 }
 
 const RENT: f64 = 0.001;
 
-impl Judge for Toy<'_> {
+impl ChoiceEvaluator for Toy<'_> {
     fn score_choices(&mut self, choices: &[Choice]) -> Vec<Result<Score, String>> {
         let one = |choice: &Choice| {
             let outcome =
@@ -134,20 +137,20 @@ impl Judge for Toy<'_> {
         choices.iter().map(one).collect()
     }
 
-    fn rent_per_second(&self, _frame: &Frame) -> Option<Usd> {
+    fn rent_per_second(&self, _frame: &Configuration) -> Option<Usd> {
         Some(Usd(RENT))
     }
 
     fn placement_toll(&self, class: usize, placement: &Placement) -> Usd {
         let shares = match &placement.home {
-            Home::Here => 1.0,
-            Home::Tier(tier) if tier.as_str() == "slow" => 0.2,
-            Home::Tier(_) => 3.0,
+            FileLocation::Here => 1.0,
+            FileLocation::Tier(tier) if tier.as_str() == "slow" => 0.2,
+            FileLocation::Tier(_) => 3.0,
         };
         Usd(shares * 0.003 * (class + 1) as f64)
     }
 
-    fn minimum_delay(&self, frame: &Frame, class: usize, placement: &Placement) -> Seconds {
+    fn minimum_delay(&self, frame: &Configuration, class: usize, placement: &Placement) -> Seconds {
         self.homecoming.minimum_write_back_time(class, placement, &project(), frame.nodes)
     }
 }
@@ -156,7 +159,7 @@ impl Judge for Toy<'_> {
 fn strict(choice: &Choice) -> Choice {
     let mut choice = choice.clone();
     for placement in &mut choice.placements {
-        placement.full = Full::Fail;
+        placement.full = FullTierPolicy::Fail;
     }
     choice
 }

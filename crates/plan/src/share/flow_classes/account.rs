@@ -1,6 +1,6 @@
 //! The credits of a lane: an account that what goes through it above a rate empties, and time fills.
 
-use crate::prepared_problem::{Credits, Limit};
+use crate::prepared_problem::{ResourceCredits, ResourceLimit};
 
 /// An account is empty until it holds what comes in so many seconds: otherwise flows that need just
 /// what comes would have it change at each event.
@@ -8,7 +8,7 @@ const ENOUGH: f64 = 0.05;
 
 /// The credits of one lane.
 #[derive(Clone, Debug)]
-pub(super) struct Account {
+pub(super) struct CreditAccount {
     share: f64,
     full: f64,
     /// Bytes or operations a second that come.
@@ -20,8 +20,8 @@ pub(super) struct Account {
     through: f64,
 }
 
-impl Account {
-    pub(super) fn new(credits: Credits, limit: &Limit, nodes: u32) -> Self {
+impl CreditAccount {
+    pub(super) fn new(credits: ResourceCredits, limit: &ResourceLimit, nodes: u32) -> Self {
         let (rate, accounts) =
             if credits.of_node { (limit.node, f64::from(nodes)) } else { (limit.total, 1.0) };
         Self {
@@ -68,10 +68,15 @@ mod tests {
 
     #[test]
     fn it_pays_for_what_is_above_its_income() {
-        let credits = Credits { share: 0.25, full: 600.0, of_node: false };
-        let limit =
-            Limit { total: 400.0, node: f64::INFINITY, servers: 1, spread: 1, credits: None };
-        let mut account = Account::new(credits, &limit, 1);
+        let credits = ResourceCredits { share: 0.25, full: 600.0, of_node: false };
+        let limit = ResourceLimit {
+            total: 400.0,
+            node: f64::INFINITY,
+            servers: 1,
+            spread: 1,
+            credits: None,
+        };
+        let mut account = CreditAccount::new(credits, &limit, 1);
         assert_eq!(account.spend_at_rate(400.0), 2.0, "600 / (400 - 100)");
         account.advance_to(2.0);
         assert_eq!(account.limit_share(), 0.25);

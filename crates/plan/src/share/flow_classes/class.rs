@@ -1,10 +1,10 @@
 //! All flows of one shape: time passes for them at once.
 
-use super::queue::Queue;
+use super::queue::FlowQueue;
 
 /// All flows of one shape.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Class {
+pub(super) struct FlowClass {
     /// Seconds alone that each of its flows has done since the class was last empty.
     pub(super) done: f64,
     /// When that was true.
@@ -12,14 +12,14 @@ pub(super) struct Class {
     /// Seconds that one second alone takes.
     pub(super) stretch: f64,
     /// Flows by what `done` is when they are done.
-    pub(super) queue: Queue,
+    pub(super) queue: FlowQueue,
     /// When the first of them is done.
     pub(super) next: f64,
     /// Its stretch has changed since `next` was worked out.
     pub(super) moved: bool,
 }
 
-impl Class {
+impl FlowClass {
     pub(super) fn advance_to(&mut self, now: f64) {
         if now > self.at {
             self.done += (now - self.at) / self.stretch;

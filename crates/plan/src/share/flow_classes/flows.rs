@@ -1,11 +1,11 @@
 //! The engine as a simulation uses it.
 
-use super::{Classes, Place};
-use crate::prepared_problem::{LANES, Limit};
-use crate::share::{Flows, ShapeId, Shapes};
+use super::{FlowClassEngine, FlowPosition};
+use crate::prepared_problem::{LANES, ResourceLimit};
+use crate::share::{FlowEngine, FlowShapes, ShapeId};
 
-impl Flows for Classes {
-    fn new(limits: Vec<Limit>, nodes: u32) -> Self {
+impl FlowEngine for FlowClassEngine {
+    fn new(limits: Vec<ResourceLimit>, nodes: u32) -> Self {
         let storage = (0..limits.len()).map(|lane| lane / LANES).collect();
         Self::with_lane_storages(limits, storage, nodes)
     }
@@ -22,21 +22,21 @@ impl Flows for Classes {
         node: u32,
         shape: ShapeId,
         alone: f64,
-        shapes: &Shapes,
+        shapes: &FlowShapes,
     ) {
         self.activate_class(now, shape, shapes);
-        let place = Place { shape, node };
+        let place = FlowPosition { shape, node };
         self.adjust_stream_counts(place, true, shapes);
         let class = &mut self.classes[shape as usize];
         class.queue.push(class.done + alone, flow);
         class.predict_next_completion();
         if self.flows.len() <= flow as usize {
-            self.flows.resize(flow as usize + 1, Place::default());
+            self.flows.resize(flow as usize + 1, FlowPosition::default());
         }
         self.flows[flow as usize] = place;
     }
 
-    fn stop_flow(&mut self, now: f64, flow: u32, shapes: &Shapes) {
+    fn stop_flow(&mut self, now: f64, flow: u32, shapes: &FlowShapes) {
         let place = self.flows[flow as usize];
         let class = &mut self.classes[place.shape as usize];
         class.advance_to(now);
@@ -46,7 +46,7 @@ impl Flows for Classes {
         self.deactivate_if_empty(place.shape, shapes);
     }
 
-    fn next_completion(&mut self, now: f64, _: &Shapes) -> f64 {
+    fn next_completion(&mut self, now: f64, _: &FlowShapes) -> f64 {
         if self.changed || now >= self.empties {
             self.update_lane_waits(now);
         }
@@ -56,7 +56,7 @@ impl Flows for Classes {
         if next == f64::INFINITY { next } else { next.min(self.empties) }
     }
 
-    fn take_completed(&mut self, now: f64, flows: &mut Vec<u32>, shapes: &Shapes) {
+    fn take_completed(&mut self, now: f64, flows: &mut Vec<u32>, shapes: &FlowShapes) {
         let from = flows.len();
         for number in 0..self.active.len() {
             let class = &mut self.classes[self.active[number] as usize];

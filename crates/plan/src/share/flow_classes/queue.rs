@@ -4,21 +4,21 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct End {
+struct FlowEnd {
     at: f64,
     flow: u32,
 }
 
-impl Eq for End {}
+impl Eq for FlowEnd {}
 
-impl Ord for End {
+impl Ord for FlowEnd {
     /// The earliest is the greatest: a heap gives the greatest first.
     fn cmp(&self, other: &Self) -> Ordering {
         other.at.total_cmp(&self.at).then(other.flow.cmp(&self.flow))
     }
 }
 
-impl PartialOrd for End {
+impl PartialOrd for FlowEnd {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
@@ -26,9 +26,9 @@ impl PartialOrd for End {
 
 /// Flows by their ends.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Queue(BinaryHeap<End>);
+pub(super) struct FlowQueue(BinaryHeap<FlowEnd>);
 
-impl Queue {
+impl FlowQueue {
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -42,7 +42,7 @@ impl Queue {
     }
 
     pub(super) fn push(&mut self, at: f64, flow: u32) {
-        self.0.push(End { at, flow });
+        self.0.push(FlowEnd { at, flow });
     }
 
     /// The first, if it ends by then.

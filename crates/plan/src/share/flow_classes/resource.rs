@@ -1,14 +1,14 @@
 //! One lane: what it has, who is at it, and what it adds to a byte or an operation.
 
-use super::Class;
-use super::account::Account;
-use crate::prepared_problem::Limit;
+use super::FlowClass;
+use super::account::CreditAccount;
+use crate::prepared_problem::ResourceLimit;
 use crate::share::ShapeId;
 
 /// One lane of one storage.
 #[derive(Clone, Debug)]
-pub(super) struct Lane {
-    limit: Limit,
+pub(super) struct SharedResource {
+    limit: ResourceLimit,
     /// The part of the limit that is left under use.
     pub(super) left: f64,
     /// Seconds that it adds to each byte or operation: 0 while it is not full.
@@ -21,12 +21,12 @@ pub(super) struct Lane {
     on: Vec<u32>,
     busy: u32,
     /// Credits, where there are any.
-    pub(super) account: Option<Account>,
+    pub(super) account: Option<CreditAccount>,
 }
 
-impl Lane {
-    pub(super) fn new(limit: Limit, nodes: u32) -> Self {
-        let account = limit.credits.map(|credits| Account::new(credits, &limit, nodes));
+impl SharedResource {
+    pub(super) fn new(limit: ResourceLimit, nodes: u32) -> Self {
+        let account = limit.credits.map(|credits| CreditAccount::new(credits, &limit, nodes));
         let nodes = if limit.node.is_finite() { nodes as usize } else { 0 };
         Self {
             limit,
@@ -70,7 +70,7 @@ impl Lane {
     fn available_rate(&self) -> f64 {
         let nodes =
             if self.on.is_empty() { f64::INFINITY } else { self.limit.node * f64::from(self.busy) };
-        let share = self.account.as_ref().map_or(1.0, Account::limit_share);
+        let share = self.account.as_ref().map_or(1.0, CreditAccount::limit_share);
         match self.limit.credits.is_some_and(|credits| credits.of_node) {
             true => self.limit.total.min(nodes * share) * self.left,
             false => (self.limit.total * share).min(nodes) * self.left,
@@ -78,7 +78,7 @@ impl Lane {
     }
 
     /// Bytes or operations a second that go through it now.
-    pub(super) fn current_throughput(&self, classes: &[Class]) -> f64 {
+    pub(super) fn current_throughput(&self, classes: &[FlowClass]) -> f64 {
         let each = self.members.iter().map(|(shape, amount)| {
             let class = &classes[*shape as usize];
             class.queue.len() as f64 * amount / class.stretch
@@ -92,7 +92,7 @@ impl Lane {
     }
 
     /// What it should add, so that no more than it has goes through it; `None`: what it adds now.
-    pub(super) fn solve_wait(&self, classes: &[Class]) -> Option<f64> {
+    pub(super) fn solve_wait(&self, classes: &[FlowClass]) -> Option<f64> {
         if self.members.is_empty() || self.is_idle() {
             return None;
         }

@@ -1,8 +1,8 @@
 //! What each lane adds to a byte or an operation, so that none is asked for more than it has.
 
-use super::Classes;
+use super::FlowClassEngine;
 
-impl Classes {
+impl FlowClassEngine {
     /// Works out what each lane adds, until no lane is asked for more than it has.
     pub(super) fn update_lane_waits(&mut self, now: f64) {
         for lane in &self.accounts {

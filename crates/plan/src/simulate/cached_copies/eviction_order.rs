@@ -7,54 +7,54 @@ pub(super) const MEMORY: usize = usize::MAX;
 
 /// A copy: of which files (as a place among those that are held), and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Key {
+pub(super) struct CopyKey {
     pub(super) held: u32,
     pub(super) row: usize,
     pub(super) place: u32,
 }
 
 /// When a copy's turn to go comes: those used again after those used once, then by the time.
-type Turn = (bool, u64);
+type EvictionRank = (bool, u64);
 
 #[derive(Clone, Copy, Debug)]
-struct Copy {
+struct CachedCopy {
     bytes: u64,
-    turn: Turn,
+    turn: EvictionRank,
     readers: u32,
 }
 
 /// Copies in one place, the first to go first, and their bytes: of all, and of those that nobody
 /// has open.
 #[derive(Clone, Debug, Default)]
-struct Shelf {
-    order: BTreeSet<(Turn, u32)>,
+struct EvictionQueue {
+    order: BTreeSet<(EvictionRank, u32)>,
     bytes: u64,
     idle: u64,
 }
 
 /// All copies.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Copies {
-    all: BTreeMap<Key, Copy>,
-    shelves: BTreeMap<(usize, u32), Shelf>,
+pub(crate) struct CachedCopies {
+    all: BTreeMap<CopyKey, CachedCopy>,
+    shelves: BTreeMap<(usize, u32), EvictionQueue>,
     /// Counts uses: the time by which copies are old.
     uses: u64,
     /// What came into memory, whether it stayed or not.
-    met: BTreeSet<Key>,
+    met: BTreeSet<CopyKey>,
     /// Those that are there when the step of a flow is done.
     pub(super) coming: BTreeMap<u32, Vec<(usize, u32)>>,
     /// Those that the step of a flow reads.
-    pub(super) lent: BTreeMap<u32, Vec<Key>>,
+    pub(super) lent: BTreeMap<u32, Vec<CopyKey>>,
 }
 
-impl Copies {
-    pub(super) fn contains(&self, key: &Key) -> bool {
+impl CachedCopies {
+    pub(super) fn contains(&self, key: &CopyKey) -> bool {
         self.all.contains_key(key)
     }
 
     /// Some copy of these files.
-    pub(super) fn any_copy_of(&self, held: u32) -> Option<Key> {
-        let first = Key { held, row: 0, place: 0 };
+    pub(super) fn any_copy_of(&self, held: u32) -> Option<CopyKey> {
+        let first = CopyKey { held, row: 0, place: 0 };
         self.all.range(first..).next().map(|(key, _)| *key).filter(|key| key.held == held)
     }
 
@@ -69,31 +69,31 @@ impl Copies {
 
     /// The one that goes first of those that nobody has open; with `again`, also one that was used
     /// again.
-    pub(super) fn eviction_candidate(&self, at: (usize, u32), again: bool) -> Option<Key> {
+    pub(super) fn eviction_candidate(&self, at: (usize, u32), again: bool) -> Option<CopyKey> {
         let (row, place) = at;
         let order = self.shelves.get(&at)?.order.iter();
         let mut keys = order
             .take_while(|((used_again, _), _)| again || !used_again)
-            .map(|(_, held)| Key { held: *held, row, place });
+            .map(|(_, held)| CopyKey { held: *held, row, place });
         keys.find(|key| self.all.get(key).is_some_and(|copy| copy.readers == 0))
     }
 
     /// Whether these files were in this memory, or passed through it, before.
-    pub(super) fn record_visit(&mut self, key: Key) -> bool {
+    pub(super) fn record_visit(&mut self, key: CopyKey) -> bool {
         !self.met.insert(key)
     }
 
-    pub(super) fn add(&mut self, key: Key, bytes: u64) {
+    pub(super) fn add(&mut self, key: CopyKey, bytes: u64) {
         self.uses += 1;
         let turn = (false, self.uses);
-        self.all.insert(key, Copy { bytes, turn, readers: 0 });
+        self.all.insert(key, CachedCopy { bytes, turn, readers: 0 });
         let shelf = self.shelves.entry((key.row, key.place)).or_default();
         shelf.order.insert((turn, key.held));
         shelf.bytes += bytes;
         shelf.idle += bytes;
     }
 
-    pub(super) fn remove(&mut self, key: &Key) -> Option<u64> {
+    pub(super) fn remove(&mut self, key: &CopyKey) -> Option<u64> {
         let copy = self.all.remove(key)?;
         let shelf = self.shelves.entry((key.row, key.place)).or_default();
         shelf.order.remove(&(copy.turn, key.held));
@@ -103,7 +103,7 @@ impl Copies {
     }
 
     /// A step reads it. `true`: it is there.
-    pub(super) fn open_for_flow(&mut self, flow: u32, key: Key) -> bool {
+    pub(super) fn open_for_flow(&mut self, flow: u32, key: CopyKey) -> bool {
         let Some(copy) = self.all.get_mut(&key) else { return false };
         let shelf = self.shelves.entry((key.row, key.place)).or_default();
         shelf.order.remove(&(copy.turn, key.held));

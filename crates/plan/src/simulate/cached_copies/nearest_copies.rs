@@ -1,35 +1,35 @@
 //! Where steps find their files, and what they leave for those who come.
 
-use super::eviction_order::{Key, MEMORY};
+use super::eviction_order::{CopyKey, MEMORY};
 use crate::prepared_problem::cached_read_share;
-use crate::share::Flows;
-use crate::simulate::{Running, Sim, Watch};
+use crate::share::FlowEngine;
+use crate::simulate::{RunningTask, Simulation, SimulationObserver};
 use forebay_model::Reach;
-use forebay_model::workload::Access;
+use forebay_model::workload::FileSetAccess;
 
 /// Where an access finds its files.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Near {
+pub(crate) struct NearestCopy {
     /// The tier of a copy; `None`: they are at home.
     pub(crate) copy: Option<usize>,
     /// The part of its reads that the memory of the node answers, 0 to 1.
     pub(crate) remembered: f64,
 }
 
-impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
+impl<F: FlowEngine, W: SimulationObserver> Simulation<'_, '_, F, W> {
     /// Where a step finds these files; what is read from home may leave a copy.
     pub(crate) fn locate_files(
         &mut self,
         flow: u32,
-        running: Running,
+        running: RunningTask,
         set: u32,
-        access: &Access,
-    ) -> Near {
+        access: &FileSetAccess,
+    ) -> NearestCopy {
         let (pipeline, _) = self.pipeline_and_task(running.run);
         let held = self.shared_held_index(pipeline, set);
         let home = self.homes.of_class[self.scene.workload.files[set as usize].class.index()];
         let only_reads = access.written.get() == 0 && access.read.get() > 0;
-        let mut near = Near::default();
+        let mut near = NearestCopy::default();
         if self.scene.nodes.memory.is_some() {
             near.remembered = self.memory_read_share(flow, (held, running.node), set, access);
             if near.remembered >= 1.0 && only_reads {
@@ -37,7 +37,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
             }
         }
         let Some((row, _)) = home.cache.filter(|_| only_reads) else { return near };
-        let key = Key { held, row, place: self.place_on_tier(row, running.node) };
+        let key = CopyKey { held, row, place: self.place_on_tier(row, running.node) };
         if self.copies.open_for_flow(flow, key) {
             near.copy = Some(row);
         } else {
@@ -52,12 +52,12 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         flow: u32,
         (held, node): (u32, u32),
         set: u32,
-        access: &Access,
+        access: &FileSetAccess,
     ) -> f64 {
         // Tasks that came since may have taken memory from copies.
         self.evict_to_fit((MEMORY, node), node, 0, true);
         if access.read.get() > 0
-            && self.copies.open_for_flow(flow, Key { held, row: MEMORY, place: node })
+            && self.copies.open_for_flow(flow, CopyKey { held, row: MEMORY, place: node })
         {
             return 1.0;
         }
@@ -87,7 +87,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         let (pipeline, _) = self.pipeline_and_task(self.running[flow as usize].run);
         for (row, set) in coming {
             let bytes = self.scene.workload.files[set as usize].bytes.get();
-            let key = Key {
+            let key = CopyKey {
                 held: self.shared_held_index(pipeline, set),
                 row,
                 place: self.place_on_tier(row, node),
@@ -115,7 +115,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
             let own = cache.filter(|row| self.scene.tiers[*row].reach == Reach::Node);
             let held = self.shared_held_index(pipeline, set as u32);
             let mut rows = [Some(MEMORY), own].into_iter().flatten();
-            rows.any(|row| self.copies.contains(&Key { held, row, place: node }))
+            rows.any(|row| self.copies.contains(&CopyKey { held, row, place: node }))
         });
         here.map(|access| access.read.get()).fold(0, u64::saturating_add)
     }

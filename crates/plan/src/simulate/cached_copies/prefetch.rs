@@ -1,18 +1,18 @@
 //! Copies that are made before the first task starts.
 
-use super::eviction_order::Key;
+use super::eviction_order::CopyKey;
 use crate::prepared_problem::LANES;
-use crate::share::Flows;
-use crate::simulate::{Sim, Watch};
-use forebay_model::{Ahead, Reach};
+use crate::share::FlowEngine;
+use crate::simulate::{Simulation, SimulationObserver};
+use forebay_model::{PrefetchMode, Reach};
 
-impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
+impl<F: FlowEngine, W: SimulationObserver> Simulation<'_, '_, F, W> {
     /// Makes the copies of inputs that should be there when the command starts.
     pub(crate) fn prefetch_inputs(&mut self) {
         let scene = self.scene;
         for (set, files) in scene.workload.files.iter().enumerate() {
             let home = self.homes.of_class[files.class.index()];
-            let Some((row, Ahead::AtStart)) = home.cache.filter(|_| !scene.made[set]) else {
+            let Some((row, PrefetchMode::AtStart)) = home.cache.filter(|_| !scene.made[set]) else {
                 continue;
             };
             let storage = &scene.storages[scene.tiers[row].storage];
@@ -23,7 +23,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
                 if shared { (1, u64::from(servers)) } else { (self.choice.nodes, 1) };
             let bytes = files.bytes.get();
             for place in 0..places {
-                let key = Key { held: set as u32, row, place };
+                let key = CopyKey { held: set as u32, row, place };
                 // In the order of their names, as long as they fit: none makes way for another.
                 let copied = bytes.saturating_mul(each);
                 if self.used[row].missing_bytes(place, copied) == 0 {

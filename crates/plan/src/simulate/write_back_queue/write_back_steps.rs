@@ -1,16 +1,16 @@
 //! Files are taken up, carried and put down, or left where they are.
 
-use super::write_back_workers::Load;
-use crate::prepared_problem::{LANES, NAMES, NotPossible, READ, WRITE};
-use crate::share::Flows;
-use crate::simulate::{Running, Seen, Sim, Watch};
-use crate::write_back_estimate::Way;
+use super::write_back_workers::WorkerLoad;
+use crate::prepared_problem::{LANES, NAMES, READ, SimulationError, WRITE};
+use crate::share::FlowEngine;
+use crate::simulate::{RunningTask, Simulation, SimulationEvent, SimulationObserver};
+use crate::write_back_estimate::WriteBackMethod;
 use forebay_model::workload::FileSetId;
 use forebay_model::{ByteCount, Seconds};
 
-impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
+impl<F: FlowEngine, W: SimulationObserver> Simulation<'_, '_, F, W> {
     /// Everybody with empty hands takes what is due.
-    pub(crate) fn start_due_write_backs(&mut self) -> Result<(), NotPossible> {
+    pub(crate) fn start_due_write_backs(&mut self) -> Result<(), SimulationError> {
         while let Some((by, held)) = self.drains.carriers.take_next_due(self.now) {
             let (pipeline, set) = self.pipeline_and_set(held);
             let files = &self.scene.workload.files[set];
@@ -22,7 +22,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
                     // The run's end tries again.
                     continue;
                 }
-                return Err(NotPossible(format!(
+                return Err(SimulationError(format!(
                     "after {}, there is no room in place for {} of {:?} to write back from tier {:?}",
                     Seconds(self.now),
                     ByteCount(has.home),
@@ -36,7 +36,8 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
             let (from, into) = (self.scene.tiers[home.row].storage * LANES, target * LANES);
             let bytes = has.home as f64;
             let storage = &self.scene.storages[target];
-            let way = Way::for_placement(home.packed, storage.reach, self.cost.own.is_some());
+            let way =
+                WriteBackMethod::for_placement(home.packed, storage.reach, self.cost.own.is_some());
             let byte = self.lanes.copy_seconds_per_byte(from, into);
             self.cost.reset_to_compute(way.uncontended_seconds(
                 (bytes, files.count),
@@ -48,10 +49,10 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
             self.cost.asks[into + NAMES] += way.metadata_operations(files.count);
             let shape =
                 self.shapes.intern_demands(self.cost.alone, &self.cost.asks, &self.lanes.limited);
-            let flow = self.allocate_flow(Running { node: has.node, ..Running::default() });
-            self.drains.carriers.start_carrying(by, Load { held, flow, bytes: has.home });
+            let flow = self.allocate_flow(RunningTask { node: has.node, ..RunningTask::default() });
+            self.drains.carriers.start_carrying(by, WorkerLoad { held, flow, bytes: has.home });
             self.flows.start_flow(self.now, flow, has.node, shape, self.cost.alone, &self.shapes);
-            let seen = Seen::Leaves {
+            let seen = SimulationEvent::Leaves {
                 pipeline,
                 files: FileSetId(set as u32),
                 tier: id,
@@ -64,7 +65,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
     }
 
     /// Whether a flow that is done carried files, which are home now.
-    pub(crate) fn finish_write_back(&mut self, flow: u32) -> Result<bool, NotPossible> {
+    pub(crate) fn finish_write_back(&mut self, flow: u32) -> Result<bool, SimulationError> {
         let Some((_, load)) = self.drains.carriers.finish_carrying(flow) else { return Ok(false) };
         self.spare.push(flow);
         let (pipeline, set) = self.pipeline_and_set(load.held);
@@ -83,12 +84,16 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         self.tiers[to].written_bytes += bytes;
         let way = {
             let packed = self.homes.of_class[files.class.index()].packed;
-            Way::for_placement(packed, self.scene.tiers[to].reach, self.cost.own.is_some())
+            WriteBackMethod::for_placement(
+                packed,
+                self.scene.tiers[to].reach,
+                self.cost.own.is_some(),
+            )
         };
         self.tiers[to].operations += way.metadata_operations(files.count);
         self.drains.last = self.now;
         let tier = &self.scene.tiers[row].id;
-        let seen = Seen::Landed { pipeline, files: FileSetId(set as u32), tier, bytes };
+        let seen = SimulationEvent::Landed { pipeline, files: FileSetId(set as u32), tier, bytes };
         self.watch.on_event(Seconds(self.now), &seen);
         self.start_due_write_backs()?;
         Ok(true)
@@ -103,7 +108,7 @@ impl<F: Flows, W: Watch> Sim<'_, '_, F, W> {
         self.used[self.homes.project].release_bytes(self.held[held as usize].node, load.bytes);
         self.update_contention(self.scene.tiers[self.homes.project].storage);
         let (pipeline, set) = self.pipeline_and_set(held);
-        let seen = Seen::Stays { pipeline, files: FileSetId(set as u32) };
+        let seen = SimulationEvent::Stays { pipeline, files: FileSetId(set as u32) };
         self.watch.on_event(Seconds(self.now), &seen);
     }
 }

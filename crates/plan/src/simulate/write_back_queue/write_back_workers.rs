@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A pipeline's, on a node.
-pub(super) type Carrier = (u32, u32);
+pub(super) type WorkerId = (u32, u32);
 
 /// What a carrier has in hand.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Load {
+pub(super) struct WorkerLoad {
     /// The set, as a place among those that are held.
     pub(super) held: u32,
     pub(super) flow: u32,
@@ -15,8 +15,8 @@ pub(super) struct Load {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Hands {
-    load: Option<Load>,
+struct WorkerState {
+    load: Option<WorkerLoad>,
     /// Sets that wait, each with the moment before which it is not carried, in order.
     queue: VecDeque<(u32, f64)>,
     /// Its entry among those that are free.
@@ -25,17 +25,17 @@ struct Hands {
 
 /// All of them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Carriers {
-    all: BTreeMap<Carrier, Hands>,
+pub(super) struct WriteBackWorkers {
+    all: BTreeMap<WorkerId, WorkerState>,
     /// Those with empty hands and a queue, by the moment when its first is due: as bits, which have
     /// the same order.
-    free: BTreeSet<(u64, Carrier)>,
+    free: BTreeSet<(u64, WorkerId)>,
     /// Who has a set in the queue or in hand.
-    of: BTreeMap<u32, Carrier>,
-    by_flow: BTreeMap<u32, Carrier>,
+    of: BTreeMap<u32, WorkerId>,
+    by_flow: BTreeMap<u32, WorkerId>,
 }
 
-impl Carriers {
+impl WriteBackWorkers {
     /// Nothing waits, nobody has anything in hand.
     pub(super) fn are_idle(&self) -> bool {
         self.of.is_empty()
@@ -52,7 +52,7 @@ impl Carriers {
     }
 
     /// A set waits to be carried, from this moment on; those that are there keep their turn.
-    pub(super) fn enqueue_set(&mut self, by: Carrier, held: u32, due: f64) {
+    pub(super) fn enqueue_set(&mut self, by: WorkerId, held: u32, due: f64) {
         if self.of.insert(held, by).is_none() {
             self.all.entry(by).or_default().queue.push_back((held, due));
             self.update_due_index(by);
@@ -61,7 +61,7 @@ impl Carriers {
 
     /// All that waits need not wait longer.
     pub(super) fn expedite_pipeline(&mut self, pipeline: u32, now: f64) {
-        let of: Vec<Carrier> =
+        let of: Vec<WorkerId> =
             self.all.range((pipeline, 0)..=(pipeline, u32::MAX)).map(|(by, _)| *by).collect();
         for by in of {
             for (_, due) in self.all.entry(by).or_default().queue.iter_mut() {
@@ -72,7 +72,7 @@ impl Carriers {
     }
 
     /// The next that somebody can carry by now.
-    pub(super) fn take_next_due(&mut self, now: f64) -> Option<(Carrier, u32)> {
+    pub(super) fn take_next_due(&mut self, now: f64) -> Option<(WorkerId, u32)> {
         let (due, by) = *self.free.first()?;
         if f64::from_bits(due) > now {
             return None;
@@ -83,7 +83,7 @@ impl Carriers {
         Some((by, held))
     }
 
-    pub(super) fn start_carrying(&mut self, by: Carrier, load: Load) {
+    pub(super) fn start_carrying(&mut self, by: WorkerId, load: WorkerLoad) {
         self.of.insert(load.held, by);
         self.by_flow.insert(load.flow, by);
         self.all.entry(by).or_default().load = Some(load);
@@ -91,7 +91,7 @@ impl Carriers {
     }
 
     /// What this flow carried.
-    pub(super) fn finish_carrying(&mut self, flow: u32) -> Option<(Carrier, Load)> {
+    pub(super) fn finish_carrying(&mut self, flow: u32) -> Option<(WorkerId, WorkerLoad)> {
         let by = self.by_flow.remove(&flow)?;
         let load = self.all.get_mut(&by)?.load.take()?;
         self.of.remove(&load.held);
@@ -100,7 +100,7 @@ impl Carriers {
     }
 
     /// Takes a set out: `None`, it was not on its way; `Some(None)`, nobody had it in hand.
-    pub(super) fn cancel_set(&mut self, held: u32) -> Option<Option<Load>> {
+    pub(super) fn cancel_set(&mut self, held: u32) -> Option<Option<WorkerLoad>> {
         let by = *self.of.get(&held)?;
         let hands = self.all.get_mut(&by)?;
         if let Some(load) = hands.load.filter(|load| load.held == held) {
@@ -113,7 +113,7 @@ impl Carriers {
     }
 
     /// Says anew whether a carrier is free, and since or until when.
-    fn update_due_index(&mut self, by: Carrier) {
+    fn update_due_index(&mut self, by: WorkerId) {
         let Some(hands) = self.all.get_mut(&by) else { return };
         let front = hands.queue.front().filter(|_| hands.load.is_none());
         let due = front.map(|(_, due)| due.to_bits());

@@ -40,8 +40,8 @@ pub(crate) fn two_tiers(nodes: &str, fast: &str, slow: &str) -> Site {
     ))
 }
 
-pub(crate) fn writes(files: u32, mib: u64) -> Access {
-    Access {
+pub(crate) fn writes(files: u32, mib: u64) -> FileSetAccess {
+    FileSetAccess {
         files: FileSetId(files),
         ops: vec![(OpKey::without_bytes(Op::Create), 1.0)],
         read: ByteCount::ZERO,
@@ -49,8 +49,8 @@ pub(crate) fn writes(files: u32, mib: u64) -> Access {
     }
 }
 
-pub(crate) fn reads(files: u32, mib: u64) -> Access {
-    Access {
+pub(crate) fn reads(files: u32, mib: u64) -> FileSetAccess {
+    FileSetAccess {
         files: FileSetId(files),
         ops: vec![(OpKey::without_bytes(Op::Open), 1.0)],
         read: ByteCount(mib * MIB),
@@ -62,7 +62,7 @@ pub(crate) fn class(pattern: &str) -> FileClass {
     FileClass { pattern: pattern.to_owned(), example: pattern.as_bytes().to_vec() }
 }
 
-pub(crate) fn set(class: u32, mib: u64, until: Until) -> FileSet {
+pub(crate) fn set(class: u32, mib: u64, until: DeletionPoint) -> FileSet {
     FileSet { class: FileClassId(class), count: 1, bytes: ByteCount(mib * MIB), until }
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn kind(name: &str, cores: u32) -> TaskKind {
     TaskKind { name: name.to_owned(), cores, memory: None }
 }
 
-pub(crate) fn task(kind: u32, after: &[u32], compute: f64, accesses: Vec<Access>) -> Task {
+pub(crate) fn task(kind: u32, after: &[u32], compute: f64, accesses: Vec<FileSetAccess>) -> Task {
     Task {
         kind: TaskKindId(kind),
         key: None,
@@ -84,7 +84,7 @@ pub(crate) fn writers(count: u32, compute: f64, mib: u64) -> Workload {
     Workload {
         name: "writers".to_owned(),
         classes: vec![class("out/#")],
-        files: (0..count).map(|_| set(0, mib, Until::End)).collect(),
+        files: (0..count).map(|_| set(0, mib, DeletionPoint::End)).collect(),
         kinds: vec![kind("write", 1)],
         tasks: (0..count).map(|task_| task(0, &[], compute, vec![writes(task_, mib)])).collect(),
         ordered: false,
@@ -112,7 +112,7 @@ pub(crate) fn layered(seed: u64) -> Workload {
     let mut dice = Dice(seed);
     let kinds: u32 = 1 + dice.below(4) as u32;
     let count = 2 + dice.below(60) as u32;
-    let (mut tasks, mut files) = (Vec::new(), vec![set(0, 1 + dice.below(500), Until::End)]);
+    let (mut tasks, mut files) = (Vec::new(), vec![set(0, 1 + dice.below(500), DeletionPoint::End)]);
     for number in 0..count {
         let before: Vec<u32> = (0..if number > 0 { dice.below(3) } else { 0 })
             .map(|_| dice.below(u64::from(number)) as u32)
@@ -121,7 +121,7 @@ pub(crate) fn layered(seed: u64) -> Workload {
         accesses.extend(
             before.iter().map(|task| reads(task + 1, files[*task as usize + 1].bytes.get() / MIB)),
         );
-        files.push(set(1 + number % kinds, accesses[1].written.get() / MIB, Until::End));
+        files.push(set(1 + number % kinds, accesses[1].written.get() / MIB, DeletionPoint::End));
         let mut one = task(number % kinds, &before, dice.below(100) as f64 / 3.0, accesses);
         one.after.sort_unstable();
         one.after.dedup();
@@ -136,7 +136,7 @@ pub(crate) fn layered(seed: u64) -> Workload {
                 .any(|access| access.files.0 == number + 1)
         });
         if let (0, Some(last)) = (dice.below(2), last) {
-            files[number as usize + 1].until = Until::Task(TaskId(last));
+            files[number as usize + 1].until = DeletionPoint::Task(TaskId(last));
         }
     }
     Workload {

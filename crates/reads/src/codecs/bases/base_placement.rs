@@ -14,14 +14,14 @@ const LEAST: u8 = 2;
 
 /// A place: letters before the read in its first byte, and whether it is turned round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct BasePlacement {
     pub(super) skip: usize,
     pub(super) turned: bool,
 }
 
-impl Place {
-    pub(super) fn from_number(number: u8) -> Place {
-        Place { skip: usize::from(number & 3), turned: number & 4 != 0 }
+impl BasePlacement {
+    pub(super) fn from_number(number: u8) -> BasePlacement {
+        BasePlacement { skip: usize::from(number & 3), turned: number & 4 != 0 }
     }
 
     /// Bytes that a read takes there.
@@ -32,7 +32,7 @@ impl Place {
 
 /// What was seen, in whole bytes.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct WindowTable {
     table: Vec<u32>,
 }
 
@@ -45,9 +45,9 @@ fn is_repetitive(letters: u32) -> bool {
     [2, 4, 6].iter().any(|shift| letters >> shift == letters << shift >> shift)
 }
 
-impl Seen {
-    pub(super) fn new(packed: &[u8]) -> Seen {
-        let mut seen = Seen { table: vec![0; 1 << SEEN] };
+impl WindowTable {
+    pub(super) fn new(packed: &[u8]) -> WindowTable {
+        let mut seen = WindowTable { table: vec![0; 1 << SEEN] };
         seen.learn_windows(packed);
         seen
     }
@@ -63,7 +63,7 @@ impl Seen {
         self.table[table_slot(letters)] == letters && !is_repetitive(letters)
     }
 
-    /// The place of a read (number of [`Place::from_number`]) where most of it was seen.
+    /// The place of a read (number of [`BasePlacement::from_number`]) where most of it was seen.
     pub(super) fn choose_place(&self, read: &[u8]) -> u8 {
         let mut votes = [0_u8; 8];
         let (mut forth, mut back) = (0_u32, 0_u32);

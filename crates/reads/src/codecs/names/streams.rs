@@ -4,10 +4,10 @@ use memchr::memchr;
 
 use super::TEXT;
 use super::tokens::PLACES_MAX;
-use crate::codecs::{Shape, zstandard};
+use crate::codecs::{ColumnShape, zstandard};
 use crate::error::{Error, Result};
 use crate::rans;
-use crate::wire::{Wire, append_prefixed_bytes, append_varint};
+use crate::wire::{WireReader, append_prefixed_bytes, append_varint};
 
 const COUNT: usize = (PLACES_MAX + 1) * 8;
 /// How a stream was made small.
@@ -22,17 +22,17 @@ const LINES_LEAST: usize = 64;
 const RANS_LEAST: usize = 1024;
 
 #[derive(Debug)]
-pub(super) struct Writer {
+pub(super) struct StreamWriter {
     streams: Vec<Vec<u8>>,
 }
 
-impl Default for Writer {
-    fn default() -> Writer {
-        Writer { streams: vec![Vec::new(); COUNT] }
+impl Default for StreamWriter {
+    fn default() -> StreamWriter {
+        StreamWriter { streams: vec![Vec::new(); COUNT] }
     }
 }
 
-impl Writer {
+impl StreamWriter {
     pub(super) fn append_to_stream(&mut self, place: usize, what: usize, bytes: &[u8]) {
         self.streams[place * 8 + what].extend_from_slice(bytes);
     }
@@ -66,7 +66,7 @@ fn compress_smallest(stream: &[u8]) -> (u8, Vec<u8>) {
     if stream.len() >= RANS_LEAST {
         let units = 1 + usize::from(stream.iter().copied().max().unwrap_or(0));
         let whole = [stream.len() as u32];
-        let bytes = rans::encode_sequence(stream, &whole, units, rans::Kind::Bytes);
+        let bytes = rans::encode_sequence(stream, &whole, units, rans::SequenceKind::Bytes);
         if bytes.len() < best.1.len() {
             best = (RANS, bytes);
         }
@@ -100,7 +100,7 @@ fn encode_columns(stream: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn decode_columns(bytes: &[u8], raw_len: usize) -> Result<Vec<u8>> {
-    let mut wire = Wire::new(bytes);
+    let mut wire = WireReader::new(bytes);
     let width = wire.read_bounded_varint(raw_len)?;
     let mut stream = vec![b'\n'; raw_len];
     if !raw_len.is_multiple_of(width + 1) {
@@ -134,7 +134,7 @@ fn decompress_smallest(how: u8, bytes: &[u8], raw_len: usize) -> Result<Vec<u8>>
 
 /// Streams that are read in step.
 #[derive(Debug)]
-pub(super) struct Reader {
+pub(super) struct StreamReader {
     streams: Vec<Stream>,
 }
 
@@ -144,13 +144,13 @@ struct Stream {
     at: usize,
 }
 
-impl Reader {
+impl StreamReader {
     /// All streams together hold at most eight bytes for each byte of the column, and one for
     /// each name; else this is damage.
-    pub(super) fn new(bytes: &[u8], shape: &Shape<'_>) -> Result<Reader> {
+    pub(super) fn new(bytes: &[u8], shape: &ColumnShape<'_>) -> Result<StreamReader> {
         let mut streams = vec![Stream::default(); COUNT];
         let mut room = 8 * shape.raw_len + 2 * shape.lengths.len();
-        let mut wire = Wire::new(bytes);
+        let mut wire = WireReader::new(bytes);
         while !wire.is_empty() {
             let id = wire.read_bounded_varint(COUNT - 1)?;
             let raw_len = wire.read_bounded_varint(room)?;
@@ -166,7 +166,7 @@ impl Reader {
             }
             streams[id] = Stream { bytes, at: 0 };
         }
-        Ok(Reader { streams })
+        Ok(StreamReader { streams })
     }
 
     #[inline]

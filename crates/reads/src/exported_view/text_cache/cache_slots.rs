@@ -3,24 +3,24 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use super::Key;
+use super::GroupKey;
 use crate::error::Result;
 
 /// Decodes a group.
-pub(super) type Decode = Box<dyn FnOnce() -> Result<Vec<u8>> + Send>;
+pub(super) type DecodeCallback = Box<dyn FnOnce() -> Result<Vec<u8>> + Send>;
 
 /// The state of a cache. Until a text is there, its length is the one that was expected.
 #[derive(Debug, Default)]
-pub(super) struct State {
-    slots: BTreeMap<Key, Slot>,
+pub(super) struct CacheState {
+    slots: BTreeMap<GroupKey, Slot>,
     /// Texts that are there, by their last use.
-    order: BTreeMap<u64, Key>,
+    order: BTreeMap<u64, GroupKey>,
     clock: u64,
     /// Of texts that are there or under way.
     bytes: usize,
     /// Of texts for which nobody asked yet: there, under way, or waiting.
     ahead_bytes: usize,
-    pub(super) waiting: VecDeque<Job>,
+    pub(super) waiting: VecDeque<PrefetchJob>,
     /// Those that are open; the others' texts need not stay.
     readers: BTreeSet<u64>,
     opened: u64,
@@ -34,26 +34,26 @@ enum Slot {
 }
 
 /// A group that is going to be wanted.
-pub(super) struct Job {
-    pub(super) key: Key,
+pub(super) struct PrefetchJob {
+    pub(super) key: GroupKey,
     pub(super) len: usize,
-    pub(super) decode: Decode,
+    pub(super) decode: DecodeCallback,
 }
 
-impl std::fmt::Debug for Job {
+impl std::fmt::Debug for PrefetchJob {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Job").field("key", &self.key).finish_non_exhaustive()
     }
 }
 
-impl State {
+impl CacheState {
     /// Whether a text is there or under way.
-    pub(super) fn has_slot(&self, key: Key) -> bool {
+    pub(super) fn has_slot(&self, key: GroupKey) -> bool {
         self.slots.contains_key(&key)
     }
 
     /// A text that is there, now used.
-    pub(super) fn touch_text(&mut self, key: Key) -> Option<Arc<Vec<u8>>> {
+    pub(super) fn touch_text(&mut self, key: GroupKey) -> Option<Arc<Vec<u8>>> {
         let Some(Slot::There { text, used, ahead }) = self.slots.get_mut(&key) else { return None };
         self.clock += 1;
         self.order.remove(&std::mem::replace(used, self.clock));
@@ -65,7 +65,7 @@ impl State {
     }
 
     /// Makes room for a text that is now under way: those used longest ago go.
-    pub(super) fn begin_decoding(&mut self, key: Key, len: usize, bytes_max: usize) {
+    pub(super) fn begin_decoding(&mut self, key: GroupKey, len: usize, bytes_max: usize) {
         while self.bytes + len > bytes_max
             && let Some((&used, _)) = self.order.first_key_value()
         {
@@ -78,7 +78,7 @@ impl State {
     /// A text that was under way is there.
     pub(super) fn insert_decoded(
         &mut self,
-        key: Key,
+        key: GroupKey,
         text: &Arc<Vec<u8>>,
         len: usize,
         ahead: bool,
@@ -96,14 +96,14 @@ impl State {
     }
 
     /// A text is not under way any more.
-    pub(super) fn abandon_decoding(&mut self, key: Key, len: usize, ahead: bool) {
+    pub(super) fn abandon_decoding(&mut self, key: GroupKey, len: usize, ahead: bool) {
         self.slots.remove(&key);
         self.bytes -= len;
         self.ahead_bytes -= if ahead { len } else { 0 };
     }
 
     /// Lets a job wait, unless it is known or there is no room: whether it does.
-    pub(super) fn enqueue_job(&mut self, job: Job, ahead_max: usize) -> bool {
+    pub(super) fn enqueue_job(&mut self, job: PrefetchJob, ahead_max: usize) -> bool {
         let known = self.has_slot(job.key) || self.waiting.iter().any(|other| other.key == job.key);
         if known || self.ahead_bytes + job.len > ahead_max {
             return false;
@@ -113,7 +113,7 @@ impl State {
         true
     }
 
-    pub(super) fn drop_jobs(&mut self, which: impl Fn(&Job) -> bool) {
+    pub(super) fn drop_jobs(&mut self, which: impl Fn(&PrefetchJob) -> bool) {
         let gone: usize = self.waiting.iter().filter(|job| which(job)).map(|job| job.len).sum();
         self.waiting.retain(|job| !which(job));
         self.ahead_bytes -= gone;
@@ -145,7 +145,7 @@ impl State {
 }
 
 #[cfg(test)]
-impl State {
+impl CacheState {
     /// Bytes, and whether nothing is under way or waits.
     pub(super) fn settled(&self) -> (usize, bool) {
         (self.bytes, self.order.len() == self.slots.len() && self.waiting.is_empty())

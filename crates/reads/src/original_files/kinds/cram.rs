@@ -10,29 +10,29 @@ mod stored_names;
 
 use noodles_cram::io::{Reader, reader::Container};
 
-use super::{KindOf, define_kind};
+use super::{FileKind, define_kind};
 use crate::error::{Error, Kind, Result};
 use crate::hash::{Hash, hash};
 use crate::in_order::run_in_order;
 use crate::original_files::GROUP;
-use crate::original_files::blobs::Blobs;
-use crate::original_files::index_table::{Group, TEXT_MAX, TEXTS};
-use crate::original_files::object_reader::{Bytes, to_reads_error};
+use crate::original_files::blobs::IndexWriter;
+use crate::original_files::index_table::{TEXT_MAX, TEXTS, TextGroup};
+use crate::original_files::object_reader::{ObjectReader, to_reads_error};
 use container::decode_container;
 use file_header::open_at_reads;
-use mate_pairing::{Chain, Dealt};
+use mate_pairing::{ContainerChain, ContainerReads};
 
-pub(super) const KIND: KindOf = define_kind((2, b"CRAM", &[".cram"]), index_cram, decode_cram);
+pub(super) const KIND: FileKind = define_kind((2, b"CRAM", &[".cram"]), index_cram, decode_cram);
 
 /// Bytes of the container behind all others (CRAMv3, section 9).
 const LAST: u64 = 38;
 
 fn index_cram(
-    bytes: &Bytes,
+    bytes: &ObjectReader,
     threads: usize,
-    blobs: &mut Blobs<'_>,
+    blobs: &mut IndexWriter<'_>,
     progress: &mut (dyn FnMut(u64) + Send),
-) -> Result<(Vec<String>, Vec<Group>)> {
+) -> Result<(Vec<String>, Vec<TextGroup>)> {
     let (mut reader, front) = open_at_reads(bytes)?;
     let mut ended = false;
     let next = || {
@@ -66,11 +66,13 @@ fn index_cram(
         }
         Ok((start, len, decode_container(&container, &front)?))
     };
-    let (mut chain, mut open, mut groups, mut text) = (Chain::default(), None, Vec::new(), 0);
-    run_in_order(threads, next, work, |dealt: Result<(u64, u64, Dealt)>| {
+    let (mut chain, mut open, mut groups, mut text) =
+        (ContainerChain::default(), None, Vec::new(), 0);
+    run_in_order(threads, next, work, |dealt: Result<(u64, u64, ContainerReads)>| {
         let (start, len, dealt) = dealt?;
         chain.add_container(&dealt)?;
-        let under = open.get_or_insert_with(|| Open { start, len: 0, texts: Default::default() });
+        let under =
+            open.get_or_insert_with(|| OpenGroup { start, len: 0, texts: Default::default() });
         under.len += len;
         for (all, more) in under.texts.iter_mut().zip(&dealt.texts) {
             all.extend_from_slice(more);
@@ -88,14 +90,14 @@ fn index_cram(
 }
 
 /// A group that may become longer.
-struct Open {
+struct OpenGroup {
     start: u64,
     len: u64,
     texts: [Vec<u8>; TEXTS],
 }
 
-impl Open {
-    fn finish_group(self, blobs: &mut Blobs<'_>) -> Result<Group> {
+impl OpenGroup {
+    fn finish_group(self, blobs: &mut IndexWriter<'_>) -> Result<TextGroup> {
         let mut lens = [0; TEXTS];
         for (len, text) in lens.iter_mut().zip(&self.texts) {
             let fits = u32::try_from(text.len()).ok().filter(|len| *len <= TEXT_MAX);
@@ -112,7 +114,12 @@ impl Open {
     }
 }
 
-fn decode_cram(bytes: &Bytes, group: &Group, _: u64, blob: &[u8]) -> Result<Vec<Vec<u8>>> {
+fn decode_cram(
+    bytes: &ObjectReader,
+    group: &TextGroup,
+    _: u64,
+    blob: &[u8],
+) -> Result<Vec<Vec<u8>>> {
     let (_, front) = open_at_reads(bytes)?;
     let [start, len, _] = group.place;
     let len = usize::try_from(len).map_err(|_| Error::damaged("a group of no length"))?;

@@ -10,20 +10,20 @@ use rapidgzip_core::{
     IndexOptions, IndexedReader, IndexingError, StoredWindow, WindowStorage,
 };
 
-use super::{KindOf, define_kind};
+use super::{FileKind, define_kind};
 use crate::codecs::{compress, decompress};
 use crate::error::{Error, Kind, Result};
 use crate::exported_view::strip_packed_suffix;
 use crate::original_files::GROUP;
-use crate::original_files::blobs::Blobs;
-use crate::original_files::index_table::Group;
+use crate::original_files::blobs::IndexWriter;
+use crate::original_files::index_table::TextGroup;
 use crate::original_files::object_reader::{
-    Bytes, find_error_in, objects_error_in, to_reads_error,
+    ObjectReader, find_error_in, objects_error_in, to_reads_error,
 };
-use crate::original_files::pieces::{PIECE, Pieces, check_pieces};
-use crate::wire::{Wire, append_prefixed_bytes};
+use crate::original_files::pieces::{PIECE, PieceHasher, check_pieces};
+use crate::wire::{WireReader, append_prefixed_bytes};
 
-pub(super) const KIND: KindOf = define_kind(
+pub(super) const KIND: FileKind = define_kind(
     (1, b"\x1f\x8b", &[".fastq.gz", ".fq.gz", ".fastq.bgz", ".fq.bgz"]),
     index_gzip,
     decode_gzip,
@@ -37,15 +37,15 @@ const BLOCK: u64 = 0;
 const HEADER: u64 = u64::MAX;
 
 fn index_gzip(
-    bytes: &Bytes,
+    bytes: &ObjectReader,
     threads: usize,
-    blobs: &mut Blobs<'_>,
+    blobs: &mut IndexWriter<'_>,
     progress: &mut (dyn FnMut(u64) + Send),
-) -> Result<(Vec<String>, Vec<Group>)> {
+) -> Result<(Vec<String>, Vec<TextGroup>)> {
     let decoder = Decoder::builder().decoder_threads(threads).build();
     let decoder = decoder.map_err(|error| Error::new(Kind::Request, error.to_string()))?;
-    let mut whole = |bytes: &Bytes| {
-        let mut pieces = Pieces::new(progress);
+    let mut whole = |bytes: &ObjectReader| {
+        let mut pieces = PieceHasher::new(progress);
         let options = IndexOptions {
             checkpoint_spacing: NonZeroU64::new(GROUP).expect("more than none"),
             window_storage: WindowStorage::Zlib,
@@ -109,8 +109,13 @@ fn checkpoint_place(point: &Checkpoint) -> [u64; 3] {
     [point.compressed_offset_in_bits, point.uncompressed_offset_in_bytes, how]
 }
 
-fn decode_gzip(bytes: &Bytes, group: &Group, start: u64, blob: &[u8]) -> Result<Vec<Vec<u8>>> {
-    let mut wire = Wire::new(blob);
+fn decode_gzip(
+    bytes: &ObjectReader,
+    group: &TextGroup,
+    start: u64,
+    blob: &[u8],
+) -> Result<Vec<Vec<u8>>> {
+    let mut wire = WireReader::new(blob);
     let window = match wire.read_prefixed_bytes()? {
         [] => StoredWindow::empty(),
         window => {
@@ -135,7 +140,7 @@ fn decode_gzip(bytes: &Bytes, group: &Group, start: u64, blob: &[u8]) -> Result<
     let mut index = DeflateIndex::new();
     index.set_kind(IndexKind::Gzip);
     index.push(point, window).map_err(|error| Error::damaged(error.to_string()))?;
-    let part = |bytes: &Bytes| {
+    let part = |bytes: &ObjectReader| {
         let reader = IndexedReader::new(bytes.clone(), index.clone());
         let mut reader = reader.map_err(std::io::Error::other)?;
         let mut text = vec![0; group.lens[0] as usize];

@@ -6,7 +6,7 @@
 use std::arch::x86_64::*;
 
 use super::super::{BITS, HISTORY, LANES, SCALE};
-use super::{Lanes, Model};
+use super::{DecoderLanes, Model};
 
 const VECTORS: usize = LANES / 8;
 
@@ -31,15 +31,15 @@ static DEAL: [[u32; 8]; 256] = {
 /// As many steps as there are words for; one row of units each. Says how many.
 pub(super) fn decode_steps(
     model: &Model<'_>,
-    lanes: &mut Lanes,
+    lanes: &mut DecoderLanes,
     word: &mut usize,
     rows: &mut [[u8; LANES]],
 ) -> usize {
-    // SAFETY: `Way::Avx2` is chosen on machines that have AVX2 only. Every index that is gathered
-    // at is in bounds: contexts are below `contexts.context_count()`, the length of `base`, since
-    // units in entries are below `units`, histories of such units below 1 << HISTORY, and bins cut
-    // off; `base` points at 1 << BITS entries; a lane goes to the next read only when it has used up
-    // one, and its last is never used up.
+    // SAFETY: `InstructionSet::Avx2` is chosen on machines that have AVX2 only. Every index that is
+    // gathered at is in bounds: contexts are below `contexts.context_count()`, the length of
+    // `base`, since units in entries are below `units`, histories of such units below 1 << HISTORY,
+    // and bins cut off; `base` points at 1 << BITS entries; a lane goes to the next read only when
+    // it has used up one, and its last is never used up.
     unsafe { decode_vectors(model, lanes, word, rows) }
 }
 
@@ -62,7 +62,7 @@ fn store_lanes(lanes: &mut [u32; LANES], vectors: [__m256i; VECTORS]) {
 #[target_feature(enable = "avx2,popcnt")]
 unsafe fn decode_vectors(
     model: &Model<'_>,
-    lanes: &mut Lanes,
+    lanes: &mut DecoderLanes,
     word: &mut usize,
     rows: &mut [[u8; LANES]],
 ) -> usize {

@@ -5,19 +5,19 @@
 use std::arch::x86_64::*;
 
 use super::super::{BITS, HISTORY, LANES, LOW, SCALE};
-use super::{Lanes, Model};
+use super::{DecoderLanes, Model};
 
 const VECTORS: usize = LANES / 16;
 
 /// As many steps as there are words for; one row of units each. Says how many.
 pub(super) fn decode_steps(
     model: &Model<'_>,
-    lanes: &mut Lanes,
+    lanes: &mut DecoderLanes,
     word: &mut usize,
     rows: &mut [[u8; LANES]],
 ) -> usize {
-    // SAFETY: `Way::Avx512` is chosen on machines that have it only. Every index that is gathered
-    // at is in bounds, for the reasons that `avx2::decode_steps` gives.
+    // SAFETY: `InstructionSet::Avx512` is chosen on machines that have it only. Every index that is
+    // gathered at is in bounds, for the reasons that `avx2::decode_steps` gives.
     unsafe { decode_vectors(model, lanes, word, rows) }
 }
 
@@ -40,7 +40,7 @@ fn store_lanes(lanes: &mut [u32; LANES], vectors: [__m512i; VECTORS]) {
 #[target_feature(enable = "avx512f,avx512bw,popcnt")]
 unsafe fn decode_vectors(
     model: &Model<'_>,
-    lanes: &mut Lanes,
+    lanes: &mut DecoderLanes,
     word: &mut usize,
     rows: &mut [[u8; LANES]],
 ) -> usize {

@@ -11,14 +11,14 @@ const MOST: usize = 4 << 20;
 
 /// Names of first and second mates, as far as they are kept.
 #[derive(Debug, Default)]
-pub(super) struct Lost {
+pub(super) struct UnpairedNames {
     names: [HashSet<u64>; 2],
     /// Of more names than there is room for, those are kept whose hash is a multiple of 2 to this:
     /// in a file of which no mates lie side by side, one in thousands is enough to see it.
     thinned: u32,
 }
 
-impl Lost {
+impl UnpairedNames {
     /// Takes note of a read: whether its mate was left out before.
     pub(super) fn note_left_out(&mut self, name: &[u8], mate: usize) -> bool {
         self.note_hash(name_hash(name), mate, MOST)
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn a_mate_that_comes_later_is_found_however_many_lie_between() {
-        let mut lost = Lost::default();
+        let mut lost = UnpairedNames::default();
         assert!(
             !lost.note_left_out(b"a", 0)
                 && !lost.note_left_out(b"b", 0)
@@ -64,7 +64,7 @@ mod tests {
         assert!(lost.note_left_out(b"a", 1) && lost.note_left_out(b"c", 0));
 
         let hash = |nth: u32| name_hash(&nth.to_le_bytes());
-        let mut lost = Lost::default();
+        let mut lost = UnpairedNames::default();
         for nth in 0..100_000 {
             assert!(!lost.note_hash(hash(nth), 0, 1000));
             assert!(lost.names[0].len() <= 1000);

@@ -4,7 +4,7 @@ use super::bam_limit_error;
 use crate::error::Result;
 
 /// A record in its parts.
-pub(super) struct Parts<'a> {
+pub(super) struct RecordParts<'a> {
     /// All that stands in the first line.
     pub(super) line: &'a [u8],
     /// Where in it ends the name that both mates have.
@@ -15,7 +15,7 @@ pub(super) struct Parts<'a> {
     pub(super) plain: bool,
 }
 
-pub(super) fn parse_record(record: &[u8]) -> Option<Parts<'_>> {
+pub(super) fn parse_record(record: &[u8]) -> Option<RecordParts<'_>> {
     let plain = record.ends_with(b"\n");
     let mut lines = record.strip_suffix(b"\n").unwrap_or(record).split(|byte| *byte == b'\n');
     let mut returns = false;
@@ -28,11 +28,14 @@ pub(super) fn parse_record(record: &[u8]) -> Option<Parts<'_>> {
     let (line, plus) = (name.strip_prefix(b"@")?, plus.strip_prefix(b"+")?);
     let end = line.iter().position(|byte| matches!(byte, b' ' | b'\t')).unwrap_or(line.len());
     let plain = plain && !returns && plus.is_empty();
-    (bases.len() == qualities.len()).then_some(Parts { line, end, bases, qualities, plain })
+    (bases.len() == qualities.len()).then_some(RecordParts { line, end, bases, qualities, plain })
 }
 
 /// Mates have one name in BAM: `x/1` and `x/2`, or `x.1` and `x.2`, are `x`.
-pub(super) fn unify_mate_names(first: &mut Parts<'_>, second: &mut Parts<'_>) -> Result<()> {
+pub(super) fn unify_mate_names(
+    first: &mut RecordParts<'_>,
+    second: &mut RecordParts<'_>,
+) -> Result<()> {
     let names = [&first.line[..first.end], &second.line[..second.end]];
     if names[0] == names[1] {
         return Ok(());

@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use super::super::scan::Scan;
-use super::super::tree::Tree;
-use super::{Dirty, Pending, Readers, Ship};
+use super::super::scan::TreeScanner;
+use super::super::tree::VolumeTree;
+use super::{CommitUploader, DirtyNames, MoveObserver, Pending};
 
-impl Ship {
+impl CommitUploader {
     /// Says from now on where bytes of files lie.
-    pub(crate) fn set_readers(&mut self, readers: Arc<dyn Readers>) {
+    pub(crate) fn set_readers(&mut self, readers: Arc<dyn MoveObserver>) {
         self.readers = readers;
     }
 
     /// What is known of the local tree.
-    pub(crate) fn scan_mut(&mut self) -> &mut Scan {
+    pub(crate) fn scan_mut(&mut self) -> &mut TreeScanner {
         &mut self.scan
     }
 
@@ -35,7 +35,7 @@ impl Ship {
     }
 
     /// What the bucket will know when all is shipped.
-    pub(crate) fn tree(&self) -> &Tree {
+    pub(crate) fn tree(&self) -> &VolumeTree {
         &self.tree
     }
 
@@ -45,7 +45,7 @@ impl Ship {
     }
 
     /// Names that are dirty again: their files changed while they were stored.
-    pub(crate) fn take_changed_names(&mut self) -> Dirty {
+    pub(crate) fn take_changed_names(&mut self) -> DirtyNames {
         std::mem::take(&mut self.again)
     }
 }

@@ -2,23 +2,23 @@
 
 use std::ffi::CString;
 
-use super::super::segment::Draft;
-use super::super::tree_record::{Place, Record};
-use super::Ship;
+use super::super::segment::SegmentDraft;
+use super::super::tree_record::{ContentLocation, TreeRecord};
+use super::CommitUploader;
 
-impl Ship {
+impl CommitUploader {
     /// A file is not as it was when it was found. It keeps the bytes that the bucket knows; without
     /// any, it gets its name later.
-    pub(super) fn defer_file(&mut self, ino: u64, path: &[u8], draft: &mut Draft) {
+    pub(super) fn defer_file(&mut self, ino: u64, path: &[u8], draft: &mut SegmentDraft) {
         let (folder, name) = match path.iter().rposition(|byte| *byte == b'/') {
             Some(at) => (&path[..at], &path[at + 1..]),
             None => (&b""[..], path),
         };
-        if self.tree.file(ino).is_some_and(|file| file.place == Place::Empty)
+        if self.tree.file(ino).is_some_and(|file| file.place == ContentLocation::Empty)
             && let Some(folder) = self.tree.lookup_path(folder)
             && self.tree.lookup_name(folder, name) == Some(ino)
         {
-            let record = Record::Gone { folder, name };
+            let record = TreeRecord::Gone { folder, name };
             self.tree.apply_record(&record);
             draft.append_record(&record);
         }

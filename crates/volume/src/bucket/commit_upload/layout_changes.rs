@@ -5,24 +5,27 @@ use std::io::ErrorKind;
 
 use bytes::Bytes;
 
-use super::super::block_checksums::{Summing, matches_checksums};
+use super::super::block_checksums::{BlockChecksummer, matches_checksums};
 use super::super::request::get_version_or_any;
-use super::super::scan::{Large, Stamp};
-use super::super::tree::File;
-use super::super::tree_record::Place;
-use super::Ship;
-use super::object_writes::Stored;
-use forebay_objstore::Failed;
+use super::super::scan::{FileStamp, PendingFile};
+use super::super::tree::VolumeFile;
+use super::super::tree_record::ContentLocation;
+use super::CommitUploader;
+use super::object_writes::StoreOutcome;
+use forebay_objstore::RequestError;
 
-impl Ship {
+impl CommitUploader {
     /// Tells this state of a file from all others.
-    pub(super) fn state_tag(&self, ino: u64, stamp: &Stamp) -> String {
+    pub(super) fn state_tag(&self, ino: u64, stamp: &FileStamp) -> String {
         format!("{} {ino} {stamp}", self.volume)
     }
 
     /// Lays a file as it is to lie.
-    pub(super) fn store_from_bucket(&self, large: &Large) -> Result<Stored, Failed> {
-        let Some(file) = self.tree.file(large.ino) else { return Ok(Stored::Changed) };
+    pub(super) fn store_from_bucket(
+        &self,
+        large: &PendingFile,
+    ) -> Result<StoreOutcome, RequestError> {
+        let Some(file) = self.tree.file(large.ino) else { return Ok(StoreOutcome::Changed) };
         let bytes = match self.read_bucket_bytes(file) {
             Ok(bytes) => bytes,
             // Somebody has removed or changed it: who reads the file is told, and all else goes on.
@@ -34,12 +37,12 @@ impl Ship {
                         | ErrorKind::StaleNetworkFileHandle
                 ) =>
             {
-                return Ok(Stored::Left);
+                return Ok(StoreOutcome::Left);
             }
             Err(failed) => return Err(failed),
         };
         if !large.is_own {
-            return Ok(Stored::Small(bytes.into()));
+            return Ok(StoreOutcome::Small(bytes.into()));
         }
         let size = bytes.len() as u64;
         // Here it has the time at which it was made, or at which some of its bytes came.
@@ -49,19 +52,19 @@ impl Ship {
             let mut next = |buffer: &mut [u8]| std::io::Read::read(&mut left, buffer);
             self.bucket.upload_if_absent(key, &tag, size, &mut next)
         })?;
-        let mut sums = Summing::default();
+        let mut sums = BlockChecksummer::default();
         sums.add_bytes(&bytes);
-        Ok(Stored::Object(Place::Own { key, version, size }, sums.into_checksums()))
+        Ok(StoreOutcome::Object(ContentLocation::Own { key, version, size }, sums.into_checksums()))
     }
 
-    fn read_bucket_bytes(&self, file: &File) -> Result<Bytes, Failed> {
-        let Place::Own { key, version, size } = &file.place else {
+    fn read_bucket_bytes(&self, file: &VolumeFile) -> Result<Bytes, RequestError> {
+        let ContentLocation::Own { key, version, size } = &file.place else {
             return self.fetch.read_packed(&file.place);
         };
         // Of a copy the version is not known.
         if self.bucket.head_object(key)?.is_none_or(|found| found.size != *size) {
             let why = format!("{key} is not as it was");
-            return Err(Failed { kind: ErrorKind::NotFound, why });
+            return Err(RequestError { kind: ErrorKind::NotFound, why });
         }
         match size {
             0 => Ok(Bytes::new()),

@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
 
-use super::super::scan::Found;
-use super::super::tree_record::{Place, Record};
-use super::Ship;
-use forebay_objstore::Failed;
+use super::super::scan::ScanResult;
+use super::super::tree_record::{ContentLocation, TreeRecord};
+use super::CommitUploader;
+use forebay_objstore::RequestError;
 
 /// Segments after which a checkpoint is worth its object: a reopening reads no more than these.
 const BETWEEN_CHECKPOINTS: u64 = 64;
@@ -22,7 +22,7 @@ const ALL: u64 = 64;
 
 /// How the log is kept short.
 #[derive(Debug)]
-pub(super) struct Short {
+pub(super) struct LogCompaction {
     /// Segments between two checkpoints.
     pub(super) between: u64,
     /// Segments of which most is needless.
@@ -31,13 +31,13 @@ pub(super) struct Short {
     pub(super) is_awaited: bool,
 }
 
-impl Default for Short {
+impl Default for LogCompaction {
     fn default() -> Self {
-        Short { between: BETWEEN_CHECKPOINTS, sparse: BTreeSet::new(), is_awaited: false }
+        LogCompaction { between: BETWEEN_CHECKPOINTS, sparse: BTreeSet::new(), is_awaited: false }
     }
 }
 
-impl Ship {
+impl CommitUploader {
     /// Says whether somebody waits for the cut that is shipped next.
     pub(crate) fn set_awaited(&mut self, is_awaited: bool) {
         self.short.is_awaited = is_awaited;
@@ -62,10 +62,10 @@ impl Ship {
     }
 
     /// Removes what nothing needs, and tells the segments of which little is needed.
-    fn remove_unneeded(&self) -> Result<BTreeSet<u64>, Failed> {
+    fn remove_unneeded(&self) -> Result<BTreeSet<u64>, RequestError> {
         let mut live = FxHashMap::<u64, u64>::default();
         for (_, _, place) in self.packed_places() {
-            if let Place::Packed { segment, length, .. } = place {
+            if let ContentLocation::Packed { segment, length, .. } = place {
                 *live.entry(*segment).or_default() += u64::from(*length);
             }
         }
@@ -84,13 +84,13 @@ impl Ship {
 
     /// Takes files of sparse segments into the segment that is written next, unless somebody waits
     /// for that. Bytes that can't be had stay where they are.
-    pub(super) fn compact_segments(&mut self, found: &mut Found) {
+    pub(super) fn compact_segments(&mut self, found: &mut ScanResult) {
         if self.short.sparse.is_empty() || self.short.is_awaited {
             return;
         }
         let mut parts = BTreeMap::new();
         for (ino, is_sums, place) in self.packed_places() {
-            if let Place::Packed { segment, at, .. } = place
+            if let ContentLocation::Packed { segment, at, .. } = place
                 && self.short.sparse.contains(segment)
             {
                 // In the order in which they lie there: they are asked for together.
@@ -115,8 +115,8 @@ impl Ship {
             room = room.saturating_sub(bytes.len() as u64);
             let place = found.pack_bytes(ino, &bytes);
             let record = match is_sums {
-                true => Record::Sums { ino, place },
-                false => Record::Bytes { ino, place },
+                true => TreeRecord::Sums { ino, place },
+                false => TreeRecord::Bytes { ino, place },
             };
             self.tree.apply_record(&record);
             found.draft.append_record(&record);
@@ -126,7 +126,7 @@ impl Ship {
     }
 
     /// Where bytes of files are, or checksums of objects (`true`), that are in segments.
-    fn packed_places(&self) -> impl Iterator<Item = (u64, bool, &Place)> {
+    fn packed_places(&self) -> impl Iterator<Item = (u64, bool, &ContentLocation)> {
         self.tree.files().flat_map(|(ino, file)| {
             let sums = file.sums.as_deref().map(|sums| (ino, true, sums));
             let packed = matches!(file.place, Place::Packed { .. });

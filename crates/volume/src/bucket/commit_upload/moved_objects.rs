@@ -6,47 +6,47 @@
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 
-use super::super::tree::Tree;
-use super::super::tree_record::Place;
+use super::super::tree::VolumeTree;
+use super::super::tree_record::ContentLocation;
 
 /// A file whose bytes are elsewhere now, or the checksums of its object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Moved {
+pub(crate) struct MovedContent {
     pub(crate) ino: u64,
-    pub(crate) place: Place,
-    pub(crate) sums: Option<Place>,
+    pub(crate) place: ContentLocation,
+    pub(crate) sums: Option<ContentLocation>,
 }
 
 /// Those who read files whose bytes are in the bucket alone.
-pub(crate) trait Readers: Debug + Send + Sync {
+pub(crate) trait MoveObserver: Debug + Send + Sync {
     /// The log says that these files lie elsewhere. Where they lay is there until this returns.
-    fn notify_moved(&self, moved: Vec<Moved>);
+    fn notify_moved(&self, moved: Vec<MovedContent>);
 }
 
 /// Nobody reads.
 #[derive(Debug)]
-pub(super) struct Nobody;
+pub(super) struct NoObserver;
 
-impl Readers for Nobody {
-    fn notify_moved(&self, _moved: Vec<Moved>) {}
+impl MoveObserver for NoObserver {
+    fn notify_moved(&self, _moved: Vec<MovedContent>) {}
 }
 
 /// Where files lie now.
-pub(super) fn current_places(tree: &Tree, files: &[u64]) -> Vec<Moved> {
+pub(super) fn current_places(tree: &VolumeTree, files: &[u64]) -> Vec<MovedContent> {
     let moved = |ino: &u64| {
         let file = tree.file(*ino)?;
         let (place, sums) = (file.place.clone(), file.sums.as_deref().cloned());
-        Some(Moved { ino: *ino, place, sums })
+        Some(MovedContent { ino: *ino, place, sums })
     };
     files.iter().filter_map(moved).collect()
 }
 
 /// Those of the objects that no file has.
-pub(super) fn unused_objects(tree: &Tree, objects: Vec<String>) -> BTreeSet<String> {
+pub(super) fn unused_objects(tree: &VolumeTree, objects: Vec<String>) -> BTreeSet<String> {
     let mut unused: BTreeSet<_> = objects.into_iter().collect();
     if !unused.is_empty() {
         for (_, file) in tree.files() {
-            if let Place::Own { key, .. } = &file.place {
+            if let ContentLocation::Own { key, .. } = &file.place {
                 unused.remove(key);
             }
         }

@@ -5,27 +5,27 @@
 use std::io::ErrorKind;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::super::scan::Large;
-use super::super::tree_record::Place;
-use super::Ship;
+use super::super::scan::PendingFile;
+use super::super::tree_record::ContentLocation;
+use super::CommitUploader;
 use super::moved_objects::unused_objects;
 use super::object_renames::{MOVING, object_key};
-use forebay_objstore::Failed;
+use forebay_objstore::RequestError;
 
 /// The name that the object of a file is to have.
-pub(super) fn wanted_object_key(large: &Large) -> String {
+pub(super) fn wanted_object_key(large: &PendingFile) -> String {
     object_key(large.ino, large.by.as_ref().unwrap_or(&large.path))
 }
 
-impl Ship {
+impl CommitUploader {
     /// Writes the object of a file by `send`, which is told its name and writes over nothing: its
     /// own name where that is free, else one that no writer has ever used, from which it gets its
     /// own when the log says so.
     pub(super) fn write_to_new_key<T>(
         &self,
-        large: &Large,
-        mut send: impl FnMut(&str) -> Result<T, Failed>,
-    ) -> Result<(String, T), Failed> {
+        large: &PendingFile,
+        mut send: impl FnMut(&str) -> Result<T, RequestError>,
+    ) -> Result<(String, T), RequestError> {
         let own = wanted_object_key(large);
         let is_in_use = self
             .tree
@@ -41,8 +41,8 @@ impl Ship {
         let key = format!("{MOVING}/{:x}.{:x}.{count:x}", large.ino, self.session);
         match send(&key) {
             // It says nothing of who writes the log.
-            Err(Failed { kind: ErrorKind::AlreadyExists, why }) => {
-                Err(Failed { kind: ErrorKind::Other, why })
+            Err(RequestError { kind: ErrorKind::AlreadyExists, why }) => {
+                Err(RequestError { kind: ErrorKind::Other, why })
             }
             sent => Ok((key, sent?)),
         }
@@ -53,7 +53,7 @@ impl Ship {
     ///
     /// # Errors
     /// As `upload_commit`; it goes on where it was when it is called again.
-    pub(crate) fn settle_object_keys(&mut self) -> Result<(), Failed> {
+    pub(crate) fn settle_object_keys(&mut self) -> Result<(), RequestError> {
         debug_assert!(self.pending.is_none(), "a cut of which a part is written is ended first");
         let readers = &*self.readers;
         self.moves.settle_object_keys(&*self.bucket, &mut self.log, &mut self.tree, readers)?;

@@ -8,11 +8,11 @@ use rustc_hash::FxHashMap;
 
 use super::super::log::Log;
 use super::super::request::Bucket;
-use super::super::segment::Draft;
-use super::super::tree::{ROOT, Tree};
-use super::super::tree_record::{Place, Record};
-use super::moved_objects::{Moved, Readers};
-use forebay_objstore::{Failed, key_for_path};
+use super::super::segment::SegmentDraft;
+use super::super::tree::{ROOT, VolumeTree};
+use super::super::tree_record::{ContentLocation, TreeRecord};
+use super::moved_objects::{MoveObserver, MovedContent};
+use forebay_objstore::{RequestError, key_for_path};
 
 /// Where an object is whose file's path can't be its name, or is another's for a moment more.
 pub(super) const MOVING: &str = ".forebay/moving";
@@ -24,12 +24,12 @@ const LONGEST: usize = 768;
 
 /// What is to follow.
 #[derive(Debug, Default)]
-pub(super) struct Moves {
+pub(super) struct ObjectRenames {
     /// Files whose objects have no name of theirs any more, and the one that they are to get, where
     /// that matters.
     wanted: BTreeMap<u64, Option<String>>,
     /// What was copied, and is not in the log yet.
-    told: Vec<Moved>,
+    told: Vec<MovedContent>,
     /// Tells names that are ours alone from those of other writers.
     session: u64,
 }
@@ -42,29 +42,29 @@ pub(super) fn object_key(ino: u64, path: &[u8]) -> String {
     key.unwrap_or_else(|| format!("{MOVING}/{ino:x}"))
 }
 
-impl Moves {
+impl ObjectRenames {
     /// All objects of a tree that was left while some were moving.
-    pub(super) fn from_tree(tree: &Tree, session: u64) -> Moves {
-        let mut moves = Moves { session, ..Moves::default() };
+    pub(super) fn from_tree(tree: &VolumeTree, session: u64) -> ObjectRenames {
+        let mut moves = ObjectRenames { session, ..ObjectRenames::default() };
         moves.note_misnamed_below(tree, ROOT);
         moves
     }
 
     /// A cut is made: files may have lost the names that their objects have, and may live on under
     /// others.
-    pub(super) fn note_loose_files(&mut self, tree: &Tree) {
+    pub(super) fn note_loose_files(&mut self, tree: &VolumeTree) {
         tree.loose().for_each(|ino| self.note_misnamed_below(tree, ino));
     }
 
     /// A file has got an object, which is to have this name if it could not have it at once.
-    pub(super) fn note_stored(&mut self, tree: &Tree, ino: u64, name: String) {
+    pub(super) fn note_stored(&mut self, tree: &VolumeTree, ino: u64, name: String) {
         let place = tree.file(ino).map(|file| &file.place);
         if matches!(place, Some(Place::Own { key, .. }) if *key != name) {
             self.wanted.insert(ino, Some(name));
         }
     }
 
-    fn note_misnamed_below(&mut self, tree: &Tree, ino: u64) {
+    fn note_misnamed_below(&mut self, tree: &VolumeTree, ino: u64) {
         tree.for_each_object_below(ino, &mut |ino, _, key| {
             let path = key.as_bytes();
             // Where a name is spelt another way than the path, `settle_object_keys` looks closer.
@@ -83,9 +83,9 @@ impl Moves {
         &mut self,
         bucket: &dyn Bucket,
         log: &mut Log,
-        tree: &mut Tree,
-        readers: &dyn Readers,
-    ) -> Result<u64, Failed> {
+        tree: &mut VolumeTree,
+        readers: &dyn MoveObserver,
+    ) -> Result<u64, RequestError> {
         let mut copied = self.log_copies(log, readers)?;
         if self.wanted.is_empty() {
             return Ok(copied);
@@ -101,7 +101,9 @@ impl Moves {
                 turn.extend(one.map(|ino| (ino, format!("{MOVING}/{ino:x}.{:x}", self.session))));
             }
             for (ino, to) in turn {
-                if let Some(Place::Own { key, .. }) = tree.file(ino).map(|file| &file.place) {
+                if let Some(ContentLocation::Own { key, .. }) =
+                    tree.file(ino).map(|file| &file.place)
+                {
                     holders.remove(key);
                 }
                 if left.get(&ino) == Some(&to) {
@@ -118,7 +120,7 @@ impl Moves {
     }
 
     /// Which of the wanted have to go where, and whose object has which name.
-    fn plan_copies(&self, tree: &Tree) -> (BTreeMap<u64, String>, FxHashMap<String, u64>) {
+    fn plan_copies(&self, tree: &VolumeTree) -> (BTreeMap<u64, String>, FxHashMap<String, u64>) {
         let (mut left, mut holders) = (BTreeMap::new(), FxHashMap::default());
         let mut settled = BTreeSet::new();
         tree.for_each_object_below(ROOT, &mut |ino, path, key| {
@@ -146,40 +148,44 @@ impl Moves {
     fn copy_to_key(
         &mut self,
         bucket: &dyn Bucket,
-        tree: &mut Tree,
+        tree: &mut VolumeTree,
         ino: u64,
         to: &str,
-    ) -> Result<bool, Failed> {
+    ) -> Result<bool, RequestError> {
         let Some(file) = tree.file(ino) else { return Ok(false) };
-        let Place::Own { key, size, .. } = file.place.clone() else { return Ok(false) };
+        let ContentLocation::Own { key, size, .. } = file.place.clone() else { return Ok(false) };
         let sums = file.sums.as_deref().cloned();
         match bucket.copy_object(&key, to) {
             // Somebody has removed it. Who reads the file is told; all else goes on.
             Err(failed) if failed.kind == ErrorKind::NotFound => return Ok(false),
             done => done?,
         }
-        let place = Place::Own { key: to.to_owned(), version: None, size };
-        tree.apply_record(&Record::Bytes { ino, place: place.clone() });
+        let place = ContentLocation::Own { key: to.to_owned(), version: None, size };
+        tree.apply_record(&TreeRecord::Bytes { ino, place: place.clone() });
         if let Some(place) = sums.clone() {
-            tree.apply_record(&Record::Sums { ino, place });
+            tree.apply_record(&TreeRecord::Sums { ino, place });
         }
-        self.told.push(Moved { ino, place, sums });
+        self.told.push(MovedContent { ino, place, sums });
         Ok(true)
     }
 
     /// Puts into the log what was copied, and says it to those who read.
-    fn log_copies(&mut self, log: &mut Log, readers: &dyn Readers) -> Result<u64, Failed> {
+    fn log_copies(
+        &mut self,
+        log: &mut Log,
+        readers: &dyn MoveObserver,
+    ) -> Result<u64, RequestError> {
         if self.told.is_empty() {
             return Ok(0);
         }
-        let mut draft = Draft::default();
-        for Moved { ino, place, sums } in self.told.iter().cloned() {
-            draft.append_record(&Record::Bytes { ino, place });
+        let mut draft = SegmentDraft::default();
+        for MovedContent { ino, place, sums } in self.told.iter().cloned() {
+            draft.append_record(&TreeRecord::Bytes { ino, place });
             if let Some(place) = sums {
-                draft.append_record(&Record::Sums { ino, place });
+                draft.append_record(&TreeRecord::Sums { ino, place });
             }
         }
-        draft.append_record(&Record::Cut);
+        draft.append_record(&TreeRecord::Cut);
         log.write_segment(draft.encode_segment(log.next_segment()).into())?;
         let copied = self.told.len() as u64;
         readers.notify_moved(std::mem::take(&mut self.told));

@@ -5,12 +5,12 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use rustc_hash::FxHashMap;
 
-use super::super::block_checksums::Summing;
-use super::super::scan::{Found, Large, Stamp};
-use super::super::tree_record::{Place, Record};
+use super::super::block_checksums::BlockChecksummer;
+use super::super::scan::{FileStamp, PendingFile, ScanResult};
+use super::super::tree_record::{ContentLocation, TreeRecord};
 use super::new_object_keys::wanted_object_key;
-use super::{Open, Ship};
-use forebay_objstore::Failed;
+use super::{CommitUploader, FileOpener};
+use forebay_objstore::RequestError;
 
 /// A segment that has become so long, in bytes, is written before the cut is complete.
 const LONGEST: usize = 16 << 20;
@@ -18,9 +18,9 @@ const LONGEST: usize = 16 << 20;
 const AT_ONCE: usize = 16;
 
 /// What became of a file that was to be read.
-pub(super) enum Stored {
+pub(super) enum StoreOutcome {
     /// An object, and its checksums.
-    Object(Place, Vec<u8>),
+    Object(ContentLocation, Vec<u8>),
     Small(Vec<u8>),
     /// It can't be read, and lies as it lay.
     Left,
@@ -28,13 +28,13 @@ pub(super) enum Stored {
     Changed,
 }
 
-impl Ship {
+impl CommitUploader {
     /// Everything that the segment will speak of; tells how many objects were written.
     pub(super) fn prepare_segment(
         &mut self,
-        found: &mut Found,
-        open: Open<'_>,
-    ) -> Result<u64, Failed> {
+        found: &mut ScanResult,
+        open: FileOpener<'_>,
+    ) -> Result<u64, RequestError> {
         let mut objects = 0;
         // A cut of which a part is in the log already must not be ended by another one.
         if !found.is_begun {
@@ -64,8 +64,12 @@ impl Ship {
     }
 
     /// A few of the files that are still to be read; those that fail are the last ones then.
-    fn store_next_files(&mut self, found: &mut Found, open: Open<'_>) -> Result<u64, Failed> {
-        let (mut some, mut wait) = (Vec::<Large>::new(), Vec::new());
+    fn store_next_files(
+        &mut self,
+        found: &mut ScanResult,
+        open: FileOpener<'_>,
+    ) -> Result<u64, RequestError> {
+        let (mut some, mut wait) = (Vec::<PendingFile>::new(), Vec::new());
         while some.len() < AT_ONCE
             && let Some(large) = found.next_large()
         {
@@ -81,21 +85,21 @@ impl Ship {
         let stored: Vec<_> = std::thread::scope(|scope| {
             let begin = |large| scope.spawn(move || this.store_file(large, held, open));
             let begun: Vec<_> = some.iter().map(begin).collect();
-            begun.into_iter().map(|one| one.join().unwrap_or(Ok(Stored::Changed))).collect()
+            begun.into_iter().map(|one| one.join().unwrap_or(Ok(StoreOutcome::Changed))).collect()
         });
         let (mut objects, mut trouble) = (0, None);
         for (large, stored) in some.into_iter().zip(stored) {
             let (place, sums) = match stored {
-                Ok(Stored::Object(place, sums)) => {
+                Ok(StoreOutcome::Object(place, sums)) => {
                     objects += 1;
                     (place, (!sums.is_empty()).then(|| found.pack_bytes(large.ino, &sums)))
                 }
-                Ok(Stored::Small(bytes)) => (found.pack_bytes(large.ino, &bytes), None),
-                Ok(Stored::Left) => {
+                Ok(StoreOutcome::Small(bytes)) => (found.pack_bytes(large.ino, &bytes), None),
+                Ok(StoreOutcome::Left) => {
                     self.scan.mark_stored(&large);
                     continue;
                 }
-                Ok(Stored::Changed) => {
+                Ok(StoreOutcome::Changed) => {
                     self.defer_file(large.ino, &large.path, &mut found.draft);
                     continue;
                 }
@@ -106,8 +110,8 @@ impl Ship {
                 }
             };
             let ino = large.ino;
-            let sums = sums.map(|place| Record::Sums { ino, place });
-            for record in std::iter::once(Record::Bytes { ino, place }).chain(sums) {
+            let sums = sums.map(|place| TreeRecord::Sums { ino, place });
+            for record in std::iter::once(TreeRecord::Bytes { ino, place }).chain(sums) {
                 self.tree.apply_record(&record);
                 found.draft.append_record(&record);
             }
@@ -124,10 +128,10 @@ impl Ship {
     /// Reads a file, and writes its object if it is to have one.
     fn store_file(
         &self,
-        large: &Large,
+        large: &PendingFile,
         held: &FxHashMap<u64, OwnedFd>,
-        open: Open<'_>,
-    ) -> Result<Stored, Failed> {
+        open: FileOpener<'_>,
+    ) -> Result<StoreOutcome, RequestError> {
         if large.is_away {
             return self.store_from_bucket(large);
         }
@@ -135,12 +139,12 @@ impl Ship {
             Some(file) => file.try_clone()?,
             None => match open(&large.path) {
                 Ok(file) => file,
-                Err(_) => return Ok(Stored::Changed),
+                Err(_) => return Ok(StoreOutcome::Changed),
             },
         };
-        let now = || Stamp::from_file(file.as_fd()).ok().filter(|now| *now == large.stamp);
+        let now = || FileStamp::from_file(file.as_fd()).ok().filter(|now| *now == large.stamp);
         if now().is_none() {
-            return Ok(Stored::Changed);
+            return Ok(StoreOutcome::Changed);
         }
         let size = large.stamp.size();
         let mut from = std::fs::File::from(file.try_clone()?);
@@ -149,12 +153,16 @@ impl Ship {
         if !large.is_own {
             let mut bytes = Vec::with_capacity(size as usize);
             io::Read::read_to_end(&mut from, &mut bytes)?;
-            return Ok(if now().is_some() { Stored::Small(bytes) } else { Stored::Changed });
+            return Ok(if now().is_some() {
+                StoreOutcome::Small(bytes)
+            } else {
+                StoreOutcome::Changed
+            });
         }
         let tag = self.state_tag(large.ino, &large.stamp);
         let sent = self.write_to_new_key(large, |key| {
             io::Seek::rewind(&mut from)?;
-            let (mut left, mut sums) = (size, Summing::default());
+            let (mut left, mut sums) = (size, BlockChecksummer::default());
             let mut next = |buffer: &mut [u8]| {
                 let count = io::Read::read(&mut from, buffer)?;
                 left = left.saturating_sub(count as u64);
@@ -169,11 +177,12 @@ impl Ship {
             Ok((version, sums))
         });
         match sent {
-            Ok((key, (version, sums))) => {
-                Ok(Stored::Object(Place::Own { key, version, size }, sums.into_checksums()))
-            }
+            Ok((key, (version, sums))) => Ok(StoreOutcome::Object(
+                ContentLocation::Own { key, version, size },
+                sums.into_checksums(),
+            )),
             // It was cut or has grown meanwhile.
-            Err(failed) if failed.kind == io::ErrorKind::InvalidData => Ok(Stored::Changed),
+            Err(failed) if failed.kind == io::ErrorKind::InvalidData => Ok(StoreOutcome::Changed),
             Err(failed) => Err(failed),
         }
     }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use forebay_model::Kept;
+use forebay_model::BucketRules;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
 use super::super::block_checksums::matches_checksums;
@@ -17,7 +17,7 @@ use super::super::memory::Memory;
 use super::super::placeholder::is_evicted;
 use super::super::scan::LARGEST;
 use super::super::tree::ROOT;
-use super::super::tree_record::{Kind, Place};
+use super::super::tree_record::{ContentLocation, Kind};
 use super::*;
 
 /// Cuts of a story.
@@ -107,8 +107,8 @@ fn local(root: &Path, away: &Away) -> State {
 }
 
 /// Where the bytes of each file are, by its path.
-fn places(tree: &Tree) -> BTreeMap<String, Place> {
-    fn below(tree: &Tree, ino: u64, path: &str, all: &mut BTreeMap<String, Place>) {
+fn places(tree: &VolumeTree) -> BTreeMap<String, ContentLocation> {
+    fn below(tree: &VolumeTree, ino: u64, path: &str, all: &mut BTreeMap<String, ContentLocation>) {
         let Some(file) = tree.file(ino) else { return };
         if file.kind == Kind::Plain {
             all.insert(path.to_owned(), file.place.clone());
@@ -134,15 +134,15 @@ fn briefly(state: &State) -> BTreeMap<&str, String> {
     state.iter().map(|(name, bytes)| (name.as_str(), brief(bytes))).collect()
 }
 
-fn known(bucket: &Arc<Memory>) -> Tree {
+fn known(bucket: &Arc<Memory>) -> VolumeTree {
     let bucket = Arc::clone(bucket) as Arc<dyn Bucket>;
     Log::open(bucket, "reader".to_owned()).expect("the log is whole").1
 }
 
-fn packed(objects: &BTreeMap<String, (bytes::Bytes, String)>, place: &Place) -> Vec<u8> {
-    let Place::Packed { segment, at, length, crc } = *place else { panic!("{place:?}") };
+fn packed(objects: &BTreeMap<String, (bytes::Bytes, String)>, place: &ContentLocation) -> Vec<u8> {
+    let ContentLocation::Packed { segment, at, length, crc } = *place else { panic!("{place:?}") };
     let (bytes, _) = &objects[&super::super::log::segment_key(segment)];
-    let head = super::super::segment::Head::parse(bytes).expect("a segment");
+    let head = super::super::segment::SegmentHeader::parse(bytes).expect("a segment");
     let at = (head.data_offset() + at) as usize;
     let bytes = bytes[at..at + length as usize].to_vec();
     assert_eq!(crc32fast::hash(&bytes), crc);
@@ -153,10 +153,10 @@ fn packed(objects: &BTreeMap<String, (bytes::Bytes, String)>, place: &Place) -> 
 /// that by the tag.
 fn seen(bucket: &Arc<Memory>) -> State {
     let (tree, objects) = (known(bucket), bucket.objects.lock());
-    let bytes = |path: &str, place: Place| match place {
-        Place::Empty => Vec::new(),
-        place @ Place::Packed { .. } => packed(&objects, &place),
-        Place::Own { key, version, .. } => {
+    let bytes = |path: &str, place: ContentLocation| match place {
+        ContentLocation::Empty => Vec::new(),
+        place @ ContentLocation::Packed { .. } => packed(&objects, &place),
+        ContentLocation::Own { key, version, .. } => {
             let ino = tree.lookup_path(path.as_bytes()).expect("it has this path");
             match objects.get(&key) {
                 Some((bytes, tag)) if tag.starts_with(&format!("volume {ino} ")) => {
@@ -177,7 +177,7 @@ fn seen(bucket: &Arc<Memory>) -> State {
             }
         }
     };
-    let told = |(path, place): (String, Place)| {
+    let told = |(path, place): (String, ContentLocation)| {
         let bytes = bytes(&path, place);
         (path, bytes)
     };
@@ -194,29 +194,29 @@ pub(in crate::bucket) fn open_in(root: &Path) -> impl Fn(&[u8]) -> Result<OwnedF
 }
 
 /// Some files are objects however small they are.
-fn rules() -> Arc<Kept> {
+fn rules() -> Arc<BucketRules> {
     let text = "[[rule]]\nmatch = ['c/**', 'z', '*.txt']\nhome = 'in-place'\nlayout = 'plain'\n";
-    Arc::new(Kept::parse(text, "rules").expect("rules"))
+    Arc::new(BucketRules::parse(text, "rules").expect("rules"))
 }
 
 /// What is said to those who read.
 #[derive(Debug, Default)]
-struct Told(parking_lot::Mutex<Vec<Moved>>);
+struct Told(parking_lot::Mutex<Vec<MovedContent>>);
 
-impl Readers for Told {
-    fn notify_moved(&self, moved: Vec<Moved>) {
+impl MoveObserver for Told {
+    fn notify_moved(&self, moved: Vec<MovedContent>) {
         self.0.lock().extend(moved);
     }
 }
 
-pub(in crate::bucket) fn ship(bucket: &Arc<Memory>, root: &Path) -> Ship {
+pub(in crate::bucket) fn ship(bucket: &Arc<Memory>, root: &Path) -> CommitUploader {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY;
     let fd = openat(CWD, root, flags, Mode::empty()).expect("opened");
     let bucket = Arc::clone(bucket) as Arc<dyn Bucket>;
     let opened = Log::open(Arc::clone(&bucket), "writer".to_owned()).expect("the log is whole");
-    let mut scan = Scan::new(fd).expect("a root");
+    let mut scan = TreeScanner::new(fd).expect("a root");
     scan.set_layout_rules(rules());
-    let mut ship = Ship::for_tree(bucket, opened, scan, "volume".to_owned());
+    let mut ship = CommitUploader::for_tree(bucket, opened, scan, "volume".to_owned());
     // Often, so that it is seen.
     ship.short.between = 3;
     ship
@@ -232,7 +232,13 @@ struct Story {
 
 impl Story {
     /// Changes and cuts, until the bucket stops.
-    fn go_on(&mut self, ship: &mut Ship, root: &Path, (lot, from): (&mut Lot, u64), away: &Away) {
+    fn go_on(
+        &mut self,
+        ship: &mut CommitUploader,
+        root: &Path,
+        (lot, from): (&mut Lot, u64),
+        away: &Away,
+    ) {
         for cut in 0..CUTS as u64 {
             for step in 0..6 {
                 change(root, lot, from + cut * 10 + step);
@@ -290,7 +296,7 @@ fn objects_have_names(bucket: &Arc<Memory>, when: &str) -> BTreeSet<String> {
     for (name, place) in &places {
         let is_own = matches!(place, Place::Own { .. });
         assert!(is_own || !rules().has_own_object(name.as_bytes()), "{when}: {name} has no object");
-        if let Place::Own { key, .. } = place {
+        if let ContentLocation::Own { key, .. } = place {
             assert_eq!(places.get(key), Some(place), "{when}: the object of {name}");
             objects.insert(key.clone());
         }

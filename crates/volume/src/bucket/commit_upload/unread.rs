@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::super::scan::Unread;
+use super::super::scan::UnreadableFile;
 use super::super::tree::join_path;
-use super::{Dirty, Ship};
+use super::{CommitUploader, DirtyNames};
 use forebay_os::file_identity::FileIdentity;
 
 /// Names in a message; of more the number is told.
@@ -13,11 +13,11 @@ const TOLD: usize = 3;
 
 /// All that can't, as it was seen last.
 #[derive(Debug, Default)]
-pub(super) struct AllUnread(BTreeMap<Vec<u8>, FileIdentity>);
+pub(super) struct UnreadableFiles(BTreeMap<Vec<u8>, FileIdentity>);
 
-impl AllUnread {
+impl UnreadableFiles {
     /// What a look at these names has found; `None`: at all.
-    pub(super) fn note_found(&mut self, dirty: Option<&Dirty>, found: Vec<Unread>) {
+    pub(super) fn note_found(&mut self, dirty: Option<&DirtyNames>, found: Vec<UnreadableFile>) {
         let before = match dirty {
             None => std::mem::take(&mut self.0),
             Some(dirty) => {
@@ -25,7 +25,7 @@ impl AllUnread {
                 names.filter_map(|name| self.0.remove_entry(&name)).collect()
             }
         };
-        for Unread { path, identity } in found {
+        for UnreadableFile { path, identity } in found {
             if !before.contains_key(&path) {
                 tracing::error!("{} can't be read", String::from_utf8_lossy(&path));
             }
@@ -34,7 +34,7 @@ impl AllUnread {
     }
 }
 
-impl Ship {
+impl CommitUploader {
     /// Why not all can be in the bucket.
     pub(crate) fn unread_message(&self) -> Option<String> {
         let all = &self.unread.0;

@@ -9,12 +9,12 @@ use std::sync::atomic::Ordering::Relaxed;
 use bytes::Bytes;
 use rustix::io::Errno;
 
-use super::super::file_blocks::{Body, Task};
+use super::super::file_blocks::{BlockTask, FileBlocks};
 use super::super::placeholder;
-use super::super::scan::Stamp;
-use super::super::tree_record::Place;
-use super::{Bodies, PART, Result};
-use forebay_objstore::Failed;
+use super::super::scan::FileStamp;
+use super::super::tree_record::ContentLocation;
+use super::{EvictedFiles, PART, Result};
+use forebay_objstore::RequestError;
 
 /// Bytes up to which all are waited for: one answer, which a second request may overtake.
 const AT_ONCE: u64 = 1 << 20;
@@ -22,8 +22,8 @@ const AT_ONCE: u64 = 1 << 20;
 const HANDS: usize = 8;
 const ALL_HANDS: usize = 24;
 
-impl Bodies {
-    pub(super) fn begin_filling(self: &Arc<Self>, body: &Arc<Body>) {
+impl EvictedFiles {
+    pub(super) fn begin_filling(self: &Arc<Self>, body: &Arc<FileBlocks>) {
         if !body.begin_filling() {
             return;
         }
@@ -50,17 +50,22 @@ impl Bodies {
         }
     }
 
-    pub(super) fn ensure_present(&self, body: &Body, range: Range<u64>, most: u64) -> Result<()> {
+    pub(super) fn ensure_present(
+        &self,
+        body: &FileBlocks,
+        range: Range<u64>,
+        most: u64,
+    ) -> Result<()> {
         if body.is_whole() || range.is_empty() {
             return Ok(());
         }
-        while let Task::Bring(part) = body.claim_missing(&range, most) {
+        while let BlockTask::Bring(part) = body.claim_missing(&range, most) {
             self.fetch_range(body, part)?;
         }
         Ok(())
     }
 
-    fn fetch_range(&self, body: &Body, range: Range<u64>) -> Result<()> {
+    fn fetch_range(&self, body: &FileBlocks, range: Range<u64>) -> Result<()> {
         self.brought.fetch_add(range.end - range.start, Relaxed);
         let mut left = range;
         let brought = if left.end - left.start > AT_ONCE {
@@ -68,7 +73,7 @@ impl Bodies {
         } else {
             let put =
                 |bytes: Bytes| body.write_arrived(&bytes, left.start).map_err(io::Error::from);
-            self.request_range(body, &left).and_then(|bytes| put(bytes).map_err(Failed::from))
+            self.request_range(body, &left).and_then(|bytes| put(bytes).map_err(RequestError::from))
         };
         body.settle_range(&left, brought.is_ok(), || self.mark_present(body))?;
         brought.map_err(|failed| {
@@ -81,7 +86,7 @@ impl Bodies {
             tracing::error!("bytes {left:?} of file {}: {failed}", body.ino);
             let away = self.known.lock().away.get(&body.ino).cloned();
             match away.map(|away| away.place) {
-                Some(Place::Own { key, .. }) => self.lost.note_failure(&key, &failed),
+                Some(ContentLocation::Own { key, .. }) => self.lost.note_failure(&key, &failed),
                 _ if failed.kind == io::ErrorKind::StorageFull => Errno::NOSPC,
                 _ => Errno::IO,
             }
@@ -89,13 +94,13 @@ impl Bodies {
     }
 
     /// All bytes are here: it is a file like any other.
-    pub(super) fn mark_present(&self, body: &Body) -> Result<()> {
+    pub(super) fn mark_present(&self, body: &FileBlocks) -> Result<()> {
         let mut known = self.known.lock();
         if known.is_over {
             return Ok(());
         }
         placeholder::mark_present(&body.file, body.mtime)?;
-        let stamp = Stamp::from_file(body.file.as_fd())?;
+        let stamp = FileStamp::from_file(body.file.as_fd())?;
         known.away.remove(&body.ino);
         known.came.push((body.ino, stamp));
         Ok(())

@@ -5,27 +5,27 @@ use std::io::ErrorKind;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Weak};
 
-use super::super::commit_upload::Moved;
-use super::super::file_blocks::Body;
-use super::{Away, Bodies, Place, Result};
-use forebay_objstore::Failed;
+use super::super::commit_upload::MovedContent;
+use super::super::file_blocks::FileBlocks;
+use super::{ContentLocation, EvictedFile, EvictedFiles, Result};
+use forebay_objstore::RequestError;
 use forebay_os::file_identity::FileIdentity;
 
 /// Tells where bytes are that somebody else moves.
-pub(in crate::bucket) trait Behind: Send + Sync {
+pub(in crate::bucket) trait ContentLocator: Send + Sync {
     /// Looks now; returns when that is done.
     fn refresh_now(&self);
     /// What a file is called, for people.
     fn display_path(&self, number: u64) -> Option<String>;
 }
 
-impl Bodies {
+impl EvictedFiles {
     /// Somebody else moves bytes, as this one tells.
-    pub(in crate::bucket) fn set_behind(&self, behind: Weak<dyn Behind>) {
+    pub(in crate::bucket) fn set_behind(&self, behind: Weak<dyn ContentLocator>) {
         let _ = self.behind.set(behind);
     }
 
-    pub(super) fn behind(&self) -> Option<Arc<dyn Behind>> {
+    pub(super) fn behind(&self) -> Option<Arc<dyn ContentLocator>> {
         self.behind.get().and_then(Weak::upgrade)
     }
 
@@ -33,7 +33,7 @@ impl Bodies {
     /// as long as their bytes can be had.
     pub(in crate::bucket) fn apply_moves_and_retire(
         &self,
-        moved: Vec<Moved>,
+        moved: Vec<MovedContent>,
         retired: impl IntoIterator<Item = (FileIdentity, u64, String)>,
     ) {
         self.update_places(moved);
@@ -68,7 +68,7 @@ impl Bodies {
     /// More files whose bytes are away.
     pub(in crate::bucket) fn add_evicted_files(
         &self,
-        more: impl IntoIterator<Item = (FileIdentity, u64, Away)>,
+        more: impl IntoIterator<Item = (FileIdentity, u64, EvictedFile)>,
     ) {
         let mut known = self.known.lock();
         for (identity, ino, away) in more {
@@ -82,7 +82,7 @@ impl Bodies {
         self.keeps_parts.store(true, Relaxed);
     }
 
-    pub(super) fn restore_present_ranges(&self, body: &Body) {
+    pub(super) fn restore_present_ranges(&self, body: &FileBlocks) {
         for range in body.present_ranges() {
             // With the last one it is whole, or is asked for by the next run as it was by this.
             let _ = body.settle_range(&range, true, || self.mark_present(body));
@@ -98,7 +98,7 @@ impl Bodies {
             let known = self.known.lock();
             let ino = known.numbers.get(identity).copied();
             ino.and_then(|ino| match known.away.get(&ino).map(|away| away.place.clone()) {
-                Some(Place::Own { key, version: None, size }) => Some((ino, key, size)),
+                Some(ContentLocation::Own { key, version: None, size }) => Some((ino, key, size)),
                 _ => None,
             })
         };
@@ -107,15 +107,17 @@ impl Bodies {
             Ok(Some(found)) if found.size == size => {
                 let version = found.version.map(|version| version.0);
                 if let Some(away) = self.known.lock().away.get_mut(&ino) {
-                    away.place = Place::Own { key, version, size };
+                    away.place = ContentLocation::Own { key, version, size };
                 }
                 return Ok(());
             }
             Ok(Some(_)) => {
                 let why = format!("{key}: it is another object now");
-                Failed { kind: ErrorKind::StaleNetworkFileHandle, why }
+                RequestError { kind: ErrorKind::StaleNetworkFileHandle, why }
             }
-            Ok(None) => Failed { kind: ErrorKind::NotFound, why: format!("{key} is not there") },
+            Ok(None) => {
+                RequestError { kind: ErrorKind::NotFound, why: format!("{key} is not there") }
+            }
             Err(failed) => failed,
         };
         Err(self.lost.note_failure(&key, &failed))

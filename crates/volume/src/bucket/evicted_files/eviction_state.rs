@@ -9,22 +9,22 @@ use rustc_hash::FxHashMap;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::super::commit_upload::{Moved, Readers};
-use super::super::file_blocks::Body;
+use super::super::commit_upload::{MoveObserver, MovedContent};
+use super::super::file_blocks::FileBlocks;
 use super::super::placeholder::while_writable;
-use super::super::scan::Stamp;
-use super::super::tree::File;
+use super::super::scan::FileStamp;
+use super::super::tree::VolumeFile;
 use super::super::tree_record::Time;
-use super::{Away, Bodies, Result};
+use super::{EvictedFile, EvictedFiles, Result};
 use forebay_os::file_identity::{FileIdentity, reopen_with_flags};
 
 #[derive(Debug, Default)]
-pub(super) struct Known {
-    pub(super) away: FxHashMap<u64, Away>,
+pub(super) struct EvictionState {
+    pub(super) away: FxHashMap<u64, EvictedFile>,
     pub(super) numbers: FxHashMap<FileIdentity, u64>,
-    pub(super) bodies: FxHashMap<FileIdentity, Arc<Body>>,
+    pub(super) bodies: FxHashMap<FileIdentity, Arc<FileBlocks>>,
     /// Files that have come: what the bucket has of them is what is here.
-    pub(super) came: Vec<(u64, Stamp)>,
+    pub(super) came: Vec<(u64, FileStamp)>,
     /// Nothing that comes counts any more.
     pub(super) is_over: bool,
     /// Files that are made holes now, and their own times of modification.
@@ -35,25 +35,25 @@ pub(super) struct Known {
     pub(super) retired: Vec<(FileIdentity, u64, String)>,
 }
 
-impl Away {
+impl EvictedFile {
     /// What the bucket has of a file.
-    pub(crate) fn from_file(file: &File) -> Away {
+    pub(crate) fn from_file(file: &VolumeFile) -> EvictedFile {
         let sums = file.sums.as_deref().cloned();
-        Away { place: file.place.clone(), sums, mtime: file.attr.mtime }
+        EvictedFile { place: file.place.clone(), sums, mtime: file.attr.mtime }
     }
 }
 
-impl Readers for Bodies {
-    fn notify_moved(&self, moved: Vec<Moved>) {
+impl MoveObserver for EvictedFiles {
+    fn notify_moved(&self, moved: Vec<MovedContent>) {
         self.update_places(moved);
     }
 }
 
-impl Bodies {
+impl EvictedFiles {
     /// Files whose bytes lie elsewhere now.
-    pub(super) fn update_places(&self, moved: Vec<Moved>) {
+    pub(super) fn update_places(&self, moved: Vec<MovedContent>) {
         let mut known = self.known.lock();
-        for Moved { ino, place, sums } in moved {
+        for MovedContent { ino, place, sums } in moved {
             if let Some(away) = known.away.get_mut(&ino) {
                 (away.place, away.sums) = (place, sums);
             }
@@ -61,7 +61,7 @@ impl Bodies {
     }
 
     /// Files that have come since this was asked last.
-    pub(crate) fn take_arrived(&self) -> Vec<(u64, Stamp)> {
+    pub(crate) fn take_arrived(&self) -> Vec<(u64, FileStamp)> {
         std::mem::take(&mut self.known.lock().came)
     }
 
@@ -72,8 +72,8 @@ impl Bodies {
     }
 
     /// A file's bytes are in the bucket alone from now on, and what is here is about to be made a
-    /// hole; [`Bodies::finish_eviction`] says that it is one.
-    pub(crate) fn begin_eviction(&self, identity: FileIdentity, ino: u64, away: Away) {
+    /// hole; [`EvictedFiles::finish_eviction`] says that it is one.
+    pub(crate) fn begin_eviction(&self, identity: FileIdentity, ino: u64, away: EvictedFile) {
         let mut known = self.known.lock();
         if known.leaving.insert(identity, away.mtime).is_none() {
             self.count.fetch_add(1, Relaxed);

@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use rustix::fs::Statx;
 
 use super::super::tree_record::Time;
-use super::eviction_state::Known;
-use super::{Bodies, Result};
+use super::eviction_state::EvictionState;
+use super::{EvictedFiles, Result};
 use forebay_os::file_identity::FileIdentity;
 
 /// So many files that came or went are known: whoever looked at one meanwhile has long had time to
@@ -22,7 +22,7 @@ enum Modified {
     LookAgain,
 }
 
-impl Bodies {
+impl EvictedFiles {
     /// Gives attributes that were read the file's own time of modification; `again` reads them once
     /// more.
     pub(in super::super) fn give_times(
@@ -66,7 +66,7 @@ impl Bodies {
         }
     }
 
-    pub(super) fn note_settled(&self, known: &mut Known, identity: FileIdentity) {
+    pub(super) fn note_settled(&self, known: &mut EvictionState, identity: FileIdentity) {
         let before = known.settled.len();
         known.settled.retain(|other| *other != identity);
         known.settled.push_back(identity);

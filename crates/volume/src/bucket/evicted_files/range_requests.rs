@@ -7,11 +7,11 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::super::block_checksums::matches_checksums;
-use super::super::file_blocks::Body;
+use super::super::file_blocks::FileBlocks;
 use super::super::request::get_version_or_any;
-use super::super::tree_record::Place;
-use super::{Away, Bodies};
-use forebay_objstore::Failed;
+use super::super::tree_record::ContentLocation;
+use super::{EvictedFile, EvictedFiles};
+use forebay_objstore::RequestError;
 use forebay_objstore::retry_patiently;
 
 /// Until bytes that have got another place are looked for again.
@@ -20,13 +20,13 @@ const SHORTLY: Duration = Duration::from_millis(50);
 /// How often wrong bytes come before they are taken for what the bucket has.
 const WRONG: u32 = 3;
 
-type Asked = Result<Bytes, Failed>;
+type RangeResult = Result<Bytes, RequestError>;
 
-impl Bodies {
-    pub(super) fn request_range(&self, body: &Body, range: &Range<u64>) -> Asked {
+impl EvictedFiles {
+    pub(super) fn request_range(&self, body: &FileBlocks, range: &Range<u64>) -> RangeResult {
         self.retry_patiently(|| {
             self.with_current_place(body, |away| match away.place {
-                Place::Own { .. } => self.read_from_object(body, away, range),
+                ContentLocation::Own { .. } => self.read_from_object(body, away, range),
                 // It may have had an object when its first parts were asked for.
                 _ => self.read_from_segment(away, range),
             })
@@ -36,8 +36,8 @@ impl Bodies {
     /// Asks again while the bucket is away, for as long as is wanted.
     pub(super) fn retry_patiently<T>(
         &self,
-        mut ask: impl FnMut() -> Result<T, Failed>,
-    ) -> Result<T, Failed> {
+        mut ask: impl FnMut() -> Result<T, RequestError>,
+    ) -> Result<T, RequestError> {
         let mut wrong = 0;
         retry_patiently(&self.gone, &self.patience, || {
             let asked = ask();
@@ -60,9 +60,9 @@ impl Bodies {
     /// Asks for bytes of a file where they are now.
     pub(super) fn with_current_place<T>(
         &self,
-        body: &Body,
-        mut ask: impl FnMut(&Away) -> Result<T, Failed>,
-    ) -> Result<T, Failed> {
+        body: &FileBlocks,
+        mut ask: impl FnMut(&EvictedFile) -> Result<T, RequestError>,
+    ) -> Result<T, RequestError> {
         let behind = self.behind();
         // Its object may have got another name meanwhile, or its bytes another segment.
         for _ in 0..3 {
@@ -85,21 +85,21 @@ impl Bodies {
             }
         }
         let why = format!("the object of file {} is gone", body.ino);
-        Err(Failed { kind: ErrorKind::NotFound, why })
+        Err(RequestError { kind: ErrorKind::NotFound, why })
     }
 
     /// Bytes are where the log says, and are others, or are not there.
-    fn explain_missing_bytes(&self, number: u64, failed: Failed) -> Failed {
+    fn explain_missing_bytes(&self, number: u64, failed: RequestError) -> RequestError {
         match self.retired_path(number) {
             Some(_) => {
                 let why = "it has been changed or removed since it was opened".to_owned();
-                Failed { kind: ErrorKind::StaleNetworkFileHandle, why }
+                RequestError { kind: ErrorKind::StaleNetworkFileHandle, why }
             }
             None => failed,
         }
     }
 
-    pub(super) fn read_from_segment(&self, away: &Away, range: &Range<u64>) -> Asked {
+    pub(super) fn read_from_segment(&self, away: &EvictedFile, range: &Range<u64>) -> RangeResult {
         let bytes = self.fetch.read_packed(&away.place)?;
         let end = bytes.len().min(range.end as usize);
         Ok(bytes.slice(end.min(range.start as usize)..end))
@@ -108,9 +108,9 @@ impl Bodies {
     /// The checksums of its object, if it has some.
     pub(super) fn object_checksums(
         &self,
-        body: &Body,
-        away: &Away,
-    ) -> Result<Option<Bytes>, Failed> {
+        body: &FileBlocks,
+        away: &EvictedFile,
+    ) -> Result<Option<Bytes>, RequestError> {
         let Some(sums) = &away.sums else { return Ok(None) };
         if let Some(sums) = body.sums.get() {
             return Ok(Some(sums.clone()));
@@ -119,8 +119,15 @@ impl Bodies {
         Ok(Some(body.sums.get_or_init(|| sums).clone()))
     }
 
-    fn read_from_object(&self, body: &Body, away: &Away, range: &Range<u64>) -> Asked {
-        let Place::Own { key, version, .. } = &away.place else { return Ok(Bytes::new()) };
+    fn read_from_object(
+        &self,
+        body: &FileBlocks,
+        away: &EvictedFile,
+        range: &Range<u64>,
+    ) -> RangeResult {
+        let ContentLocation::Own { key, version, .. } = &away.place else {
+            return Ok(Bytes::new());
+        };
         let read = |is_right: &dyn Fn(&[u8]) -> bool| {
             get_version_or_any(version.as_deref(), away.sums.is_some(), |version| {
                 self.bucket.get_version_range(key, version, range.clone(), is_right)
@@ -136,7 +143,8 @@ impl Bodies {
         let (sums, bytes) = std::thread::scope(|scope| {
             let sums = scope.spawn(|| self.object_checksums(body, away));
             let bytes = read(&|_| true);
-            let lost = |_| Failed { kind: ErrorKind::Other, why: "a thread is gone".to_owned() };
+            let lost =
+                |_| RequestError { kind: ErrorKind::Other, why: "a thread is gone".to_owned() };
             (sums.join().map_err(lost), bytes)
         });
         let (sums, bytes) = (sums??.unwrap_or_default(), bytes?);

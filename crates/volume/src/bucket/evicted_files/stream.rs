@@ -8,19 +8,19 @@ use bytes::Bytes;
 use rustix::io::Errno;
 
 use super::super::block_checksums::block_checksum;
-use super::super::file_blocks::{BLOCK, Body};
+use super::super::file_blocks::{BLOCK, FileBlocks};
 use super::super::request::get_version_or_any;
-use super::super::tree_record::Place;
-use super::Bodies;
-use forebay_objstore::Failed;
+use super::super::tree_record::ContentLocation;
+use super::EvictedFiles;
+use forebay_objstore::RequestError;
 
 /// How often wrong bytes are asked for again at once.
 const AGAIN: u32 = 3;
 
 /// A part of a file on its way.
-struct Arriving<'a> {
-    bodies: &'a Bodies,
-    body: &'a Body,
+struct ArrivingRange<'a> {
+    bodies: &'a EvictedFiles,
+    body: &'a FileBlocks,
     sums: Option<Bytes>,
     /// Where the next byte belongs.
     at: u64,
@@ -34,12 +34,16 @@ struct Arriving<'a> {
     local: Option<Errno>,
 }
 
-impl Bodies {
+impl EvictedFiles {
     /// Brings these bytes; of `left` what has not come is left.
     ///
     /// # Errors
     /// Those of the bucket, and of this machine's file system.
-    pub(super) fn stream_range(&self, body: &Body, left: &mut Range<u64>) -> Result<(), Failed> {
+    pub(super) fn stream_range(
+        &self,
+        body: &FileBlocks,
+        left: &mut Range<u64>,
+    ) -> Result<(), RequestError> {
         self.retry_patiently(|| {
             let mut asked = self.stream_range_once(body, left);
             for _ in 0..AGAIN {
@@ -56,11 +60,11 @@ impl Bodies {
 
     fn stream_range_once(
         &self,
-        body: &Body,
+        body: &FileBlocks,
         left: &mut Range<u64>,
-    ) -> Result<Result<(), Errno>, Failed> {
+    ) -> Result<Result<(), Errno>, RequestError> {
         self.with_current_place(body, |away| {
-            let mut arriving = Arriving {
+            let mut arriving = ArrivingRange {
                 bodies: self,
                 body,
                 sums: self.object_checksums(body, away)?,
@@ -71,7 +75,7 @@ impl Bodies {
                 local: None,
             };
             let asked = match &away.place {
-                Place::Own { key, version, .. } => {
+                ContentLocation::Own { key, version, .. } => {
                     let has_sums = arriving.sums.is_some();
                     let mut take = |bytes: Bytes| arriving.accept_bytes(&bytes);
                     get_version_or_any(version.as_deref(), has_sums, |version| {
@@ -92,11 +96,11 @@ impl Bodies {
     }
 }
 
-impl Arriving<'_> {
-    fn accept_bytes(&mut self, bytes: &[u8]) -> Result<(), Failed> {
+impl ArrivingRange<'_> {
+    fn accept_bytes(&mut self, bytes: &[u8]) -> Result<(), RequestError> {
         let stopped = |this: &mut Self, errno: Errno| {
             this.local = Some(errno);
-            Failed::from(io::Error::from(errno))
+            RequestError::from(io::Error::from(errno))
         };
         self.body.write_arrived(bytes, self.at).map_err(|errno| stopped(self, errno))?;
         let mut rest = bytes;
@@ -121,13 +125,13 @@ impl Arriving<'_> {
     }
 
     /// Whether all of a block came as it was written.
-    fn verify_block(&mut self, number: u64) -> Result<(), Failed> {
+    fn verify_block(&mut self, number: u64) -> Result<(), RequestError> {
         let came = std::mem::take(&mut self.block).finalize();
         match &self.sums {
             Some(sums) if block_checksum(sums, number) != Some(came) => {
                 let why =
                     format!("block {number} of file {} is not what was written", self.body.ino);
-                Err(Failed { kind: io::ErrorKind::InvalidData, why })
+                Err(RequestError { kind: io::ErrorKind::InvalidData, why })
             }
             _ => Ok(()),
         }

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use super::super::file_blocks::Body;
-use super::Bodies;
+use super::super::file_blocks::FileBlocks;
+use super::EvictedFiles;
 
-impl Bodies {
+impl EvictedFiles {
     /// A name of this file is about to go.
-    pub(crate) fn note_unlink(self: &Arc<Self>, body: &Arc<Body>) {
+    pub(crate) fn note_unlink(self: &Arc<Self>, body: &Arc<FileBlocks>) {
         if !body.is_whole() {
             self.begin_filling(body);
             self.losing.lock().push(Arc::clone(body));

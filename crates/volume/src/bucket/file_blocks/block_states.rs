@@ -5,8 +5,8 @@ use std::ops::Range;
 use super::BLOCK;
 
 #[derive(Debug)]
-pub(super) struct Parts {
-    pub(super) state: Vec<State>,
+pub(super) struct BlockStates {
+    pub(super) state: Vec<BlockState>,
     pub(super) missing: usize,
     /// Where the next read would go on, and how many bytes were read one after the other, by how
     /// many reads.
@@ -18,17 +18,17 @@ pub(super) struct Parts {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum BlockState {
     Missing,
     Asked,
     Here,
 }
 
-impl Parts {
-    pub(super) fn all_missing(size: u64) -> Parts {
+impl BlockStates {
+    pub(super) fn all_missing(size: u64) -> BlockStates {
         let blocks = size.div_ceil(BLOCK) as usize;
         let state = vec![State::Missing; blocks];
-        Parts { state, missing: blocks, next: 0, streak: 0, reads: 0, filling: false }
+        BlockStates { state, missing: blocks, next: 0, streak: 0, reads: 0, filling: false }
     }
 
     /// Notes a read; tells how many bytes were read by several, one after the other.
@@ -43,18 +43,18 @@ impl Parts {
 
     /// All is here: there is nothing to bring.
     pub(super) fn mark_all_present(&mut self) {
-        self.state.fill(State::Here);
+        self.state.fill(BlockState::Here);
         self.missing = 0;
     }
 
     /// Blocks of these bytes are here, or not after all.
     pub(super) fn settle_range(&mut self, range: &Range<u64>, is_here: bool) {
-        let state = if is_here { State::Here } else { State::Missing };
+        let state = if is_here { BlockState::Here } else { BlockState::Missing };
         for block in range.start / BLOCK..range.end.div_ceil(BLOCK) {
             let before = std::mem::replace(&mut self.state[block as usize], state);
-            if before == State::Here {
+            if before == BlockState::Here {
                 // It was given up meanwhile.
-                self.state[block as usize] = State::Here;
+                self.state[block as usize] = BlockState::Here;
             } else if is_here {
                 self.missing -= 1;
             }
@@ -71,8 +71,8 @@ impl Parts {
     ) -> Range<u64> {
         let last = (first + (most / BLOCK).max(1)).min(end.max(first + 1));
         let mut block = first;
-        while block < last && self.state[block as usize] == State::Missing {
-            self.state[block as usize] = State::Asked;
+        while block < last && self.state[block as usize] == BlockState::Missing {
+            self.state[block as usize] = BlockState::Asked;
             block += 1;
         }
         first * BLOCK..(block * BLOCK).min(size)

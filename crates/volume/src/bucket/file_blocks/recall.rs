@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use rustix::fs::{SeekFrom, seek};
 
-use super::{BLOCK, Body};
+use super::{BLOCK, FileBlocks};
 
-impl Body {
+impl FileBlocks {
     /// Blocks that are data from end to end. It is asked before anybody writes to the file.
     pub(in crate::bucket) fn present_ranges(&self) -> Vec<Range<u64>> {
         let mut kept = Vec::new();
@@ -35,7 +35,7 @@ mod tests {
         let file = tempfile::tempfile().expect("a file");
         let size = BLOCK * 6 + 5;
         file.set_len(size).expect("a hole");
-        let body = Body::new(7, file.into(), size, Time::default());
+        let body = FileBlocks::new(7, file.into(), size, Time::default());
         assert_eq!(body.present_ranges(), [0..0; 0], "it is a hole");
         let put =
             |blocks: u64, at: u64| body.write_arrived(&vec![1; blocks as usize], at).expect("put");

@@ -9,17 +9,17 @@ use rustix::fs::Statx;
 
 use super::super::evicted_source::{bucket_thread_counts, evicted_file_source};
 use super::super::extended::OURS;
-use super::Mirror;
-use crate::backend::{Backend, Gate, Result, Source, SyncTicket};
-use crate::ipc::{BucketNow, BucketWaiting, UploadReport, WriteBackProgress};
+use super::LocalCopy;
+use crate::backend::{Backend, ChangeGate, ContentSource, Result, SyncTicket};
+use crate::ipc::{BucketStatus, BucketWaiting, UploadReport, WriteBackProgress};
 use forebay_os::file_identity::FileIdentity;
 
-impl Backend for Mirror {
+impl Backend for LocalCopy {
     fn thread_counts(&self, _usual: usize) -> (usize, usize) {
         bucket_thread_counts()
     }
 
-    fn gate(&self) -> Option<&Gate> {
+    fn gate(&self) -> Option<&ChangeGate> {
         Some(&self.marks.gate)
     }
 
@@ -31,7 +31,7 @@ impl Backend for Mirror {
         self: Arc<Self>,
         file: &FileIdentity,
         descriptor: BorrowedFd<'_>,
-    ) -> Result<Option<Arc<dyn Source>>> {
+    ) -> Result<Option<Arc<dyn ContentSource>>> {
         evicted_file_source(&self.bodies, file, self.bodies.open_evicted_file(file, descriptor))
     }
 
@@ -80,7 +80,7 @@ impl Backend for Mirror {
         self.wait_for_sync(ticket)
     }
 
-    fn bucket_status(&self) -> Option<BucketNow> {
+    fn bucket_status(&self) -> Option<BucketStatus> {
         Some(self.current_status())
     }
 

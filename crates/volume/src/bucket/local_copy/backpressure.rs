@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use rustix::fs::fstatvfs;
 
-use super::super::dirty_names::Noted;
-use super::Mirror;
-use crate::backend::Gate;
+use super::super::dirty_names::NotedChanges;
+use super::LocalCopy;
+use crate::backend::ChangeGate;
 
 /// Who begins to write waits when less than one part in so many of the disk is free: half of what
 /// room is made for, so that it may be made in time.
@@ -22,7 +22,7 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// What is known of the local space.
 #[derive(Debug, Default)]
-pub(super) struct Fill {
+pub(super) struct LocalSpace {
     space: Option<u64>,
     /// Bytes that the files had at some moment, and bytes that were free then; 0: not known yet.
     whole: AtomicU64,
@@ -30,9 +30,9 @@ pub(super) struct Fill {
     taken: AtomicU64,
 }
 
-impl Fill {
-    pub(super) fn new(space: Option<u64>) -> Fill {
-        Fill { space, ..Fill::default() }
+impl LocalSpace {
+    pub(super) fn new(space: Option<u64>) -> LocalSpace {
+        LocalSpace { space, ..LocalSpace::default() }
     }
 
     /// All files have so many bytes, and so many more are free.
@@ -48,7 +48,7 @@ impl Fill {
     }
 }
 
-impl Mirror {
+impl LocalCopy {
     /// Somebody begins to write a file: waits while there is little room, and the bucket takes what
     /// is here, so that there will be more.
     pub(super) fn wait_for_local_room(&self) {
@@ -77,7 +77,7 @@ impl Mirror {
 
     /// Waits until room was looked for once more; false where waiting would be vain.
     pub(super) fn wait_for_freed_room(&self) -> bool {
-        if Gate::is_changing() {
+        if ChangeGate::is_changing() {
             return false;
         }
         let mut noted = self.marks.lock_noted();
@@ -93,7 +93,7 @@ impl Mirror {
         true
     }
 
-    fn is_vain(&self, noted: &Noted) -> bool {
+    fn is_vain(&self, noted: &NotedChanges) -> bool {
         noted.over || noted.lost.is_some() || noted.is_vain || self.health.is_ailing()
     }
 
@@ -126,14 +126,14 @@ mod tests {
 
     #[test]
     fn what_is_free_says_how_much_the_files_have() {
-        let fill = Fill::new(Some(100));
+        let fill = LocalSpace::new(Some(100));
         assert!(!fill.is_over_limit(0), "nobody has looked yet");
         fill.note_usage(60, 1000);
         assert!(!fill.is_over_limit(1000));
         assert!(!fill.is_over_limit(960), "60 and 40 more");
         assert!(fill.is_over_limit(959));
         assert!(!fill.is_over_limit(2000), "others removed something");
-        let fill = Fill::new(None);
+        let fill = LocalSpace::new(None);
         fill.note_usage(60, 1000);
         assert!(!fill.is_over_limit(0));
     }

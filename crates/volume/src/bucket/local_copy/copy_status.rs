@@ -1,11 +1,11 @@
 //! How a volume in a bucket is just now, for who looks on.
 
-use super::Mirror;
-use crate::ipc::BucketNow;
+use super::LocalCopy;
+use crate::ipc::BucketStatus;
 use forebay_os::clock::{Clock, MachineClock};
 
-impl Mirror {
-    pub(super) fn current_status(&self) -> BucketNow {
+impl LocalCopy {
+    pub(super) fn current_status(&self) -> BucketStatus {
         let (url, shipped) = {
             let told = self.told.lock();
             (told.url.clone(), told.shipped)
@@ -22,6 +22,6 @@ impl Mirror {
         };
         let lag_us = oldest.map(|since| MachineClock.elapsed_nanos().saturating_sub(since) / 1000);
         let (trouble, here) = (self.health.current_error(), self.local_bytes_used());
-        BucketNow { url, changed, queued, shipped, trouble, lost, lag_us, here }
+        BucketStatus { url, changed, queued, shipped, trouble, lost, lag_us, here }
     }
 }

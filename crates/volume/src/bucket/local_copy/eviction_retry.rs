@@ -7,13 +7,13 @@ const ROUNDS_MAX: u32 = 64;
 /// Rounds of the thread until room is looked for again; one is the time it waits for something to
 /// do.
 #[derive(Debug, Default)]
-pub(super) struct Again {
+pub(super) struct EvictionRetry {
     left: u32,
     /// 0: there is nothing to come back for.
     last: u32,
 }
 
-impl Again {
+impl EvictionRetry {
     /// Files were looked at: whether one that should have been given back is in use.
     pub(super) fn note_attempt(&mut self, is_in_use: bool) {
         self.last = if is_in_use { (self.last * 2).clamp(1, ROUNDS_MAX) } else { 0 };
@@ -33,7 +33,7 @@ mod tests {
 
     #[test]
     fn files_in_use_are_looked_at_again_ever_less_often() {
-        let mut again = Again::default();
+        let mut again = EvictionRetry::default();
         assert!(!again.is_due(), "nothing to come back for");
         let mut rounds = Vec::new();
         for _ in 0..9 {

@@ -3,20 +3,20 @@
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::Ordering::Relaxed;
 
-use forebay_model::SyncTo;
+use forebay_model::FsyncTarget;
 use rustix::io::Errno;
 
 use super::super::placeholder_tree::mark_synced;
-use super::Mirror;
+use super::LocalCopy;
 use crate::backend::SyncTicket;
 use forebay_os::file_identity::FileIdentity;
 
-impl Mirror {
+impl LocalCopy {
     /// Asks for the bytes of a file and all that was done before to be brought to the bucket, if
     /// its rule says so, or it was mounted so. Of a directory it counts what a rule says of all in
     /// it.
     pub(super) fn request_sync(&self, path: &[u8], file: FileIdentity) -> Option<SyncTicket> {
-        if self.rules.fsync_target(path).unwrap_or(self.durable) == SyncTo::Local {
+        if self.rules.fsync_target(path).unwrap_or(self.durable) == FsyncTarget::Local {
             return None;
         }
         let mut noted = self.marks.lock_noted();

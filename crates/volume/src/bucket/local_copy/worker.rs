@@ -11,40 +11,40 @@ use std::sync::{Arc, Weak};
 
 use rustc_hash::FxHashSet;
 
-use super::super::commit_upload::{Dirty, Ship};
+use super::super::commit_upload::{CommitUploader, DirtyNames};
 use super::super::state_directory::Journal;
-use super::super::volume_opening::Wanted;
-use super::Mirror;
-use super::eviction_retry::Again;
+use super::super::volume_opening::WriterOptions;
+use super::LocalCopy;
+use super::eviction_retry::EvictionRetry;
 use crate::backend::TreeServer;
-use forebay_objstore::{Failed, Objects};
+use forebay_objstore::{BucketClient, RequestError};
 use forebay_os::file_identity::FileIdentity;
-pub(super) use fsync_batching::Crowd;
-pub(super) use upload_retry::Tries;
+pub(super) use fsync_batching::FsyncBatching;
+pub(super) use upload_retry::UploadRetry;
 
 /// How often a cut is made for who waits for one while files are written all the time.
 const LOOKS: usize = 8;
 
 /// What the thread has that ships.
-pub(super) struct Worker {
-    pub(super) mirror: Arc<Mirror>,
+pub(super) struct UploadWorker {
+    pub(super) mirror: Arc<LocalCopy>,
     pub(super) server: Weak<dyn TreeServer>,
-    pub(super) ship: Ship,
+    pub(super) ship: CommitUploader,
     pub(super) journal: Journal,
-    pub(super) wanted: Wanted,
-    pub(super) bucket: Arc<Objects>,
+    pub(super) wanted: WriterOptions,
+    pub(super) bucket: Arc<BucketClient>,
     /// Files of which somebody waits until the bucket has them.
     pub(super) synced: FxHashSet<FileIdentity>,
     /// Bytes by which the local files may have grown since it was looked whether there is room.
     pub(super) grown: u64,
     /// Files that would have been given back are in use.
-    pub(super) again: Again,
+    pub(super) again: EvictionRetry,
     /// Who waits for cuts.
-    pub(super) crowd: Crowd,
-    pub(super) tries: Tries,
+    pub(super) crowd: FsyncBatching,
+    pub(super) tries: UploadRetry,
 }
 
-impl Worker {
+impl UploadWorker {
     /// Works until nobody uses the volume any more.
     pub(super) fn run_until_over(&mut self) {
         // What changed while nobody looked.
@@ -68,7 +68,7 @@ impl Worker {
     }
 
     /// Makes a cut of these names, or of everything, if none waits; and ships it.
-    fn commit_and_upload(&mut self, dirty: Option<Dirty>) -> Result<(), Failed> {
+    fn commit_and_upload(&mut self, dirty: Option<DirtyNames>) -> Result<(), RequestError> {
         let mut dirty = dirty;
         for _ in 0..LOOKS {
             let mut asked = self.mirror.marks.lock_noted().done;

@@ -7,12 +7,12 @@ use std::io::ErrorKind;
 use bytes::Bytes;
 
 use super::super::request::Bucket;
-use super::super::segment::{Damage, Head};
-use super::super::tree::Tree;
-use super::segment_reader::{Reader, read_segment};
+use super::super::segment::{SegmentError, SegmentHeader};
+use super::super::tree::VolumeTree;
+use super::segment_reader::{SegmentReader, read_segment};
 use super::sweep::{KEPT, find_unneeded};
 use super::{checkpoint_key, segment_key};
-use forebay_objstore::{Failed, Found};
+use forebay_objstore::{ObjectMetadata, RequestError};
 
 /// What can be read of a log.
 #[derive(Debug, Default)]
@@ -21,7 +21,7 @@ pub(crate) struct History {
     pub(crate) segments: BTreeMap<u64, u64>,
     checkpoints: BTreeMap<u64, u64>,
     /// The tree at the last cut that can be read.
-    pub(crate) tree: Tree,
+    pub(crate) tree: VolumeTree,
     /// Nothing of what follows is in the tree.
     pub(crate) next: u64,
     /// The tree is that of the last cut that was made.
@@ -37,9 +37,12 @@ impl History {
     ///
     /// # Errors
     /// Those of the bucket; damage is none.
-    pub(crate) fn read_from_bucket(bucket: &dyn Bucket, all: &[Found]) -> Result<History, Failed> {
+    pub(crate) fn read_from_bucket(
+        bucket: &dyn Bucket,
+        all: &[ObjectMetadata],
+    ) -> Result<History, RequestError> {
         let numbered = |name_of: fn(u64) -> String| {
-            let number = |found: &Found| {
+            let number = |found: &ObjectMetadata| {
                 let digits = found.name.rsplit('/').next()?;
                 let number = u64::from_str_radix(digits, 16).ok()?;
                 (name_of(number) == found.name).then_some((number, found.size))
@@ -48,7 +51,7 @@ impl History {
         };
         let (segments, checkpoints) = (numbered(segment_key), numbered(checkpoint_key));
         let mut history = History { segments, checkpoints, ..History::default() };
-        let mut reader = Reader::default();
+        let mut reader = SegmentReader::default();
         let begun = history.read_newest_checkpoint(bucket, &mut reader)?;
         history.read_following_segments(bucket, &mut reader, begun)?;
         history.tree = reader.tree;
@@ -64,8 +67,8 @@ impl History {
     fn read_newest_checkpoint(
         &mut self,
         bucket: &dyn Bucket,
-        reader: &mut Reader,
-    ) -> Result<Option<u64>, Failed> {
+        reader: &mut SegmentReader,
+    ) -> Result<Option<u64>, RequestError> {
         let mut begun = None;
         for (place, (number, size)) in self.checkpoints.clone().into_iter().rev().enumerate() {
             if place >= KEPT && begun.is_some() {
@@ -91,9 +94,9 @@ impl History {
     fn read_following_segments(
         &mut self,
         bucket: &dyn Bucket,
-        reader: &mut Reader,
+        reader: &mut SegmentReader,
         begun: Option<u64>,
-    ) -> Result<(), Failed> {
+    ) -> Result<(), RequestError> {
         self.next = begun.unwrap_or(0);
         let last = self.segments.keys().last().map(|last| last + 1);
         let end = last.max(self.checkpoints.keys().last().copied()).unwrap_or(0);
@@ -119,7 +122,7 @@ impl History {
         bucket: &dyn Bucket,
         name: String,
         (number, size): (u64, u64),
-    ) -> Result<Option<(Head, Bytes)>, Failed> {
+    ) -> Result<Option<(SegmentHeader, Bytes)>, RequestError> {
         let (head, records) = match read_segment(bucket, &name, size) {
             Err(failed) if matches!(failed.kind, ErrorKind::InvalidData | ErrorKind::NotFound) => {
                 let why = failed.why.strip_prefix(&format!("{name}: ")).unwrap_or(&failed.why);
@@ -129,7 +132,7 @@ impl History {
             part => part?,
         };
         let why = match head.for_each_record(&records, |_| {}) {
-            Err(damage @ Damage::Unfit(_)) => damage.to_string(),
+            Err(damage @ SegmentError::Unfit(_)) => damage.to_string(),
             Ok(()) if head.number == number => return Ok(Some((head, records))),
             _ => "it is not what was written under this name".to_owned(),
         };
@@ -145,7 +148,7 @@ impl History {
         &self,
         bucket: &dyn Bucket,
         is_live: impl Fn(u64) -> bool,
-    ) -> Result<Vec<(String, u64)>, Failed> {
+    ) -> Result<Vec<(String, u64)>, RequestError> {
         match self.floor.filter(|_| self.is_whole && self.damage.is_empty()) {
             Some(floor) => {
                 find_unneeded(bucket, (&self.segments, &self.checkpoints), floor, is_live)

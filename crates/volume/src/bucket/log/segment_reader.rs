@@ -5,11 +5,11 @@ use std::io;
 use bytes::Bytes;
 
 use super::super::request::Bucket;
-use super::super::segment::{Damage, HEADER, Head};
-use super::super::tree::{DEEPEST, Tree};
-use super::super::tree_record::Record;
+use super::super::segment::{HEADER, SegmentError, SegmentHeader};
+use super::super::tree::{DEEPEST, VolumeTree};
+use super::super::tree_record::TreeRecord;
 use super::{CHECKPOINTS, LOG, Position, checkpoint_key, list_numbered_objects, segment_key};
-use forebay_objstore::Failed;
+use forebay_objstore::RequestError;
 
 /// Bytes of a segment of which the start is asked for: the records of most are in it.
 const START: u64 = 256 << 10;
@@ -25,11 +25,13 @@ pub(in crate::bucket) fn read_segment(
     bucket: &dyn Bucket,
     name: &str,
     size: u64,
-) -> Result<(Head, Bytes), Failed> {
-    let broken =
-        |why: &str| Failed { kind: io::ErrorKind::InvalidData, why: format!("{name}: {why}") };
+) -> Result<(SegmentHeader, Bytes), RequestError> {
+    let broken = |why: &str| RequestError {
+        kind: io::ErrorKind::InvalidData,
+        why: format!("{name}: {why}"),
+    };
     let start = bucket.get_range(name, 0..size.min(START), &|bytes| {
-        Head::parse(bytes).is_ok_and(|head| {
+        SegmentHeader::parse(bytes).is_ok_and(|head| {
             let records = HEADER..head.data_offset() as usize;
             bytes.get(records).is_none_or(|records| head.has_valid_checksum(records))
         })
@@ -40,7 +42,7 @@ pub(in crate::bucket) fn read_segment(
         }
         start => start?,
     };
-    let head = Head::parse(&start).map_err(|damage| broken(&damage.to_string()))?;
+    let head = SegmentHeader::parse(&start).map_err(|damage| broken(&damage.to_string()))?;
     if head.object_length() != size {
         return Err(broken("it has another length than it says"));
     }
@@ -56,17 +58,17 @@ pub(in crate::bucket) fn read_segment(
 
 /// Takes segments in, up to the last cut.
 #[derive(Debug, Default)]
-pub(in crate::bucket) struct Reader {
-    pub(in crate::bucket) tree: Tree,
+pub(in crate::bucket) struct SegmentReader {
+    pub(in crate::bucket) tree: VolumeTree,
     /// Segments with records that no cut has followed yet, and how many of the first were taken.
-    held: Vec<(Head, Bytes)>,
+    held: Vec<(SegmentHeader, Bytes)>,
     taken: u32,
     pub(super) begun: Option<(u64, String)>,
     /// The last cut is in the segment before this one.
     pub(super) cut: u64,
 }
 
-impl Reader {
+impl SegmentReader {
     /// Takes in all that the bucket has. False: segments are missing before the last ones.
     ///
     /// # Errors
@@ -74,7 +76,7 @@ impl Reader {
     pub(in crate::bucket) fn catch_up(
         &mut self,
         bucket: &dyn Bucket,
-    ) -> Result<(Position, bool), Failed> {
+    ) -> Result<(Position, bool), RequestError> {
         let (mut next, mut checkpoint) = (0, 0);
         if let Some((number, size)) = list_numbered_objects(bucket, CHECKPOINTS)?.pop() {
             self.apply_segment(read_segment(bucket, &checkpoint_key(number), size)?)?;
@@ -98,12 +100,15 @@ impl Reader {
         }
         if self.tree.is_too_deep() {
             let why = format!("folders lie more than {DEEPEST} deep in each other");
-            return Err(Failed { kind: io::ErrorKind::InvalidData, why });
+            return Err(RequestError { kind: io::ErrorKind::InvalidData, why });
         }
         Ok((Position { next, checkpoint }, is_whole))
     }
 
-    pub(super) fn apply_segment(&mut self, part: (Head, Bytes)) -> Result<(), Failed> {
+    pub(super) fn apply_segment(
+        &mut self,
+        part: (SegmentHeader, Bytes),
+    ) -> Result<(), RequestError> {
         self.apply_segment_observed(part, &mut |_, _| {})
     }
 
@@ -113,10 +118,10 @@ impl Reader {
     /// `InvalidData`: it is damaged.
     pub(in crate::bucket) fn apply_segment_observed(
         &mut self,
-        (head, records): (Head, Bytes),
-        tell: &mut dyn FnMut(&Tree, &Record<'_>),
-    ) -> Result<(), Failed> {
-        let damaged = |damage: Damage| Failed {
+        (head, records): (SegmentHeader, Bytes),
+        tell: &mut dyn FnMut(&VolumeTree, &TreeRecord<'_>),
+    ) -> Result<(), RequestError> {
+        let damaged = |damage: SegmentError| RequestError {
             kind: io::ErrorKind::InvalidData,
             why: format!("segment {:x} of the log: {damage}", head.number),
         };
@@ -125,8 +130,8 @@ impl Reader {
         head.for_each_record(&records, |record| {
             at += 1;
             match record {
-                Record::Cut => cut = Some(at),
-                Record::Begin { who } => begin = Some((head.number, (*who).to_owned())),
+                TreeRecord::Cut => cut = Some(at),
+                TreeRecord::Begin { who } => begin = Some((head.number, (*who).to_owned())),
                 _ => {}
             }
         })
@@ -151,13 +156,13 @@ impl Reader {
                 if at > skip && at <= end {
                     tell(&self.tree, record);
                     match record {
-                        Record::Bytes { ino, place } => {
+                        TreeRecord::Bytes { ino, place } => {
                             let place = place.clone().in_segment(head.number);
-                            self.tree.apply_record(&Record::Bytes { ino: *ino, place })
+                            self.tree.apply_record(&TreeRecord::Bytes { ino: *ino, place })
                         }
-                        Record::Sums { ino, place } => {
+                        TreeRecord::Sums { ino, place } => {
                             let place = place.clone().in_segment(head.number);
-                            self.tree.apply_record(&Record::Sums { ino: *ino, place })
+                            self.tree.apply_record(&TreeRecord::Sums { ino: *ino, place })
                         }
                         record => self.tree.apply_record(record),
                     };
@@ -166,10 +171,10 @@ impl Reader {
             .map_err(damaged)?;
         }
         if self.tree.is_knotted() {
-            return Err(damaged(Damage::Unfit(KNOTTED)));
+            return Err(damaged(SegmentError::Unfit(KNOTTED)));
         }
         // What follows the cut waits for the next one.
-        let rest = |(head, _): &(Head, Bytes)| head.count > cut;
+        let rest = |(head, _): &(SegmentHeader, Bytes)| head.count > cut;
         self.held = held.into_iter().skip(last).filter(rest).collect();
         self.taken = if self.held.is_empty() { 0 } else { cut };
         Ok(())

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 
 use super::super::request::{Bucket, map_in_parallel};
-use super::super::tree_record::Record;
+use super::super::tree_record::TreeRecord;
 use super::segment_reader::read_segment;
 use super::{CHECKPOINTS, LOG, Log, checkpoint_key, list_numbered_objects, segment_key};
-use forebay_objstore::Failed;
+use forebay_objstore::RequestError;
 
 /// A segment that says who begins has nothing else, and is shorter than this.
 const SHORT: u64 = 4096;
@@ -30,14 +30,17 @@ impl Log {
     ///
     /// # Errors
     /// Those of the bucket; `InvalidData`: a checkpoint is damaged, and nothing is removed.
-    pub(crate) fn remove_unneeded(&self, is_live: impl Fn(u64) -> bool) -> Result<Sizes, Failed> {
+    pub(crate) fn remove_unneeded(
+        &self,
+        is_live: impl Fn(u64) -> bool,
+    ) -> Result<Sizes, RequestError> {
         let bucket = &*self.bucket;
         let checkpoints: Sizes = list_numbered_objects(bucket, CHECKPOINTS)?.into_iter().collect();
         let Some((floor, size)) = checkpoints.iter().rev().nth(KEPT - 1) else {
             return Ok(Sizes::new());
         };
         let (head, records) = read_segment(bucket, &checkpoint_key(*floor), *size)?;
-        head.for_each_record(&records, |_| {}).map_err(|_| Failed {
+        head.for_each_record(&records, |_| {}).map_err(|_| RequestError {
             kind: ErrorKind::InvalidData,
             why: "a checkpoint is damaged".to_owned(),
         })?;
@@ -45,7 +48,7 @@ impl Log {
         let gone = find_unneeded(bucket, (&segments, &checkpoints), *floor, &is_live)?;
         map_in_parallel(&gone, |(name, _)| bucket.delete_object(name))
             .into_iter()
-            .collect::<Result<(), Failed>>()?;
+            .collect::<Result<(), RequestError>>()?;
         segments.retain(|number, _| number < floor && is_live(*number));
         Ok(segments)
     }
@@ -62,7 +65,7 @@ pub(super) fn find_unneeded(
     (segments, checkpoints): (&Sizes, &Sizes),
     floor: u64,
     is_live: impl Fn(u64) -> bool,
-) -> Result<Vec<(String, u64)>, Failed> {
+) -> Result<Vec<(String, u64)>, RequestError> {
     let mut found = Vec::new();
     let dead = segments.range(..floor).filter(|(number, _)| !is_live(**number));
     let dead: Vec<_> = dead.map(|(number, size)| (segment_key(*number), *size)).collect();
@@ -81,13 +84,13 @@ pub(super) fn find_unneeded(
 }
 
 /// Whether a writer began with this segment, as far as one can tell.
-fn has_begin_record(bucket: &dyn Bucket, name: &str, size: u64) -> Result<bool, Failed> {
+fn has_begin_record(bucket: &dyn Bucket, name: &str, size: u64) -> Result<bool, RequestError> {
     let mut begins = false;
     match read_segment(bucket, name, size) {
         Err(failed) if failed.kind == ErrorKind::InvalidData => Ok(true),
         part => {
             let (head, records) = part?;
-            let look = |record: &Record<'_>| begins |= matches!(record, Record::Begin { .. });
+            let look = |record: &TreeRecord<'_>| begins |= matches!(record, TreeRecord::Begin { .. });
             Ok(head.for_each_record(&records, look).is_err() || begins)
         }
     }

@@ -5,44 +5,44 @@ mod hostile;
 use super::super::memory::Memory;
 use super::super::segment::HEADER;
 use super::super::tree::ROOT;
-use super::super::tree_record::{Attr, Kind, Place};
+use super::super::tree_record::{Attr, ContentLocation, Kind};
 use super::*;
 
 /// One cut: a file `name` with these bytes, in the root.
-fn file(draft: &mut Draft, segment: u64, ino: u64, name: &str, bytes: &[u8]) {
+fn file(draft: &mut SegmentDraft, segment: u64, ino: u64, name: &str, bytes: &[u8]) {
     let (at, crc) = (draft.append_data(bytes), crc32fast::hash(bytes));
-    let place = Place::Packed { segment, at, length: bytes.len() as u32, crc };
-    draft.append_record(&Record::File { ino, kind: Kind::Plain, attr: Attr::default() });
-    draft.append_record(&Record::Bytes { ino, place });
-    draft.append_record(&Record::Name { folder: ROOT, name: name.as_bytes(), ino });
+    let place = ContentLocation::Packed { segment, at, length: bytes.len() as u32, crc };
+    draft.append_record(&TreeRecord::File { ino, kind: Kind::Plain, attr: Attr::default() });
+    draft.append_record(&TreeRecord::Bytes { ino, place });
+    draft.append_record(&TreeRecord::Name { folder: ROOT, name: name.as_bytes(), ino });
 }
 
-fn names(tree: &Tree) -> Vec<String> {
+fn names(tree: &VolumeTree) -> Vec<String> {
     let root = tree.file(ROOT).expect("a root");
     root.names.keys().map(|name| String::from_utf8_lossy(name.as_bytes()).into_owned()).collect()
 }
 
 /// Ten cuts in ten segments; the odd ones end in the middle of the next cut. A checkpoint after six.
-fn story(bucket: &Arc<Memory>, me: &str) -> Result<(), Failed> {
+fn story(bucket: &Arc<Memory>, me: &str) -> Result<(), RequestError> {
     let (mut log, mut tree) = Log::open(Arc::clone(bucket) as Arc<dyn Bucket>, me.to_owned())?;
     log.begin_as_writer(me)?;
     let first = tree.next;
     for turn in 0..10 {
-        let mut draft = Draft::default();
+        let mut draft = SegmentDraft::default();
         let (ino, number) = (first + turn, log.next_segment());
         if turn % 2 == 0 {
             file(&mut draft, number, ino, &format!("{me}{turn}"), b"ACGT");
-            draft.append_record(&Record::Cut);
+            draft.append_record(&TreeRecord::Cut);
             // Half of the next.
-            draft.append_record(&Record::File {
+            draft.append_record(&TreeRecord::File {
                 ino: ino + 1,
                 kind: Kind::Plain,
                 attr: Attr::default(),
             });
         } else {
             let name = format!("{me}{turn}");
-            draft.append_record(&Record::Name { folder: ROOT, name: name.as_bytes(), ino });
-            draft.append_record(&Record::Cut);
+            draft.append_record(&TreeRecord::Name { folder: ROOT, name: name.as_bytes(), ino });
+            draft.append_record(&TreeRecord::Cut);
         }
         log.write_segment(draft.encode_segment(number).into())?;
         if turn == 5 {
@@ -53,7 +53,7 @@ fn story(bucket: &Arc<Memory>, me: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-fn open(bucket: &Arc<Memory>) -> Result<(Log, Tree), Failed> {
+fn open(bucket: &Arc<Memory>) -> Result<(Log, VolumeTree), RequestError> {
     Log::open(Arc::clone(bucket) as Arc<dyn Bucket>, "reader".to_owned())
 }
 
@@ -86,9 +86,9 @@ fn of_two_writers_the_first_is_shut_out() {
     first.begin_as_writer("first").expect("alone");
     let mut second = Log::open(Arc::clone(&bucket) as Arc<dyn Bucket>, "other".to_owned());
     second.as_mut().expect("it opens").0.begin_as_writer("second").expect("it takes over");
-    let mut draft = Draft::default();
+    let mut draft = SegmentDraft::default();
     file(&mut draft, first.next_segment(), 2, "late", b"x");
-    draft.append_record(&Record::Cut);
+    draft.append_record(&TreeRecord::Cut);
     let late = first
         .write_segment(draft.encode_segment(first.next_segment()).into())
         .expect_err("shut out");

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::fs::{Dir, FileType, Mode, OFlags, openat};
 
 use super::super::placeholder::is_evicted;
-use super::super::scan::{Lent, open_directory_at};
+use super::super::scan::{LentReadPermission, open_directory_at};
 use super::{INTO, Result};
 use forebay_os::file_identity::{FileIdentity, statx_nofollow};
 
@@ -30,7 +30,7 @@ fn collect_evicted_below(folder: &OwnedFd, found: &mut Vec<(FileIdentity, OwnedF
                 collect_evicted_below(&inner, found)?;
             }
             FileType::RegularFile => {
-                let _lent = Lent::grant_read_access(folder, name);
+                let _lent = LentReadPermission::grant_read_access(folder, name);
                 // What this user may not even read was not made by this user.
                 let Ok(file) = openat(folder, name, how, Mode::empty()) else { continue };
                 if is_evicted(&file) {

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use rustix::fs::CWD;
 
-use super::super::fetch::Fetch;
+use super::super::fetch::ContentFetcher;
 use super::super::log::Log;
 use super::super::memory::Memory;
 use super::super::placeholder::{is_evicted, mark_present};
 use super::super::request::Bucket;
-use super::super::scan::Found;
-use super::super::tree_record::Record;
+use super::super::scan::ScanResult;
+use super::super::tree_record::TreeRecord;
 use super::*;
 
 fn top(path: &Path) -> OwnedFd {
@@ -24,9 +24,10 @@ fn shipped(root: &Path) -> Arc<Memory> {
     let bucket = Memory::new();
     let shared = Arc::clone(&bucket) as Arc<dyn Bucket>;
     let (mut log, mut tree) = Log::open(shared, "writer".to_owned()).expect("empty");
-    let (mut scan, mut found) = (Scan::new(top(root)).expect("a root"), Found::default());
+    let (mut scan, mut found) =
+        (TreeScanner::new(top(root)).expect("a root"), ScanResult::default());
     scan.scan_tree((&mut tree, &mut found), &|_| false).expect("scanned");
-    found.draft.append_record(&Record::Cut);
+    found.draft.append_record(&TreeRecord::Cut);
     log.write_segment(found.draft.encode_segment(log.next_segment()).into()).expect("written");
     bucket
 }
@@ -47,7 +48,7 @@ fn a_machine_that_has_nothing_shows_all_and_gets_bytes_when_they_are_read() {
     let shared = Arc::clone(&bucket) as Arc<dyn Bucket>;
     let (_, mut tree) = Log::open(Arc::clone(&shared), "reader".to_owned()).expect("whole");
     let root = top(other.path());
-    let mut scan = Scan::new(top(other.path())).expect("a root");
+    let mut scan = TreeScanner::new(top(other.path())).expect("a root");
     make_placeholder_tree(&root, &tree, &mut scan).expect("a file system with attributes");
 
     let there = |name: &str| other.path().join(name);
@@ -60,11 +61,11 @@ fn a_machine_that_has_nothing_shows_all_and_gets_bytes_when_they_are_read() {
     }
     assert_eq!(std::fs::metadata(there("a/b/3")).expect("there").blocks(), 0, "a hole");
     // Nothing of it counts as a change.
-    let mut found = Found::default();
+    let mut found = ScanResult::default();
     scan.scan_tree((&mut tree, &mut found), &|_| false).expect("scanned");
     assert!(found.draft.is_empty(), "{:?}", found.draft);
 
-    let fetch = Fetch::new(shared);
+    let fetch = ContentFetcher::new(shared);
     for number in 0..50 {
         let path = there(&format!("a/b/{number}"));
         let file = OwnedFd::from(

@@ -9,7 +9,7 @@ use rustix::fs::Statx;
 use super::super::evicted_source::{bucket_thread_counts, evicted_file_source};
 use super::super::extended::OURS;
 use super::Prefix;
-use crate::backend::{Backend, OpenFolder, Result, Source};
+use crate::backend::{Backend, ContentSource, FolderOpener, Result};
 use forebay_os::file_identity::FileIdentity;
 
 impl Backend for Prefix {
@@ -21,7 +21,7 @@ impl Backend for Prefix {
         self.has_listed(folder)
     }
 
-    fn list_directory(&self, folder: u64, open: OpenFolder<'_>) -> Result<()> {
+    fn list_directory(&self, folder: u64, open: FolderOpener<'_>) -> Result<()> {
         self.list_directory_once(folder, open)
     }
 
@@ -29,7 +29,7 @@ impl Backend for Prefix {
         self: Arc<Self>,
         file: &FileIdentity,
         descriptor: BorrowedFd<'_>,
-    ) -> Result<Option<Arc<dyn Source>>> {
+    ) -> Result<Option<Arc<dyn ContentSource>>> {
         evicted_file_source(&self.bodies, file, self.open_evicted_file(file, descriptor))
     }
 

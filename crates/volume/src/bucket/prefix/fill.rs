@@ -12,10 +12,10 @@ use rustix::fs::{
     ftruncate, mkdirat, openat, unlinkat,
 };
 
-use super::super::evicted_files::Away;
+use super::super::evicted_files::EvictedFile;
 use super::super::placeholder::{AWAY, is_evicted, set_mtime};
-use super::super::tree_record::{Place, Time};
-use forebay_objstore::{Folder, Listed};
+use super::super::tree_record::{ContentLocation, Time};
+use forebay_objstore::{FolderListing, ListedObject};
 use forebay_os::file_identity::{FileIdentity, proc_fd_path, statx_nofollow};
 
 /// The extended attribute that says which state of its object a file has.
@@ -28,35 +28,39 @@ const PLAIN: Mode = Mode::from_bits_retain(0o644);
 
 /// What became of a directory.
 #[derive(Debug, Default)]
-pub(super) struct Filled {
+pub(super) struct FilledDirectory {
     /// Files whose bytes are in the bucket.
-    pub(super) away: Vec<(FileIdentity, u64, Away)>,
+    pub(super) away: Vec<(FileIdentity, u64, EvictedFile)>,
     /// Keys that no file can have for a name.
     pub(super) odd: Vec<String>,
 }
 
-enum Wanted<'a> {
+enum WantedEntry<'a> {
     Folder,
-    File(&'a Listed),
+    File(&'a ListedObject),
 }
 
 /// Makes `dir` as the folder whose keys begin with `above` is.
 ///
 /// # Errors
 /// Those of the file system.
-pub(super) fn fill_directory(dir: &OwnedFd, folder: &Folder, above: &str) -> io::Result<Filled> {
-    let mut filled = Filled { odd: folder.odd.clone(), ..Filled::default() };
-    let mut wanted: BTreeMap<&str, Wanted<'_>> = BTreeMap::new();
+pub(super) fn fill_directory(
+    dir: &OwnedFd,
+    folder: &FolderListing,
+    above: &str,
+) -> io::Result<FilledDirectory> {
+    let mut filled = FilledDirectory { odd: folder.odd.clone(), ..FilledDirectory::default() };
+    let mut wanted: BTreeMap<&str, WantedEntry<'_>> = BTreeMap::new();
     for name in &folder.folders {
         match is_file_name(name.as_bytes()) {
-            true => drop(wanted.insert(name, Wanted::Folder)),
+            true => drop(wanted.insert(name, WantedEntry::Folder)),
             false => filled.odd.push(format!("{above}{name}/")),
         }
     }
     for object in &folder.objects {
         // A name is a folder or a file: where both are, the folder has more in it.
         match is_file_name(object.name.as_bytes()) && !wanted.contains_key(object.name.as_str()) {
-            true => drop(wanted.insert(&object.name, Wanted::File(object))),
+            true => drop(wanted.insert(&object.name, WantedEntry::File(object))),
             false => filled.odd.push(format!("{above}{}", object.name)),
         }
     }
@@ -69,8 +73,8 @@ pub(super) fn fill_directory(dir: &OwnedFd, folder: &Folder, above: &str) -> io:
         let is_folder = entry.file_type() == FileType::Directory;
         let known = name.to_str().ok().and_then(|text| wanted.remove_entry(text));
         match known {
-            Some((_, Wanted::Folder)) if is_folder => {}
-            Some((_, Wanted::File(object))) if !is_folder => {
+            Some((_, WantedEntry::Folder)) if is_folder => {}
+            Some((_, WantedEntry::File(object))) if !is_folder => {
                 match open_if_same_state(dir, name, object)? {
                     Some(file) => filled.add_file(&file, object, above)?,
                     None => {
@@ -87,11 +91,11 @@ pub(super) fn fill_directory(dir: &OwnedFd, folder: &Folder, above: &str) -> io:
     }
     for (name, what) in wanted {
         match what {
-            Wanted::Folder => {
+            WantedEntry::Folder => {
                 mkdirat(dir, name, FOLDER)?;
                 chmodat(dir, name, FOLDER, AtFlags::empty())?;
             }
-            Wanted::File(object) => {
+            WantedEntry::File(object) => {
                 filled.add_file(&make_placeholder(dir, object)?, object, above)?
             }
         }
@@ -99,8 +103,8 @@ pub(super) fn fill_directory(dir: &OwnedFd, folder: &Folder, above: &str) -> io:
     Ok(filled)
 }
 
-impl Filled {
-    fn add_file(&mut self, file: &OwnedFd, object: &Listed, above: &str) -> io::Result<()> {
+impl FilledDirectory {
+    fn add_file(&mut self, file: &OwnedFd, object: &ListedObject, above: &str) -> io::Result<()> {
         let (sec, nsec) = object.written;
         let mtime = Time { sec, nsec };
         set_mtime(file, mtime)?;
@@ -108,11 +112,11 @@ impl Filled {
             let stat = statx_nofollow(file.as_fd(), c"")?;
             let version = object.version.as_ref().map(|version| version.0.clone());
             let key = format!("{above}{}", object.name);
-            let place = Place::Own { key, version, size: object.size };
+            let place = ContentLocation::Own { key, version, size: object.size };
             self.away.push((
                 FileIdentity::from_statx(&stat),
                 stat.stx_ino,
-                Away { place, sums: None, mtime },
+                EvictedFile { place, sums: None, mtime },
             ));
         }
         Ok(())
@@ -120,7 +124,7 @@ impl Filled {
 }
 
 /// What tells the state of an object: its ETag, or what comes nearest to one.
-fn object_state(object: &Listed) -> String {
+fn object_state(object: &ListedObject) -> String {
     match &object.version {
         Some(version) => version.0.clone(),
         None => format!("{} {}.{:09}", object.size, object.written.0, object.written.1),
@@ -128,7 +132,11 @@ fn object_state(object: &Listed) -> String {
 }
 
 /// The file, if it has this state of the object.
-fn open_if_same_state(dir: &OwnedFd, name: &CStr, object: &Listed) -> io::Result<Option<OwnedFd>> {
+fn open_if_same_state(
+    dir: &OwnedFd,
+    name: &CStr,
+    object: &ListedObject,
+) -> io::Result<Option<OwnedFd>> {
     let file = openat(dir, name, FILE | OFlags::NONBLOCK, Mode::empty())?;
     let mut value = [0u8; 1024];
     let length = fgetxattr(&file, OBJECT, &mut value[..]).unwrap_or(0);
@@ -138,7 +146,7 @@ fn open_if_same_state(dir: &OwnedFd, name: &CStr, object: &Listed) -> io::Result
 }
 
 /// Makes a file without its bytes. Which state it has comes last, or a kill would leave half of it.
-fn make_placeholder(dir: &OwnedFd, object: &Listed) -> io::Result<OwnedFd> {
+fn make_placeholder(dir: &OwnedFd, object: &ListedObject) -> io::Result<OwnedFd> {
     let file = openat(dir, object.name.as_str(), NEW, Mode::RUSR | Mode::WUSR)?;
     fchmod(&file, PLAIN)?;
     if object.size > 0 {

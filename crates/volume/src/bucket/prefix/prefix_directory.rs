@@ -26,15 +26,15 @@ const LONGEST: usize = 200;
 
 /// A directory that nobody else uses meanwhile.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct AttachmentDirectory {
     folder: PathBuf,
-    about: About,
+    about: AttachmentInfo,
     _lock: File,
 }
 
 /// What it says of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct About {
+struct AttachmentInfo {
     url: String,
     /// What is here may be in memory alone, in this life of its file system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -59,13 +59,13 @@ pub fn directory_name_for(url: &str) -> String {
     name
 }
 
-impl Held {
+impl AttachmentDirectory {
     /// Takes the first directory for `url` below `root` that nobody uses, and makes it if need be.
     /// What a crash of the machine may have damaged is thrown away.
     ///
     /// # Errors
     /// Those of the file system.
-    pub(crate) fn lock_unused_directory(root: &Path, url: &str) -> io::Result<Held> {
+    pub(crate) fn lock_unused_directory(root: &Path, url: &str) -> io::Result<AttachmentDirectory> {
         let name = directory_name_for(url);
         for number in 1..=MOST {
             let name = if number == 1 { name.clone() } else { format!("{name}%{number}") };
@@ -76,7 +76,7 @@ impl Held {
             if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
                 continue;
             }
-            let about: Option<About> = match std::fs::read(folder.join(ABOUT)) {
+            let about: Option<AttachmentInfo> = match std::fs::read(folder.join(ABOUT)) {
                 Ok(text) => Some(serde_json::from_slice(&text)?),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => None,
                 Err(error) => return Err(error),
@@ -87,8 +87,8 @@ impl Held {
             let now = boot_and_mount_id(&folder);
             let is_of_now = |boot: &Option<String>| now.is_some() && *boot == now;
             let is_safe = about.is_some_and(|about| about.boot.is_none() || is_of_now(&about.boot));
-            let about = About { url: url.to_owned(), boot: Some(now.unwrap_or_default()) };
-            let held = Held { folder, about, _lock: lock };
+            let about = AttachmentInfo { url: url.to_owned(), boot: Some(now.unwrap_or_default()) };
+            let held = AttachmentDirectory { folder, about, _lock: lock };
             held.begin_use(is_safe)?;
             return Ok(held);
         }
@@ -117,7 +117,7 @@ impl Held {
         self.begin_use(false)
     }
 
-    fn write_about(&self, about: &About) -> io::Result<()> {
+    fn write_about(&self, about: &AttachmentInfo) -> io::Result<()> {
         write_atomically(&self.folder.join(ABOUT), &serde_json::to_vec(about)?)
     }
 
@@ -144,7 +144,7 @@ impl Held {
     /// Nobody uses it any more: all that is here survives a crash of the machine.
     pub(super) fn make_durable(&self) -> io::Result<()> {
         syncfs(self.open_tree()?)?;
-        self.write_about(&About { boot: None, ..self.about.clone() })
+        self.write_about(&AttachmentInfo { boot: None, ..self.about.clone() })
     }
 }
 
@@ -159,7 +159,8 @@ mod tests {
         let long = |end: &str| directory_name_for(&format!("s3://lab/{}{end}", "x".repeat(900)));
         assert!(long("a").len() < 250 && long("a") != long("b"));
         let root = tempfile::tempdir().expect("a directory");
-        let take = |url| Held::lock_unused_directory(root.path(), url).expect("taken");
+        let take =
+            |url| AttachmentDirectory::lock_unused_directory(root.path(), url).expect("taken");
         let (one, two, other) = (take("s3://b/a"), take("s3://b/a"), take("s3://b/c"));
         assert!(one.folder != two.folder && one.folder != other.folder);
         std::fs::write(one.tree_directory().join("x"), "kept").expect("written");
@@ -176,17 +177,23 @@ mod tests {
     fn what_a_crash_of_the_machine_may_have_damaged_is_not_believed() {
         let root = tempfile::tempdir().expect("a directory");
         let of_boot = |boot: Option<&str>| {
-            let held = Held::lock_unused_directory(root.path(), "s3://b/a").expect("taken");
+            let held =
+                AttachmentDirectory::lock_unused_directory(root.path(), "s3://b/a").expect("taken");
             std::fs::write(held.tree_directory().join("x"), "bytes").expect("written");
-            held.write_about(&About { boot: boot.map(str::to_owned), ..held.about.clone() })
-                .expect("noted");
+            held.write_about(&AttachmentInfo {
+                boot: boot.map(str::to_owned),
+                ..held.about.clone()
+            })
+            .expect("noted");
             drop(held);
-            let held = Held::lock_unused_directory(root.path(), "s3://b/a").expect("taken");
+            let held =
+                AttachmentDirectory::lock_unused_directory(root.path(), "s3://b/a").expect("taken");
             held.tree_directory().join("x").is_file()
         };
         assert!(!of_boot(Some("another")));
         assert!(of_boot(None), "it was settled");
-        let held = Held::lock_unused_directory(root.path(), "s3://b/a").expect("taken");
+        let held =
+            AttachmentDirectory::lock_unused_directory(root.path(), "s3://b/a").expect("taken");
         held.make_durable().expect("settled");
         let text = std::fs::read_to_string(held.folder.join(ABOUT)).expect("read");
         assert_eq!(text, "{\"url\":\"s3://b/a\"}");

@@ -19,13 +19,14 @@ struct Shown {
 }
 
 fn show(bucket: &Arc<Memory>, state: &Path) -> Shown {
-    let ways = Ways { settings: Settings::default(), state: state.to_owned() };
+    let ways = BucketAccess { settings: AwsSettings::default(), state: state.to_owned() };
     let folder = bucket.list_with_delimiter("").expect("listed");
     let lent = attach_listed(&folder, "s3://lab/p", &ways).expect("a file system with attributes");
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = openat(CWD, lent.tree_directory(), flags, Mode::empty()).expect("opened");
     let prefix = Arc::new(Prefix::with_bucket(Arc::clone(bucket) as Arc<dyn Bucket>, lent));
-    let native = Native::new(root, crate::native::Settings::default(), Box::new(|_| Arc::from([])));
+    let native =
+        Native::new(root, crate::native::NativeSettings::default(), Box::new(|_| Arc::from([])));
     let native = native.expect("statx works").with_backend(Arc::clone(&prefix) as Arc<dyn Backend>);
     Shown { native, prefix }
 }

@@ -10,21 +10,21 @@ mod file_changes;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::commit_upload::Moved;
-use super::super::tree::Tree;
+use super::super::commit_upload::MovedContent;
+use super::super::tree::VolumeTree;
 use super::super::tree_record::Kind;
-use super::local_tree::{Changes, Learn, Result, Shown};
-use super::touched::{Differs, Touched};
+use super::local_tree::{Changes, EvictedFileCallback, LocalTree, Result};
+use super::touched::{FileDifference, TouchedEntries};
 use forebay_os::short_name::ShortName;
 
 /// A folder, and a name in it.
 type Name = (u64, ShortName);
 
-struct Turn<'a> {
-    shown: &'a mut Shown,
-    tree: &'a Tree,
-    touched: &'a Touched,
-    learn: Learn<'a>,
+struct TreeUpdate<'a> {
+    shown: &'a mut LocalTree,
+    tree: &'a VolumeTree,
+    touched: &'a TouchedEntries,
+    learn: EvictedFileCallback<'a>,
     changes: &'a mut Changes,
     /// Names that are to lead to files.
     placing: BTreeMap<Name, u64>,
@@ -36,22 +36,22 @@ struct Turn<'a> {
     dressing: BTreeSet<u64>,
 }
 
-impl Shown {
+impl LocalTree {
     /// Makes the local tree what `tree` is, where they may differ.
     ///
     /// # Errors
     /// Those of the file system; ESTALE, ELOOP: it is not what it was left as.
     pub(super) fn apply_tree(
         &mut self,
-        tree: &Tree,
-        touched: &Touched,
-        learn: Learn<'_>,
+        tree: &VolumeTree,
+        touched: &TouchedEntries,
+        learn: EvictedFileCallback<'_>,
         changes: &mut Changes,
     ) -> Result<()> {
         let (placing, renewed, wanted, dressing) = Default::default();
         let shown = self;
         let mut turn =
-            Turn { shown, tree, touched, learn, changes, placing, renewed, wanted, dressing };
+            TreeUpdate { shown, tree, touched, learn, changes, placing, renewed, wanted, dressing };
         turn.plan_changes()?;
         turn.stage_files()?;
         turn.stage_ended_directories()?;
@@ -64,7 +64,7 @@ impl Shown {
     }
 }
 
-impl Turn<'_> {
+impl TreeUpdate<'_> {
     /// What is to be done.
     fn plan_changes(&mut self) -> Result<()> {
         let (tree, touched) = (self.tree, self.touched);
@@ -89,12 +89,12 @@ impl Turn<'_> {
             let (number, at) = (spot.number, (spot.parent, spot.name.clone()));
             let is_other = match was.compare_with(file) {
                 _ if touched.is_torn => true,
-                Differs::Bytes => true,
-                Differs::Rest { moved, dressed } => {
+                FileDifference::Bytes => true,
+                FileDifference::Rest { moved, dressed } => {
                     if moved {
                         let sums = file.sums.as_deref().cloned();
                         let place = file.place.clone();
-                        self.changes.moved.push(Moved { ino: number, place, sums });
+                        self.changes.moved.push(MovedContent { ino: number, place, sums });
                     }
                     dressed && self.set_file_attributes(*ino, file).is_err()
                 }

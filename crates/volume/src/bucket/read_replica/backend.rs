@@ -7,11 +7,11 @@ use rustix::fs::Statx;
 
 use super::super::evicted_source::{bucket_thread_counts, evicted_file_source};
 use super::super::extended::OURS;
-use super::Follow;
-use crate::backend::{Backend, Result, Source};
+use super::ReadReplica;
+use crate::backend::{Backend, ContentSource, Result};
 use forebay_os::file_identity::FileIdentity;
 
-impl Backend for Follow {
+impl Backend for ReadReplica {
     fn thread_counts(&self, _usual: usize) -> (usize, usize) {
         bucket_thread_counts()
     }
@@ -20,7 +20,7 @@ impl Backend for Follow {
         self: Arc<Self>,
         file: &FileIdentity,
         descriptor: BorrowedFd<'_>,
-    ) -> Result<Option<Arc<dyn Source>>> {
+    ) -> Result<Option<Arc<dyn ContentSource>>> {
         evicted_file_source(&self.bodies, file, self.open_evicted_file(file, descriptor))
     }
 

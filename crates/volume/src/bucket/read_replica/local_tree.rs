@@ -14,10 +14,10 @@ use rustc_hash::FxHashMap;
 use rustix::fs::{CWD, FileType, Mode, OFlags, fchmod, fstat, openat};
 use rustix::io::Errno;
 
-use super::super::commit_upload::Moved;
-use super::super::evicted_files::Away;
-use super::super::scan::{Lent, open_directory_at};
-use super::super::state_directory::State;
+use super::super::commit_upload::MovedContent;
+use super::super::evicted_files::EvictedFile;
+use super::super::scan::{LentReadPermission, open_directory_at};
+use super::super::state_directory::StateDirectory;
 use super::super::tree::{DEEPEST, ROOT, join_path};
 use forebay_os::file_identity::{FileIdentity, statx_nofollow};
 use forebay_os::short_name::ShortName;
@@ -27,23 +27,23 @@ pub(super) use whole_tree::{remove_entry, remove_recursively};
 pub(super) type Result<T> = std::result::Result<T, Errno>;
 
 /// Told of a file whose bytes are in the bucket, before it has a name.
-pub(super) type Learn<'a> = &'a mut dyn FnMut((FileIdentity, u64, Away));
+pub(super) type EvictedFileCallback<'a> = &'a mut dyn FnMut((FileIdentity, u64, EvictedFile));
 
 /// The directory beside the tree; no file of a volume has this number.
 pub(super) const ASIDE: u64 = 0;
 
 #[derive(Debug)]
-pub(super) struct Shown {
+pub(super) struct LocalTree {
     tree: OwnedFd,
     pub(super) aside: OwnedFd,
-    pub(super) spots: FxHashMap<u64, Spot>,
+    pub(super) spots: FxHashMap<u64, LocalFile>,
     /// Counts the files that were made: each state of a file has a number of its own.
     pub(super) made: u64,
 }
 
 /// Where a file of the volume's lies here, and which file it is.
 #[derive(Debug, Clone)]
-pub(super) struct Spot {
+pub(super) struct LocalFile {
     /// A folder, and the name in it: of several names one.
     pub(super) parent: u64,
     pub(super) name: ShortName,
@@ -60,24 +60,24 @@ pub(super) struct Changes {
     /// Files whose attributes are others.
     pub(super) files: Vec<FileIdentity>,
     /// Files whose bytes are elsewhere in the bucket.
-    pub(super) moved: Vec<Moved>,
+    pub(super) moved: Vec<MovedContent>,
     /// Files that have no name here any more, and what they were called.
     pub(super) retired: Vec<(FileIdentity, u64, String)>,
 }
 
 /// A folder that is open, with what was lent to get there.
 #[derive(Debug)]
-pub(super) struct Entered {
+pub(super) struct EnteredFolder {
     pub(super) fd: OwnedFd,
-    _lent: Vec<Lent>,
+    _lent: Vec<LentReadPermission>,
 }
 
-impl Shown {
+impl LocalTree {
     /// Of a tree that is empty; what an earlier reader left is removed.
     ///
     /// # Errors
     /// Those of the file system.
-    pub(super) fn new(state: &State) -> io::Result<Shown> {
+    pub(super) fn new(state: &StateDirectory) -> io::Result<LocalTree> {
         let empty = |path: &Path| {
             remove_recursively(path)?;
             std::fs::create_dir(path)?;
@@ -88,15 +88,15 @@ impl Shown {
         let (tree, aside) = (empty(&state.tree_directory())?, empty(&state.staging_directory())?);
         let identity = FileIdentity::from_statx(&statx_nofollow(tree.as_fd(), c"")?);
         let root =
-            Spot { parent: ROOT, name: ShortName::NONE, identity, number: 0, is_folder: true };
-        Ok(Shown { tree, aside, spots: FxHashMap::from_iter([(ROOT, root)]), made: 0 })
+            LocalFile { parent: ROOT, name: ShortName::NONE, identity, number: 0, is_folder: true };
+        Ok(LocalTree { tree, aside, spots: FxHashMap::from_iter([(ROOT, root)]), made: 0 })
     }
 
     /// Opens a folder.
     ///
     /// # Errors
     /// Those of the file system. ESTALE: it is not here.
-    pub(super) fn open_directory(&self, ino: u64) -> Result<Entered> {
+    pub(super) fn open_directory(&self, ino: u64) -> Result<EnteredFolder> {
         let mut names = Vec::new();
         let mut at = ino;
         while at != ROOT && at != ASIDE {
@@ -109,7 +109,8 @@ impl Shown {
         }
         let start = if at == ROOT { &self.tree } else { &self.aside };
         let here = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let mut entered = Entered { fd: openat(start, c".", here, Mode::empty())?, _lent: vec![] };
+        let mut entered =
+            EnteredFolder { fd: openat(start, c".", here, Mode::empty())?, _lent: vec![] };
         for name in names.into_iter().rev() {
             let (fd, lent) = open_directory_at(&entered.fd, c_name(name)?.as_c_str())?;
             entered.fd = fd;
@@ -121,7 +122,7 @@ impl Shown {
     /// Which file has this name here, if any has.
     pub(super) fn lookup_identity(
         &self,
-        folder: &Entered,
+        folder: &EnteredFolder,
         name: &ShortName,
     ) -> Result<Option<FileIdentity>> {
         match statx_nofollow(folder.fd.as_fd(), &c_name(name)?) {

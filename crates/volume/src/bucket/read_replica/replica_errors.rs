@@ -2,12 +2,12 @@
 
 use std::io::ErrorKind;
 
-use super::Follow;
+use super::ReadReplica;
 
 /// Files that are named.
 const NAMED: usize = 3;
 
-impl Follow {
+impl ReadReplica {
     /// What went wrong, in sentences.
     pub(super) fn error_messages(&self) -> Vec<String> {
         let lost = self.bodies.lost.all_by_key();

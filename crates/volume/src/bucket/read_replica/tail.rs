@@ -3,12 +3,12 @@
 
 use std::io::ErrorKind;
 
-use super::super::log::{Reader, newest_checkpoint, read_segment, segment_key};
+use super::super::log::{SegmentReader, newest_checkpoint, read_segment, segment_key};
 use super::super::request::Bucket;
-use super::super::tree::Tree;
+use super::super::tree::VolumeTree;
 use super::BucketError;
-use super::touched::Touched;
-use forebay_objstore::Failed;
+use super::touched::TouchedEntries;
+use forebay_objstore::RequestError;
 
 /// Looks of which one asks for checkpoints, too: a writer removes segments that it needs no more, and
 /// who was away so long would wait for the next one for ever.
@@ -20,12 +20,12 @@ const AGAIN: u32 = 5;
 
 #[derive(Debug)]
 pub(super) struct Tail {
-    reader: Reader,
+    reader: SegmentReader,
     next: u64,
     looks: u32,
     /// Segments may have gone unread.
     is_unsure: bool,
-    pub(super) touched: Touched,
+    pub(super) touched: TouchedEntries,
 }
 
 impl Tail {
@@ -39,12 +39,12 @@ impl Tail {
             let first = bucket.list_objects("")?.into_iter().next();
             return Err(BucketError::NoVolume(first.map(|found| found.name)));
         }
-        let touched = Touched::default();
+        let touched = TouchedEntries::default();
         Ok(Tail { reader, next, looks: 0, is_unsure: false, touched })
     }
 
     /// The tree at its last cut.
-    pub(super) fn tree(&self) -> &Tree {
+    pub(super) fn tree(&self) -> &VolumeTree {
         &self.reader.tree
     }
 
@@ -54,7 +54,11 @@ impl Tail {
     /// # Errors
     /// Those of the bucket: the next look goes on where this one was. `InvalidData`: a segment is
     /// damaged.
-    pub(super) fn poll_log(&mut self, bucket: &dyn Bucket, is_missing: bool) -> Result<(), Failed> {
+    pub(super) fn poll_log(
+        &mut self,
+        bucket: &dyn Bucket,
+        is_missing: bool,
+    ) -> Result<(), RequestError> {
         self.looks += 1;
         let ask = self.is_unsure || is_missing || self.looks.is_multiple_of(SURE);
         let looked = match self.read_new_segments(bucket) {
@@ -75,7 +79,7 @@ impl Tail {
     }
 
     /// Takes in the segments that follow; tells how many there were.
-    fn read_new_segments(&mut self, bucket: &dyn Bucket) -> Result<u32, Failed> {
+    fn read_new_segments(&mut self, bucket: &dyn Bucket) -> Result<u32, RequestError> {
         let mut came = 0;
         loop {
             let name = segment_key(self.next);
@@ -91,7 +95,7 @@ impl Tail {
     }
 
     /// If it fell behind, what it has is compared with what the newest checkpoint leads to.
-    fn catch_up(&mut self, bucket: &dyn Bucket) -> Result<(), Failed> {
+    fn catch_up(&mut self, bucket: &dyn Bucket) -> Result<(), RequestError> {
         if newest_checkpoint(bucket)? <= Some(self.next) {
             return Ok(());
         }
@@ -105,10 +109,10 @@ impl Tail {
 }
 
 /// All that there is, while its writer goes on and removes what it does not need.
-fn read_newest_log(bucket: &dyn Bucket) -> Result<(Reader, u64), Failed> {
+fn read_newest_log(bucket: &dyn Bucket) -> Result<(SegmentReader, u64), RequestError> {
     let mut tries = 1;
     loop {
-        let mut reader = Reader::default();
+        let mut reader = SegmentReader::default();
         match reader.catch_up(bucket) {
             Ok((_, false)) if tries < AGAIN => {}
             Err(failed) if failed.kind == ErrorKind::NotFound && tries < AGAIN => {}

@@ -8,15 +8,15 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
-use super::super::commit_upload::Ship;
+use super::super::commit_upload::CommitUploader;
 use super::super::commit_upload::tests::{Lot, change, open_in, ship};
 use super::super::file_blocks::BLOCK;
 use super::super::log::{Log, segment_key};
 use super::super::memory::Memory;
-use super::super::segment::Draft;
-use super::super::state_directory::Volume;
+use super::super::segment::SegmentDraft;
+use super::super::state_directory::StateOwner;
 use super::super::tree::ROOT;
-use super::super::tree_record::{Attr, Kind, Record};
+use super::super::tree_record::{Attr, Kind, TreeRecord};
 use super::local_tree::Changes;
 use super::*;
 use crate::backend::Backend;
@@ -27,14 +27,14 @@ const CUTS: u64 = 12;
 /// What programs see.
 struct Seen {
     native: Arc<Native>,
-    follow: Arc<Follow>,
+    follow: Arc<ReadReplica>,
     tree: PathBuf,
     _state: tempfile::TempDir,
 }
 
 struct Reader {
     seen: Seen,
-    worker: Worker,
+    worker: ReplicaWorker,
 }
 
 impl std::ops::Deref for Reader {
@@ -44,14 +44,14 @@ impl std::ops::Deref for Reader {
     }
 }
 
-fn wanted(state: &Path) -> Following {
-    Following {
+fn wanted(state: &Path) -> ReplicaOptions {
+    ReplicaOptions {
         url: "s3://lab/v".to_owned(),
-        settings: Settings::default(),
+        settings: AwsSettings::default(),
         state: state.join("state"),
         is_named: true,
         every: Duration::from_secs(3600),
-        patience: Patience::default(),
+        patience: RetryWindow::default(),
     }
 }
 
@@ -62,8 +62,9 @@ fn reader(bucket: &Arc<Memory>) -> Reader {
     let tree = followed.tree_directory();
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = openat(CWD, &tree, flags, Mode::empty()).expect("opened");
-    let (follow, mut worker) = Follow::with_bucket(Arc::clone(bucket) as Arc<dyn Bucket>, followed);
-    let native = Native::new(root, native::Settings::default(), Box::new(|_| Arc::from([])));
+    let (follow, mut worker) =
+        ReadReplica::with_bucket(Arc::clone(bucket) as Arc<dyn Bucket>, followed);
+    let native = Native::new(root, native::NativeSettings::default(), Box::new(|_| Arc::from([])));
     let native = Arc::new(
         native.expect("statx works").with_backend(Arc::clone(&follow) as Arc<dyn Backend>),
     );
@@ -73,12 +74,12 @@ fn reader(bucket: &Arc<Memory>) -> Reader {
 }
 
 impl Reader {
-    fn look(&mut self) -> Result<(), Failed> {
+    fn look(&mut self) -> Result<(), RequestError> {
         self.worker.poll_and_apply(false, &mut Changes::default())
     }
 
     /// After a pause in which segments may have come and gone.
-    fn look_closely(&mut self) -> Result<(), Failed> {
+    fn look_closely(&mut self) -> Result<(), RequestError> {
         self.worker.poll_and_apply(true, &mut Changes::default())
     }
 
@@ -163,7 +164,7 @@ fn same_bytes(reader: &Reader, root: &Path, when: &str) {
     }
 }
 
-fn cut(ship: &mut Ship, root: &Path) {
+fn cut(ship: &mut CommitUploader, root: &Path) {
     ship.make_commit(None, &|_| false).expect("looked at");
     ship.upload_commit(&open_in(root)).expect("shipped");
     ship.truncate_log();
@@ -323,11 +324,11 @@ fn another_writer_is_followed_and_half_a_cut_of_the_one_before_never_shown() {
     let bucket = Memory::new();
     let log = |me: &str| Log::open(Arc::clone(&bucket) as Arc<dyn Bucket>, me.to_owned());
     let add = |log: &mut Log, ino: u64, name: &str, is_whole: bool| {
-        let mut draft = Draft::default();
-        draft.append_record(&Record::File { ino, kind: Kind::Plain, attr: Attr::default() });
-        draft.append_record(&Record::Name { folder: ROOT, name: name.as_bytes(), ino });
+        let mut draft = SegmentDraft::default();
+        draft.append_record(&TreeRecord::File { ino, kind: Kind::Plain, attr: Attr::default() });
+        draft.append_record(&TreeRecord::Name { folder: ROOT, name: name.as_bytes(), ino });
         if is_whole {
-            draft.append_record(&Record::Cut);
+            draft.append_record(&TreeRecord::Cut);
         }
         log.write_segment(draft.encode_segment(log.next_segment()).into()).expect("written");
     };
@@ -357,31 +358,32 @@ fn who_reads_makes_no_volume_and_uses_no_directory_of_a_writer() {
     assert!(matches!(theirs, Err(BucketError::NoVolume(Some(name))) if name == "theirs"));
     let folder = tempfile::tempdir().expect("a folder");
     let wanted = wanted(folder.path());
-    drop(State::lock_directory(&wanted.state, &wanted.url, "me").expect("taken"));
-    let volume = Volume { url: wanted.url.clone(), me: String::new(), is_reader: true };
-    let refused = |taken: io::Result<State>| taken.map(drop).map_err(|error| error.to_string());
-    let as_reader = State::lock_directory_as(&wanted.state, volume.clone());
+    drop(StateDirectory::lock_directory(&wanted.state, &wanted.url, "me").expect("taken"));
+    let volume = StateOwner { url: wanted.url.clone(), me: String::new(), is_reader: true };
+    let refused =
+        |taken: io::Result<StateDirectory>| taken.map(drop).map_err(|error| error.to_string());
+    let as_reader = StateDirectory::lock_directory_as(&wanted.state, volume.clone());
     assert_eq!(refused(as_reader), Err("it belongs to a writer".to_owned()));
     let other = folder.path().join("other");
-    drop(State::lock_directory_as(&other, volume).expect("taken"));
-    let as_writer = State::lock_directory(&other, &wanted.url, "me");
+    drop(StateDirectory::lock_directory_as(&other, volume).expect("taken"));
+    let as_writer = StateDirectory::lock_directory(&other, &wanted.url, "me");
     assert_eq!(refused(as_writer), Err("it belongs to a reader".to_owned()));
 }
 
 /// A reader that has seen a folder and a file in it meets these records.
-fn meets(records: &[Record<'_>]) {
+fn meets(records: &[TreeRecord<'_>]) {
     let bucket = Memory::new();
     let log = Log::open(Arc::clone(&bucket) as Arc<dyn Bucket>, "writer".to_owned());
     let (mut log, _) = log.expect("it opens");
-    let mut say = |records: &[Record<'_>]| {
-        let mut draft = Draft::default();
+    let mut say = |records: &[TreeRecord<'_>]| {
+        let mut draft = SegmentDraft::default();
         records.iter().for_each(|record| draft.append_record(record));
-        draft.append_record(&Record::Cut);
+        draft.append_record(&TreeRecord::Cut);
         log.write_segment(draft.encode_segment(log.next_segment()).into()).expect("written");
     };
-    let folder = |ino| Record::File { ino, kind: Kind::Folder, attr: Attr::default() };
-    let name = |folder, name: &'static [u8], ino| Record::Name { folder, name, ino };
-    let plain = Record::File { ino: 3, kind: Kind::Plain, attr: Attr::default() };
+    let folder = |ino| TreeRecord::File { ino, kind: Kind::Folder, attr: Attr::default() };
+    let name = |folder, name: &'static [u8], ino| TreeRecord::Name { folder, name, ino };
+    let plain = TreeRecord::File { ino: 3, kind: Kind::Plain, attr: Attr::default() };
     say(&[folder(2), name(ROOT, b"d", 2), plain, name(2, b"file", 3)]);
     let mut reader = reader(&bucket);
     let before = listing(&reader.tree);
@@ -403,9 +405,9 @@ fn meets(records: &[Record<'_>]) {
 
 #[test]
 fn what_no_writer_says_changes_nothing_here_and_nothing_outside() {
-    let name = |folder, name: &'static [u8], ino| Record::Name { folder, name, ino };
+    let name = |folder, name: &'static [u8], ino| TreeRecord::Name { folder, name, ino };
     meets(&[name(ROOT, b"../thesis", 3)]);
-    meets(&[Record::Gone { folder: ROOT, name: b"../thesis" }]);
+    meets(&[TreeRecord::Gone { folder: ROOT, name: b"../thesis" }]);
     meets(&[name(2, b"itself", 2)]);
     meets(&[name(ROOT, b"twice", 2)]);
 }

@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::tree::{File, Tree};
-use super::super::tree_record::{Attr, Kind, Place, Record};
+use super::super::tree::{VolumeFile, VolumeTree};
+use super::super::tree_record::{Attr, ContentLocation, Kind, TreeRecord};
 use forebay_os::short_name::ShortName;
 
 #[derive(Debug, Default)]
-pub(super) struct Touched {
+pub(super) struct TouchedEntries {
     /// Names that may lead elsewhere: the folder, and the name in it.
     pub(super) names: BTreeSet<(u64, ShortName)>,
     /// Files that may be otherwise, as they were; `None`: they are new.
-    pub(super) files: BTreeMap<u64, Option<Was>>,
+    pub(super) files: BTreeMap<u64, Option<PreviousFile>>,
     /// Files that are no more.
     pub(super) ended: Vec<u64>,
     /// Some of it is shown already: of no file is it known which state of it is here.
@@ -20,26 +20,26 @@ pub(super) struct Touched {
 
 /// A file as it was, but for the names in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Was {
+pub(super) struct PreviousFile {
     kind: Kind,
     attr: Attr,
-    place: Place,
-    sums: Option<Place>,
+    place: ContentLocation,
+    sums: Option<ContentLocation>,
     extended: BTreeMap<Vec<u8>, Vec<u8>>,
 }
 
 /// In what a file differs from what it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Differs {
+pub(super) enum FileDifference {
     /// It is another, or may be.
     Bytes,
     /// Its bytes are those, perhaps elsewhere.
     Rest { moved: bool, dressed: bool },
 }
 
-impl Was {
-    pub(super) fn from_file(file: &File) -> Was {
-        Was {
+impl PreviousFile {
+    pub(super) fn from_file(file: &VolumeFile) -> PreviousFile {
+        PreviousFile {
             kind: file.kind.clone(),
             attr: file.attr,
             place: file.place.clone(),
@@ -48,28 +48,33 @@ impl Was {
         }
     }
 
-    pub(super) fn compare_with(&self, file: &File) -> Differs {
-        let now = Was::from_file(file);
+    pub(super) fn compare_with(&self, file: &VolumeFile) -> FileDifference {
+        let now = PreviousFile::from_file(file);
         let same = self.kind == now.kind && self.attr.mtime == now.attr.mtime;
         if !same || !self.has_bytes_of(&now) {
-            return Differs::Bytes;
+            return FileDifference::Bytes;
         }
         let moved = (&self.place, &self.sums) != (&now.place, &now.sums);
         let dressed = self.attr != now.attr || self.extended != now.extended;
-        Differs::Rest { moved, dressed }
+        FileDifference::Rest { moved, dressed }
     }
 
     /// By their checksums: those of an object by the checksum of its checksums, since a copy of it
     /// has another name and version.
-    fn has_bytes_of(&self, now: &Was) -> bool {
-        let sum = |place: &Place| match place {
-            Place::Packed { length, crc, .. } => Some((*length, *crc)),
+    fn has_bytes_of(&self, now: &PreviousFile) -> bool {
+        let sum = |place: &ContentLocation| match place {
+            ContentLocation::Packed { length, crc, .. } => Some((*length, *crc)),
             _ => None,
         };
         match (&self.place, &now.place) {
-            (Place::Empty, Place::Empty) => true,
-            (Place::Packed { .. }, Place::Packed { .. }) => sum(&self.place) == sum(&now.place),
-            (Place::Own { size: was, version, .. }, Place::Own { size: is, .. }) => {
+            (ContentLocation::Empty, ContentLocation::Empty) => true,
+            (ContentLocation::Packed { .. }, ContentLocation::Packed { .. }) => {
+                sum(&self.place) == sum(&now.place)
+            }
+            (
+                ContentLocation::Own { size: was, version, .. },
+                ContentLocation::Own { size: is, .. },
+            ) => {
                 let same = match (&self.sums, &now.sums) {
                     (Some(was), Some(is)) => sum(was) == sum(is),
                     _ => self.place == now.place && version.is_some(),
@@ -81,32 +86,34 @@ impl Was {
     }
 }
 
-impl Touched {
+impl TouchedEntries {
     /// A record is about to change a tree.
-    pub(super) fn note_record(&mut self, tree: &Tree, record: &Record<'_>) {
+    pub(super) fn note_record(&mut self, tree: &VolumeTree, record: &TreeRecord<'_>) {
         match record {
-            Record::File { ino, .. }
-            | Record::Bytes { ino, .. }
-            | Record::Sums { ino, .. }
-            | Record::Extended { ino, .. } => {
-                self.files.entry(*ino).or_insert_with(|| tree.file(*ino).map(Was::from_file));
+            TreeRecord::File { ino, .. }
+            | TreeRecord::Bytes { ino, .. }
+            | TreeRecord::Sums { ino, .. }
+            | TreeRecord::Extended { ino, .. } => {
+                self.files
+                    .entry(*ino)
+                    .or_insert_with(|| tree.file(*ino).map(PreviousFile::from_file));
             }
-            Record::Name { folder, name, .. } | Record::Gone { folder, name } => {
+            TreeRecord::Name { folder, name, .. } | TreeRecord::Gone { folder, name } => {
                 self.names.extend(ShortName::from_file_name(name).map(|name| (*folder, name)));
             }
-            Record::Begin { .. } | Record::Cut => {}
+            TreeRecord::Begin { .. } | TreeRecord::Cut => {}
         }
     }
 
     /// One tree takes the place of another.
-    pub(super) fn note_differences(&mut self, before: &Tree, now: &Tree) {
+    pub(super) fn note_differences(&mut self, before: &VolumeTree, now: &VolumeTree) {
         for (ino, file) in before.files() {
             let Some(after) = now.file(ino) else {
                 self.ended.push(ino);
                 continue;
             };
-            let was = Was::from_file(file);
-            if was != Was::from_file(after) {
+            let was = PreviousFile::from_file(file);
+            if was != PreviousFile::from_file(after) {
                 self.files.entry(ino).or_insert(Some(was));
             }
             let lost = file.names.iter().filter(|(name, to)| after.names.get(*name) != Some(*to));

@@ -6,12 +6,12 @@ use std::sync::{Arc, Weak};
 use rustix::io::Errno;
 
 use super::super::request::Bucket;
-use super::local_tree::{Changes, Shown};
+use super::local_tree::{Changes, LocalTree};
 use super::tail::Tail;
-use super::touched::Touched;
-use super::{Bodies, Follow};
+use super::touched::TouchedEntries;
+use super::{EvictedFiles, ReadReplica};
 use crate::backend::TreeServer;
-use forebay_objstore::Failed;
+use forebay_objstore::RequestError;
 use forebay_os::clock::{Clock, MachineClock};
 
 /// Pauses that a look may be late before segments may have come and gone meanwhile: this machine
@@ -19,8 +19,8 @@ use forebay_os::clock::{Clock, MachineClock};
 const LATE: u32 = 4;
 
 #[derive(Debug)]
-pub(super) struct Worker {
-    follow: Arc<Follow>,
+pub(super) struct ReplicaWorker {
+    follow: Arc<ReadReplica>,
     bucket: Arc<dyn Bucket>,
     tail: Tail,
     /// Known once it serves.
@@ -31,19 +31,23 @@ pub(super) struct Worker {
 
 /// What a thread is woken for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Wish {
+struct WakeReason {
     /// Looks that were asked for until then.
     asked: u64,
     is_missing: bool,
 }
 
-impl Worker {
-    pub(super) fn with_tail(follow: Arc<Follow>, bucket: Arc<dyn Bucket>, tail: Tail) -> Worker {
-        Worker { follow, bucket, tail, server: None, looked: MachineClock.elapsed_nanos() }
+impl ReplicaWorker {
+    pub(super) fn with_tail(
+        follow: Arc<ReadReplica>,
+        bucket: Arc<dyn Bucket>,
+        tail: Tail,
+    ) -> ReplicaWorker {
+        ReplicaWorker { follow, bucket, tail, server: None, looked: MachineClock.elapsed_nanos() }
     }
 
     pub(super) fn run_until_over(&mut self) {
-        while let Some(Wish { asked, is_missing }) = self.wait_for_work() {
+        while let Some(WakeReason { asked, is_missing }) = self.wait_for_work() {
             let late = u128::from(MachineClock.elapsed_nanos() - self.looked);
             let is_late = late > self.follow.every.as_nanos() * u128::from(LATE);
             let mut changes = Changes::default();
@@ -66,12 +70,12 @@ impl Worker {
     }
 
     /// Until it is time, or somebody asks; `None`: it is over.
-    fn wait_for_work(&self) -> Option<Wish> {
+    fn wait_for_work(&self) -> Option<WakeReason> {
         let mut call = self.follow.call.lock();
         if call.asked == call.done && !call.is_over {
             self.follow.called.wait_for(&mut call, self.follow.every);
         }
-        let wish = Wish { asked: call.asked, is_missing: call.asked > call.done };
+        let wish = WakeReason { asked: call.asked, is_missing: call.asked > call.done };
         (!call.is_over).then_some(wish)
     }
 
@@ -80,7 +84,7 @@ impl Worker {
         &mut self,
         is_missing: bool,
         changes: &mut Changes,
-    ) -> Result<(), Failed> {
+    ) -> Result<(), RequestError> {
         let looked = self.tail.poll_log(&*self.bucket, is_missing);
         if looked.is_ok() {
             self.follow.bodies.mark_reachable();
@@ -94,15 +98,15 @@ impl Worker {
         follow
             .bodies
             .apply_moves_and_retire(std::mem::take(&mut changes.moved), changes.retired.drain(..));
-        looked.and(shown.map_err(|error| Failed::from(std::io::Error::from(error))))
+        looked.and(shown.map_err(|error| RequestError::from(std::io::Error::from(error))))
     }
 
-    fn apply_touched(&mut self, shown: &mut Shown, changes: &mut Changes) -> Result<(), Errno> {
+    fn apply_touched(&mut self, shown: &mut LocalTree, changes: &mut Changes) -> Result<(), Errno> {
         // What has no end is not shown: what was shown before stays.
         if self.tail.touched.is_empty() || self.tail.tree().is_knotted() {
             return Ok(());
         }
-        let bodies: &Bodies = &self.follow.bodies;
+        let bodies: &EvictedFiles = &self.follow.bodies;
         let mut learn = |one| bodies.add_evicted_files([one]);
         let (tree, touched) = (self.tail.tree(), &self.tail.touched);
         match shown.apply_tree(tree, touched, &mut learn, changes) {
@@ -118,7 +122,7 @@ impl Worker {
                 shown.fill_whole_tree(tree, &mut learn, changes)?;
             }
         }
-        self.tail.touched = Touched::default();
+        self.tail.touched = TouchedEntries::default();
         Ok(())
     }
 

@@ -10,19 +10,19 @@ use rustix::fs::{Dir, FileType, Mode, Statx, openat};
 use rustix::io::Errno;
 
 use super::super::extended;
-use super::super::tree::{File, Tree, join_path};
-use super::super::tree_record::{Attr, Kind, Record};
-use super::read_permission::{Lent, open_directory_at};
-use super::scan_result::{Found, Stamp, Unread, stamp_from_statx};
+use super::super::tree::{VolumeFile, VolumeTree, join_path};
+use super::super::tree_record::{Attr, Kind, TreeRecord};
+use super::read_permission::{LentReadPermission, open_directory_at};
+use super::scan_result::{FileStamp, ScanResult, UnreadableFile, stamp_from_statx};
 use super::stat::{attr_from_statx, read_file_kind, statx_at};
-use super::{INTO, Result, Scan};
+use super::{INTO, Result, TreeScanner};
 use forebay_os::file_identity::FileIdentity;
 
 /// One look, at a name or at everything.
-pub(super) struct Turn<'a> {
-    pub(super) scan: &'a mut Scan,
-    pub(super) tree: &'a mut Tree,
-    pub(super) found: &'a mut Found,
+pub(super) struct DirectoryScan<'a> {
+    pub(super) scan: &'a mut TreeScanner,
+    pub(super) tree: &'a mut VolumeTree,
+    pub(super) found: &'a mut ScanResult,
     pub(super) is_busy: &'a dyn Fn(&FileIdentity) -> bool,
     /// Into folders that are known, too.
     pub(super) deep: bool,
@@ -33,7 +33,7 @@ pub(super) struct Turn<'a> {
 }
 
 /// A name, and what is known of its file.
-struct One<'a> {
+struct ScannedEntry<'a> {
     /// The folder that has the name, and where it led.
     folder: u64,
     fd: &'a OwnedFd,
@@ -50,9 +50,9 @@ struct One<'a> {
     path: Vec<u8>,
 }
 
-impl Turn<'_> {
+impl DirectoryScan<'_> {
     /// Opens a folder by its path; what was lent for that is needed as long as it is looked at.
-    pub(super) fn open_directory(&self, path: &[u8]) -> Result<(OwnedFd, Vec<Lent>)> {
+    pub(super) fn open_directory(&self, path: &[u8]) -> Result<(OwnedFd, Vec<LentReadPermission>)> {
         let mut lent = Vec::new();
         let mut folder = openat(&self.scan.root, c".", INTO, Mode::empty())?;
         for part in path.split(|byte| *byte == b'/').filter(|part| !part.is_empty()) {
@@ -63,16 +63,16 @@ impl Turn<'_> {
         Ok((folder, lent))
     }
 
-    fn append_record(&mut self, record: &Record<'_>) {
+    fn append_record(&mut self, record: &TreeRecord<'_>) {
         self.tree.apply_record(record);
         self.found.draft.append_record(record);
     }
 
     /// A file is like this.
     pub(super) fn record_attributes(&mut self, ino: u64, attr: Attr, kind: &Kind) {
-        let is_same = |file: &File| (&file.kind, file.attr) == (kind, attr);
+        let is_same = |file: &VolumeFile| (&file.kind, file.attr) == (kind, attr);
         if !self.tree.file(ino).is_some_and(is_same) {
-            self.append_record(&Record::File { ino, kind: kind.clone(), attr });
+            self.append_record(&TreeRecord::File { ino, kind: kind.clone(), attr });
         }
     }
 
@@ -96,10 +96,10 @@ impl Turn<'_> {
         let now = extended::read_xattrs(fd.as_fd(), name)?;
         let before = self.tree.file(ino).map(|file| file.extended.clone()).unwrap_or_default();
         for name in before.keys().filter(|name| !now.contains_key(*name)) {
-            self.append_record(&Record::Extended { ino, name, value: None });
+            self.append_record(&TreeRecord::Extended { ino, name, value: None });
         }
         for (name, value) in now.iter().filter(|(name, value)| before.get(*name) != Some(*value)) {
-            self.append_record(&Record::Extended { ino, name, value: Some(value) });
+            self.append_record(&TreeRecord::Extended { ino, name, value: Some(value) });
         }
         Ok(())
     }
@@ -131,7 +131,7 @@ impl Turn<'_> {
         let stat = match statx_at(fd, name) {
             Err(Errno::NOENT) => {
                 if before.is_some() {
-                    self.append_record(&Record::Gone { folder, name: name.to_bytes() });
+                    self.append_record(&TreeRecord::Gone { folder, name: name.to_bytes() });
                 }
                 return Ok(());
             }
@@ -152,8 +152,19 @@ impl Turn<'_> {
         }
         let path = join_path(path, name.to_bytes());
         let is_known = known.is_some();
-        let one =
-            One { folder, fd, name, before, ino, is_known, identity, kind, is_busy, stat, path };
+        let one = ScannedEntry {
+            folder,
+            fd,
+            name,
+            before,
+            ino,
+            is_known,
+            identity,
+            kind,
+            is_busy,
+            stat,
+            path,
+        };
         let (deep, has_moved) = (self.deep, self.has_moved);
         self.has_moved |= before != Some(ino);
         let done = self.scan_with_lent_access(&one);
@@ -166,11 +177,11 @@ impl Turn<'_> {
     }
 
     /// Looks at a file that may have to be lent a permission for that.
-    fn scan_with_lent_access(&mut self, one: &One<'_>) -> Result<()> {
+    fn scan_with_lent_access(&mut self, one: &ScannedEntry<'_>) -> Result<()> {
         let known = self.scan.stamps.get(&one.ino) == Some(&stamp_from_statx(&one.stat));
         let lent = match known || one.is_busy {
             true => None,
-            false => Lent::grant_read_access(one.fd, one.name),
+            false => LentReadPermission::grant_read_access(one.fd, one.name),
         };
         let (was_lent, large) = (self.is_lent, self.found.large.len());
         self.is_lent = lent.is_some();
@@ -191,8 +202,8 @@ impl Turn<'_> {
     }
 
     /// It can't be read: the bucket keeps what it has of it, and it is told.
-    fn note_unreadable(&mut self, one: &One<'_>) {
-        let unread = Unread { path: one.path.clone(), identity: one.identity };
+    fn note_unreadable(&mut self, one: &ScannedEntry<'_>) {
+        let unread = UnreadableFile { path: one.path.clone(), identity: one.identity };
         self.found.unread.push(unread);
     }
 
@@ -200,8 +211,8 @@ impl Turn<'_> {
     ///
     /// # Errors
     /// Those of the file system.
-    fn record_entry_changes(&mut self, one: &One<'_>) -> Result<()> {
-        let One { folder, fd, name, before, ino, ref kind, ref stat, .. } = *one;
+    fn record_entry_changes(&mut self, one: &ScannedEntry<'_>) -> Result<()> {
+        let ScannedEntry { folder, fd, name, before, ino, ref kind, ref stat, .. } = *one;
         if !one.is_busy {
             let mut attr = attr_from_statx(stat);
             if *kind == Kind::Plain && self.is_evicted(ino, fd, name, attr.mtime) {
@@ -215,16 +226,16 @@ impl Turn<'_> {
             {
                 // With what the bucket has of it, if there is any.
                 if one.is_known && before != Some(ino) {
-                    self.append_record(&Record::Name { folder, name: name.to_bytes(), ino });
+                    self.append_record(&TreeRecord::Name { folder, name: name.to_bytes(), ino });
                 }
                 return Err(error);
             }
         } else if !self.is_layout_current(one) {
             // When it is closed.
-            self.scan.record_stamp(ino, Stamp::NEVER);
+            self.scan.record_stamp(ino, FileStamp::NEVER);
         }
         if before != Some(ino) {
-            self.append_record(&Record::Name { folder, name: name.to_bytes(), ino });
+            self.append_record(&TreeRecord::Name { folder, name: name.to_bytes(), ino });
         }
         // What was noted of a folder that has moved was noted of its old path.
         if *kind == Kind::Folder && (before != Some(ino) || self.deep) {

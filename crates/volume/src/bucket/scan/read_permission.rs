@@ -13,15 +13,18 @@ use forebay_os::file_identity::proc_fd_path;
 
 /// A permission that was lent; it is taken back when this goes.
 #[derive(Debug)]
-pub(crate) struct Lent {
+pub(crate) struct LentReadPermission {
     file: OwnedFd,
     mode: Mode,
 }
 
-impl Lent {
+impl LentReadPermission {
     /// Lends what is missing to read a file, or a folder and what is in it. `None`: nothing is
     /// missing, or it is not this user's to lend.
-    pub(crate) fn grant_read_access(folder: &OwnedFd, name: impl Arg + Copy) -> Option<Lent> {
+    pub(crate) fn grant_read_access(
+        folder: &OwnedFd,
+        name: impl Arg + Copy,
+    ) -> Option<LentReadPermission> {
         let user = rustix::process::geteuid();
         if user.is_root() {
             return None;
@@ -39,11 +42,11 @@ impl Lent {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = openat(folder, name, flags, Mode::empty()).ok()?;
         chmodat(CWD, proc_fd_path(file.as_fd()), mode | needed, AtFlags::empty()).ok()?;
-        Some(Lent { file, mode })
+        Some(LentReadPermission { file, mode })
     }
 }
 
-impl Drop for Lent {
+impl Drop for LentReadPermission {
     fn drop(&mut self) {
         let path = proc_fd_path(self.file.as_fd());
         if let Err(error) = chmodat(CWD, &path, self.mode, AtFlags::empty()) {
@@ -59,7 +62,7 @@ impl Drop for Lent {
 pub(crate) fn open_directory_at(
     folder: &OwnedFd,
     name: impl Arg + Copy,
-) -> Result<(OwnedFd, Option<Lent>)> {
-    let lent = Lent::grant_read_access(folder, name);
+) -> Result<(OwnedFd, Option<LentReadPermission>)> {
+    let lent = LentReadPermission::grant_read_access(folder, name);
     Ok((openat(folder, name, INTO, Mode::empty())?, lent))
 }

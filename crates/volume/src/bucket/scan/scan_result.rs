@@ -6,8 +6,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::fs::{AtFlags, Statx, StatxFlags, statx};
 use serde::{Deserialize, Serialize};
 
-use super::super::segment::Draft;
-use super::super::tree_record::{HERE, Place, Time};
+use super::super::segment::SegmentDraft;
+use super::super::tree_record::{ContentLocation, HERE, Time};
 use super::Result;
 use forebay_os::file_identity::FileIdentity;
 
@@ -17,36 +17,36 @@ pub(crate) const LARGEST: u64 = 128 << 10;
 /// By what a change of a file is noticed: its size, and the times at which bytes and anything at
 /// all of it changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Stamp {
+pub(crate) struct FileStamp {
     size: u64,
     mtime: Time,
     ctime: Time,
 }
 
-impl Stamp {
+impl FileStamp {
     /// That of no file: it is looked at again.
-    pub(super) const NEVER: Stamp = {
+    pub(super) const NEVER: FileStamp = {
         let never = Time { sec: i64::MIN, nsec: 0 };
-        Stamp { size: u64::MAX, mtime: never, ctime: never }
+        FileStamp { size: u64::MAX, mtime: never, ctime: never }
     };
 
     /// The same with another time of modification.
-    pub(crate) fn with_mtime(self, mtime: Time) -> Stamp {
-        Stamp { mtime, ..self }
+    pub(crate) fn with_mtime(self, mtime: Time) -> FileStamp {
+        FileStamp { mtime, ..self }
     }
 
-    pub(crate) fn from_file(file: BorrowedFd<'_>) -> Result<Stamp> {
+    pub(crate) fn from_file(file: BorrowedFd<'_>) -> Result<FileStamp> {
         Ok(stamp_from_statx(&statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS)?))
     }
 
     /// Whether a file of this state, which nobody has written since, has the same bytes: a name, an
     /// owner or a mode that changes is seen in another time.
-    pub(super) fn has_bytes_of(&self, other: &Stamp) -> bool {
+    pub(super) fn has_bytes_of(&self, other: &FileStamp) -> bool {
         (self.size, self.mtime) == (other.size, other.mtime)
     }
 
     /// Whether anything of the file changed after it was in another state.
-    pub(crate) fn is_later_than(&self, other: &Stamp) -> bool {
+    pub(crate) fn is_later_than(&self, other: &FileStamp) -> bool {
         self.ctime > other.ctime
     }
 
@@ -61,9 +61,9 @@ impl Stamp {
     }
 }
 
-impl std::fmt::Display for Stamp {
+impl std::fmt::Display for FileStamp {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Stamp { mtime, ctime, .. } = self;
+        let FileStamp { mtime, ctime, .. } = self;
         write!(f, "{}.{:09} {}.{:09}", mtime.sec, mtime.nsec, ctime.sec, ctime.nsec)
     }
 }
@@ -71,11 +71,11 @@ impl std::fmt::Display for Stamp {
 /// A file whose bytes are still to be read: one for which there is no room in a segment, or that
 /// is to lie elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Large {
+pub(crate) struct PendingFile {
     pub(crate) ino: u64,
     pub(crate) identity: FileIdentity,
     pub(crate) path: Vec<u8>,
-    pub(crate) stamp: Stamp,
+    pub(crate) stamp: FileStamp,
     /// Another of its names, by which it has an object.
     pub(crate) by: Option<Vec<u8>>,
     /// It gets an object of its own.
@@ -86,33 +86,33 @@ pub(crate) struct Large {
 
 /// A file that can't be read.
 #[derive(Debug)]
-pub(crate) struct Unread {
+pub(crate) struct UnreadableFile {
     pub(crate) path: Vec<u8>,
     pub(crate) identity: FileIdentity,
 }
 
 /// What a scan has learnt since it was asked last.
 #[derive(Debug, Default)]
-pub(crate) struct Learnt {
+pub(crate) struct ScanUpdates {
     /// Which of the bucket's files is which here: inode and time of birth.
     pub(crate) numbers: Vec<(u64, (u64, i128))>,
     /// As which of its states a file's bytes are in the bucket.
-    pub(crate) stamps: Vec<(u64, Stamp)>,
+    pub(crate) stamps: Vec<(u64, FileStamp)>,
 }
 
 /// What a scan has found so far.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
-    pub(crate) draft: Draft,
+pub(crate) struct ScanResult {
+    pub(crate) draft: SegmentDraft,
     /// A part of it that has become long enough for a segment, and the files whose bytes are there.
-    pub(crate) overflow: Option<(Draft, Vec<u64>)>,
+    pub(crate) overflow: Option<(SegmentDraft, Vec<u64>)>,
     /// Such a part is in the log.
     pub(crate) is_begun: bool,
-    pub(crate) large: Vec<Large>,
+    pub(crate) large: Vec<PendingFile>,
     /// Those that can't be opened later.
     pub(crate) held: FxHashMap<u64, OwnedFd>,
     /// Files that can't be read.
-    pub(crate) unread: Vec<Unread>,
+    pub(crate) unread: Vec<UnreadableFile>,
     /// Files with several names, and one that says that they are objects of their own.
     pub(crate) plain: FxHashMap<u64, Vec<u8>>,
     /// Those of them that are in the bucket.
@@ -123,9 +123,9 @@ pub(crate) struct Found {
     pub(crate) packed: Vec<u64>,
 }
 
-impl Found {
+impl ScanResult {
     /// The next file that is to be read.
-    pub(crate) fn next_large(&mut self) -> Option<Large> {
+    pub(crate) fn next_large(&mut self) -> Option<PendingFile> {
         let mut large = self.large.pop()?;
         large.by = self.plain.get(&large.ino).cloned();
         large.is_own |= large.by.is_some();
@@ -133,13 +133,13 @@ impl Found {
     }
 
     /// Takes the bytes of a small file in.
-    pub(crate) fn pack_bytes(&mut self, ino: u64, bytes: &[u8]) -> Place {
+    pub(crate) fn pack_bytes(&mut self, ino: u64, bytes: &[u8]) -> ContentLocation {
         match bytes.len() as u32 {
-            0 => Place::Empty,
+            0 => ContentLocation::Empty,
             length => {
                 let (at, crc) = (self.draft.append_data(bytes), crc32fast::hash(bytes));
                 self.packed.push(ino);
-                Place::Packed { segment: HERE, at, length, crc }
+                ContentLocation::Packed { segment: HERE, at, length, crc }
             }
         }
     }
@@ -149,8 +149,8 @@ pub(super) fn time_from_statx(stamp: &rustix::fs::StatxTimestamp) -> Time {
     Time { sec: stamp.tv_sec, nsec: stamp.tv_nsec }
 }
 
-pub(super) fn stamp_from_statx(stat: &Statx) -> Stamp {
-    Stamp {
+pub(super) fn stamp_from_statx(stat: &Statx) -> FileStamp {
+    FileStamp {
         size: stat.stx_size,
         mtime: time_from_statx(&stat.stx_mtime),
         ctime: time_from_statx(&stat.stx_ctime),

@@ -5,21 +5,21 @@ use std::path::Path;
 
 use rustix::fs::{Mode, openat};
 
-use super::super::tree_record::Record;
+use super::super::tree_record::TreeRecord;
 use super::*;
 
 struct Local {
     folder: tempfile::TempDir,
-    scan: Scan,
-    tree: Tree,
+    scan: TreeScanner,
+    tree: VolumeTree,
 }
 
 impl Local {
     fn new() -> Local {
         let folder = tempfile::tempdir().expect("a folder");
         let root = openat(rustix::fs::CWD, folder.path(), INTO, Mode::empty()).expect("opened");
-        let scan = Scan::new(root).expect("a root");
-        Local { folder, scan, tree: Tree::default() }
+        let scan = TreeScanner::new(root).expect("a root");
+        Local { folder, scan, tree: VolumeTree::default() }
     }
 
     fn path(&self) -> &Path {
@@ -27,15 +27,15 @@ impl Local {
     }
 
     /// One cut of everything; tells what was found.
-    fn all(&mut self) -> (usize, Vec<Large>) {
-        let mut found = Found::default();
+    fn all(&mut self) -> (usize, Vec<PendingFile>) {
+        let mut found = ScanResult::default();
         let turn = (&mut self.tree, &mut found);
         self.scan.scan_tree(turn, &|_| false).expect("scanned");
         self.end(found)
     }
 
-    fn some(&mut self, names: &[(&str, &CStr)]) -> (usize, Vec<Large>) {
-        let mut found = Found::default();
+    fn some(&mut self, names: &[(&str, &CStr)]) -> (usize, Vec<PendingFile>) {
+        let mut found = ScanResult::default();
         for (path, name) in names {
             let turn = (&mut self.tree, &mut found);
             self.scan.scan_entry(turn, path.as_bytes(), name, &|_| false).expect("scanned");
@@ -43,15 +43,15 @@ impl Local {
         self.end(found)
     }
 
-    fn end(&mut self, found: Found) -> (usize, Vec<Large>) {
-        self.tree.apply_record(&Record::Cut);
+    fn end(&mut self, found: ScanResult) -> (usize, Vec<PendingFile>) {
+        self.tree.apply_record(&TreeRecord::Cut);
         let length = if found.draft.is_empty() { 0 } else { found.draft.encoded_length() };
         (length, found.large)
     }
 
     /// Names and sizes, as the bucket knows them.
     fn known(&self) -> Vec<(String, u64)> {
-        fn below(tree: &Tree, ino: u64, path: &str, all: &mut Vec<(String, u64)>) {
+        fn below(tree: &VolumeTree, ino: u64, path: &str, all: &mut Vec<(String, u64)>) {
             let Some(file) = tree.file(ino) else { return };
             for (name, ino) in &file.names {
                 let path = format!("{path}/{}", String::from_utf8_lossy(name.as_bytes()));
@@ -100,7 +100,7 @@ fn a_file_that_is_written_just_now_counts_as_it_was() {
     std::fs::write(local.path().join("log"), "1").expect("written");
     local.all();
     std::fs::write(local.path().join("log"), "12345").expect("written");
-    let mut found = Found::default();
+    let mut found = ScanResult::default();
     let turn = (&mut local.tree, &mut found);
     local.scan.scan_entry(turn, b"", c"log", &|_| true).expect("scanned");
     local.end(found);

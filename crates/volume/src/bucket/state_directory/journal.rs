@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
-use super::super::scan::{Learnt, Stamp};
+use super::super::scan::{FileStamp, ScanUpdates};
 
 /// A part of the journal: what was learnt when the log came to `next`.
 #[derive(Debug, Serialize, Deserialize)]
@@ -14,7 +14,7 @@ pub(super) struct Frame {
     /// All that is here is in the bucket.
     pub(super) clean: bool,
     pub(super) numbers: Vec<(u64, (u64, i128))>,
-    pub(super) stamps: Vec<(u64, Stamp)>,
+    pub(super) stamps: Vec<(u64, FileStamp)>,
 }
 
 /// Appends to the journal.
@@ -24,13 +24,13 @@ pub(crate) struct Journal {
     /// Bytes of whole frames.
     length: u64,
     /// What could not be noted: it comes with the next frame.
-    left: Learnt,
+    left: ScanUpdates,
 }
 
 impl Journal {
     /// Goes on where a file of whole frames ends.
     pub(super) fn for_file(file: File, length: u64) -> Journal {
-        Journal { file, length, left: Learnt::default() }
+        Journal { file, length, left: ScanUpdates::default() }
     }
 
     /// Notes what was learnt, up to segment `next` of the log.
@@ -42,9 +42,9 @@ impl Journal {
         &mut self,
         next: u64,
         clean: bool,
-        learnt: Learnt,
+        learnt: ScanUpdates,
     ) -> io::Result<()> {
-        let Learnt { mut numbers, mut stamps } = std::mem::take(&mut self.left);
+        let ScanUpdates { mut numbers, mut stamps } = std::mem::take(&mut self.left);
         numbers.extend(learnt.numbers);
         stamps.extend(learnt.stamps);
         let (mut bytes, whole) = (Vec::new(), Frame { next, clean, numbers, stamps });
@@ -52,7 +52,7 @@ impl Journal {
         if let Err(error) = self.file.write_all(&bytes) {
             // Or nothing that comes after half a frame would be read.
             self.file.set_len(self.length)?;
-            self.left = Learnt { numbers: whole.numbers, stamps: whole.stamps };
+            self.left = ScanUpdates { numbers: whole.numbers, stamps: whole.stamps };
             return Err(error);
         }
         self.length += bytes.len() as u64;

@@ -8,12 +8,12 @@ use std::io;
 use serde::{Deserialize, Serialize};
 
 use super::super::mount_identity::boot_and_mount_id;
-use super::{State, write_atomically};
+use super::{StateDirectory, write_atomically};
 
 const SESSION: &str = "session";
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Session {
+struct FlushRecord {
     /// Where what is not flushed may be in memory still.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     life: Option<String>,
@@ -22,12 +22,12 @@ struct Session {
     is_flushed: bool,
 }
 
-impl State {
+impl StateDirectory {
     /// Whether all is here that was written. `is_clean`: it was unmounted, as far as older versions
     /// say, which did not flush.
     pub(in crate::bucket) fn has_survived(&self, is_clean: bool) -> bool {
         let Ok(text) = std::fs::read(self.folder.join(SESSION)) else { return is_clean };
-        let Session { life, is_flushed } = serde_json::from_slice(&text).unwrap_or_default();
+        let FlushRecord { life, is_flushed } = serde_json::from_slice(&text).unwrap_or_default();
         is_flushed || life.is_some() && life == boot_and_mount_id(&self.folder)
     }
 
@@ -36,7 +36,7 @@ impl State {
     /// # Errors
     /// Those of the file system.
     pub(in crate::bucket) fn mark_untrusted(&self) -> io::Result<()> {
-        self.write_session(&Session::default())
+        self.write_session(&FlushRecord::default())
     }
 
     /// From now on something may be here that a power failure takes away.
@@ -44,7 +44,10 @@ impl State {
     /// # Errors
     /// Those of the file system.
     pub(in crate::bucket) fn begin_session(&self) -> io::Result<()> {
-        self.write_session(&Session { life: boot_and_mount_id(&self.folder), is_flushed: false })
+        self.write_session(&FlushRecord {
+            life: boot_and_mount_id(&self.folder),
+            is_flushed: false,
+        })
     }
 
     /// Flushes all that is here; nothing may be changed any more.
@@ -53,7 +56,7 @@ impl State {
     /// Those of the file system.
     pub(in crate::bucket) fn end_session(&self) -> io::Result<()> {
         self.flush_file_system()?;
-        self.write_session(&Session { life: None, is_flushed: true })
+        self.write_session(&FlushRecord { life: None, is_flushed: true })
     }
 
     /// Flushes the file system of the directory.
@@ -64,7 +67,7 @@ impl State {
         Ok(rustix::fs::syncfs(std::fs::File::open(&self.folder)?)?)
     }
 
-    fn write_session(&self, session: &Session) -> io::Result<()> {
+    fn write_session(&self, session: &FlushRecord) -> io::Result<()> {
         let (file, text) = (self.folder.join(SESSION), serde_json::to_vec(session)?);
         match std::fs::read(&file) {
             // After a kill, perhaps on a full disk.
@@ -81,13 +84,13 @@ mod tests {
     #[test]
     fn only_what_was_flushed_survives_another_life_of_the_file_system() {
         let folder = tempfile::tempdir().expect("a folder");
-        let state = State::lock_directory(folder.path(), "s3://b/v", "me").expect("taken");
+        let state = StateDirectory::lock_directory(folder.path(), "s3://b/v", "me").expect("taken");
         assert!(state.has_survived(true) && !state.has_survived(false), "an older version left it");
         state.begin_session().expect("begun");
         assert!(state.has_survived(false), "killed, and nothing else");
         let file = folder.path().join(SESSION);
         let text = std::fs::read_to_string(&file).expect("read");
-        let other = Session { life: Some("another boot 8:1".to_owned()), is_flushed: false };
+        let other = FlushRecord { life: Some("another boot 8:1".to_owned()), is_flushed: false };
         std::fs::write(&file, serde_json::to_vec(&other).expect("text")).expect("written");
         assert!(!state.has_survived(false) && !state.has_survived(true), "not {text}");
         state.end_session().expect("ended");

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 
 use super::request::Bucket;
-use forebay_objstore::{Failed, Folder, Found, Listed, Version};
+use forebay_objstore::{FolderListing, ListedObject, ObjectMetadata, ObjectVersion, RequestError};
 
 /// Bytes of a stream come in such pieces.
 const PIECE: usize = 50_000;
@@ -40,8 +40,8 @@ impl Memory {
         self.is_copied.store(true, std::sync::atomic::Ordering::Relaxed);
     }
 
-    fn found(&self, name: &str, bytes: &[u8]) -> Found {
-        let of_copy = |version: &str| Version(format!("{version}-2"));
+    fn found(&self, name: &str, bytes: &[u8]) -> ObjectMetadata {
+        let of_copy = |version: &str| ObjectVersion(format!("{version}-2"));
         let mut found = found(name, bytes);
         if self.is_copied.load(std::sync::atomic::Ordering::Relaxed) {
             found.version = found.version.map(|version| of_copy(&version.0));
@@ -60,9 +60,9 @@ impl Memory {
         own.map(|(name, (bytes, _))| (name.clone(), bytes.clone())).collect()
     }
 
-    fn write(&self) -> Result<(), Failed> {
+    fn write(&self) -> Result<(), RequestError> {
         if let Some(left) = &mut *self.writes_left.lock() {
-            let dead = || Failed { kind: io::ErrorKind::Other, why: "killed".to_owned() };
+            let dead = || RequestError { kind: io::ErrorKind::Other, why: "killed".to_owned() };
             *left = left.checked_sub(1).ok_or_else(dead)?;
         }
         Ok(())
@@ -73,23 +73,25 @@ pub(super) fn version_of(bytes: &[u8]) -> String {
     format!("{:08x}", crc32fast::hash(bytes))
 }
 
-fn found(name: &str, bytes: &[u8]) -> Found {
+fn found(name: &str, bytes: &[u8]) -> ObjectMetadata {
     let (name, size) = (name.to_owned(), bytes.len() as u64);
-    Found { name, size, version: Some(Version(version_of(bytes))), tag: None }
+    ObjectMetadata { name, size, version: Some(ObjectVersion(version_of(bytes))), tag: None }
 }
 
-fn missing(name: &str) -> Failed {
-    Failed { kind: io::ErrorKind::NotFound, why: format!("{name} is not there") }
+fn missing(name: &str) -> RequestError {
+    RequestError { kind: io::ErrorKind::NotFound, why: format!("{name} is not there") }
 }
 
 impl Bucket for Memory {
-    fn put_if_absent(&self, name: &str, bytes: Bytes, tag: &str) -> Result<(), Failed> {
+    fn put_if_absent(&self, name: &str, bytes: Bytes, tag: &str) -> Result<(), RequestError> {
         self.write()?;
         let mut objects = self.objects.lock();
         let ignores = self.ignores.load(std::sync::atomic::Ordering::Relaxed);
         match objects.get(name).filter(|_| !ignores) {
             Some((_, whose)) if whose == tag => Ok(()),
-            Some(_) => Err(Failed { kind: io::ErrorKind::AlreadyExists, why: name.to_owned() }),
+            Some(_) => {
+                Err(RequestError { kind: io::ErrorKind::AlreadyExists, why: name.to_owned() })
+            }
             None => {
                 objects.insert(name.to_owned(), (bytes, tag.to_owned()));
                 Ok(())
@@ -102,13 +104,13 @@ impl Bucket for Memory {
         name: &str,
         range: Range<u64>,
         is_right: &dyn Fn(&[u8]) -> bool,
-    ) -> Result<Bytes, Failed> {
+    ) -> Result<Bytes, RequestError> {
         let objects = self.objects.lock();
         let (bytes, _) = objects.get(name).ok_or_else(|| missing(name))?;
         let bytes = bytes.slice(range.start as usize..range.end as usize);
         match is_right(&bytes) {
             true => Ok(bytes),
-            false => Err(Failed { kind: io::ErrorKind::InvalidData, why: name.to_owned() }),
+            false => Err(RequestError { kind: io::ErrorKind::InvalidData, why: name.to_owned() }),
         }
     }
 
@@ -118,13 +120,13 @@ impl Bucket for Memory {
         of: Option<&str>,
         range: Range<u64>,
         is_right: &dyn Fn(&[u8]) -> bool,
-    ) -> Result<Bytes, Failed> {
+    ) -> Result<Bytes, RequestError> {
         self.asked.lock().push(format!("{name} {}..{}", range.start, range.end));
         let now = self.objects.lock().get(name).map(|(bytes, _)| version_of(bytes));
         match (of, now) {
             (Some(version), Some(now)) if version != now => {
                 let (kind, why) = (io::ErrorKind::StaleNetworkFileHandle, "another now".to_owned());
-                Err(Failed { kind, why })
+                Err(RequestError { kind, why })
             }
             _ => self.get_range(name, range, is_right),
         }
@@ -135,8 +137,8 @@ impl Bucket for Memory {
         name: &str,
         of: Option<&str>,
         range: Range<u64>,
-        take: &mut dyn FnMut(Bytes) -> Result<(), Failed>,
-    ) -> Result<(), Failed> {
+        take: &mut dyn FnMut(Bytes) -> Result<(), RequestError>,
+    ) -> Result<(), RequestError> {
         let mut bytes = self.get_version_range(name, of, range, &|_| true)?;
         while !bytes.is_empty() {
             take(bytes.split_to(PIECE.min(bytes.len())))?;
@@ -150,7 +152,7 @@ impl Bucket for Memory {
         tag: &str,
         size: u64,
         next: &mut dyn FnMut(&mut [u8]) -> io::Result<usize>,
-    ) -> Result<Option<String>, Failed> {
+    ) -> Result<Option<String>, RequestError> {
         self.write()?;
         let mut bytes = vec![0; size as usize];
         let mut done = 0;
@@ -163,13 +165,13 @@ impl Bucket for Memory {
         let version = version_of(&bytes);
         let mut objects = self.objects.lock();
         if objects.get(name).is_some_and(|(_, whose)| whose != tag) {
-            return Err(Failed { kind: io::ErrorKind::AlreadyExists, why: name.to_owned() });
+            return Err(RequestError { kind: io::ErrorKind::AlreadyExists, why: name.to_owned() });
         }
         objects.insert(name.to_owned(), (bytes.into(), tag.to_owned()));
         Ok(Some(version))
     }
 
-    fn copy_object(&self, from: &str, to: &str) -> Result<(), Failed> {
+    fn copy_object(&self, from: &str, to: &str) -> Result<(), RequestError> {
         self.write()?;
         let mut objects = self.objects.lock();
         let object = objects.get(from).cloned().ok_or_else(|| missing(from))?;
@@ -177,41 +179,41 @@ impl Bucket for Memory {
         Ok(())
     }
 
-    fn delete_object(&self, name: &str) -> Result<(), Failed> {
+    fn delete_object(&self, name: &str) -> Result<(), RequestError> {
         self.write()?;
         self.objects.lock().remove(name);
         Ok(())
     }
 
-    fn head_object(&self, name: &str) -> Result<Option<Found>, Failed> {
+    fn head_object(&self, name: &str) -> Result<Option<ObjectMetadata>, RequestError> {
         let objects = self.objects.lock();
-        let found = |(bytes, tag): &(Bytes, String)| Found {
+        let found = |(bytes, tag): &(Bytes, String)| ObjectMetadata {
             tag: Some(tag.clone()).filter(|tag| !tag.is_empty()),
             ..self.found(name, bytes)
         };
         Ok(objects.get(name).map(found))
     }
 
-    fn list_objects(&self, folder: &str) -> Result<Vec<Found>, Failed> {
+    fn list_objects(&self, folder: &str) -> Result<Vec<ObjectMetadata>, RequestError> {
         let objects = self.objects.lock();
         let below = objects.iter().filter(|(name, _)| name.starts_with(folder));
         Ok(below.map(|(name, (bytes, _))| self.found(name, bytes)).collect())
     }
 
-    fn list_with_delimiter(&self, folder: &str) -> Result<Folder, Failed> {
+    fn list_with_delimiter(&self, folder: &str) -> Result<FolderListing, RequestError> {
         self.asked.lock().push(format!("{folder}/"));
         let above = if folder.is_empty() { String::new() } else { format!("{folder}/") };
-        let mut found = Folder::default();
+        let mut found = FolderListing::default();
         for (key, (bytes, _)) in &*self.objects.lock() {
             match key.strip_prefix(&above).map(|rest| rest.split_once('/').ok_or(rest)) {
                 None | Some(Err("")) => {}
                 Some(Ok((inner, _))) if found.folders.iter().any(|known| known == inner) => {}
                 Some(Ok((inner, _))) => found.folders.push(inner.to_owned()),
-                Some(Err(name)) => found.objects.push(Listed {
+                Some(Err(name)) => found.objects.push(ListedObject {
                     name: name.to_owned(),
                     size: bytes.len() as u64,
                     written: (1_700_000_000, 0),
-                    version: Some(Version(version_of(bytes))),
+                    version: Some(ObjectVersion(version_of(bytes))),
                 }),
             }
         }

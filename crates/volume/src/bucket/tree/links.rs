@@ -1,10 +1,10 @@
 //! Names that come and go, and the files that live by them.
 
-use super::super::tree_record::{Kind, Place};
-use super::Tree;
+use super::super::tree_record::{ContentLocation, Kind};
+use super::VolumeTree;
 use forebay_os::short_name::ShortName;
 
-impl Tree {
+impl VolumeTree {
     pub(super) fn link_name(&mut self, folder: u64, name: &[u8], ino: u64) -> bool {
         let is_folder = self.files.get(&folder).is_some_and(|file| file.kind == Kind::Folder);
         let Some(name) = ShortName::from_file_name(name).filter(|_| is_folder) else {
@@ -40,7 +40,7 @@ impl Tree {
                 if let Some(ended) = &mut self.ended {
                     ended.push(ino);
                 }
-                if let Place::Own { key, .. } = gone.place {
+                if let ContentLocation::Own { key, .. } = gone.place {
                     self.unused.push(key);
                 }
                 gone.names.into_values().for_each(|ino| self.drop_link(ino));

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::super::tree_record::{Kind, Place, Record};
-use super::{File, ROOT, Tree};
+use super::super::tree_record::{ContentLocation, Kind, TreeRecord};
+use super::{ROOT, VolumeFile, VolumeTree};
 
-impl Tree {
+impl VolumeTree {
     /// The records that make this tree of an empty one, folders before what is in them.
-    pub(crate) fn for_each_record(&self, mut take: impl FnMut(&Record<'_>)) {
+    pub(crate) fn for_each_record(&self, mut take: impl FnMut(&TreeRecord<'_>)) {
         let mut told = BTreeSet::from([ROOT]);
         let mut folders = vec![ROOT];
         if let Some(root) = self.files.get(&ROOT) {
@@ -23,22 +23,22 @@ impl Tree {
                         folders.push(*ino);
                     }
                 }
-                take(&Record::Name { folder, name: name.as_bytes(), ino: *ino });
+                take(&TreeRecord::Name { folder, name: name.as_bytes(), ino: *ino });
             }
         }
-        take(&Record::Cut);
+        take(&TreeRecord::Cut);
     }
 }
 
-fn emit_file_records(ino: u64, file: &File, take: &mut impl FnMut(&Record<'_>)) {
-    take(&Record::File { ino, kind: file.kind.clone(), attr: file.attr });
-    if file.place != Place::Empty {
-        take(&Record::Bytes { ino, place: file.place.clone() });
+fn emit_file_records(ino: u64, file: &VolumeFile, take: &mut impl FnMut(&TreeRecord<'_>)) {
+    take(&TreeRecord::File { ino, kind: file.kind.clone(), attr: file.attr });
+    if file.place != ContentLocation::Empty {
+        take(&TreeRecord::Bytes { ino, place: file.place.clone() });
     }
     if let Some(place) = &file.sums {
-        take(&Record::Sums { ino, place: (**place).clone() });
+        take(&TreeRecord::Sums { ino, place: (**place).clone() });
     }
     for (name, value) in &file.extended {
-        take(&Record::Extended { ino, name, value: Some(value) });
+        take(&TreeRecord::Extended { ino, name, value: Some(value) });
     }
 }

@@ -3,11 +3,11 @@
 
 use std::io::ErrorKind;
 
-use super::super::block_checksums::Summing;
+use super::super::block_checksums::BlockChecksummer;
 use super::super::log::History;
 use super::super::request::Bucket;
 use super::segment_content;
-use forebay_objstore::Failed;
+use forebay_objstore::RequestError;
 
 /// Whether an object has the bytes that were written, as their checksums say.
 pub(super) fn has_bytes_of(
@@ -16,7 +16,7 @@ pub(super) fn has_bytes_of(
     ino: u64,
     key: &str,
     size: u64,
-) -> Result<bool, Failed> {
+) -> Result<bool, RequestError> {
     let sums = history.tree.file(ino).and_then(|file| file.sums.as_deref());
     let Some(sums) = sums else { return Ok(false) };
     let sums = match segment_content::read_packed(bucket, sums) {
@@ -25,7 +25,7 @@ pub(super) fn has_bytes_of(
         }
         sums => sums?,
     };
-    let mut summing = Summing::default();
+    let mut summing = BlockChecksummer::default();
     let done = bucket.stream_range(key, None, 0..size, &mut |bytes| {
         summing.add_bytes(&bytes);
         Ok(())

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::log::History;
 use super::super::request::{Bucket, map_in_parallel};
-use super::super::tree::Tree;
-use super::super::tree_record::Place;
+use super::super::tree::VolumeTree;
+use super::super::tree_record::ContentLocation;
 use super::copied::has_bytes_of;
-use super::{Bad, Finding};
-use forebay_objstore::{Failed, Found, Version};
+use super::{BucketFinding, ContentDamage};
+use forebay_objstore::{ObjectMetadata, ObjectVersion, RequestError};
 
 /// What is Forebay's, whoever has it.
 const OURS: [&str; 3] = [".forebay/log/", ".forebay/checkpoint/", ".forebay/writer"];
@@ -29,7 +29,7 @@ fn inode_from_tag(tag: Option<&str>) -> Option<u64> {
 }
 
 /// Whether they are of one state; `None`: one is not known.
-fn is_same_version(one: Option<&Version>, other: Option<&String>) -> Option<bool> {
+fn is_same_version(one: Option<&ObjectVersion>, other: Option<&String>) -> Option<bool> {
     // Some stores tell the same one with its quotes here and without them there.
     Some(one?.0.trim_matches('"') == other?.trim_matches('"'))
 }
@@ -38,11 +38,11 @@ fn is_same_version(one: Option<&Version>, other: Option<&String>) -> Option<bool
 pub(super) fn find_bad_objects(
     bucket: &dyn Bucket,
     history: &History,
-    listed: &BTreeMap<&str, &Found>,
-) -> Result<Vec<Bad>, Failed> {
+    listed: &BTreeMap<&str, &ObjectMetadata>,
+) -> Result<Vec<ContentDamage>, RequestError> {
     let (mut bad, mut ask) = (Vec::new(), Vec::new());
     for (ino, file) in history.tree.files() {
-        let Place::Own { key, version, size } = &file.place else { continue };
+        let ContentLocation::Own { key, version, size } = &file.place else { continue };
         match listed.get(key.as_str()) {
             None => bad.push(missing_object(history, ino, key)),
             Some(found) if found.size == *size => {
@@ -65,18 +65,18 @@ pub(super) fn find_bad_objects(
         let is_as_said = found.size == size
             && (same != Some(false) || has_bytes_of(bucket, history, ino, key, size)?);
         match inode_from_tag(found.tag.as_deref()) {
-            Some(other) if other != ino && same != Some(true) => bad.push(Bad {
+            Some(other) if other != ino && same != Some(true) => bad.push(ContentDamage {
                 ino,
                 what: format!("object {key} is another file's"),
                 next: "mount it again on the machine that wrote it last: it may have the file",
             }),
             _ if is_as_said => {}
-            Some(_) => bad.push(Bad {
+            Some(_) => bad.push(ContentDamage {
                 ino,
                 what: format!("object {key} is newer than the log: who wrote it stopped then"),
                 next: "mount it again on the machine that wrote it last, which goes on there",
             }),
-            None => bad.push(Bad {
+            None => bad.push(ContentDamage {
                 ino,
                 what: match found.size == size {
                     true => format!("somebody has written over object {key}: its ETag is another"),
@@ -93,12 +93,12 @@ pub(super) fn find_bad_objects(
     Ok(bad)
 }
 
-fn missing_object(history: &History, ino: u64, key: &str) -> Bad {
+fn missing_object(history: &History, ino: u64, key: &str) -> ContentDamage {
     let perhaps = match history.is_whole {
         true => "",
         false => ", unless the file went in the part of the log that can't be read",
     };
-    Bad {
+    ContentDamage {
         ino,
         what: format!("its bytes are gone: object {key} is missing{perhaps}"),
         next: "put the object back (an older version of it, if the bucket keeps versions), or \
@@ -109,11 +109,13 @@ fn missing_object(history: &History, ino: u64, key: &str) -> Bad {
 /// Objects that no file has: those that Forebay wrote, and those of others.
 pub(super) fn find_unowned_objects(
     bucket: &dyn Bucket,
-    tree: &Tree,
-    all: &[Found],
-) -> Result<(Vec<Found>, Vec<Found>), Failed> {
+    tree: &VolumeTree,
+    all: &[ObjectMetadata],
+) -> Result<(Vec<ObjectMetadata>, Vec<ObjectMetadata>), RequestError> {
     let key = |(_, file): (u64, _)| match file {
-        &super::super::tree::File { place: Place::Own { ref key, .. }, .. } => Some(key.as_str()),
+        &super::super::tree::VolumeFile { place: ContentLocation::Own { ref key, .. }, .. } => {
+            Some(key.as_str())
+        }
         _ => None,
     };
     let kept: BTreeSet<&str> = tree.files().filter_map(key).collect();
@@ -124,11 +126,11 @@ pub(super) fn find_unowned_objects(
         let ends = name.match_indices('/').map(|(at, _)| at);
         ends.into_iter().any(|end| inner.contains(&name[..end]))
     };
-    let is_other = |found: &&Found| {
+    let is_other = |found: &&ObjectMetadata| {
         let is_ours = OURS.iter().any(|ours| found.name.starts_with(ours));
         !is_ours && !kept.contains(found.name.as_str())
     };
-    let others: Vec<&Found> = all.iter().filter(is_other).collect();
+    let others: Vec<&ObjectMetadata> = all.iter().filter(is_other).collect();
     let heads = map_in_parallel(&others, |found| match is_inner(&found.name) {
         true => Ok(Some((*found).clone())),
         false => bucket.head_object(&found.name),
@@ -150,8 +152,8 @@ fn inner_volume_prefix(name: &str) -> Option<&str> {
 }
 
 /// An object that may be a file's of which the log can't be read.
-pub(super) fn unnamed_object_finding(found: Found) -> Finding {
-    Finding {
+pub(super) fn unnamed_object_finding(found: ObjectMetadata) -> BucketFinding {
+    BucketFinding {
         path: found.name.into(),
         what:
             "no file that is known has this object: it is one that came or was renamed in the part \

@@ -8,10 +8,10 @@ use bytes::Bytes;
 
 use super::super::log::{History, segment_key};
 use super::super::request::{Bucket, map_in_parallel};
-use super::super::segment::{HEADER, Head};
-use super::super::tree_record::Place;
-use super::Bad;
-use forebay_objstore::Failed;
+use super::super::segment::{HEADER, SegmentHeader};
+use super::super::tree_record::ContentLocation;
+use super::ContentDamage;
+use forebay_objstore::RequestError;
 
 /// Bytes of a segment that are in memory at once.
 const WINDOW: u64 = 4 << 20;
@@ -19,13 +19,13 @@ const WINDOW: u64 = 4 << 20;
 const LOOKS: usize = 3;
 
 /// What is gone with a part, and what can be done.
-type What = (&'static str, &'static str);
+type DamageAdvice = (&'static str, &'static str);
 
-const BYTES: What = (
+const BYTES: DamageAdvice = (
     "its bytes are gone",
     "write the file anew in a mount, from wherever it came: these bytes are nowhere else",
 );
-const SUMS: What = (
+const SUMS: DamageAdvice = (
     "its object can't be looked at any more, since its checksums are gone",
     "read the object with any client, look whether it is right, and write the file anew in a mount",
 );
@@ -34,7 +34,7 @@ const SUMS: What = (
 #[derive(Debug, Clone)]
 struct Part {
     ino: u64,
-    what: What,
+    what: DamageAdvice,
     at: u64,
     end: u64,
     crc: u32,
@@ -44,14 +44,18 @@ struct Part {
 ///
 /// # Errors
 /// Those of the bucket. `InvalidData`: they are not what was written.
-pub(super) fn read_packed(bucket: &dyn Bucket, place: &Place) -> Result<Bytes, Failed> {
-    let &Place::Packed { segment: number, at, length, crc } = place else {
+pub(super) fn read_packed(
+    bucket: &dyn Bucket,
+    place: &ContentLocation,
+) -> Result<Bytes, RequestError> {
+    let &ContentLocation::Packed { segment: number, at, length, crc } = place else {
         return Ok(Bytes::new());
     };
     let name = segment_key(number);
-    let head = bucket.get_range(&name, 0..HEADER as u64, &|bytes| Head::parse(bytes).is_ok())?;
-    let damaged = |_| Failed { kind: InvalidData, why: format!("{name}: it is damaged") };
-    let at = Head::parse(&head).map_err(damaged)?.data_offset().saturating_add(at);
+    let head =
+        bucket.get_range(&name, 0..HEADER as u64, &|bytes| SegmentHeader::parse(bytes).is_ok())?;
+    let damaged = |_| RequestError { kind: InvalidData, why: format!("{name}: it is damaged") };
+    let at = SegmentHeader::parse(&head).map_err(damaged)?.data_offset().saturating_add(at);
     let is_right = |bytes: &[u8]| crc32fast::hash(bytes) == crc;
     bucket.get_range(&name, at..at.saturating_add(u64::from(length)), &is_right)
 }
@@ -60,11 +64,11 @@ pub(super) fn read_packed(bucket: &dyn Bucket, place: &Place) -> Result<Bytes, F
 pub(super) fn find_bad_packed_files(
     bucket: &dyn Bucket,
     history: &History,
-) -> Result<(Vec<Bad>, BTreeSet<u64>), Failed> {
+) -> Result<(Vec<ContentDamage>, BTreeSet<u64>), RequestError> {
     let mut segments = BTreeMap::<u64, Vec<Part>>::new();
     for (ino, file) in history.tree.files() {
         for (place, what) in [(Some(&file.place), BYTES), (file.sums.as_deref(), SUMS)] {
-            if let Some(&Place::Packed { segment, at, length, crc }) = place {
+            if let Some(&ContentLocation::Packed { segment, at, length, crc }) = place {
                 let end = at.saturating_add(u64::from(length));
                 segments.entry(segment).or_default().push(Part { ino, what, at, end, crc });
             }
@@ -87,7 +91,7 @@ pub(super) fn find_bad_packed_files(
         };
         let told = |part: &Part, why: &str| {
             let (what, next) = part.what;
-            Bad { ino: part.ino, what: format!("{what}: {why}"), next }
+            ContentDamage { ino: part.ino, what: format!("{what}: {why}"), next }
         };
         let damaged = format!("they are damaged in {name}");
         Ok(match wrong {
@@ -108,11 +112,11 @@ fn find_damaged_parts(
     name: &str,
     size: u64,
     parts: &[Part],
-) -> Result<Vec<Part>, Failed> {
+) -> Result<Vec<Part>, RequestError> {
     let start = 0..size.min(HEADER as u64);
-    let start = bucket.get_range(name, start, &|bytes| Head::parse(bytes).is_ok())?;
-    let wrong = |_| Failed { kind: InvalidData, why: name.to_owned() };
-    let data_at = Head::parse(&start).map_err(wrong)?.data_offset();
+    let start = bucket.get_range(name, start, &|bytes| SegmentHeader::parse(bytes).is_ok())?;
+    let wrong = |_| RequestError { kind: InvalidData, why: name.to_owned() };
+    let data_at = SegmentHeader::parse(&start).map_err(wrong)?.data_offset();
     let there = size.saturating_sub(data_at);
     let (mut left, beyond): (Vec<&Part>, Vec<&Part>) =
         parts.iter().partition(|part| part.end <= there);
@@ -146,7 +150,7 @@ fn is_intact_alone(
     name: &str,
     data_at: u64,
     part: &Part,
-) -> Result<bool, Failed> {
+) -> Result<bool, RequestError> {
     let is_right = |bytes: &[u8]| crc32fast::hash(bytes) == part.crc;
     for _ in 0..LOOKS {
         match bucket.get_range(name, data_at + part.at..data_at + part.end, &is_right) {

@@ -3,34 +3,34 @@
 use std::io::ErrorKind;
 
 use super::super::request::{AT_ONCE, Bucket, map_in_parallel};
-use super::super::volume_opening::{BucketError, Wanted};
-use super::super::writer_note::Writer;
-use forebay_objstore::{Failed, Found};
+use super::super::volume_opening::{BucketError, WriterOptions};
+use super::super::writer_note::VolumeWriter;
+use forebay_objstore::{ObjectMetadata, RequestError};
 
 /// A volume that nobody mounts meanwhile: the note of a writer is there, and is ours.
 #[derive(Debug)]
-pub(super) struct Held<'a> {
+pub(super) struct ExclusiveVolume<'a> {
     bucket: &'a dyn Bucket,
     me: String,
 }
 
-impl<'a> Held<'a> {
+impl<'a> ExclusiveVolume<'a> {
     pub(super) fn claim_volume(
         bucket: &'a dyn Bucket,
-        wanted: &Wanted,
-    ) -> Result<Held<'a>, BucketError> {
-        let Wanted { me, host, now, .. } = wanted;
+        wanted: &WriterOptions,
+    ) -> Result<ExclusiveVolume<'a>, BucketError> {
+        let WriterOptions { me, host, now, .. } = wanted;
         let host = format!("{host} (`forebay check --repair`)");
-        let writer = Writer { me: me.clone(), host, since: *now };
+        let writer = VolumeWriter { me: me.clone(), host, since: *now };
         match writer.claim_if_free(bucket)? {
             Some(other) => Err(BucketError::Taken(other)),
-            None => Ok(Held { bucket, me: writer.me }),
+            None => Ok(ExclusiveVolume { bucket, me: writer.me }),
         }
     }
 
     pub(super) fn remove_unneeded(
         &self,
-        orphans: &[Found],
+        orphans: &[ObjectMetadata],
         unneeded: &[(String, u64)],
     ) -> Result<(), BucketError> {
         for some in orphans.chunks(AT_ONCE) {
@@ -49,23 +49,23 @@ impl<'a> Held<'a> {
         Ok(())
     }
 
-    fn fail_on_first(&self, done: Vec<Result<(), Failed>>) -> Result<(), BucketError> {
-        Ok(done.into_iter().collect::<Result<(), Failed>>()?)
+    fn fail_on_first(&self, done: Vec<Result<(), RequestError>>) -> Result<(), BucketError> {
+        Ok(done.into_iter().collect::<Result<(), RequestError>>()?)
     }
 
     /// Who takes over is not asked; it says so here first.
     fn ensure_still_ours(&self) -> Result<(), BucketError> {
-        match Writer::read_from_bucket(self.bucket)? {
+        match VolumeWriter::read_from_bucket(self.bucket)? {
             Some(writer) if writer.me == self.me => Ok(()),
             Some(writer) => Err(BucketError::Taken(writer)),
             None => {
                 let why = "the note of who writes it was taken away".to_owned();
-                Err(BucketError::Bucket(Failed { kind: ErrorKind::Other, why }))
+                Err(BucketError::Bucket(RequestError { kind: ErrorKind::Other, why }))
             }
         }
     }
 
-    pub(super) fn release_claim(self) -> Result<(), Failed> {
-        Writer::release_claim(&self.me, self.bucket)
+    pub(super) fn release_claim(self) -> Result<(), RequestError> {
+        VolumeWriter::release_claim(&self.me, self.bucket)
     }
 }

@@ -3,22 +3,22 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use forebay_model::{Kept, SyncTo};
+use forebay_model::{BucketRules, FsyncTarget};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
-use super::super::commit_upload::Ship;
+use super::super::commit_upload::CommitUploader;
 use super::super::log::{Log, segment_key};
 use super::super::memory::Memory;
-use super::super::scan::{LARGEST, Scan};
-use super::super::segment::Draft;
-use super::super::tree_record::Record;
+use super::super::scan::{LARGEST, TreeScanner};
+use super::super::segment::SegmentDraft;
+use super::super::tree_record::TreeRecord;
 use super::*;
 
 /// A volume, and the machine that writes it.
 struct Volume {
     bucket: Arc<Memory>,
     folder: tempfile::TempDir,
-    ship: Ship,
+    ship: CommitUploader,
 }
 
 impl Volume {
@@ -30,8 +30,8 @@ impl Volume {
         let requests = || Arc::clone(&bucket) as Arc<dyn Bucket>;
         let (mut log, tree) = Log::open(requests(), "writer".to_owned()).expect("a log");
         log.begin_as_writer("writer").expect("begun");
-        let scan = Scan::new(root).expect("a root");
-        let ship = Ship::for_tree(requests(), (log, tree), scan, "volume".to_owned());
+        let scan = TreeScanner::new(root).expect("a root");
+        let ship = CommitUploader::for_tree(requests(), (log, tree), scan, "volume".to_owned());
         let mut volume = Volume { bucket, folder, ship };
         volume.write("a/large", &[1; LARGEST as usize + 1]);
         volume.write("a/other", &[2; LARGEST as usize + 2]);
@@ -91,11 +91,11 @@ impl Volume {
         self.bucket.objects.lock().keys().cloned().collect()
     }
 
-    fn see(&self) -> Checked {
+    fn see(&self) -> BucketCheckReport {
         check_bucket(&*self.bucket, &wanted(), false).expect("looked at")
     }
 
-    fn repair(&self) -> Result<Checked, BucketError> {
+    fn repair(&self) -> Result<BucketCheckReport, BucketError> {
         check_bucket(&*self.bucket, &wanted(), true)
     }
 
@@ -119,8 +119,8 @@ impl Dir for Path {
     }
 }
 
-fn wanted() -> Wanted {
-    Wanted {
+fn wanted() -> WriterOptions {
+    WriterOptions {
         url: "memory://here/volume".to_owned(),
         settings: Vec::new().into(),
         state: "/nowhere".into(),
@@ -129,20 +129,20 @@ fn wanted() -> Wanted {
         now: 0,
         take_over: false,
         space: None,
-        durable: SyncTo::Local,
-        rules: Arc::new(Kept::none()),
+        durable: FsyncTarget::Local,
+        rules: Arc::new(BucketRules::none()),
         patience: Default::default(),
     }
 }
 
 /// Each finding in a line.
-fn told(checked: &Checked) -> Vec<String> {
-    let line = |finding: &Finding| format!("{}: {}", finding.path.display(), finding.what);
+fn told(checked: &BucketCheckReport) -> Vec<String> {
+    let line = |finding: &BucketFinding| format!("{}: {}", finding.path.display(), finding.what);
     checked.findings.iter().map(line).collect()
 }
 
 #[track_caller]
-fn says(checked: &Checked, expected: &[(&str, &str)]) {
+fn says(checked: &BucketCheckReport, expected: &[(&str, &str)]) {
     let told = told(checked);
     assert_eq!(told.len(), expected.len(), "{told:#?}");
     for (line, (path, what)) in told.iter().zip(expected) {
@@ -328,7 +328,7 @@ fn a_repair_that_ends_anywhere_harms_nothing() {
 fn nothing_is_swept_while_somebody_has_it_mounted() {
     let volume = Volume::new();
     volume.put("stray", b"left over", "volume 77 1.000000000 2.000000000");
-    let note = Writer { me: "other".to_owned(), host: "node3".to_owned(), since: 5 };
+    let note = VolumeWriter { me: "other".to_owned(), host: "node3".to_owned(), since: 5 };
     assert_eq!(note.claim_if_free(&*volume.bucket).expect("written"), None);
     let Err(BucketError::Taken(writer)) = volume.repair() else { panic!("it must be refused") };
     assert_eq!(writer, note);
@@ -344,15 +344,19 @@ fn nothing_is_swept_while_somebody_has_it_mounted() {
     second.begin_as_writer("new").expect("it takes over");
     let root = openat(CWD, volume.folder.path(), OFlags::RDONLY, Mode::empty()).expect("opened");
     let tree = Log::open(Arc::clone(&volume.bucket) as Arc<dyn Bucket>, "new".to_owned());
-    let scan = Scan::new(root).expect("a root");
+    let scan = TreeScanner::new(root).expect("a root");
     let requests = Arc::clone(&volume.bucket) as Arc<dyn Bucket>;
-    volume.ship =
-        Ship::for_tree(requests, (second, tree.expect("opened").1), scan, "new".to_owned());
+    volume.ship = CommitUploader::for_tree(
+        requests,
+        (second, tree.expect("opened").1),
+        scan,
+        "new".to_owned(),
+    );
     volume.cut();
     volume.cuts(130);
     assert!(volume.repair().expect("swept").unneeded.len() > 50);
-    let mut draft = Draft::default();
-    draft.append_record(&Record::Cut);
+    let mut draft = SegmentDraft::default();
+    draft.append_record(&TreeRecord::Cut);
     let late = first
         .write_segment(draft.encode_segment(first.next_segment()).into())
         .expect_err("shut out");

@@ -3,21 +3,21 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::super::writer_note::Writer;
-use forebay_objstore::Failed;
+use super::super::writer_note::VolumeWriter;
+use forebay_objstore::RequestError;
 
 /// Why a volume can't be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum BucketError {
     /// What the bucket said.
     #[error("{0}")]
-    Bucket(#[from] Failed),
+    Bucket(#[from] RequestError),
     /// The directory for what is kept here.
     #[error("{}: {_1}", _0.display())]
     State(PathBuf, io::Error),
     /// Another machine writes it.
     #[error("{} has it mounted", _0.host)]
-    Taken(Writer),
+    Taken(VolumeWriter),
     /// Another machine has written it since this one did, and not all that is here is there.
     #[error(
         "another machine has written it since it was mounted here, and files in {} are not in it",

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use super::super::placeholder_tree;
-use super::super::scan::{Learnt, Scan};
-use super::super::state_directory::State;
-use super::super::tree::Tree;
+use super::super::scan::{ScanUpdates, TreeScanner};
+use super::super::state_directory::StateDirectory;
+use super::super::tree::VolumeTree;
 use super::open_root;
 use super::tree_salvage::Salvage;
 
@@ -26,17 +26,17 @@ const MAKING: &str = "making";
 /// # Errors
 /// Those of the file system; nothing that is here is believed then, the next time.
 pub(super) fn rebuild_local_tree(
-    state: &State,
-    tree: &Tree,
+    state: &StateDirectory,
+    tree: &VolumeTree,
     next: u64,
-    left: Option<(&Learnt, u64)>,
+    left: Option<(&ScanUpdates, u64)>,
 ) -> io::Result<Option<String>> {
     state.mark_untrusted()?;
     let making = state.folder.join(MAKING);
     remove_or_set_aside(state, &making)?;
     std::fs::create_dir(&making)?;
     let root = open_root(&making)?;
-    let mut made = Scan::new(open_root(&making)?)?;
+    let mut made = TreeScanner::new(open_root(&making)?)?;
     placeholder_tree::make_placeholder_tree(&root, tree, &mut made)?;
     let Some((learnt, cut)) = left else {
         swap_into_place(state, &making)?;
@@ -47,7 +47,7 @@ pub(super) fn rebuild_local_tree(
     let beside = next_kept_directory(state)?;
     std::fs::create_dir_all(&beside)?;
     let old = open_root(&state.tree_directory())?;
-    let mut known = Scan::new(open_root(&state.tree_directory())?)?;
+    let mut known = TreeScanner::new(open_root(&state.tree_directory())?)?;
     known.restore_learnt(learnt);
     let to = open_root(&beside)?;
     let salvage = Salvage { old: &old, known: &known, tree, cut, beside: &to };
@@ -84,7 +84,7 @@ pub(super) fn rebuild_local_tree(
 }
 
 /// The tree that was made takes the place of the one before, which has its name then.
-fn swap_into_place(state: &State, making: &Path) -> io::Result<()> {
+fn swap_into_place(state: &StateDirectory, making: &Path) -> io::Result<()> {
     let tree = state.tree_directory();
     if !tree.exists() {
         return std::fs::rename(making, tree);
@@ -105,7 +105,7 @@ fn swap_into_place(state: &State, making: &Path) -> io::Result<()> {
 }
 
 /// What has this name is not wanted any more; what can't be removed is kept.
-fn remove_or_set_aside(state: &State, making: &Path) -> io::Result<()> {
+fn remove_or_set_aside(state: &StateDirectory, making: &Path) -> io::Result<()> {
     match std::fs::remove_dir_all(making) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(_) => {
@@ -120,7 +120,7 @@ fn remove_or_set_aside(state: &State, making: &Path) -> io::Result<()> {
 }
 
 /// A folder for what is kept, which is not there yet.
-fn next_kept_directory(state: &State) -> io::Result<PathBuf> {
+fn next_kept_directory(state: &StateDirectory) -> io::Result<PathBuf> {
     let folder = state.folder.join(KEPT);
     let mut number = 1;
     while folder.join(number.to_string()).try_exists()? {

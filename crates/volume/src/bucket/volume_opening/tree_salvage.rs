@@ -14,9 +14,9 @@ use rustix::fs::{Dir, FileType, Mode, OFlags, openat};
 use rustix::io::Errno;
 
 use super::super::placeholder::is_evicted;
-use super::super::placeholder_tree::Synced;
-use super::super::scan::{Lent, Scan, Stamp, open_directory_at};
-use super::super::tree::{Tree, join_path};
+use super::super::placeholder_tree::SyncMark;
+use super::super::scan::{FileStamp, LentReadPermission, TreeScanner, open_directory_at};
+use super::super::tree::{VolumeTree, join_path};
 use file_verdict::Verdict;
 use forebay_os::file_identity::{FileIdentity, statx_nofollow};
 use salvaged_names::{names_by_inode, remove_name};
@@ -28,7 +28,7 @@ const TOLD: usize = 3;
 
 /// Files that are kept beside the tree.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct SalvagedFiles {
     names: Vec<Vec<u8>>,
     count: usize,
 }
@@ -37,8 +37,8 @@ pub(super) struct Kept {
 pub(super) struct Salvage<'a> {
     pub(super) old: &'a OwnedFd,
     /// Which of the bucket's files is which there, and in which state it has them.
-    pub(super) known: &'a Scan,
-    pub(super) tree: &'a Tree,
+    pub(super) known: &'a TreeScanner,
+    pub(super) tree: &'a VolumeTree,
     /// The last cut is in the segment before this one.
     pub(super) cut: u64,
     /// Where files go that are kept for people.
@@ -46,7 +46,7 @@ pub(super) struct Salvage<'a> {
 }
 
 /// A file that counts: which of the bucket's it is, its name here, and whether it has that still.
-struct Found {
+struct AdoptedFile {
     ino: Option<u64>,
     path: Vec<u8>,
     has_name: bool,
@@ -59,8 +59,12 @@ impl Salvage<'_> {
     ///
     /// # Errors
     /// Those of the file system: not all of the old tree is in one of both.
-    pub(super) fn merge_into(&self, new: &OwnedFd, made: &mut Scan) -> Result<Kept> {
-        let (mut found, mut kept) = (Vec::new(), Kept::default());
+    pub(super) fn merge_into(
+        &self,
+        new: &OwnedFd,
+        made: &mut TreeScanner,
+    ) -> Result<SalvagedFiles> {
+        let (mut found, mut kept) = (Vec::new(), SalvagedFiles::default());
         let root = openat(self.old, c".", directory_flags(), Mode::empty())?;
         self.visit_directory(&root, b"", &mut found, &mut kept)?;
         self.adopt_files(found, new, made)?;
@@ -71,8 +75,8 @@ impl Salvage<'_> {
         &self,
         fd: &OwnedFd,
         path: &[u8],
-        found: &mut Vec<Found>,
-        kept: &mut Kept,
+        found: &mut Vec<AdoptedFile>,
+        kept: &mut SalvagedFiles,
     ) -> Result<()> {
         for entry in Dir::read_from(fd)? {
             let entry = entry?;
@@ -104,9 +108,9 @@ impl Salvage<'_> {
         folder: &OwnedFd,
         name: &CStr,
         path: &[u8],
-        found: &mut Vec<Found>,
+        found: &mut Vec<AdoptedFile>,
     ) -> Result<Verdict> {
-        let _lent = Lent::grant_read_access(folder, name);
+        let _lent = LentReadPermission::grant_read_access(folder, name);
         let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         // What this user may not read was not made by this user.
         let Ok(file) = openat(folder, name, how, Mode::empty()) else { return Ok(Verdict::Keep) };
@@ -114,24 +118,29 @@ impl Salvage<'_> {
             return Ok(Verdict::Drop);
         }
         let identity = FileIdentity::from_statx(&statx_nofollow(file.as_fd(), c"")?);
-        let stamp = Stamp::from_file(file.as_fd())?;
+        let stamp = FileStamp::from_file(file.as_fd())?;
         let ino = self.known.inode_number(&identity);
-        let synced = Synced::read_mark(&file);
+        let synced = SyncMark::read_mark(&file);
         let verdict = self.decide_verdict(path, ino, &stamp, synced.as_ref());
         if verdict == Verdict::Adopt {
             let ino = ino.filter(|ino| self.tree.file(*ino).is_some());
             let has_name = synced.is_some_and(|synced| synced.segment >= self.cut);
-            found.push(Found { ino, path: path.to_vec(), has_name, identity });
+            found.push(AdoptedFile { ino, path: path.to_vec(), has_name, identity });
         }
         Ok(verdict)
     }
 
     /// Files that count take the places of those that the bucket has.
-    fn adopt_files(&self, found: Vec<Found>, new: &OwnedFd, made: &mut Scan) -> Result<()> {
+    fn adopt_files(
+        &self,
+        found: Vec<AdoptedFile>,
+        new: &OwnedFd,
+        made: &mut TreeScanner,
+    ) -> Result<()> {
         let mut wanted = BTreeMap::<u64, BTreeSet<Vec<u8>>>::new();
         let known: BTreeSet<u64> = found.iter().filter_map(|one| one.ino).collect();
         let names = names_by_inode(self.tree, &known);
-        for Found { ino, path, has_name, identity } in found {
+        for AdoptedFile { ino, path, has_name, identity } in found {
             let Some(ino) = ino else {
                 self.replace_name(&path, new, &path)?;
                 continue;
@@ -161,7 +170,7 @@ fn directory_flags() -> OFlags {
     OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC
 }
 
-impl Kept {
+impl SalvagedFiles {
     fn note_path(&mut self, path: Vec<u8>) {
         self.count += 1;
         if self.names.len() < TOLD {

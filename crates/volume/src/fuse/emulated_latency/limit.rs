@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use forebay_model::profile::Burst;
+use forebay_model::profile::BurstCredits;
 
-use super::shared_moments::Board;
+use super::shared_moments::SharedMoments;
 
 /// Nanoseconds of a second.
 const SECOND: f64 = 1e9;
@@ -27,23 +27,23 @@ pub(super) fn start_after(done: f64, now: f64, pause: f64) -> f64 {
 /// there are two: the one that fills at the burst's rate, and that of the rate itself, which may run
 /// ahead of the clock by what the account holds.
 #[derive(Debug)]
-pub(super) struct Limit {
+pub(super) struct RateLimit {
     /// Bytes or operations a second; infinity: no limit.
     rate: f64,
-    burst: Option<Burst>,
+    burst: Option<BurstCredits>,
     /// Nanoseconds of the clock, at which all promised so far is done at each of the two rates.
-    done: Moment,
-    fast: Moment,
+    done: DrainTime,
+    fast: DrainTime,
 }
 
 /// A moment of this mount's own, or of a server that others use, too.
 #[derive(Debug)]
-enum Moment {
+enum DrainTime {
     Own(f64),
-    Shared(Arc<Board>, usize),
+    Shared(Arc<SharedMoments>, usize),
 }
 
-impl Moment {
+impl DrainTime {
     fn update_moment(&mut self, to: impl Fn(f64) -> f64) -> f64 {
         match self {
             Self::Own(moment) => {
@@ -55,16 +55,16 @@ impl Moment {
     }
 }
 
-impl Limit {
-    pub(super) fn new(rate: Option<f64>, burst: Option<Burst>) -> Self {
-        let never = || Moment::Own(f64::NEG_INFINITY);
+impl RateLimit {
+    pub(super) fn new(rate: Option<f64>, burst: Option<BurstCredits>) -> Self {
+        let never = || DrainTime::Own(f64::NEG_INFINITY);
         Self { rate: rate.unwrap_or(f64::INFINITY), burst, done: never(), fast: never() }
     }
 
     /// The same for all mounts that have this board; it takes two of its places.
-    pub(super) fn with_board(self, board: Option<&Arc<Board>>, at: usize) -> Self {
+    pub(super) fn with_board(self, board: Option<&Arc<SharedMoments>>, at: usize) -> Self {
         let Some(board) = board else { return self };
-        let moment = |at| Moment::Shared(Arc::clone(board), at);
+        let moment = |at| DrainTime::Shared(Arc::clone(board), at);
         Self { done: moment(at), fast: moment(at + 1), ..self }
     }
 
@@ -97,19 +97,20 @@ mod tests {
 
     #[test]
     fn bytes_wait_for_their_turn() {
-        let mut limit = Limit::new(Some(1e6), None);
+        let mut limit = RateLimit::new(Some(1e6), None);
         assert_eq!(limit.schedule_amount(0.0, 5e5), 5e8);
         assert_eq!(limit.schedule_amount(0.0, 5e5), 1e9, "after those before them");
         assert_eq!(limit.schedule_amount(5e9, 1.0), 5e9 + 1e3, "a pause is not saved up");
-        assert_eq!(Limit::new(None, None).schedule_amount(7.0, 1e9), 7.0);
+        assert_eq!(RateLimit::new(None, None).schedule_amount(7.0, 1e9), 7.0);
     }
 
     #[test]
     fn credits_last_as_long_as_they_pay_for_what_is_above_the_limit() {
         // 100 a second, 300 while 1000 credits last: 1000 / (300 - 100) = 5 s.
-        let mut limit = Limit::new(Some(100.0), Some(Burst { per_second: 300.0, credits: 1000.0 }));
+        let mut limit =
+            RateLimit::new(Some(100.0), Some(BurstCredits { per_second: 300.0, credits: 1000.0 }));
         let mut now = 0.0;
-        let mut through = |limit: &mut Limit, until: f64| {
+        let mut through = |limit: &mut RateLimit, until: f64| {
             let mut count = 0;
             while now < until {
                 now = limit.schedule_amount(now, 1.0);

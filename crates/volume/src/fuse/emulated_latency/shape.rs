@@ -8,25 +8,25 @@
 
 use std::sync::Arc;
 
-use forebay_model::{Op, OpGroup, OpKey, Pattern, Profile};
+use forebay_model::{AccessPattern, Op, OpGroup, OpKey, StorageProfile};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::limit::{Limit, PAUSE, PAUSE_OF_PRICED, start_after};
-use super::shared_moments::Board;
-use super::storage_demand::{Answered, Asked};
+use super::limit::{PAUSE, PAUSE_OF_PRICED, RateLimit, start_after};
+use super::shared_moments::SharedMoments;
+use super::storage_demand::{ReplyOutcome, StorageDemand};
 use super::workers::Workers;
-use super::written::Written;
+use super::written::CachedWrites;
 
 /// Bytes a second that go through the kernel to us: of a few GiB/s, the less.
 const MEMORY: f64 = 4e9;
 
 /// One direction of one storage.
 #[derive(Debug)]
-struct Lane {
+struct DirectionLimits {
     /// Seconds for a byte, of one stream that is alone.
     byte: f64,
-    node: Limit,
-    total: Limit,
+    node: RateLimit,
+    total: RateLimit,
 }
 
 /// One direction of an open file.
@@ -40,37 +40,37 @@ struct Stream {
 
 /// A storage, as its replies show it.
 #[derive(Debug)]
-pub(super) struct Shape {
-    profile: Profile,
-    read: Lane,
-    write: Lane,
-    names: Limit,
-    data: Limit,
+pub(super) struct LatencyModel {
+    profile: StorageProfile,
+    read: DirectionLimits,
+    write: DirectionLimits,
+    names: RateLimit,
+    data: RateLimit,
     workers: Workers,
     streams: FxHashMap<(u64, bool), Stream>,
     /// Files with bytes that a client would not have sent yet.
     unsent: FxHashSet<u64>,
-    written: Option<Written>,
+    written: Option<CachedWrites>,
 }
 
 /// What a close takes that has bytes to send: the kernel asks at each descriptor's, and waits for
 /// that answer alone.
-pub(super) fn close_seconds(profile: &Profile) -> f64 {
+pub(super) fn close_seconds(profile: &StorageProfile) -> f64 {
     let price = |op| profile.operation_latency(OpKey::without_bytes(op)).get();
     price(Op::Flush) + price(Op::Close)
 }
 
-impl Lane {
+impl DirectionLimits {
     fn new(
-        lane: forebay_model::profile::Lane,
+        lane: forebay_model::profile::BandwidthLimits,
         spread: f64,
-        (board, at): (Option<&Arc<Board>>, usize),
+        (board, at): (Option<&Arc<SharedMoments>>, usize),
     ) -> Self {
         let rate = |rate: Option<forebay_model::Rate>| rate.map(|rate| rate.get());
         let (node_burst, total_burst) =
             if lane.total.is_some() { (None, lane.burst) } else { (lane.burst, None) };
-        let node = Limit::new(rate(lane.node), node_burst);
-        let total = Limit::new(rate(lane.total), total_burst).with_board(board, at);
+        let node = RateLimit::new(rate(lane.node), node_burst);
+        let total = RateLimit::new(rate(lane.total), total_burst).with_board(board, at);
         let file = node.peak_rate().min(total.peak_rate() * spread);
         let byte = 1.0 / rate(lane.stream).map_or(file, |stream| stream.min(file));
         Self { byte, node, total }
@@ -78,34 +78,42 @@ impl Lane {
 }
 
 impl Stream {
-    fn next_pattern(&mut self, offset: u64, bytes: u64) -> Pattern {
-        let pattern = Pattern::from_offsets(self.end, offset, bytes);
+    fn next_pattern(&mut self, offset: u64, bytes: u64) -> AccessPattern {
+        let pattern = AccessPattern::from_offsets(self.end, offset, bytes);
         self.end = offset + bytes;
         pattern
     }
 }
 
-impl Shape {
+impl LatencyModel {
     /// A storage whose client remembers up to so many bytes that it wrote, if it does.
-    pub(super) fn new(profile: &Profile, memory: u64, server: Option<&Arc<Board>>) -> Self {
+    pub(super) fn new(
+        profile: &StorageProfile,
+        memory: u64,
+        server: Option<&Arc<SharedMoments>>,
+    ) -> Self {
         let stripes = profile.stripes;
         let spread = f64::from(stripes.count) / f64::from(stripes.servers);
         Self {
-            read: Lane::new(profile.read, spread, (server, 0)),
-            write: Lane::new(profile.write, spread, (server, 2)),
-            names: Limit::new(profile.names_per_second, None).with_board(server, 4),
-            data: Limit::new(profile.data_per_second, profile.data_burst).with_board(server, 6),
+            read: DirectionLimits::new(profile.read, spread, (server, 0)),
+            write: DirectionLimits::new(profile.write, spread, (server, 2)),
+            names: RateLimit::new(profile.names_per_second, None).with_board(server, 4),
+            data: RateLimit::new(profile.data_per_second, profile.data_burst).with_board(server, 6),
             workers: Workers::new(profile.at_once, server),
             streams: FxHashMap::default(),
             unsent: FxHashSet::default(),
-            written: profile.keeps_written.then(|| Written::new(memory)),
+            written: profile.keeps_written.then(|| CachedWrites::new(memory)),
             profile: profile.clone(),
         }
     }
 
     /// When the reply to a request is due, in nanoseconds of the clock, and whether what comes next
     /// of the same open file waits for that moment, too.
-    pub(super) fn reply_due(&mut self, asked: &Asked, answered: &Answered) -> (u64, bool) {
+    pub(super) fn reply_due(
+        &mut self,
+        asked: &StorageDemand,
+        answered: &ReplyOutcome,
+    ) -> (u64, bool) {
         let now = asked.began as f64;
         if asked.kind == Op::Close {
             self.streams.remove(&(asked.open, false));
@@ -130,7 +138,7 @@ impl Shape {
         (due as u64, awaited)
     }
 
-    fn metadata_due(&mut self, asked: &Asked, answered: &Answered, now: f64) -> f64 {
+    fn metadata_due(&mut self, asked: &StorageDemand, answered: &ReplyOutcome, now: f64) -> f64 {
         if let (Op::Truncate, Some(written)) = (asked.kind, &mut self.written) {
             written.truncate_extent(asked.node, asked.bytes);
         }
@@ -152,7 +160,12 @@ impl Shape {
         (self.workers.begin_work(now, price * 1e9) + price * 1e9).max(through)
     }
 
-    fn data_due(&mut self, asked: &Asked, answered: &Answered, now: f64) -> (f64, bool) {
+    fn data_due(
+        &mut self,
+        asked: &StorageDemand,
+        answered: &ReplyOutcome,
+        now: f64,
+    ) -> (f64, bool) {
         let writes = asked.kind != Op::Read;
         let bytes = if asked.kind == Op::Write { asked.bytes } else { answered.bytes };
         // Its bytes were on their way to us when the program had called already.
@@ -176,7 +189,7 @@ impl Shape {
         let share = self.profile.operation_share(key, bytes);
         let price = self.profile.operation_latency(key).get() * share;
         let mut start = self.workers.begin_work(now, price * 1e9);
-        if pattern == Pattern::Sequential {
+        if pattern == AccessPattern::Sequential {
             let pause = if price == 0.0 { PAUSE } else { PAUSE_OF_PRICED };
             start = if start > now { start.max(from) } else { start_after(from, now, pause) };
         }
@@ -190,7 +203,7 @@ impl Shape {
         // What is through already holds nothing back: least of all a stream that makes good for time
         // which this machine lost.
         let due = through.into_iter().filter(|at| *at > now).fold(alone, f64::max);
-        let goes_on = pattern == Pattern::Sequential;
+        let goes_on = pattern == AccessPattern::Sequential;
         if let Some(stream) = self.streams.get_mut(&(asked.open, writes)).filter(|_| goes_on) {
             stream.busy = due;
         }

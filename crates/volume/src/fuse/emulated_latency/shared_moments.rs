@@ -17,21 +17,21 @@ const BYTES: usize = (PLACES + 1) * size_of::<AtomicU64>();
 
 /// A board.
 #[derive(Debug)]
-pub(super) struct Board {
+pub(super) struct SharedMoments {
     base: NonNull<AtomicU64>,
 }
 
 // SAFETY: what it points to is changed by atomic operations alone, and lives as long as it does.
-unsafe impl Send for Board {}
+unsafe impl Send for SharedMoments {}
 // SAFETY: as above.
-unsafe impl Sync for Board {}
+unsafe impl Sync for SharedMoments {}
 
-impl Board {
+impl SharedMoments {
     /// Opens the board in this file, which is made if it is not there.
     ///
     /// # Errors
     /// The file's, or the kernel's when it has no memory to map.
-    pub(super) fn open(path: &Path) -> io::Result<Board> {
+    pub(super) fn open(path: &Path) -> io::Result<SharedMoments> {
         let file =
             File::options().read(true).write(true).create(true).truncate(false).open(path)?;
         // All that open it give it the same length; what is new is zeros.
@@ -45,7 +45,7 @@ impl Board {
             return Err(io::Error::last_os_error());
         }
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        let board = Board { base };
+        let board = SharedMoments { base };
         board.reset_after_reboot(boot_number()?);
         Ok(board)
     }
@@ -105,7 +105,7 @@ fn moment_from_bits(bits: u64) -> f64 {
     if bits == 0 { f64::NEG_INFINITY } else { f64::from_bits(bits) }
 }
 
-impl Drop for Board {
+impl Drop for SharedMoments {
     fn drop(&mut self) {
         // SAFETY: it was mapped with this length, and nobody refers to it any more.
         unsafe { libc::munmap(self.base.as_ptr().cast(), BYTES) };
@@ -121,7 +121,8 @@ mod tests {
     fn what_one_changes_the_other_sees() {
         let folder = tempfile::tempdir().expect("a directory");
         let path = folder.path().join("server");
-        let (one, other) = (Board::open(&path).expect("made"), Board::open(&path).expect("there"));
+        let (one, other) =
+            (SharedMoments::open(&path).expect("made"), SharedMoments::open(&path).expect("there"));
         assert_eq!(one.update_moment(3, |known| known.max(5.0) + 1.0), 6.0);
         assert_eq!(other.update_moment(3, |known| known + 1.0), 7.0);
         std::thread::scope(|scope| {

@@ -9,7 +9,7 @@ use crate::fuse::abi::{self, InHeader, fattr, op};
 
 /// A request, as a storage sees it.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::fuse) struct Asked {
+pub(in crate::fuse) struct StorageDemand {
     pub(super) opcode: u32,
     pub(super) kind: Op,
     /// Nanoseconds of the clock when it came.
@@ -26,7 +26,7 @@ pub(in crate::fuse) struct Asked {
 
 /// What a reply says.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Answered {
+pub(super) struct ReplyOutcome {
     pub(super) failed: bool,
     /// Nothing has this name.
     pub(super) absent: bool,
@@ -34,12 +34,16 @@ pub(super) struct Answered {
     pub(super) bytes: u64,
 }
 
-impl Asked {
+impl StorageDemand {
     /// `None`: nobody waits for the reply, or no storage is asked.
-    pub(super) fn from_request(header: &InHeader, body: &[u8], began: u64) -> Option<Asked> {
+    pub(super) fn from_request(
+        header: &InHeader,
+        body: &[u8],
+        began: u64,
+    ) -> Option<StorageDemand> {
         let kind =
             operation_kind(header.opcode).filter(|_| !abi::is_kernel_initiated(header, body))?;
-        let mut asked = Asked {
+        let mut asked = StorageDemand {
             opcode: header.opcode,
             kind,
             began,
@@ -119,12 +123,12 @@ fn operation_kind(opcode: u32) -> Option<Op> {
 }
 
 /// What the parts of a reply say: the header first.
-pub(super) fn parse_reply(opcode: u32, parts: &[IoSlice<'_>]) -> Answered {
+pub(super) fn parse_reply(opcode: u32, parts: &[IoSlice<'_>]) -> ReplyOutcome {
     let header = parts.first().and_then(|part| abi::OutHeader::read_from_prefix(part).ok());
     let error = header.map_or(0, |(header, _)| header.error);
     let body = parts.get(1).map_or(&[][..], |part| part);
     let number = || u64::read_from_prefix(body).map_or(0, |(number, _)| number);
-    Answered {
+    ReplyOutcome {
         failed: error != 0,
         // A name that is known not to be has number 0.
         absent: opcode == op::LOOKUP && (error == -libc::ENOENT || error == 0 && number() == 0),

@@ -5,8 +5,8 @@ use forebay_model::{Op, Rate, Seconds};
 use forebay_os::clock::ManualClock;
 use zerocopy::IntoBytes;
 
-fn slow() -> Profile {
-    let mut profile = Profile::zero_cost("a test");
+fn slow() -> StorageProfile {
+    let mut profile = StorageProfile::zero_cost("a test");
     profile.set_latencies(Op::Lookup, Seconds(5e-3));
     profile.write.total = Some(Rate(1e6));
     profile.keeps_written = false;
@@ -19,7 +19,7 @@ fn header(opcode: u32) -> InHeader {
 
 #[test]
 fn replies_go_in_the_order_of_their_time() {
-    let late = Late::new(&slow(), Arc::new(ManualClock::default()), None);
+    let late = ReplyDelayer::new(&slow(), Arc::new(ManualClock::default()), None);
     let (mut reader, writer) = std::io::pipe().expect("pipe");
     let file = Arc::new(File::from(std::os::fd::OwnedFd::from(writer)));
     let (head, write) = (OutHeader::default(), WriteIn { size: 1_000_000, ..WriteIn::default() });
@@ -47,8 +47,8 @@ fn replies_go_in_the_order_of_their_time() {
 #[test]
 fn what_is_believed_is_bounded_by_the_profile() {
     let mut profile = slow();
-    let late = |profile: &Profile, collects| {
-        let mut late = Late::new(profile, Arc::new(ManualClock::default()), None);
+    let late = |profile: &StorageProfile, collects| {
+        let mut late = ReplyDelayer::new(profile, Arc::new(ManualClock::default()), None);
         late.collects = collects;
         late
     };

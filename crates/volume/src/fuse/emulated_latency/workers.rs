@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use super::shared_moments::{Board, PLACES};
+use super::shared_moments::{PLACES, SharedMoments};
 
 /// Where they stand on a board: behind the limits.
 const FIRST: usize = 8;
@@ -16,11 +16,11 @@ pub(super) enum Workers {
     /// When each of this mount's own is done.
     Own(BinaryHeap<Reverse<u64>>),
     /// Of a server that other mounts use, too, and how many.
-    Shared(Arc<Board>, usize),
+    Shared(Arc<SharedMoments>, usize),
 }
 
 impl Workers {
-    pub(super) fn new(count: Option<u32>, board: Option<&Arc<Board>>) -> Self {
+    pub(super) fn new(count: Option<u32>, board: Option<&Arc<SharedMoments>>) -> Self {
         match (count.unwrap_or(0) as usize, board) {
             (0, _) => Self::Any,
             // More than there are places for work on as much as anybody asks at once.

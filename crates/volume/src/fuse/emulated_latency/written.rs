@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 /// How far each file was written from its beginning, for as much as memory holds.
 #[derive(Debug)]
-pub(super) struct Written {
+pub(super) struct CachedWrites {
     files: FxHashMap<u64, Extent>,
     /// In the order of their first bytes.
     order: VecDeque<u64>,
@@ -41,7 +41,7 @@ pub(super) fn half_of_memory() -> u64 {
     memory.totalram.saturating_mul(memory.mem_unit.into()) / 2
 }
 
-impl Written {
+impl CachedWrites {
     pub(super) fn new(most: u64) -> Self {
         Self { files: FxHashMap::default(), order: VecDeque::new(), bytes: 0, most }
     }
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn memory_has_what_was_written_last_and_no_more_than_fits() {
-        let mut written = Written::new(100);
+        let mut written = CachedWrites::new(100);
         written.record_write(1, 0, 60);
         assert!(
             written.holds_range(1, 60) && !written.holds_range(1, 61) && !written.holds_range(2, 0)

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use rustix::fs::Statx;
 use rustix::io::Errno;
 
-use super::super::{Handle, Native, Node, Opened, Result};
-use crate::backend::Source;
+use super::super::{FileHandle, Native, Node, OpenReply, Result};
+use crate::backend::ContentSource;
 use forebay_os::file_identity::{FileIdentity, statx_nofollow};
 
 /// How often bytes are brought where the disk is full, each time after others' have given room.
@@ -19,7 +19,7 @@ impl Native {
         &self,
         file: &FileIdentity,
         descriptor: BorrowedFd<'_>,
-    ) -> Result<Option<Arc<dyn Source>>> {
+    ) -> Result<Option<Arc<dyn ContentSource>>> {
         if self.backend.is_in_place() {
             return Ok(None);
         }
@@ -29,7 +29,7 @@ impl Native {
     /// Bytes of a file are about to be read, or are read before others are written.
     pub(in crate::native) fn fetch_range(
         &self,
-        handle: &Handle,
+        handle: &FileHandle,
         offset: u64,
         length: u64,
     ) -> Result<()> {
@@ -44,7 +44,7 @@ impl Native {
     /// Reads bytes that no descriptor has; `None`: the file's has them.
     pub(in crate::native) fn read_from_source(
         &self,
-        handle: &Handle,
+        handle: &FileHandle,
         offset: u64,
         buffer: &mut [u8],
     ) -> Option<Result<usize>> {
@@ -67,12 +67,12 @@ impl Native {
     ///
     /// # Errors
     /// As said there.
-    pub(crate) fn open(&self, id: u64, flags: u32) -> Result<(Opened, Arc<Node>)> {
+    pub(crate) fn open(&self, id: u64, flags: u32) -> Result<(OpenReply, Arc<Node>)> {
         self.retry_when_full(|| self.open_once(id, flags))
     }
 
     /// A file is about to be written: all of it is to be here.
-    pub(in crate::native) fn fetch_before_write(&self, handle: &Handle) -> Result<()> {
+    pub(in crate::native) fn fetch_before_write(&self, handle: &FileHandle) -> Result<()> {
         handle.source.as_ref().map_or(Ok(()), |source| self.fetch_and_mark_changed(&**source))
     }
 
@@ -84,7 +84,7 @@ impl Native {
         }
     }
 
-    fn fetch_and_mark_changed(&self, source: &dyn Source) -> Result<()> {
+    fn fetch_and_mark_changed(&self, source: &dyn ContentSource) -> Result<()> {
         if !source.is_complete() {
             self.retry_when_full(|| self.credentials.run_as_daemon(|| source.fetch_all()))?;
         }
@@ -96,7 +96,7 @@ impl Native {
     pub(in crate::native) fn open_source_of_node(
         &self,
         node: &Arc<Node>,
-    ) -> Result<Option<Arc<dyn Source>>> {
+    ) -> Result<Option<Arc<dyn ContentSource>>> {
         let file = node.identity();
         self.backend.note_bytes_change(file);
         if !self.backend.is_evicted(&file) {
@@ -116,7 +116,7 @@ impl Native {
     }
 
     /// The last open of a file is over.
-    pub(in crate::native) fn close_source(&self, handle: &Handle) {
+    pub(in crate::native) fn close_source(&self, handle: &FileHandle) {
         handle.source.iter().for_each(|source| source.close());
     }
 

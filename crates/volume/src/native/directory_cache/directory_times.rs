@@ -4,19 +4,19 @@
 use parking_lot::MutexGuard;
 use rustix::fs::Statx;
 
-use super::{Folder, Moment};
+use super::{CachedDirectory, ObservationTime};
 use forebay_packlog::Time;
 
 /// Of modification, and of change.
 type Stamps = [Time; 2];
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(in crate::native) struct Times {
+pub(in crate::native) struct DirectoryTimes {
     /// The last change of packed names, which the directory in place does not show yet; and since
     /// when.
-    touched: Option<(Time, Moment)>,
+    touched: Option<(Time, ObservationTime)>,
     /// Set when files were made there early.
-    held: Option<Held>,
+    held: Option<OverriddenTimes>,
     /// What was shown when its times were set in place, and what is there since: setting them is no
     /// change that a program made, and `tar` would take it for one.
     settled: Option<[Stamps; 2]>,
@@ -24,7 +24,7 @@ pub(in crate::native) struct Times {
 
 /// What the directory would show without those files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Held {
+struct OverriddenTimes {
     shown: Stamps,
     /// In place before the last of them was made, for who has looked then and tells it now, and
     /// after. Whatever else is found there is somebody's, and counts.
@@ -33,7 +33,7 @@ struct Held {
     busy: bool,
 }
 
-impl Times {
+impl DirectoryTimes {
     /// We changed something in place.
     pub(super) fn note_change(&mut self, time: impl FnOnce() -> Time) {
         if let Some(held) = &mut self.held {
@@ -47,8 +47,9 @@ impl Times {
     pub(super) fn begin_hidden_creation(&mut self, stat: &Statx) -> bool {
         let first = self.is_empty();
         let (now, shown) =
-            (time_stamps(stat), Times { touched: None, ..*self }.exposed_stat(*stat));
-        self.held = Some(Held { shown: time_stamps(&shown), place: [now; 2], busy: true });
+            (time_stamps(stat), DirectoryTimes { touched: None, ..*self }.exposed_stat(*stat));
+        self.held =
+            Some(OverriddenTimes { shown: time_stamps(&shown), place: [now; 2], busy: true });
         first
     }
 
@@ -90,14 +91,14 @@ fn time_stamps(stat: &Statx) -> Stamps {
     [Time::from_timestamp(&stat.stx_mtime), Time::from_timestamp(&stat.stx_ctime)]
 }
 
-impl Folder {
+impl CachedDirectory {
     /// Nobody else sets its times, or makes a file early there, as long as this is held.
     pub(in crate::native) fn lock_times(&self) -> MutexGuard<'_, ()> {
         self.1.lock()
     }
 
     /// A packed name in it changed. Returns whether that is the first since its times were set.
-    pub(in crate::native) fn note_packed_change(&self, time: Time, now: Moment) -> bool {
+    pub(in crate::native) fn note_packed_change(&self, time: Time, now: ObservationTime) -> bool {
         let times = &mut self.0.lock().times;
         let first = times.is_empty();
         times.touched = Some((time, times.touched.map_or(now, |(_, since)| since)));
@@ -107,13 +108,13 @@ impl Folder {
 
     /// Since when its times in place are behind. Where files are made early they are set in the
     /// end: until then there may be more.
-    pub(in crate::native) fn touched_since(&self) -> Option<Moment> {
+    pub(in crate::native) fn touched_since(&self) -> Option<ObservationTime> {
         let times = self.pending_times();
-        times.held.map(|_| Moment::MAX).or(times.touched.map(|(_, since)| since))
+        times.held.map(|_| ObservationTime::MAX).or(times.touched.map(|(_, since)| since))
     }
 
     /// What its times in place are to become.
-    pub(in crate::native) fn pending_times(&self) -> Times {
+    pub(in crate::native) fn pending_times(&self) -> DirectoryTimes {
         self.0.lock().times
     }
 
@@ -121,7 +122,7 @@ impl Folder {
     /// False: there are newer ones.
     pub(in crate::native) fn confirm_times_set(
         &self,
-        times: &Times,
+        times: &DirectoryTimes,
         stats: Option<(Statx, Statx)>,
     ) -> bool {
         let now = &mut self.0.lock().times;
@@ -129,7 +130,7 @@ impl Folder {
         if is_all {
             let settled =
                 stats.map(|(was, is)| [time_stamps(&times.exposed_stat(was)), time_stamps(&is)]);
-            *now = Times { settled, ..Times::default() };
+            *now = DirectoryTimes { settled, ..DirectoryTimes::default() };
         }
         is_all
     }

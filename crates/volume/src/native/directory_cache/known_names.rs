@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, BuildHasherDefault};
 
 use rustc_hash::{FxHashSet, FxHasher};
 
-use super::{Moment, is_fresh};
+use super::{ObservationTime, is_fresh};
 
 /// Questions about absent names that are asked before the names are listed: a listing costs about
 /// as much as that.
@@ -14,7 +14,7 @@ const MISSES: u32 = 3;
 
 /// What is known of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::native) enum Known {
+pub(in crate::native) enum NamePresence {
     Absent,
     /// It may be there.
     Open,
@@ -23,24 +23,24 @@ pub(in crate::native) enum Known {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(super) struct KnownNames {
     /// The names in place, and when they were listed. Only hashes: two names that share one are
     /// both taken for there.
-    listed: Option<(Moment, FxHashSet<u64>)>,
+    listed: Option<(ObservationTime, FxHashSet<u64>)>,
     /// Names that came while they were listed.
     coming: Option<Vec<u64>>,
     misses: u32,
     /// Since when there is no use in listing: too many names, or not allowed.
-    useless: Option<Moment>,
+    useless: Option<ObservationTime>,
 }
 
 fn hash_name(name: &[u8]) -> u64 {
     BuildHasherDefault::<FxHasher>::default().hash_one(name)
 }
 
-impl Names {
-    pub(super) fn known_empty(now: Moment) -> Names {
-        Names { listed: Some((now, FxHashSet::default())), ..Names::default() }
+impl KnownNames {
+    pub(super) fn known_empty(now: ObservationTime) -> KnownNames {
+        KnownNames { listed: Some((now, FxHashSet::default())), ..KnownNames::default() }
     }
 
     /// A name may be there from now on.
@@ -54,19 +54,26 @@ impl Names {
         }
     }
 
-    pub(super) fn check_name(&mut self, name: &CStr, now: Moment, trust: u64) -> Known {
+    pub(super) fn check_name(
+        &mut self,
+        name: &CStr,
+        now: ObservationTime,
+        trust: u64,
+    ) -> NamePresence {
         match &self.listed {
             Some((seen, names)) if is_fresh(*seen, now, trust) => {
                 match names.contains(&hash_name(name.to_bytes())) {
-                    true => Known::Open,
-                    false => Known::Absent,
+                    true => NamePresence::Open,
+                    false => NamePresence::Absent,
                 }
             }
-            _ if self.coming.is_some() => Known::Open,
-            _ if self.useless.is_some_and(|since| is_fresh(since, now, trust)) => Known::Open,
+            _ if self.coming.is_some() => NamePresence::Open,
+            _ if self.useless.is_some_and(|since| is_fresh(since, now, trust)) => {
+                NamePresence::Open
+            }
             _ => {
                 self.misses += 1;
-                if self.misses < MISSES { Known::Open } else { Known::List }
+                if self.misses < MISSES { NamePresence::Open } else { NamePresence::List }
             }
         }
     }
@@ -79,7 +86,7 @@ impl Names {
 
     pub(super) fn finish_listing<'n>(
         &mut self,
-        began: Moment,
+        began: ObservationTime,
         names: Option<impl Iterator<Item = &'n [u8]>>,
     ) {
         let coming = self.coming.take().unwrap_or_default();

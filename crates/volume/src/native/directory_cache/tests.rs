@@ -3,7 +3,7 @@ use super::*;
 
 const TRUST: u64 = 100;
 
-fn list(folder: &Folder, now: Moment, names: &[&[u8]]) {
+fn list(folder: &CachedDirectory, now: ObservationTime, names: &[&[u8]]) {
     assert!(folder.begin_listing());
     folder.finish_listing(now, Some(names.iter().copied()));
 }
@@ -18,7 +18,7 @@ fn stat(seconds: i64) -> Statx {
 
 #[test]
 fn names_are_absent_only_after_a_listing_and_for_a_while() {
-    let folder = Folder::default();
+    let folder = CachedDirectory::default();
     let asked: Vec<_> = (0..4).map(|_| folder.check_name(c"a", 0, TRUST)).collect();
     assert_eq!(asked, [Known::Open, Known::Open, Known::List, Known::List]);
     list(&folder, 0, &[b"a"]);
@@ -30,7 +30,7 @@ fn names_are_absent_only_after_a_listing_and_for_a_while() {
 
 #[test]
 fn what_we_make_is_there_whenever_it_is_made() {
-    let folder = Folder::default();
+    let folder = CachedDirectory::default();
     folder.mark_newly_made(0, true);
     assert_eq!(folder.check_name(c"a", 1, TRUST), Known::Absent);
     folder.begin_change(Some(c"a"));
@@ -56,7 +56,7 @@ fn what_we_make_is_there_whenever_it_is_made() {
 
 #[test]
 fn a_directory_that_can_not_be_listed_is_asked_each_time() {
-    let folder = Folder::default();
+    let folder = CachedDirectory::default();
     assert!(folder.begin_listing());
     folder.finish_listing(0, None::<std::iter::Empty<&[u8]>>);
     assert!((0..9).all(|_| folder.check_name(c"a", 1, TRUST) == Known::Open));
@@ -66,7 +66,7 @@ fn a_directory_that_can_not_be_listed_is_asked_each_time() {
 
 #[test]
 fn attributes_seen_beside_a_change_are_not_kept() {
-    let folder = Folder::default();
+    let folder = CachedDirectory::default();
     let before = folder.change_count();
     folder.cache_stat(before, 0, stat(1));
     assert_eq!(folder.cached_stat(50, TRUST).map(|stat| stat.stx_mtime.tv_sec), Some(1));
@@ -83,7 +83,7 @@ fn attributes_seen_beside_a_change_are_not_kept() {
 
 #[test]
 fn a_directory_has_its_name_until_we_change_it() {
-    let folder = Folder::default();
+    let folder = CachedDirectory::default();
     let before = folder.change_count();
     folder.cache_directory(before, 0, c"a", 7);
     folder.cache_directory(before, 0, c"b", 8);
@@ -103,22 +103,22 @@ fn a_directory_has_its_name_until_we_change_it() {
 
 #[test]
 fn rights_and_lists_end_with_a_change_of_the_directory_itself() {
-    let folder = Folder::default();
+    let folder = CachedDirectory::default();
     folder.cache_no_acl(folder.change_count(), 0);
-    folder.cache_right(Right::Change, folder.change_count(), 0);
-    assert!(folder.inherits_no_acl(9, TRUST) && folder.has_right(Right::Change, 9, TRUST));
-    assert!(!folder.has_right(Right::Search, 9, TRUST) && !folder.inherits_no_acl(100, TRUST));
+    folder.cache_right(DirectoryRight::Change, folder.change_count(), 0);
+    assert!(folder.inherits_no_acl(9, TRUST) && folder.has_right(DirectoryRight::Change, 9, TRUST));
+    assert!(!folder.has_right(DirectoryRight::Search, 9, TRUST) && !folder.inherits_no_acl(100, TRUST));
     folder.begin_change(Some(c"a"));
     folder.end_change(Time::default);
-    assert!(folder.inherits_no_acl(9, TRUST) && folder.has_right(Right::Change, 9, TRUST));
+    assert!(folder.inherits_no_acl(9, TRUST) && folder.has_right(DirectoryRight::Change, 9, TRUST));
     folder.begin_change(None);
     folder.end_change(Time::default);
-    assert!(!folder.inherits_no_acl(9, TRUST) && !folder.has_right(Right::Change, 9, TRUST));
+    assert!(!folder.inherits_no_acl(9, TRUST) && !folder.has_right(DirectoryRight::Change, 9, TRUST));
 }
 
 #[test]
 fn packed_changes_show_before_they_are_set() {
-    let folder = Folder::default();
+    let folder = CachedDirectory::default();
     let time = |sec| Time { sec, nsec: 0 };
     assert!(folder.note_packed_change(time(5), 1) && !folder.note_packed_change(time(7), 2));
     assert_eq!(folder.touched_since(), Some(1));
@@ -136,7 +136,7 @@ fn packed_changes_show_before_they_are_set() {
 /// If this fails, `tar` says "file changed as we read it" of a directory in which nothing changed.
 #[test]
 fn that_times_are_set_in_place_does_not_show() {
-    let folder = Folder::default();
+    let folder = CachedDirectory::default();
     let seen = |there| folder.exposed_stat(stat(there)).stx_ctime.tv_sec;
     folder.note_packed_change(Time { sec: 7, nsec: 0 }, 1);
     assert_eq!(seen(3), 7);
@@ -147,14 +147,14 @@ fn that_times_are_set_in_place_does_not_show() {
 }
 
 /// Makes a file early in a directory that has one time in place before, and another after.
-fn make_early(folder: &Folder, name: &CStr, before: i64, after: i64) {
+fn make_early(folder: &CachedDirectory, name: &CStr, before: i64, after: i64) {
     assert!(folder.begin_hidden_creation(name, folder.change_count(), &stat(before)).is_some());
     folder.end_hidden_creation(folder.change_count(), 0, Some(stat(after)));
 }
 
 #[test]
 fn what_is_made_early_does_not_show() {
-    let folder = Folder::default();
+    let folder = CachedDirectory::default();
     let time = |sec| Time { sec, nsec: 0 };
     let seen = |there| folder.exposed_stat(stat(there)).stx_mtime.tv_sec;
     folder.mark_newly_made(0, true);
@@ -176,7 +176,7 @@ fn what_is_made_early_does_not_show() {
         "seen before"
     );
     make_early(&folder, c"b", 9, 12);
-    assert_eq!((seen(12), folder.touched_since()), (5, Some(Moment::MAX)));
+    assert_eq!((seen(12), folder.touched_since()), (5, Some(ObservationTime::MAX)));
     assert!(!folder.note_packed_change(time(8), 1), "it is on the list already");
     assert_eq!(seen(12), 8);
     let times = folder.pending_times();
@@ -187,7 +187,7 @@ fn what_is_made_early_does_not_show() {
 
 #[test]
 fn what_others_do_beside_files_that_go_early_shows() {
-    let folder = Folder::default();
+    let folder = CachedDirectory::default();
     let time = |sec| Time { sec, nsec: 0 };
     let seen = |there| folder.exposed_stat(stat(there)).stx_mtime.tv_sec;
     make_early(&folder, c"a", 5, 9);

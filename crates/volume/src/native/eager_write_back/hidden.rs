@@ -14,13 +14,13 @@ use forebay_os::file_identity::statx_nofollow;
 const LOOKS: usize = 4;
 
 /// A file gets its name as long as this lives, and nobody sets the times of its directory.
-pub(super) struct Hidden<'n> {
+pub(super) struct HiddenCreation<'n> {
     dir: &'n Node,
     fd: BorrowedFd<'n>,
     _alone: MutexGuard<'n, ()>,
 }
 
-impl Drop for Hidden<'_> {
+impl Drop for HiddenCreation<'_> {
     fn drop(&mut self) {
         let folder = self.dir.folder();
         let (changes, seen) = (folder.change_count(), boot_nanos());
@@ -34,7 +34,7 @@ impl Native {
         dir: &'n Arc<Node>,
         fd: BorrowedFd<'n>,
         name: &CStr,
-    ) -> Result<Hidden<'n>> {
+    ) -> Result<HiddenCreation<'n>> {
         let folder = dir.folder();
         let alone = folder.lock_times();
         for _ in 0..LOOKS {
@@ -45,7 +45,7 @@ impl Native {
                 if first {
                     self.note_touched(dir);
                 }
-                return Ok(Hidden { dir, fd, _alone: alone });
+                return Ok(HiddenCreation { dir, fd, _alone: alone });
             }
         }
         Err(Errno::BUSY)

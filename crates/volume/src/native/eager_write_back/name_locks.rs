@@ -8,20 +8,20 @@ use rustc_hash::FxHasher;
 use rustix::fs::{AtFlags, unlinkat};
 use rustix::io::Errno;
 
-use crate::native::packed::At;
+use crate::native::packed::NameInDirectory;
 use crate::native::{Native, Node, Result, leads_to_file};
-use forebay_packlog::Found;
+use forebay_packlog::PackedEntry;
 
 /// Names that are apart from each other.
 const STRIPES: usize = 64;
 
 /// One at a time gives a packed name a file in place, or moves or removes the name.
 #[derive(Debug)]
-pub(super) struct Stripes([Mutex<()>; STRIPES]);
+pub(super) struct NameLocks([Mutex<()>; STRIPES]);
 
-impl Default for Stripes {
-    fn default() -> Stripes {
-        Stripes([const { Mutex::new(()) }; STRIPES])
+impl Default for NameLocks {
+    fn default() -> NameLocks {
+        NameLocks([const { Mutex::new(()) }; STRIPES])
     }
 }
 
@@ -58,7 +58,11 @@ impl Native {
     }
 
     /// Removes what is hidden behind a packed name that is about to lead elsewhere.
-    pub(in crate::native) fn remove_hidden_file(&self, at: At<'_>, found: &Found) -> Result<()> {
+    pub(in crate::native) fn remove_hidden_file(
+        &self,
+        at: NameInDirectory<'_>,
+        found: &PackedEntry,
+    ) -> Result<()> {
         let Some(pack) = self.pack() else { return Ok(()) };
         if found.over.is_some_and(|over| leads_to_file(at.fd, at.name, over)) {
             pack.forget_eager_copy(found.ino);

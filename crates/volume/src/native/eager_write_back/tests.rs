@@ -11,13 +11,13 @@ use rustix::fs::inotify::{self, CreateFlags, Reader, WatchFlags};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use tempfile::TempDir;
 
-use super::super::{Change, Permissions, ROOT, Settings, When};
+use super::super::{AttributeChange, CreateMode, NativeSettings, ROOT, TimeOrNow};
 use super::*;
-use crate::tiers::{Purpose, Tiers, Wanted};
+use crate::tiers::{PlacementOptions, Purpose, Tiers};
 
 const RULES: &str = "[[rule]]\nmatch = 'small/**'\nhome = 'far'\nlayout = 'packed'\n\
                      write_back = 'on-close'\n[[metadata_cache]]\nmatch = '**'\ntimeout = '1 min'\n";
-const PLAIN: Permissions = Permissions { mode: 0o755, umask: 0o022 };
+const PLAIN: CreateMode = CreateMode { mode: 0o755, umask: 0o022 };
 const WRITE: u32 = (libc::O_RDWR | libc::O_CREAT) as u32;
 
 struct Ground {
@@ -35,7 +35,7 @@ impl Ground {
         let rules = Rules::parse(RULES, "rules", &site).expect("rules");
         let tiers = Tiers::open(
             home.path(),
-            Purpose::Place(&Wanted {
+            Purpose::Place(&PlacementOptions {
                 site,
                 rules,
                 settings: Default::default(),
@@ -44,7 +44,7 @@ impl Ground {
         );
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = openat(CWD, home.path(), flags, Mode::empty()).expect("it is there");
-        let native = Native::new(root, Settings::default(), Box::new(|_| Arc::from([])));
+        let native = Native::new(root, NativeSettings::default(), Box::new(|_| Arc::from([])));
         let native = native.expect("statx works").with_tiers(tiers.expect("opens").map(Arc::new));
         let small = native.mkdir(ROOT, c"small", PLAIN).expect("made").node;
         Ground { native, home, _far: far, small }
@@ -66,8 +66,8 @@ impl Ground {
     }
 
     fn set_modified(&self, seconds: i64) {
-        let mtime = Some(When::At(seconds, 0));
-        let change = Change { mtime, ..Change::default() };
+        let mtime = Some(TimeOrNow::At(seconds, 0));
+        let change = AttributeChange { mtime, ..AttributeChange::default() };
         self.native.setattr(self.small, change).expect("set");
     }
 }

@@ -10,11 +10,11 @@ use forebay_model::{Rules, Site};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
 use super::super::tiered_view::moved;
-use super::super::{Permissions, ROOT, Settings};
+use super::super::{CreateMode, NativeSettings, ROOT};
 use super::*;
-use crate::tiers::{Purpose, Tiers, Wanted};
+use crate::tiers::{PlacementOptions, Purpose, Tiers};
 
-const PLAIN: Permissions = Permissions { mode: 0o755, umask: 0o022 };
+const PLAIN: CreateMode = CreateMode { mode: 0o755, umask: 0o022 };
 
 /// A second of trust in all but `inbox`, by a clock that stands still.
 fn cover(dir: &Path, tier: &Path) -> Native {
@@ -26,12 +26,17 @@ fn cover(dir: &Path, tier: &Path) -> Native {
     let rules = Rules::parse(text, "rules.toml", &site).expect("rules");
     let tiers = Tiers::open(
         dir,
-        Purpose::Place(&Wanted { site, rules, settings: Default::default(), spares: Vec::new() }),
+        Purpose::Place(&PlacementOptions {
+            site,
+            rules,
+            settings: Default::default(),
+            spares: Vec::new(),
+        }),
     )
     .expect("opened");
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = openat(CWD, dir, flags, Mode::empty()).expect("a fresh directory");
-    let native = Native::new(root, Settings::default(), Box::new(|_| Arc::from([])));
+    let native = Native::new(root, NativeSettings::default(), Box::new(|_| Arc::from([])));
     native.expect("statx works").with_tiers(tiers.map(Arc::new))
 }
 

@@ -8,25 +8,25 @@ use std::sync::Arc;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, Statx, chmodat, ftruncate, openat};
 use rustix::io::Errno;
 
-use super::{Moving, Ticket};
-use crate::native::lease::{self, Leased};
+use super::{ActiveMigration, MigrationTicket};
+use crate::native::lease::{self, LeaseOutcome};
 use crate::native::{Native, Result};
-use crate::tiers::{Carried, StagingPath, TieredFile, Tiers, merged_attributes};
+use crate::tiers::{StagedFile, StagingPath, TieredFile, Tiers, merged_attributes};
 use forebay_os::file_identity::{proc_fd_path, reopen_with_flags, statx_nofollow};
 
 /// A file that has moved, and what is to go when its name is safe.
 #[derive(Debug)]
-pub(crate) struct Moved {
+pub(crate) struct MigratedFile {
     /// Its directory.
     pub(crate) dir: Arc<OwnedFd>,
     pub(crate) safe: bool,
     from: Option<Arc<TieredFile>>,
     to: Option<Arc<TieredFile>>,
-    ticket: Arc<Ticket>,
+    ticket: Arc<MigrationTicket>,
     bytes: u64,
 }
 
-impl Moved {
+impl MigratedFile {
     pub(in crate::native) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -41,9 +41,9 @@ impl Native {
     pub(crate) fn commit_migration(
         &self,
         passage: &StagingPath,
-        moving: &Moving,
-        carried: &Carried,
-    ) -> Result<Moved> {
+        moving: &ActiveMigration,
+        carried: &StagedFile,
+    ) -> Result<MigratedFile> {
         let tiers = self.tiers.as_ref().ok_or(Errno::STALE)?;
         let done = self.try_commit_migration(tiers, passage, moving, carried);
         match done {
@@ -60,10 +60,10 @@ impl Native {
         &self,
         tiers: &Tiers,
         passage: &StagingPath,
-        moving: &Moving,
-        carried: &Carried,
-    ) -> Result<Moved> {
-        let Moving { node, parent, cargo, ticket } = moving;
+        moving: &ActiveMigration,
+        carried: &StagedFile,
+    ) -> Result<MigratedFile> {
+        let ActiveMigration { node, parent, cargo, ticket } = moving;
         let to = carried.check_identity(passage)?;
         let _alone = self.still.try_lock_exclusive(node.id, *parent).ok_or(Errno::CANCELED)?;
         // From the rename on until the table knows of it, nobody is to think that it was made outside.
@@ -80,7 +80,7 @@ impl Native {
             || self.path_of(node) != cargo.path
             || !self.can_migrate(node, dir.as_fd(), &cargo.name)?
             || !is_unchanged(&cargo.stat, &now)
-            || ticket.leased && lease::try_write_lease(ticket.file.as_fd()) != Leased::Alone
+            || ticket.leased && lease::try_write_lease(ticket.file.as_fd()) != LeaseOutcome::Alone
         {
             return Err(Errno::CANCELED);
         }
@@ -105,7 +105,7 @@ impl Native {
             self.table.keep_old_inode(node, was);
         }
         open.fresh = None;
-        Ok(Moved {
+        Ok(MigratedFile {
             dir,
             safe: cargo.safe || cargo.from.is_none(),
             from: cargo.from.clone(),
@@ -116,7 +116,7 @@ impl Native {
     }
 
     /// The new name is safe: what the file was before goes.
-    pub(crate) fn finish_migration(&self, moved: &Moved) {
+    pub(crate) fn finish_migration(&self, moved: &MigratedFile) {
         let Some(tiers) = &self.tiers else { return };
         match &moved.from {
             Some(from) => tiers.finish_migration(from, moved.to.as_deref(), moved.bytes),

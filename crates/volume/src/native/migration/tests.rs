@@ -17,9 +17,11 @@ use tempfile::TempDir;
 
 use super::super::migration_queue::SETTLE_NANOS;
 use super::super::tiered_view::boot_nanos;
-use super::super::{Change, Permissions, ROOT, Settings};
+use super::super::{AttributeChange, CreateMode, NativeSettings, ROOT};
 use super::*;
-use crate::tiers::{Homecoming, Progress, Purpose, Wanted, Which, write_back_files};
+use crate::tiers::{
+    PlacementOptions, ProgressReporter, Purpose, WriteBackOutcome, WriteBackScope, write_back_files,
+};
 use forebay_os::credentials::Credentials;
 
 const RULES: &str = "
@@ -59,19 +61,20 @@ impl Ground {
         );
         let site = Site::parse(&site, "site", &|_| None).expect("right");
         let rules = Rules::parse(rules, "rules", &site).expect("right");
-        let wanted = Wanted { site, rules, settings: Default::default(), spares: Vec::new() };
+        let wanted =
+            PlacementOptions { site, rules, settings: Default::default(), spares: Vec::new() };
         let tiers = Tiers::open(&home, Purpose::Place(&wanted)).expect("opens").expect("is there");
         let tiers = tiers.start();
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = openat(CWD, &home, flags, Mode::empty()).expect("a fresh directory");
-        let native = Native::new(root, Settings::default(), Box::new(|_| Arc::from([])));
+        let native = Native::new(root, NativeSettings::default(), Box::new(|_| Arc::from([])));
         let native = native.expect("statx works").with_tiers(Some(Arc::clone(&tiers)));
         let far_path = far.path().to_owned();
         Ground { native, tiers, _dirs: [dir, far], home, far: far_path, near }
     }
 
     fn write(&self, name: &str, text: &str) -> u64 {
-        let permissions = Permissions { mode: 0o640, umask: 0o022 };
+        let permissions = CreateMode { mode: 0o640, umask: 0o022 };
         let name = CString::new(name).expect("no NUL");
         let (made, node) = self.native.create(ROOT, &name, WRITE, permissions, 0).expect("made");
         let handle = self.native.handle(made.opened.fh).expect("open");
@@ -123,25 +126,29 @@ impl Ground {
         all
     }
 
-    fn begin(&self, id: u64) -> (Box<Moving>, Carried) {
+    fn begin(&self, id: u64) -> (Box<ActiveMigration>, StagedFile) {
         let begun = self.native.begin_migration(id).expect("no failure");
-        let Begun::Yes(moving) = begun else { panic!("it does not move: {begun:?}") };
+        let MigrationStart::Yes(moving) = begun else { panic!("it does not move: {begun:?}") };
         let passage = self.native.staging_path().expect("there");
         let carried =
             Native::stage_migration(&self.tiers, passage, &moving, &|| false).expect("carried");
         (moving, carried)
     }
 
-    fn land(&self, (moving, carried): &(Box<Moving>, Carried)) -> Result<Moved> {
+    fn land(&self, (moving, carried): &(Box<ActiveMigration>, StagedFile)) -> Result<MigratedFile> {
         self.native.commit_migration(self.native.staging_path().expect("there"), moving, carried)
     }
 
-    pub(crate) fn go_home(&self) -> Homecoming {
+    pub(crate) fn go_home(&self) -> WriteBackOutcome {
         self.native.stop_migrator();
         let clock = forebay_os::clock::ManualClock::default();
-        let progress = Progress::new(&clock, &|_| ());
-        let done =
-            write_back_files(&self.home, &self.tiers, Which::Ruled { succeeded: true }, &progress);
+        let progress = ProgressReporter::new(&clock, &|_| ());
+        let done = write_back_files(
+            &self.home,
+            &self.tiers,
+            WriteBackScope::Ruled { succeeded: true },
+            &progress,
+        );
         assert!(done.left.is_empty() && done.nameless.is_empty(), "{done:?}");
         assert_eq!(self.bodies(), Vec::<String>::new());
         done
@@ -152,10 +159,10 @@ impl Ground {
 fn a_file_comes_home_when_it_has_settled_and_stays_itself() {
     let ground = Ground::new("");
     let id = ground.write("a.bam", "reads");
-    let set = Change {
+    let set = AttributeChange {
         mode: Some(0o604),
-        mtime: Some(super::super::When::At(7, 9)),
-        ..Change::default()
+        mtime: Some(super::super::TimeOrNow::At(7, 9)),
+        ..AttributeChange::default()
     };
     ground.native.setattr(id, set).expect("changed");
     let (node, number) = ground.look("a.bam");
@@ -321,8 +328,8 @@ fn a_body_whose_move_did_not_land_stays_when_its_link_is_taken_away() {
     fs::remove_file(ground.home.join("a.bam")).expect("taken away");
     ground.native.stop_migrator();
     let clock = forebay_os::clock::ManualClock::default();
-    let progress = Progress::new(&clock, &|_| ());
-    let done = write_back_files(&ground.home, &ground.tiers, Which::All, &progress);
+    let progress = ProgressReporter::new(&clock, &|_| ());
+    let done = write_back_files(&ground.home, &ground.tiers, WriteBackScope::All, &progress);
     assert_eq!(done.nameless.len(), 1, "{done:?}");
     assert_eq!(fs::read_to_string(&done.nameless[0]).expect("there"), "words");
 }
@@ -348,8 +355,8 @@ fn a_body_goes_if_its_name_was_being_removed_and_stays_if_somebody_took_its_link
     }
     ground.native.stop_migrator();
     let clock = forebay_os::clock::ManualClock::default();
-    let progress = Progress::new(&clock, &|_| ());
-    let done = write_back_files(&ground.home, &ground.tiers, Which::All, &progress);
+    let progress = ProgressReporter::new(&clock, &|_| ());
+    let done = write_back_files(&ground.home, &ground.tiers, WriteBackScope::All, &progress);
     let mut left = done.nameless.clone();
     left.sort();
     assert_eq!(

@@ -8,18 +8,18 @@ use std::sync::{Arc, OnceLock};
 use parking_lot::Mutex;
 
 use super::Node;
-use crate::backend::Source;
-use crate::counters::Flow;
-use crate::native::dir_reader::Reader;
-use crate::native::iostate::{Fresh, IoState, Shared};
-use crate::native::ticket::Ticket;
+use crate::backend::ContentSource;
+use crate::counters::FileTraffic;
+use crate::native::dir_reader::DirReader;
+use crate::native::iostate::{CacheValidator, IoState, SharedIoState};
+use crate::native::ticket::MigrationTicket;
 use crate::native::{Backing, Result};
 use crate::recorder::OpenRecord;
-use crate::tiers::Lent;
+use crate::tiers::CopyLease;
 
 /// One open file: what open(2) returned to one caller, shared by all who inherited it.
 #[derive(Debug)]
-pub(crate) struct Handle {
+pub(crate) struct FileHandle {
     pub(crate) node: Arc<Node>,
     /// The file below.
     pub(crate) file: OwnedFd,
@@ -28,9 +28,9 @@ pub(crate) struct Handle {
     /// It is open all the same, for what needs that ([`crate::native::Native::ensure_opened`]).
     pub(crate) opened: OnceLock<OwnedFd>,
     /// What its bytes are read from instead, as long as nobody changes the file.
-    pub(crate) copy: Option<Arc<Lent>>,
+    pub(crate) copy: Option<Arc<CopyLease>>,
     /// What has those of its bytes that the file below has not, or not yet.
-    pub(crate) source: Option<Arc<dyn Source>>,
+    pub(crate) source: Option<Arc<dyn ContentSource>>,
     pub(crate) state: IoState,
     pub(crate) writes: bool,
     /// Closes of copies are not told.
@@ -51,15 +51,15 @@ pub(crate) struct Handle {
     pub(crate) read_end: AtomicU64,
     pub(crate) write_end: AtomicU64,
     /// What went through it, for who looks on.
-    pub(crate) flow: Flow,
+    pub(crate) flow: FileTraffic,
     /// What the record will say of this open.
-    pub(crate) record: OnceRecord,
+    pub(crate) record: OpenRecordCell,
 }
 
 /// The record of an open, set by the recorder when there is one.
-pub(crate) type OnceRecord = std::sync::OnceLock<Box<OpenRecord>>;
+pub(crate) type OpenRecordCell = std::sync::OnceLock<Box<OpenRecord>>;
 
-impl Handle {
+impl FileHandle {
     /// Fails, once, when a write to the file has failed that nobody waited for.
     ///
     /// # Errors
@@ -71,23 +71,23 @@ impl Handle {
 
 /// An inode's opens with what they hold in common.
 #[derive(Debug, Default)]
-pub(crate) struct OpenFile {
-    pub(crate) shared: Shared,
+pub(crate) struct InodeOpens {
+    pub(crate) shared: SharedIoState,
     /// Lent to the kernel while the state is passthrough.
     pub(crate) backing: Option<Arc<dyn Backing>>,
     /// The user for whom it was lent first: whom the storage below has let in.
     pub(crate) lent_for: Option<u32>,
     /// What all of them read instead of the file.
-    pub(crate) copy: Option<Arc<Lent>>,
+    pub(crate) copy: Option<Arc<CopyLease>>,
     /// Open handles, for requests that name only the inode.
-    pub(crate) handles: Vec<Arc<Handle>>,
+    pub(crate) handles: Vec<Arc<FileHandle>>,
     /// It is on its way to where its rule sends it.
-    pub(crate) moving: Option<Arc<Ticket>>,
+    pub(crate) moving: Option<Arc<MigrationTicket>>,
     /// The file as it was when pages were last read into the cache.
-    pub(crate) fresh: Option<Fresh>,
+    pub(crate) fresh: Option<CacheValidator>,
 }
 
-impl OpenFile {
+impl InodeOpens {
     /// Nobody has it open, and nothing waits to be let go.
     pub(crate) fn is_idle(&self) -> bool {
         let lent = self.backing.is_some() || self.copy.is_some();
@@ -99,7 +99,7 @@ impl OpenFile {
 #[derive(Debug)]
 pub(crate) struct DirHandle {
     pub(crate) node: Arc<Node>,
-    pub(crate) reader: Mutex<Reader>,
+    pub(crate) reader: Mutex<DirReader>,
     /// The packed names as they were when a listing reached them.
     pub(crate) packed: Mutex<Option<Vec<(CString, u64)>>>,
 }

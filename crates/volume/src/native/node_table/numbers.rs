@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use rustix::fs::Statx;
 
-use super::{Table, identity_key};
+use super::{NodeTable, identity_key};
 use crate::native::node::Node;
 use forebay_os::file_identity::FileIdentity;
 
-impl Table {
+impl NodeTable {
     /// A node is another file from now on, and shows the number that it had. False if the kernel
     /// does not know it any more.
     pub(in crate::native) fn change_identity(
@@ -90,7 +90,7 @@ mod tests {
             (file.stx_dev_minor, file.stx_ino) = (stat.stx_dev_minor + minor, ino);
             file
         };
-        let table = Table::new(root, &stat);
+        let table = NodeTable::new(root, &stat);
         let (before, since) = (file(0, u64::MAX - 7), file(0, u64::MAX - 8));
         let node = table.reference_node(&before);
         assert!(table.change_identity(&node, FileIdentity::from_statx(&since), (&before, &since)));
@@ -114,7 +114,7 @@ mod tests {
         before.stx_ino = u64::MAX - 7;
         let mut since = stat;
         since.stx_ino = u64::MAX - 8;
-        let table = Table::new(root, &stat);
+        let table = NodeTable::new(root, &stat);
         let node = table.reference_node(&before);
         assert!(table.change_identity(&node, FileIdentity::from_statx(&since), (&before, &since)));
         assert!(table.forget(node.id, 1).is_some());

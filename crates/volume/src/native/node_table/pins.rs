@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use super::Table;
+use super::NodeTable;
 use crate::native::node::Node;
 
-impl Table {
+impl NodeTable {
     /// Keeps a directory's descriptor, letting the oldest go when there are too many.
     pub(crate) fn pin_directory(&self, node: &Arc<Node>, fd: Arc<OwnedFd>) {
         node.place.lock().pin = Some(fd);

@@ -6,9 +6,9 @@ use rustix::fs::{OFlags, Statx, StatxTimestamp, ftruncate};
 use rustix::io::Errno;
 
 use super::open::copy_set_id_bits;
-use super::{Packed, SET_ID, opens_for_writing, set_working_times};
+use super::{PackedFile, SET_ID, opens_for_writing, set_working_times};
 use crate::native::open::EXEC;
-use crate::native::{Change, Entry, Native, Node, Result, When};
+use crate::native::{AttributeChange, Entry, Native, Node, Result, TimeOrNow};
 use forebay_packlog::{Attr, Time};
 
 fn to_statx_time(time: Time) -> StatxTimestamp {
@@ -43,7 +43,7 @@ impl Native {
     }
 
     /// Attributes of a packed file now.
-    pub(crate) fn stat_packed_file(&self, packed: &Packed) -> Result<Statx> {
+    pub(crate) fn stat_packed_file(&self, packed: &PackedFile) -> Result<Statx> {
         let pack = self.pack().ok_or(Errno::STALE)?;
         let (attr, links) = packed.attributes_and_links(pack)?;
         let mut stat = self.statx_from_attr(packed.ino, &attr, links);
@@ -71,7 +71,7 @@ impl Native {
     }
 
     /// access(2) on a packed file.
-    pub(in crate::native) fn access_packed(&self, packed: &Packed, mask: u32) -> Result<()> {
+    pub(in crate::native) fn access_packed(&self, packed: &PackedFile, mask: u32) -> Result<()> {
         let (attr, _) = packed.attributes_and_links(self.pack().ok_or(Errno::STALE)?)?;
         self.check_access(&attr, mask)
     }
@@ -80,8 +80,8 @@ impl Native {
     pub(in crate::native) fn setattr_packed(
         &self,
         node: &Arc<Node>,
-        packed: &Packed,
-        change: Change,
+        packed: &PackedFile,
+        change: AttributeChange,
     ) -> Result<Entry> {
         let pack = self.pack().ok_or(Errno::STALE)?;
         let by_root = forebay_os::credentials::impersonated_ids().0 == 0;
@@ -123,7 +123,7 @@ impl Native {
     fn truncate_packed(
         &self,
         node: &Node,
-        packed: &Packed,
+        packed: &PackedFile,
         attr: &Attr,
         size: u64,
         by_root: bool,
@@ -147,7 +147,7 @@ impl Native {
     }
 }
 
-fn apply_change(old: &Attr, change: &Change, now: Time) -> Attr {
+fn apply_change(old: &Attr, change: &AttributeChange, now: Time) -> Attr {
     let mut new = *old;
     if change.uid.is_some() || change.gid.is_some() {
         new.uid = change.uid.unwrap_or(old.uid);
@@ -160,8 +160,8 @@ fn apply_change(old: &Attr, change: &Change, now: Time) -> Attr {
         new.mode = mode & 0o7777;
     }
     let time = |when| match when {
-        When::Now => now,
-        When::At(sec, nsec) => Time { sec, nsec },
+        TimeOrNow::Now => now,
+        TimeOrNow::At(sec, nsec) => Time { sec, nsec },
     };
     new.atime = change.atime.map_or(old.atime, time);
     new.mtime = change.mtime.map_or(old.mtime, time);

@@ -1,6 +1,6 @@
 //! The end of a packed file's use: its working file goes back.
 
-use super::{InUse, Packed};
+use super::{OpenWorkingFile, PackedFile};
 use crate::native::{Native, Node};
 
 impl Native {
@@ -9,8 +9,8 @@ impl Native {
     pub(super) fn release_working_file(
         &self,
         node: &Node,
-        packed: &Packed,
-        in_use: &mut Option<InUse>,
+        packed: &PackedFile,
+        in_use: &mut Option<OpenWorkingFile>,
     ) {
         if node.open.lock().shared.is_open() {
             return;
@@ -29,7 +29,7 @@ impl Native {
     }
 
     /// The kernel has forgotten a packed file.
-    pub(in crate::native) fn forget_packed(&self, packed: &Packed) {
+    pub(in crate::native) fn forget_packed(&self, packed: &PackedFile) {
         let Some(pack) = self.pack() else { return };
         let used = packed.in_use.lock().take();
         let body = used.as_ref().is_some_and(|used| pack.is_data_file(packed.ino, &used.work));

@@ -5,16 +5,16 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use forebay_model::{Layout, Placement};
+use forebay_model::{FileLayout, Placement};
 use parking_lot::Mutex;
 use rustix::fs::Statx;
 use rustix::io::Errno;
 
 use super::open::{copy_set_id_bits, override_rights};
-use super::{InUse, Packed, set_working_times};
-use crate::native::create::Created;
-use crate::native::directory_cache::Right;
-use crate::native::{Native, Node, Permissions, Result, Seen};
+use super::{OpenWorkingFile, PackedFile, set_working_times};
+use crate::native::create::CreateReply;
+use crate::native::directory_cache::DirectoryRight;
+use crate::native::{CreateMode, Native, Node, ResolvedName, Result};
 use forebay_os::file_identity::{reopen_with_flags, statx_nofollow};
 use forebay_packlog::{Attr, Time};
 
@@ -27,13 +27,13 @@ impl Native {
         name: &CStr,
         rule: &Placement,
         flags: u32,
-        permissions: Permissions,
-    ) -> Result<Option<(Created, Arc<Node>)>> {
+        permissions: CreateMode,
+    ) -> Result<Option<(CreateReply, Arc<Node>)>> {
         let (Some((pack, key)), Some(tiers)) = (self.pack_and_key(dir), self.tiers()) else {
             return Ok(None);
         };
         let up = self.dir_fd_of(dir)?;
-        self.check_directory_right(dir, up.as_fd(), Right::Change)?;
+        self.check_directory_right(dir, up.as_fd(), DirectoryRight::Change)?;
         if self.stat_unless_absent(dir, up.as_fd(), name).is_ok() {
             // Somebody was faster, from outside.
             return Ok(None);
@@ -58,7 +58,7 @@ impl Native {
                     .spill_or_fail(rule, || format!("the packed files take no more: {error}"));
             }
         };
-        let apart = rule.layout == Layout::Apart;
+        let apart = rule.layout == FileLayout::Apart;
         let begun = match apart {
             true => pack.make_data_file(ino, &work),
             false => Ok(()),
@@ -82,18 +82,18 @@ impl Native {
             }
         };
         let since = Time::from_timestamp(&stat.stx_ctime);
-        let mut in_use = InUse { work, set_id: 0, begun: true, since };
+        let mut in_use = OpenWorkingFile { work, set_id: 0, begun: true, since };
         if let Err(error) = copy_set_id_bits(&mut in_use, &attr) {
             pack.remove_written_back_name(key, name.to_bytes());
             pack.forget_inode(ino);
             pack.release_working_file(ino, in_use.work);
             return Err(error);
         }
-        let packed = Packed { in_use: Mutex::new(Some(in_use)), ..Packed::new(ino) };
+        let packed = PackedFile { in_use: Mutex::new(Some(in_use)), ..PackedFile::new(ino) };
         packed.body.store(apart, Relaxed);
         let packed = Arc::new(packed);
         self.touch_dir(dir, up.as_fd());
-        let seen = Seen {
+        let seen = ResolvedName {
             stat: self.statx_from_attr(ino, &attr, 1),
             placed: None,
             packed: Some(packed),
@@ -103,6 +103,6 @@ impl Native {
         override_rights(&mut stat, &attr);
         let opened = self.register_open(&node, file, flags, &stat)?;
         entry.attr_trust = self.attr_timeout(&node);
-        Ok(Some((Created { entry, opened }, node)))
+        Ok(Some((CreateReply { entry, opened }, node)))
     }
 }

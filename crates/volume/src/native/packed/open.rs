@@ -7,9 +7,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use rustix::fs::{Mode, OFlags, Statx, fchmod};
 use rustix::io::Errno;
 
-use super::{InUse, Packed, SET_ID, opens_for_writing, set_working_times};
+use super::{OpenWorkingFile, PackedFile, SET_ID, opens_for_writing, set_working_times};
 use crate::native::open::backing_flags;
-use crate::native::{Native, Node, Opened, Result};
+use crate::native::{Native, Node, OpenReply, Result};
 use forebay_os::file_identity::reopen_with_flags;
 use forebay_packlog::{Attr, Pack};
 
@@ -18,9 +18,9 @@ impl Native {
     pub(in crate::native) fn open_packed(
         &self,
         node: &Arc<Node>,
-        packed: &Packed,
+        packed: &PackedFile,
         flags: u32,
-    ) -> Result<Opened> {
+    ) -> Result<OpenReply> {
         let pack = self.pack().ok_or(Errno::STALE)?;
         let (attr, _) = packed.attributes_and_links(pack)?;
         self.check_mode(&attr, backing_flags(flags), flags)?;
@@ -42,8 +42,8 @@ impl Native {
     pub(super) fn open_working_file(
         &self,
         pack: &Pack,
-        packed: &Packed,
-        in_use: &mut Option<InUse>,
+        packed: &PackedFile,
+        in_use: &mut Option<OpenWorkingFile>,
         attr: &Attr,
         how: OFlags,
     ) -> Result<(OwnedFd, Statx)> {
@@ -58,7 +58,7 @@ impl Native {
                     packed.mark_dirty();
                 }
                 set_working_times(&work, attr.atime, attr.mtime)?;
-                let used = InUse::new(work, false)?;
+                let used = OpenWorkingFile::new(work, false)?;
                 packed.body.store(pack.is_data_file(packed.ino, &used.work), Relaxed);
                 none.insert(used)
             }
@@ -75,8 +75,8 @@ impl Native {
     fn begin_packed_write(
         &self,
         pack: &Pack,
-        packed: &Packed,
-        used: &mut InUse,
+        packed: &PackedFile,
+        used: &mut OpenWorkingFile,
         attr: &Attr,
     ) -> Result<()> {
         if !used.begun {
@@ -95,7 +95,7 @@ pub(super) fn override_rights(stat: &mut Statx, attr: &Attr) {
 }
 
 /// Gives the working file the set-id bits, for the kernel to take away with a write.
-pub(super) fn copy_set_id_bits(used: &mut InUse, attr: &Attr) -> Result<()> {
+pub(super) fn copy_set_id_bits(used: &mut OpenWorkingFile, attr: &Attr) -> Result<()> {
     if attr.mode & SET_ID != 0 {
         let kept = if attr.mode & 0o010 != 0 { SET_ID } else { 0o4000 };
         fchmod(&used.work.file, Mode::from_raw_mode(0o666 | attr.mode & (kept | 0o010)))?;

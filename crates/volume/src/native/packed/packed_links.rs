@@ -7,11 +7,11 @@ use std::sync::Arc;
 use forebay_model::FileId;
 use rustix::io::Errno;
 
-use super::{At, Packed};
-use crate::native::directory_cache::Right;
-use crate::native::{Entry, Native, Node, Result, Seen};
+use super::{NameInDirectory, PackedFile};
+use crate::native::directory_cache::DirectoryRight;
+use crate::native::{Entry, Native, Node, ResolvedName, Result};
 use forebay_os::file_identity::{FileIdentity, statx_nofollow};
-use forebay_packlog::{DirKey, Found, Pack};
+use forebay_packlog::{DirKey, Pack, PackedEntry};
 
 impl Native {
     /// The pack, and what it knows a directory by; directories on other file systems have no
@@ -28,13 +28,13 @@ impl Native {
         dir: &Node,
         fd: BorrowedFd<'_>,
         name: &CStr,
-    ) -> Result<Seen> {
+    ) -> Result<ResolvedName> {
         if self.pack().is_none() {
             return self.resolve_cached_name(dir, fd, name);
         }
         match self.find_packed_name(dir, fd, name) {
             Some(found) => {
-                self.check_directory_right(dir, fd, Right::Search)?;
+                self.check_directory_right(dir, fd, DirectoryRight::Search)?;
                 self.resolve_packed(&found)
             }
             None => {
@@ -49,22 +49,22 @@ impl Native {
         }
     }
 
-    pub(super) fn packed_node(&self, found: &Found) -> Option<Arc<Node>> {
+    pub(super) fn packed_node(&self, found: &PackedEntry) -> Option<Arc<Node>> {
         self.table.get(found.ino)
     }
 
-    fn resolve_packed(&self, found: &Found) -> Result<Seen> {
+    fn resolve_packed(&self, found: &PackedEntry) -> Result<ResolvedName> {
         let known = self.packed_node(found).and_then(|node| node.packed.get().cloned());
-        let packed = known.unwrap_or_else(|| Arc::new(Packed::new(found.ino)));
+        let packed = known.unwrap_or_else(|| Arc::new(PackedFile::new(found.ino)));
         let stat = self.stat_packed_file(&packed)?;
-        Ok(Seen { stat, placed: None, packed: Some(packed), body: (0, 0) })
+        Ok(ResolvedName { stat, placed: None, packed: Some(packed), body: (0, 0) })
     }
 
     /// Gives a packed file one more name.
     pub(in crate::native) fn link_packed(
         &self,
         node: &Arc<Node>,
-        packed: &Packed,
+        packed: &PackedFile,
         parent: u64,
         name: &CStr,
     ) -> Result<Entry> {
@@ -72,7 +72,7 @@ impl Native {
         // Into a directory where nothing is packed.
         let (pack, key) = self.pack_and_key(&dir).ok_or(Errno::XDEV)?;
         let up = self.dir_fd_of(&dir)?;
-        self.check_directory_right(&dir, up.as_fd(), Right::Change)?;
+        self.check_directory_right(&dir, up.as_fd(), DirectoryRight::Change)?;
         if self.stat_unless_absent(&dir, up.as_fd(), name).is_ok() {
             return Err(Errno::EXIST);
         }
@@ -97,9 +97,9 @@ impl Native {
     ) -> Result<Option<Option<FileId>>> {
         let Some(found) = self.find_packed_name(dir, fd, name) else { return Ok(None) };
         let Some((pack, key)) = self.pack_and_key(dir) else { return Ok(None) };
-        self.check_directory_right(dir, fd, Right::Change)?;
+        self.check_directory_right(dir, fd, DirectoryRight::Change)?;
         // What a rename was to remove, and did not come to; or what was made early.
-        self.remove_hidden_file(At { dir, fd, name }, &found)?;
+        self.remove_hidden_file(NameInDirectory { dir, fd, name }, &found)?;
         pack.remove_name(key, name.to_bytes(), pack.timestamp_now())?;
         let gone = self.note_name_lost(&found, dir.id, name);
         self.touch_dir(dir, fd);
@@ -107,7 +107,12 @@ impl Native {
     }
 
     /// A packed file has lost a name. Tells its number in the record if that was the last.
-    pub(super) fn note_name_lost(&self, found: &Found, parent: u64, name: &CStr) -> Option<FileId> {
+    pub(super) fn note_name_lost(
+        &self,
+        found: &PackedEntry,
+        parent: u64,
+        name: &CStr,
+    ) -> Option<FileId> {
         match self.packed_node(found) {
             Some(node) => {
                 (!node.remove_name(parent, name)).then(|| node.recorded_file_id()).flatten()

@@ -7,7 +7,7 @@ use rustix::fs::OFlags;
 
 use crate::native::{Native, Node, ROOT};
 use forebay_os::file_identity::{reopen_with_flags, statx_nofollow};
-use forebay_packlog::{DirKey, Found};
+use forebay_packlog::{DirKey, PackedEntry};
 
 impl Native {
     /// The packed file that a name leads to.
@@ -16,7 +16,7 @@ impl Native {
         dir: &Node,
         fd: BorrowedFd<'_>,
         name: &CStr,
-    ) -> Option<Found> {
+    ) -> Option<PackedEntry> {
         let (pack, key) = self.pack_and_key(dir)?;
         let found = pack.lookup_name(key, name.to_bytes())?;
         let marks = [found.yields, found.lands];

@@ -8,14 +8,14 @@ use std::sync::Arc;
 use rustix::fs::{AtFlags, RenameFlags, Statx, unlinkat};
 use rustix::io::Errno;
 
-use crate::native::directory_cache::Right;
+use crate::native::directory_cache::DirectoryRight;
 use crate::native::{Native, Node, Result};
 use forebay_os::file_identity::statx_nofollow;
-use forebay_packlog::{DirKey, Found};
+use forebay_packlog::{DirKey, PackedEntry};
 
 /// A name in a directory.
 #[derive(Clone, Copy)]
-pub(in crate::native) struct At<'a> {
+pub(in crate::native) struct NameInDirectory<'a> {
     pub(in crate::native) dir: &'a Arc<Node>,
     pub(in crate::native) fd: BorrowedFd<'a>,
     pub(in crate::native) name: &'a CStr,
@@ -29,8 +29,8 @@ impl Native {
     /// Moves a packed name, or something over one; `None` when neither is packed.
     pub(in crate::native) fn rename_packed(
         &self,
-        from: At<'_>,
-        to: At<'_>,
+        from: NameInDirectory<'_>,
+        to: NameInDirectory<'_>,
         flags: u32,
     ) -> Result<Option<Option<Arc<Node>>>> {
         let Some(pack) = self.pack() else { return Ok(None) };
@@ -62,10 +62,10 @@ impl Native {
 
     fn move_packed(
         &self,
-        from: At<'_>,
-        one: &Found,
-        to: At<'_>,
-        other: Option<&Found>,
+        from: NameInDirectory<'_>,
+        one: &PackedEntry,
+        to: NameInDirectory<'_>,
+        other: Option<&PackedEntry>,
         flags: u32,
     ) -> Result<Option<Arc<Node>>> {
         let (pack, dir) = self.pack_and_key(from.dir).ok_or(Errno::STALE)?;
@@ -88,8 +88,8 @@ impl Native {
                 return Err(Errno::ISDIR);
             }
         }
-        self.check_directory_right(from.dir, from.fd, Right::Change)?;
-        self.check_directory_right(to.dir, to.fd, Right::Change)?;
+        self.check_directory_right(from.dir, from.fd, DirectoryRight::Change)?;
+        self.check_directory_right(to.dir, to.fd, DirectoryRight::Change)?;
         self.sync_before_naming_packed(one.ino)?;
         if let Some(node) = &node {
             // A name is not to be safer than its bytes.
@@ -124,7 +124,7 @@ impl Native {
     }
 
     /// Removes the file in place that a packed one has replaced.
-    fn remove_replaced_file(&self, at: At<'_>) {
+    fn remove_replaced_file(&self, at: NameInDirectory<'_>) {
         let node = self.pin_before_unlink(at.fd, at.name).map(|(node, _)| node);
         let body = self.begin_tiered_unlink(at.fd, at.name, node.as_ref());
         let _change = self.begin_change(at.dir, Some(at.name));
@@ -141,7 +141,12 @@ impl Native {
     }
 
     /// A file in place over a packed one.
-    fn replace_packed(&self, from: At<'_>, to: At<'_>, other: &Found) -> Result<Option<Arc<Node>>> {
+    fn replace_packed(
+        &self,
+        from: NameInDirectory<'_>,
+        to: NameInDirectory<'_>,
+        other: &PackedEntry,
+    ) -> Result<Option<Arc<Node>>> {
         let (pack, key) = self.pack_and_key(to.dir).ok_or(Errno::STALE)?;
         let moved = statx_nofollow(from.fd, from.name)?;
         if is_dir(moved.stx_mode) {
@@ -158,7 +163,7 @@ impl Native {
         Ok(node)
     }
 
-    pub(super) fn touch_both(&self, from: At<'_>, to: At<'_>) {
+    pub(super) fn touch_both(&self, from: NameInDirectory<'_>, to: NameInDirectory<'_>) {
         self.touch_dir(from.dir, from.fd);
         if from.dir.id != to.dir.id {
             self.touch_dir(to.dir, to.fd);

@@ -4,26 +4,26 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 
-use super::rename::At;
-use crate::native::directory_cache::Right;
+use super::rename::NameInDirectory;
+use crate::native::directory_cache::DirectoryRight;
 use crate::native::{Native, Node, Result};
-use forebay_packlog::Found;
+use forebay_packlog::PackedEntry;
 
 impl Native {
     pub(super) fn swap_packed(
         &self,
-        from: At<'_>,
-        one: &Found,
-        to: At<'_>,
-        other: &Found,
+        from: NameInDirectory<'_>,
+        one: &PackedEntry,
+        to: NameInDirectory<'_>,
+        other: &PackedEntry,
     ) -> Result<Option<Arc<Node>>> {
         let (Some((pack, dir)), Some((_, new))) =
             (self.pack_and_key(from.dir), self.pack_and_key(to.dir))
         else {
             return Err(Errno::XDEV);
         };
-        self.check_directory_right(from.dir, from.fd, Right::Change)?;
-        self.check_directory_right(to.dir, to.fd, Right::Change)?;
+        self.check_directory_right(from.dir, from.fd, DirectoryRight::Change)?;
+        self.check_directory_right(to.dir, to.fd, DirectoryRight::Change)?;
         self.sync_before_naming_packed(one.ino)?;
         self.sync_before_naming_packed(other.ino)?;
         self.remove_hidden_file(from, one)?;

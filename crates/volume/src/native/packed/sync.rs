@@ -4,31 +4,35 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use forebay_model::Fsync;
+use forebay_model::FsyncMode;
 use rustix::fs::OFlags;
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
 
-use super::Packed;
-use crate::native::{Handle, Native, Node, Result};
-use crate::tiers::{Maker, SyncJob, WhichSync};
+use super::PackedFile;
+use crate::native::{FileHandle, Native, Node, Result};
+use crate::tiers::{CreatorKey, SyncJob, SyncTarget};
 use forebay_os::file_identity::reopen_with_flags;
 
 impl Native {
     /// fsync(2): the bytes and the names, once and for all that is packed.
-    pub(in crate::native) fn fsync_packed(&self, handle: &Handle, packed: &Packed) -> Result<()> {
+    pub(in crate::native) fn fsync_packed(
+        &self,
+        handle: &FileHandle,
+        packed: &PackedFile,
+    ) -> Result<()> {
         let (Some(pack), Some(tiers)) = (self.pack(), self.tiers()) else {
             return Err(Errno::STALE);
         };
         let path = self.path_of(&handle.node);
-        let policy = tiers.rule_for_file(&path, || Maker::Packed(packed.ino));
-        let policy = policy.map_or(Fsync::Durable, |rule| rule.fsync);
-        if policy == Fsync::Scratch {
+        let policy = tiers.rule_for_file(&path, || CreatorKey::Packed(packed.ino));
+        let policy = policy.map_or(FsyncMode::Durable, |rule| rule.fsync);
+        if policy == FsyncMode::Scratch {
             return Ok(());
         }
         self.credentials.revert();
         if let Some(used) = &mut *packed.in_use.lock() {
             self.commit_packed_content(packed, used, true)?;
-            if policy == Fsync::Ordered {
+            if policy == FsyncMode::Ordered {
                 let body = match pack.is_data_file(packed.ino, &used.work) {
                     true => Some(
                         self.with_free_descriptors(|| fcntl_dupfd_cloexec(&used.work.file, 0))?,
@@ -39,7 +43,7 @@ impl Native {
             }
             pack.sync_data_file(packed.ino, &used.work)?;
         }
-        if policy == Fsync::Ordered {
+        if policy == FsyncMode::Ordered {
             return self.sync_packed_in_background(handle, packed, None, path);
         }
         pack.sync()?;
@@ -61,8 +65,8 @@ impl Native {
     /// The same, done soon: the log has the file as it is now, and is one history.
     fn sync_packed_in_background(
         &self,
-        handle: &Handle,
-        packed: &Packed,
+        handle: &FileHandle,
+        packed: &PackedFile,
         body: Option<OwnedFd>,
         path: Vec<u8>,
     ) -> Result<()> {
@@ -83,7 +87,7 @@ impl Native {
                 pack.sync_working_files()?;
                 pack.sync()
             };
-            let which = WhichSync::PackedBody(packed.ino);
+            let which = SyncTarget::PackedBody(packed.ino);
             let run = Box::new(run);
             done = tiers.enqueue_sync(SyncJob { which, with_names: false, path, run });
         }
@@ -91,7 +95,7 @@ impl Native {
             let fd = self.dir_fd_of(&dir)?;
             let how = OFlags::RDONLY | OFlags::DIRECTORY;
             let fd = self.with_free_descriptors(|| reopen_with_flags(fd.as_fd(), how))?;
-            let which = WhichSync::PackedDir(dir.id);
+            let which = SyncTarget::PackedDir(dir.id);
             let run = move || {
                 pack.sync()?;
                 rustix::fs::fsync(fd)?;
@@ -102,7 +106,7 @@ impl Native {
             done = done.and(tiers.enqueue_sync(SyncJob { which, with_names: false, path, run }));
         } else if !is_apart {
             let run = Box::new(move || pack.sync());
-            let which = WhichSync::Log;
+            let which = SyncTarget::Log;
             done = tiers.enqueue_sync(SyncJob { which, with_names: false, path, run });
         }
         done
@@ -126,7 +130,11 @@ impl Native {
     }
 
     /// A write through a handle that was opened to write safely (`O_SYNC`, `O_DSYNC`).
-    pub(in crate::native) fn sync_if_asked(&self, handle: &Handle, packed: &Packed) -> Result<()> {
+    pub(in crate::native) fn sync_if_asked(
+        &self,
+        handle: &FileHandle,
+        packed: &PackedFile,
+    ) -> Result<()> {
         let flags = rustix::fs::fcntl_getfl(&handle.file)?;
         match flags.intersects(OFlags::DSYNC | OFlags::SYNC) {
             true => self.fsync_packed(handle, packed),

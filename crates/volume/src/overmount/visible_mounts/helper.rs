@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use rustix::mount::MountFlags;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
-use super::Access;
+use super::MountAccess;
 use crate::overmount::receive_message;
 
 /// The helper that mounts for those who may not; it comes with FUSE.
@@ -20,7 +20,7 @@ const HELPER: &str = "fusermount3";
 pub(super) fn mount_by_helper(
     point: &Path,
     name: &Path,
-    access: Access,
+    access: MountAccess,
     flags: MountFlags,
 ) -> io::Result<OwnedFd> {
     let (ours, theirs) =
@@ -33,7 +33,7 @@ pub(super) fn mount_by_helper(
         }
         options.push(OsStr::from_bytes(&[*byte]));
     }
-    if access != Access::Owner {
+    if access != MountAccess::Owner {
         options.push(",allow_other,default_permissions");
     }
     for (flag, word) in [(MountFlags::RDONLY, ",ro"), (MountFlags::NOEXEC, ",noexec")] {

@@ -8,11 +8,11 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
 
 use bytes::Bytes;
-use forebay_reads::{Error, Kind, Part, Result};
+use forebay_reads::{Error, Kind, ObjectRange, Result};
 
 use super::Listing;
-use forebay_objstore::{Failed, Objects, Pin};
-use forebay_objstore::{Patience, retry_patiently};
+use forebay_objstore::{BucketClient, RequestError, VersionPin};
+use forebay_objstore::{RetryWindow, retry_patiently};
 
 /// Requests at a time, a second one for what is overdue among them.
 const CONNECTIONS: usize = 8;
@@ -23,17 +23,17 @@ pub(super) const LONGEST: u64 = 4 << 20;
 #[derive(Debug)]
 pub(super) struct Client {
     url: String,
-    objects: Objects,
-    known: BTreeMap<String, (u64, Arc<Pin>)>,
+    objects: BucketClient,
+    known: BTreeMap<String, (u64, Arc<VersionPin>)>,
 }
 
 impl Client {
-    pub(super) fn start(listing: Listing) -> std::result::Result<Client, Failed> {
+    pub(super) fn start(listing: Listing) -> std::result::Result<Client, RequestError> {
         let Listing { url, settings, objects: listed, .. } = listing;
         let known = listed.into_iter();
-        let known =
-            known.map(|(name, it)| (name, (it.size, Arc::new(Pin::for_version(it.version)))));
-        let objects = Objects::open(&url, settings)?.with_request_limit(CONNECTIONS, LONGEST);
+        let known = known
+            .map(|(name, it)| (name, (it.size, Arc::new(VersionPin::for_version(it.version)))));
+        let objects = BucketClient::open(&url, settings)?.with_request_limit(CONNECTIONS, LONGEST);
         Ok(Client { url, objects, known: known.collect() })
     }
 
@@ -48,8 +48,8 @@ impl Client {
         &self,
         name: &str,
         range: Range<u64>,
-        then: impl FnOnce(std::result::Result<Bytes, Failed>) + Send + 'static,
-    ) -> std::result::Result<(), Failed> {
+        then: impl FnOnce(std::result::Result<Bytes, RequestError>) + Send + 'static,
+    ) -> std::result::Result<(), RequestError> {
         match self.known.get(name) {
             Some((_, pin)) => self.objects.begin_fetch(name, range, pin, then),
             None => self.objects.begin_fetch(name, range, &Arc::default(), then),
@@ -58,10 +58,10 @@ impl Client {
 
     /// Parts of objects, all of them at a time. A bucket that does not answer is asked again for
     /// minutes.
-    pub(super) fn fetch_parts(&self, parts: &[Part<'_>]) -> Result<Vec<Bytes>> {
+    pub(super) fn fetch_parts(&self, parts: &[ObjectRange<'_>]) -> Result<Vec<Bytes>> {
         let mut came: Vec<Option<Bytes>> = vec![None; parts.len()];
         let gone = AtomicBool::new(false);
-        let asked = retry_patiently(&gone, &Patience::default(), || {
+        let asked = retry_patiently(&gone, &RetryWindow::default(), || {
             self.request_missing_parts(parts, &mut came)
         });
         asked.map_err(|failed| self.to_reads_error(failed))?;
@@ -71,9 +71,9 @@ impl Client {
     /// Asks once for what has not come.
     fn request_missing_parts(
         &self,
-        parts: &[Part<'_>],
+        parts: &[ObjectRange<'_>],
         came: &mut [Option<Bytes>],
-    ) -> std::result::Result<(), Failed> {
+    ) -> std::result::Result<(), RequestError> {
         let (tell, told) = channel();
         for (nth, part) in parts.iter().enumerate().filter(|(nth, _)| came[*nth].is_none()) {
             let (tell, end) = (tell.clone(), part.offset + part.len as u64);
@@ -82,7 +82,7 @@ impl Client {
             })?;
         }
         drop(tell);
-        let mut failed: Option<Failed> = None;
+        let mut failed: Option<RequestError> = None;
         for (nth, bytes) in told {
             match bytes {
                 Ok(bytes) => came[nth] = Some(bytes),
@@ -94,8 +94,8 @@ impl Client {
         failed.map_or(Ok(()), Err)
     }
 
-    fn to_reads_error(&self, failed: Failed) -> Error {
-        let Failed { kind, why } = failed;
+    fn to_reads_error(&self, failed: RequestError) -> Error {
+        let RequestError { kind, why } = failed;
         match kind {
             io::ErrorKind::NotFound | io::ErrorKind::StaleNetworkFileHandle => {
                 let words = format!("{} was replaced or removed while it was read", self.url);

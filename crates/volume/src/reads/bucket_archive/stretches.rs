@@ -5,35 +5,35 @@ mod range_states;
 
 use std::sync::Arc;
 
-use forebay_reads::Part;
+use forebay_reads::ObjectRange;
 use parking_lot::{Condvar, Mutex};
 
 use super::client::Client;
-use range_states::{Key, Stage, State};
+use range_states::{Key, PrefetchState, Stage};
 
 /// Bytes that are there, or on their way.
 const MOST: u64 = 48 << 20;
 
 /// All that was told to be wanted and is not taken yet.
 #[derive(Debug)]
-pub(super) struct Stretches {
+pub(super) struct RangePrefetcher {
     client: Arc<Client>,
     shared: Arc<Shared>,
 }
 
 #[derive(Debug, Default)]
 struct Shared {
-    state: Mutex<State>,
+    state: Mutex<PrefetchState>,
     came: Condvar,
 }
 
-impl Stretches {
-    pub(super) fn for_client(client: Arc<Client>) -> Stretches {
-        Stretches { client, shared: Arc::default() }
+impl RangePrefetcher {
+    pub(super) fn for_client(client: Arc<Client>) -> RangePrefetcher {
+        RangePrefetcher { client, shared: Arc::default() }
     }
 
     /// These parts will be asked for, the first ones first.
-    pub(super) fn prefetch_parts(&self, parts: &[Part<'_>]) {
+    pub(super) fn prefetch_parts(&self, parts: &[ObjectRange<'_>]) {
         let mut state = self.shared.state.lock();
         state.forget_unused();
         state.add_stretches(parts);
@@ -41,7 +41,7 @@ impl Stretches {
     }
 
     /// What was fetched before of some parts, or is on its way.
-    pub(super) fn take_parts(&self, parts: &[Part<'_>]) -> Vec<Option<Vec<u8>>> {
+    pub(super) fn take_parts(&self, parts: &[ObjectRange<'_>]) -> Vec<Option<Vec<u8>>> {
         let mut state = self.shared.state.lock();
         for key in parts.iter().filter_map(|part| state.find_stretch(part)).collect::<Vec<_>>() {
             // Whoever takes it can't wait for others to make room.
@@ -53,7 +53,7 @@ impl Stretches {
         parts.iter().map(|part| self.take_part(part)).collect()
     }
 
-    fn take_part(&self, part: &Part<'_>) -> Option<Vec<u8>> {
+    fn take_part(&self, part: &ObjectRange<'_>) -> Option<Vec<u8>> {
         let mut state = self.shared.state.lock();
         let (key, bytes) = loop {
             let key = state.find_stretch(part)?;
@@ -83,7 +83,7 @@ impl Stretches {
     }
 
     /// These parts came as nobody wrote them.
-    pub(super) fn forget_parts(&self, parts: &[Part<'_>]) {
+    pub(super) fn forget_parts(&self, parts: &[ObjectRange<'_>]) {
         let mut state = self.shared.state.lock();
         for part in parts {
             if let Some(key) = state.find_stretch(part)
@@ -95,7 +95,7 @@ impl Stretches {
     }
 
     /// Asks for those for which there is room.
-    fn request_waiting(&self, state: &mut State) {
+    fn request_waiting(&self, state: &mut PrefetchState) {
         while let Some(key) = state.waiting.front().cloned() {
             let len = state.all.get(&key).map_or(0, |stretch| stretch.end - key.1);
             if state.bytes > 0 && state.bytes + len > MOST {
@@ -106,7 +106,7 @@ impl Stretches {
         }
     }
 
-    fn request_stretch(&self, state: &mut State, key: &Key) {
+    fn request_stretch(&self, state: &mut PrefetchState, key: &Key) {
         let Some(stretch) = state.all.get_mut(key) else { return };
         // It was asked for already, by who could not wait.
         if !matches!(stretch.stage, Stage::Waiting) {

@@ -6,12 +6,12 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Weak};
 
-use forebay_model::Fsync;
+use forebay_model::FsyncMode;
 use rustix::io::Errno;
 
 use super::Tiers;
-use super::copy_table::Number;
-use super::stamp::Stamp;
+use super::copy_table::CopyNumber;
+use super::stamp::CopyStamp;
 use crate::tiers::copy::copy_bytes;
 use forebay_os::file_identity::statx_nofollow;
 
@@ -22,9 +22,9 @@ const BLOCK: u64 = 4096;
 
 /// A file to copy.
 #[derive(Debug)]
-pub(super) struct Job {
+pub(super) struct CopyJob {
     /// What the table promised.
-    pub(super) number: Number,
+    pub(super) number: CopyNumber,
     pub(super) room: usize,
     /// The original, open to read.
     pub(super) home: OwnedFd,
@@ -34,7 +34,7 @@ pub(super) struct Job {
 
 /// What came of a job.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Copied {
+pub(super) enum CopyOutcome {
     /// There is a copy now, of so many bytes.
     Whole(u64),
     /// The file changed meanwhile, or nobody wants the copy any more.
@@ -47,11 +47,11 @@ impl Tiers {
     /// Makes the tiers ready to be used by many threads, one of which copies.
     pub(crate) fn start(self) -> Arc<Tiers> {
         let tiers = Arc::new(self);
-        if tiers.rules.as_ref().is_some_and(|rules| rules.has_fsync_rule(Fsync::Ordered)) {
+        if tiers.rules.as_ref().is_some_and(|rules| rules.has_fsync_rule(FsyncMode::Ordered)) {
             tiers.syncing.start_thread();
         }
         if tiers.cache.used {
-            let (queue, jobs) = sync_channel::<Job>(WAITING_MAX);
+            let (queue, jobs) = sync_channel::<CopyJob>(WAITING_MAX);
             let weak: Weak<Tiers> = Arc::downgrade(&tiers);
             let work = move || {
                 while let Ok(job) = jobs.recv() {
@@ -68,7 +68,7 @@ impl Tiers {
     }
 
     /// Copies one file. `evict`: older copies may go for it.
-    pub(super) fn make_cached_copy(&self, job: Job, evict: bool) -> Copied {
+    pub(super) fn make_cached_copy(&self, job: CopyJob, evict: bool) -> CopyOutcome {
         let (number, tier) = (job.number, self.rooms[job.room].tier.clone());
         let name = String::from_utf8_lossy(&job.name).into_owned();
         let done = self.try_cached_copy(&job, evict);
@@ -76,7 +76,7 @@ impl Tiers {
             Ok(bytes) => {
                 self.cache.files.fetch_add(1, Relaxed);
                 self.cache.bytes.fetch_add(*bytes, Relaxed);
-                return Copied::Whole(*bytes);
+                return CopyOutcome::Whole(*bytes);
             }
             Err(_) => {
                 let gone = self.cache.table.lock().fail_copy(number);
@@ -90,15 +90,15 @@ impl Tiers {
             Err(Some(error)) => {
                 format!("{name} is read from its place: no copy on tier {tier}: {error}")
             }
-            _ => return Copied::Dropped,
+            _ => return CopyOutcome::Dropped,
         };
         self.cache.why_not.get_or_init(|| why.clone());
-        Copied::Failed(why)
+        CopyOutcome::Failed(why)
     }
 
     /// `Err(None)`: the file changes, or nobody wants the copy.
-    fn try_cached_copy(&self, job: &Job, evict: bool) -> Result<u64, Option<Errno>> {
-        let before = Stamp::wait_until_settled(&job.home)?.ok_or(None)?;
+    fn try_cached_copy(&self, job: &CopyJob, evict: bool) -> Result<u64, Option<Errno>> {
+        let before = CopyStamp::wait_until_settled(&job.home)?.ok_or(None)?;
         let room = &self.rooms[job.room];
         let name = room.new_copy_name(&job.name);
         let to = self.reserve_and_create_copy(job, &name, before.size, evict)?;
@@ -107,7 +107,7 @@ impl Tiers {
             copied = copy_bytes(&job.home, &to, &|_| Ok(()));
         }
         // Bytes that were read while the file changed are no file that ever was.
-        let after = Stamp::from_statx(&statx_nofollow(job.home.as_fd(), c"")?);
+        let after = CopyStamp::from_statx(&statx_nofollow(job.home.as_fd(), c"")?);
         let size = statx_nofollow(to.as_fd(), c"")?.stx_size;
         if after != before {
             return Err(None);
@@ -124,7 +124,7 @@ impl Tiers {
     /// Sets room apart and makes the file, both before the run can end between them.
     fn reserve_and_create_copy(
         &self,
-        job: &Job,
+        job: &CopyJob,
         name: &std::ffi::CStr,
         size: u64,
         evict: bool,

@@ -10,45 +10,45 @@ use rustix::fs::Statx;
 use rustix::io::Errno;
 
 use super::Tiers;
-use super::copy_table::Number;
-use super::stamp::Stamp;
+use super::copy_table::CopyNumber;
+use super::stamp::CopyStamp;
 use forebay_os::file_identity::statx_nofollow;
 
 /// A copy that is read.
-pub(crate) struct Lent {
+pub(crate) struct CopyLease {
     /// The copy, open to read.
     pub(crate) file: OwnedFd,
     /// Its own attributes, which nobody is shown.
     pub(crate) stat: Statx,
     /// The number of its tier in the record.
     pub(crate) tree: TreeId,
-    stamp: Stamp,
+    stamp: CopyStamp,
     recalled: AtomicBool,
     held: AtomicBool,
     /// After `file`: its bytes are free when it is closed.
-    _reader: Reader,
+    _reader: CopyReader,
 }
 
-impl Lent {
+impl CopyLease {
     pub(super) fn open(
         tiers: &Arc<Tiers>,
-        number: Number,
+        number: CopyNumber,
         room: usize,
         name: &CStr,
-        stamp: Stamp,
-    ) -> Result<Lent, Errno> {
+        stamp: CopyStamp,
+    ) -> Result<CopyLease, Errno> {
         // Counted already by the table, so to be taken off it whatever happens.
-        let reader = Reader { tiers: Arc::clone(tiers), number };
+        let reader = CopyReader { tiers: Arc::clone(tiers), number };
         let room = &tiers.rooms[room];
         let file = room.open_copy(name)?;
         let stat = statx_nofollow(file.as_fd(), c"")?;
         let (recalled, held) = (AtomicBool::new(false), AtomicBool::new(false));
-        Ok(Lent { file, stat, tree: room.tree, stamp, recalled, held, _reader: reader })
+        Ok(CopyLease { file, stat, tree: room.tree, stamp, recalled, held, _reader: reader })
     }
 
     /// Whether it is of the file with these attributes.
     pub(crate) fn matches_original(&self, home: &Statx) -> bool {
-        self.stamp == Stamp::from_statx(home)
+        self.stamp == CopyStamp::from_statx(home)
     }
 
     /// Somebody has waited for its readers in vain: who only reads need not.
@@ -70,19 +70,19 @@ impl Lent {
     }
 }
 
-impl std::fmt::Debug for Lent {
+impl std::fmt::Debug for CopyLease {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Lent").field("file", &self.file).finish_non_exhaustive()
     }
 }
 
 /// One who is counted in the table.
-struct Reader {
+struct CopyReader {
     tiers: Arc<Tiers>,
-    number: Number,
+    number: CopyNumber,
 }
 
-impl Drop for Reader {
+impl Drop for CopyReader {
     fn drop(&mut self) {
         let free = self.tiers.cache.table.lock().close_reader(self.number);
         if let Some((room, bytes)) = free {

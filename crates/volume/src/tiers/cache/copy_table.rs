@@ -6,15 +6,15 @@ use std::ffi::CString;
 
 use rustc_hash::FxHashMap;
 
-use super::Stamp;
+use super::CopyStamp;
 use forebay_os::file_identity::FileIdentity;
 
 /// The number of a copy, never used again.
-pub(super) type Number = u64;
+pub(super) type CopyNumber = u64;
 
 /// A copy that is no more in the table: its name is to be removed, and so many bytes are free.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Gone {
+pub(super) struct EvictedCopy {
     pub(super) room: usize,
     pub(super) name: CString,
     /// Bytes to give back: none as long as somebody reads or writes it.
@@ -23,64 +23,67 @@ pub(super) struct Gone {
 
 /// What the table says of a file that is opened.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum CopyLookup {
     /// A valid copy; one reader more is counted.
-    Here { number: Number, room: usize, name: CString },
+    Here { number: CopyNumber, room: usize, name: CString },
     /// It is being copied, or waits for it.
     Coming,
     /// There is no copy, or it was of an older state of the file.
-    Absent(Option<Gone>),
+    Absent(Option<EvictedCopy>),
 }
 
 #[derive(Debug)]
-struct Copy {
+struct CachedCopy {
     file: FileIdentity,
     room: usize,
     name: CString,
     bytes: u64,
     /// What the file was when it was copied; `None` while it is copied.
-    stamp: Option<Stamp>,
+    stamp: Option<CopyStamp>,
     readers: u32,
     opened: u64,
 }
 
 /// The table.
 #[derive(Debug, Default)]
-pub(super) struct Table {
-    of_file: FxHashMap<FileIdentity, Number>,
-    copies: FxHashMap<Number, Copy>,
-    next: Number,
+pub(super) struct CopyTable {
+    of_file: FxHashMap<FileIdentity, CopyNumber>,
+    copies: FxHashMap<CopyNumber, CachedCopy>,
+    next: CopyNumber,
     /// Counts openings: the time by which copies are old.
     openings: u64,
     /// Nothing is copied any more.
     over: bool,
 }
 
-impl Table {
+impl CopyTable {
     /// Looks for a copy of `file` as it is now.
-    pub(super) fn open_copy(&mut self, file: FileIdentity, now: &Stamp) -> Found {
+    pub(super) fn open_copy(&mut self, file: FileIdentity, now: &CopyStamp) -> CopyLookup {
         self.openings += 1;
-        let Some(number) = self.of_file.get(&file).copied() else { return Found::Absent(None) };
+        let Some(number) = self.of_file.get(&file).copied() else {
+            return CopyLookup::Absent(None);
+        };
         let copy = self.copies.get_mut(&number).expect("listed copies are there");
         match &copy.stamp {
-            None => Found::Coming,
+            None => CopyLookup::Coming,
             Some(stamp) if stamp == now => {
                 copy.readers += 1;
                 copy.opened = self.openings;
-                Found::Here { number, room: copy.room, name: copy.name.clone() }
+                CopyLookup::Here { number, room: copy.room, name: copy.name.clone() }
             }
-            Some(_) => Found::Absent(self.forget_file(file)),
+            Some(_) => CopyLookup::Absent(self.forget_file(file)),
         }
     }
 
     /// Somebody will copy the file: nobody else does. `None` if there is a copy, or one comes.
-    pub(super) fn promise_copy(&mut self, file: FileIdentity, room: usize) -> Option<Number> {
+    pub(super) fn promise_copy(&mut self, file: FileIdentity, room: usize) -> Option<CopyNumber> {
         if self.over || self.of_file.contains_key(&file) {
             return None;
         }
         self.next += 1;
         let (name, stamp) = (CString::default(), None);
-        let copy = Copy { file, room, name, bytes: 0, stamp, readers: 0, opened: self.openings };
+        let copy =
+            CachedCopy { file, room, name, bytes: 0, stamp, readers: 0, opened: self.openings };
         self.of_file.insert(file, self.next);
         self.copies.insert(self.next, copy);
         Some(self.next)
@@ -88,13 +91,13 @@ impl Table {
 
     /// The copy is begun under this name, and so many bytes are set apart. `false`: nobody wants it
     /// any more.
-    pub(super) fn begin_copy(&mut self, number: Number, name: CString, bytes: u64) -> bool {
+    pub(super) fn begin_copy(&mut self, number: CopyNumber, name: CString, bytes: u64) -> bool {
         let copy = self.copies.get_mut(&number);
         copy.map(|copy| (copy.name, copy.bytes) = (name, bytes)).is_some()
     }
 
     /// The copy is whole. `false`: nobody wants it any more.
-    pub(super) fn complete_copy(&mut self, number: Number, stamp: Stamp) -> bool {
+    pub(super) fn complete_copy(&mut self, number: CopyNumber, stamp: CopyStamp) -> bool {
         let Some(copy) = self.copies.get_mut(&number) else { return false };
         let wanted = self.of_file.get(&copy.file) == Some(&number);
         if wanted {
@@ -104,23 +107,23 @@ impl Table {
     }
 
     /// There will be no copy after all.
-    pub(super) fn fail_copy(&mut self, number: Number) -> Option<Gone> {
-        let Copy { file, room, name, bytes, .. } = self.copies.remove(&number)?;
+    pub(super) fn fail_copy(&mut self, number: CopyNumber) -> Option<EvictedCopy> {
+        let CachedCopy { file, room, name, bytes, .. } = self.copies.remove(&number)?;
         if self.of_file.get(&file) == Some(&number) {
             self.of_file.remove(&file);
         }
-        (!name.is_empty()).then_some(Gone { room, name, bytes })
+        (!name.is_empty()).then_some(EvictedCopy { room, name, bytes })
     }
 
     /// The file changes: no copy of it is given from now on. One that is read, or written, keeps its
     /// bytes until that is over.
-    pub(super) fn forget_file(&mut self, file: FileIdentity) -> Option<Gone> {
+    pub(super) fn forget_file(&mut self, file: FileIdentity) -> Option<EvictedCopy> {
         let number = self.of_file.remove(&file)?;
         self.take_unlisted(number)
     }
 
     /// One reader less. Tells what is free when it was the last of a copy without a name.
-    pub(super) fn close_reader(&mut self, number: Number) -> Option<(usize, u64)> {
+    pub(super) fn close_reader(&mut self, number: CopyNumber) -> Option<(usize, u64)> {
         let copy = self.copies.get_mut(&number)?;
         copy.readers -= 1;
         let over = copy.readers == 0 && self.of_file.get(&copy.file) != Some(&number);
@@ -132,7 +135,11 @@ impl Table {
 
     /// Takes away the oldest copies of a room that nobody reads, as many as it takes to free
     /// `missing` bytes; none if all of them would not do.
-    pub(super) fn evict_idle_copies(&mut self, room: usize, missing: u64) -> Option<Vec<Gone>> {
+    pub(super) fn evict_idle_copies(
+        &mut self,
+        room: usize,
+        missing: u64,
+    ) -> Option<Vec<EvictedCopy>> {
         let mut idle: Vec<(u64, u64, FileIdentity)> = self
             .copies
             .values()
@@ -160,21 +167,21 @@ impl Table {
     }
 
     /// Forgets all, for good.
-    pub(super) fn forget_all_files(&mut self) -> Vec<Gone> {
+    pub(super) fn forget_all_files(&mut self) -> Vec<EvictedCopy> {
         self.over = true;
         let files: Vec<FileIdentity> = self.of_file.keys().copied().collect();
         files.into_iter().filter_map(|file| self.forget_file(file)).collect()
     }
 
     /// Takes a copy that is not listed any more off the table, unless somebody uses it.
-    fn take_unlisted(&mut self, number: Number) -> Option<Gone> {
+    fn take_unlisted(&mut self, number: CopyNumber) -> Option<EvictedCopy> {
         let copy = self.copies.get(&number)?;
         let (room, name) = (copy.room, copy.name.clone());
         let written = copy.stamp.is_none() && !name.is_empty();
         let busy = copy.readers > 0 || written;
         let bytes = if busy { 0 } else { self.copies.remove(&number)?.bytes };
         // One that only waited has no name yet.
-        (!name.is_empty()).then_some(Gone { room, name, bytes })
+        (!name.is_empty()).then_some(EvictedCopy { room, name, bytes })
     }
 }
 

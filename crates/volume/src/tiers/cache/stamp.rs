@@ -15,15 +15,15 @@ const LOOKS: u32 = 5;
 
 /// Size and times of a file. Together with its identity they are another after each change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub(super) struct CopyStamp {
     pub(super) size: u64,
     pub(super) modified: (i64, u32),
     pub(super) changed: (i64, u32),
 }
 
-impl Stamp {
-    pub(super) fn from_statx(stat: &Statx) -> Stamp {
-        Stamp {
+impl CopyStamp {
+    pub(super) fn from_statx(stat: &Statx) -> CopyStamp {
+        CopyStamp {
             size: stat.stx_size,
             modified: (stat.stx_mtime.tv_sec, stat.stx_mtime.tv_nsec),
             changed: (stat.stx_ctime.tv_sec, stat.stx_ctime.tv_nsec),
@@ -32,9 +32,9 @@ impl Stamp {
 
     /// The stamp of a file once its last change is long enough ago that another can't leave the
     /// same times; `None` when it goes on changing.
-    pub(super) fn wait_until_settled(file: &OwnedFd) -> Result<Option<Stamp>, Errno> {
+    pub(super) fn wait_until_settled(file: &OwnedFd) -> Result<Option<CopyStamp>, Errno> {
         for _ in 0..LOOKS {
-            let stamp = Stamp::from_statx(&statx_nofollow(file.as_fd(), c"")?);
+            let stamp = CopyStamp::from_statx(&statx_nofollow(file.as_fd(), c"")?);
             let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
             let nanos = |sec: i64, nsec: i64| i128::from(sec) * 1_000_000_000 + i128::from(nsec);
             let changed = nanos(stamp.changed.0, i64::from(stamp.changed.1));

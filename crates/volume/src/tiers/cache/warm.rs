@@ -7,13 +7,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use forebay_model::{Ahead, Micros};
+use forebay_model::{Micros, PrefetchMode};
 use parking_lot::Mutex;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
 
 use super::Tiers;
-use super::copier::{Copied, Job};
+use super::copier::{CopyJob, CopyOutcome};
 use forebay_os::clock::{Clock, SystemClock};
 use forebay_os::file_identity::{FileIdentity, statx_nofollow};
 
@@ -22,7 +22,7 @@ const THREADS: (usize, usize) = (2, 4);
 
 /// What was copied before the command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Warmed {
+pub struct CacheWarmReport {
     /// Files that have a copy now, and their bytes.
     pub copied: (u64, u64),
     /// Files that have none.
@@ -33,12 +33,12 @@ pub struct Warmed {
     pub took: Micros,
 }
 
-impl Warmed {
-    fn add_result(&mut self, one: Copied) {
+impl CacheWarmReport {
+    fn add_result(&mut self, one: CopyOutcome) {
         match one {
-            Copied::Whole(bytes) => self.copied = (self.copied.0 + 1, self.copied.1 + bytes),
-            Copied::Dropped => {}
-            Copied::Failed(why) => {
+            CopyOutcome::Whole(bytes) => self.copied = (self.copied.0 + 1, self.copied.1 + bytes),
+            CopyOutcome::Dropped => {}
+            CopyOutcome::Failed(why) => {
                 self.failed += 1;
                 self.why.get_or_insert(why);
             }
@@ -49,13 +49,13 @@ impl Warmed {
 impl Tiers {
     /// Copies the files below `directory`, seen bare, whose rules want that; `None` if none does.
     /// Its threads have ended when it returns.
-    pub(crate) fn warm_cache(&self, directory: &Path) -> Option<Warmed> {
-        if !self.rules.as_ref()?.has_cache_rule(Ahead::AtStart) {
+    pub(crate) fn warm_cache(&self, directory: &Path) -> Option<CacheWarmReport> {
+        if !self.rules.as_ref()?.has_cache_rule(PrefetchMode::AtStart) {
             return None;
         }
         let clock = SystemClock::start();
         let files = self.files_to_warm(directory);
-        let (next, warmed) = (AtomicUsize::new(0), Mutex::new(Warmed::default()));
+        let (next, warmed) = (AtomicUsize::new(0), Mutex::new(CacheWarmReport::default()));
         let work = || {
             while let Some((path, room)) = files.get(next.fetch_add(1, Relaxed)) {
                 let one = self.warm_file(directory, path, *room);
@@ -69,12 +69,12 @@ impl Tiers {
                 let _ = std::thread::Builder::new().spawn_scoped(scope, work);
             }
         });
-        let warmed = Warmed { took: clock.now(), ..warmed.into_inner() };
+        let warmed = CacheWarmReport { took: clock.now(), ..warmed.into_inner() };
         Some(warmed)
     }
 
-    fn warm_file(&self, directory: &Path, path: &Path, room: usize) -> Copied {
-        let open = || -> Result<Option<Job>, Errno> {
+    fn warm_file(&self, directory: &Path, path: &Path, room: usize) -> CopyOutcome {
+        let open = || -> Result<Option<CopyJob>, Errno> {
             let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
             let home = openat(CWD, directory.join(path), how, Mode::empty())?;
             let stat = statx_nofollow(home.as_fd(), c"")?;
@@ -82,12 +82,12 @@ impl Tiers {
             // Another name of it may have come before.
             let number =
                 self.cache.table.lock().promise_copy(FileIdentity::from_statx(&stat), room);
-            Ok(number.map(|number| Job { number, room, home, name }))
+            Ok(number.map(|number| CopyJob { number, room, home, name }))
         };
         match open() {
             Ok(Some(job)) => self.make_cached_copy(job, false),
-            Ok(None) => Copied::Dropped,
-            Err(error) => Copied::Failed(format!("{}: {error}", path.display())),
+            Ok(None) => CopyOutcome::Dropped,
+            Err(error) => CopyOutcome::Failed(format!("{}: {error}", path.display())),
         }
     }
 
@@ -104,7 +104,7 @@ impl Tiers {
                         dirs.push(path);
                     }
                 } else if kind.is_ok_and(|kind| kind.is_file())
-                    && let Some((room, Ahead::AtStart)) =
+                    && let Some((room, PrefetchMode::AtStart)) =
                         self.cache_placement(path.as_os_str().as_bytes())
                 {
                     found.push((path, room));

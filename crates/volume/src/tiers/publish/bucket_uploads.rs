@@ -12,10 +12,10 @@ use std::sync::atomic::AtomicBool;
 use bytes::Bytes;
 use rustix::fs::{Mode, OFlags, openat};
 
-use super::source_file::Source;
+use super::source_file::PublishSource;
 use crate::tiers::copy;
-use forebay_objstore::{Failed, Objects, Settings, When, key_for_path};
-use forebay_objstore::{Patience, retry_patiently};
+use forebay_objstore::{AwsSettings, BucketClient, PutCondition, RequestError, key_for_path};
+use forebay_objstore::{RetryWindow, retry_patiently};
 use forebay_os::file_identity::statx_nofollow;
 use forebay_packlog::Time;
 
@@ -27,9 +27,9 @@ const ATTEMPT: &str = ".forebay-attempt";
 ///
 /// # Errors
 /// It may not, or is not.
-pub(super) fn check_bucket_access(url: &str, settings: Settings) -> Result<(), Failed> {
+pub(super) fn check_bucket_access(url: &str, settings: AwsSettings) -> Result<(), RequestError> {
     // Its threads end with it: this process is about to fork.
-    let objects = Objects::open(url, settings)?;
+    let objects = BucketClient::open(url, settings)?;
     objects.list_recursive(ATTEMPT)?;
     objects.put(ATTEMPT, Bytes::new())?;
     objects.delete(ATTEMPT)
@@ -37,33 +37,33 @@ pub(super) fn check_bucket_access(url: &str, settings: Settings) -> Result<(), F
 
 /// A bucket, and what it had when the first file was published.
 #[derive(Debug)]
-pub(super) struct Bucket {
+pub(super) struct PublishBucket {
     url: String,
-    settings: Settings,
-    shelf: OnceLock<Result<Shelf, String>>,
+    settings: AwsSettings,
+    shelf: OnceLock<Result<BucketContents, String>>,
 }
 
 #[derive(Debug)]
-pub(super) struct Shelf {
-    objects: Objects,
+pub(super) struct BucketContents {
+    objects: BucketClient,
     sizes: BTreeMap<String, u64>,
 }
 
-impl Bucket {
-    pub(super) fn for_url(url: &str, settings: &Settings) -> Bucket {
-        Bucket { url: url.to_owned(), settings: settings.clone(), shelf: OnceLock::new() }
+impl PublishBucket {
+    pub(super) fn for_url(url: &str, settings: &AwsSettings) -> PublishBucket {
+        PublishBucket { url: url.to_owned(), settings: settings.clone(), shelf: OnceLock::new() }
     }
 
-    pub(super) fn listed_objects(&self) -> Result<&Shelf, String> {
+    pub(super) fn listed_objects(&self) -> Result<&BucketContents, String> {
         let open = || {
-            let objects = Objects::open(&self.url, self.settings.clone())?;
-            let listed = retry_patiently(&AtomicBool::new(false), &Patience::default(), || {
+            let objects = BucketClient::open(&self.url, self.settings.clone())?;
+            let listed = retry_patiently(&AtomicBool::new(false), &RetryWindow::default(), || {
                 objects.list_recursive("")
             })?;
             let sizes = listed.into_iter().map(|found| (found.name, found.size)).collect();
-            Ok(Shelf { sizes, objects })
+            Ok(BucketContents { sizes, objects })
         };
-        let opened = self.shelf.get_or_init(|| open().map_err(|failed: Failed| failed.why));
+        let opened = self.shelf.get_or_init(|| open().map_err(|failed: RequestError| failed.why));
         opened.as_ref().map_err(Clone::clone)
     }
 
@@ -86,19 +86,23 @@ impl Bucket {
     }
 
     /// Publishes a plain file; tells how many bytes it has.
-    pub(super) fn publish_file(&self, path: &Path, from: &Source<'_>) -> Result<u64, Failed> {
+    pub(super) fn publish_file(
+        &self,
+        path: &Path,
+        from: &PublishSource<'_>,
+    ) -> Result<u64, RequestError> {
         let (shelf, key) = (self.listed_objects().map_err(lasting_failure)?, object_key(path)?);
         match from {
-            Source::Here(dir, name) => {
+            PublishSource::Here(dir, name) => {
                 let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
                 shelf.upload_file(
                     &key,
                     openat(dir, *name, how, Mode::empty()).map_err(lasting_failure)?,
                 )
             }
-            Source::Body(tiers, placed) => shelf
+            PublishSource::Body(tiers, placed) => shelf
                 .upload_file(&key, copy::open_readable(tiers, placed).map_err(lasting_failure)?.0),
-            Source::Packed(pack, ino) => match pack
+            PublishSource::Packed(pack, ino) => match pack
                 .open_working_file(*ino)
                 .map_err(lasting_failure)?
             {
@@ -113,8 +117,8 @@ impl Bucket {
     }
 }
 
-impl Shelf {
-    pub(super) fn upload_file(&self, key: &str, file: OwnedFd) -> Result<u64, Failed> {
+impl BucketContents {
+    pub(super) fn upload_file(&self, key: &str, file: OwnedFd) -> Result<u64, RequestError> {
         // Before the first byte is read: if it is written meanwhile, the next run finds that it
         // has changed.
         let stat = statx_nofollow(file.as_fd(), c"").map_err(lasting_failure)?;
@@ -127,19 +131,21 @@ impl Shelf {
         key: &str,
         (size, mtime): (u64, Time),
         from: &mut dyn io::Read,
-    ) -> Result<u64, Failed> {
+    ) -> Result<u64, RequestError> {
         let mut next = |buffer: &mut [u8]| from.read(buffer);
-        self.objects.upload(key, &mtime_tag(mtime), size, When::Always, &mut next).map(|_| size)
+        self.objects
+            .upload(key, &mtime_tag(mtime), size, PutCondition::Always, &mut next)
+            .map(|_| size)
     }
 }
 
 /// What goes wrong on this side; the bucket need not be asked again.
-pub(super) fn lasting_failure(why: impl ToString) -> Failed {
-    Failed { kind: io::ErrorKind::InvalidInput, why: why.to_string() }
+pub(super) fn lasting_failure(why: impl ToString) -> RequestError {
+    RequestError { kind: io::ErrorKind::InvalidInput, why: why.to_string() }
 }
 
 /// The name of a file's object.
-pub(super) fn object_key(path: &Path) -> Result<String, Failed> {
+pub(super) fn object_key(path: &Path) -> Result<String, RequestError> {
     let bytes = path.as_os_str().as_bytes();
     key_for_path(bytes).ok_or_else(|| lasting_failure("no object can have so long a name"))
 }

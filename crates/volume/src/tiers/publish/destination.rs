@@ -8,20 +8,20 @@ use rustix::fs::{Access, CWD, Mode, OFlags, access, openat};
 use rustix::io::Errno;
 
 use crate::tiers::requested_tiers::tier_path;
-use crate::tiers::{TierError, Wanted};
-use forebay_objstore::Settings;
+use crate::tiers::{PlacementOptions, TierError};
+use forebay_objstore::AwsSettings;
 use forebay_os::file_identity::{FileIdentity, statx_nofollow};
 
 /// Where files of a directory are published.
 #[derive(Debug)]
-pub(in crate::tiers) struct PublishDir {
+pub(in crate::tiers) struct PublishDestination {
     pub(super) tier: TierId,
-    pub(super) to: Shelf,
+    pub(super) to: PublishTarget,
 }
 
 /// What files are published to.
 #[derive(Debug)]
-pub(super) enum Shelf {
+pub(super) enum PublishTarget {
     Directory {
         path: PathBuf,
         /// Which directory it was at the start: a file system that is gone at the end leaves
@@ -30,7 +30,7 @@ pub(super) enum Shelf {
     },
     Bucket {
         url: String,
-        settings: Settings,
+        settings: AwsSettings,
     },
 }
 
@@ -41,16 +41,16 @@ pub(super) enum Shelf {
 /// published into the managed directory, over others.
 pub(in crate::tiers) fn open_publish_targets(
     directory: &Path,
-    wanted: &Wanted,
-) -> Result<Vec<PublishDir>, TierError> {
+    wanted: &PlacementOptions,
+) -> Result<Vec<PublishDestination>, TierError> {
     let tiers = wanted.rules.publish_tiers().into_iter().filter_map(|id| wanted.site.tier(id));
     let open = |tier: &Tier| {
         if let Some(url) = &tier.bucket {
             let refuse = TierError::with_context(Path::new(url), "publishing to");
             super::bucket_uploads::check_bucket_access(url, wanted.settings.clone())
                 .map_err(|failed| refuse(std::io::Error::new(failed.kind, failed)))?;
-            let to = Shelf::Bucket { url: url.clone(), settings: wanted.settings.clone() };
-            return Ok(PublishDir { tier: tier.id.clone(), to });
+            let to = PublishTarget::Bucket { url: url.clone(), settings: wanted.settings.clone() };
+            return Ok(PublishDestination { tier: tier.id.clone(), to });
         }
         let path = tier_path(tier)?;
         let path = path.canonicalize().map_err(TierError::with_context(path, "publishing to"))?;
@@ -66,7 +66,10 @@ pub(in crate::tiers) fn open_publish_targets(
             .map_err(|error| TierError::with_context(&path, "publishing to")(error.into()))?;
         let at = TierError::with_context(&path, "publishing to");
         let identity = open_with_identity(&path).map_err(|error| at(error.into()))?.1;
-        Ok(PublishDir { tier: tier.id.clone(), to: Shelf::Directory { path, identity } })
+        Ok(PublishDestination {
+            tier: tier.id.clone(),
+            to: PublishTarget::Directory { path, identity },
+        })
     };
     tiers.map(open).collect()
 }

@@ -10,13 +10,13 @@ use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
 
 use super::Publisher;
-use super::bucket_uploads::{Bucket, lasting_failure, object_key};
-use super::source_file::Source;
-use super::walk::{Wanted, What};
+use super::bucket_uploads::{PublishBucket, lasting_failure, object_key};
+use super::source_file::PublishSource;
+use super::walk::{PublishCandidate, PublishKind};
 use crate::tiers::Tiers;
 use crate::tiers::beneath::open_parent;
-use forebay_objstore::Failed;
-use forebay_objstore::{Patience, retry_patiently};
+use forebay_objstore::RequestError;
+use forebay_objstore::{RetryWindow, retry_patiently};
 use forebay_os::file_identity::statx_nofollow;
 use forebay_packlog::Time;
 
@@ -28,11 +28,14 @@ const NO_FILE: &str = "it is a link, and what it leads to is no file";
 const NOT_THEIRS: &str = "it is a link to another user's file";
 
 /// What came of one file: its bytes, or `None` if it was there already.
-type Done = Result<Option<u64>, Failed>;
+type Done = Result<Option<u64>, RequestError>;
 
 impl Publisher<'_> {
     /// Takes in what came of a file that went to a bucket.
-    pub(super) fn record_upload_error(&mut self, done: Result<u64, Failed>) -> Result<u64, Errno> {
+    pub(super) fn record_upload_error(
+        &mut self,
+        done: Result<u64, RequestError>,
+    ) -> Result<u64, Errno> {
         done.map_err(|failed| {
             self.refusal = Some(failed.why);
             Errno::IO
@@ -42,8 +45,8 @@ impl Publisher<'_> {
     /// Publishes files to buckets, many at once.
     pub(super) fn upload_all(
         &mut self,
-        wanted: &[Wanted],
-        mut came: impl FnMut(&mut Self, &Wanted),
+        wanted: &[PublishCandidate],
+        mut came: impl FnMut(&mut Self, &PublishCandidate),
     ) {
         let (next, (say, heard)) =
             (AtomicUsize::new(0), std::sync::mpsc::channel::<(usize, Done)>());
@@ -56,7 +59,7 @@ impl Publisher<'_> {
                 scope.spawn(move || {
                     while let Some((number, one)) = next_wanted(next, wanted) {
                         let done = match &buckets[one.to] {
-                            Some(bucket) => retry_patiently(gone, &Patience::default(), || {
+                            Some(bucket) => retry_patiently(gone, &RetryWindow::default(), || {
                                 upload_one(bucket, tiers, here, one)
                             }),
                             None => Err(lasting_failure("it is no bucket")),
@@ -83,17 +86,25 @@ impl Publisher<'_> {
     }
 }
 
-fn next_wanted<'w>(next: &AtomicUsize, wanted: &'w [Wanted]) -> Option<(usize, &'w Wanted)> {
+fn next_wanted<'w>(
+    next: &AtomicUsize,
+    wanted: &'w [PublishCandidate],
+) -> Option<(usize, &'w PublishCandidate)> {
     let number = next.fetch_add(1, Relaxed);
     Some((number, wanted.get(number)?))
 }
 
-fn upload_one(bucket: &Bucket, tiers: &Tiers, here: (&OwnedFd, &Path), one: &Wanted) -> Done {
+fn upload_one(
+    bucket: &PublishBucket,
+    tiers: &Tiers,
+    here: (&OwnedFd, &Path),
+    one: &PublishCandidate,
+) -> Done {
     let is_there = |size, mtime| {
         bucket.has_same_size(&one.path, size) && bucket.has_same_file(&one.path, size, mtime)
     };
     let done = match &one.what {
-        What::Link(target, (uid, _)) => {
+        PublishKind::Link(target, (uid, _)) => {
             let file = open_link_target(here, &one.path, target, *uid).map_err(lasting_failure)?;
             let stat = statx_nofollow(file.as_fd(), c"").map_err(lasting_failure)?;
             if is_there(stat.stx_size, Time::from_timestamp(&stat.stx_mtime)) {
@@ -105,11 +116,13 @@ fn upload_one(bucket: &Bucket, tiers: &Tiers, here: (&OwnedFd, &Path), one: &Wan
                 .upload_file(&object_key(&one.path)?, file)
         }
         _ if is_there(one.bytes, one.mtime) => return Ok(None),
-        What::Plain => {
+        PublishKind::Plain => {
             let (dir, name) = open_parent(here.0, &one.path).map_err(lasting_failure)?;
-            bucket.publish_file(&one.path, &Source::Here(dir.as_fd(), &name))
+            bucket.publish_file(&one.path, &PublishSource::Here(dir.as_fd(), &name))
         }
-        What::Body(placed) => bucket.publish_file(&one.path, &Source::Body(tiers, placed)),
+        PublishKind::Body(placed) => {
+            bucket.publish_file(&one.path, &PublishSource::Body(tiers, placed))
+        }
     };
     done.map(Some)
 }

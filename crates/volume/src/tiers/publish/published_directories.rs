@@ -20,7 +20,7 @@ const INTO: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// The directory where files are published just now.
-pub(super) struct Folder {
+pub(super) struct PublishedDirectory {
     to: usize,
     path: PathBuf,
     fd: Arc<OwnedFd>,
@@ -46,7 +46,7 @@ impl Publisher<'_> {
             };
         }
         let fd = Arc::new(fd);
-        self.folder = Some(Folder { to, path: path.to_owned(), fd: Arc::clone(&fd) });
+        self.folder = Some(PublishedDirectory { to, path: path.to_owned(), fd: Arc::clone(&fd) });
         Ok(fd)
     }
 

@@ -12,7 +12,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::Publisher;
-use super::source_file::{Source, copy_source};
+use super::source_file::{PublishSource, copy_source};
 use crate::tiers::beneath::open_below;
 use forebay_os::file_identity::statx_nofollow;
 use forebay_packlog::Time;
@@ -26,7 +26,7 @@ impl Publisher<'_> {
         &mut self,
         to: usize,
         path: &Path,
-        from: &Source<'_>,
+        from: &PublishSource<'_>,
     ) -> Result<u64, Errno> {
         if let Some(bucket) = &self.buckets[to] {
             let done = bucket.publish_file(path, from);

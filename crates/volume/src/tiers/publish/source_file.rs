@@ -12,7 +12,7 @@ use forebay_os::file_identity::statx_nofollow;
 use forebay_packlog::{Attr, Pack, Time};
 
 /// Where the bytes of a file are.
-pub(crate) enum Source<'a> {
+pub(crate) enum PublishSource<'a> {
     /// In place, as `name` in this directory.
     Here(BorrowedFd<'a>, &'a CStr),
     /// A body on a tier.
@@ -23,20 +23,20 @@ pub(crate) enum Source<'a> {
 
 /// Bytes, attributes as far as the tier takes them, mode and times; tells those of the source.
 pub(super) fn copy_source(
-    from: &Source<'_>,
+    from: &PublishSource<'_>,
     to: &OwnedFd,
-    told: copy::Step<'_>,
+    told: copy::CopyObserver<'_>,
 ) -> Result<Attr, Errno> {
     let attr = match from {
-        Source::Here(dir, name) => {
+        PublishSource::Here(dir, name) => {
             let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
             copy_plain_file(&openat(dir, *name, how, Mode::empty())?, to, None, told)?
         }
-        Source::Body(tiers, placed) => {
+        PublishSource::Body(tiers, placed) => {
             let (body, mode) = copy::open_readable(tiers, placed)?;
             copy_plain_file(&body, to, Some(mode), told)?
         }
-        Source::Packed(pack, ino) => {
+        PublishSource::Packed(pack, ino) => {
             let (attr, _) = pack.attributes_and_links(*ino)?;
             copy::packed_bytes(pack, *ino, to)?;
             attr
@@ -59,7 +59,7 @@ fn copy_plain_file(
     from: &OwnedFd,
     to: &OwnedFd,
     mode: Option<u32>,
-    told: copy::Step<'_>,
+    told: copy::CopyObserver<'_>,
 ) -> Result<Attr, Errno> {
     let stat = statx_nofollow(from.as_fd(), c"")?;
     copy::copy_bytes(from, to, told)?;

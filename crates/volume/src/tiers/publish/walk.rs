@@ -11,10 +11,10 @@ use rustix::fs::{FileType, Statx, readlinkat};
 use rustix::io::Errno;
 
 use super::Publisher;
-use super::source_file::Source;
+use super::source_file::PublishSource;
 use crate::tiers::beneath::open_parent;
-use crate::tiers::walk::{Walking, walk_tree};
-use crate::tiers::{Left, TieredFile, is_trusted_link};
+use crate::tiers::walk::{WalkMode, walk_tree};
+use crate::tiers::{LeftBehindFile, TieredFile, is_trusted_link};
 use forebay_os::file_identity::statx_nofollow;
 use forebay_packlog::Time;
 
@@ -22,15 +22,15 @@ use forebay_packlog::Time;
 const PASSING: &[u8] = b".forebay.";
 
 /// A file that is to be published.
-pub(super) struct Wanted {
+pub(super) struct PublishCandidate {
     pub(super) path: PathBuf,
     pub(super) to: usize,
-    pub(super) what: What,
+    pub(super) what: PublishKind,
     pub(super) bytes: u64,
     pub(super) mtime: Time,
 }
 
-pub(super) enum What {
+pub(super) enum PublishKind {
     /// A plain file in place.
     Plain,
     /// A link of ours: the body.
@@ -43,14 +43,13 @@ impl Publisher<'_> {
     /// Publishes all that lies in place, or whose link does.
     pub(in crate::tiers) fn publish_all(&mut self) {
         let mut found = Vec::new();
-        let closed = walk_tree(self.root, Walking::Look, &mut |dir, name, kind, path| {
+        let closed = walk_tree(self.root, WalkMode::Look, &mut |dir, name, kind, path| {
             if matches!(kind, FileType::RegularFile | FileType::Symlink) {
                 found.extend(self.inspect_name(dir, name, path));
             }
         });
-        self.done.failed.extend(closed.into_iter().map(|Left { path, why }| Left {
-            path,
-            why: format!("the directory can't be read: {why}"),
+        self.done.failed.extend(closed.into_iter().map(|LeftBehindFile { path, why }| {
+            LeftBehindFile { path, why: format!("the directory can't be read: {why}") }
         }));
         // Those that were to go first and could not are not tried twice.
         let tried: BTreeSet<_> = self.done.failed.iter().map(|left| left.path.clone()).collect();
@@ -58,7 +57,7 @@ impl Publisher<'_> {
         let bytes = found.iter().map(|one| one.bytes).sum();
         self.progress.begin_phase(true, found.len() as u64, bytes);
         let mut so_far = (0, 0);
-        let mut counted = |publisher: &mut Self, one: &Wanted| {
+        let mut counted = |publisher: &mut Self, one: &PublishCandidate| {
             so_far = (so_far.0 + 1, so_far.1 + one.bytes);
             publisher.progress.reset_copied_bytes();
             publisher.progress.set_done(so_far.0, so_far.1);
@@ -73,19 +72,29 @@ impl Publisher<'_> {
         self.upload_all(&objects, counted);
     }
 
-    fn publish_wanted(&mut self, Wanted { path, to, what, .. }: &Wanted) -> Result<u64, Errno> {
+    fn publish_wanted(
+        &mut self,
+        PublishCandidate { path, to, what, .. }: &PublishCandidate,
+    ) -> Result<u64, Errno> {
         match what {
-            What::Plain => {
+            PublishKind::Plain => {
                 let (dir, name) = open_parent(self.root, path)?;
-                self.publish_file(*to, path, &Source::Here(dir.as_fd(), &name))
+                self.publish_file(*to, path, &PublishSource::Here(dir.as_fd(), &name))
             }
-            What::Body(placed) => self.publish_file(*to, path, &Source::Body(self.tiers, placed)),
-            What::Link(target, owner) => self.publish_link(*to, path, target, *owner),
+            PublishKind::Body(placed) => {
+                self.publish_file(*to, path, &PublishSource::Body(self.tiers, placed))
+            }
+            PublishKind::Link(target, owner) => self.publish_link(*to, path, target, *owner),
         }
     }
 
     /// What is to be done with a name.
-    fn inspect_name(&mut self, dir: &OwnedFd, name: &CStr, path: &Path) -> Option<Wanted> {
+    fn inspect_name(
+        &mut self,
+        dir: &OwnedFd,
+        name: &CStr,
+        path: &Path,
+    ) -> Option<PublishCandidate> {
         // A copy that a homecoming began which was killed.
         if name.to_bytes().starts_with(PASSING) {
             return None;
@@ -95,18 +104,22 @@ impl Publisher<'_> {
         let (what, stat) = match self.resolve_name(dir, name, stat) {
             Ok(found) => found,
             Err(why) => {
-                self.done.failed.push(Left { path: path.to_owned(), why });
+                self.done.failed.push(LeftBehindFile { path: path.to_owned(), why });
                 return None;
             }
         };
         let mtime = Time::from_timestamp(&stat.stx_mtime);
         let (old, bytes) = match &what {
-            What::Link(target, _) => (self.has_same_link(to, path, target), 0),
+            PublishKind::Link(target, _) => (self.has_same_link(to, path, target), 0),
             // Of a bucket many are asked at once, later.
             _ if self.buckets[to].is_some() => (false, stat.stx_size),
             _ => (self.has_same_file(to, path, stat.stx_size, mtime), stat.stx_size),
         };
-        if old { None } else { Some(Wanted { path: path.to_owned(), to, what, bytes, mtime }) }
+        if old {
+            None
+        } else {
+            Some(PublishCandidate { path: path.to_owned(), to, what, bytes, mtime })
+        }
     }
 
     /// What a name stands for, and its attributes. A link to where bodies lie is never somebody's
@@ -116,15 +129,15 @@ impl Publisher<'_> {
         dir: &OwnedFd,
         name: &CStr,
         stat: Statx,
-    ) -> Result<(What, Statx), String> {
+    ) -> Result<(PublishKind, Statx), String> {
         if u32::from(stat.stx_mode) & libc::S_IFMT != libc::S_IFLNK {
-            return Ok((What::Plain, stat));
+            return Ok((PublishKind::Plain, stat));
         }
         if let Some(placed) = self.tiers.recognise_link(dir.as_fd(), name) {
             let body = self.tiers.stat_data_file(&placed);
             let body = body.map_err(|error| format!("its body is not there: {error}"))?;
             return match is_trusted_link(&stat, &body) {
-                true => Ok((What::Body(placed), body)),
+                true => Ok((PublishKind::Body(placed), body)),
                 false => Err("it leads to a body that is another user's".to_owned()),
             };
         }
@@ -137,6 +150,6 @@ impl Publisher<'_> {
             return Err("it leads to where bodies lie, and to none".to_owned());
         }
         let owner = (stat.stx_uid, stat.stx_gid);
-        Ok((What::Link(target, owner), stat))
+        Ok((PublishKind::Link(target, owner), stat))
     }
 }

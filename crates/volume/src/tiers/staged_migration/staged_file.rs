@@ -9,10 +9,10 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::{Cargo, Goal};
+use super::{Goal, MigrationJob};
 use crate::tiers::arrivals::{FAILED, LANDS};
 use crate::tiers::attributes::copy_attributes;
-use crate::tiers::copy::{Step, copy_bytes};
+use crate::tiers::copy::{CopyObserver, copy_bytes};
 use crate::tiers::{StagingPath, Tiers};
 use forebay_os::file_identity::{FileIdentity, statx_nofollow};
 
@@ -21,7 +21,7 @@ const BLOCK: u64 = 4096;
 
 /// A file that is whole where it goes, and has no name there yet.
 #[derive(Debug)]
-pub(crate) struct Carried {
+pub(crate) struct StagedFile {
     /// In the passage: the file, or the link to its body.
     pub(super) name: CString,
     /// Which file that is. Whatever else has the name when it is to land was put there by somebody.
@@ -32,7 +32,7 @@ pub(crate) struct Carried {
     from: Option<CString>,
 }
 
-impl Carried {
+impl StagedFile {
     /// Which file it is, if it is still the one that was made.
     ///
     /// # Errors
@@ -70,9 +70,9 @@ impl Tiers {
     pub(crate) fn stage_migration(
         &self,
         passage: &StagingPath,
-        cargo: &Cargo,
-        step: Step<'_>,
-    ) -> Result<Carried, Errno> {
+        cargo: &MigrationJob,
+        step: CopyObserver<'_>,
+    ) -> Result<StagedFile, Errno> {
         match cargo.goal {
             Goal::Place => self.stage_in_place(passage, cargo, step),
             Goal::TierDirectory(number) => self.stage_on_tier(passage, cargo, number, step),
@@ -82,9 +82,9 @@ impl Tiers {
     fn stage_in_place(
         &self,
         passage: &StagingPath,
-        cargo: &Cargo,
-        step: Step<'_>,
-    ) -> Result<Carried, Errno> {
+        cargo: &MigrationJob,
+        step: CopyObserver<'_>,
+    ) -> Result<StagedFile, Errno> {
         let placed = cargo.from.as_ref().ok_or(Errno::INVAL)?;
         let name = staging_name(placed.room, &placed.key);
         let _ = unlinkat(passage.dir(), &name, AtFlags::empty());
@@ -98,7 +98,7 @@ impl Tiers {
         let from = Some(self.rooms[placed.room].link_target(&placed.key));
         match make() {
             Ok(stat) => {
-                Ok(Carried { name, identity: FileIdentity::from_statx(&stat), body: None, from })
+                Ok(StagedFile { name, identity: FileIdentity::from_statx(&stat), body: None, from })
             }
             Err(error) => {
                 self.remove_staged_file(passage, &name, None);
@@ -110,10 +110,10 @@ impl Tiers {
     fn stage_on_tier(
         &self,
         passage: &StagingPath,
-        cargo: &Cargo,
+        cargo: &MigrationJob,
         number: usize,
-        step: Step<'_>,
-    ) -> Result<Carried, Errno> {
+        step: CopyObserver<'_>,
+    ) -> Result<StagedFile, Errno> {
         let room = &self.rooms[number];
         // A file with holes takes less than its size, and its copy has its holes.
         let bytes = (cargo.stat.stx_blocks * 512).div_ceil(BLOCK).max(1) * BLOCK;
@@ -145,7 +145,9 @@ impl Tiers {
         let body = Some((number, key, bytes));
         let from = cargo.from.as_ref().map(|from| self.rooms[from.room].link_target(&from.key));
         match made {
-            Ok(stat) => Ok(Carried { name, identity: FileIdentity::from_statx(&stat), body, from }),
+            Ok(stat) => {
+                Ok(StagedFile { name, identity: FileIdentity::from_statx(&stat), body, from })
+            }
             Err(error) => {
                 self.remove_staged_file(passage, &name, body.as_ref());
                 Err(error)
@@ -158,7 +160,7 @@ impl Tiers {
         passage: &StagingPath,
         room: usize,
         key: &CStr,
-        cargo: &Cargo,
+        cargo: &MigrationJob,
     ) -> Result<(), Errno> {
         let noted =
             passage.note_staged_file(self.rooms[room].link_target(key).to_bytes(), &cargo.path);
@@ -179,7 +181,11 @@ fn create_staged_link(passage: &StagingPath, name: &CStr, target: &CStr) -> Resu
 }
 
 /// Bytes, then attributes, then both safe.
-fn copy_to_staged_file(file: &OwnedFd, cargo: &Cargo, step: Step<'_>) -> Result<(), Errno> {
+fn copy_to_staged_file(
+    file: &OwnedFd,
+    cargo: &MigrationJob,
+    step: CopyObserver<'_>,
+) -> Result<(), Errno> {
     copy_bytes(&cargo.file, file, step)?;
     copy_attributes(&cargo.file, file, cargo.mode)?;
     step(0)?;

@@ -5,13 +5,13 @@ use std::os::fd::BorrowedFd;
 
 use rustix::io::Errno;
 
-use super::{SyncJob, Syncing, Which};
+use super::{SyncJob, SyncQueue, SyncTarget};
 use crate::tiers::Tiers;
 use forebay_os::file_identity::statx_nofollow;
 
-impl Syncing {
+impl SyncQueue {
     /// Nothing of this is still to be done, and nothing failed.
-    pub(in crate::tiers) fn is_settled(&self, which: &Which) -> bool {
+    pub(in crate::tiers) fn is_settled(&self, which: &SyncTarget) -> bool {
         let queue = self.queue.lock();
         queue.busy.as_ref() != Some(which)
             && !queue.waiting.iter().any(|other| other.which == *which)
@@ -38,7 +38,9 @@ impl Tiers {
             return Ok(());
         }
         match self.recognise_link(dir, name) {
-            Some(placed) => self.syncing.wait_until_durable(&Which::Body(placed.room, placed.key)),
+            Some(placed) => {
+                self.syncing.wait_until_durable(&SyncTarget::Body(placed.room, placed.key))
+            }
             None if is_directory_at(dir, name) => self.syncing.wait_until_all_durable(),
             None => Ok(()),
         }
@@ -51,7 +53,7 @@ impl Tiers {
     pub(crate) fn sync_before_naming_packed(&self, ino: u64) -> Result<(), Errno> {
         match self.syncing.is_idle() {
             true => Ok(()),
-            false => self.syncing.wait_until_durable(&Which::PackedBody(ino)),
+            false => self.syncing.wait_until_durable(&SyncTarget::PackedBody(ino)),
         }
     }
 }

@@ -10,8 +10,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Long enough for what should not happen to happen.
 const MOMENT: Duration = Duration::from_millis(50);
 
-fn body(number: u8) -> Which {
-    Which::Body(0, CString::new([b'a' + number]).expect("no NUL"))
+fn body(number: u8) -> SyncTarget {
+    SyncTarget::Body(0, CString::new([b'a' + number]).expect("no NUL"))
 }
 
 /// A sync that tells when it begins, and ends when it is let.
@@ -41,8 +41,8 @@ impl Disk {
     }
 }
 
-fn started() -> Arc<Syncing> {
-    let syncing = Arc::new(Syncing::default());
+fn started() -> Arc<SyncQueue> {
+    let syncing = Arc::new(SyncQueue::default());
     syncing.start_thread();
     syncing
 }
@@ -183,7 +183,7 @@ fn who_brings_names_does_not_give_way_to_one_without() {
 
 #[test]
 fn without_the_thread_who_asks_waits() {
-    let (syncing, disk) = (Syncing::default(), Disk::new());
+    let (syncing, disk) = (SyncQueue::default(), Disk::new());
     let (one, end) = disk.sync(1);
     end.send(Err(Errno::IO)).expect("it is there");
     assert_eq!(syncing.enqueue(one), Err(Errno::IO));

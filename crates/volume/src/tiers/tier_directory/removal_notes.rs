@@ -25,7 +25,7 @@ const SLOTS: u64 = 64;
 
 /// The notes of one room.
 #[derive(Debug)]
-pub(crate) struct Leaving {
+pub(crate) struct RemovalNotes {
     path: PathBuf,
     notes: OnceLock<Option<OwnedFd>>,
     next: AtomicU64,
@@ -33,7 +33,7 @@ pub(crate) struct Leaving {
 
 /// Where a body is noted.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Slot(u64);
+pub(crate) struct RemovalSlot(u64);
 
 /// Where the notes of a room are.
 pub(in crate::tiers) fn notes_path(room: &Path) -> PathBuf {
@@ -49,7 +49,7 @@ pub(super) fn noted_removals(room: &Path) -> BTreeSet<CString> {
     notes.chunks(SLOT_BYTES).filter_map(key).filter(|key| !key.is_empty()).collect()
 }
 
-impl Leaving {
+impl RemovalNotes {
     /// Nothing is written before the first removal.
     pub(super) fn for_directory(room: &Path) -> Self {
         Self { path: notes_path(room), notes: OnceLock::new(), next: AtomicU64::new(0) }
@@ -62,24 +62,24 @@ impl Leaving {
 
     /// The last name of this body is about to go. The first time as the daemon itself, which alone
     /// may make the file. Without notes a killed removal leaves its body for somebody to look at.
-    pub(super) fn note_removal(&self, key: &CStr) -> Slot {
+    pub(super) fn note_removal(&self, key: &CStr) -> RemovalSlot {
         self.notes.get_or_init(|| {
             let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             openat(CWD, &self.path, flags, Mode::RUSR | Mode::WUSR)
                 .inspect_err(|error| tracing::debug!("removals are not noted: {error}"))
                 .ok()
         });
-        let slot = Slot(self.next.fetch_add(1, Relaxed) % SLOTS);
+        let slot = RemovalSlot(self.next.fetch_add(1, Relaxed) % SLOTS);
         self.write_slot(slot, key.to_bytes_with_nul());
         slot
     }
 
     /// The name stays.
-    pub(super) fn forget_removal(&self, slot: Slot) {
+    pub(super) fn forget_removal(&self, slot: RemovalSlot) {
         self.write_slot(slot, &[0]);
     }
 
-    fn write_slot(&self, Slot(slot): Slot, bytes: &[u8]) {
+    fn write_slot(&self, RemovalSlot(slot): RemovalSlot, bytes: &[u8]) {
         if let Some(Some(notes)) = self.notes.get() {
             // One that can't be written is as good as none.
             let _ = pwrite(notes, bytes, slot * SLOT_BYTES as u64);
@@ -97,7 +97,7 @@ mod tests {
         let here = tempfile::tempdir().expect("a directory");
         let room = here.path().join("room");
         assert!(noted_removals(&room).is_empty(), "no notes");
-        let leaving = Leaving::for_directory(&room);
+        let leaving = RemovalNotes::for_directory(&room);
         leaving.note_removal(c"2a.longer.sam");
         let stays = leaving.note_removal(c"2b.b.sam");
         leaving.forget_removal(stays);

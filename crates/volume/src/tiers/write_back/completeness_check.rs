@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags, openat};
 
 use super::{Tiers, packed_dirs, tiered_links};
-use crate::tiers::walk::Walking;
+use crate::tiers::walk::WalkMode;
 use crate::tiers::{OWN, staging_path};
 
 /// Something that is not as it should be.
 #[derive(Debug, Clone)]
-pub struct Finding {
+pub struct TierFinding {
     /// The file or directory that it is about.
     pub path: PathBuf,
     /// What is wrong.
@@ -25,13 +25,13 @@ pub struct Finding {
 
 /// What a volume has.
 #[derive(Debug, Clone, Default)]
-pub struct Checked {
+pub struct TierCheckReport {
     /// Files of their own on tiers, and their bytes.
     pub placed: (u64, u64),
     /// Packed files, and their bytes.
     pub packed: (u64, u64),
     /// All that is wrong.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<TierFinding>,
 }
 
 /// Looks at all files of the volume in `directory`: links and bodies, and every byte that is
@@ -39,10 +39,10 @@ pub struct Checked {
 ///
 /// # Errors
 /// The directory can't be opened.
-pub fn check_volume(tiers: &Tiers) -> std::io::Result<Checked> {
+pub fn check_volume(tiers: &Tiers) -> std::io::Result<TierCheckReport> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = openat(tiers.book.root(), c".", flags, Mode::empty())?;
-    let mut checked = Checked::default();
+    let mut checked = TierCheckReport::default();
     if let Some(book) = tiers.removed_manifest() {
         let what = "it was removed: where files are is known from its spare alone";
         checked.add_finding(book, what, "`forebay restore` writes them back");
@@ -55,7 +55,7 @@ pub fn check_volume(tiers: &Tiers) -> std::io::Result<Checked> {
         let next = "nothing in it was touched; if .forebay came from elsewhere, remove it";
         checked.add_finding(&entry.path, &what, next);
     }
-    let found = tiered_links::find_tiered_links(&root, tiers, Walking::Look);
+    let found = tiered_links::find_tiered_links(&root, tiers, WalkMode::Look);
     for (lost, _) in &found.lost {
         let next = "the bytes are gone with the body: remove the link, and make the file again";
         checked.add_finding(&lost.path, &format!("a link without a body: {}", lost.why), next);
@@ -95,9 +95,9 @@ pub fn check_volume(tiers: &Tiers) -> std::io::Result<Checked> {
     Ok(checked)
 }
 
-impl Checked {
+impl TierCheckReport {
     fn add_finding(&mut self, path: &Path, what: &str, next: &'static str) {
-        self.findings.push(Finding { path: path.to_owned(), what: what.to_owned(), next });
+        self.findings.push(TierFinding { path: path.to_owned(), what: what.to_owned(), next });
     }
 
     fn check_pack(&mut self, root: &std::os::fd::OwnedFd, tiers: &Tiers) {
@@ -110,7 +110,7 @@ impl Checked {
             self.add_finding(&path, &what, "remove it inside a run, and make it again");
         }
         let dirs = pack.packed_directories();
-        let places = packed_dirs::find_in_place(root, &dirs, Walking::Look);
+        let places = packed_dirs::find_in_place(root, &dirs, WalkMode::Look);
         for dir in dirs.iter().filter(|dir| !places.contains_key(&dir.key)) {
             let why = packed_dirs::why_not_found(root, &dir.path);
             let what = format!("{} packed files were in it, and {why}", dir.names.len());

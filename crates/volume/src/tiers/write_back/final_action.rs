@@ -3,24 +3,24 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use forebay_model::{After, Home, Placement};
+use forebay_model::{FileLocation, Placement, RunEndAction};
 
-use super::super::{Maker, Tiers};
-use super::tiered_links::Group;
+use super::super::{CreatorKey, Tiers};
+use super::tiered_links::LinkGroup;
 
 /// By the rules of the names that it has now: whoever would have it home has it home.
 /// What was to be published and then discarded comes home when the run did not succeed.
-pub(super) fn action_for_group(tiers: &Tiers, group: &Group, succeeded: bool) -> After {
+pub(super) fn action_for_group(tiers: &Tiers, group: &LinkGroup, succeeded: bool) -> RunEndAction {
     let room = tiers.tier_directory(&group.placed);
     let of = |path: &PathBuf| match tiers
         .rule_for_file(path.as_os_str().as_bytes(), || group.placed.creator_key())
     {
-        Some(rule) if matches!(&rule.home, Home::Tier(tier) if *tier == room.tier) => {
+        Some(rule) if matches!(&rule.home, FileLocation::Tier(tier) if *tier == room.tier) => {
             action_for_rule(rule, succeeded)
         }
         // Renamed to where another rule holds: it belongs in place.
-        Some(_) => After::Restore,
-        None => After::Keep,
+        Some(_) => RunEndAction::Restore,
+        None => RunEndAction::Keep,
     };
     combined_action(&group.link_paths().map(of).collect::<Vec<_>>())
 }
@@ -31,28 +31,28 @@ pub(super) fn action_for_packed(
     ino: u64,
     paths: impl Iterator<Item = PathBuf>,
     succeeded: bool,
-) -> After {
+) -> RunEndAction {
     let of = |path: PathBuf| match tiers
-        .rule_for_file(path.as_os_str().as_bytes(), || Maker::Packed(ino))
+        .rule_for_file(path.as_os_str().as_bytes(), || CreatorKey::Packed(ino))
     {
         Some(rule) if rule.layout.is_packed() => action_for_rule(rule, succeeded),
-        Some(_) => After::Restore,
-        None => After::Keep,
+        Some(_) => RunEndAction::Restore,
+        None => RunEndAction::Keep,
     };
     combined_action(&paths.map(of).collect::<Vec<_>>())
 }
 
-fn action_for_rule(rule: &Placement, succeeded: bool) -> After {
+fn action_for_rule(rule: &Placement, succeeded: bool) -> RunEndAction {
     match rule.after {
-        After::Discard if rule.publish.is_some() && !succeeded => After::Restore,
+        RunEndAction::Discard if rule.publish.is_some() && !succeeded => RunEndAction::Restore,
         after => after,
     }
 }
 
-fn combined_action(all: &[After]) -> After {
+fn combined_action(all: &[RunEndAction]) -> RunEndAction {
     match () {
-        () if all.contains(&After::Restore) => After::Restore,
-        () if all.contains(&After::Keep) => After::Keep,
-        () => After::Discard,
+        () if all.contains(&RunEndAction::Restore) => RunEndAction::Restore,
+        () if all.contains(&RunEndAction::Keep) => RunEndAction::Keep,
+        () => RunEndAction::Discard,
     }
 }

@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, linkat, renameat, syncfs, unlinkat};
 use rustix::io::Errno;
 
-use super::Work;
+use super::WriteBackJob;
 use super::link_replacement::parent_path;
-use super::tiered_links::Group;
+use super::tiered_links::LinkGroup;
 use crate::tiers::beneath::open_parent;
 use crate::tiers::lent_permissions::lend_permissions_on_path;
 use crate::tiers::{TieredFile, copy};
 
-impl Work<'_> {
+impl WriteBackJob<'_> {
     /// Brings a file with several names: a copy for each link, hard links for its other names.
-    pub(super) fn write_back_all_names(&mut self, group: &Group, bytes: u64) {
+    pub(super) fn write_back_all_names(&mut self, group: &LinkGroup, bytes: u64) {
         for names in group.links.values() {
             if let Err(error) = self.write_back_names(names, &group.placed) {
                 return self.leave_group(group, error);

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, Statx, renameat, syncfs, unlinkat};
 use rustix::io::Errno;
 
-use super::Work;
-use super::tiered_links::Group;
+use super::WriteBackJob;
+use super::tiered_links::LinkGroup;
 use crate::tiers::beneath::open_parent;
 use crate::tiers::workers::{interleave_by_key, run_in_parallel};
 use crate::tiers::{TieredFile, Tiers, copy};
@@ -19,7 +19,7 @@ use forebay_os::file_identity::{device_number, statx_nofollow};
 const BATCH: (usize, u64) = (512, 256 << 20);
 
 /// A link that is about to be replaced.
-pub(super) struct Landing {
+pub(super) struct LinkReplacement {
     dir: OwnedFd,
     name: CString,
     /// A whole copy under another name in the same directory takes its place, and not the body
@@ -30,8 +30,8 @@ pub(super) struct Landing {
     bytes: u64,
 }
 
-impl Work<'_> {
-    pub(super) fn write_back_group(&mut self, group: Group, body: &Statx) {
+impl WriteBackJob<'_> {
+    pub(super) fn write_back_group(&mut self, group: LinkGroup, body: &Statx) {
         let single = group.links.len() == 1 && group.link_paths().count() == 1;
         if !single {
             return self.write_back_all_names(&group, body.stx_size);
@@ -55,7 +55,7 @@ impl Work<'_> {
             return self.leave_group(&group, error);
         }
         let bytes = body.stx_size;
-        self.batch.push(Landing { dir, name, by_copy, placed: group.placed, path, bytes });
+        self.batch.push(LinkReplacement { dir, name, by_copy, placed: group.placed, path, bytes });
         self.bytes += bytes;
         if self.batch.len() >= BATCH.0 || self.bytes >= BATCH.1 {
             self.complete_batch();
@@ -91,7 +91,7 @@ impl Work<'_> {
     }
 
     /// The same but for those that have to come one by one.
-    fn land_batch(&mut self, batch: &[Landing]) -> Vec<Apart> {
+    fn land_batch(&mut self, batch: &[LinkReplacement]) -> Vec<SingleWriteBack> {
         let (tiers, progress) = (self.tiers, self.progress);
         let copies = run_in_parallel(
             self.workers,
@@ -139,13 +139,13 @@ impl Work<'_> {
 }
 
 /// A file that comes home by itself.
-struct Apart {
+struct SingleWriteBack {
     placed: TieredFile,
     path: PathBuf,
     bytes: u64,
 }
 
-impl Landing {
+impl LinkReplacement {
     /// Copies the body beside the link, if it is to be copied.
     fn copy_data_file(&self, tiers: &Tiers, tell: &dyn Fn(u64)) -> Result<(), Errno> {
         if !self.by_copy {
@@ -180,9 +180,9 @@ impl Landing {
         }
     }
 
-    fn to_apart(&self) -> Apart {
+    fn to_apart(&self) -> SingleWriteBack {
         let placed = TieredFile::new(self.placed.room, self.placed.key.clone());
-        Apart { placed, path: self.path.clone(), bytes: self.bytes }
+        SingleWriteBack { placed, path: self.path.clone(), bytes: self.bytes }
     }
 }
 

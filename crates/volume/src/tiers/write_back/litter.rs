@@ -9,14 +9,14 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, Statx, syncfs, unlinkat};
 
-use super::Work;
-use crate::tiers::arrivals::{Arrival, FAILED, LANDS};
+use super::WriteBackJob;
+use crate::tiers::arrivals::{FAILED, LANDS, PendingWriteBack};
 use crate::tiers::beneath::open_parent;
 use crate::tiers::tier_directory::is_copy;
 use crate::tiers::{TieredFile, copy};
 use forebay_os::file_identity::statx_nofollow;
 
-impl Work<'_> {
+impl WriteBackJob<'_> {
     /// Takes away what an earlier, killed, homecoming left: copies beside links, and bodies whose
     /// links it had replaced already. `complete`: there is no link that was not seen.
     pub(super) fn remove_leftovers(&mut self, complete: bool) {
@@ -24,7 +24,7 @@ impl Work<'_> {
         let failed: BTreeSet<_> = old.iter().filter_map(|one| FAILED.marked_file(one)).collect();
         let complete = complete && self.done.left.is_empty();
         for arrival in &old {
-            let Arrival { body, link } = arrival;
+            let PendingWriteBack { body, link } = arrival;
             let key = body.file_name().and_then(|name| CString::new(name.as_bytes()).ok());
             let rooms = &self.tiers.rooms;
             let room = rooms.iter().position(|room| body.parent() == Some(room.path.as_path()));

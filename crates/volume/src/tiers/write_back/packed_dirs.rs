@@ -13,28 +13,30 @@ use rustix::fs::{FileType, Mode};
 use rustix::io::Errno;
 
 use crate::tiers::beneath::open_below;
-use crate::tiers::lent_permissions::{OpenedUp, lend_permissions, lend_permissions_on_path};
-use crate::tiers::walk::{Walking, walk_tree};
+use crate::tiers::lent_permissions::{
+    LentDirectoryPermission, lend_permissions, lend_permissions_on_path,
+};
+use crate::tiers::walk::{WalkMode, walk_tree};
 use forebay_os::file_identity::statx_nofollow;
 use forebay_packlog::{DirKey, PackedDir};
 
 /// A directory in place, open.
-pub(super) struct Place {
+pub(super) struct OpenedDirectory {
     pub(super) fd: OwnedFd,
     pub(super) key: DirKey,
     pub(super) path: PathBuf,
 }
 
-impl Place {
+impl OpenedDirectory {
     /// Opens a directory that was found; it may be closed to its owner above.
-    pub(super) fn open(root: &OwnedFd, path: &Path, key: DirKey) -> Option<Arc<Place>> {
+    pub(super) fn open(root: &OwnedFd, path: &Path, key: DirKey) -> Option<Arc<OpenedDirectory>> {
         let (fd, _) =
-            open_with_key(root, path, Walking::OpenUp).ok().filter(|(_, now)| *now == key)?;
-        Some(Arc::new(Place { fd, key, path: path.to_owned() }))
+            open_with_key(root, path, WalkMode::OpenUp).ok().filter(|(_, now)| *now == key)?;
+        Some(Arc::new(OpenedDirectory { fd, key, path: path.to_owned() }))
     }
 
     /// Lets its owner make files in it, for a moment.
-    pub(super) fn lend_permissions(&self) -> Option<OpenedUp> {
+    pub(super) fn lend_permissions(&self) -> Option<LentDirectoryPermission> {
         lend_permissions(self.fd.as_fd(), &statx_nofollow(self.fd.as_fd(), c"").ok()?, Mode::RWXU)
     }
 }
@@ -43,7 +45,7 @@ impl Place {
 pub(super) fn find_in_place(
     root: &OwnedFd,
     dirs: &[PackedDir],
-    walking: Walking,
+    walking: WalkMode,
 ) -> HashMap<DirKey, PathBuf> {
     let mut places = HashMap::new();
     let mut moved = HashSet::new();
@@ -81,10 +83,10 @@ pub(super) fn why_not_found(root: &OwnedFd, path: &[u8]) -> &'static str {
 fn open_with_key(
     root: &OwnedFd,
     path: &Path,
-    walking: Walking,
+    walking: WalkMode,
 ) -> Result<(OwnedFd, DirKey), Errno> {
     let fd = match open_below(root, path) {
-        Err(Errno::ACCESS) if walking == Walking::OpenUp => {
+        Err(Errno::ACCESS) if walking == WalkMode::OpenUp => {
             // The directory itself need not be open for that.
             let _opened = lend_permissions_on_path(root, path);
             open_below(root, path)

@@ -11,17 +11,17 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::time::Timespec;
 
-use super::packed_names::Name;
+use super::packed_names::PackedFileName;
 use crate::tiers::copy::packed_bytes;
 use forebay_os::file_identity::statx_nofollow;
-use forebay_packlog::{Attr, DirKey, Found, Pack, Time};
-pub(crate) use unnamed_file::Unnamed;
+use forebay_packlog::{Attr, DirKey, Pack, PackedEntry, Time};
+pub(crate) use unnamed_file::UnnamedFile;
 
 /// Makes a file under all its names.
 ///
 /// # Errors
 /// EEXIST when somebody has one of them; the file system's.
-pub(super) fn make_under_all_names(pack: &Pack, names: &[Name]) -> Result<(), Errno> {
+pub(super) fn make_under_all_names(pack: &Pack, names: &[PackedFileName]) -> Result<(), Errno> {
     let Some((first, others)) = names.split_first() else { return Ok(()) };
     if others.is_empty() && is_eagerly_written(pack, first) {
         return Ok(());
@@ -34,8 +34,8 @@ pub(super) fn make_under_all_names(pack: &Pack, names: &[Name]) -> Result<(), Er
         Ok(())
     };
     let make = |replace| {
-        let new = match Unnamed::create_nameless(dir, &first.found) {
-            Err(Errno::OPNOTSUPP) => Unnamed::create_beside(dir, &first.found)?,
+        let new = match UnnamedFile::create_nameless(dir, &first.found) {
+            Err(Errno::OPNOTSUPP) => UnnamedFile::create_beside(dir, &first.found)?,
             new => new?,
         };
         make_packed_file(pack, &first.found, new, (dir, name), replace, announce)
@@ -59,7 +59,7 @@ pub(super) fn make_under_all_names(pack: &Pack, names: &[Name]) -> Result<(), Er
 }
 
 /// Whether it was made while the run lasted, and nobody has changed either since.
-fn is_eagerly_written(pack: &Pack, name: &Name) -> bool {
+fn is_eagerly_written(pack: &Pack, name: &PackedFileName) -> bool {
     let early = pack.eager_copy(name.found.ino);
     early.is_some()
         && early == name.found.over
@@ -68,7 +68,7 @@ fn is_eagerly_written(pack: &Pack, name: &Name) -> bool {
         })
 }
 
-fn has_same_attributes(name: &Name, there: &Statx) -> bool {
+fn has_same_attributes(name: &PackedFileName, there: &Statx) -> bool {
     let Attr { mtime, size, mode, uid, .. } = name.found.attr;
     (there.stx_size, Time::from_timestamp(&there.stx_mtime)) == (size, mtime)
         && (u32::from(there.stx_mode), there.stx_uid) == (libc::S_IFREG | mode, uid)
@@ -79,7 +79,7 @@ fn has_same_attributes(name: &Name, there: &Statx) -> bool {
 ///
 /// # Errors
 /// EEXIST: it is somebody's.
-fn may_replace_existing(name: &Name) -> Result<bool, Errno> {
+fn may_replace_existing(name: &PackedFileName) -> Result<bool, Errno> {
     let there = match statx_nofollow(name.place.fd.as_fd(), &name.name) {
         Ok(there) => there,
         Err(Errno::NOENT) => return Ok(false),
@@ -100,8 +100,8 @@ fn may_replace_existing(name: &Name) -> Result<bool, Errno> {
 /// EEXIST when something has the name that is not to be replaced; the file system's.
 pub(crate) fn make_packed_file<T>(
     pack: &Pack,
-    found: &Found,
-    new: Unnamed<'_>,
+    found: &PackedEntry,
+    new: UnnamedFile<'_>,
     at: (&OwnedFd, &CStr),
     replace: bool,
     announce: impl FnOnce(DirKey) -> Result<T, Errno>,
@@ -114,7 +114,12 @@ pub(crate) fn make_packed_file<T>(
 }
 
 /// Bytes and attributes of a file that is new.
-fn fill_packed_file(pack: &Pack, found: &Found, file: &OwnedFd, new: &Statx) -> Result<(), Errno> {
+fn fill_packed_file(
+    pack: &Pack,
+    found: &PackedEntry,
+    file: &OwnedFd,
+    new: &Statx,
+) -> Result<(), Errno> {
     let Attr { mode, uid, gid, atime, mtime, .. } = found.attr;
     packed_bytes(pack, found.ino, file)?;
     if (new.stx_uid, new.stx_gid) != (uid, gid) {

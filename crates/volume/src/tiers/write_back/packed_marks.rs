@@ -10,16 +10,16 @@ use std::sync::Arc;
 
 use rustix::fs::{AtFlags, Statx, syncfs, unlinkat};
 
-use super::packed::{Landed, remove_from_pack};
-use super::packed_dirs::{self, Place};
-use super::packed_names::Name;
-use super::{Work, tiered_links};
-use crate::tiers::walk::Walking;
+use super::packed::{SettledName, remove_from_pack};
+use super::packed_dirs::{self, OpenedDirectory};
+use super::packed_names::PackedFileName;
+use super::{WriteBackJob, tiered_links};
+use crate::tiers::walk::WalkMode;
 use crate::tiers::{TierDirectory, is_trusted_link};
 use forebay_os::file_identity::statx_nofollow;
 use forebay_packlog::DirKey;
 
-impl Work<'_> {
+impl WriteBackJob<'_> {
     /// Ends what was cut short, and takes away the bodies that were replaced before.
     pub(super) fn settle_interrupted(&self) {
         let yielded = self.settle_marked_names(tiered_links::may_have_links(self.tiers));
@@ -34,17 +34,17 @@ impl Work<'_> {
     }
 
     /// The packed names that files in place have now. A link that a packed name was to replace goes.
-    fn settle_marked_names(&self, links: bool) -> Vec<Landed> {
+    fn settle_marked_names(&self, links: bool) -> Vec<SettledName> {
         let Some(pack) = self.tiers.pack() else { return Vec::new() };
         let dirs = pack.list_marked_names(links);
         if dirs.is_empty() {
             return Vec::new();
         }
-        let places = packed_dirs::find_in_place(&self.root, &dirs, Walking::OpenUp);
+        let places = packed_dirs::find_in_place(&self.root, &dirs, WalkMode::OpenUp);
         let mut yielded = Vec::new();
         for dir in &dirs {
             let place = places.get(&dir.key);
-            let place = place.and_then(|path| Place::open(&self.root, path, dir.key));
+            let place = place.and_then(|path| OpenedDirectory::open(&self.root, path, dir.key));
             let Some(place) = place else { continue };
             for bytes in &dir.names {
                 let Some(found) = pack.lookup_name(dir.key, bytes) else { continue };
@@ -52,7 +52,7 @@ impl Work<'_> {
                 let Ok(there) = statx_nofollow(place.fd.as_fd(), &name) else { continue };
                 let key = Some(DirKey::from_statx(&there));
                 if [found.yields, found.lands].contains(&key) {
-                    yielded.push(Landed::from_name(&Name {
+                    yielded.push(SettledName::from_name(&PackedFileName {
                         place: Arc::clone(&place),
                         name,
                         found,
@@ -67,7 +67,7 @@ impl Work<'_> {
 
     /// Removes a link of ours, and its body when that is safe. A plain file is replaced by the
     /// packed one when that comes home.
-    fn remove_hidden(&self, place: &Place, name: &CStr, link: &Statx) {
+    fn remove_hidden(&self, place: &OpenedDirectory, name: &CStr, link: &Statx) {
         let Some(placed) = self.tiers.recognise_link(place.fd.as_fd(), name) else { return };
         let Ok(body) = self.tiers.stat_data_file(&placed) else { return };
         if !is_trusted_link(link, &body) {

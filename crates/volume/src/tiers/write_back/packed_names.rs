@@ -7,49 +7,49 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::packed_dirs::{self, Place, why_not_found};
-use super::{Left, Work};
-use crate::tiers::walk::Walking;
-use forebay_packlog::{DirKey, Found, Pack, PackedDir};
+use super::packed_dirs::{self, OpenedDirectory, why_not_found};
+use super::{LeftBehindFile, WriteBackJob};
+use crate::tiers::walk::WalkMode;
+use forebay_packlog::{DirKey, Pack, PackedDir, PackedEntry};
 
 /// Names that are looked at together.
 const PART: usize = 4096;
 
 /// A name of a packed file.
-pub(super) struct Name {
-    pub(super) place: Arc<Place>,
+pub(super) struct PackedFileName {
+    pub(super) place: Arc<OpenedDirectory>,
     pub(super) name: CString,
-    pub(super) found: Found,
+    pub(super) found: PackedEntry,
 }
 
-impl Name {
+impl PackedFileName {
     pub(super) fn path(&self) -> PathBuf {
         self.place.path.join(OsStr::from_bytes(self.name.to_bytes()))
     }
 }
 
 /// All packed files, each with its names.
-pub(super) struct Files<'p> {
+pub(super) struct PackedFiles<'p> {
     pack: &'p Pack,
     dirs: Vec<PackedDir>,
     places: HashMap<DirKey, PathBuf>,
-    ready: Vec<Vec<Name>>,
+    ready: Vec<Vec<PackedFileName>>,
     /// Files with several names, which need not be in one directory: they come last.
-    shared: BTreeMap<u64, Vec<(DirKey, CString, Found)>>,
+    shared: BTreeMap<u64, Vec<(DirKey, CString, PackedEntry)>>,
 }
 
-impl<'p> Files<'p> {
-    pub(super) fn for_pack(pack: &'p Pack, work: &Work<'_>) -> Files<'p> {
+impl<'p> PackedFiles<'p> {
+    pub(super) fn for_pack(pack: &'p Pack, work: &WriteBackJob<'_>) -> PackedFiles<'p> {
         let mut dirs = pack.packed_directories();
-        let places = packed_dirs::find_in_place(&work.root, &dirs, Walking::OpenUp);
+        let places = packed_dirs::find_in_place(&work.root, &dirs, WalkMode::OpenUp);
         // The last of a list is taken first.
         dirs.reverse();
         dirs.iter_mut().for_each(|dir| dir.names.reverse());
-        Files { pack, dirs, places, ready: Vec::new(), shared: BTreeMap::new() }
+        PackedFiles { pack, dirs, places, ready: Vec::new(), shared: BTreeMap::new() }
     }
 
     /// The next file. Names in directories that are gone are told of as left.
-    pub(super) fn next_file(&mut self, work: &mut Work<'_>) -> Option<Vec<Name>> {
+    pub(super) fn next_file(&mut self, work: &mut WriteBackJob<'_>) -> Option<Vec<PackedFileName>> {
         while self.ready.is_empty() && !self.dirs.is_empty() {
             self.load_next_part(work);
         }
@@ -57,9 +57,9 @@ impl<'p> Files<'p> {
             return Some(next);
         }
         while let Some((_, names)) = self.shared.pop_first() {
-            let open = |(key, name, found): &(DirKey, CString, Found)| {
-                let place = Place::open(&work.root, self.places.get(key)?, *key)?;
-                Some(Name { place, name: name.clone(), found: *found })
+            let open = |(key, name, found): &(DirKey, CString, PackedEntry)| {
+                let place = OpenedDirectory::open(&work.root, self.places.get(key)?, *key)?;
+                Some(PackedFileName { place, name: name.clone(), found: *found })
             };
             match names.iter().map(open).collect::<Option<Vec<_>>>() {
                 Some(names) => return Some(names),
@@ -72,14 +72,14 @@ impl<'p> Files<'p> {
     }
 
     /// A directory that was there a moment ago can't be opened.
-    fn note_left_name(&self, work: &mut Work<'_>, key: DirKey, name: &CStr) {
+    fn note_left_name(&self, work: &mut WriteBackJob<'_>, key: DirKey, name: &CStr) {
         let Some(dir) = self.places.get(&key) else { return };
         let path = dir.join(OsStr::from_bytes(name.to_bytes()));
         let why = why_not_found(&work.root, dir.as_os_str().as_bytes()).to_owned();
-        work.done.left.push(Left { path, why });
+        work.done.left.push(LeftBehindFile { path, why });
     }
 
-    fn load_next_part(&mut self, work: &mut Work<'_>) {
+    fn load_next_part(&mut self, work: &mut WriteBackJob<'_>) {
         let Some(dir) = self.dirs.last_mut() else { return };
         let rest = dir.names.len().saturating_sub(PART);
         let names = dir.names.split_off(rest);
@@ -87,12 +87,13 @@ impl<'p> Files<'p> {
         if rest == 0 {
             self.dirs.pop();
         }
-        let place = self.places.get(&key).and_then(|path| Place::open(&work.root, path, key));
+        let place =
+            self.places.get(&key).and_then(|path| OpenedDirectory::open(&work.root, path, key));
         let Some(place) = place else {
             let why = why_not_found(&work.root, path.as_os_str().as_bytes());
             for name in names.into_iter().rev() {
                 let path = path.join(OsStr::from_bytes(&name));
-                work.done.left.push(Left { path, why: why.to_owned() });
+                work.done.left.push(LeftBehindFile { path, why: why.to_owned() });
             }
             return;
         };

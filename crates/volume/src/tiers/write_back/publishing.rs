@@ -5,28 +5,33 @@ use std::path::Path;
 
 use rustix::fs::Statx;
 
-use super::Work;
-use super::packed_names::Name;
-use crate::tiers::publish::Source;
+use super::WriteBackJob;
+use super::packed_names::PackedFileName;
+use crate::tiers::publish::PublishSource;
 use forebay_packlog::{Pack, Time};
 
-impl Work<'_> {
+impl WriteBackJob<'_> {
     /// Publishes a file under those of its names that are to be, before it goes; false if it must
     /// not go yet.
     pub(super) fn publish_before_discard<'p>(
         &mut self,
         names: impl Iterator<Item = &'p Path>,
-        from: &Source<'_>,
+        from: &PublishSource<'_>,
         stat: &Statx,
     ) -> bool {
         self.publish_names(names, from, stat.stx_size, Time::from_timestamp(&stat.stx_mtime), true)
     }
 
     /// The same for a packed file, which goes, or stays.
-    pub(super) fn publish_packed(&mut self, pack: &Pack, names: &[Name], goes: bool) -> bool {
+    pub(super) fn publish_packed(
+        &mut self,
+        pack: &Pack,
+        names: &[PackedFileName],
+        goes: bool,
+    ) -> bool {
         let Some(first) = names.first() else { return true };
-        let (attr, from) = (first.found.attr, Source::Packed(pack, first.found.ino));
-        let paths: Vec<_> = names.iter().map(Name::path).collect();
+        let (attr, from) = (first.found.attr, PublishSource::Packed(pack, first.found.ino));
+        let paths: Vec<_> = names.iter().map(PackedFileName::path).collect();
         let paths = paths.iter().map(|path| path.as_path());
         self.publish_names(paths, &from, attr.size, attr.mtime, goes)
     }
@@ -34,7 +39,7 @@ impl Work<'_> {
     fn publish_names<'p>(
         &mut self,
         mut names: impl Iterator<Item = &'p Path>,
-        from: &Source<'_>,
+        from: &PublishSource<'_>,
         size: u64,
         mtime: Time,
         goes: bool,

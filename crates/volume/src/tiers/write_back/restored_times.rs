@@ -14,9 +14,9 @@ use forebay_packlog::{DirKey, Time};
 
 /// Times as they were before the first file came.
 #[derive(Default)]
-pub(super) struct Times(HashMap<DirKey, (PathBuf, Statx)>);
+pub(super) struct RestoredTimes(HashMap<DirKey, (PathBuf, Statx)>);
 
-impl Times {
+impl RestoredTimes {
     /// A file is about to come to a directory.
     pub(super) fn remember_times(&mut self, dir: BorrowedFd<'_>, path: &Path) {
         if let Ok(stat) = statx_nofollow(dir, c"") {

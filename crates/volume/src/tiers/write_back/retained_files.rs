@@ -5,17 +5,17 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, Statx, unlinkat};
 use rustix::io::Errno;
 
-use super::tiered_links::Group;
-use super::{Left, Work, add_to_sum};
+use super::tiered_links::LinkGroup;
+use super::{LeftBehindFile, WriteBackJob, add_to_sum};
 use crate::tiers::TieredFile;
 use crate::tiers::beneath::open_parent;
 use crate::tiers::lent_permissions::lend_permissions_on_path;
-use crate::tiers::publish::Source;
+use crate::tiers::publish::PublishSource;
 
-impl Work<'_> {
+impl WriteBackJob<'_> {
     /// The only copy that stays is the published one.
-    pub(super) fn discard_group(&mut self, group: &Group, body: &Statx) {
-        let from = Source::Body(self.tiers, &group.placed);
+    pub(super) fn discard_group(&mut self, group: &LinkGroup, body: &Statx) {
+        let from = PublishSource::Body(self.tiers, &group.placed);
         if !self.publish_before_discard(group.link_paths().map(PathBuf::as_path), &from, body) {
             self.linked.insert((group.placed.room, group.placed.key.clone()));
             return;
@@ -43,12 +43,12 @@ impl Work<'_> {
         unlinkat(&dir, name, AtFlags::empty())
     }
 
-    pub(super) fn leave_group(&mut self, group: &Group, why: impl ToString) {
+    pub(super) fn leave_group(&mut self, group: &LinkGroup, why: impl ToString) {
         self.leave_file(group.first_path(), &group.placed, why);
     }
 
     pub(super) fn leave_file(&mut self, path: &Path, placed: &TieredFile, why: impl ToString) {
-        self.done.left.push(Left { path: path.to_owned(), why: why.to_string() });
+        self.done.left.push(LeftBehindFile { path: path.to_owned(), why: why.to_string() });
         self.linked.insert((placed.room, placed.key.clone()));
     }
 }

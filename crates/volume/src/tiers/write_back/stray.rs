@@ -9,30 +9,30 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, Mode, OFlags, openat, readlinkat};
 
 use super::tiered_links::walk_links;
-use crate::tiers::Left;
+use crate::tiers::LeftBehindFile;
 use crate::tiers::tier_directory::number_from_key;
-use crate::tiers::walk::Walking;
+use crate::tiers::walk::WalkMode;
 
 /// Links that look like ours.
 #[derive(Debug, Clone, Default)]
-pub struct Strays {
+pub struct StrayLinks {
     /// How many.
     pub count: u64,
     /// The first, and where it leads.
     pub first: Option<(PathBuf, PathBuf)>,
     /// Directories that may not be looked into.
-    pub closed: Vec<Left>,
+    pub closed: Vec<LeftBehindFile>,
 }
 
 /// Looks for them below a directory without a book.
 ///
 /// # Errors
 /// The directory can't be opened.
-pub fn find_stray_links(directory: &Path) -> std::io::Result<Strays> {
+pub fn find_stray_links(directory: &Path) -> std::io::Result<StrayLinks> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = openat(CWD, directory, flags, Mode::empty())?;
     let mut links = (0, None);
-    let closed = walk_links(&root, Walking::Look, &mut |dir, name, path| {
+    let closed = walk_links(&root, WalkMode::Look, &mut |dir, name, path| {
         let Ok(target) = readlinkat(dir, name, Vec::with_capacity(256)) else { return };
         let target = Path::new(OsStr::from_bytes(target.to_bytes()));
         if leads_to_tier_directory(target) {
@@ -41,7 +41,7 @@ pub fn find_stray_links(directory: &Path) -> std::io::Result<Strays> {
         }
     });
     let (count, first) = links;
-    Ok(Strays { count, first, closed })
+    Ok(StrayLinks { count, first, closed })
 }
 
 /// TIER/forebay-UID/ROOM-TIER/NUMBER.NAME

@@ -10,21 +10,21 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FileType, readlinkat};
 use rustix::io::Errno;
 
-use super::{Left, Links};
-use crate::tiers::walk::{Walking, walk_tree};
+use super::{LeftBehindFile, LinksByInode};
+use crate::tiers::walk::{WalkMode, walk_tree};
 use crate::tiers::{TierDirectory, TieredFile, Tiers, is_trusted_link};
 use forebay_os::file_identity::statx_nofollow;
 
 /// One body, and all links to it.
-pub(in crate::tiers) struct Group {
+pub(in crate::tiers) struct LinkGroup {
     pub(in crate::tiers) placed: TieredFile,
     /// Several links of different identity are copies that somebody made outside.
-    pub(super) links: Links,
+    pub(super) links: LinksByInode,
     /// How many names the links have, found or not.
     names: u64,
 }
 
-impl Group {
+impl LinkGroup {
     /// All names of the links were found.
     pub(super) fn has_all_names(&self) -> bool {
         self.links.values().map(|names| names.len() as u64).sum::<u64>() == self.names
@@ -46,15 +46,15 @@ impl Group {
 }
 
 /// What a walk found.
-pub(in crate::tiers) struct Found {
+pub(in crate::tiers) struct FoundLinks {
     /// All links of placed files, in the order of their bodies' names.
-    pub(in crate::tiers) groups: Vec<Group>,
+    pub(in crate::tiers) groups: Vec<LinkGroup>,
     /// Links that could not be followed.
-    pub(super) left: Vec<Left>,
+    pub(super) left: Vec<LeftBehindFile>,
     /// Links whose bodies are gone, and the rooms that these were in.
-    pub(super) lost: Vec<(Left, usize)>,
+    pub(super) lost: Vec<(LeftBehindFile, usize)>,
     /// Directories that this user may not read. They matter only if some body has no name.
-    pub(super) closed: Vec<Left>,
+    pub(super) closed: Vec<LeftBehindFile>,
 }
 
 /// Whether there may be links of placed files.
@@ -66,25 +66,26 @@ pub(super) fn may_have_links(tiers: &Tiers) -> bool {
 pub(in crate::tiers) fn find_tiered_links(
     root: &OwnedFd,
     tiers: &Tiers,
-    walking: Walking,
-) -> Found {
-    let mut met = Met { tiers, groups: BTreeMap::new(), left: Vec::new(), lost: Vec::new() };
+    walking: WalkMode,
+) -> FoundLinks {
+    let mut met =
+        LinkCollector { tiers, groups: BTreeMap::new(), left: Vec::new(), lost: Vec::new() };
     let closed = walk_links(root, walking, &mut |dir, name, path| {
         if let Err(why) = met.meet_link(dir, name, path) {
-            met.left.push(Left { path: path.to_owned(), why });
+            met.left.push(LeftBehindFile { path: path.to_owned(), why });
         }
     });
     let groups = met.groups.into_values().collect();
-    Found { groups, left: met.left, lost: met.lost, closed }
+    FoundLinks { groups, left: met.left, lost: met.lost, closed }
 }
 
 /// Shows `meet` every symbolic link below `root`: its directory, its name, and its path. Tells which
 /// directories could not be looked into.
 pub(super) fn walk_links(
     root: &OwnedFd,
-    walking: Walking,
+    walking: WalkMode,
     meet: &mut dyn FnMut(&OwnedFd, &CStr, &Path),
-) -> Vec<Left> {
+) -> Vec<LeftBehindFile> {
     walk_tree(root, walking, &mut |dir, name, kind, path| {
         if kind == FileType::Symlink {
             meet(dir, name, path);
@@ -93,14 +94,14 @@ pub(super) fn walk_links(
 }
 
 /// What links were met.
-struct Met<'a> {
+struct LinkCollector<'a> {
     tiers: &'a Tiers,
-    groups: BTreeMap<(usize, CString), Group>,
-    left: Vec<Left>,
-    lost: Vec<(Left, usize)>,
+    groups: BTreeMap<(usize, CString), LinkGroup>,
+    left: Vec<LeftBehindFile>,
+    lost: Vec<(LeftBehindFile, usize)>,
 }
 
-impl Met<'_> {
+impl LinkCollector<'_> {
     fn meet_link(&mut self, dir: &OwnedFd, name: &CStr, path: &Path) -> Result<(), String> {
         let word = |error: Errno| error.to_string();
         let Some(placed) = self.tiers.recognise_link(dir.as_fd(), name) else {
@@ -115,7 +116,7 @@ impl Met<'_> {
             // Purged from its tier by age, or taken by a power failure there.
             Err(Errno::NOENT) => {
                 let why = format!("{} is not there", self.tiers.data_file_path(&placed).display());
-                self.lost.push((Left { path: path.to_owned(), why }, placed.room));
+                self.lost.push((LeftBehindFile { path: path.to_owned(), why }, placed.room));
                 return Ok(());
             }
             body => body.map_err(word)?,
@@ -125,7 +126,7 @@ impl Met<'_> {
             return Ok(());
         }
         let key = (placed.room, placed.key.clone());
-        let fresh = || Group { placed, links: Links::new(), names: 0 };
+        let fresh = || LinkGroup { placed, links: LinksByInode::new(), names: 0 };
         let group = self.groups.entry(key).or_insert_with(fresh);
         let names = group.links.entry(link.stx_ino).or_default();
         if names.is_empty() {

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use crate::ipc::WriteBackReport;
-use crate::tiers::Left;
+use crate::tiers::LeftBehindFile;
 
 /// What was written back.
 #[derive(Debug, Clone, Default)]
-pub struct Homecoming {
+pub struct WriteBackOutcome {
     /// Files that are plain files in place now, and their bytes.
     pub brought: (u64, u64),
     /// Files that a rule discarded, and their bytes.
@@ -17,20 +17,20 @@ pub struct Homecoming {
     /// Files that were published, and their bytes.
     pub published: (u64, u64),
     /// Files that could not be published; they are where they were.
-    pub unpublished: Vec<Left>,
+    pub unpublished: Vec<LeftBehindFile>,
     /// Files whose bytes could not be made durable in the background.
-    pub unsynced: Vec<Left>,
+    pub unsynced: Vec<LeftBehindFile>,
     /// Nothing was published, since the run did not succeed.
     pub withheld: bool,
     /// Files that could not be brought; links still lead to them.
-    pub left: Vec<Left>,
+    pub left: Vec<LeftBehindFile>,
     /// Files whose bytes are gone from their tier; links lead to nothing.
-    pub lost: Vec<Left>,
+    pub lost: Vec<LeftBehindFile>,
     /// Bodies that no link leads to, as paths.
     pub nameless: Vec<PathBuf>,
 }
 
-impl Homecoming {
+impl WriteBackOutcome {
     /// The same in plain data, to be told to another process.
     pub fn to_report(&self, directory: &Path) -> WriteBackReport {
         WriteBackReport {
@@ -53,7 +53,7 @@ impl Homecoming {
 }
 
 /// How many, and why the first.
-fn summarize_left(left: &[Left]) -> (u64, String) {
+fn summarize_left(left: &[LeftBehindFile]) -> (u64, String) {
     let why = left.first().map(|first| format!("{}: {}", shortened_path(&first.path), first.why));
     (left.len() as u64, why.unwrap_or_default())
 }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::Work;
+use super::WriteBackJob;
 
-impl Work<'_> {
+impl WriteBackJob<'_> {
     /// Packed files, and their bytes.
     pub(super) fn packed_totals(&self) -> (u64, u64) {
         let Some(pack) = self.tiers.pack() else { return (0, 0) };

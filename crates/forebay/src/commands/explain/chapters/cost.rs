@@ -5,15 +5,15 @@ use forebay_model::{Seconds, Usd};
 use forebay_plan::cost::cost_of_recorded_run;
 use serde_json::json;
 
-use super::{Chapter, Told};
-use crate::commands::explain::run_story::Story;
+use super::{Chapter, ChapterText};
+use crate::commands::explain::run_story::ExplainedRun;
 
 pub(super) const CHAPTER: Chapter = Chapter { name: "cost", title: "Cost", tell: compose_chapter };
 
-fn compose_chapter(story: &Story) -> Option<Told> {
+fn compose_chapter(story: &ExplainedRun) -> Option<ChapterText> {
     if let Some(usd) = story.header.note(&COST_USD) {
         let told = format!("By the price sheet it would cost {}, machines and storage.", Usd(usd));
-        return Told::new(vec![told], json!({ "usd": usd }));
+        return ChapterText::new(vec![told], json!({ "usd": usd }));
     }
     let (instance, prices) = story.paid.as_ref()?;
     let lasted = Seconds(story.summary.wall_us.as_secs());
@@ -21,7 +21,7 @@ fn compose_chapter(story: &Story) -> Option<Told> {
         Ok(cost) => cost,
         Err(why) => {
             let told = format!("What it cost is not known: {why}.");
-            return Told::new(vec![told], json!({ "usd": null, "why": why.to_string() }));
+            return ChapterText::new(vec![told], json!({ "usd": null, "why": why.to_string() }));
         }
     };
     let told = format!(
@@ -29,5 +29,5 @@ fn compose_chapter(story: &Story) -> Option<Told> {
          `forebay plan` counts it).",
         cost.total, cost.sheet, cost.compiled
     );
-    Told::new(vec![told], json!({ "usd": cost.total, "instance": instance, "cost": cost }))
+    ChapterText::new(vec![told], json!({ "usd": cost.total, "instance": instance, "cost": cost }))
 }

@@ -4,9 +4,9 @@
 use forebay_model::ByteCount;
 use serde_json::json;
 
-use super::{Chapter, Told};
+use super::{Chapter, ChapterText};
 use crate::commands::explain::phrases::{count_with_noun, list_first_names};
-use crate::commands::explain::run_story::Story;
+use crate::commands::explain::run_story::ExplainedRun;
 use crate::name_escaping::escape_name;
 
 pub(super) const CHAPTER: Chapter = Chapter {
@@ -15,7 +15,7 @@ pub(super) const CHAPTER: Chapter = Chapter {
     tell: compose_chapter,
 };
 
-fn compose_chapter(story: &Story) -> Option<Told> {
+fn compose_chapter(story: &ExplainedRun) -> Option<ChapterText> {
     let (mut told, mut rows) = (Vec::new(), Vec::new());
     for life in story.lives.iter().filter(|life| life.bytes_moved().get() > 0).take(story.most) {
         let path = escape_name(&life.path);
@@ -53,5 +53,5 @@ fn compose_chapter(story: &Story) -> Option<Told> {
             "writers": life.writers.len(), "readers": life.readers.len(),
         }));
     }
-    Told::new(told, json!({ "files": rows }))
+    ChapterText::new(told, json!({ "files": rows }))
 }

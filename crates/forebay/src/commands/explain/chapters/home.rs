@@ -4,9 +4,9 @@ use forebay_model::Seconds;
 use forebay_model::run::note_key::{self, FileNotes};
 use serde_json::json;
 
-use super::{Chapter, Told};
+use super::{Chapter, ChapterText};
 use crate::commands::explain::phrases::count_with_noun;
-use crate::commands::explain::run_story::Story;
+use crate::commands::explain::run_story::ExplainedRun;
 
 pub(super) const CHAPTER: Chapter = Chapter {
     name: "home",
@@ -22,7 +22,7 @@ const BECAME: [(&str, FileNotes, &str); 4] = [
     ("published", note_key::PUBLISHED, "were copied to where results go"),
 ];
 
-fn compose_chapter(story: &Story) -> Option<Told> {
+fn compose_chapter(story: &ExplainedRun) -> Option<ChapterText> {
     let header = &story.header;
     let took = header.note(&note_key::WRITTEN_BACK_FOR)?;
     let (mut told, mut became) = (Vec::new(), serde_json::Map::new());
@@ -73,5 +73,5 @@ fn compose_chapter(story: &Story) -> Option<Told> {
         }
     }
     became.insert("homecoming_s".into(), json!(took));
-    Told::new(told, became.into())
+    ChapterText::new(told, became.into())
 }

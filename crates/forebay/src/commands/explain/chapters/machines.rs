@@ -3,17 +3,20 @@
 use forebay_model::summary::MachineSummary;
 use serde_json::json;
 
-use super::{Chapter, Told};
+use super::{Chapter, ChapterText};
 use crate::commands::explain::phrases::{count_with_noun, format_percent};
-use crate::commands::explain::run_story::Story;
+use crate::commands::explain::run_story::ExplainedRun;
 use crate::name_escaping::escape_name;
 
 pub(super) const CHAPTER: Chapter =
     Chapter { name: "machines", title: "Machines", tell: compose_chapter };
 
-fn compose_chapter(story: &Story) -> Option<Told> {
+fn compose_chapter(story: &ExplainedRun) -> Option<ChapterText> {
     let machines = &story.summary.machines;
-    Told::new(machines.iter().map(machine_sentence).collect(), json!({ "machines": machines }))
+    ChapterText::new(
+        machines.iter().map(machine_sentence).collect(),
+        json!({ "machines": machines }),
+    )
 }
 
 fn machine_sentence(machine: &MachineSummary) -> String {

@@ -6,10 +6,10 @@ use forebay_model::run::OpKind;
 use forebay_model::{ClassId, Micros, OpGroup};
 use serde_json::json;
 
-use super::{Chapter, Told};
+use super::{Chapter, ChapterText};
 use crate::commands::explain::file_lifetimes::{SIZES, count_by_size};
 use crate::commands::explain::phrases::count_with_noun;
-use crate::commands::explain::run_story::Story;
+use crate::commands::explain::run_story::ExplainedRun;
 
 pub(super) const CHAPTER: Chapter =
     Chapter { name: "small_files", title: "Small files", tell: compose_chapter };
@@ -19,7 +19,7 @@ const MANY: u64 = 500;
 /// A file that costs more in names than in bytes nearly everywhere.
 const SMALL: u64 = 64 << 10;
 
-fn compose_chapter(story: &Story) -> Option<Told> {
+fn compose_chapter(story: &ExplainedRun) -> Option<ChapterText> {
     let sizes = count_by_size(&story.lives);
     let mut classes: BTreeMap<ClassId, (u64, u64)> = BTreeMap::new();
     for life in story.lives.iter().filter(|life| life.made && life.size_known) {
@@ -70,5 +70,8 @@ fn compose_chapter(story: &Story) -> Option<Told> {
         .map(|((files, bytes), (_, size))| json!({"size": size, "files": files, "bytes": bytes}))
         .collect();
     let names = (!story.ops.is_empty()).then_some(names);
-    Told::new(told, json!({"made": made, "small": small, "names_us": names, "sizes": histogram}))
+    ChapterText::new(
+        told,
+        json!({"made": made, "small": small, "names_us": names, "sizes": histogram}),
+    )
 }

@@ -1,20 +1,20 @@
 //! What each storage took for an operation, the slowest first.
 
-use forebay_model::{Micros, Origin};
+use forebay_model::{Micros, RunOrigin};
 use serde_json::json;
 
-use super::{Chapter, Told};
+use super::{Chapter, ChapterText};
 use crate::commands::explain::phrases::{count_with_noun, describe_amount};
-use crate::commands::explain::run_story::Story;
+use crate::commands::explain::run_story::ExplainedRun;
 use crate::name_escaping::escape_name;
 
 pub(super) const CHAPTER: Chapter =
     Chapter { name: "storage", title: "Which storage was slow", tell: compose_chapter };
 
-fn compose_chapter(story: &Story) -> Option<Told> {
+fn compose_chapter(story: &ExplainedRun) -> Option<ChapterText> {
     let summary = &story.summary;
     // Records of other tools, and simulations, tell no single operations.
-    if summary.origin != Origin::Measured {
+    if summary.origin != RunOrigin::Measured {
         return None;
     }
     let mut tiers: Vec<_> = summary.tiers.iter().filter(|tier| tier.operations > 0).collect();
@@ -53,5 +53,5 @@ fn compose_chapter(story: &Story) -> Option<Told> {
             row
         })
         .collect();
-    Told::new(told, json!({ "storages": rows }))
+    ChapterText::new(told, json!({ "storages": rows }))
 }

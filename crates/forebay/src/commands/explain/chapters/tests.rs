@@ -11,7 +11,7 @@ use std::path::PathBuf;
 const HOSTILE: &[u8] = b"out/\x1b[2J<script>\"'\n\xff.bam";
 
 fn tree(id: u16, path: &str, tier: Option<&str>) -> Fact {
-    Fact::Tree(Tree {
+    Fact::Tree(DirectoryTree {
         id: TreeId(id),
         path: path.into(),
         fs_type: if tier.is_some() { "ext4" } else { "nfs4" }.into(),
@@ -36,15 +36,15 @@ fn task(id: u32, name: &str) -> Vec<Fact> {
 }
 
 fn open(process: u32, file: u32, write: bool, size: u64) -> Fact {
-    let io = Io { bytes: ByteCount(size), calls: 1 };
-    Fact::Open(Open {
+    let io = IoCount { bytes: ByteCount(size), calls: 1 };
+    Fact::Open(OpenSession {
         process: ProcessId(process),
         file: FileId(file),
         write,
         created: write,
         opened: Micros::from_secs(2),
         closed: Some(Micros::from_secs(3)),
-        read: Some(if write { Io::default() } else { io }),
+        read: Some(if write { IoCount::default() } else { io }),
         wrote: write.then_some(io),
         size_at_open: Some(ByteCount(if write { 0 } else { size })),
         size_at_close: Some(ByteCount(size)),
@@ -56,18 +56,23 @@ fn open(process: u32, file: u32, write: bool, size: u64) -> Fact {
 fn ops(process: u32, tree: u16, class: u32, key: OpKey, count: u64, seconds: u64) -> Fact {
     let count = OpCount { count, nanos: seconds * 1_000_000_000, bytes: 0, failed: 0 };
     let (process, class, tree) = (Some(ProcessId(process)), ClassId(class), TreeId(tree));
-    Fact::Ops(Ops { process, class, tree, key, count })
+    Fact::Ops(OpDelta { process, class, tree, key, count })
 }
 
 fn sample(at: u64) -> Fact {
     let second = Micros::from_secs(1);
-    Fact::Sample(Sample {
+    Fact::Sample(MachineSample {
         at: Micros::from_secs(at),
-        cpu: Cpu { user: second, iowait: second, idle: Micros::from_secs(2), ..Cpu::default() },
-        memory: Memory {
+        cpu: CpuSample {
+            user: second,
+            iowait: second,
+            idle: Micros::from_secs(2),
+            ..CpuSample::default()
+        },
+        memory: MemorySample {
             total: ByteCount(8 << 30),
             available: ByteCount(2 << 30),
-            ..Memory::default()
+            ..MemorySample::default()
         },
         devices: vec![Device {
             name: "sda".into(),
@@ -75,7 +80,7 @@ fn sample(at: u64) -> Fact {
             reads: 1,
             ..Device::default()
         }],
-        ..Sample::default()
+        ..MachineSample::default()
     })
 }
 
@@ -83,7 +88,7 @@ fn facts() -> Vec<Fact> {
     let mut facts = vec![tree(0, "/p", None), tree(1, "/fast/room", Some("fast"))];
     let file = |id, class, path: &[u8], home| {
         let (id, class, path) = (FileId(id), ClassId(class), path.to_vec());
-        Fact::File(File { id, tree: TreeId(0), path, class, home })
+        Fact::File(FileRecord { id, tree: TreeId(0), path, class, home })
     };
     facts.extend(
         [(0, "tmp/#"), (1, "out/*.bam")]
@@ -99,11 +104,18 @@ fn facts() -> Vec<Fact> {
     facts.push(file(1000, 1, HOSTILE, Some(TreeId(1))));
     facts.extend([open(2, 1000, true, 3 << 20), open(3, 1000, false, 3 << 20)]);
     facts.push(ops(2, 0, 0, OpKey::without_bytes(Op::Create), 600, 30));
-    facts.push(ops(2, 1, 1, OpKey::with_bytes(Op::Write, 1 << 20, Pattern::Sequential), 3, 1));
+    facts.push(ops(
+        2,
+        1,
+        1,
+        OpKey::with_bytes(Op::Write, 1 << 20, AccessPattern::Sequential),
+        3,
+        1,
+    ));
     facts.extend([sample(20), sample(40)]);
-    facts.push(Fact::Ended(Ended {
+    facts.push(Fact::Ended(RunEnd {
         at: Micros::from_secs(42),
-        exit: Some(Exit::Code(0)),
+        exit: Some(CommandExit::Code(0)),
         cpu_user: None,
         cpu_system: None,
         complete: true,
@@ -129,13 +141,13 @@ struct Typed {
     options: Options,
 }
 
-fn story(facts: &[Fact], notes: &[(&str, &str)]) -> (tempfile::TempDir, Story) {
+fn story(facts: &[Fact], notes: &[(&str, &str)]) -> (tempfile::TempDir, ExplainedRun) {
     use clap::Parser;
     let dir = tempfile::tempdir().expect("a directory");
     let run = written(dir.path().join("a.run"), "node1", facts, notes);
     let filer = written(dir.path().join("filer.run"), "filer", &[sample(10)], &[]);
     let typed = Typed::try_parse_from(["explain", "--instance", "ec2.m6i.large"]).expect("parsed");
-    let mut story = Story::read_run(&run, &[filer], false, &typed.options).expect("a run");
+    let mut story = ExplainedRun::read_run(&run, &[filer], false, &typed.options).expect("a run");
     story.path = "a.run".into();
     (dir, story)
 }
@@ -151,7 +163,7 @@ const NOTES: [(&str, &str); 8] = [
     ("discarded_bytes", "180000"),
 ];
 
-fn text(story: &Story) -> String {
+fn text(story: &ExplainedRun) -> String {
     let mut text = String::new();
     for chapter in CHAPTERS {
         if let Some(told) = (chapter.tell)(story) {

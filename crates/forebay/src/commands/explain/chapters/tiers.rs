@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::{Chapter, Told};
+use super::{Chapter, ChapterText};
 use crate::commands::explain::phrases::count_with_noun;
-use crate::commands::explain::run_story::Story;
+use crate::commands::explain::run_story::ExplainedRun;
 use crate::name_escaping::escape_name;
 
 pub(super) const CHAPTER: Chapter =
     Chapter { name: "tiers", title: "Tiers", tell: compose_chapter };
 
-fn compose_chapter(story: &Story) -> Option<Told> {
+fn compose_chapter(story: &ExplainedRun) -> Option<ChapterText> {
     let mut lay: BTreeMap<u16, (u64, u64, u64)> = BTreeMap::new();
     for life in &story.lives {
         let (files, bytes, gone) = lay.entry(life.tree.0).or_default();
@@ -40,5 +40,5 @@ fn compose_chapter(story: &Story) -> Option<Told> {
     if told.is_empty() && !story.trees.is_empty() {
         told.push("All files lived in place: no rules sent any to a tier.".to_owned());
     }
-    Told::new(told, json!({ "tiers": rows }))
+    ChapterText::new(told, json!({ "tiers": rows }))
 }

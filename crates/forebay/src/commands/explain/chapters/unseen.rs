@@ -2,15 +2,15 @@
 
 use serde_json::json;
 
-use super::{Chapter, Told};
+use super::{Chapter, ChapterText};
 use crate::commands::explain::phrases::{count_with_noun, format_percent};
-use crate::commands::explain::run_story::Story;
+use crate::commands::explain::run_story::ExplainedRun;
 use crate::name_escaping::escape_name;
 
 pub(super) const CHAPTER: Chapter =
     Chapter { name: "unseen", title: "What was not seen", tell: compose_chapter };
 
-fn compose_chapter(story: &Story) -> Option<Told> {
+fn compose_chapter(story: &ExplainedRun) -> Option<ChapterText> {
     let summary = &story.summary;
     let mut told = Vec::new();
     let outside = &summary.outside;
@@ -37,5 +37,5 @@ fn compose_chapter(story: &Story) -> Option<Told> {
     {
         told.push(format!("{lost} of {cpu} of CPU time belongs to no task that was seen."));
     }
-    Told::new(told, json!({ "outside": outside, "not_seen": summary.not_seen }))
+    ChapterText::new(told, json!({ "outside": outside, "not_seen": summary.not_seen }))
 }

@@ -1,22 +1,22 @@
 //! How long it took, how it ended, and whether storage was what it waited for.
 
-use forebay_model::{Exit, Origin};
+use forebay_model::{CommandExit, RunOrigin};
 use serde_json::json;
 
-use super::{Chapter, Told};
+use super::{Chapter, ChapterText};
 use crate::commands::explain::phrases::count_with_noun;
-use crate::commands::explain::run_story::Story;
+use crate::commands::explain::run_story::ExplainedRun;
 use crate::name_escaping::escape_name;
 
 pub(super) const CHAPTER: Chapter =
     Chapter { name: "verdict", title: "Verdict", tell: compose_chapter };
 
-fn compose_chapter(story: &Story) -> Option<Told> {
+fn compose_chapter(story: &ExplainedRun) -> Option<ChapterText> {
     let summary = &story.summary;
     let words: Vec<&[u8]> = summary.command.iter().map(|word| word.as_bytes()).collect();
     let command = escape_name(&words.join(&b' '));
     let (verb, end) = match summary.origin {
-        Origin::Simulated => ("It would take", String::new()),
+        RunOrigin::Simulated => ("It would take", String::new()),
         _ => ("It took", describe_exit(summary.exit)),
     };
     let of = match (&*command, &story.header.host) {
@@ -56,14 +56,14 @@ fn compose_chapter(story: &Story) -> Option<Told> {
         "verdict": summary.verdict, "hidden": summary.hidden,
         "pressure_share": summary.pressure_share,
     });
-    Told::new(told, facts)
+    ChapterText::new(told, facts)
 }
 
-fn describe_exit(exit: Option<Exit>) -> String {
+fn describe_exit(exit: Option<CommandExit>) -> String {
     match exit {
-        Some(Exit::Code(0)) => ", with success".to_owned(),
-        Some(Exit::Code(code)) => format!(", and it ended with status {code}"),
-        Some(Exit::Signal(signal)) => format!(", until signal {signal} ended it"),
+        Some(CommandExit::Code(0)) => ", with success".to_owned(),
+        Some(CommandExit::Code(code)) => format!(", and it ended with status {code}"),
+        Some(CommandExit::Signal(signal)) => format!(", until signal {signal} ended it"),
         None => ", and its end was not seen".to_owned(),
     }
 }

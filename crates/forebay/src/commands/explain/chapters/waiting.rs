@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use forebay_model::{Micros, Op, OpGroup};
 use serde_json::json;
 
-use super::{Chapter, Told};
+use super::{Chapter, ChapterText};
 use crate::commands::explain::phrases::{count_with_noun, describe_amount, format_percent};
-use crate::commands::explain::run_story::Story;
+use crate::commands::explain::run_story::ExplainedRun;
 use crate::name_escaping::escape_name;
 
 pub(super) const CHAPTER: Chapter =
     Chapter { name: "waiting", title: "Where the time went", tell: compose_chapter };
 
-fn compose_chapter(story: &Story) -> Option<Told> {
+fn compose_chapter(story: &ExplainedRun) -> Option<ChapterText> {
     let summary = &story.summary;
     let mut told = Vec::new();
     let all: Micros = story.ops.iter().map(|row| row.time).sum();
@@ -69,11 +69,11 @@ fn compose_chapter(story: &Story) -> Option<Told> {
         "operations_us": all, "groups": groups, "tasks": tasks, "classes": summary.classes,
         "costliest": summary.costliest,
     });
-    Told::new(told, facts)
+    ChapterText::new(told, facts)
 }
 
 /// Time and number of operations: on names and attributes, on bytes, to make them durable.
-fn time_by_group(story: &Story) -> BTreeMap<&'static str, (Micros, u64)> {
+fn time_by_group(story: &ExplainedRun) -> BTreeMap<&'static str, (Micros, u64)> {
     let mut groups: BTreeMap<&str, (Micros, u64)> = BTreeMap::new();
     for row in &story.ops {
         let group = match row.kind.op().map(Op::group) {

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use forebay_model::summary::{Amount, TierSummary};
+use forebay_model::summary::{ByteBounds, TierSummary};
 use serde_json::{Map, json};
 
-use super::Told;
+use super::ExportedRun;
 
 /// One row for each run; what was not seen is left out.
-pub(super) fn general_statistics(told: &[Told]) -> serde_json::Value {
+pub(super) fn general_statistics(told: &[ExportedRun]) -> serde_json::Value {
     let column = |title: &str, about: &str, suffix: &str, scale: &str, format: &str| {
         json!({"title": title, "description": about, "suffix": suffix, "scale": scale,
                "format": format, "min": 0})
@@ -23,10 +23,10 @@ pub(super) fn general_statistics(told: &[Told]) -> serde_json::Value {
         {"forebay_written_gib": column("Written", "At least so much was written", " GiB", "Greens", plain)},
         {"forebay_files_made": column("Files made", "Files that the run made", "", "Oranges", whole)},
     ]);
-    let row = |told: &Told| {
+    let row = |told: &ExportedRun| {
         let summary = &told.summary;
         let tasks = summary.tasks.iter().filter(|task| !task.driver);
-        let gib = |of: fn(&TierSummary) -> Amount| {
+        let gib = |of: fn(&TierSummary) -> ByteBounds| {
             let bytes: u64 = summary.tiers.iter().map(|tier| of(tier).at_least.get()).sum();
             bytes as f64 / f64::from(1 << 30)
         };

@@ -4,13 +4,17 @@ use std::io::ErrorKind;
 
 use forebay_volume::bucket::BucketError;
 
-use crate::exit::{NOTHING_RUN, Stop};
+use crate::exit::{CommandError, NOTHING_RUN};
 use crate::next_steps::bucket_next_step;
 
 /// Why it can't be mounted, in words.
-pub(in crate::commands) fn explain_bucket_error(url: &str, trouble: &BucketError) -> Stop {
+pub(in crate::commands) fn explain_bucket_error(url: &str, trouble: &BucketError) -> CommandError {
     let what = format!("{url} can't be mounted: {trouble}");
-    Stop::new(NOTHING_RUN, what, format!("{}; nothing was mounted", mount_next_step(trouble)))
+    CommandError::new(
+        NOTHING_RUN,
+        what,
+        format!("{}; nothing was mounted", mount_next_step(trouble)),
+    )
 }
 
 /// What can be done about it.

@@ -6,12 +6,14 @@ use bytes::Bytes;
 use forebay_model::ByteCount;
 use forebay_plan::compare;
 
-use super::{Bucket, Client, chains};
-use crate::commands::probe::bounds::{Bounds, Halt};
-use crate::commands::probe::chains::Sums;
-use crate::commands::probe::measured_figures::{Figure, Measured, PIECE, Sizes, THREADS};
-use crate::commands::probe::memory::Buffer;
-use crate::commands::probe::rounds::{Found, PART, ROUNDS_MAX, is_known_precisely, note_early_end};
+use super::{ProbeClient, ProbedBucket, chains};
+use crate::commands::probe::bounds::{ProbeBudget, ProbeStop};
+use crate::commands::probe::chains::FigureSums;
+use crate::commands::probe::measured_figures::{Figure, FigureSeconds, PIECE, RoundSizes, THREADS};
+use crate::commands::probe::memory::AlignedBuffer;
+use crate::commands::probe::rounds::{
+    PART, ProbeFindings, ROUNDS_MAX, is_known_precisely, note_early_end,
+};
 
 /// A large object takes about so long, in seconds.
 const TASTE: f64 = 0.3;
@@ -24,40 +26,40 @@ const SMALL_COUNT: u32 = 2;
 
 /// What is measured together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Part {
+enum BucketPart {
     Small,
     Names(u32),
     Data(u32),
 }
 
-impl Part {
+impl BucketPart {
     /// The figures that say whether it is known, and by how many clients they are.
     fn deciding_figures(self) -> (u32, &'static [Figure]) {
         match self {
-            Part::Small => (1, &[Figure::ObjectAbsent, Figure::ObjectPut, Figure::ObjectGet]),
-            Part::Names(clients) => (clients, &[Figure::ObjectNames]),
-            Part::Data(clients) => (clients, &[Figure::Upload, Figure::Download]),
+            BucketPart::Small => (1, &[Figure::ObjectAbsent, Figure::ObjectPut, Figure::ObjectGet]),
+            BucketPart::Names(clients) => (clients, &[Figure::ObjectNames]),
+            BucketPart::Data(clients) => (clients, &[Figure::Upload, Figure::Download]),
         }
     }
 }
 
 pub(super) fn measure_bucket(
-    bounds: &Bounds,
-    bucket: &Bucket,
+    bounds: &ProbeBudget,
+    bucket: &ProbedBucket,
     bytes_max: ByteCount,
     told: &dyn Fn(u32),
-) -> Result<Found, Halt> {
+) -> Result<ProbeFindings, ProbeStop> {
     let most = THREADS[THREADS.len() - 1] as usize;
-    let client = |number| Client { bounds, bucket, bytes: Buffer::new(PIECE, number) };
-    let mut clients: Vec<Client<'_>> = (1..=most as u64).map(client).collect();
+    let client = |number| ProbeClient { bounds, bucket, bytes: AlignedBuffer::new(PIECE, number) };
+    let mut clients: Vec<ProbeClient<'_>> = (1..=most as u64).map(client).collect();
     let pieces = estimate_object_size(&mut clients[0], bytes_max.get() / PART / PIECE as u64)?;
-    let sizes = Sizes { pieces, random: RANDOM, asks_again: false, random_synced: false };
-    let mut found = Found::new(sizes);
+    let sizes = RoundSizes { pieces, random: RANDOM, asks_again: false, random_synced: false };
+    let mut found = ProbeFindings::new(sizes);
     let enough = |clients: &u32| u64::from(*clients) <= 4 * pieces;
-    let mut parts = vec![Part::Small];
-    parts.extend(THREADS.map(Part::Names));
-    parts.extend(THREADS.into_iter().filter(enough).map(Part::Data));
-    let mut over: BTreeMap<Part, &'static str> = BTreeMap::new();
+    let mut parts = vec![BucketPart::Small];
+    parts.extend(THREADS.map(BucketPart::Names));
+    parts.extend(THREADS.into_iter().filter(enough).map(BucketPart::Data));
+    let mut over: BTreeMap<BucketPart, &'static str> = BTreeMap::new();
     for round in 0..ROUNDS_MAX {
         told(round);
         for at in compare::round_order(parts.len(), round, 1) {
@@ -70,7 +72,7 @@ pub(super) fn measure_bucket(
                     over.insert(part, "known");
                 }
                 Ok(()) => {}
-                Err(Halt::Over(why)) => {
+                Err(ProbeStop::Over(why)) => {
                     over.insert(part, why);
                 }
                 Err(halt) => return Err(halt),
@@ -87,29 +89,29 @@ pub(super) fn measure_bucket(
 
 /// One part of one round. What was not measured to its end does not count.
 fn measure_part(
-    clients: &mut [Client<'_>],
-    part: Part,
-    sizes: &Sizes,
-    measured: &mut Measured,
-) -> Result<(), Halt> {
+    clients: &mut [ProbeClient<'_>],
+    part: BucketPart,
+    sizes: &RoundSizes,
+    measured: &mut FigureSeconds,
+) -> Result<(), ProbeStop> {
     let mut keep = |figure, seconds| {
         measured.entry((figure, part.deciding_figures().0)).or_default().push(seconds);
     };
     match part {
-        Part::Small => {
-            let mut sums = Sums::new();
+        BucketPart::Small => {
+            let mut sums = FigureSums::new();
             (0..SMALL_COUNT)
                 .try_for_each(|_| chains::measure_small_object(&mut clients[0], &mut sums))?;
             sums.into_iter()
                 .for_each(|(figure, (sum, count))| keep(figure, sum / f64::from(count)));
         }
-        Part::Names(count) => {
+        BucketPart::Names(count) => {
             keep(
                 Figure::ObjectNames,
                 chains::measure_object_names(&mut clients[..count as usize])?,
             );
         }
-        Part::Data(count) => {
+        BucketPart::Data(count) => {
             let clients = &mut clients[..count as usize];
             // Nothing is begun that the bounds would cut short.
             let bytes = u64::from(count) * 2 * sizes.pieces_per_thread(count) * PIECE as u64;
@@ -124,7 +126,7 @@ fn measure_part(
 
 /// Writes an object twice, the first time with all that only a first time takes, to see how large
 /// others can be.
-fn estimate_object_size(client: &mut Client<'_>, most: u64) -> Result<u64, Halt> {
+fn estimate_object_size(client: &mut ProbeClient<'_>, most: u64) -> Result<u64, ProbeStop> {
     let name = client.unused_name();
     let mut seconds = 0.0;
     for _ in 0..2 {

@@ -2,16 +2,19 @@
 
 use bytes::Bytes;
 
-use super::Client;
-use crate::commands::probe::bounds::Halt;
+use super::ProbeClient;
+use crate::commands::probe::bounds::ProbeStop;
 use crate::commands::probe::calls::SMALL;
-use crate::commands::probe::chains::{Sums, add_time};
+use crate::commands::probe::chains::{FigureSums, add_time};
 use crate::commands::probe::measured_figures::Figure;
-use crate::commands::probe::measured_figures::{PIECE, Sizes};
+use crate::commands::probe::measured_figures::{PIECE, RoundSizes};
 use crate::commands::probe::together::run_together;
 
 /// The life of a small object.
-pub(super) fn measure_small_object(client: &mut Client<'_>, sums: &mut Sums) -> Result<(), Halt> {
+pub(super) fn measure_small_object(
+    client: &mut ProbeClient<'_>,
+    sums: &mut FigureSums,
+) -> Result<(), ProbeStop> {
     let (name, other) = (client.unused_name(), client.unused_name());
     let body = Bytes::copy_from_slice(client.bytes.fresh_bytes(SMALL));
     let size = SMALL as u64;
@@ -43,7 +46,7 @@ pub(super) fn measure_small_object(client: &mut Client<'_>, sums: &mut Sums) -> 
 }
 
 /// Names by clients: an object of nothing that is written, asked for and deleted.
-pub(super) fn measure_object_names(clients: &mut [Client<'_>]) -> Result<f64, Halt> {
+pub(super) fn measure_object_names(clients: &mut [ProbeClient<'_>]) -> Result<f64, ProbeStop> {
     run_together(clients, |client, _| {
         let name = client.unused_name();
         client.timed_call("PUT", 0, |objects| objects.put(&name, Bytes::new()))?;
@@ -54,12 +57,12 @@ pub(super) fn measure_object_names(clients: &mut [Client<'_>]) -> Result<f64, Ha
 
 /// Large objects by clients: written, read from end to end, and at random places.
 pub(super) fn measure_large_objects(
-    clients: &mut [Client<'_>],
-    sizes: &Sizes,
-) -> Result<[(Figure, f64); 3], Halt> {
+    clients: &mut [ProbeClient<'_>],
+    sizes: &RoundSizes,
+) -> Result<[(Figure, f64); 3], ProbeStop> {
     let pieces = sizes.pieces_per_thread(clients.len() as u32);
     let size = pieces as usize * PIECE;
-    let names: Vec<String> = clients.iter().map(Client::unused_name).collect();
+    let names: Vec<String> = clients.iter().map(ProbeClient::unused_name).collect();
     let bodies: Vec<Bytes> = clients.iter_mut().map(|client| random_body(client, pieces)).collect();
     let written = run_together(clients, |client, number| {
         let body = bodies[number].clone();
@@ -82,7 +85,7 @@ pub(super) fn measure_large_objects(
     Ok([(Figure::Upload, written), (Figure::Download, read), (Figure::RandomRead, random)])
 }
 
-fn random_body(client: &mut Client<'_>, pieces: u64) -> Bytes {
+fn random_body(client: &mut ProbeClient<'_>, pieces: u64) -> Bytes {
     let mut body = Vec::with_capacity(pieces as usize * PIECE);
     (0..pieces).for_each(|_| body.extend_from_slice(client.bytes.fresh_bytes(PIECE)));
     Bytes::from(body)

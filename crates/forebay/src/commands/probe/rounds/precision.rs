@@ -2,9 +2,9 @@
 
 use forebay_plan::compare::{self, RUNS_FOR_INTERVAL};
 
-use super::round_parts::Part;
-use super::{Found, Rounds};
-use crate::commands::probe::measured_figures::{Figure, Measured};
+use super::round_parts::RoundPart;
+use super::{ProbeFindings, ProbeRounds};
+use crate::commands::probe::measured_figures::{Figure, FigureSeconds};
 
 /// Half an interval that is no wider than this part of its middle is narrow enough.
 const NARROW: f64 = 0.03;
@@ -13,7 +13,7 @@ const ASKED: f64 = 100e-6;
 
 /// Whether all these figures are known well enough, at so many threads.
 pub(in super::super) fn is_known_precisely(
-    measured: &Measured,
+    measured: &FigureSeconds,
     (threads, figures): (u32, &[Figure]),
 ) -> bool {
     figures.iter().all(|figure| {
@@ -28,7 +28,10 @@ pub(in super::super) fn is_known_precisely(
 }
 
 /// Notes what ended the probe before all was known.
-pub(in super::super) fn note_early_end<'w>(found: &mut Found, ends: impl Iterator<Item = &'w str>) {
+pub(in super::super) fn note_early_end<'w>(
+    found: &mut ProbeFindings,
+    ends: impl Iterator<Item = &'w str>,
+) {
     let mut short: Vec<&str> = ends.filter(|why| why.starts_with("--")).collect();
     short.sort_unstable();
     short.dedup();
@@ -39,8 +42,8 @@ pub(in super::super) fn note_early_end<'w>(found: &mut Found, ends: impl Iterato
     }
 }
 
-impl Rounds<'_> {
-    pub(super) fn into_found(mut self, parts: &[Part]) -> Found {
+impl ProbeRounds<'_> {
+    pub(super) fn into_found(mut self, parts: &[RoundPart]) -> ProbeFindings {
         let found = &mut self.found;
         if is_answered_by_cache(&found.measured) {
             found.measured.remove(&(Figure::Present, 1));
@@ -53,7 +56,7 @@ impl Rounds<'_> {
 
 /// Whether a name that is there is found so much faster than one that is not that no storage was
 /// asked for it. Where both take microseconds, the kernel of this machine is the storage's own.
-fn is_answered_by_cache(measured: &Measured) -> bool {
+fn is_answered_by_cache(measured: &FigureSeconds) -> bool {
     let median = |figure| Some(compare::median_with_interval(measured.get(&(figure, 1))?)?.median);
     let both = median(Figure::Present).zip(median(Figure::Absent));
     both.is_some_and(|(present, absent)| absent > ASKED && present < absent * 0.3)
@@ -72,11 +75,11 @@ mod tests {
             let figures = [(Figure::Present, present), (Figure::Absent, absent)];
             let measured = figures.map(|(figure, seconds)| ((figure, 1), vec![seconds; 3]));
             assert_eq!(
-                is_answered_by_cache(&Measured::from(measured)),
+                is_answered_by_cache(&FigureSeconds::from(measured)),
                 from_memory,
                 "{present} {absent}"
             );
         }
-        assert!(!is_answered_by_cache(&Measured::new()));
+        assert!(!is_answered_by_cache(&FigureSeconds::new()));
     }
 }

@@ -1,12 +1,12 @@
 //! If these fail, what a probe prints is no tier file, or says something else than was measured.
 use super::*;
-use crate::commands::probe::measured_figures::{Figure, Measured, Sizes};
-use crate::commands::probe::rounds::Found;
+use crate::commands::probe::measured_figures::{Figure, FigureSeconds, RoundSizes};
+use crate::commands::probe::rounds::ProbeFindings;
 use forebay_model::{ByteCount, OpKey, Rate, Seconds, Site, TierId};
 use forebay_plan::calibrate::calibrate_profile;
 
-fn probe() -> Probe {
-    let mut measured = Measured::new();
+fn probe() -> ProbeReport {
+    let mut measured = FigureSeconds::new();
     for (figure, seconds) in [
         (Figure::Absent, 0.00512),
         (Figure::Create, 0.0103),
@@ -20,7 +20,7 @@ fn probe() -> Probe {
         measured.insert((Figure::Read, threads), vec![0.128 * seconds / f64::from(threads); 3]);
         measured.insert((Figure::Names, threads), vec![0.0205; 7]);
     }
-    Probe {
+    ProbeReport {
         dir: "/data \"x\"\n".into(),
         fs_type: "nfs".to_owned(),
         reach: Reach::Shared,
@@ -28,9 +28,9 @@ fn probe() -> Probe {
         kernel: "Linux 6.18".to_owned(),
         used: (3204, ByteCount(612 << 20)),
         took: std::time::Duration::from_secs(21),
-        found: Found {
+        found: ProbeFindings {
             measured,
-            sizes: Sizes { pieces: 16, random: 16, asks_again: false, random_synced: false },
+            sizes: RoundSizes { pieces: 16, random: 16, asks_again: false, random_synced: false },
             rounds: 7,
             left_out: vec!["symlink: Operation not permitted".to_owned()],
             ended: vec!["--time ended the probe".to_owned()],

@@ -1,10 +1,10 @@
 //! One open file, in numbers that can be added up.
 
-use forebay_model::{Io, Micros, Open};
+use forebay_model::{IoCount, Micros, OpenSession};
 
 /// What one open did.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct One {
+pub(super) struct OpenSummary {
     pub(super) from: Micros,
     pub(super) to: Micros,
     pub(super) write: bool,
@@ -22,15 +22,15 @@ pub(super) struct One {
     pub(super) write_hidden: bool,
 }
 
-pub(super) fn summarize_open(open: &Open) -> One {
-    let bytes = |io: Option<Io>| io.map_or(0, |io| io.bytes.get());
-    let calls = |io: Option<Io>| io.map_or(0, |io| io.calls);
+pub(super) fn summarize_open(open: &OpenSession) -> OpenSummary {
+    let bytes = |io: Option<IoCount>| io.map_or(0, |io| io.bytes.get());
+    let calls = |io: Option<IoCount>| io.map_or(0, |io| io.calls);
     let write_hidden = open.write && open.wrote.is_none();
     let grown = match (open.size_at_open, open.size_at_close) {
         (before, Some(after)) if write_hidden => (after - before.unwrap_or_default()).get(),
         _ => 0,
     };
-    One {
+    OpenSummary {
         from: open.opened,
         to: open.closed.unwrap_or(open.opened).max(open.opened),
         write: open.write,

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use forebay_model::{ClassId, File, FileId, Micros, Result, Run, Tree, TreeId};
+use forebay_model::{ClassId, DirectoryTree, FileId, FileRecord, Micros, Result, Run, TreeId};
 
-use super::open_summary::{self, One};
-use crate::commands::report::bins::{Bins, Spread};
+use super::open_summary::{self, OpenSummary};
+use crate::commands::report::bins::{BinnedAmounts, TimeBins};
 
 /// What one task did with one file.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::commands::report) struct Pair {
+pub(in crate::commands::report) struct TaskFileTotals {
     pub(in crate::commands::report) opens: u64,
     pub(in crate::commands::report) calls: u64,
     /// Bytes read, as far as they were seen.
@@ -25,7 +25,7 @@ pub(in crate::commands::report) struct Pair {
     pub(in crate::commands::report) wrote: bool,
 }
 
-impl Pair {
+impl TaskFileTotals {
     /// What the task had to do with the file, for shares of a time that is known of all.
     pub(in crate::commands::report) fn weight(&self) -> f64 {
         (self.opens + self.calls) as f64
@@ -34,7 +34,7 @@ impl Pair {
 
 /// One file.
 #[derive(Clone, Debug, Default)]
-pub(in crate::commands::report) struct OfFile {
+pub(in crate::commands::report) struct FileTotals {
     pub(in crate::commands::report) opens: u64,
     /// The run made it.
     pub(in crate::commands::report) created: bool,
@@ -52,37 +52,42 @@ pub(in crate::commands::report) struct OfFile {
 
 /// All of them.
 #[derive(Debug)]
-pub(in crate::commands::report) struct Opened {
+pub(in crate::commands::report) struct OpenTotals {
     /// By task and file, in this order.
-    pub(in crate::commands::report) pairs: Vec<((Option<u32>, FileId), Pair)>,
+    pub(in crate::commands::report) pairs: Vec<((Option<u32>, FileId), TaskFileTotals)>,
     /// In the order of their numbers.
-    pub(in crate::commands::report) files: Vec<(FileId, OfFile)>,
+    pub(in crate::commands::report) files: Vec<(FileId, FileTotals)>,
     /// Bytes read, by tree, as `trees` has them.
-    pub(in crate::commands::report) read: Vec<Spread>,
-    pub(in crate::commands::report) written: Vec<Spread>,
+    pub(in crate::commands::report) read: Vec<BinnedAmounts>,
+    pub(in crate::commands::report) written: Vec<BinnedAmounts>,
     /// Opens of small files, and those that made one.
-    pub(in crate::commands::report) small: (Spread, Spread),
+    pub(in crate::commands::report) small: (BinnedAmounts, BinnedAmounts),
     /// Opens of whose reads or writes nobody saw how much.
     pub(in crate::commands::report) hidden: u64,
     pub(in crate::commands::report) opens: u64,
 }
 
-impl Opened {
-    pub(super) fn from_run(run: &Run, files: &[File], trees: &[Tree], bins: Bins) -> Result<Self> {
+impl OpenTotals {
+    pub(super) fn from_run(
+        run: &Run,
+        files: &[FileRecord],
+        trees: &[DirectoryTree],
+        bins: TimeBins,
+    ) -> Result<Self> {
         let at: HashMap<TreeId, usize> =
             trees.iter().enumerate().map(|(at, tree)| (tree.id, at)).collect();
-        let empty = || vec![Spread::new(bins); trees.len()];
+        let empty = || vec![BinnedAmounts::new(bins); trees.len()];
         let mut all = Self {
             pairs: Vec::new(),
             files: Vec::new(),
             read: empty(),
             written: empty(),
-            small: (Spread::new(bins), Spread::new(bins)),
+            small: (BinnedAmounts::new(bins), BinnedAmounts::new(bins)),
             hidden: 0,
             opens: 0,
         };
-        let mut pairs: HashMap<(Option<u32>, FileId), Pair> = HashMap::new();
-        let mut by_file: HashMap<FileId, OfFile> = HashMap::new();
+        let mut pairs: HashMap<(Option<u32>, FileId), TaskFileTotals> = HashMap::new();
+        let mut by_file: HashMap<FileId, FileTotals> = HashMap::new();
         run.for_each_open(|row| {
             let one = open_summary::summarize_open(&row.open);
             let file = files.binary_search_by_key(&row.open.file, |file| file.id);
@@ -100,7 +105,7 @@ impl Opened {
 
     fn add_over_time(
         &mut self,
-        one: &One,
+        one: &OpenSummary,
         from: Option<TreeId>,
         to: Option<TreeId>,
         at: &HashMap<TreeId, usize>,
@@ -121,7 +126,7 @@ impl Opened {
     }
 
     /// One file, if it was opened.
-    pub(in crate::commands::report) fn file_by_id(&self, id: FileId) -> Option<&OfFile> {
+    pub(in crate::commands::report) fn file_by_id(&self, id: FileId) -> Option<&FileTotals> {
         self.files.binary_search_by_key(&id, |(id, _)| *id).ok().map(|at| &self.files[at].1)
     }
 
@@ -129,7 +134,7 @@ impl Opened {
     pub(in crate::commands::report) fn pairs_of_task(
         &self,
         task: u32,
-    ) -> &[((Option<u32>, FileId), Pair)] {
+    ) -> &[((Option<u32>, FileId), TaskFileTotals)] {
         let before = self.pairs.partition_point(|((of, _), _)| *of < Some(task));
         let rest = &self.pairs[before..];
         &rest[..rest.partition_point(|((of, _), _)| *of == Some(task))]
@@ -139,12 +144,12 @@ impl Opened {
     pub(in crate::commands::report) fn pairs_with_class(
         &self,
         class: impl Fn(FileId) -> Option<ClassId>,
-    ) -> impl Iterator<Item = (Option<u32>, Option<ClassId>, FileId, &Pair)> {
+    ) -> impl Iterator<Item = (Option<u32>, Option<ClassId>, FileId, &TaskFileTotals)> {
         self.pairs.iter().map(move |((task, file), pair)| (*task, class(*file), *file, pair))
     }
 }
 
-fn add_to_pair(pair: &mut Pair, one: &One) {
+fn add_to_pair(pair: &mut TaskFileTotals, one: &OpenSummary) {
     pair.opens += 1;
     pair.calls += one.calls;
     pair.read += one.read;
@@ -155,7 +160,7 @@ fn add_to_pair(pair: &mut Pair, one: &One) {
     pair.wrote |= one.writes;
 }
 
-fn add_to_file(file: &mut OfFile, one: &One) {
+fn add_to_file(file: &mut FileTotals, one: &OpenSummary) {
     file.opens += 1;
     file.created |= one.created;
     file.read += one.read;

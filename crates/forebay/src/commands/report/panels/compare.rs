@@ -4,24 +4,30 @@ mod storages;
 
 use std::collections::BTreeMap;
 
-use forebay_model::summary::{Amount, TaskSummary, TierSummary};
-use forebay_model::{Micros, Origin};
+use forebay_model::summary::{ByteBounds, TaskSummary, TierSummary};
+use forebay_model::{Micros, RunOrigin};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Draws, Panel, cost, overview};
-use crate::commands::report::indexed_run::Seen;
+use super::{Panel, PanelContent, cost, overview};
+use crate::commands::report::indexed_run::IndexedRun;
 use crate::commands::report::page_columns::{column, share_or_null};
-use crate::commands::report::price_sheet::Sheet;
-use crate::commands::report::strings::Strings;
+use crate::commands::report::price_sheet::ReportPrices;
+use crate::commands::report::strings::StringTable;
 
-pub(super) const PANEL: Panel = Panel { name: "compare", draws: Draws::All(panel_data) };
+pub(super) const PANEL: Panel = Panel { name: "compare", draws: PanelContent::All(panel_data) };
 
-fn panel_data(runs: &[Seen], strings: &mut Strings, sheet: Option<&Sheet>) -> Value {
+fn panel_data(
+    runs: &[IndexedRun],
+    strings: &mut StringTable,
+    sheet: Option<&ReportPrices>,
+) -> Value {
     if runs.len() < 2 {
         return Value::Null;
     }
-    let is = |run: &Seen, simulated: bool| (run.header.origin == Origin::Simulated) == simulated;
+    let is = |run: &IndexedRun, simulated: bool| {
+        (run.header.origin == RunOrigin::Simulated) == simulated
+    };
     let mixed = runs.iter().any(|run| is(run, true)) && runs.iter().any(|run| is(run, false));
     // Beside a prediction, what happened is what differs from it.
     let predicted = runs.iter().position(|run| is(run, true));
@@ -33,10 +39,10 @@ fn panel_data(runs: &[Seen], strings: &mut Strings, sheet: Option<&Sheet>) -> Va
     })
 }
 
-fn run_totals(runs: &[Seen], sheet: Option<&Sheet>) -> Value {
+fn run_totals(runs: &[IndexedRun], sheet: Option<&ReportPrices>) -> Value {
     let summaries = || runs.iter().map(|run| &run.summary);
-    let waits = |run: &Seen| run.tasks.iter().any(|task| task.waited.is_some());
-    let sure = |of: fn(&TierSummary) -> &Amount| {
+    let waits = |run: &IndexedRun| run.tasks.iter().any(|task| task.waited.is_some());
+    let sure = |of: fn(&TierSummary) -> &ByteBounds| {
         let sums = summaries().map(move |summary| overview::sum_of_tiers(summary, of));
         column(sums.map(|(seen, least)| Some(least).filter(|_| seen.is_none() && least.0 > 0)))
     };
@@ -60,7 +66,7 @@ fn run_totals(runs: &[Seen], sheet: Option<&Sheet>) -> Value {
 }
 
 /// All task names that do work, costliest first, with what each run says of them.
-fn compare_task_names(runs: &[Seen], strings: &mut Strings) -> Value {
+fn compare_task_names(runs: &[IndexedRun], strings: &mut StringTable) -> Value {
     let mut cost: BTreeMap<&str, Micros> = BTreeMap::new();
     for task in runs.iter().flat_map(|run| &run.summary.tasks).filter(|task| !task.driver) {
         *cost.entry(&task.name).or_default() += task.wall_us.unwrap_or_default();

@@ -2,19 +2,19 @@
 
 use forebay_model::run::note_key::COST;
 use forebay_model::{ByteCount, Seconds};
-use forebay_plan::cost::{Cost, Recorded};
+use forebay_plan::cost::{Cost, RecordedUsage};
 use serde_json::{Value, json};
 
-use super::{Draws, Panel};
-use crate::commands::report::indexed_run::Seen;
+use super::{Panel, PanelContent};
+use crate::commands::report::indexed_run::IndexedRun;
 use crate::commands::report::page_columns::{column, missing_panel};
 use crate::commands::report::page_text::escape_name;
-use crate::commands::report::price_sheet::Sheet;
-use crate::commands::report::strings::Strings;
+use crate::commands::report::price_sheet::ReportPrices;
+use crate::commands::report::strings::StringTable;
 
-pub(super) const PANEL: Panel = Panel { name: "cost", draws: Draws::Run(panel_data) };
+pub(super) const PANEL: Panel = Panel { name: "cost", draws: PanelContent::Run(panel_data) };
 
-fn panel_data(run: &Seen, strings: &mut Strings, sheet: Option<&Sheet>) -> Value {
+fn panel_data(run: &IndexedRun, strings: &mut StringTable, sheet: Option<&ReportPrices>) -> Value {
     let mut cost = match run_cost(run, sheet) {
         Ok(cost) => cost,
         Err(why) => return missing_panel(&why),
@@ -22,8 +22,9 @@ fn panel_data(run: &Seen, strings: &mut Strings, sheet: Option<&Sheet>) -> Value
     let predicted = run.header.note(&COST).is_some();
     if let Some(sheet) = sheet.filter(|_| !predicted) {
         let used = run.summary.tiers.iter().zip(&run.trees).filter(|(used, _)| used.operations > 0);
-        let unpaid =
-            used.map(|(_, tree)| Seen::tier_name(tree)).filter(|tier| !sheet.has_price_for(tier));
+        let unpaid = used
+            .map(|(_, tree)| IndexedRun::tier_name(tree))
+            .filter(|tier| !sheet.has_price_for(tier));
         cost.unpriced.extend(unpaid.map(str::to_owned));
         cost.unpriced.dedup();
     }
@@ -53,7 +54,7 @@ fn panel_data(run: &Seen, strings: &mut Strings, sheet: Option<&Sheet>) -> Value
 }
 
 /// As the simulation wrote it, or by the prices that were given; else why it is not known.
-pub(super) fn run_cost(run: &Seen, sheet: Option<&Sheet>) -> Result<Cost, String> {
+pub(super) fn run_cost(run: &IndexedRun, sheet: Option<&ReportPrices>) -> Result<Cost, String> {
     if let Some(cost) = run.header.note(&COST) {
         return serde_json::from_str(&cost).map_err(|_| "Its cost can't be read.".to_owned());
     }
@@ -66,15 +67,15 @@ pub(super) fn run_cost(run: &Seen, sheet: Option<&Sheet>) -> Result<Cost, String
 }
 
 /// What the run did to a tier; `None`: it has no such.
-fn tier_use(run: &Seen, tier: &str) -> Option<Recorded> {
+fn tier_use(run: &IndexedRun, tier: &str) -> Option<RecordedUsage> {
     let trees = run.trees.iter().enumerate();
     let at: Vec<usize> =
-        trees.filter(|(_, tree)| Seen::tier_name(tree) == tier).map(|(at, _)| at).collect();
+        trees.filter(|(_, tree)| IndexedRun::tier_name(tree) == tier).map(|(at, _)| at).collect();
     let ops = run.ops.iter().filter(|row| at.contains(&(run.tier_index(row.tree) as usize)));
     let ops = ops.filter_map(|row| Some((row.kind.op()?, row.count)));
     let tiers = || at.iter().filter_map(|at| run.summary.tiers.get(*at));
     let peaks = at.iter().map(|at| super::tiers::peak_on_tier(run, run.trees[*at].id));
-    (!at.is_empty()).then(|| Recorded {
+    (!at.is_empty()).then(|| RecordedUsage {
         ops: ops.collect(),
         read: tiers().map(|tier| tier.read.at_least).sum(),
         written: tiers().map(|tier| tier.written.at_least).sum(),

@@ -8,13 +8,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use forebay_model::FileId;
 use serde_json::{Value, json};
 
-use super::{Draws, Panel};
-use crate::commands::report::indexed_run::{OfFile, Seen};
+use super::{Panel, PanelContent};
+use crate::commands::report::indexed_run::{FileTotals, IndexedRun};
 use crate::commands::report::page_columns::{column, missing_panel};
-use crate::commands::report::price_sheet::Sheet;
-use crate::commands::report::strings::Strings;
+use crate::commands::report::price_sheet::ReportPrices;
+use crate::commands::report::strings::StringTable;
 
-pub(super) const PANEL: Panel = Panel { name: "files", draws: Draws::Run(panel_data) };
+pub(super) const PANEL: Panel = Panel { name: "files", draws: PanelContent::Run(panel_data) };
 
 /// Nobody reads more.
 const MOST: usize = 200;
@@ -27,7 +27,7 @@ struct Users {
     read: BTreeMap<i64, u64>,
 }
 
-fn panel_data(run: &Seen, strings: &mut Strings, _: Option<&Sheet>) -> Value {
+fn panel_data(run: &IndexedRun, strings: &mut StringTable, _: Option<&ReportPrices>) -> Value {
     let files = &run.opened.files;
     if files.is_empty() {
         return missing_panel("No open file was recorded in this run.");
@@ -36,11 +36,11 @@ fn panel_data(run: &Seen, strings: &mut Strings, _: Option<&Sheet>) -> Value {
     let known = !times.is_empty();
     let time = |id: &FileId| times.get(id).copied().unwrap_or(0.0);
     // What went past Forebay was about the size of the file.
-    let moved = |file: &OfFile| {
+    let moved = |file: &FileTotals| {
         let past = if file.read_hidden && file.read == 0 { file.size.unwrap_or(0) } else { 0 };
         file.read + file.written + past
     };
-    let mut ranked: Vec<&(FileId, OfFile)> = files.iter().collect();
+    let mut ranked: Vec<&(FileId, FileTotals)> = files.iter().collect();
     ranked.sort_by(|(a, one), (b, other)| {
         let by_time = time(b).total_cmp(&time(a));
         by_time.then(moved(other).cmp(&moved(one))).then(a.cmp(b))
@@ -103,7 +103,7 @@ fn panel_data(run: &Seen, strings: &mut Strings, _: Option<&Sheet>) -> Value {
 }
 
 /// How long each file was waited for, in microseconds, as far as opens tell.
-fn estimate_file_times(run: &Seen) -> HashMap<FileId, f64> {
+fn estimate_file_times(run: &IndexedRun) -> HashMap<FileId, f64> {
     let mut whole: HashMap<_, f64> = HashMap::new();
     for row in &run.ops {
         *whole.entry((row.task, row.class)).or_default() += row.time.0 as f64;
@@ -124,7 +124,7 @@ fn estimate_file_times(run: &Seen) -> HashMap<FileId, f64> {
     times
 }
 
-fn users_of_files(run: &Seen, ranked: &[&(FileId, OfFile)]) -> Vec<Users> {
+fn users_of_files(run: &IndexedRun, ranked: &[&(FileId, FileTotals)]) -> Vec<Users> {
     let wanted: BTreeSet<FileId> = ranked.iter().map(|(id, _)| *id).collect();
     let mut users: HashMap<FileId, Users> = HashMap::new();
     for ((task, file), pair) in &run.opened.pairs {

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{Draws, Panel};
-use crate::commands::report::indexed_run::Seen;
+use super::{Panel, PanelContent};
+use crate::commands::report::indexed_run::IndexedRun;
 use crate::commands::report::page_columns::{column, missing_panel};
-use crate::commands::report::price_sheet::Sheet;
-use crate::commands::report::strings::Strings;
+use crate::commands::report::price_sheet::ReportPrices;
+use crate::commands::report::strings::StringTable;
 
-pub(super) const PANEL: Panel = Panel { name: "flow", draws: Draws::Run(panel_data) };
+pub(super) const PANEL: Panel = Panel { name: "flow", draws: PanelContent::Run(panel_data) };
 
 /// More cannot be told apart in a drawing.
 const MOST: usize = 120;
@@ -19,7 +19,7 @@ const MOST: usize = 120;
 /// Bytes and files, by task name and class.
 type Flows = BTreeMap<(i64, i64), (u64, u64)>;
 
-fn panel_data(run: &Seen, _: &mut Strings, _: Option<&Sheet>) -> Value {
+fn panel_data(run: &IndexedRun, _: &mut StringTable, _: Option<&ReportPrices>) -> Value {
     let (mut written, mut read) = (Flows::new(), Flows::new());
     let mut hidden = 0_u64;
     for (task, class, file, pair) in

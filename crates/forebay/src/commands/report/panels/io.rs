@@ -5,16 +5,16 @@ mod sampled_machines;
 use forebay_model::Micros;
 use serde_json::{Value, json};
 
-use super::{Draws, Panel};
-use crate::commands::report::bins::Spread;
-use crate::commands::report::indexed_run::Seen;
+use super::{Panel, PanelContent};
+use crate::commands::report::bins::BinnedAmounts;
+use crate::commands::report::indexed_run::IndexedRun;
 use crate::commands::report::page_columns::missing_panel;
-use crate::commands::report::price_sheet::Sheet;
-use crate::commands::report::strings::Strings;
+use crate::commands::report::price_sheet::ReportPrices;
+use crate::commands::report::strings::StringTable;
 
-pub(super) const PANEL: Panel = Panel { name: "io", draws: Draws::Run(panel_data) };
+pub(super) const PANEL: Panel = Panel { name: "io", draws: PanelContent::Run(panel_data) };
 
-fn panel_data(run: &Seen, _: &mut Strings, _: Option<&Sheet>) -> Value {
+fn panel_data(run: &IndexedRun, _: &mut StringTable, _: Option<&ReportPrices>) -> Value {
     if run.trees.is_empty() && run.machines.is_empty() {
         return missing_panel("Neither storage nor the machine was looked at in this run.");
     }
@@ -53,8 +53,8 @@ fn panel_data(run: &Seen, _: &mut Strings, _: Option<&Sheet>) -> Value {
 }
 
 /// By tree, how many operations there were, and how long they took.
-fn spread_operations(run: &Seen) -> (Vec<Spread>, Vec<Spread>) {
-    let empty = || vec![Spread::new(run.bins); run.trees.len()];
+fn spread_operations(run: &IndexedRun) -> (Vec<BinnedAmounts>, Vec<BinnedAmounts>) {
+    let empty = || vec![BinnedAmounts::new(run.bins); run.trees.len()];
     let (mut operations, mut queues) = (empty(), empty());
     for row in &run.ops {
         let task = row.task.and_then(|id| {

@@ -7,21 +7,21 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
 use forebay_model::run::TaskRow;
-use forebay_model::summary::Amount;
+use forebay_model::summary::ByteBounds;
 use forebay_model::{ByteCount, Micros};
 use serde_json::{Value, json};
 
-use super::{Draws, Panel};
-use crate::commands::report::bins::Spread;
-use crate::commands::report::indexed_run::{Pair, Seen};
+use super::{Panel, PanelContent};
+use crate::commands::report::bins::BinnedAmounts;
+use crate::commands::report::indexed_run::{IndexedRun, TaskFileTotals};
 use crate::commands::report::page_columns::{at_least, at_most, column, missing_panel};
 use crate::commands::report::page_text::command_text;
-use crate::commands::report::price_sheet::Sheet;
-use crate::commands::report::strings::Strings;
+use crate::commands::report::price_sheet::ReportPrices;
+use crate::commands::report::strings::StringTable;
 
-pub(super) const PANEL: Panel = Panel { name: "occupancy", draws: Draws::Run(panel_data) };
+pub(super) const PANEL: Panel = Panel { name: "occupancy", draws: PanelContent::Run(panel_data) };
 
-fn panel_data(run: &Seen, strings: &mut Strings, _: Option<&Sheet>) -> Value {
+fn panel_data(run: &IndexedRun, strings: &mut StringTable, _: Option<&ReportPrices>) -> Value {
     let mut timed: Vec<&TaskRow> = run.tasks.iter().filter(|task| task.started.is_some()).collect();
     if timed.is_empty() {
         return missing_panel(match run.tasks.is_empty() {
@@ -42,7 +42,7 @@ fn panel_data(run: &Seen, strings: &mut Strings, _: Option<&Sheet>) -> Value {
     }
     let files = task_files::task_file_table(run, &tasks, strings);
     notes.extend(files.note);
-    let (mut running, mut waiting) = (Spread::new(run.bins), Spread::new(run.bins));
+    let (mut running, mut waiting) = (BinnedAmounts::new(run.bins), BinnedAmounts::new(run.bins));
     for task in &tasks {
         let (from, to) = run.task_times(task).unwrap_or_default();
         running.add_evenly(from, to, to.since(from).0 as f64);
@@ -71,9 +71,14 @@ fn panel_data(run: &Seen, strings: &mut Strings, _: Option<&Sheet>) -> Value {
     })
 }
 
-fn task_rows(run: &Seen, tasks: &[&TaskRow], lanes: &[usize], strings: &mut Strings) -> Value {
-    let read: Vec<Amount> = tasks.iter().map(|task| bytes_read(run, task)).collect();
-    let written: Vec<Amount> = tasks.iter().map(|task| bytes_written(run, task)).collect();
+fn task_rows(
+    run: &IndexedRun,
+    tasks: &[&TaskRow],
+    lanes: &[usize],
+    strings: &mut StringTable,
+) -> Value {
+    let read: Vec<ByteBounds> = tasks.iter().map(|task| bytes_read(run, task)).collect();
+    let written: Vec<ByteBounds> = tasks.iter().map(|task| bytes_written(run, task)).collect();
     let cpu = |task: &TaskRow| {
         let known = task.cpu_user.or(task.cpu_system);
         known.map(|_| task.cpu_user.unwrap_or_default() + task.cpu_system.unwrap_or_default())
@@ -106,29 +111,29 @@ fn task_rows(run: &Seen, tasks: &[&TaskRow], lanes: &[usize], strings: &mut Stri
     })
 }
 
-fn bytes_read(run: &Seen, task: &TaskRow) -> Amount {
+fn bytes_read(run: &IndexedRun, task: &TaskRow) -> ByteBounds {
     task_amount(run, task, |pair| (pair.read, pair.read_hidden), task.rchar_upper)
 }
 
-fn bytes_written(run: &Seen, task: &TaskRow) -> Amount {
+fn bytes_written(run: &IndexedRun, task: &TaskRow) -> ByteBounds {
     task_amount(run, task, |pair| (pair.written, pair.write_hidden), task.wchar_upper)
 }
 
 /// Of tasks whose operations nobody recorded no bytes were seen.
 fn task_amount(
-    run: &Seen,
+    run: &IndexedRun,
     task: &TaskRow,
-    of: fn(&Pair) -> (u64, bool),
+    of: fn(&TaskFileTotals) -> (u64, bool),
     at_most: Option<ByteCount>,
-) -> Amount {
+) -> ByteBounds {
     let pairs = || run.opened.pairs_of_task(task.id).iter().map(|(_, pair)| of(pair));
     let at_least = ByteCount(pairs().map(|(bytes, _)| bytes).sum());
     let seen = task.waited.is_some() && !pairs().any(|(_, hidden)| hidden);
-    Amount { seen: seen.then_some(at_least), at_least, at_most }
+    ByteBounds { seen: seen.then_some(at_least), at_least, at_most }
 }
 
 /// For each task a lane on which no other is at its time, and how many there are.
-fn assign_lanes(run: &Seen, tasks: &[&TaskRow]) -> (Vec<usize>, usize) {
+fn assign_lanes(run: &IndexedRun, tasks: &[&TaskRow]) -> (Vec<usize>, usize) {
     let (mut busy, mut free) = (BinaryHeap::<Reverse<(Micros, usize)>>::new(), BTreeSet::new());
     let mut count = 0;
     let lanes = tasks.iter().map(|task| {

@@ -7,17 +7,17 @@ use forebay_model::Micros;
 use forebay_model::run::OpKind;
 use serde_json::{Value, json};
 
-use super::{Draws, Panel};
-use crate::commands::report::indexed_run::Seen;
+use super::{Panel, PanelContent};
+use crate::commands::report::indexed_run::IndexedRun;
 use crate::commands::report::page_columns::{column, missing_panel};
-use crate::commands::report::price_sheet::Sheet;
-use crate::commands::report::strings::Strings;
+use crate::commands::report::price_sheet::ReportPrices;
+use crate::commands::report::strings::StringTable;
 
-pub(super) const PANEL: Panel = Panel { name: "operations", draws: Draws::Run(panel_data) };
+pub(super) const PANEL: Panel = Panel { name: "operations", draws: PanelContent::Run(panel_data) };
 
 /// One kind on one tier.
 #[derive(Default)]
-struct Kind {
+struct OpKindTotals {
     count: u64,
     failed: u64,
     time: Micros,
@@ -26,11 +26,11 @@ struct Kind {
     names: BTreeMap<i64, Micros>,
 }
 
-fn panel_data(run: &Seen, strings: &mut Strings, _: Option<&Sheet>) -> Value {
+fn panel_data(run: &IndexedRun, strings: &mut StringTable, _: Option<&ReportPrices>) -> Value {
     if run.ops.is_empty() {
         return missing_panel("Operations were not recorded in this run.");
     }
-    let mut kinds: BTreeMap<_, Kind> = BTreeMap::new();
+    let mut kinds: BTreeMap<_, OpKindTotals> = BTreeMap::new();
     for row in &run.ops {
         let kind = kinds.entry((&row.kind, run.tier_index(row.tree))).or_default();
         kind.count += row.count;

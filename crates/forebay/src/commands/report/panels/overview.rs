@@ -2,21 +2,21 @@
 
 mod storage_verdict;
 
-use forebay_model::summary::{Amount, Summary, TaskSummary, TierSummary};
-use forebay_model::{ByteCount, Exit, Micros};
+use forebay_model::summary::{ByteBounds, Summary, TaskSummary, TierSummary};
+use forebay_model::{ByteCount, CommandExit, Micros};
 use serde_json::{Value, json};
 
-use super::{Draws, Panel, cost};
-use crate::commands::report::indexed_run::Seen;
+use super::{Panel, PanelContent, cost};
+use crate::commands::report::indexed_run::IndexedRun;
 use crate::commands::report::page_columns::{at_least, at_most, column, share_or_null};
 use crate::commands::report::page_text::escape_name;
-use crate::commands::report::price_sheet::Sheet;
-use crate::commands::report::strings::Strings;
+use crate::commands::report::price_sheet::ReportPrices;
+use crate::commands::report::strings::StringTable;
 pub(in crate::commands::report) use storage_verdict::verdict_sentence;
 
-pub(super) const PANEL: Panel = Panel { name: "overview", draws: Draws::Run(panel_data) };
+pub(super) const PANEL: Panel = Panel { name: "overview", draws: PanelContent::Run(panel_data) };
 
-fn panel_data(run: &Seen, _: &mut Strings, sheet: Option<&Sheet>) -> Value {
+fn panel_data(run: &IndexedRun, _: &mut StringTable, sheet: Option<&ReportPrices>) -> Value {
     let summary = &run.summary;
     let tasks = || summary.tasks.iter().filter(|task| !task.driver);
     let whole = run.header.cpus.map(|cpus| f64::from(cpus) * run.span.as_secs());
@@ -74,8 +74,8 @@ fn panel_data(run: &Seen, _: &mut Strings, sheet: Option<&Sheet>) -> Value {
             most_moved(summary, |task| &task.written).filter(|_| written.0.is_none()),
         "operations": operation_count(run),
         "exit": summary.exit.map(|exit| match exit {
-            Exit::Code(code) => code.to_string(),
-            Exit::Signal(signal) => format!("signal {signal}"),
+            CommandExit::Code(code) => code.to_string(),
+            CommandExit::Signal(signal) => format!("signal {signal}"),
         }),
         "hidden": summary.hidden,
         "others": summary.others,
@@ -88,7 +88,7 @@ fn panel_data(run: &Seen, _: &mut Strings, sheet: Option<&Sheet>) -> Value {
 }
 
 /// Cores that had a task, as a share of all from start to end; `None`: nobody knows the cores.
-pub(super) fn core_utilisation(run: &Seen) -> Option<f64> {
+pub(super) fn core_utilisation(run: &IndexedRun) -> Option<f64> {
     let whole = f64::from(run.header.cpus?) * run.span.as_secs();
     let busy = run.tasks.iter().filter(|task| !task.driver).filter_map(|task| {
         let (from, to) = run.task_times(task)?;
@@ -98,7 +98,7 @@ pub(super) fn core_utilisation(run: &Seen) -> Option<f64> {
 }
 
 /// How long tasks waited for storage, summed.
-pub(super) fn total_waited(run: &Seen) -> Micros {
+pub(super) fn total_waited(run: &IndexedRun) -> Micros {
     run.tasks.iter().filter(|task| !task.driver).filter_map(|task| task.waited).sum()
 }
 
@@ -111,7 +111,7 @@ fn total_cpu(summary: &Summary) -> Option<Micros> {
 /// it nothing was seen.
 pub(super) fn sum_of_tiers(
     summary: &Summary,
-    of: fn(&TierSummary) -> &Amount,
+    of: fn(&TierSummary) -> &ByteBounds,
 ) -> (Option<ByteCount>, ByteCount) {
     let tiers = || summary.tiers.iter().map(of);
     let exact = tiers().map(|amount| amount.seen).sum::<Option<ByteCount>>();
@@ -120,19 +120,19 @@ pub(super) fn sum_of_tiers(
 }
 
 /// What all tasks moved at most, where that is known of each.
-fn most_moved(summary: &Summary, of: fn(&TaskSummary) -> &Amount) -> Option<ByteCount> {
+fn most_moved(summary: &Summary, of: fn(&TaskSummary) -> &ByteBounds) -> Option<ByteCount> {
     let tasks = || summary.tasks.iter().filter(|task| !task.driver);
     let most = tasks().map(|task| of(task).at_most).sum::<Option<ByteCount>>();
     most.filter(|_| tasks().next().is_some())
 }
 
 /// All of them; `None`: they were not recorded.
-pub(super) fn operation_count(run: &Seen) -> Option<u64> {
+pub(super) fn operation_count(run: &IndexedRun) -> Option<u64> {
     let all = run.summary.tiers.iter().map(|tier| tier.operations).sum();
     (!run.ops.is_empty()).then_some(all)
 }
 
-fn tasks_by_name(run: &Seen) -> Value {
+fn tasks_by_name(run: &IndexedRun) -> Value {
     let all = &run.summary.tasks;
     let recorded = !run.ops.is_empty();
     // Records of other tools may name none.

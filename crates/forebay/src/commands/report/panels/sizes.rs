@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use forebay_model::Micros;
 use serde_json::{Value, json};
 
-use super::{Draws, Panel};
-use crate::commands::report::indexed_run::{OfFile, SMALL, Seen};
+use super::{Panel, PanelContent};
+use crate::commands::report::indexed_run::{FileTotals, IndexedRun, SMALL};
 use crate::commands::report::page_columns::{column, missing_panel, rounded_number};
-use crate::commands::report::price_sheet::Sheet;
-use crate::commands::report::strings::Strings;
+use crate::commands::report::price_sheet::ReportPrices;
+use crate::commands::report::strings::StringTable;
 
-pub(super) const PANEL: Panel = Panel { name: "sizes", draws: Draws::Run(panel_data) };
+pub(super) const PANEL: Panel = Panel { name: "sizes", draws: PanelContent::Run(panel_data) };
 
 /// Classes of small files that are named.
 const CLASSES: usize = 20;
@@ -21,21 +21,21 @@ const STEPS: u32 = 13;
 
 /// Files, their bytes, and how often they were opened.
 #[derive(Clone, Copy, Default)]
-struct Sum {
+struct SizeTotals {
     files: u64,
     bytes: u64,
     opens: u64,
 }
 
-impl Sum {
-    fn add(&mut self, size: u64, file: &OfFile) {
+impl SizeTotals {
+    fn add(&mut self, size: u64, file: &FileTotals) {
         self.files += 1;
         self.bytes += size;
         self.opens += file.opens;
     }
 }
 
-fn panel_data(run: &Seen, _: &mut Strings, _: Option<&Sheet>) -> Value {
+fn panel_data(run: &IndexedRun, _: &mut StringTable, _: Option<&ReportPrices>) -> Value {
     let files = &run.opened.files;
     if files.is_empty() {
         return missing_panel("No open file was recorded in this run.");
@@ -43,8 +43,8 @@ fn panel_data(run: &Seen, _: &mut Strings, _: Option<&Sheet>) -> Value {
     let mut ends: Vec<Option<u64>> = vec![Some(0)];
     ends.extend((0..STEPS).map(|step| Some(1024 << (2 * step))));
     ends.push(None);
-    let mut bins = vec![Sum::default(); ends.len()];
-    let (mut all, mut small, mut unknown) = (Sum::default(), Sum::default(), 0_u64);
+    let mut bins = vec![SizeTotals::default(); ends.len()];
+    let (mut all, mut small, mut unknown) = (SizeTotals::default(), SizeTotals::default(), 0_u64);
     let mut classes: BTreeMap<i64, (Vec<u64>, u64)> = BTreeMap::new();
     for (id, file) in files {
         let Some(size) = file.size else {
@@ -96,7 +96,7 @@ fn panel_data(run: &Seen, _: &mut Strings, _: Option<&Sheet>) -> Value {
     })
 }
 
-fn size_sentence(small: Sum, all: Sum) -> String {
+fn size_sentence(small: SizeTotals, all: SizeTotals) -> String {
     if all.files == 0 {
         return "The size of no file was seen.".to_owned();
     }
@@ -111,7 +111,7 @@ fn size_sentence(small: Sum, all: Sum) -> String {
 }
 
 /// Classes of small files, by the time of all operations on their class.
-fn costliest_classes(run: &Seen, classes: BTreeMap<i64, (Vec<u64>, u64)>) -> Value {
+fn costliest_classes(run: &IndexedRun, classes: BTreeMap<i64, (Vec<u64>, u64)>) -> Value {
     let mut times: BTreeMap<i64, Micros> = BTreeMap::new();
     for row in &run.ops {
         *times.entry(run.class_index(row.class)).or_default() += row.time;

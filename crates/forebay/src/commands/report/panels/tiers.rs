@@ -5,18 +5,18 @@ use std::cmp::Reverse;
 use forebay_model::{Micros, TreeId};
 use serde_json::{Value, json};
 
-use super::{Draws, Panel};
-use crate::commands::report::indexed_run::Seen;
+use super::{Panel, PanelContent};
+use crate::commands::report::indexed_run::IndexedRun;
 use crate::commands::report::page_columns::missing_panel;
-use crate::commands::report::price_sheet::Sheet;
-use crate::commands::report::strings::Strings;
+use crate::commands::report::price_sheet::ReportPrices;
+use crate::commands::report::strings::StringTable;
 
-pub(super) const PANEL: Panel = Panel { name: "tiers", draws: Draws::Run(panel_data) };
+pub(super) const PANEL: Panel = Panel { name: "tiers", draws: PanelContent::Run(panel_data) };
 
 /// At a moment, so many bytes and files more or less.
-type Change = (Micros, i64, i64);
+type OccupancyChange = (Micros, i64, i64);
 
-fn panel_data(run: &Seen, _: &mut Strings, _: Option<&Sheet>) -> Value {
+fn panel_data(run: &IndexedRun, _: &mut StringTable, _: Option<&ReportPrices>) -> Value {
     if run.opened.files.is_empty() {
         return missing_panel("No open file was recorded in this run.");
     }
@@ -44,12 +44,12 @@ fn panel_data(run: &Seen, _: &mut Strings, _: Option<&Sheet>) -> Value {
 }
 
 /// The most bytes that files of the run took there at a moment.
-pub(super) fn peak_on_tier(run: &Seen, tree: TreeId) -> u64 {
+pub(super) fn peak_on_tier(run: &IndexedRun, tree: TreeId) -> u64 {
     occupancy_over_time(run, &size_changes(run, tree)).2.max(0) as u64
 }
 
 /// In the order of time; what comes before what goes at the same moment, so that no sum is too small.
-fn size_changes(run: &Seen, tree: TreeId) -> Vec<Change> {
+fn size_changes(run: &IndexedRun, tree: TreeId) -> Vec<OccupancyChange> {
     let mut changes = Vec::new();
     for (id, file) in run.opened.files.iter().filter(|(_, file)| file.created) {
         let place = run.file_by_id(*id).map(|place| place.home.unwrap_or(place.tree));
@@ -75,7 +75,7 @@ fn size_changes(run: &Seen, tree: TreeId) -> Vec<Change> {
 }
 
 /// At the end of each part of the run, bytes and files; and the most bytes at any moment.
-fn occupancy_over_time(run: &Seen, changes: &[Change]) -> (Vec<i64>, Vec<i64>, i64) {
+fn occupancy_over_time(run: &IndexedRun, changes: &[OccupancyChange]) -> (Vec<i64>, Vec<i64>, i64) {
     let (mut used, mut files) = (vec![0; run.bins.count], vec![0; run.bins.count]);
     let (mut bytes, mut count, mut peak) = (0_i64, 0_i64, 0_i64);
     let mut next = 0;

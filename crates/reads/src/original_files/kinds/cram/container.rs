@@ -6,23 +6,26 @@ use noodles_cram::io::reader::Container;
 use noodles_fasta::repository::{Adapter, Repository};
 use noodles_sam::alignment::Record;
 
-use super::file_header::Front;
-use super::mate_pairing::Dealt;
+use super::file_header::CramHeader;
+use super::mate_pairing::ContainerReads;
 use crate::error::{Error, Kind, Result};
 use crate::original_files::object_reader::to_reads_error;
-use crate::spots::{Part, REST, REVERSE, Read};
+use crate::spots::{AlignedRead, MatePart, REST, REVERSE};
 
 /// Texts of a container, one of them for each mate.
-pub(super) fn decode_container(container: &Container, front: &Front) -> Result<Dealt> {
+pub(super) fn decode_container(
+    container: &Container,
+    front: &CramHeader,
+) -> Result<ContainerReads> {
     // What noodles does not expect of a damaged file is told as all other damage.
     let dealt = catch_unwind(AssertUnwindSafe(|| decode_records(container, front)));
     dealt.unwrap_or_else(|_| Err(Error::new(Kind::Input, "it is damaged")))
 }
 
-fn decode_records(container: &Container, front: &Front) -> Result<Dealt> {
+fn decode_records(container: &Container, front: &CramHeader) -> Result<ContainerReads> {
     let said = |error| to_reads_error(Kind::Input, error);
     let compression = container.compression_header().map_err(said)?;
-    let mut dealt = Dealt::default();
+    let mut dealt = ContainerReads::default();
     for slice in container.slices() {
         let slice = slice.map_err(said)?;
         let (core, external) = slice.decode_blocks().map_err(said)?;
@@ -30,7 +33,7 @@ fn decode_records(container: &Container, front: &Front) -> Result<Dealt> {
         let records = slice.records(none, &front.header, &compression, &core, &external);
         for record in records.map_err(undecodable_error)? {
             let flag = record.flags().map_err(said)?.bits();
-            if front.by_place && matches!(Part::from_flags(flag), Some(Part::Mate(_))) {
+            if front.by_place && matches!(MatePart::from_flags(flag), Some(MatePart::Mate(_))) {
                 let words = "its reads are in the order of a reference, so mates are far apart";
                 return Err(Error::new(Kind::Request, words));
             }
@@ -50,7 +53,7 @@ fn decode_records(container: &Container, front: &Front) -> Result<Dealt> {
             let scores = record.quality_scores();
             let qualities = scores.iter().collect::<std::io::Result<Vec<u8>>>().map_err(said)?;
             let (bases, reverse) = (sequence.len(), flag & REVERSE != 0);
-            let read = Read { name, rest: &rest, reverse, bases };
+            let read = AlignedRead { name, rest: &rest, reverse, bases };
             dealt.push_read(name, flag, |out| {
                 read.write_fastq(|out| out.extend(sequence.iter()), qualities.into_iter(), out)
             })?;

@@ -6,24 +6,24 @@ use noodles_cram::io::Reader;
 use noodles_sam::Header;
 
 use crate::error::{Error, Kind, Result};
-use crate::original_files::object_reader::{Bytes, to_reads_error};
+use crate::original_files::object_reader::{ObjectReader, to_reads_error};
 use crate::spots::{is_coordinate_sorted, is_written_by_forebay};
 
 /// Bytes that are read at a time.
 const BUFFER: usize = 256 << 10;
 
 /// What stands at the front of a file.
-pub(super) struct Front {
+pub(super) struct CramHeader {
     pub(super) header: Header,
     /// The tag with rests of names is ours.
     pub(super) ours: bool,
     pub(super) by_place: bool,
 }
 
-pub(super) type Stream = Reader<BufReader<Bytes>>;
+pub(super) type CramStream = Reader<BufReader<ObjectReader>>;
 
 /// Reads up to the first container of reads.
-pub(super) fn open_at_reads(bytes: &Bytes) -> Result<(Stream, Front)> {
+pub(super) fn open_at_reads(bytes: &ObjectReader) -> Result<(CramStream, CramHeader)> {
     let said = |error| to_reads_error(Kind::Input, error);
     let mut reader = Reader::new(BufReader::with_capacity(BUFFER, bytes.clone()));
     let definition = reader.read_file_definition().map_err(said)?;
@@ -50,6 +50,10 @@ pub(super) fn open_at_reads(bytes: &Bytes) -> Result<(Stream, Front)> {
         .map_err(|error| Error::new(Kind::Request, format!("its header can't be read: {error}")))?;
     Ok((
         reader,
-        Front { header, ours: is_written_by_forebay(&text), by_place: is_coordinate_sorted(&text) },
+        CramHeader {
+            header,
+            ours: is_written_by_forebay(&text),
+            by_place: is_coordinate_sorted(&text),
+        },
     ))
 }

@@ -3,26 +3,26 @@
 
 use crate::error::{Error, Kind, Result};
 use crate::original_files::index_table::TEXTS;
-use crate::spots::Part;
+use crate::spots::MatePart;
 
 /// A read that waits for its mate.
-type Waits = (Vec<u8>, usize);
+type WaitingRead = (Vec<u8>, usize);
 
 /// What a container has.
 #[derive(Debug, Default)]
-pub(super) struct Dealt {
+pub(super) struct ContainerReads {
     pub(super) texts: [Vec<u8>; TEXTS],
     /// Its first read, if that is not the mate of its second.
-    first: Option<Waits>,
+    first: Option<WaitingRead>,
     /// Its last read, if its mate did not come.
-    last: Option<Waits>,
-    waiting: Option<Waits>,
+    last: Option<WaitingRead>,
+    waiting: Option<WaitingRead>,
     reads: usize,
     /// Whether its reads are of pairs.
     paired: Option<bool>,
 }
 
-impl Dealt {
+impl ContainerReads {
     /// Takes a read, which `put` writes.
     pub(super) fn push_read(
         &mut self,
@@ -30,9 +30,9 @@ impl Dealt {
         flag: u16,
         put: impl FnOnce(&mut Vec<u8>) -> Result<()>,
     ) -> Result<()> {
-        let Some(part) = Part::from_flags(flag) else { return Ok(()) };
+        let Some(part) = MatePart::from_flags(flag) else { return Ok(()) };
         let mate = match part {
-            Part::Mate(mate) => Some(mate),
+            MatePart::Mate(mate) => Some(mate),
             _ => None,
         };
         if self.paired.is_some_and(|paired| paired != mate.is_some()) {
@@ -60,13 +60,13 @@ impl Dealt {
 
 /// Containers one behind the other.
 #[derive(Debug, Default)]
-pub(super) struct Chain {
-    waiting: Option<Waits>,
+pub(super) struct ContainerChain {
+    waiting: Option<WaitingRead>,
     paired: Option<bool>,
 }
 
-impl Chain {
-    pub(super) fn add_container(&mut self, dealt: &Dealt) -> Result<()> {
+impl ContainerChain {
+    pub(super) fn add_container(&mut self, dealt: &ContainerReads) -> Result<()> {
         let Some(paired) = dealt.paired else { return Ok(()) };
         if self.paired.is_some_and(|before| before != paired) {
             return Err(mixed_reads_error(dealt.last.as_ref().map_or(b"", |(name, _)| name)));
@@ -115,11 +115,11 @@ mod tests {
 
     /// Containers of such lengths, of reads by name and mate.
     fn chain(reads: &[(&str, usize)], lens: &[usize]) -> Result<Vec<u8>> {
-        let (mut chain, mut rest, mut texts) = (Chain::default(), reads, Vec::new());
+        let (mut chain, mut rest, mut texts) = (ContainerChain::default(), reads, Vec::new());
         for len in lens {
             let (own, later) = rest.split_at(*len);
             rest = later;
-            let mut dealt = Dealt::default();
+            let mut dealt = ContainerReads::default();
             for (name, mate) in own {
                 dealt.push_read(name.as_bytes(), FLAGS[*mate], |out| {
                     out.extend_from_slice(name.as_bytes());
@@ -149,7 +149,7 @@ mod tests {
                 assert!(error.message.contains("has no mate"), "{name} {lens:?}: {error}");
             }
         }
-        let mut dealt = Dealt::default();
+        let mut dealt = ContainerReads::default();
         dealt.push_read(b"a", FLAGS[0], |_| Ok(())).expect("first");
         dealt.push_read(b"a", 0x900 | FLAGS[1], |_| panic!("it repeats a read")).expect("left out");
         assert!(dealt.push_read(b"b", 4, |_| Ok(())).is_err(), "one that is of no pair");

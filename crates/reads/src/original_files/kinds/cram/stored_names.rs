@@ -6,7 +6,7 @@ use std::io::Read;
 use flate2::read::GzDecoder;
 
 use crate::error::Result;
-use crate::original_files::object_reader::Bytes;
+use crate::original_files::object_reader::ObjectReader;
 
 /// A container's compression header is mostly shorter than this.
 const FRONT: u64 = 4 << 10;
@@ -16,7 +16,7 @@ const GZIP: u8 = 1;
 
 /// Whether a container has names of its reads. Of one that can't be read that is not known, and left
 /// to who decodes it.
-pub(super) fn has_read_names(bytes: &Bytes, start: u64, len: u64) -> Result<bool> {
+pub(super) fn has_read_names(bytes: &ObjectReader, start: u64, len: u64) -> Result<bool> {
     let front = bytes.read_range(start, len.min(FRONT) as usize)?;
     let found = header_keeps_names(&front);
     if found.is_none() && len > FRONT {

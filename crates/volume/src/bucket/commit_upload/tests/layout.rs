@@ -7,7 +7,7 @@ use super::*;
 /// The root is what is served of the volume, by a machine that has all of it, or nothing.
 struct Machine {
     folder: tempfile::TempDir,
-    ship: Ship,
+    ship: CommitUploader,
 }
 
 impl Machine {
@@ -88,7 +88,7 @@ fn small_results_are_objects_and_follow_the_rule_of_their_names() {
     assert_eq!(lies(&bucket, moved), ["c/y"]);
     let mut two = Machine::new(&bucket);
     let told = Arc::new(Told::default());
-    two.ship.set_readers(Arc::clone(&told) as Arc<dyn Readers>);
+    two.ship.set_readers(Arc::clone(&told) as Arc<dyn MoveObserver>);
     back.iter().for_each(|(from, to)| two.rename(from, to));
     two.cut(false);
     assert_eq!(lies(&bucket, files), ["c/empty", "c/sub/deep", "c/x"]);
@@ -112,15 +112,15 @@ struct Reader {
     knows: parking_lot::Mutex<BTreeMap<u64, (String, Bytes)>>,
 }
 
-impl Readers for Reader {
-    fn notify_moved(&self, moved: Vec<Moved>) {
+impl MoveObserver for Reader {
+    fn notify_moved(&self, moved: Vec<MovedContent>) {
         let mut knows = self.knows.lock();
         for (key, bytes) in knows.values() {
             let there = self.bucket.objects.lock().get(key).map(|(bytes, _)| bytes.to_vec());
             assert_eq!(there.as_ref(), Some(bytes), "{key} is still what it was");
         }
-        for Moved { ino, place, .. } in moved {
-            let Place::Own { key, .. } = place else { panic!("{place:?}") };
+        for MovedContent { ino, place, .. } in moved {
+            let ContentLocation::Own { key, .. } = place else { panic!("{place:?}") };
             knows.get_mut(&ino).expect("a file that it reads").0 = key;
         }
     }
@@ -134,9 +134,11 @@ fn who_reads_knows_the_new_place_before_the_old_one_goes() {
         one.write(name, name.as_bytes());
     }
     one.cut(false);
-    let own = |ship: &Ship| -> BTreeMap<u64, (String, Bytes)> {
-        let of = |(ino, file): (u64, &super::super::super::tree::File)| match &file.place {
-            Place::Own { key, .. } => Some((ino, (key.clone(), key.clone().into_bytes()))),
+    let own = |ship: &CommitUploader| -> BTreeMap<u64, (String, Bytes)> {
+        let of = |(ino, file): (u64, &super::super::super::tree::VolumeFile)| match &file.place {
+            ContentLocation::Own { key, .. } => {
+                Some((ino, (key.clone(), key.clone().into_bytes())))
+            }
             _ => None,
         };
         ship.tree.files().filter_map(of).collect()
@@ -144,7 +146,7 @@ fn who_reads_knows_the_new_place_before_the_old_one_goes() {
     let knows = own(&one.ship);
     assert_eq!(knows.len(), 3);
     let reader = Arc::new(Reader { bucket: Arc::clone(&bucket), knows: knows.into() });
-    one.ship.set_readers(Arc::clone(&reader) as Arc<dyn Readers>);
+    one.ship.set_readers(Arc::clone(&reader) as Arc<dyn MoveObserver>);
     // Each gets the name that the next one has; the last one's object is nobody's then.
     for (from, to) in [("c/3", "c/4"), ("c/2", "c/3"), ("c/1", "c/2")] {
         one.rename(from, to);
@@ -208,7 +210,7 @@ fn other_rules_change_what_is_written_from_then_on_alone() {
     one.write("a/x", b"2");
     one.cut(false);
     let mut two = Machine::new(&bucket);
-    two.ship.scan.set_layout_rules(Arc::new(Kept::none()));
+    two.ship.scan.set_layout_rules(Arc::new(BucketRules::none()));
     let before = bucket.objects.lock().len();
     two.cut(false);
     assert_eq!(bucket.objects.lock().len(), before, "nothing is brought");

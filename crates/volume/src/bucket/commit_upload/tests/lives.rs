@@ -15,7 +15,7 @@ const LIVES: u64 = 12;
 const WRITES: u64 = 60;
 
 /// A machine that has nothing of the volume: its placeholders, and what they stand for.
-fn machine(bucket: &Arc<Memory>, root: &Path) -> (Ship, Away) {
+fn machine(bucket: &Arc<Memory>, root: &Path) -> (CommitUploader, Away) {
     let mut ship = ship(bucket, root);
     let flags = OFlags::RDONLY | OFlags::DIRECTORY;
     let fd = openat(CWD, root, flags, Mode::empty()).expect("opened");

@@ -19,7 +19,7 @@ fn bytes(name: &str) -> Bytes {
     name.bytes().cycle().take(LENGTH).collect()
 }
 
-fn cut(ship: &mut Ship, root: &Path) -> u64 {
+fn cut(ship: &mut CommitUploader, root: &Path) -> u64 {
     ship.make_commit(None, &|_| false).expect("looked at");
     let shipped = ship.upload_commit(&open_in(root)).expect("shipped");
     ship.truncate_log();
@@ -27,7 +27,7 @@ fn cut(ship: &mut Ship, root: &Path) -> u64 {
 }
 
 /// So many cuts in which little changes; tells their bytes.
-fn little(ship: &mut Ship, root: &Path, cuts: usize) -> Vec<u64> {
+fn little(ship: &mut CommitUploader, root: &Path, cuts: usize) -> Vec<u64> {
     let change = |turn: usize| {
         std::fs::write(root.join("one"), vec![b'.'; turn + 1]).expect("written");
         cut(ship, root)
@@ -37,7 +37,7 @@ fn little(ship: &mut Ship, root: &Path, cuts: usize) -> Vec<u64> {
 
 /// In each cut a file that stays, and nine that go with the next; in the first one with an object,
 /// whose checksums stay.
-fn grow(ship: &mut Ship, root: &Path) {
+fn grow(ship: &mut CommitUploader, root: &Path) {
     std::fs::write(root.join("large"), vec![b'L'; LARGEST as usize + 1]).expect("written");
     for turn in 0..STAY {
         let write = |name: String| std::fs::write(root.join(&name), bytes(&name)).expect("written");
@@ -95,7 +95,7 @@ fn who_reads_files_that_are_away_is_told_where_they_are_now() {
     let root = folder.path();
     let mut ship = ship(&bucket, root);
     let said = Arc::new(Told::default());
-    ship.set_readers(Arc::clone(&said) as Arc<dyn Readers>);
+    ship.set_readers(Arc::clone(&said) as Arc<dyn MoveObserver>);
     grow(&mut ship, root);
     let mut told = BTreeMap::new();
     for moved in said.0.lock().drain(..) {

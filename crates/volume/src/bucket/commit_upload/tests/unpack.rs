@@ -14,7 +14,7 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use super::super::super::memory::Memory;
 use super::super::super::scan::LARGEST;
-use super::super::super::segment::{Draft, HEADER};
+use super::super::super::segment::{HEADER, SegmentDraft};
 use super::super::*;
 use super::{open_in, ship};
 
@@ -22,7 +22,7 @@ use super::{open_in, ship};
 struct Volume {
     all: tempfile::TempDir,
     bucket: Arc<Memory>,
-    ship: Ship,
+    ship: CommitUploader,
 }
 
 impl Volume {
@@ -165,8 +165,8 @@ fn a_checkpoint_and_what_follows_become_files_without_the_log_before() {
     volume.change();
     volume.cut();
     // One without a cut does not count.
-    let mut draft = Draft::default();
-    draft.append_record(&Record::Gone { folder: 1, name: b"moved" });
+    let mut draft = SegmentDraft::default();
+    draft.append_record(&TreeRecord::Gone { folder: 1, name: b"moved" });
     let number = volume.ship.log.next_segment();
     volume.ship.log.write_segment(draft.encode_segment(number).into()).expect("written");
     // The records before it are not read; the bytes beside them are.

@@ -4,12 +4,12 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
 use super::*;
-use crate::bucket::evicted_files::Away;
+use crate::bucket::evicted_files::EvictedFile;
 use crate::bucket::health::Health;
 use crate::bucket::memory::Memory;
 use crate::bucket::placeholder::AWAY;
-use crate::bucket::tree_record::Place;
-use forebay_objstore::Patience;
+use crate::bucket::tree_record::ContentLocation;
+use forebay_objstore::RetryWindow;
 use forebay_os::file_identity::statx_nofollow;
 
 fn file() -> (OwnedFd, FileIdentity) {
@@ -21,11 +21,12 @@ fn file() -> (OwnedFd, FileIdentity) {
 
 #[test]
 fn a_file_has_its_own_time_while_bytes_come_and_go_and_is_looked_at_again_afterwards() {
-    let patience = (Patience::with_limit(Duration::from_millis(3)), Health::without_note().into());
-    let bodies = std::sync::Arc::new(Bodies::new(Memory::new(), [], patience));
+    let patience =
+        (RetryWindow::with_limit(Duration::from_millis(3)), Health::without_note().into());
+    let bodies = std::sync::Arc::new(EvictedFiles::new(Memory::new(), [], patience));
     let mtime = Time { sec: 978_307_200, nsec: 5 };
-    let away = || Away {
-        place: Place::Own { key: "k".to_owned(), size: 9, version: None },
+    let away = || EvictedFile {
+        place: ContentLocation::Own { key: "k".to_owned(), size: 9, version: None },
         sums: None,
         mtime,
     };

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::super::super::commit_upload::Dirty;
-use super::Worker;
-use forebay_objstore::Failed;
+use super::super::super::commit_upload::DirtyNames;
+use super::UploadWorker;
+use forebay_objstore::RequestError;
 use forebay_os::file_identity::FileIdentity;
 
-impl Worker {
+impl UploadWorker {
     /// Tells how many calls for a cut this one answers.
-    pub(super) fn make_commit(&mut self, dirty: Option<Dirty>) -> Result<u64, Failed> {
+    pub(super) fn make_commit(&mut self, dirty: Option<DirtyNames>) -> Result<u64, RequestError> {
         self.wait_for_joiners();
         let server = self.server.upgrade();
         let mirror = Arc::clone(&self.mirror);

@@ -5,12 +5,12 @@
 const REST: u32 = 16;
 
 #[derive(Debug, Default)]
-pub(in super::super) struct Crowd {
+pub(in super::super) struct FsyncBatching {
     expected: u64,
     rest: u32,
 }
 
-impl Crowd {
+impl FsyncBatching {
     /// Whether more callers than wait already are likely to come in a moment.
     pub(in super::super) fn is_awaited(&self, waiting: u64) -> bool {
         (1..self.expected).contains(&waiting)
@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn two_halves_become_one_crowd() {
-        let mut crowd = Crowd::default();
+        let mut crowd = FsyncBatching::default();
         assert!(!crowd.is_awaited(4), "nobody knows of more");
         crowd.begin_commit(4);
         crowd.note_joiners(4);
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn who_stays_away_is_not_waited_for_each_time() {
-        let mut crowd = Crowd::default();
+        let mut crowd = FsyncBatching::default();
         crowd.begin_commit(1);
         crowd.note_joiners(1);
         assert!(crowd.is_awaited(1));

@@ -8,12 +8,12 @@ use rustix::fs::{
     AtFlags, FallocateFlags, OFlags, StatxFlags, XattrFlags, fallocate, fsetxattr, fstatvfs, statx,
 };
 
-use super::super::super::evicted_files::Away;
+use super::super::super::evicted_files::EvictedFile;
 use super::super::super::placeholder::{AWAY, set_mtime};
-use super::super::super::scan::Stamp;
-use super::super::super::tree::{ROOT, Tree, join_path};
-use super::super::super::tree_record::{Kind, Place};
-use super::Worker;
+use super::super::super::scan::FileStamp;
+use super::super::super::tree::{ROOT, VolumeTree, join_path};
+use super::super::super::tree_record::{ContentLocation, Kind};
+use super::UploadWorker;
 use crate::backend::TreeServer;
 use forebay_os::file_identity::{FileIdentity, reopen_with_flags, statx_nofollow};
 
@@ -35,7 +35,7 @@ struct Candidate {
     path: Vec<u8>,
 }
 
-impl Worker {
+impl UploadWorker {
     /// Makes room where there is little; how many files were given back.
     pub(super) fn make_room(&mut self) -> usize {
         // What waits for the bucket is not there yet.
@@ -112,14 +112,14 @@ impl Worker {
     fn eviction_candidates(&self) -> Vec<Candidate> {
         let mut all = Vec::new();
         let mut folders = vec![(ROOT, Vec::new())];
-        let tree: &Tree = self.ship.tree();
+        let tree: &VolumeTree = self.ship.tree();
         while let Some((ino, path)) = folders.pop() {
             let Some(folder) = tree.file(ino) else { continue };
             for (name, ino) in &folder.names {
                 let path = join_path(&path, name.as_bytes());
                 match tree.file(*ino).map(|file| (&file.kind, &file.place)) {
                     Some((Kind::Folder, _)) => folders.push((*ino, path)),
-                    Some((Kind::Plain, place)) if *place != Place::Empty => {
+                    Some((Kind::Plain, place)) if *place != ContentLocation::Empty => {
                         all.extend(self.eviction_candidate(*ino, path));
                     }
                     _ => {}
@@ -151,12 +151,12 @@ impl Worker {
         let scan = self.ship.scan_mut();
         let is_known = self.journal.has_noted(one.ino)
             && scan.inode_number(&identity) == Some(one.ino)
-            && scan.is_clean_as(&identity, one.ino, &Stamp::from_file(file.as_fd()).ok()?);
+            && scan.is_clean_as(&identity, one.ino, &FileStamp::from_file(file.as_fd()).ok()?);
         if !is_known || server.is_open(&identity) {
             return None;
         }
         let known = self.ship.tree().file(one.ino)?;
-        let away = Away::from_file(known);
+        let away = EvictedFile::from_file(known);
         let file = reopen_with_flags(file.as_fd(), OFlags::RDWR).ok()?;
         // Marked first: what is half away is away.
         fsetxattr(&file, AWAY, b"1", XattrFlags::CREATE).ok()?;
@@ -167,7 +167,7 @@ impl Worker {
         let _ = fallocate(&file, hole, 0, stat.stx_size);
         let _ = set_mtime(&file, mtime);
         mirror.bodies.finish_eviction(identity);
-        if let Ok(stamp) = Stamp::from_file(file.as_fd()) {
+        if let Ok(stamp) = FileStamp::from_file(file.as_fd()) {
             self.ship.scan_mut().record_stamp(one.ino, stamp);
         }
         Some(())

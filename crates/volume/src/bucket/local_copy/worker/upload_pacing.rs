@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::super::super::commit_upload::Dirty;
-use super::super::super::dirty_names::{MANY, Noted};
-use super::super::super::writer_note::Writer;
-use super::Worker;
+use super::super::super::commit_upload::DirtyNames;
+use super::super::super::dirty_names::{MANY, NotedChanges};
+use super::super::super::writer_note::VolumeWriter;
+use super::UploadWorker;
 use super::local_eviction::GROWN;
 
 /// How long names may differ from what the bucket knows before a cut is made.
@@ -18,11 +18,11 @@ const IDLE: Duration = Duration::from_secs(5);
 /// How long a cut waits for callers who come again together: a third of a request to S3.
 const GATHER: Duration = Duration::from_millis(7);
 
-impl Worker {
+impl UploadWorker {
     pub(super) fn wait_for_joiners(&mut self) {
         let mut noted = self.mirror.marks.lock_noted();
         let mut left = GATHER;
-        let waiting = |noted: &Noted| noted.asked - noted.done;
+        let waiting = |noted: &NotedChanges| noted.asked - noted.done;
         while self.crowd.is_awaited(waiting(&noted)) && !left.is_zero() {
             let step = GATHER / 12;
             if self.mirror.marks.call.wait_for(&mut noted, step).timed_out() {
@@ -33,20 +33,21 @@ impl Worker {
     }
 
     /// Waits for something to do.
-    pub(super) fn wait_for_work(&mut self) -> Dirty {
+    pub(super) fn wait_for_work(&mut self) -> DirtyNames {
         let much = self.wanted.space.map_or(MUCH, |space| MUCH.min(space / GROWN));
         let marks = &self.mirror.marks;
         let mut noted = marks.lock_noted();
-        let is_called = |noted: &Noted| noted.over || noted.crowded || noted.asked > noted.done;
+        let is_called =
+            |noted: &NotedChanges| noted.over || noted.crowded || noted.asked > noted.done;
         while noted.dirty.is_empty() && !is_called(&noted) {
             marks.call.wait_for(&mut noted, IDLE);
             if let Some(bytes) = self.mirror.bodies.take_fetched_bytes(much) {
                 self.grown = self.grown.saturating_add(bytes);
-                return Dirty::new();
+                return DirtyNames::new();
             }
             if self.again.is_due() {
                 self.grown = u64::MAX;
-                return Dirty::new();
+                return DirtyNames::new();
             }
         }
         let mut left = 10;
@@ -81,7 +82,7 @@ impl Worker {
             let learnt = self.ship.scan_mut().take_learnt();
             // Without: the next start looks at all files, and another writer waits a little longer.
             let _ = self.journal.append_frame(self.ship.next_segment(), true, learnt);
-            let _ = Writer::release_after_mount(&self.mirror.state.volume.me, &self.bucket);
+            let _ = VolumeWriter::release_after_mount(&self.mirror.state.volume.me, &self.bucket);
         }
         let mut noted = self.mirror.marks.lock_noted();
         noted.lost.clone_from(&why);

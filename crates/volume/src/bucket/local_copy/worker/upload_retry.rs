@@ -2,28 +2,28 @@
 
 use std::io::ErrorKind;
 
-use super::Worker;
-use forebay_objstore::Failed;
+use super::UploadWorker;
+use forebay_objstore::RequestError;
 
 /// How it went lately.
 #[derive(Debug, Default)]
-pub(in super::super) struct Tries {
+pub(in super::super) struct UploadRetry {
     /// Attempts that failed, one after the other.
     failed: u32,
     /// Since when somebody waits for the end and the bucket does not answer.
     since: Option<u64>,
 }
 
-impl Worker {
+impl UploadWorker {
     /// The bucket has taken everything.
     pub(super) fn note_success(&mut self) {
-        self.tries = Tries::default();
+        self.tries = UploadRetry::default();
         self.mirror.health.note_success();
         self.mirror.bodies.mark_reachable();
     }
 
     /// It has not: waits. Tells whether it is to be tried again, and else says that it is over.
-    pub(super) fn wait_to_retry(&mut self, failed: &Failed, is_over: bool) -> bool {
+    pub(super) fn wait_to_retry(&mut self, failed: &RequestError, is_over: bool) -> bool {
         tracing::error!("copying files to {}: {failed}", self.wanted.url);
         self.mirror.health.note_failure(failed);
         let patience = self.wanted.patience.clone();

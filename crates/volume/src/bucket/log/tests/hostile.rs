@@ -6,19 +6,19 @@ use std::io::ErrorKind::InvalidData;
 use forebay_model::is_file_name;
 use proptest::prelude::*;
 
-use super::super::super::segment::Head;
+use super::super::super::segment::SegmentHeader;
 use super::super::super::tree::DEEPEST;
 use super::*;
 
 const PLAIN: Kind = Kind::Plain;
 
-fn made(ino: u64, kind: Kind) -> Record<'static> {
-    Record::File { ino, kind, attr: Attr::default() }
+fn made(ino: u64, kind: Kind) -> TreeRecord<'static> {
+    TreeRecord::File { ino, kind, attr: Attr::default() }
 }
 
 /// A bucket with one segment of these records.
-fn bucket_of(records: &[Record<'_>]) -> Arc<Memory> {
-    let (bucket, mut draft) = (Memory::new(), Draft::default());
+fn bucket_of(records: &[TreeRecord<'_>]) -> Arc<Memory> {
+    let (bucket, mut draft) = (Memory::new(), SegmentDraft::default());
     records.iter().for_each(|record| draft.append_record(record));
     put(&bucket, draft.encode_segment(0));
     bucket
@@ -29,7 +29,7 @@ fn put(bucket: &Arc<Memory>, segment: Vec<u8>) {
 }
 
 /// All that can be reached, each folder once.
-fn looks_well(tree: &Tree) -> bool {
+fn looks_well(tree: &VolumeTree) -> bool {
     let (mut left, mut met) = (vec![ROOT], std::collections::BTreeSet::new());
     while let Some(ino) = left.pop() {
         let Some(file) = tree.file(ino) else { continue };
@@ -46,12 +46,12 @@ fn looks_well(tree: &Tree) -> bool {
 
 #[test]
 fn what_no_writer_says_is_refused_with_a_reason() {
-    let name = |folder, name: &'static [u8], ino| Record::Name { folder, name, ino };
+    let name = |folder, name: &'static [u8], ino| TreeRecord::Name { folder, name, ino };
     let bad = [&b""[..], b".", b"..", b"/etc/passwd", b"../../../thesis", b"a/b", b"a\0b"];
-    let mut stories: Vec<(Vec<Record<'_>>, &str)> = bad
+    let mut stories: Vec<(Vec<TreeRecord<'_>>, &str)> = bad
         .into_iter()
         .flat_map(|bad| {
-            let gone = Record::Gone { folder: ROOT, name: bad };
+            let gone = TreeRecord::Gone { folder: ROOT, name: bad };
             [vec![made(2, PLAIN), name(ROOT, bad, 2)], vec![gone]]
         })
         .map(|records| (records, "none that a file can have"))
@@ -74,7 +74,7 @@ fn what_no_writer_says_is_refused_with_a_reason() {
         stories.push(([folders(), more].concat(), "a folder in it has two names"));
     }
     for (mut records, why) in stories {
-        records.push(Record::Cut);
+        records.push(TreeRecord::Cut);
         let bucket = bucket_of(&records);
         let failed = open(&bucket).expect_err("refused");
         assert_eq!(failed.kind, InvalidData, "{records:?}: {failed}");
@@ -84,20 +84,20 @@ fn what_no_writer_says_is_refused_with_a_reason() {
 
 #[test]
 fn a_folder_that_moves_may_have_both_names_until_the_cut() {
-    let name = |folder, name, ino| Record::Name { folder, name, ino };
+    let name = |folder, name, ino| TreeRecord::Name { folder, name, ino };
     let (two, three) = (made(2, Kind::Folder), made(3, Kind::Folder));
     let records = [
         two,
         three,
         name(ROOT, b"a", 2),
         name(2, b"b", 3),
-        Record::Cut,
+        TreeRecord::Cut,
         // What was above is below.
         name(ROOT, b"b", 3),
         name(3, b"a", 2),
-        Record::Gone { folder: 2, name: b"b" },
-        Record::Gone { folder: ROOT, name: b"a" },
-        Record::Cut,
+        TreeRecord::Gone { folder: 2, name: b"b" },
+        TreeRecord::Gone { folder: ROOT, name: b"a" },
+        TreeRecord::Cut,
     ];
     let (_, tree) = open(&bucket_of(&records)).expect("it opens");
     assert_eq!((tree.lookup_path(b"b/a"), tree.lookup_path(b"a")), (Some(2), None));
@@ -109,9 +109,9 @@ fn folders_that_lie_too_deep_are_refused() {
         let mut records = Vec::new();
         for ino in 2..depth as u64 + 2 {
             records.push(made(ino, Kind::Folder));
-            records.push(Record::Name { folder: ino - 1, name: b"d", ino });
+            records.push(TreeRecord::Name { folder: ino - 1, name: b"d", ino });
         }
-        records.push(Record::Cut);
+        records.push(TreeRecord::Cut);
         let opened = open(&bucket_of(&records));
         assert_eq!(opened.is_ok(), is_fine, "{depth}: {:?}", opened.err());
     }
@@ -119,8 +119,8 @@ fn folders_that_lie_too_deep_are_refused() {
 
 #[test]
 fn a_check_says_what_is_in_the_log() {
-    let name = Record::Name { folder: ROOT, name: b"../x", ino: 2 };
-    let bucket = bucket_of(&[made(2, PLAIN), name, Record::Cut]);
+    let name = TreeRecord::Name { folder: ROOT, name: b"../x", ino: 2 };
+    let bucket = bucket_of(&[made(2, PLAIN), name, TreeRecord::Cut]);
     let all = bucket.list_objects("").expect("listed");
     let history = History::read_from_bucket(&*bucket, &all).expect("read");
     assert!(!history.is_whole && history.tree.lookup_path(b"x").is_none());
@@ -145,15 +145,16 @@ fn any_records() -> impl Strategy<Value = Vec<Vec<u8>>> {
         1 => any_name().prop_map(Kind::Link),
         1 => any::<(u32, u64)>().prop_map(|(mode, device)| Kind::Special { mode, device }),
     ];
-    let bytes = |record: &Record<'_>| postcard::to_stdvec(record).expect("it has room");
+    let bytes = |record: &TreeRecord<'_>| postcard::to_stdvec(record).expect("it has room");
     let file = (ino(), kind).prop_map(move |(ino, kind)| bytes(&made(ino, kind)));
     let name = (ino(), any_name(), ino())
-        .prop_map(move |(folder, name, ino)| bytes(&Record::Name { folder, name: &name, ino }));
+        .prop_map(move |(folder, name, ino)| bytes(&TreeRecord::Name { folder, name: &name, ino }));
     let gone = (ino(), any_name())
-        .prop_map(move |(folder, name)| bytes(&Record::Gone { folder, name: &name }));
-    let extended = (ino(), any_name())
-        .prop_map(move |(ino, name)| bytes(&Record::Extended { ino, name: &name, value: None }));
-    let cut = Just(bytes(&Record::Cut));
+        .prop_map(move |(folder, name)| bytes(&TreeRecord::Gone { folder, name: &name }));
+    let extended = (ino(), any_name()).prop_map(move |(ino, name)| {
+        bytes(&TreeRecord::Extended { ino, name: &name, value: None })
+    });
+    let cut = Just(bytes(&TreeRecord::Cut));
     let noise = prop::collection::vec(any::<u8>(), 1..12);
     let one = prop_oneof![6 => file, 8 => name, 2 => gone, 1 => extended, 3 => cut, 1 => noise];
     prop::collection::vec(one, 1..40)
@@ -164,14 +165,14 @@ proptest! {
 
     #[test]
     fn a_log_is_refused_or_comes_to_a_tree(records in any_records()) {
-        let bytes = [records.concat(), postcard::to_stdvec(&Record::Cut).expect("room")].concat();
+        let bytes = [records.concat(), postcard::to_stdvec(&TreeRecord::Cut).expect("room")].concat();
         let bucket = Memory::new();
-        put(&bucket, Head::sealed(0, records.len() as u32 + 1, &bytes));
+        put(&bucket, SegmentHeader::sealed(0, records.len() as u32 + 1, &bytes));
         match open(&bucket) {
             Ok((_, tree)) => {
                 prop_assert!(looks_well(&tree), "{tree:?}");
                 // What is told again is whole, too.
-                let mut again = Tree::default();
+                let mut again = VolumeTree::default();
                 tree.for_each_record(|record| assert!(again.apply_record(record), "{record:?}"));
             }
             Err(failed) => prop_assert_eq!(failed.kind, InvalidData),

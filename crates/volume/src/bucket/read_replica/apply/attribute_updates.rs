@@ -8,15 +8,15 @@ use rustix::io::Errno;
 
 use super::super::super::extended;
 use super::super::super::placeholder_tree::{set_attributes, set_attributes_by_name, set_xattrs};
-use super::super::super::scan::{Lent, open_directory_at};
-use super::super::super::tree::{File, ROOT};
+use super::super::super::scan::{LentReadPermission, open_directory_at};
+use super::super::super::tree::{ROOT, VolumeFile};
 use super::super::super::tree_record::Kind;
 use super::super::local_tree::{Result, c_name, make_owner_writable};
-use super::Turn;
+use super::TreeUpdate;
 
-impl Turn<'_> {
+impl TreeUpdate<'_> {
     /// Owner, mode, time and extended attributes of a file that stays the file that it is.
-    pub(super) fn set_file_attributes(&mut self, ino: u64, file: &File) -> Result<()> {
+    pub(super) fn set_file_attributes(&mut self, ino: u64, file: &VolumeFile) -> Result<()> {
         let spot = self.shown.spots.get(&ino).ok_or(Errno::STALE)?;
         let folder = self.shown.open_directory(spot.parent)?;
         if self.shown.lookup_identity(&folder, &spot.name)? != Some(spot.identity) {
@@ -24,7 +24,7 @@ impl Turn<'_> {
         }
         let name = c_name(&spot.name)?;
         if file.kind == Kind::Plain {
-            let lent = Lent::grant_read_access(&folder.fd, name.as_c_str());
+            let lent = LentReadPermission::grant_read_access(&folder.fd, name.as_c_str());
             let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
             let opened = openat(&folder.fd, &name, how, Mode::empty())?;
             drop(lent);
@@ -51,7 +51,7 @@ impl Turn<'_> {
         }
     }
 
-    fn set_directory_attributes(&self, ino: u64, file: &File) -> Result<()> {
+    fn set_directory_attributes(&self, ino: u64, file: &VolumeFile) -> Result<()> {
         if ino == ROOT {
             let root = self.shown.open_directory(ROOT)?;
             replace_xattrs(&root.fd, (&root.fd, c"."), file)?;
@@ -69,7 +69,11 @@ impl Turn<'_> {
 }
 
 /// Extended attributes as the volume has them, and no others.
-fn replace_xattrs(opened: &OwnedFd, (folder, name): (&OwnedFd, &CStr), file: &File) -> Result<()> {
+fn replace_xattrs(
+    opened: &OwnedFd,
+    (folder, name): (&OwnedFd, &CStr),
+    file: &VolumeFile,
+) -> Result<()> {
     let now = extended::read_xattrs(folder.as_fd(), name)?;
     for name in now.keys().filter(|name| !file.extended.contains_key(*name)) {
         fremovexattr(opened, name.as_slice())?;

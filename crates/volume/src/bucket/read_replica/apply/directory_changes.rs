@@ -9,9 +9,9 @@ use rustix::io::Errno;
 use super::super::super::scan::open_directory_at;
 use super::super::super::tree::ROOT;
 use super::super::local_tree::{
-    ASIDE, Result, Spot, c_name, is_directory_mode, make_owner_writable,
+    ASIDE, LocalFile, Result, c_name, is_directory_mode, make_owner_writable,
 };
-use super::{Name, Turn};
+use super::{Name, TreeUpdate};
 use forebay_os::file_identity::{FileIdentity, statx_nofollow};
 use forebay_os::short_name::ShortName;
 
@@ -20,7 +20,7 @@ fn staging_name(ino: u64) -> ShortName {
     ShortName::from_file_name(format!("d{ino:x}").as_bytes()).expect("digits are a name")
 }
 
-impl Turn<'_> {
+impl TreeUpdate<'_> {
     /// Folders that are no more go aside, with what is in them.
     pub(super) fn stage_ended_directories(&mut self) -> Result<()> {
         let touched = self.touched;
@@ -71,7 +71,7 @@ impl Turn<'_> {
         let _ = unlinkat(&self.shown.aside, &made, AtFlags::REMOVEDIR);
         mkdirat(&self.shown.aside, &made, Mode::RWXU)?;
         let identity = FileIdentity::from_statx(&statx_nofollow(self.shown.aside.as_fd(), &made)?);
-        let spot = Spot { parent: ASIDE, name, identity, number: 0, is_folder: true };
+        let spot = LocalFile { parent: ASIDE, name, identity, number: 0, is_folder: true };
         self.shown.spots.insert(ino, spot);
         Ok(())
     }

@@ -6,11 +6,13 @@ use std::os::fd::AsFd;
 use rustix::fs::{AtFlags, linkat, renameat, unlinkat};
 use rustix::io::Errno;
 
-use super::super::super::evicted_files::Away;
+use super::super::super::evicted_files::EvictedFile;
 use super::super::super::placeholder_tree;
 use super::super::super::tree_record::Kind;
-use super::super::local_tree::{ASIDE, Entered, Result, Spot, c_name, make_owner_writable};
-use super::Turn;
+use super::super::local_tree::{
+    ASIDE, EnteredFolder, LocalFile, Result, c_name, make_owner_writable,
+};
+use super::TreeUpdate;
 use forebay_os::file_identity::{FileIdentity, statx_nofollow};
 use forebay_os::short_name::ShortName;
 
@@ -20,7 +22,7 @@ fn staging_name(ino: u64, more: bool) -> ShortName {
     ShortName::from_file_name(name.as_bytes()).expect("digits are a name")
 }
 
-impl Turn<'_> {
+impl TreeUpdate<'_> {
     /// Each file that gets a name lies beside the tree, too: wherever its folder goes, it is there.
     pub(super) fn stage_files(&mut self) -> Result<()> {
         let mut inos: Vec<u64> = self.placing.values().copied().collect();
@@ -59,10 +61,10 @@ impl Turn<'_> {
         self.shown.made += 1;
         let number = self.shown.made;
         if file.kind == Kind::Plain && file.place.size() > 0 {
-            (self.learn)((identity, number, Away::from_file(file)));
+            (self.learn)((identity, number, EvictedFile::from_file(file)));
         }
         self.retire_file(ino);
-        let spot = Spot { parent: ASIDE, name, identity, number, is_folder: false };
+        let spot = LocalFile { parent: ASIDE, name, identity, number, is_folder: false };
         self.shown.spots.insert(ino, spot);
         Ok(())
     }
@@ -73,7 +75,7 @@ impl Turn<'_> {
         for ino in self.placing.values() {
             *left.entry(*ino).or_default() += 1;
         }
-        let mut entered: Option<(u64, Entered)> = None;
+        let mut entered: Option<(u64, EnteredFolder)> = None;
         for ((parent, name), ino) in self.placing.clone() {
             let folder = match entered {
                 Some((at, folder)) if at == parent => folder,
@@ -97,7 +99,7 @@ impl Turn<'_> {
         Ok(())
     }
 
-    fn place_at_name(&self, ino: u64, more: bool, to: (&Entered, &ShortName)) -> Result<()> {
+    fn place_at_name(&self, ino: u64, more: bool, to: (&EnteredFolder, &ShortName)) -> Result<()> {
         let beside = &self.shown.aside;
         let (first, from) = (c_name(&staging_name(ino, false))?, c_name(&staging_name(ino, more))?);
         if more {

@@ -11,29 +11,29 @@ use std::path::Path;
 use rustix::fs::Dir;
 use rustix::io::Errno;
 
-use super::super::super::tree::{ROOT, Tree};
+use super::super::super::tree::{ROOT, VolumeTree};
 use super::super::super::tree_record::Kind;
-use super::super::touched::Touched;
-use super::{Changes, Learn, Result, Shown, make_owner_writable};
+use super::super::touched::TouchedEntries;
+use super::{Changes, EvictedFileCallback, LocalTree, Result, make_owner_writable};
 use forebay_os::file_identity::proc_fd_path;
 use forebay_os::short_name::ShortName;
 
 /// Names of a tree that is new are made so many at a time.
 const AT_ONCE: usize = 4096;
 
-impl Shown {
+impl LocalTree {
     /// Makes all of a volume's tree, folders before what is in them.
     ///
     /// # Errors
     /// Those of the file system: one without extended attributes can't be used.
     pub(in crate::bucket::read_replica) fn fill_whole_tree(
         &mut self,
-        tree: &Tree,
-        learn: Learn<'_>,
+        tree: &VolumeTree,
+        learn: EvictedFileCallback<'_>,
         changes: &mut Changes,
     ) -> Result<()> {
         let mut folders = vec![ROOT];
-        let mut touched = Touched::default();
+        let mut touched = TouchedEntries::default();
         while let Some(ino) = folders.pop() {
             let Some(folder) = tree.file(ino) else { continue };
             touched.files.insert(ino, None);
@@ -43,7 +43,7 @@ impl Shown {
             folders.extend(folder.names.values().filter(is_folder));
             if touched.names.len() >= AT_ONCE || folders.is_empty() {
                 self.apply_tree(tree, &touched, &mut *learn, changes)?;
-                touched = Touched::default();
+                touched = TouchedEntries::default();
             }
         }
         Ok(())

@@ -7,19 +7,19 @@ use rustix::fs::{Mode, OFlags, openat};
 use rustix::io::Errno;
 
 use super::super::super::placeholder::is_evicted;
-use super::super::super::tree_record::{Place, Record, Time};
+use super::super::super::tree_record::{ContentLocation, Time, TreeRecord};
 use super::super::Result;
-use super::super::scan_result::{Large, Stamp, stamp_from_statx};
-use super::{One, Turn};
+use super::super::scan_result::{FileStamp, PendingFile, stamp_from_statx};
+use super::{DirectoryScan, ScannedEntry};
 
 /// Bytes of files that a scan reads itself; more wait until names may change again.
 const READ_AT_ONCE: usize = 16 << 20;
 
-impl Turn<'_> {
+impl DirectoryScan<'_> {
     /// Whether its bytes are in the bucket alone, and so its time is not to be believed.
     pub(super) fn is_evicted(&self, ino: u64, fd: &OwnedFd, name: &CStr, mtime: Time) -> bool {
         let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let known = self.tree.file(ino).filter(|file| file.place != Place::Empty);
+        let known = self.tree.file(ino).filter(|file| file.place != ContentLocation::Empty);
         known.is_some_and(|file| file.attr.mtime != mtime)
             && openat(fd, name, how, Mode::empty()).is_ok_and(|file| is_evicted(&file))
     }
@@ -28,8 +28,8 @@ impl Turn<'_> {
     ///
     /// # Errors
     /// Those of the file system.
-    pub(super) fn scan_file_content(&mut self, one: &One<'_>) -> Result<()> {
-        let One { fd, name, ino, identity, .. } = *one;
+    pub(super) fn scan_file_content(&mut self, one: &ScannedEntry<'_>) -> Result<()> {
+        let ScannedEntry { fd, name, ino, identity, .. } = *one;
         let stamp = stamp_from_statx(&one.stat);
         self.note_plain(one);
         let before = self.scan.stamps.get(&ino).copied();
@@ -54,11 +54,11 @@ impl Turn<'_> {
         if !is_laid {
             // Later: until then the log needs an object that it has, which first gets out of the
             // way of others.
-            self.scan.record_stamp(ino, Stamp::NEVER);
+            self.scan.record_stamp(ino, FileStamp::NEVER);
         }
         if is_own || !is_laid || self.found.draft.encoded_length() > READ_AT_ONCE {
             let path = one.path.clone();
-            let large = Large { ino, identity, path, stamp, by: None, is_own, is_away };
+            let large = PendingFile { ino, identity, path, stamp, by: None, is_own, is_away };
             self.found.large.push(large);
             if self.is_lent {
                 self.found.held.insert(ino, file);
@@ -69,7 +69,7 @@ impl Turn<'_> {
         std::io::Read::read_to_end(&mut std::fs::File::from(file), &mut bytes)
             .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
         let place = self.found.pack_bytes(ino, &bytes);
-        self.append_record(&Record::Bytes { ino, place });
+        self.append_record(&TreeRecord::Bytes { ino, place });
         self.scan.record_stamp(ino, stamp);
         self.scan.mark_clean(&identity);
         Ok(())

@@ -15,7 +15,7 @@ use super::super::super::request::Bucket;
 use super::*;
 
 /// A state directory whose tree is in the bucket, with all that is known of it.
-fn shipped(state: &State, bucket: &Arc<Memory>, make: impl Fn(&Path)) {
+fn shipped(state: &StateDirectory, bucket: &Arc<Memory>, make: impl Fn(&Path)) {
     let tree = state.tree_directory();
     fs::create_dir(&tree).expect("made");
     make(&tree);
@@ -27,7 +27,7 @@ fn shipped(state: &State, bucket: &Arc<Memory>, make: impl Fn(&Path)) {
 }
 
 /// The tree is made anew; what people are told.
-fn again(state: &State, bucket: &Arc<Memory>) -> String {
+fn again(state: &StateDirectory, bucket: &Arc<Memory>) -> String {
     let bucket = Arc::clone(bucket) as Arc<dyn Bucket>;
     let (log, tree) = Log::open(bucket, "me".to_owned()).expect("whole");
     let learnt = state.read_journal().expect("read").learnt;
@@ -62,7 +62,7 @@ fn write_later(path: &Path, bytes: &str) {
 #[test]
 fn after_a_power_failure_the_bucket_wins_but_over_what_was_synced() {
     let (folder, bucket) = (tempfile::tempdir().expect("a folder"), Memory::new());
-    let state = State::lock_directory(folder.path(), "s3://b/v", "me").expect("taken");
+    let state = StateDirectory::lock_directory(folder.path(), "s3://b/v", "me").expect("taken");
     shipped(&state, &bucket, |tree| {
         fs::create_dir(tree.join("d")).expect("made");
         for name in ["whole", "lost", "gone", "newer", "synced", "d/moved", "synced before"] {
@@ -118,7 +118,7 @@ fn after_a_power_failure_the_bucket_wins_but_over_what_was_synced() {
 #[test]
 fn a_name_that_the_bucket_got_later_wins_over_the_one_that_was_synced() {
     let (folder, bucket) = (tempfile::tempdir().expect("a folder"), Memory::new());
-    let state = State::lock_directory(folder.path(), "s3://b/v", "me").expect("taken");
+    let state = StateDirectory::lock_directory(folder.path(), "s3://b/v", "me").expect("taken");
     shipped(&state, &bucket, |tree| {
         fs::write(tree.join("x"), "in the bucket").expect("written");
     });

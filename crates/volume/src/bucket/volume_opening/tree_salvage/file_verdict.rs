@@ -1,8 +1,8 @@
 //! What becomes of one file of a tree of which parts may be lost.
 
-use super::super::super::placeholder_tree::Synced;
-use super::super::super::scan::Stamp;
-use super::super::super::tree::File;
+use super::super::super::placeholder_tree::SyncMark;
+use super::super::super::scan::FileStamp;
+use super::super::super::tree::VolumeFile;
 use super::super::super::tree_record::Kind;
 use super::Salvage;
 
@@ -22,10 +22,11 @@ impl Salvage<'_> {
         &self,
         path: &[u8],
         ino: Option<u64>,
-        stamp: &Stamp,
-        synced: Option<&Synced>,
+        stamp: &FileStamp,
+        synced: Option<&SyncMark>,
     ) -> Verdict {
-        let is_newer = |known: &File| synced.is_some_and(|synced| synced.is_newer_than(known));
+        let is_newer =
+            |known: &VolumeFile| synced.is_some_and(|synced| synced.is_newer_than(known));
         let unsure = match stamp.size() {
             // There are no bytes to keep.
             0 => Verdict::Drop,
@@ -57,6 +58,6 @@ impl Salvage<'_> {
 }
 
 /// Whether the bucket has a file as long and as old.
-fn has_same_state(known: &File, stamp: &Stamp) -> bool {
+fn has_same_state(known: &VolumeFile, stamp: &FileStamp) -> bool {
     known.attr.mtime == stamp.mtime() && known.place.size() == stamp.size()
 }

@@ -7,7 +7,7 @@ use rustix::fs::{AtFlags, Mode, linkat, mkdirat, openat, unlinkat};
 use rustix::io::Errno;
 
 use super::super::super::placeholder_tree::set_attributes;
-use super::super::super::tree::{ROOT, Tree, join_path};
+use super::super::super::tree::{ROOT, VolumeTree, join_path};
 use super::super::super::tree_record::{Attr, Kind, Time};
 use super::{Result, Salvage, directory_flags};
 use forebay_os::file_identity::statx_nofollow;
@@ -63,7 +63,7 @@ pub(super) fn remove_name(root: &OwnedFd, path: &[u8]) -> Result<()> {
 
 /// All names of these files.
 pub(super) fn names_by_inode(
-    tree: &Tree,
+    tree: &VolumeTree,
     wanted: &BTreeSet<u64>,
 ) -> BTreeMap<u64, BTreeSet<Vec<u8>>> {
     let mut names = BTreeMap::<u64, BTreeSet<Vec<u8>>>::new();

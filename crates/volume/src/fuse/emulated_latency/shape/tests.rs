@@ -1,34 +1,34 @@
 //! If these fail, an emulated storage takes other times than a simulated one.
 use super::*;
 use crate::fuse::abi::op;
-use forebay_model::profile::Lane as Rates;
+use forebay_model::profile::BandwidthLimits;
 use forebay_model::{ByteCount, Rate, Seconds};
 
 const MS: f64 = 1e6;
 
-fn ask(kind: Op, began: f64, offset: u64, bytes: u64) -> Asked {
+fn ask(kind: Op, began: f64, offset: u64, bytes: u64) -> StorageDemand {
     let opcode = if kind == Op::Lookup { op::LOOKUP } else { 0 };
     let collected = false;
-    Asked { opcode, kind, began: began as u64, node: 7, open: 1, offset, bytes, collected }
+    StorageDemand { opcode, kind, began: began as u64, node: 7, open: 1, offset, bytes, collected }
 }
 
-fn found(bytes: u64) -> Answered {
-    Answered { failed: false, absent: false, bytes }
+fn found(bytes: u64) -> ReplyOutcome {
+    ReplyOutcome { failed: false, absent: false, bytes }
 }
 
-fn profile(set: impl Fn(&mut Profile)) -> Profile {
-    let mut profile = Profile::zero_cost("a test");
+fn profile(set: impl Fn(&mut StorageProfile)) -> StorageProfile {
+    let mut profile = StorageProfile::zero_cost("a test");
     profile.keeps_written = false;
     set(&mut profile);
     profile
 }
 
-fn shape(set: impl Fn(&mut Profile)) -> Shape {
-    Shape::new(&profile(set), 1 << 30, None)
+fn shape(set: impl Fn(&mut StorageProfile)) -> LatencyModel {
+    LatencyModel::new(&profile(set), 1 << 30, None)
 }
 
 /// Milliseconds at which the replies to these are due, all asked at once.
-fn together(shape: &mut Shape, asks: impl IntoIterator<Item = Asked>) -> Vec<u64> {
+fn together(shape: &mut LatencyModel, asks: impl IntoIterator<Item = StorageDemand>) -> Vec<u64> {
     let due = asks.into_iter().map(|asked| shape.reply_due(&asked, &found(asked.bytes)).0 as f64);
     due.map(|nanos| (nanos / MS).round() as u64).collect()
 }
@@ -42,7 +42,7 @@ fn each_kind_has_its_price_and_absent_names_theirs() {
     });
     let lookup = ask(Op::Lookup, 0.0, 0, 0);
     assert_eq!(shape.reply_due(&lookup, &found(0)).0 as f64, 5.0 * MS);
-    let absent = Answered { failed: true, absent: true, bytes: 0 };
+    let absent = ReplyOutcome { failed: true, absent: true, bytes: 0 };
     assert_eq!(shape.reply_due(&lookup, &absent).0 as f64, 2.0 * MS);
     let flush = || ask(Op::Flush, 0.0, 0, 0);
     assert_eq!(together(&mut shape, [flush()]), [0], "there is nothing to send");
@@ -56,9 +56,9 @@ fn each_kind_has_its_price_and_absent_names_theirs() {
 
 #[test]
 fn reading_ahead_is_no_faster_than_one_stream() {
-    let set = |p: &mut Profile| {
+    let set = |p: &mut StorageProfile| {
         p.set_latencies(Op::Read, Seconds(1e-3));
-        p.read = Rates { stream: Some(Rate(1e8)), ..Rates::default() };
+        p.read = BandwidthLimits { stream: Some(Rate(1e8)), ..BandwidthLimits::default() };
     };
     // 1 MB takes 10 ms at 100 MB/s, and each operation 1 ms.
     let piece = |n: u64| ask(Op::Read, 0.0, n * 1_000_000, 1_000_000);
@@ -67,7 +67,7 @@ fn reading_ahead_is_no_faster_than_one_stream() {
     assert_eq!(together(&mut shape(set), overtaken)[3], 44, "in whatever order they come");
     let far = |n: u64| ask(Op::Read, 0.0, 50_000_000 * (n + 1), 1_000_000);
     assert_eq!(together(&mut shape(set), (0..3).map(far)), [11, 11, 11], "of random reads");
-    let awaited = |asked: Asked| shape(set).reply_due(&asked, &found(asked.bytes)).1;
+    let awaited = |asked: StorageDemand| shape(set).reply_due(&asked, &found(asked.bytes)).1;
     assert!(awaited(piece(0)) && !awaited(far(0)), "a random read owes nothing to the next");
 }
 
@@ -77,7 +77,7 @@ fn what_a_slow_machine_loses_a_stream_makes_good() {
     let with = |price: f64| {
         shape(|p| {
             p.set_latencies(Op::Read, Seconds(price));
-            p.read = Rates { stream: Some(Rate(4e8)), ..Rates::default() };
+            p.read = BandwidthLimits { stream: Some(Rate(4e8)), ..BandwidthLimits::default() };
         })
     };
     // 0.25 ms each, of which every fourth is asked for 0.9 ms after the one before was due.
@@ -99,20 +99,20 @@ fn what_a_slow_machine_loses_a_stream_makes_good() {
 
 #[test]
 fn limits_that_all_share_let_no_more_through() {
-    let set = |p: &mut Profile| {
+    let set = |p: &mut StorageProfile| {
         p.set_latencies(Op::Create, Seconds(5e-3));
         p.names_per_second = Some(100.0);
     };
     let creates = || (0..4).map(|_| ask(Op::Create, 0.0, 0, 0));
     assert_eq!(together(&mut shape(set), creates()), [10, 20, 30, 40]);
-    let workers = |p: &mut Profile| {
+    let workers = |p: &mut StorageProfile| {
         p.set_latencies(Op::Create, Seconds(5e-3));
         p.at_once = Some(2);
     };
     assert_eq!(together(&mut shape(workers), creates()), [5, 5, 10, 10]);
-    let server = |p: &mut Profile| p.write.total = Some(Rate(1e9));
+    let server = |p: &mut StorageProfile| p.write.total = Some(Rate(1e9));
     let mut shape = shape(server);
-    let writes = (0..4).map(|open| Asked { open, ..ask(Op::Write, 0.0, 0, 1_000_000) });
+    let writes = (0..4).map(|open| StorageDemand { open, ..ask(Op::Write, 0.0, 0, 1_000_000) });
     assert_eq!(together(&mut shape, writes), [1, 2, 3, 4]);
 }
 
@@ -128,7 +128,7 @@ fn short_ones_that_go_on_are_one_operation() {
 
 #[test]
 fn memory_answers_what_was_written_here() {
-    let slow = |p: &mut Profile| {
+    let slow = |p: &mut StorageProfile| {
         p.keeps_written = true;
         p.set_latencies(Op::Read, Seconds(5e-3));
     };
@@ -136,23 +136,28 @@ fn memory_answers_what_was_written_here() {
     together(&mut shape, [ask(Op::Write, 0.0, 0, 8192)]);
     let read = |bytes| ask(Op::Read, 0.0, 0, bytes);
     assert_eq!(together(&mut shape, [read(8192)]), [0]);
-    assert_eq!(together(&mut shape, [Asked { node: 8, ..read(8192) }]), [5]);
+    assert_eq!(together(&mut shape, [StorageDemand { node: 8, ..read(8192) }]), [5]);
     together(&mut shape, [ask(Op::Truncate, 0.0, 0, 4096)]);
-    assert_eq!(together(&mut shape, [Asked { open: 2, ..read(8192) }]), [5]);
+    assert_eq!(together(&mut shape, [StorageDemand { open: 2, ..read(8192) }]), [5]);
 }
 
 #[test]
 fn mounts_of_one_server_share_what_it_has() {
     let folder = tempfile::tempdir().expect("a directory");
-    let board = || Some(Arc::new(Board::open(&folder.path().join("server")).expect("a board")));
+    let board =
+        || Some(Arc::new(SharedMoments::open(&folder.path().join("server")).expect("a board")));
     let profile = profile(|p| {
         p.set_latencies(Op::Create, Seconds(5e-3));
         p.at_once = Some(1);
-        p.write = Rates { node: Some(Rate(1e8)), total: Some(Rate(1e8)), ..Rates::default() };
+        p.write = BandwidthLimits {
+            node: Some(Rate(1e8)),
+            total: Some(Rate(1e8)),
+            ..BandwidthLimits::default()
+        };
     });
     let [mut one, mut other] =
-        [board(), board()].map(|board| Shape::new(&profile, 0, board.as_ref()));
-    let write = |open| Asked { open, ..ask(Op::Write, 0.0, 0, 1_000_000) };
+        [board(), board()].map(|board| LatencyModel::new(&profile, 0, board.as_ref()));
+    let write = |open| StorageDemand { open, ..ask(Op::Write, 0.0, 0, 1_000_000) };
     assert_eq!(together(&mut one, [write(1)]), [10]);
     assert_eq!(together(&mut other, [write(1)]), [20]);
     assert_eq!(together(&mut one, [ask(Op::Create, 0.0, 0, 0)]), [5]);

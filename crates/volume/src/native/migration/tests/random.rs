@@ -17,7 +17,7 @@ fn random_verbs(seed: u64) {
     // As the kernel does: what is there is opened and cut.
     let write_over = |native: &Native, path: &str, text: &[u8]| match walk(native, path) {
         Ok(id) => {
-            let cut = Change { size: Some(0), ..Change::default() };
+            let cut = AttributeChange { size: Some(0), ..AttributeChange::default() };
             native.setattr(id, cut).and_then(|_| append_file(native, path, text))
         }
         Err(_) => write_file(native, path, text),
@@ -29,7 +29,7 @@ fn random_verbs(seed: u64) {
         .and_then(|()| fs::create_dir(twin.path().join("d")))
         .expect("made");
     let native = &ground.native;
-    let mut way: Option<(Box<Moving>, Carried)> = None;
+    let mut way: Option<(Box<ActiveMigration>, StagedFile)> = None;
     let mut numbers = std::collections::HashMap::new();
     for step in 0..1500 {
         let one = names[dice.roll(names.len() as u64) as usize];
@@ -59,7 +59,12 @@ fn random_verbs(seed: u64) {
             7 => {
                 let mode = 0o600 | (dice.roll(0o100) as u32);
                 let changed = walk(native, one).and_then(|node| {
-                    native.setattr(node, Change { mode: Some(mode), ..Change::default() }).map(drop)
+                    native
+                        .setattr(
+                            node,
+                            AttributeChange { mode: Some(mode), ..AttributeChange::default() },
+                        )
+                        .map(drop)
                 });
                 (changed, bare(fs::set_permissions(&at, fs::Permissions::from_mode(mode))))
             }
@@ -76,7 +81,7 @@ fn random_verbs(seed: u64) {
             }
             // One that is carried now and lands some verbs later, if nothing has happened to it.
             10 if way.is_none() => {
-                if let Ok(Begun::Yes(moving)) =
+                if let Ok(MigrationStart::Yes(moving)) =
                     walk(native, one).and_then(|id| native.begin_migration(id))
                 {
                     let passage = native.staging_path().expect("there");

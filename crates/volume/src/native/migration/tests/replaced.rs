@@ -52,7 +52,7 @@ fn a_name_that_is_replaced_is_there_at_every_moment() {
 fn an_open_file_without_a_name_keeps_its_number_and_has_no_links() {
     let ground = Ground::new("");
     let native = &ground.native;
-    let permissions = Permissions { mode: 0o640, umask: 0o022 };
+    let permissions = CreateMode { mode: 0o640, umask: 0o022 };
     let make = |name: &str| {
         let name = CString::new(name).expect("no NUL");
         native.create(ROOT, &name, WRITE, permissions, 0).expect("made").0
@@ -107,10 +107,10 @@ fn opening_a_packed_file_changes_no_time_of_it() {
             [(m.tv_sec, m.tv_nsec), (c.tv_sec, c.tv_nsec)]
         };
         let set = |mtime| {
-            let change = Change { mtime: Some(mtime), ..Change::default() };
+            let change = AttributeChange { mtime: Some(mtime), ..AttributeChange::default() };
             native.setattr(id, change).expect("changed");
         };
-        set(super::super::super::When::At(1_000_000, 5));
+        set(super::super::super::TimeOrNow::At(1_000_000, 5));
         let before = times();
         assert_eq!(before[0], (1_000_000, 5));
         for _ in 0..2 {

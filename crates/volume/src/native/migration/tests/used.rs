@@ -21,7 +21,7 @@ fn whoever_uses_or_changes_a_file_ends_its_move() {
         (
             "truncate",
             |g, id| {
-                let change = Change { size: Some(2), ..Change::default() };
+                let change = AttributeChange { size: Some(2), ..AttributeChange::default() };
                 g.native.setattr(id, change).expect("cut");
             },
             "wo",
@@ -29,7 +29,7 @@ fn whoever_uses_or_changes_a_file_ends_its_move() {
         (
             "chmod",
             |g, id| {
-                let change = Change { mode: Some(0o600), ..Change::default() };
+                let change = AttributeChange { mode: Some(0o600), ..AttributeChange::default() };
                 g.native.setattr(id, change).expect("changed");
             },
             "words",

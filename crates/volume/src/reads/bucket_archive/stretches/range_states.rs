@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
-use forebay_reads::Part;
+use forebay_reads::ObjectRange;
 
 use crate::reads::bucket_archive::client::LONGEST;
 
@@ -19,8 +19,8 @@ const OLD: u64 = 256;
 pub(super) type Key = (String, u64);
 
 #[derive(Debug, Default)]
-pub(super) struct State {
-    pub(super) all: BTreeMap<Key, Stretch>,
+pub(super) struct PrefetchState {
+    pub(super) all: BTreeMap<Key, PrefetchRange>,
     /// Those that were not asked for yet, those wanted first in front.
     pub(super) waiting: VecDeque<Key>,
     /// Bytes of the others.
@@ -30,7 +30,7 @@ pub(super) struct State {
 }
 
 #[derive(Debug)]
-pub(super) struct Stretch {
+pub(super) struct PrefetchRange {
     pub(super) end: u64,
     /// Bytes that somebody will take.
     pub(super) left: u64,
@@ -47,9 +47,9 @@ pub(super) enum Stage {
     Failed,
 }
 
-impl State {
+impl PrefetchState {
     /// The stretch that has all of a part.
-    pub(super) fn find_stretch(&self, part: &Part<'_>) -> Option<Key> {
+    pub(super) fn find_stretch(&self, part: &ObjectRange<'_>) -> Option<Key> {
         let from = (part.name.to_owned(), part.offset);
         let (key, stretch) = self.all.range(..=from).next_back()?;
         let has = key.0 == part.name && part.offset + part.len as u64 <= stretch.end;
@@ -67,7 +67,7 @@ impl State {
     /// Lets go of what nobody came for.
     pub(super) fn forget_unused(&mut self) {
         let clock = self.clock;
-        let is_old = |stretch: &Stretch| {
+        let is_old = |stretch: &PrefetchRange| {
             stretch.used + OLD < clock && matches!(stretch.stage, Stage::There(_) | Stage::Failed)
         };
         let old = self.all.iter().filter(|(_, stretch)| is_old(stretch));
@@ -76,7 +76,7 @@ impl State {
     }
 
     /// Cuts what is new into stretches.
-    pub(super) fn add_stretches(&mut self, parts: &[Part<'_>]) {
+    pub(super) fn add_stretches(&mut self, parts: &[ObjectRange<'_>]) {
         let mut new = Vec::new();
         for (nth, part) in parts.iter().enumerate() {
             let known = self.find_stretch(part).and_then(|key| self.all.get_mut(&key));
@@ -108,7 +108,7 @@ impl State {
         for (name, start, end, left, _) in cut {
             let key = (name.to_owned(), start);
             if self.waiting.len() < WAITING && !self.all.contains_key(&key) {
-                let stretch = Stretch { end, left, used: self.clock, stage: Stage::Waiting };
+                let stretch = PrefetchRange { end, left, used: self.clock, stage: Stage::Waiting };
                 self.all.insert(key.clone(), stretch);
                 self.waiting.push_back(key);
             }
@@ -124,17 +124,17 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    fn part(offset: u64, len: u64) -> Part<'static> {
-        Part { name: "data", offset, len: len as usize }
+    fn part(offset: u64, len: u64) -> ObjectRange<'static> {
+        ObjectRange { name: "data", offset, len: len as usize }
     }
 
     #[test]
     fn what_lies_together_is_one_stretch_and_what_is_wanted_first_comes_first() {
-        let mut state = State::default();
+        let mut state = PrefetchState::default();
         // Two families, of which every second chunk is wanted: 20 of 300 KiB, and one far away.
         let near = |nth: u64| part(nth * 600 * 1024, 300 * 1024);
         let far = |nth: u64| part(100 * MIB + nth * 600 * 1024, 300 * 1024);
-        let parts: Vec<Part<'_>> = (0..20).flat_map(|nth| [near(nth), far(nth)]).collect();
+        let parts: Vec<ObjectRange<'_>> = (0..20).flat_map(|nth| [near(nth), far(nth)]).collect();
         state.add_stretches(&parts);
         let lens: Vec<u64> = state.all.iter().map(|(key, it)| it.end - key.1).collect();
         assert!(lens.iter().all(|len| *len <= LONGEST) && lens.len() <= 8, "{lens:?}");
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn what_nobody_comes_for_is_let_go() {
-        let mut state = State::default();
+        let mut state = PrefetchState::default();
         state.add_stretches(&[part(0, MIB), part(50 * MIB, MIB)]);
         for stretch in state.all.values_mut() {
             stretch.stage = Stage::There(Bytes::new());

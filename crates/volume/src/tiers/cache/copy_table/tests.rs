@@ -9,17 +9,17 @@ fn file(number: u64) -> FileIdentity {
     FileIdentity { device: 1, inode: number, born: 0 }
 }
 
-fn stamp(version: u64) -> Stamp {
-    Stamp { size: version, modified: (0, 0), changed: (0, 0) }
+fn stamp(version: u64) -> CopyStamp {
+    CopyStamp { size: version, modified: (0, 0), changed: (0, 0) }
 }
 
-fn name(number: Number) -> CString {
+fn name(number: CopyNumber) -> CString {
     CString::new(format!("copy.{number:x}.f")).expect("no NUL")
 }
 
 /// A table with whole copies of these files, as many bytes each, in room 0.
-fn with(copies: &[(u64, u64)]) -> Table {
-    let mut table = Table::default();
+fn with(copies: &[(u64, u64)]) -> CopyTable {
+    let mut table = CopyTable::default();
     for (number, bytes) in copies {
         let copy = table.promise_copy(file(*number), 0).expect("new");
         assert!(table.begin_copy(copy, name(copy), *bytes) && table.complete_copy(copy, stamp(1)));
@@ -31,7 +31,7 @@ fn with(copies: &[(u64, u64)]) -> Table {
 fn the_copy_opened_longest_ago_goes_first() {
     let mut table = with(&[(1, 10), (2, 10), (3, 10), (4, 10)]);
     let mut open = |number| match table.open_copy(file(number), &stamp(1)) {
-        Found::Here { number, .. } => number,
+        CopyLookup::Here { number, .. } => number,
         other => panic!("{other:?}"),
     };
     let copies = [3, 1, 2, 4].map(|number| (number, open(number)));
@@ -44,27 +44,27 @@ fn the_copy_opened_longest_ago_goes_first() {
     let gone = table.evict_idle_copies(0, 15).expect("there is enough");
     let names: Vec<CString> = gone.into_iter().map(|gone| gone.name).collect();
     assert_eq!(names, [name(1), name(2)]);
-    assert_eq!(table.open_copy(file(1), &stamp(1)), Found::Absent(None));
-    assert!(matches!(table.open_copy(file(3), &stamp(1)), Found::Here { .. }));
+    assert_eq!(table.open_copy(file(1), &stamp(1)), CopyLookup::Absent(None));
+    assert!(matches!(table.open_copy(file(3), &stamp(1)), CopyLookup::Here { .. }));
 }
 
 #[test]
 fn a_changed_file_has_no_copy_and_its_readers_keep_theirs() {
     let mut table = with(&[(1, 10)]);
-    let Found::Here { number, .. } = table.open_copy(file(1), &stamp(1)) else {
+    let CopyLookup::Here { number, .. } = table.open_copy(file(1), &stamp(1)) else {
         panic!("it is there")
     };
-    let gone = Gone { room: 0, name: name(number), bytes: 0 };
-    assert_eq!(table.open_copy(file(1), &stamp(2)), Found::Absent(Some(gone)));
+    let gone = EvictedCopy { room: 0, name: name(number), bytes: 0 };
+    assert_eq!(table.open_copy(file(1), &stamp(2)), CopyLookup::Absent(Some(gone)));
     let second = table.promise_copy(file(1), 0).expect("the old one is not listed");
     assert!(table.begin_copy(second, name(second), 7));
     assert_eq!(table.close_reader(number), Some((0, 10)), "the old one is free now");
-    assert_eq!(table.open_copy(file(1), &stamp(2)), Found::Coming);
+    assert_eq!(table.open_copy(file(1), &stamp(2)), CopyLookup::Coming);
     assert_eq!(table.promise_copy(file(1), 0), None, "one copy at a time");
     // It changes again while it is copied.
-    assert_eq!(table.forget_file(file(1)), Some(Gone { room: 0, name: name(second), bytes: 0 }));
+    assert_eq!(table.forget_file(file(1)), Some(EvictedCopy { room: 0, name: name(second), bytes: 0 }));
     assert!(!table.complete_copy(second, stamp(2)));
-    assert_eq!(table.fail_copy(second), Some(Gone { room: 0, name: name(second), bytes: 7 }));
+    assert_eq!(table.fail_copy(second), Some(EvictedCopy { room: 0, name: name(second), bytes: 7 }));
     let waiting = table.promise_copy(file(1), 0).expect("none is left");
     assert_eq!(table.forget_file(file(1)), None, "nothing was begun");
     assert!(!table.begin_copy(waiting, name(waiting), 5));
@@ -83,12 +83,12 @@ fn it_holds_what_a_list_holds() {
     }
     for start in 1..40_u64 {
         let mut seed = start.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let mut table = Table::default();
+        let mut table = CopyTable::default();
         // What is on the tier: bytes of each copy; which file and version a whole one has.
-        let mut bytes: BTreeMap<Number, u64> = BTreeMap::new();
-        let mut whole: BTreeMap<u64, (Number, u64)> = BTreeMap::new();
-        let mut flights: Vec<(Number, u64, u64)> = Vec::new();
-        let mut readers: Vec<Number> = Vec::new();
+        let mut bytes: BTreeMap<CopyNumber, u64> = BTreeMap::new();
+        let mut whole: BTreeMap<u64, (CopyNumber, u64)> = BTreeMap::new();
+        let mut flights: Vec<(CopyNumber, u64, u64)> = Vec::new();
+        let mut readers: Vec<CopyNumber> = Vec::new();
         let mut versions = [1u64; 6];
         for step in 0..3000 {
             let at = roll(&mut seed, 6);
@@ -96,14 +96,14 @@ fn it_holds_what_a_list_holds() {
             let label = || format!("seed {start}, step {step}, file {at}");
             match roll(&mut seed, 6) {
                 0 | 1 => match table.open_copy(file(at), &stamp(version)) {
-                    Found::Here { number, .. } => {
+                    CopyLookup::Here { number, .. } => {
                         assert_eq!(whole.get(&at), Some(&(number, version)), "{}", label());
                         readers.push(number);
                     }
-                    Found::Coming => {
+                    CopyLookup::Coming => {
                         assert!(flights.iter().any(|(_, f, _)| *f == at), "{}", label());
                     }
-                    Found::Absent(gone) => {
+                    CopyLookup::Absent(gone) => {
                         let old = whole.remove(&at);
                         assert!(old.is_none_or(|(_, was)| was != version), "{}", label());
                         assert_eq!(gone.is_some(), old.is_some(), "{}", label());

@@ -10,11 +10,11 @@ use rustix::io::Errno;
 
 use crate::tiers::StagingPath;
 use forebay_os::file_identity::{proc_fd_path, statx_nofollow};
-use forebay_packlog::{DirKey, Found};
+use forebay_packlog::{DirKey, PackedEntry};
 
 /// A file that is not there yet for those who look at its directory.
 #[derive(Debug)]
-pub(crate) struct Unnamed<'d> {
+pub(crate) struct UnnamedFile<'d> {
     pub(super) file: OwnedFd,
     /// Where its passing name is, or may be.
     dir: &'d OwnedFd,
@@ -23,7 +23,7 @@ pub(crate) struct Unnamed<'d> {
     named: bool,
 }
 
-impl Drop for Unnamed<'_> {
+impl Drop for UnnamedFile<'_> {
     fn drop(&mut self) {
         if self.named {
             let _ = unlinkat(self.dir, &self.passing, AtFlags::empty());
@@ -31,26 +31,32 @@ impl Drop for Unnamed<'_> {
     }
 }
 
-impl<'d> Unnamed<'d> {
+impl<'d> UnnamedFile<'d> {
     /// One without any name, in the directory where it belongs.
     ///
     /// # Errors
     /// EOPNOTSUPP where the file system knows no such files; its own.
-    pub(crate) fn create_nameless(dir: &'d OwnedFd, found: &Found) -> Result<Unnamed<'d>, Errno> {
+    pub(crate) fn create_nameless(
+        dir: &'d OwnedFd,
+        found: &PackedEntry,
+    ) -> Result<UnnamedFile<'d>, Errno> {
         let flags = OFlags::WRONLY | OFlags::TMPFILE | OFlags::CLOEXEC;
         let made = openat(dir, c".", flags, Mode::from_raw_mode(found.attr.mode & 0o777));
         let file = made.map_err(|error| match error {
             Errno::ISDIR | Errno::INVAL => Errno::OPNOTSUPP,
             other => other,
         })?;
-        Ok(Unnamed { file, dir, passing: staging_name(found), named: false })
+        Ok(UnnamedFile { file, dir, passing: staging_name(found), named: false })
     }
 
     /// Where there are none of those: under a name beside its own, which the next way home finds.
-    pub(super) fn create_beside(dir: &'d OwnedFd, found: &Found) -> Result<Unnamed<'d>, Errno> {
+    pub(super) fn create_beside(
+        dir: &'d OwnedFd,
+        found: &PackedEntry,
+    ) -> Result<UnnamedFile<'d>, Errno> {
         let passing = staging_name(found);
         let _ = unlinkat(dir, &passing, AtFlags::empty());
-        Unnamed::create_named(dir, passing)
+        UnnamedFile::create_named(dir, passing)
     }
 
     /// The same while programs look on, who are to see nothing of it: on the way of moving files,
@@ -61,15 +67,15 @@ impl<'d> Unnamed<'d> {
     pub(crate) fn create_on_staging_path(
         passage: &'d StagingPath,
         name: CString,
-    ) -> Result<Unnamed<'d>, Errno> {
-        Unnamed::create_named(passage.dir(), name)
+    ) -> Result<UnnamedFile<'d>, Errno> {
+        UnnamedFile::create_named(passage.dir(), name)
     }
 
-    fn create_named(dir: &'d OwnedFd, passing: CString) -> Result<Unnamed<'d>, Errno> {
+    fn create_named(dir: &'d OwnedFd, passing: CString) -> Result<UnnamedFile<'d>, Errno> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         // The owner's alone until it is whole.
         let file = openat(dir, &passing, flags, Mode::RUSR | Mode::WUSR)?;
-        Ok(Unnamed { file, dir, passing, named: true })
+        Ok(UnnamedFile { file, dir, passing, named: true })
     }
 
     /// Gives it the name, over whatever has it if `replace`.
@@ -114,6 +120,6 @@ impl<'d> Unnamed<'d> {
     }
 }
 
-fn staging_name(found: &Found) -> CString {
+fn staging_name(found: &PackedEntry) -> CString {
     CString::new(format!(".forebay.packed.{:x}", found.ino)).expect("digits hold no NUL")
 }

@@ -10,8 +10,11 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 use tempfile::TempDir;
 
 use super::*;
-use crate::native::{Native, Permissions, ROOT, Settings};
-use crate::tiers::{Homecoming, Progress, Purpose, Tiers, Wanted, Which, write_back_files};
+use crate::native::{CreateMode, Native, NativeSettings, ROOT};
+use crate::tiers::{
+    PlacementOptions, ProgressReporter, Purpose, Tiers, WriteBackOutcome, WriteBackScope,
+    write_back_files,
+};
 use forebay_os::clock::ManualClock;
 
 const RULES: &str = "
@@ -37,16 +40,17 @@ impl Killed {
         let site = format!("[tier.far]\npath = '{}'\nreach = 'node'\n", far.display());
         let site = Site::parse(&site, "site", &|_| None).expect("right");
         let rules = Rules::parse(RULES, "rules", &site).expect("right");
-        let wanted = Wanted { site, rules, settings: Default::default(), spares: Vec::new() };
+        let wanted =
+            PlacementOptions { site, rules, settings: Default::default(), spares: Vec::new() };
         let tiers = Tiers::open(&home, Purpose::Place(&wanted)).expect("opens").expect("is there");
         let tiers = Arc::new(tiers);
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = openat(CWD, &home, flags, Mode::empty()).expect("a fresh directory");
-        let native = Native::new(root, Settings::default(), Box::new(|_| Arc::from([])));
+        let native = Native::new(root, NativeSettings::default(), Box::new(|_| Arc::from([])));
         let native = native.expect("statx works").with_tiers(Some(Arc::clone(&tiers)));
         let write = |name: &str, text: &str| {
             let flags = (libc::O_WRONLY | libc::O_CREAT) as u32;
-            let plain = Permissions { mode: 0o644, umask: 0o022 };
+            let plain = CreateMode { mode: 0o644, umask: 0o022 };
             let name = CString::new(name).expect("no NUL");
             let (made, _) = native.create(ROOT, &name, flags, plain, 0).expect("made");
             let handle = native.handle(made.opened.fh).expect("open");
@@ -66,11 +70,16 @@ impl Killed {
         Killed { _all: all, home, far }
     }
 
-    fn restore(&self) -> Homecoming {
+    fn restore(&self) -> WriteBackOutcome {
         let tiers =
             Tiers::open(&self.home, Purpose::Restore(&[])).expect("opens").expect("is there");
         let clock = ManualClock::default();
-        write_back_files(&self.home, &tiers, Which::All, &Progress::new(&clock, &|_| ()))
+        write_back_files(
+            &self.home,
+            &tiers,
+            WriteBackScope::All,
+            &ProgressReporter::new(&clock, &|_| ()),
+        )
     }
 
     /// What is there in the end, and nothing else.
@@ -88,7 +97,12 @@ impl Killed {
         fs::remove_file(self.home.join(name)).expect("removed");
         if let Some(tiers) = Tiers::open(&self.home, Purpose::Restore(&[])).expect("opens") {
             let clock = ManualClock::default();
-            write_back_files(&self.home, &tiers, Which::All, &Progress::new(&clock, &|_| ()));
+            write_back_files(
+                &self.home,
+                &tiers,
+                WriteBackScope::All,
+                &ProgressReporter::new(&clock, &|_| ()),
+            );
         }
         assert!(!self.home.join(name).exists());
     }

@@ -1,12 +1,12 @@
 //! Repeats of one thing beside repeats of another, as `forebay bench` compares storages.
 
-use forebay_model::Exit;
-use forebay_plan::compare::{Middle, Ratio, median_with_interval, ratio_of_times};
+use forebay_model::CommandExit;
+use forebay_plan::compare::{MedianEstimate, RatioEstimate, median_with_interval, ratio_of_times};
 use serde_json::{Value, json};
 
-use crate::commands::report::indexed_run::Seen;
+use crate::commands::report::indexed_run::IndexedRun;
 use crate::commands::report::page_columns::{column, rounded_number};
-use crate::commands::report::strings::Strings;
+use crate::commands::report::strings::StringTable;
 
 /// Differences below this share do not matter, as in `forebay bench`.
 const WITHIN: f64 = 0.02;
@@ -20,32 +20,32 @@ struct Group<'r> {
     times: Vec<Option<f64>>,
 }
 
-pub(super) fn compare_groups(runs: &[Seen], strings: &mut Strings) -> Value {
+pub(super) fn compare_groups(runs: &[IndexedRun], strings: &mut StringTable) -> Value {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for run in runs {
-        let well = matches!(run.summary.exit, None | Some(Exit::Code(0)));
+        let well = matches!(run.summary.exit, None | Some(CommandExit::Code(0)));
         let time = well.then(|| run.summary.wall_us.as_secs());
         match groups.iter_mut().find(|group| group.name == run.group) {
             Some(group) => group.times.push(time),
             None => groups.push(Group { name: &run.group, times: vec![time] }),
         }
     }
-    let middles: Vec<Option<Middle>> = groups
+    let middles: Vec<Option<MedianEstimate>> = groups
         .iter()
         .map(|group| {
             median_with_interval(&group.times.iter().flatten().copied().collect::<Vec<_>>())
         })
         .collect();
     let others = groups.iter().enumerate();
-    let ratios: Vec<Option<Ratio>> = others
+    let ratios: Vec<Option<RatioEstimate>> = others
         .map(|(at, group)| {
             (at > 0).then(|| ratio_of_times(&group.times, &groups[0].times, SEED))?
         })
         .collect();
-    let time = |of: fn(&Middle) -> f64| {
+    let time = |of: fn(&MedianEstimate) -> f64| {
         column(middles.iter().map(|middle| middle.as_ref().map(|m| (of(m) * 1e6) as u64)))
     };
-    let times = |of: fn(&Ratio) -> f64| {
+    let times = |of: fn(&RatioEstimate) -> f64| {
         column(ratios.iter().map(|ratio| ratio.as_ref().map(|ratio| rounded_number(of(ratio)))))
     };
     json!({

@@ -4,15 +4,15 @@ use std::collections::HashMap;
 
 use forebay_model::{ClassId, FileId};
 
-use crate::commands::explain::file_lifetimes::Belongs;
-use crate::commands::report::indexed_run::{OfFile, SMALL, Seen};
+use crate::commands::explain::file_lifetimes::SuggestedPlacement;
+use crate::commands::report::indexed_run::{FileTotals, IndexedRun, SMALL};
 use crate::commands::report::page_text::escape_name;
 
 /// So many small files of a class are worth packing.
 const CROWD: u64 = 1_000;
 
 /// How many small files of each class the run made.
-pub(super) fn count_small_files(run: &Seen) -> HashMap<ClassId, u64> {
+pub(super) fn count_small_files(run: &IndexedRun) -> HashMap<ClassId, u64> {
     let mut crowds = HashMap::new();
     for (id, file) in &run.opened.files {
         let small = file.created && file.size.is_some_and(|size| size <= SMALL);
@@ -25,15 +25,15 @@ pub(super) fn count_small_files(run: &Seen) -> HashMap<ClassId, u64> {
 
 /// The place, and the reason, in words.
 pub(super) fn advise_location(
-    run: &Seen,
+    run: &IndexedRun,
     id: FileId,
-    file: &OfFile,
+    file: &FileTotals,
     crowds: &HashMap<ClassId, u64>,
 ) -> (&'static str, String) {
     let place = run.file_by_id(id);
     let home = place.and_then(|place| place.home);
     if let Some(tree) = home.and_then(|home| run.trees.iter().find(|tree| tree.id == home)) {
-        let tier = escape_name(Seen::tier_name(tree).as_bytes());
+        let tier = escape_name(IndexedRun::tier_name(tree).as_bytes());
         return ("where it was", format!("a rule sent it to tier {tier}"));
     }
     let crowd = place.and_then(|place| crowds.get(&place.class)).copied().unwrap_or(0);
@@ -42,10 +42,10 @@ pub(super) fn advise_location(
     }
     let Some(life) = run.lives.get(&id) else { return ("in place", String::new()) };
     let should = match life.best_location() {
-        Belongs::Scratch => "a fast tier of the node",
-        Belongs::Near => "a fast tier, written back when the run ends",
-        Belongs::Copied => "in place, with a copy on a fast tier",
-        Belongs::Place => "in place",
+        SuggestedPlacement::Scratch => "a fast tier of the node",
+        SuggestedPlacement::Near => "a fast tier, written back when the run ends",
+        SuggestedPlacement::Copied => "in place, with a copy on a fast tier",
+        SuggestedPlacement::Place => "in place",
     };
     (should, life.location_reason())
 }

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use forebay_model::{Cpu, Device, Machine, Micros, Pressure, Sample};
+use forebay_model::{
+    CpuSample, DeviceSample, MachineSample, MachineTimeline, Micros, PressureSample,
+};
 use serde_json::{Value, json};
 
-use crate::commands::report::indexed_run::Seen;
+use crate::commands::report::indexed_run::IndexedRun;
 use crate::commands::report::page_columns::{column, rounded_number};
 use crate::commands::report::page_text::escape_name;
 
@@ -13,7 +15,9 @@ use crate::commands::report::page_text::escape_name;
 const MOST: usize = 1_200;
 
 /// Samples that are shown as one, with the time that they stand for.
-fn group_samples(machine: &Machine) -> impl Iterator<Item = (Micros, Micros, &[Sample])> {
+fn group_samples(
+    machine: &MachineTimeline,
+) -> impl Iterator<Item = (Micros, Micros, &[MachineSample])> {
     let samples = &machine.samples;
     let each = samples.len().div_ceil(MOST).max(1);
     // Before the first, as long as between the first two: it may have been looked at late.
@@ -39,25 +43,26 @@ fn capped_share(part: Micros, whole: Micros) -> Value {
 }
 
 /// Those that were sampled.
-pub(super) fn sampled_nodes(run: &Seen) -> Value {
+pub(super) fn sampled_nodes(run: &IndexedRun) -> Value {
     run.machines.iter().map(node_data).collect()
 }
 
-fn node_data(machine: &Machine) -> Value {
+fn node_data(machine: &MachineTimeline) -> Value {
     let name = if machine.name.is_empty() { "this machine" } else { &machine.name };
     let memory_bytes = machine.samples.first().map(|first| first.memory.total);
-    let cpu = |of: fn(&Cpu) -> Micros| {
+    let cpu = |of: fn(&CpuSample) -> Micros| {
         column(group_samples(machine).map(|(_, _, some)| {
-            let sum = |of: fn(&Cpu) -> Micros| some.iter().map(|s| of(&s.cpu)).sum::<Micros>();
-            let all: [fn(&Cpu) -> Micros; 5] =
+            let sum =
+                |of: fn(&CpuSample) -> Micros| some.iter().map(|s| of(&s.cpu)).sum::<Micros>();
+            let all: [fn(&CpuSample) -> Micros; 5] =
                 [|c| c.user, |c| c.system, |c| c.iowait, |c| c.idle, |c| c.steal];
             capped_share(sum(of), all.into_iter().map(sum).sum())
         }))
     };
-    let memory = |of: fn(&Sample) -> u64| {
+    let memory = |of: fn(&MachineSample) -> u64| {
         column(group_samples(machine).map(|(_, _, some)| some.last().map(of)))
     };
-    let pressure = |of: fn(&Pressure) -> Micros| {
+    let pressure = |of: fn(&PressureSample) -> Micros| {
         let known = machine.samples.iter().any(|sample| sample.pressure.is_some());
         known.then(|| {
             column(group_samples(machine).map(|(_, lasted, some)| {
@@ -86,7 +91,7 @@ fn node_data(machine: &Machine) -> Value {
 }
 
 /// Their block devices that did anything.
-pub(super) fn busy_devices(run: &Seen) -> Value {
+pub(super) fn busy_devices(run: &IndexedRun) -> Value {
     let mut all = Vec::new();
     for (at, machine) in run.machines.iter().enumerate() {
         let mut busy: BTreeMap<&str, bool> = BTreeMap::new();
@@ -99,12 +104,12 @@ pub(super) fn busy_devices(run: &Seen) -> Value {
     all.into()
 }
 
-fn device_data(machine: &Machine, at: usize, name: &str) -> Value {
-    let sum = |some: &[Sample], of: fn(&Device) -> u64| -> u64 {
+fn device_data(machine: &MachineTimeline, at: usize, name: &str) -> Value {
+    let sum = |some: &[MachineSample], of: fn(&DeviceSample) -> u64| -> u64 {
         let devices = some.iter().flat_map(|sample| &sample.devices);
         devices.filter(|device| device.name == name).map(of).sum()
     };
-    let rate = |of: fn(&Device) -> u64| {
+    let rate = |of: fn(&DeviceSample) -> u64| {
         column(
             group_samples(machine).map(|(_, lasted, some)| rate_per_second(sum(some, of), lasted)),
         )

@@ -7,16 +7,16 @@ use forebay_model::run::TaskRow;
 use forebay_model::{FileId, Micros};
 use serde_json::{Value, json};
 
-use crate::commands::report::indexed_run::Seen;
+use crate::commands::report::indexed_run::IndexedRun;
 use crate::commands::report::page_columns::column;
-use crate::commands::report::strings::Strings;
+use crate::commands::report::strings::StringTable;
 
 /// Starts are known to a tick of the kernel's clock (10 ms), ends exactly.
 const TICKS: u64 = 20_000;
 
 /// The longest chain that ends with a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Chain {
+struct TaskChain {
     /// Time of its tasks, summed.
     long: u64,
     /// The task before, and the file between them.
@@ -24,7 +24,7 @@ struct Chain {
 }
 
 /// What it is made of.
-struct Used {
+struct TaskFileUse {
     from: Micros,
     to: Micros,
     reads: Vec<FileId>,
@@ -32,10 +32,14 @@ struct Used {
 }
 
 /// Its tasks as places in `tasks`; `null`: no file is known that leads from one to another.
-pub(super) fn critical_path(run: &Seen, tasks: &[&TaskRow], strings: &mut Strings) -> Value {
-    let used: Vec<Used> = tasks.iter().map(|task| task_use(run, task)).collect();
+pub(super) fn critical_path(
+    run: &IndexedRun,
+    tasks: &[&TaskRow],
+    strings: &mut StringTable,
+) -> Value {
+    let used: Vec<TaskFileUse> = tasks.iter().map(|task| task_use(run, task)).collect();
     let Some(chain) = longest_chain(&used) else { return Value::Null };
-    let path = |file: &Option<FileId>, strings: &mut Strings| {
+    let path = |file: &Option<FileId>, strings: &mut StringTable| {
         strings.intern_optional(file.and_then(|file| run.file_by_id(file)).map(|file| &*file.path))
     };
     let wall = chain.iter().map(|(at, _)| used[*at].to.since(used[*at].from).0).sum::<u64>();
@@ -47,10 +51,10 @@ pub(super) fn critical_path(run: &Seen, tasks: &[&TaskRow], strings: &mut String
     })
 }
 
-fn task_use(run: &Seen, task: &TaskRow) -> Used {
+fn task_use(run: &IndexedRun, task: &TaskRow) -> TaskFileUse {
     let (from, to) = run.task_times(task).unwrap_or_default();
     let pairs = run.opened.pairs_of_task(task.id);
-    Used {
+    TaskFileUse {
         from,
         to,
         reads: pairs.iter().filter(|(_, pair)| pair.reads).map(|((_, file), _)| *file).collect(),
@@ -59,15 +63,16 @@ fn task_use(run: &Seen, task: &TaskRow) -> Used {
 }
 
 /// From the first to the last, each with the file that leads to it; `None`: no task leads to another.
-fn longest_chain(used: &[Used]) -> Option<Vec<(usize, Option<FileId>)>> {
+fn longest_chain(used: &[TaskFileUse]) -> Option<Vec<(usize, Option<FileId>)>> {
     // A task counts for those that begin when it has ended; one without a length ends after itself.
-    let begin = |task: &Used| Micros((task.from.0 + TICKS).min(task.to.0.max(task.from.0 + 1) - 1));
+    let begin =
+        |task: &TaskFileUse| Micros((task.from.0 + TICKS).min(task.to.0.max(task.from.0 + 1) - 1));
     let begins = used.iter().enumerate().map(|(at, task)| (begin(task), true, at));
     let ends =
         used.iter().enumerate().map(|(at, task)| (task.to.max(Micros(task.from.0 + 1)), false, at));
     let mut events: Vec<(Micros, bool, usize)> = begins.chain(ends).collect();
     events.sort_unstable();
-    let mut chains = vec![Chain::default(); used.len()];
+    let mut chains = vec![TaskChain::default(); used.len()];
     let mut wrote: HashMap<FileId, usize> = HashMap::new();
     for (_, begins, at) in events {
         let task = &used[at];
@@ -79,7 +84,7 @@ fn longest_chain(used: &[Used]) -> Option<Vec<(usize, Option<FileId>)>> {
             let until = before.map_or(0, |(writer, _)| chains[writer].long);
             // One without a length is longer than none.
             let own = task.to.since(task.from).0.max(1);
-            chains[at] = Chain { long: until + own, before };
+            chains[at] = TaskChain { long: until + own, before };
         } else {
             for file in &task.writes {
                 let best = wrote.entry(*file).or_insert(at);
@@ -108,13 +113,18 @@ mod tests {
     //! If this fails, a reader shortens tasks that keep nobody waiting.
     use super::*;
 
-    fn task(from: u64, to: u64, reads: &[u32], writes: &[u32]) -> Used {
+    fn task(from: u64, to: u64, reads: &[u32], writes: &[u32]) -> TaskFileUse {
         let files = |all: &[u32]| all.iter().map(|id| FileId(*id)).collect();
         let seconds = Micros::from_secs;
-        Used { from: seconds(from), to: seconds(to), reads: files(reads), writes: files(writes) }
+        TaskFileUse {
+            from: seconds(from),
+            to: seconds(to),
+            reads: files(reads),
+            writes: files(writes),
+        }
     }
 
-    fn chain(used: &[Used]) -> Vec<usize> {
+    fn chain(used: &[TaskFileUse]) -> Vec<usize> {
         longest_chain(used).unwrap_or_default().into_iter().map(|(at, _)| at).collect()
     }
 

@@ -5,21 +5,25 @@ use std::cmp::Reverse;
 use forebay_model::run::TaskRow;
 use serde_json::{Value, json};
 
-use crate::commands::report::indexed_run::Seen;
+use crate::commands::report::indexed_run::IndexedRun;
 use crate::commands::report::page_columns::column;
-use crate::commands::report::strings::Strings;
+use crate::commands::report::strings::StringTable;
 
 /// All tasks together list about so many.
 const MOST: usize = 75_000;
 
-pub(super) struct Files {
+pub(super) struct TaskFileTable {
     pub(super) table: Value,
     /// What is left out.
     pub(super) note: Option<String>,
 }
 
 /// Those of each task, most bytes first.
-pub(super) fn task_file_table(run: &Seen, tasks: &[&TaskRow], strings: &mut Strings) -> Files {
+pub(super) fn task_file_table(
+    run: &IndexedRun,
+    tasks: &[&TaskRow],
+    strings: &mut StringTable,
+) -> TaskFileTable {
     let counts: Vec<usize> =
         tasks.iter().map(|task| run.opened.pairs_of_task(task.id).len()).collect();
     let each = files_per_task(&counts, MOST);
@@ -31,7 +35,7 @@ pub(super) fn task_file_table(run: &Seen, tasks: &[&TaskRow], strings: &mut Stri
         kept.extend(of_task.into_iter().take(each));
         at.push(kept.len());
     }
-    let path = |strings: &mut Strings, file| {
+    let path = |strings: &mut StringTable, file| {
         run.file_by_id(file).map_or(-1, |file| strings.intern_name(&file.path))
     };
     let cut = counts.iter().filter(|count| **count > each).count();
@@ -57,7 +61,7 @@ pub(super) fn task_file_table(run: &Seen, tasks: &[&TaskRow], strings: &mut Stri
             if cut == 1 { "1 task".to_owned() } else { format!("{cut} tasks") }
         )
     });
-    Files { table, note }
+    TaskFileTable { table, note }
 }
 
 /// How many of each task fit if all together may be `most`; one at least.

@@ -1,17 +1,17 @@
 //! Is it the storage? In one sentence.
 
-use forebay_model::Exit;
+use forebay_model::CommandExit;
 
-use crate::commands::report::indexed_run::Seen;
+use crate::commands::report::indexed_run::IndexedRun;
 use crate::commands::report::page_text::escape_name;
 
 /// One sentence: is it the storage?
-pub(in crate::commands::report) fn verdict_sentence(run: &Seen) -> String {
+pub(in crate::commands::report) fn verdict_sentence(run: &IndexedRun) -> String {
     let summary = &run.summary;
     let failed = match summary.exit {
-        Some(Exit::Code(0)) | None => String::new(),
-        Some(Exit::Code(code)) => format!("The command failed with exit code {code}. "),
-        Some(Exit::Signal(signal)) => format!("Signal {signal} ended the command. "),
+        Some(CommandExit::Code(0)) | None => String::new(),
+        Some(CommandExit::Code(code)) => format!("The command failed with exit code {code}. "),
+        Some(CommandExit::Signal(signal)) => format!("Signal {signal} ended the command. "),
     };
     if !summary.tasks.iter().any(|task| !task.driver) {
         let what = match summary.tasks.is_empty() {
