@@ -212,7 +212,11 @@ mod tests {
         let verdict = |covered: &[f64]| goal.assess_median(&goal.compare_pairs(&pairs(covered)));
         assert_eq!(verdict(&[9.5, 9.6, 9.7, 9.5, 9.4, 9.3, 9.2]), TargetVerdict::Pass);
         assert_eq!(verdict(&[9.5, 9.6, 9.7, 9.5, 9.4, 9.3, 8.2]), TargetVerdict::Undecided);
-        assert_eq!(verdict(&[9.5, 9.6, 9.7]), TargetVerdict::Undecided, "three runs show a range only");
+        assert_eq!(
+            verdict(&[9.5, 9.6, 9.7]),
+            TargetVerdict::Undecided,
+            "three runs show a range only"
+        );
         assert_eq!(verdict(&[8.5, 8.6, 9.7, 8.5, 8.4, 9.3, 8.2]), TargetVerdict::Miss);
     }
 
@@ -222,12 +226,21 @@ mod tests {
         let mut covered = vec![10.2; 15];
         assert_eq!(goal.assess_median(&goal.compare_pairs(&pairs(&covered))), TargetVerdict::Pass);
         covered[..4].fill(11.0);
-        assert_eq!(goal.assess_median(&goal.compare_pairs(&pairs(&covered))), TargetVerdict::Undecided);
+        assert_eq!(
+            goal.assess_median(&goal.compare_pairs(&pairs(&covered))),
+            TargetVerdict::Undecided
+        );
         covered[..8].fill(11.0);
         assert_eq!(goal.assess_median(&goal.compare_pairs(&pairs(&covered))), TargetVerdict::Miss);
         let extra = TargetLimit::ExtraMs(100.0);
-        assert_eq!(extra.assess_median(&extra.compare_pairs(&pairs(&[60.0; 7]))), TargetVerdict::Pass);
-        assert_eq!(extra.assess_median(&extra.compare_pairs(&pairs(&[160.0; 7]))), TargetVerdict::Miss);
+        assert_eq!(
+            extra.assess_median(&extra.compare_pairs(&pairs(&[60.0; 7]))),
+            TargetVerdict::Pass
+        );
+        assert_eq!(
+            extra.assess_median(&extra.compare_pairs(&pairs(&[160.0; 7]))),
+            TargetVerdict::Miss
+        );
     }
 
     #[test]

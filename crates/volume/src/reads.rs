@@ -93,7 +93,7 @@ impl ExportedReads {
 
     /// Whether its bytes come from a bucket.
     fn is_in_bucket(&self) -> bool {
-        matches!(self.place, Place::Bucket(_))
+        matches!(self.place, SourceLocation::Bucket(_))
     }
 
     /// What a file here stands for.

@@ -89,7 +89,7 @@ fn find_daemon_log(wanted: Option<&Path>) -> Result<LogFolder, CommandError> {
         return Ok(kept);
     }
     let kept = known(at.clone());
-    if at.join(LOG).is_file() || matches!(kept.told, Told::Newer(_)) {
+    if at.join(LOG).is_file() || matches!(kept.told, LogOwnership::Newer(_)) {
         return Ok(kept);
     }
     let why = format!("no daemon of yours with a log serves {}, nor did", at.display());

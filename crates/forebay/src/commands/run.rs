@@ -86,7 +86,7 @@ pub(crate) fn run(args: Args) -> Result<i32, CommandError> {
     };
     let state = state_directories::record_file(&name, &output)?;
     // What can't be seen from the daemon, as /dev/stdout, is written from here.
-    let stream = place.filter(|place| matches!(place, Place::Stream(_)));
+    let stream = place.filter(|place| matches!(place, OutputTarget::Stream(_)));
     let output = if stream.is_some() { state.with_extension("whole") } else { output };
     let mut cover = args.at.clone();
     if cover.is_empty() {

@@ -17,16 +17,16 @@ fn what_nobody_would_miss_is_replaced() {
     let at = dir.path().join("rules.toml");
     let own = seal_text(format!("# {UNSEALED}\na = 1\n"));
     claim(&at, OutputKind::Text, NO).expect("free").write(own.as_bytes()).expect("written");
-    assert!(claim(&at, Made::Text, NO).is_ok(), "its own");
-    assert!(claim(&at, Made::Run, NO).is_err(), "a run is no rules file");
+    assert!(claim(&at, OutputKind::Text, NO).is_ok(), "its own");
+    assert!(claim(&at, OutputKind::Run, NO).is_err(), "a run is no rules file");
     for theirs in ["notes of mine\n", &own.replace("a = 1", "a = 2")] {
         fs::write(&at, theirs).expect("written");
         let why = claim(&at, OutputKind::Text, NO).expect_err("somebody's");
         assert!(why.contains("would be lost"), "{why}");
-        assert!(claim(&at, Made::Text, YES).is_ok());
+        assert!(claim(&at, OutputKind::Text, YES).is_ok());
     }
     fs::write(&at, "").expect("emptied");
-    assert!(claim(&at, Made::Other, NO).is_ok(), "as mktemp leaves it");
+    assert!(claim(&at, OutputKind::Other, NO).is_ok(), "as mktemp leaves it");
     assert_eq!(fs::read_dir(dir.path()).expect("listed").count(), 1, "nothing in part");
 }
 
@@ -78,7 +78,7 @@ fn devices_and_pipes_are_written_to_as_they_are() {
     assert!(fs::symlink_metadata(&at).expect("there").file_type().is_fifo(), "it was replaced");
     for name in ["/dev/null", "/dev/full", "/dev/stdout", "/proc/self/fd/1"] {
         let place = claim(Path::new(name), OutputKind::Run, NO).expect(name);
-        assert!(matches!(place, Place::Stream(_)), "{name}: {place:?}");
+        assert!(matches!(place, OutputTarget::Stream(_)), "{name}: {place:?}");
     }
     let full = claim(Path::new("/dev/full"), OutputKind::Text, NO).expect("a place");
     assert!(full.write(b"x").is_err_and(|stop| stop.message.contains("space")));

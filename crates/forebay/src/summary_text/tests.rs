@@ -186,7 +186,7 @@ fn names_cannot_command_the_terminal() {
 fn trouble_is_told_before_advice() {
     let mut s = summary();
     (s.exit, s.complete) = (Some(CommandExit::Signal(9)), false);
-    s.not_seen = vec![NotSeen { program: "sbatch".into(), count: 28 }];
+    s.not_seen = vec![UnseenProgram { program: "sbatch".into(), count: 28 }];
     s.outside = OutsideSummary {
         bytes: ByteCount(3 << 30),
         share: Some(0.6),

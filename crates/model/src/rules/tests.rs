@@ -164,7 +164,9 @@ fn the_examples_of_caches_say_what_their_comments_say() {
     assert!(rules.home_tiers().is_empty(), "no file has its home there");
     let caches: Vec<&str> = rules.cache_tiers().into_iter().map(TierId::as_str).collect();
     assert_eq!(caches, ["scratch.cache"]);
-    assert!(rules.has_cache_rule(PrefetchMode::Never) && !rules.has_cache_rule(PrefetchMode::AtStart));
+    assert!(
+        rules.has_cache_rule(PrefetchMode::Never) && !rules.has_cache_rule(PrefetchMode::AtStart)
+    );
     let rules = parse(BROADCAST).expect("the example is right");
     for (path, cache) in [
         ("reference/hg38.fa", cached(PrefetchMode::AtStart)),
@@ -174,7 +176,9 @@ fn the_examples_of_caches_say_what_their_comments_say() {
     ] {
         assert_eq!(rules.placement_for_path(path.as_bytes(), None).cache, cache, "{path}");
     }
-    assert!(rules.has_cache_rule(PrefetchMode::AtStart) && !rules.has_cache_rule(PrefetchMode::OnOpen));
+    assert!(
+        rules.has_cache_rule(PrefetchMode::AtStart) && !rules.has_cache_rule(PrefetchMode::OnOpen)
+    );
 }
 
 #[test]
@@ -333,5 +337,8 @@ fn packed_files_become_files_of_their_own_where_others_must_see_them() {
     let rules = parse(text).expect("right").without_packing();
     assert_eq!(rules.packed_tier(), None);
     let placed = rules.placement_for_path(b"b", None);
-    assert_eq!((placed.layout, placed.after, placed.rule), (FileLayout::Plain, RunEndAction::Keep, Some(2)));
+    assert_eq!(
+        (placed.layout, placed.after, placed.rule),
+        (FileLayout::Plain, RunEndAction::Keep, Some(2))
+    );
 }

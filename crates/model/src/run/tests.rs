@@ -107,8 +107,20 @@ fn facts() -> Vec<Fact> {
         }),
         Fact::Open(open(2, 1, Some(4096))),
         Fact::Open(open(2, 2, None)),
-        ops(Some(2), OpKey::with_bytes(Op::Write, 4096, AccessPattern::Sequential), 2, 3_000_000, 4096),
-        ops(Some(2), OpKey::with_bytes(Op::Write, 4096, AccessPattern::Sequential), 1, 1_000_400, 10),
+        ops(
+            Some(2),
+            OpKey::with_bytes(Op::Write, 4096, AccessPattern::Sequential),
+            2,
+            3_000_000,
+            4096,
+        ),
+        ops(
+            Some(2),
+            OpKey::with_bytes(Op::Write, 4096, AccessPattern::Sequential),
+            1,
+            1_000_400,
+            10,
+        ),
         ops(None, OpKey::without_bytes(Op::Close), 1, 2_000, 0),
         Fact::Sample(MachineSample {
             at: Micros(50),

@@ -124,7 +124,10 @@ fn tasks_of_one_name_are_one_row_and_drivers_come_last() {
     assert_eq!((bwa.read.seen, bwa.written.seen), (Some(ByteCount(42)), Some(ByteCount(501))));
     assert_eq!(bwa.read.at_most, Some(ByteCount(10_000)));
     assert_eq!(s.waited_share.map(|x| (x * 1000.0).round()), Some(102.0), "4.2 of 41 s");
-    assert_eq!((s.wall_us, s.exit, s.hidden), (Micros::from_secs(60), Some(CommandExit::Code(0)), false));
+    assert_eq!(
+        (s.wall_us, s.exit, s.hidden),
+        (Micros::from_secs(60), Some(CommandExit::Code(0)), false)
+    );
     assert_eq!(
         (s.cpu_us, s.cpu_unattributed_us),
         (Some(Micros(10_000_000)), Some(Micros(2_000_000)))

@@ -18,7 +18,11 @@ fn beside(other: &[f64], base: &[f64]) -> RatioEstimate {
 fn trinity_on_three_storages() {
     let ebs = beside(&EBS_GP3, &INSTANCE_STORE);
     assert_eq!(ebs.verdict(0.02), ComparisonVerdict::Equivalent, "{ebs:?}");
-    assert_eq!(ebs.verdict(0.01), ComparisonVerdict::Undecided, "it was not shown to be within 1 %");
+    assert_eq!(
+        ebs.verdict(0.01),
+        ComparisonVerdict::Undecided,
+        "it was not shown to be within 1 %"
+    );
     let efs = beside(&EFS_ELASTIC, &INSTANCE_STORE);
     assert_eq!(efs.verdict(0.02), ComparisonVerdict::Slower);
     assert_eq!(format!("{:.2}", efs.ratio), "2.57");
@@ -34,9 +38,15 @@ fn trinity_on_three_storages() {
 #[test]
 fn a_median_has_an_interval_from_six_runs_on() {
     let few = median_with_interval(&[3.0, 1.0, 2.0]).expect("three");
-    assert_eq!((few.median, few.span), (2.0, UncertaintyInterval { low: 1.0, high: 3.0, range: true }));
+    assert_eq!(
+        (few.median, few.span),
+        (2.0, UncertaintyInterval { low: 1.0, high: 3.0, range: true })
+    );
     let six = median_with_interval(&[6.0, 1.0, 2.0, 5.0, 3.0, 4.0]).expect("six");
-    assert_eq!((six.median, six.span), (3.5, UncertaintyInterval { low: 1.0, high: 6.0, range: false }));
+    assert_eq!(
+        (six.median, six.span),
+        (3.5, UncertaintyInterval { low: 1.0, high: 6.0, range: false })
+    );
     // Of 20 the sixth from each end (the table of Conover).
     let many: Vec<f64> = (1..=20).map(f64::from).collect();
     let span = median_with_interval(&many).expect("twenty").span;
@@ -52,7 +62,11 @@ fn a_ratio_counts_rounds_that_have_both() {
     assert_eq!(ratio_of_times(&[None], &[Some(1.0)], 1), None);
     let once = beside(&[3.0], &[1.0]);
     assert_eq!(once.verdict(0.02), ComparisonVerdict::Undecided, "it happened once");
-    assert_eq!(beside(&[1.0], &[1.0]).verdict(0.02), ComparisonVerdict::Undecided, "and so did this");
+    assert_eq!(
+        beside(&[1.0], &[1.0]).verdict(0.02),
+        ComparisonVerdict::Undecided,
+        "and so did this"
+    );
     assert_eq!(beside(&[3.0; 2], &[1.0; 2]).verdict(0.02), ComparisonVerdict::Undecided);
     assert_eq!(beside(&[3.0; 3], &[1.0; 3]).verdict(0.02), ComparisonVerdict::Slower);
 }

@@ -70,7 +70,10 @@ impl OperationsByUser {
             let shares: Vec<(FileSetId, SetUse)> = match sets.uses.get(&(who, class)) {
                 Some(shares) => shares.iter().map(|(&set, &share)| (set, share)).collect(),
                 None => {
-                    vec![(sets.names_only_set(rows, class), SetUse { opens: 1, ..SetUse::default() })]
+                    vec![(
+                        sets.names_only_set(rows, class),
+                        SetUse { opens: 1, ..SetUse::default() },
+                    )]
                 }
             };
             // A client asks the storage with a close that has bytes to send, and with no other,

@@ -133,8 +133,7 @@ fn steps(script: &ReplayScript) -> impl Iterator<Item = &ReplayStep> {
 }
 
 fn moved(script: &ReplayScript, path: &str) -> (u64, u64) {
-    let opens =
-        |step: &&ReplayStep| matches!(&step.act, ReplayAction::Open(_, name, _) if name == path.as_bytes());
+    let opens = |step: &&ReplayStep| matches!(&step.act, ReplayAction::Open(_, name, _) if name == path.as_bytes());
     let Some(ReplayAction::Open(session, ..)) = steps(script).find(opens).map(|step| &step.act)
     else {
         panic!("{path} is not opened");
@@ -204,7 +203,10 @@ fn a_file_is_renamed_after_it_was_written_and_removed_after_it_was_read() {
     let renamed = at(&ReplayAction::Rename(before, b"out/1.bam".to_vec()));
     let gone = at(&ReplayAction::Unlink(b"out/1.bam".to_vec()));
     assert!(made < renamed && renamed < gone, "{acts:?}");
-    let wait = steps(&script).find(|step| matches!(step.act, ReplayAction::Unlink(_))).expect("there").wait;
+    let wait = steps(&script)
+        .find(|step| matches!(step.act, ReplayAction::Unlink(_)))
+        .expect("there")
+        .wait;
     assert_eq!(wait, Some(NamePrecondition { name: 0, changes: 3, opens: 2 }));
 }
 
@@ -233,7 +235,10 @@ fn who_waits_for_a_child_thinks_nothing() {
     let thinks: Vec<f64> = (1..4).map(|lane| (think(lane) * 1e6).round() / 1e6).collect();
     assert_eq!(thinks, [0.0, 3.99, 3.0]);
     let parent: Vec<_> = script.lanes[2].steps.iter().map(|step| &step.act).collect();
-    assert!(parent.contains(&&ReplayAction::Start(3)) && parent.contains(&&ReplayAction::Join(3)), "{parent:?}");
+    assert!(
+        parent.contains(&&ReplayAction::Start(3)) && parent.contains(&&ReplayAction::Join(3)),
+        "{parent:?}"
+    );
 }
 
 #[test]
@@ -267,9 +272,17 @@ fn operations_are_as_many_as_were_counted_but_for_those_that_come_by_themselves(
     let script = story.script();
     let count =
         |fits: fn(&ReplayAction) -> bool| steps(&script).filter(|step| fits(&step.act)).count();
-    assert_eq!(count(|act| matches!(act, ReplayAction::LookInVain(_))), 7, "three came before the files");
+    assert_eq!(
+        count(|act| matches!(act, ReplayAction::LookInVain(_))),
+        7,
+        "three came before the files"
+    );
     assert_eq!(count(|act| matches!(act, ReplayAction::Sync(_))), 6);
-    assert_eq!(count(|act| matches!(act, ReplayAction::AttributesOf(_))), 5, "three after they were made");
+    assert_eq!(
+        count(|act| matches!(act, ReplayAction::AttributesOf(_))),
+        5,
+        "three after they were made"
+    );
     assert!(script.notes.iter().any(|note| note.contains("2 × xattr")), "{:?}", script.notes);
 }
 

@@ -42,7 +42,7 @@ fn workload() -> Workload {
         kind: TaskKindId(0),
         key: None,
         after: vec![],
-        steps: vec![ReplayStep { name: "s".to_owned(), compute: Seconds(1.0), accesses }],
+        steps: vec![TaskStep { name: "s".to_owned(), compute: Seconds(1.0), accesses }],
     };
     Workload {
         name: "w".to_owned(),

@@ -25,7 +25,10 @@ fn text(name: &str) -> Vec<u8> {
 fn archives_of_version_1_are_read_back_byte_for_byte() {
     let pair = archive("pair-apart.reads");
     for (mate, name) in ["R1.fq", "R2.fq"].into_iter().enumerate() {
-        assert!(cat(&pair, ReadSelection::File(mate), TextFormat::Fastq).expect(name) == text(name), "{name}");
+        assert!(
+            cat(&pair, ReadSelection::File(mate), TextFormat::Fastq).expect(name) == text(name),
+            "{name}"
+        );
     }
     let both = cat(&pair, ReadSelection::Both, TextFormat::Fastq).expect("both");
     let turns =

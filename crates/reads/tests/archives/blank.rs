@@ -36,7 +36,10 @@ fn one_file_has_its_reads_whatever_stands_around_them() {
             "{what}"
         );
         for view in [ReadSelection::File(0), ReadSelection::Mate(0), ReadSelection::Both] {
-            assert!(cat(&archive, view, TextFormat::Fastq).expect(&what) == text.as_bytes(), "{what}");
+            assert!(
+                cat(&archive, view, TextFormat::Fastq).expect(&what) == text.as_bytes(),
+                "{what}"
+            );
         }
         for form in [TextFormat::Bases, TextFormat::Fasta, TextFormat::Tab] {
             let lines = cat(&archive, ReadSelection::Both, form).expect(&what);
@@ -82,9 +85,15 @@ fn pairs_have_each_their_own_and_both_in_turns_have_none() {
         let packed = try_pack(&[first.as_bytes(), second.as_bytes()], false).expect("packed");
         let archive = packed.open();
         for (mate, text) in [&first, &second].into_iter().enumerate() {
-            assert!(cat(&archive, ReadSelection::Mate(mate), TextFormat::Fastq).expect("it") == text.as_bytes());
+            assert!(
+                cat(&archive, ReadSelection::Mate(mate), TextFormat::Fastq).expect("it")
+                    == text.as_bytes()
+            );
         }
-        assert!(cat(&archive, ReadSelection::Both, TextFormat::Fastq).expect("both") == turns.as_bytes());
+        assert!(
+            cat(&archive, ReadSelection::Both, TextFormat::Fastq).expect("both")
+                == turns.as_bytes()
+        );
         let table = cat(&archive, ReadSelection::Both, TextFormat::Tab).expect("a table");
         assert_eq!(table.iter().filter(|byte| **byte == b'\n').count(), 20);
         let mut some = Vec::new();
@@ -146,7 +155,10 @@ fn reads_that_are_kept_as_text_have_no_qualities_without_them() {
     };
     for (mate, text) in [&mixed, &plain].into_iter().enumerate() {
         let lite = packed.open().into_lite();
-        assert!(cat(&lite, ReadSelection::Mate(mate), TextFormat::Fastq).expect("it") == hidden(text).as_bytes());
+        assert!(
+            cat(&lite, ReadSelection::Mate(mate), TextFormat::Fastq).expect("it")
+                == hidden(text).as_bytes()
+        );
         let faces = shown(lite, Some(1));
         let own = faces.iter().filter(|(name, _)| name.starts_with(&format!("R{}", mate + 1)));
         assert!(
@@ -163,7 +175,8 @@ fn reads_that_are_kept_as_text_have_no_qualities_without_them() {
         assert!(told.message.contains("without --lite"), "{told}");
         assert_eq!(lite.exported_files(None).expect_err("nor here").kind, Kind::Request);
         assert!(
-            cat(&packed.open(), ReadSelection::File(0), TextFormat::Fastq).expect("as it is") == text.as_bytes()
+            cat(&packed.open(), ReadSelection::File(0), TextFormat::Fastq).expect("as it is")
+                == text.as_bytes()
         );
     }
 }

@@ -71,7 +71,10 @@ fn packed_inputs_are_told_by_their_bytes() {
         let (dir, manifest) = packed(&[("reads", bytes.clone())], &["reads"]);
         assert_eq!(manifest.expect(what).spot_count(), 80_000, "{what}");
         let archive = open(&dir.path().join("x")).expect(what);
-        assert!(cat(&archive, ReadSelection::File(0), TextFormat::Fastq).expect(what) == long, "{what}");
+        assert!(
+            cat(&archive, ReadSelection::File(0), TextFormat::Fastq).expect(what) == long,
+            "{what}"
+        );
         if what != "plain" {
             let cut = bytes[..bytes.len() - 5].to_vec();
             let error = packed(&[("reads", cut)], &["reads"]).1.expect_err(what);
@@ -91,7 +94,10 @@ fn what_is_behind_a_packed_text_is_zeros_or_refused() {
             let (dir, manifest) = packed(&[("reads", padded)], &["reads"]);
             assert_eq!(manifest.expect(what).spot_count(), 2, "{what}, {zeros} zeros");
             let archive = open(&dir.path().join("x")).expect(what);
-            assert!(cat(&archive, ReadSelection::File(0), TextFormat::Fastq).expect(what) == A, "{what}");
+            assert!(
+                cat(&archive, ReadSelection::File(0), TextFormat::Fastq).expect(what) == A,
+                "{what}"
+            );
         }
         for more in [&b"GARBAGE"[..], A, b"\0\0more"] {
             let with_more = [&bytes[..], more].concat();
@@ -162,7 +168,9 @@ fn a_file_with_a_comma_in_its_name_is_a_lane() {
     let file = &manifest.files[0];
     assert_eq!((&file.name[..], &file.source), ("a,1.fq", &join_lanes(&lanes)));
     let archive = open(&path("x")).expect("an archive");
-    assert!(cat(&archive, ReadSelection::File(0), TextFormat::Fastq).expect("both") == [A, B].concat());
+    assert!(
+        cat(&archive, ReadSelection::File(0), TextFormat::Fastq).expect("both") == [A, B].concat()
+    );
 }
 
 #[test]

@@ -198,7 +198,10 @@ fn reads_by_number_are_those_and_no_others() {
     for (from, to) in [(0, 1), (0, count), (9_900, 10_300), (20_001, 20_002), (24_999, 99_999)] {
         let own = from..to.min(count);
         let expected: String = own.clone().map(|nth| record(nth, '2')).collect();
-        assert!(write(from..to, ReadSelection::Mate(1), TextFormat::Fastq) == expected, "{from} to {to}");
+        assert!(
+            write(from..to, ReadSelection::Mate(1), TextFormat::Fastq) == expected,
+            "{from} to {to}"
+        );
         let turns: String = own.clone().map(|nth| record(nth, '1') + &record(nth, '2')).collect();
         assert!(write(from..to, ReadSelection::Both, TextFormat::Fastq) == turns, "{from} to {to}");
         let table = write(from..to, ReadSelection::Both, TextFormat::Tab);
@@ -294,7 +297,10 @@ fn every_layout_gives_back_its_pairs_and_those_with_qualities_apart_need_none_fo
             std::fs::remove_file(packed.path().join(name)).expect("an object");
         }
         let archive = packed.open();
-        assert!(cat(&archive, ReadSelection::Mate(1), TextFormat::Fasta).expect("no qualities") == fasta);
+        assert!(
+            cat(&archive, ReadSelection::Mate(1), TextFormat::Fasta).expect("no qualities")
+                == fasta
+        );
         let whole = cat(&archive, ReadSelection::Mate(1), TextFormat::Fastq);
         assert_eq!(whole.is_err(), apart > 0, "{layout:?}");
         let lite = cat(&archive.into_lite(), ReadSelection::Mate(1), TextFormat::Fastq)

@@ -116,7 +116,7 @@ impl EvictedFiles {
             let mut known = self.known.lock();
             let Some(ino) = known.numbers.get(identity).copied() else { return Ok(None) };
             let Some(away) = known.away.get(&ino).cloned() else { return Ok(None) };
-            let small = matches!(away.place, Place::Packed { .. });
+            let small = matches!(away.place, ContentLocation::Packed { .. });
             let old = known.bodies.get(identity).map(Arc::clone);
             let is_new = old.is_none();
             let body = match old {

@@ -48,7 +48,7 @@ impl VolumeFile {
 
     /// Whether it has an object of its own.
     fn has_own_object(&self) -> bool {
-        matches!(self.place, Place::Own { .. })
+        matches!(self.place, ContentLocation::Own { .. })
     }
 }
 
@@ -183,7 +183,7 @@ impl VolumeTree {
                 file.sums = None;
                 if let ContentLocation::Own { key, .. } =
                     std::mem::replace(&mut file.place, place.clone())
-                    && !matches!(place, Place::Own { key: new, .. } if *new == key)
+                    && !matches!(place, ContentLocation::Own { key: new, .. } if *new == key)
                 {
                     self.unused.push(key);
                 }

@@ -111,7 +111,11 @@ mod tests {
     fn what_is_no_level_is_named() {
         for (words, named) in [("loud", "loud"), ("info,", ""), ("bucket=", "bucket="), ("a", "a")]
         {
-            assert_eq!(words.parse::<LogLevels>().err(), Some(NotLevels(named.to_owned())), "{words}");
+            assert_eq!(
+                words.parse::<LogLevels>().err(),
+                Some(LogLevelsError(named.to_owned())),
+                "{words}"
+            );
         }
     }
 }

@@ -93,8 +93,15 @@ mod tests {
         let told: Vec<LineAdmission> =
             (0..13).map(|_| limit.admit_line('a', "a", SECOND)).collect();
         assert!(told[..10].iter().all(|one| *one == LineAdmission::Yes));
-        assert_eq!(told[10..], [LineAdmission::CountedFirst, LineAdmission::Counted, LineAdmission::Counted]);
-        assert_eq!(limit.admit_line('b', "b", SECOND), LineAdmission::Yes, "another kind has its own");
+        assert_eq!(
+            told[10..],
+            [LineAdmission::CountedFirst, LineAdmission::Counted, LineAdmission::Counted]
+        );
+        assert_eq!(
+            limit.admit_line('b', "b", SECOND),
+            LineAdmission::Yes,
+            "another kind has its own"
+        );
         assert_eq!(limit.take_due_counts(10 * SECOND, false), [], "the window is not over");
         assert!(limit.has_suppressed());
         assert_eq!(limit.take_due_counts(11 * SECOND, false), [("a", 3)]);

@@ -152,7 +152,7 @@ pub(super) fn prune_log_folders(shelf: &Path) {
             continue;
         }
         gone += 1;
-        if gone > KEPT && !matches!(told, Told::Newer(_)) {
+        if gone > KEPT && !matches!(told, LogOwnership::Newer(_)) {
             for name in [LOG, OLDER, ABOUT] {
                 let _ = unlinkat(&opened, name, AtFlags::empty());
             }
@@ -196,8 +196,8 @@ mod tests {
         let names: Vec<_> = left.iter().map(|one| one.folder.clone()).collect();
         let expected: Vec<_> = (24..40).rev().chain([1, 0]).map(name).collect();
         assert_eq!(names, expected);
-        assert_eq!(left[0].told, Told::Known(about(39)));
-        assert_eq!(left[16].told, Told::Newer(7));
+        assert_eq!(left[0].told, LogOwnership::Known(about(39)));
+        assert_eq!(left[16].told, LogOwnership::Newer(7));
         drop(alive);
     }
 

@@ -109,7 +109,10 @@ mod tests {
         }
         assert_eq!(asked(op::REMOVEXATTR, b"system.forebay.request\0"), None);
         assert_eq!(
-            CostProbe::from_request(&InHeader { opcode: op::GETXATTR, ..InHeader::default() }, b"s"),
+            CostProbe::from_request(
+                &InHeader { opcode: op::GETXATTR, ..InHeader::default() },
+                b"s"
+            ),
             None
         );
     }

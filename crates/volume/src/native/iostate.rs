@@ -161,12 +161,21 @@ mod tests {
         };
         assert_eq!(wish.initial_state(), IoState::Direct);
         assert_eq!(OpenConditions { collects: true, ..wish }.initial_state(), IoState::Cached);
-        assert_eq!(OpenConditions { collects: true, foreign: true, ..wish }.initial_state(), IoState::Direct);
-        assert_eq!(OpenConditions { write: false, ..wish }.initial_state(), IoState::Cached);
-        assert_eq!(OpenConditions { write: false, foreign: true, ..wish }.initial_state(), IoState::Direct);
-        assert_eq!(OpenConditions { passthrough: true, ..wish }.initial_state(), IoState::Passthrough);
         assert_eq!(
-            Wish { passthrough: true, every_read: true, ..wish }.initial_state(),
+            OpenConditions { collects: true, foreign: true, ..wish }.initial_state(),
+            IoState::Direct
+        );
+        assert_eq!(OpenConditions { write: false, ..wish }.initial_state(), IoState::Cached);
+        assert_eq!(
+            OpenConditions { write: false, foreign: true, ..wish }.initial_state(),
+            IoState::Direct
+        );
+        assert_eq!(
+            OpenConditions { passthrough: true, ..wish }.initial_state(),
+            IoState::Passthrough
+        );
+        assert_eq!(
+            OpenConditions { passthrough: true, every_read: true, ..wish }.initial_state(),
             IoState::Direct
         );
     }

@@ -232,7 +232,7 @@ fn an_archive_that_lacks_something_is_refused_before_anything_is_shown() {
             && check_can_show(
                 &place.archive(),
                 ExposedReads::default(),
-                &forebay_objstore::Settings::default()
+                &forebay_objstore::AwsSettings::default()
             )
             .is_err()
     );

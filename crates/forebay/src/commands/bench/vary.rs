@@ -86,7 +86,10 @@ mod tests {
         assert_eq!(VariedSetting::parse("env:LD_LIBRARY_PATH="), env("LD_LIBRARY_PATH", Some("")));
         assert_eq!(VariedSetting::parse("env:A=b=c"), env("A", Some("b=c")));
         assert_eq!(VariedSetting::parse("env:A"), env("A", None));
-        assert_eq!(VariedSetting::parse("cache:cold"), Ok(VariedSetting::Cache(Cache::Cold)));
+        assert_eq!(
+            VariedSetting::parse("cache:cold"),
+            Ok(VariedSetting::Cache(PageCacheMode::Cold))
+        );
         for wrong in ["env", "env:", "env:=x", "cache:ice", "rules:no.toml", "disk:fast"] {
             assert!(VariedSetting::parse(wrong).is_err(), "{wrong}");
         }

@@ -54,7 +54,10 @@ mod tests {
     fn old_and_new_kernels() {
         let spoken = |minor| Some(Ok(FuseProtocol { major: 7, minor, passthrough: false }));
         assert_eq!(finding_for("6.18.44", spoken(45)).means, "Linux 6.18.44 speaks FUSE 7.45");
-        assert_eq!(finding_for("4.18.0-553.el8_10.x86_64", spoken(27)).standing, CheckStatus::Missing);
+        assert_eq!(
+            finding_for("4.18.0-553.el8_10.x86_64", spoken(27)).standing,
+            CheckStatus::Missing
+        );
         assert_eq!(finding_for("5.4.0", spoken(31)).standing, CheckStatus::Ok);
         let closed =
             NamespaceError { step: "opening /dev/fuse".into(), error: std::io::Error::other("") };

@@ -108,7 +108,10 @@ mod tests {
         let found =
             finding_for(&NamespaceFacts { apparmor: Some(1), clone: Some(0), ..facts(None) });
         assert_eq!(found.standing, CheckStatus::Ok);
-        assert_eq!(finding_for(&NamespaceFacts { root: true, ..facts(None) }).standing, Standing::Ok);
+        assert_eq!(
+            finding_for(&NamespaceFacts { root: true, ..facts(None) }).standing,
+            CheckStatus::Ok
+        );
     }
 
     #[test]

@@ -141,7 +141,10 @@ mod tests {
             assert_eq!(found.standing, CheckStatus::Limited);
             assert!(found.means.contains(reason) && found.fixes.len() == 1, "{found:?}");
         }
-        assert_eq!(finding_for(&PassthroughFacts { hidden: Ok(true), ..facts() }).standing, Standing::Ok);
+        assert_eq!(
+            finding_for(&PassthroughFacts { hidden: Ok(true), ..facts() }).standing,
+            CheckStatus::Ok
+        );
         let built_without = finding_for(&PassthroughFacts { offered: Some(false), ..facts() });
         assert!(built_without.fixes[0].what.contains("CONFIG_FUSE_PASSTHROUGH"));
     }

@@ -108,7 +108,9 @@ mod tests {
     #[test]
     fn room() {
         assert_eq!(finding_for(&facts()).standing, CheckStatus::Ok);
-        assert!(finding_for(&StateFacts { living: 1, ..facts() }).means.ends_with("; 1 run under way"));
+        assert!(
+            finding_for(&StateFacts { living: 1, ..facts() }).means.ends_with("; 1 run under way")
+        );
         assert_eq!(
             finding_for(&StateFacts { free: ByteCount(1 << 20), ..facts() }).standing,
             CheckStatus::Limited

@@ -25,7 +25,7 @@ impl<'a> PlanFiles<'a> {
     pub(super) fn claim_all(path: &'a Path, args: &Args) -> Result<PlanFiles<'a>, CommandError> {
         let claim = |path: &Path| OutputTarget::claim(path, OutputKind::Text, args.force);
         let rules = claim(path)?;
-        let is_stream = matches!(rules, Place::Stream(_));
+        let is_stream = matches!(rules, OutputTarget::Stream(_));
         if is_stream && !args.emit.is_empty() {
             let why = format!("{}: --emit writes beside a file, and this is none", path.display());
             return Err(CommandError::new(NO_PLAN, why, "name a file after -o"));

@@ -79,8 +79,14 @@ pub(super) fn measure_directory(
     let since = Duration::ZERO;
     let mut all = ProbeRounds { bounds, workers, laid_up: Vec::new(), since, found, took, over };
     all.warm_up()?;
-    let mut parts =
-        vec![RoundPart::Absent, RoundPart::Small, RoundPart::Syncs, RoundPart::Dirs, RoundPart::Links, RoundPart::Present];
+    let mut parts = vec![
+        RoundPart::Absent,
+        RoundPart::Small,
+        RoundPart::Syncs,
+        RoundPart::Dirs,
+        RoundPart::Links,
+        RoundPart::Present,
+    ];
     parts.extend(THREADS.map(RoundPart::Names));
     // What takes a megabyte a second is not asked for sixteen at once.
     let enough = |threads: &u32| u64::from(*threads) <= 4 * sizes.pieces;

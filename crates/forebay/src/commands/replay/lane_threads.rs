@@ -106,7 +106,11 @@ impl<'s> ScriptPlayer<'s> {
                 _ => self.perform_act(&step.act),
             }
             if let Some((name, changes)) = step.name {
-                self.lock_state().record_done(name, changes, matches!(step.act, ReplayAction::Open(..)));
+                self.lock_state().record_done(
+                    name,
+                    changes,
+                    matches!(step.act, ReplayAction::Open(..)),
+                );
                 self.moved.notify_all();
             }
             if self.lock_state().failed.is_some() {

@@ -193,5 +193,7 @@ fn rates_are_known_from_the_second_look_on() {
     assert_eq!(view.mean_time_us(|live| live.data), Some(1100.0));
     assert_eq!(view.file_rates("map/sample1.bam"), Some(((100 << 20) as f64, (50 << 20) as f64)));
     view.update_live(None);
-    assert!(view.ended && screen_text(&DisplayState::new(vec![view], false), 80, 24).contains("ended)"));
+    assert!(
+        view.ended && screen_text(&DisplayState::new(vec![view], false), 80, 24).contains("ended)")
+    );
 }

@@ -75,7 +75,7 @@ pub(crate) fn task(kind: u32, after: &[u32], compute: f64, accesses: Vec<FileSet
         kind: TaskKindId(kind),
         key: None,
         after: after.iter().map(|task| TaskId(*task)).collect(),
-        steps: vec![Step { name: "step".to_owned(), compute: Seconds(compute), accesses }],
+        steps: vec![TaskStep { name: "step".to_owned(), compute: Seconds(compute), accesses }],
     }
 }
 
@@ -112,7 +112,8 @@ pub(crate) fn layered(seed: u64) -> Workload {
     let mut dice = Dice(seed);
     let kinds: u32 = 1 + dice.below(4) as u32;
     let count = 2 + dice.below(60) as u32;
-    let (mut tasks, mut files) = (Vec::new(), vec![set(0, 1 + dice.below(500), DeletionPoint::End)]);
+    let (mut tasks, mut files) =
+        (Vec::new(), vec![set(0, 1 + dice.below(500), DeletionPoint::End)]);
     for number in 0..count {
         let before: Vec<u32> = (0..if number > 0 { dice.below(3) } else { 0 })
             .map(|_| dice.below(u64::from(number)) as u32)

@@ -129,7 +129,7 @@ impl CommitUploader {
     fn packed_places(&self) -> impl Iterator<Item = (u64, bool, &ContentLocation)> {
         self.tree.files().flat_map(|(ino, file)| {
             let sums = file.sums.as_deref().map(|sums| (ino, true, sums));
-            let packed = matches!(file.place, Place::Packed { .. });
+            let packed = matches!(file.place, ContentLocation::Packed { .. });
             packed.then_some((ino, false, &file.place)).into_iter().chain(sums)
         })
     }

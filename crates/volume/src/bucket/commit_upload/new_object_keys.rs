@@ -27,10 +27,9 @@ impl CommitUploader {
         mut send: impl FnMut(&str) -> Result<T, RequestError>,
     ) -> Result<(String, T), RequestError> {
         let own = wanted_object_key(large);
-        let is_in_use = self
-            .tree
-            .file(large.ino)
-            .is_some_and(|file| matches!(&file.place, Place::Own { key, .. } if *key == own));
+        let is_in_use = self.tree.file(large.ino).is_some_and(
+            |file| matches!(&file.place, ContentLocation::Own { key, .. } if *key == own),
+        );
         if !is_in_use {
             match send(&own) {
                 Err(failed) if failed.kind == ErrorKind::AlreadyExists => {}

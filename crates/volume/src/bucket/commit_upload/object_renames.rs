@@ -59,7 +59,7 @@ impl ObjectRenames {
     /// A file has got an object, which is to have this name if it could not have it at once.
     pub(super) fn note_stored(&mut self, tree: &VolumeTree, ino: u64, name: String) {
         let place = tree.file(ino).map(|file| &file.place);
-        if matches!(place, Some(Place::Own { key, .. }) if *key != name) {
+        if matches!(place, Some(ContentLocation::Own { key, .. }) if *key != name) {
             self.wanted.insert(ino, Some(name));
         }
     }

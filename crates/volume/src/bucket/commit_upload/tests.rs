@@ -294,7 +294,7 @@ fn story(bucket: &Arc<Memory>, root: &Path, seed: u64) -> Story {
 fn objects_have_names(bucket: &Arc<Memory>, when: &str) -> BTreeSet<String> {
     let (places, mut objects) = (places(&known(bucket)), BTreeSet::new());
     for (name, place) in &places {
-        let is_own = matches!(place, Place::Own { .. });
+        let is_own = matches!(place, ContentLocation::Own { .. });
         assert!(is_own || !rules().has_own_object(name.as_bytes()), "{when}: {name} has no object");
         if let ContentLocation::Own { key, .. } = place {
             assert_eq!(places.get(key), Some(place), "{when}: the object of {name}");

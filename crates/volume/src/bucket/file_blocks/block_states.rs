@@ -27,7 +27,7 @@ pub(super) enum BlockState {
 impl BlockStates {
     pub(super) fn all_missing(size: u64) -> BlockStates {
         let blocks = size.div_ceil(BLOCK) as usize;
-        let state = vec![State::Missing; blocks];
+        let state = vec![BlockState::Missing; blocks];
         BlockStates { state, missing: blocks, next: 0, streak: 0, reads: 0, filling: false }
     }
 

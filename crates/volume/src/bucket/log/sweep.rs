@@ -90,7 +90,8 @@ fn has_begin_record(bucket: &dyn Bucket, name: &str, size: u64) -> Result<bool, 
         Err(failed) if failed.kind == ErrorKind::InvalidData => Ok(true),
         part => {
             let (head, records) = part?;
-            let look = |record: &TreeRecord<'_>| begins |= matches!(record, TreeRecord::Begin { .. });
+            let look =
+                |record: &TreeRecord<'_>| begins |= matches!(record, TreeRecord::Begin { .. });
             Ok(head.for_each_record(&records, look).is_err() || begins)
         }
     }

@@ -20,24 +20,31 @@ fn stat(seconds: i64) -> Statx {
 fn names_are_absent_only_after_a_listing_and_for_a_while() {
     let folder = CachedDirectory::default();
     let asked: Vec<_> = (0..4).map(|_| folder.check_name(c"a", 0, TRUST)).collect();
-    assert_eq!(asked, [Known::Open, Known::Open, Known::List, Known::List]);
+    assert_eq!(
+        asked,
+        [NamePresence::Open, NamePresence::Open, NamePresence::List, NamePresence::List]
+    );
     list(&folder, 0, &[b"a"]);
-    assert_eq!(folder.check_name(c"a", 99, TRUST), Known::Open);
-    assert_eq!(folder.check_name(c"b", 99, TRUST), Known::Absent);
-    assert_eq!(folder.check_name(c"b", 99, 50), Known::Open, "this name is trusted for less");
-    assert_eq!(folder.check_name(c"b", 100, TRUST), Known::Open, "it was long ago");
+    assert_eq!(folder.check_name(c"a", 99, TRUST), NamePresence::Open);
+    assert_eq!(folder.check_name(c"b", 99, TRUST), NamePresence::Absent);
+    assert_eq!(
+        folder.check_name(c"b", 99, 50),
+        NamePresence::Open,
+        "this name is trusted for less"
+    );
+    assert_eq!(folder.check_name(c"b", 100, TRUST), NamePresence::Open, "it was long ago");
 }
 
 #[test]
 fn what_we_make_is_there_whenever_it_is_made() {
     let folder = CachedDirectory::default();
     folder.mark_newly_made(0, true);
-    assert_eq!(folder.check_name(c"a", 1, TRUST), Known::Absent);
+    assert_eq!(folder.check_name(c"a", 1, TRUST), NamePresence::Absent);
     folder.begin_change(Some(c"a"));
-    assert_eq!(folder.check_name(c"a", 1, TRUST), Known::Open, "before it is done");
+    assert_eq!(folder.check_name(c"a", 1, TRUST), NamePresence::Open, "before it is done");
     folder.end_change(Time::default);
     folder.mark_newly_made(2, true);
-    assert_eq!(folder.check_name(c"a", 3, TRUST), Known::Open, "it is not new any more");
+    assert_eq!(folder.check_name(c"a", 3, TRUST), NamePresence::Open, "it is not new any more");
     // One that is begun is not to be missed by a listing that comes before it is there.
     folder.begin_change(Some(c"late"));
     assert!(!folder.begin_listing());
@@ -50,8 +57,12 @@ fn what_we_make_is_there_whenever_it_is_made() {
     folder.begin_change(Some(c"b"));
     folder.end_change(Time::default);
     folder.finish_listing(5, Some([&b"x"[..]].into_iter()));
-    assert_eq!(folder.check_name(c"b", 6, TRUST), Known::Open);
-    assert_eq!(folder.check_name(c"a", 6, TRUST), Known::Absent, "the listing did not find it");
+    assert_eq!(folder.check_name(c"b", 6, TRUST), NamePresence::Open);
+    assert_eq!(
+        folder.check_name(c"a", 6, TRUST),
+        NamePresence::Absent,
+        "the listing did not find it"
+    );
 }
 
 #[test]
@@ -59,9 +70,9 @@ fn a_directory_that_can_not_be_listed_is_asked_each_time() {
     let folder = CachedDirectory::default();
     assert!(folder.begin_listing());
     folder.finish_listing(0, None::<std::iter::Empty<&[u8]>>);
-    assert!((0..9).all(|_| folder.check_name(c"a", 1, TRUST) == Known::Open));
+    assert!((0..9).all(|_| folder.check_name(c"a", 1, TRUST) == NamePresence::Open));
     let later: Vec<_> = (0..3).map(|_| folder.check_name(c"a", 100, TRUST)).collect();
-    assert_eq!(later.last(), Some(&Known::List), "it is tried again");
+    assert_eq!(later.last(), Some(&NamePresence::List), "it is tried again");
 }
 
 #[test]
@@ -107,13 +118,17 @@ fn rights_and_lists_end_with_a_change_of_the_directory_itself() {
     folder.cache_no_acl(folder.change_count(), 0);
     folder.cache_right(DirectoryRight::Change, folder.change_count(), 0);
     assert!(folder.inherits_no_acl(9, TRUST) && folder.has_right(DirectoryRight::Change, 9, TRUST));
-    assert!(!folder.has_right(DirectoryRight::Search, 9, TRUST) && !folder.inherits_no_acl(100, TRUST));
+    assert!(
+        !folder.has_right(DirectoryRight::Search, 9, TRUST) && !folder.inherits_no_acl(100, TRUST)
+    );
     folder.begin_change(Some(c"a"));
     folder.end_change(Time::default);
     assert!(folder.inherits_no_acl(9, TRUST) && folder.has_right(DirectoryRight::Change, 9, TRUST));
     folder.begin_change(None);
     folder.end_change(Time::default);
-    assert!(!folder.inherits_no_acl(9, TRUST) && !folder.has_right(DirectoryRight::Change, 9, TRUST));
+    assert!(
+        !folder.inherits_no_acl(9, TRUST) && !folder.has_right(DirectoryRight::Change, 9, TRUST)
+    );
 }
 
 #[test]
@@ -162,7 +177,7 @@ fn what_is_made_early_does_not_show() {
     assert_eq!(folder.begin_hidden_creation(c"a", changes, &stat(5)), Some(true));
     assert_eq!(seen(9), 5, "it gets its name just now");
     folder.end_hidden_creation(folder.change_count(), 0, Some(stat(9)));
-    assert_eq!(folder.check_name(c"a", 1, TRUST), Known::Open);
+    assert_eq!(folder.check_name(c"a", 1, TRUST), NamePresence::Open);
     assert_eq!((seen(9), seen(5)), (5, 5), "whenever it was looked at");
     assert_eq!(
         folder.cached_stat(1, TRUST).map(|stat| stat.stx_mtime.tv_sec),

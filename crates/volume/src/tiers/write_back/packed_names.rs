@@ -103,7 +103,11 @@ impl<'p> PackedFiles<'p> {
             if found.links > 1 {
                 self.shared.entry(found.ino).or_default().push((key, text, found));
             } else {
-                self.ready.push(vec![Name { place: Arc::clone(&place), name: text, found }]);
+                self.ready.push(vec![PackedFileName {
+                    place: Arc::clone(&place),
+                    name: text,
+                    found,
+                }]);
             }
         }
     }

@@ -74,11 +74,11 @@ fn sample(at: u64) -> Fact {
             available: ByteCount(2 << 30),
             ..MemorySample::default()
         },
-        devices: vec![Device {
+        devices: vec![DeviceSample {
             name: "sda".into(),
             busy: Micros(500_000),
             reads: 1,
-            ..Device::default()
+            ..DeviceSample::default()
         }],
         ..MachineSample::default()
     })

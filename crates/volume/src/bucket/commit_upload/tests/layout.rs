@@ -94,7 +94,7 @@ fn small_results_are_objects_and_follow_the_rule_of_their_names() {
     assert_eq!(lies(&bucket, files), ["c/empty", "c/sub/deep", "c/x"]);
     let copied = std::mem::take(&mut *told.0.lock());
     assert!(
-        copied.iter().any(|moved| matches!(moved.place, Place::Packed { segment, .. }
+        copied.iter().any(|moved| matches!(moved.place, ContentLocation::Packed { segment, .. }
         if segment != super::super::super::tree_record::HERE)),
         "who reads it is told: {copied:?}"
     );

@@ -47,7 +47,7 @@ fn a_file_has_its_own_time_while_bytes_come_and_go_and_is_looked_at_again_afterw
     let range = 0..body.size;
     assert!(matches!(
         body.claim_missing(&range, u64::MAX),
-        crate::bucket::file_blocks::Task::Bring(_)
+        crate::bucket::file_blocks::BlockTask::Bring(_)
     ));
     body.settle_range(&range, true, || bodies.mark_present(&body)).expect("all is here");
     assert_eq!(bodies.own_modification_time(&one), Some(Modified::At(mtime)), "until it is closed");

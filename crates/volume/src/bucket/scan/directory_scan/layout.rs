@@ -42,7 +42,7 @@ impl DirectoryScan<'_> {
             || self.found.plain.contains_key(&one.ino)
             || self.scan.stamps.get(&one.ino) == Some(&FileStamp::NEVER);
         let Some(file) = self.tree.file(one.ino).filter(|_| is_unsettled) else { return true };
-        let is_object = matches!(file.place, Place::Own { .. });
+        let is_object = matches!(file.place, ContentLocation::Own { .. });
         self.scan.rules.is_empty() || is_object == self.wants_object(one)
     }
 }

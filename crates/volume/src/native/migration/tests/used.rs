@@ -163,21 +163,21 @@ fn who_is_open_locked_mapped_or_has_two_names_does_not_move() {
     let ground = Ground::new("");
     let id = ground.write("a.bam", "words");
     let (opened, node) = ground.native.open(id, libc::O_RDWR as u32).expect("opens");
-    assert!(matches!(ground.native.begin_migration(id), Ok(Begun::No)), "it is open");
+    assert!(matches!(ground.native.begin_migration(id), Ok(MigrationStart::No)), "it is open");
     let body = fs::read_link(ground.home.join("a.bam")).expect("a link");
     ground.native.release(opened.fh);
     let outside = fs::File::open(&body).expect("opens");
     assert!(
-        matches!(ground.native.begin_migration(id), Ok(Begun::Later)),
+        matches!(ground.native.begin_migration(id), Ok(MigrationStart::Later)),
         "somebody outside has it"
     );
     drop(outside);
     node.foreign.store(true, Relaxed);
-    assert!(matches!(ground.native.begin_migration(id), Ok(Begun::No)));
+    assert!(matches!(ground.native.begin_migration(id), Ok(MigrationStart::No)));
     node.foreign.store(false, Relaxed);
     ground.native.link(id, ROOT, c"twin.bam").expect("linked");
-    assert!(matches!(ground.native.begin_migration(id), Ok(Begun::No)), "two names");
+    assert!(matches!(ground.native.begin_migration(id), Ok(MigrationStart::No)), "two names");
     ground.native.unlink(ROOT, c"twin.bam").expect("removed");
-    assert!(matches!(ground.native.begin_migration(id), Ok(Begun::Yes(_))));
+    assert!(matches!(ground.native.begin_migration(id), Ok(MigrationStart::Yes(_))));
     ground.go_home();
 }

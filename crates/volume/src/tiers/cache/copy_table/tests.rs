@@ -62,9 +62,15 @@ fn a_changed_file_has_no_copy_and_its_readers_keep_theirs() {
     assert_eq!(table.open_copy(file(1), &stamp(2)), CopyLookup::Coming);
     assert_eq!(table.promise_copy(file(1), 0), None, "one copy at a time");
     // It changes again while it is copied.
-    assert_eq!(table.forget_file(file(1)), Some(EvictedCopy { room: 0, name: name(second), bytes: 0 }));
+    assert_eq!(
+        table.forget_file(file(1)),
+        Some(EvictedCopy { room: 0, name: name(second), bytes: 0 })
+    );
     assert!(!table.complete_copy(second, stamp(2)));
-    assert_eq!(table.fail_copy(second), Some(EvictedCopy { room: 0, name: name(second), bytes: 7 }));
+    assert_eq!(
+        table.fail_copy(second),
+        Some(EvictedCopy { room: 0, name: name(second), bytes: 7 })
+    );
     let waiting = table.promise_copy(file(1), 0).expect("none is left");
     assert_eq!(table.forget_file(file(1)), None, "nothing was begun");
     assert!(!table.begin_copy(waiting, name(waiting), 5));
