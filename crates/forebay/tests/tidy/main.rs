@@ -29,7 +29,7 @@ const TABLES: &[(&str, &str, &str, &str)] = &[
     (
         "crates/forebay/src/commands/doctor.rs",
         "crates/forebay/src/commands/doctor",
-        "&Here) -> Finding {",
+        "&MachineFacts) -> Finding {",
         "run_check",
     ),
     (
@@ -111,7 +111,11 @@ fn sources() -> Vec<(String, String)> {
         for entry in fs::read_dir(dir).expect("a folder of the project").flatten() {
             let (path, name) = (entry.path(), entry.file_name());
             let kind = entry.file_type().expect("a type");
-            if kind.is_dir() && !SKIPPED.iter().any(|skipped| name == *skipped) {
+            // `.git` is a file in a work tree of its own.
+            if SKIPPED.iter().any(|skipped| name == *skipped) {
+                continue;
+            }
+            if kind.is_dir() {
                 walk(&path, root, found);
             } else if kind.is_file()
                 && let Ok(text) = fs::read_to_string(&path)

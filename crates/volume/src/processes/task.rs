@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn a_stranger_is_known_before_its_request_is_answered() {
         let recorder = Arc::new(Recorder::new_silent(Arc::new(SystemClock::start())));
-        let processes = Processes::new(recorder, 0, u32::MAX, Vec::new());
+        let processes = ProcessTable::new(recorder, 0, u32::MAX, Vec::new());
         // No thread looks later: by then it may have ended.
         let id = processes.identify_thread(std::process::id()).expect("it lives");
         let known = processes.by_id.read().get(id.0 as usize).cloned().expect("met");
