@@ -50,11 +50,23 @@ impl ForebayBinary {
 /// Options under which all files are packed in `tier`; what they name is written to `scratch`.
 /// Packed files stay for the next run: bringing them home is not what is measured.
 pub fn packed_options(tier: &Path, scratch: &Path) -> Result<Vec<OsString>> {
+    let rule = "[[rule]]\nmatch = \"**\"\nhome = \"fast\"\nlayout = \"packed\"\nafter = \"keep\"\n";
+    rule_options(tier, rule, scratch)
+}
+
+/// The same for a folder that is on `tier` as a whole. Nothing of it is kept.
+pub fn whole_folder_options(folder: &str, tier: &Path, scratch: &Path) -> Result<Vec<OsString>> {
+    let rule = format!(
+        "[[rule]]\nmatch = \"{folder}/**\"\nhome = \"fast\"\nafter = \"discard\"\n\
+         whole_folder = true\n"
+    );
+    rule_options(tier, &rule, scratch)
+}
+
+fn rule_options(tier: &Path, rule: &str, scratch: &Path) -> Result<Vec<OsString>> {
     let (site, rules) = (scratch.join("site.toml"), scratch.join("rules.toml"));
-    let path = tier.display();
-    let tiers = format!("[tier.log]\npath = \"{path}\"\nreach = \"node\"\n");
+    let tiers = format!("[tier.fast]\npath = \"{}\"\nreach = \"node\"\n", tier.display());
     std::fs::write(&site, tiers).with_context("write", &site)?;
-    let rule = "[[rule]]\nmatch = \"**\"\nhome = \"log\"\nlayout = \"packed\"\nafter = \"keep\"\n";
     std::fs::write(&rules, rule).with_context("write", &rules)?;
     Ok(vec!["--site".into(), site.into(), "--rules".into(), rules.into()])
 }

@@ -1,6 +1,6 @@
 //! The micro benchmarks: each workload bare and covered, in shuffled blocks.
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorContext, Kind, Result};
 use crate::forebay_command::{self, ForebayBinary};
 use crate::launch::{CommandOutcome, MeasuredCommand};
 use crate::measure::Measurement;
@@ -9,7 +9,7 @@ use crate::saved_results::{
     Arm, RunLabel, RunRecord, RunUser, SavedResults, Session, save_record, save_session,
 };
 use crate::shuffle::SeededRng;
-use crate::workloads::{self, FileLayout, Workload};
+use crate::workloads::{self, FileLayout, TierMedium, Workload};
 use crate::{host_info, interrupt, request_counts};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -210,8 +210,7 @@ impl<'a> MicroBench<'a> {
     fn run_and_record(&self, workload: &Workload, label: RunLabel) -> Result<RunRecord> {
         let (who, at_unix) = (label.who, host_info::unix_now());
         let dir = self.ground.create_run_directory(who)?;
-        let packs = label.arm != Arm::Bare && workload.layout == FileLayout::Packed;
-        let tier = packs.then(|| self.ground.create_run_directory(who)).transpose()?;
+        let tier = self.create_tier(workload, &label)?;
         let run_file = self.ground.scratch.join("micro-{}.run");
         let outcome = self.attempt_run(workload, &label, &dir, tier.as_deref(), &run_file);
         interrupt::check_interrupt()?;
@@ -239,6 +238,20 @@ impl<'a> MicroBench<'a> {
         Ok(record)
     }
 
+    /// The tier of a covered run whose rules need one.
+    fn create_tier(&self, workload: &Workload, label: &RunLabel) -> Result<Option<PathBuf>> {
+        let made = match (label.arm, workload.layout) {
+            (Arm::Bare, _) | (_, FileLayout::Plain) => return Ok(None),
+            (_, FileLayout::WholeFolder(TierMedium::Memory)) => {
+                self.ground.create_memory_directory(label.who)
+            }
+            (_, FileLayout::Packed | FileLayout::WholeFolder(TierMedium::SameFileSystem)) => {
+                self.ground.create_run_directory(label.who)
+            }
+        };
+        made.map(Some)
+    }
+
     fn attempt_run(
         &self,
         workload: &Workload,
@@ -249,9 +262,18 @@ impl<'a> MicroBench<'a> {
     ) -> Result<(CommandOutcome, Measurement)> {
         let (who, arm) = (label.who, label.arm);
         let scratch = &self.ground.scratch;
-        let options =
-            tier.map(|tier| forebay_command::packed_options(tier, scratch)).transpose()?;
-        let options = options.unwrap_or_default();
+        let folder = workload.layout.work_directory();
+        let is_whole = matches!(workload.layout, FileLayout::WholeFolder(_));
+        let options = match tier {
+            None => Vec::new(),
+            Some(tier) if is_whole => forebay_command::whole_folder_options(folder, tier, scratch)?,
+            Some(tier) => forebay_command::packed_options(tier, scratch)?,
+        };
+        if is_whole {
+            let folder = dir.join(folder);
+            std::fs::create_dir(&folder).with_context("create", &folder)?;
+            self.ground.hand_over(&folder, who)?;
+        }
         // Who is to see packed files needs a run, here one that is not measured.
         let unmeasured = scratch.join("unmeasured.run");
         let beside = if tier.is_some() { arm } else { Arm::Bare };
@@ -262,7 +284,9 @@ impl<'a> MicroBench<'a> {
             let _ = std::fs::remove_file(&unmeasured);
             ended
         };
-        step("setup")?;
+        if !is_whole {
+            step("setup")?;
+        }
         host_info::sync_file_system(dir)?;
         if workload.cold {
             host_info::drop_caches()?;
@@ -274,17 +298,22 @@ impl<'a> MicroBench<'a> {
         let words = if workload.starts_runs {
             self.work_command(workload, "run", &to, &prefix)
         } else {
-            [fill_run_number(&prefix), self.work_command(workload, "run", &to, &[])].concat()
+            let stage = if is_whole { "all" } else { "run" };
+            [fill_run_number(&prefix), self.work_command(workload, stage, &to, &[])].concat()
         };
         let ended = self.prepare_launch(who, dir, words)?.run_expecting_success()?;
         let text = std::fs::read_to_string(&result)?;
         let measured: Measurement = serde_json::from_str(&text).map_err(std::io::Error::from)?;
-        let expects_cover = arm != Arm::Bare && !workload.starts_runs && !self.forebay.shim;
+        let expects_cover =
+            arm != Arm::Bare && !workload.starts_runs && !self.forebay.shim && !is_whole;
         if measured.on_fuse != expects_cover {
             let seen = if measured.on_fuse { "covered" } else { "not covered" };
             return Err(Error::check_failed(format!(
                 "the {arm} run saw a directory that is {seen}"
             )));
+        }
+        if is_whole {
+            return Ok((ended, measured));
         }
         step("verify")?;
         if tier.is_some() && !self.forebay.shim && has_files(dir)? {
@@ -303,7 +332,8 @@ impl<'a> MicroBench<'a> {
         prefix: &[OsString],
     ) -> Vec<OsString> {
         let mut words: Vec<OsString> = vec![self.own.clone().into(), "work".into()];
-        words.extend([workload.name.into(), ".".into(), "--stage".into(), stage.into()]);
+        let place = workload.layout.work_directory();
+        words.extend([workload.name.into(), place.into(), "--stage".into(), stage.into()]);
         words.extend(["--scale".into(), self.options.scale.to_string().into()]);
         words.extend_from_slice(more);
         if !prefix.is_empty() {

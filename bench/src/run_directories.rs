@@ -131,10 +131,27 @@ impl RunDirectories {
         self.made.set(number + 1);
         let dir = self.top.join(format!("run-{number:05}"));
         std::fs::create_dir(&dir).with_context("create", &dir)?;
-        if let Some(uid) = self.launch_uid(who) {
-            chown(&dir, Some(uid), Some(uid)).with_context("hand over", &dir)?;
-        }
+        self.hand_over(&dir, who)?;
         Ok(dir)
+    }
+
+    /// A fresh directory in memory that belongs to `who`.
+    pub fn create_memory_directory(&self, who: RunUser) -> Result<PathBuf> {
+        let number = self.made.get();
+        self.made.set(number + 1);
+        let name = format!("{}{}-{number}", IN_MEMORY.1, std::process::id());
+        let dir = Path::new(IN_MEMORY.0).join(name);
+        std::fs::create_dir(&dir).with_context("create", &dir)?;
+        self.hand_over(&dir, who)?;
+        Ok(dir)
+    }
+
+    /// Gives a directory to `who`.
+    pub fn hand_over(&self, dir: &Path, who: RunUser) -> Result<()> {
+        if let Some(uid) = self.launch_uid(who) {
+            chown(dir, Some(uid), Some(uid)).with_context("hand over", dir)?;
+        }
+        Ok(())
     }
 
     /// Removes a fresh directory and writes what is dirty, so that the next run starts clean.
@@ -161,9 +178,7 @@ impl RunDirectories {
     fn owned_directory(&self, name: &str, who: RunUser) -> Result<PathBuf> {
         let dir = self.scratch.join(name);
         std::fs::create_dir_all(&dir).with_context("create", &dir)?;
-        if let Some(uid) = self.launch_uid(who) {
-            chown(&dir, Some(uid), Some(uid)).with_context("hand over", &dir)?;
-        }
+        self.hand_over(&dir, who)?;
         Ok(dir)
     }
 
@@ -189,14 +204,20 @@ impl Drop for RunDirectories {
     }
 }
 
+/// Where directories in memory are, and how their names begin; the number of the bench follows.
+const IN_MEMORY: (&str, &str) = ("/dev/shm", "forebay-bench-");
+
 /// Removes the directories of benches that were killed.
 fn remove_stale_grounds(results: &Path) {
-    for entry in std::fs::read_dir(results).into_iter().flatten().flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let pid = name.strip_prefix("ground-").and_then(|pid| pid.parse::<u32>().ok());
-        if pid.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
-            // Another bench may be removing it.
-            let _ = std::fs::remove_dir_all(entry.path());
+    for (place, prefix) in [(results, "ground-"), (Path::new(IN_MEMORY.0), IN_MEMORY.1)] {
+        for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let number = name.strip_prefix(prefix).and_then(|rest| rest.split('-').next());
+            let pid = number.and_then(|number| number.parse::<u32>().ok());
+            if pid.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
+                // Another bench may be removing it.
+                let _ = std::fs::remove_dir_all(entry.path());
+            }
         }
     }
 }

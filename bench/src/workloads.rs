@@ -17,6 +17,7 @@ mod metadata_operations;
 mod packed_files;
 mod process;
 mod small;
+mod whole_folders;
 
 /// How much work is done; 1.0 is what the tables are made with.
 #[derive(Debug, Clone, Copy)]
@@ -79,6 +80,27 @@ pub enum FileLayout {
     Plain,
     /// By a rule, all in one log on a tier, which is on the same file system as the bare files.
     Packed,
+    /// By a rule, in a folder that is on a tier as a whole.
+    WholeFolder(TierMedium),
+}
+
+/// Where a tier is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TierMedium {
+    /// In memory (tmpfs).
+    Memory,
+    /// On the file system of the bare files.
+    SameFileSystem,
+}
+
+impl FileLayout {
+    /// Where a workload works, below its directory.
+    pub fn work_directory(self) -> &'static str {
+        match self {
+            Self::Plain | Self::Packed => ".",
+            Self::WholeFolder(_) => "folder",
+        }
+    }
 }
 
 /// One workload.
@@ -114,7 +136,8 @@ pub fn all_workloads() -> impl Iterator<Item = &'static Workload> {
         metadata_operations::WORKLOADS,
         append::WORKLOADS,
     ];
-    data.into_iter().chain([packed_files::WORKLOADS, process::WORKLOADS]).flatten()
+    let rules = [packed_files::WORKLOADS, whole_folders::WORKLOADS];
+    data.into_iter().chain(rules).chain([process::WORKLOADS]).flatten()
 }
 
 /// The workload called `name`.

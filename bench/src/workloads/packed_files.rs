@@ -10,6 +10,28 @@ use std::path::PathBuf;
 
 const WRITERS: u64 = 8;
 
+/// Small files made by several writers at once.
+pub(super) const CREATE_TOGETHER: Workload = Workload {
+    name: "packed-create-300-8",
+    operation: "the same with 8 writers at once, each in a directory of its own",
+    layout: FileLayout::Packed,
+    setup: |place| {
+        let made = |path: &PathBuf| std::fs::create_dir(path).with_context("create", path);
+        writer_directories(place).iter().try_for_each(made)
+    },
+    run: create_together,
+    verify: |place| {
+        let directories = writer_directories(place);
+        directories.iter().try_for_each(|path| {
+            small::check_small_files(
+                &WorkDirectory::open(path, place.scale, &[])?,
+                small::CREATED / WRITERS,
+            )
+        })
+    },
+    ..small::CREATE
+};
+
 /// The workloads on packed files.
 pub(super) static WORKLOADS: &[Workload] = &[
     Workload {
@@ -18,26 +40,7 @@ pub(super) static WORKLOADS: &[Workload] = &[
         layout: FileLayout::Packed,
         ..small::CREATE
     },
-    Workload {
-        name: "packed-create-300-8",
-        operation: "the same with 8 writers at once, each in a directory of its own",
-        layout: FileLayout::Packed,
-        setup: |place| {
-            let made = |path: &PathBuf| std::fs::create_dir(path).with_context("create", path);
-            writer_directories(place).iter().try_for_each(made)
-        },
-        run: create_together,
-        verify: |place| {
-            let directories = writer_directories(place);
-            directories.iter().try_for_each(|path| {
-                small::check_small_files(
-                    &WorkDirectory::open(path, place.scale, &[])?,
-                    small::CREATED / WRITERS,
-                )
-            })
-        },
-        ..small::CREATE
-    },
+    CREATE_TOGETHER,
     Workload {
         name: "packed-stat",
         operation: "stat-watched, packed",

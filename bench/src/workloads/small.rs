@@ -40,20 +40,21 @@ pub(super) const CREATE: Workload = Workload {
     ..BASE
 };
 
+/// Small files read for the first time.
+pub(super) const READ_FIRST: Workload = Workload {
+    name: "read-small-first",
+    operation: "open, read 300 B, close; 5,000 files new to the run",
+    run: |place, meter| {
+        let names = numbered_names("f", place.scale.scaled_ops(READ));
+        meter.measure_pass(names.len() as u64, |at| read_small_file(place, &names[at as usize], at))
+    },
+    ..BASE
+};
+
 /// The workloads on small files.
 pub(super) static WORKLOADS: &[Workload] = &[
     CREATE,
-    Workload {
-        name: "read-small-first",
-        operation: "open, read 300 B, close; 5,000 files new to the run",
-        run: |place, meter| {
-            let names = numbered_names("f", place.scale.scaled_ops(READ));
-            meter.measure_pass(names.len() as u64, |at| {
-                read_small_file(place, &names[at as usize], at)
-            })
-        },
-        ..BASE
-    },
+    READ_FIRST,
     Workload {
         name: "read-small-again",
         operation: "open, read 300 B, close; the same files once more and again",

@@ -149,3 +149,5 @@ mod unmount_copies;
 mod unseen;
 #[path = "cli/views.rs"]
 mod views;
+#[path = "cli/whole_folders.rs"]
+mod whole_folders;

@@ -46,7 +46,7 @@ pub use privacy::{CommandPrivacy, Privacy, Salt};
 pub use profile::StorageProfile;
 pub use rules::{
     BucketRules, CacheRule, FileLayout, FileLocation, FsyncMode, FsyncTarget, FullTierPolicy,
-    Placement, PrefetchMode, Rules, RunEndAction, WriteBackTrigger,
+    Placement, PrefetchMode, Rules, RunEndAction, WholeFolder, WriteBackTrigger,
 };
 pub use run::{Header, Run, RunOrigin, RunWriter};
 pub use site::{Nodes, Reach, Site, Tier, TierId};

@@ -15,6 +15,7 @@ mod publish;
 mod rule_values;
 mod schema;
 mod task;
+mod whole_folder;
 mod write_back_rules;
 
 use crate::site::{Site, TierId};
@@ -26,9 +27,10 @@ use rule_values::{AFTERS, FSYNCS, FULLS, LAYOUTS};
 pub use rule_values::{FileLayout, FsyncMode, FullTierPolicy, RunEndAction};
 pub use schema::json_schema;
 use std::collections::BTreeSet;
+pub use whole_folder::WholeFolder;
 pub use write_back_rules::WriteBackTrigger;
 
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
     "match",
     "task",
     "home",
@@ -40,7 +42,11 @@ const KEYS: [&str; 11] = [
     "publish",
     "cache",
     "ahead",
+    "whole_folder",
 ];
+
+/// Forebay's own folder in a managed directory.
+const OWN_FOLDER: &str = ".forebay";
 
 /// Where a file lives while the run lasts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,6 +106,7 @@ pub struct Rules {
     /// Some rule is for some tasks only.
     by_task: bool,
     trust: metadata_cache_rules::MetadataCacheRules,
+    whole_folders: Vec<WholeFolder>,
     old_names: Vec<ConfigError>,
 }
 
@@ -113,6 +120,7 @@ impl Rules {
             tasks: Vec::new(),
             by_task: false,
             trust: metadata_cache_rules::MetadataCacheRules::default(),
+            whole_folders: Vec::new(),
             old_names: Vec::new(),
         }
     }
@@ -133,21 +141,26 @@ impl Rules {
         let items =
             rules.as_list().ok_or_else(|| rules.wrong_type_error("a list of tables, [[rule]]"))?;
         let (mut globs, mut rule_of, mut placements) = (Vec::new(), Vec::new(), Vec::new());
-        let mut tasks = Vec::new();
+        let (mut tasks, mut whole_folders) = (Vec::new(), Vec::new());
         for (index, item) in items.into_iter().enumerate() {
             let table = item.as_table()?;
             table.refuse_unknown_keys(&KEYS)?;
             globs.extend(glob::parse_globs(table.get_required("match")?)?);
             rule_of.resize(globs.len(), index);
-            let placement = parse_placement(table, index + 1, site)?;
+            let mut placement = parse_placement(table, index + 1, site)?;
             packing_rules::check_one_packed_tier(&placements, &placement, table)?;
+            let folders = whole_folder::parse_whole_folders(table, &placement, &whole_folders)?;
+            if !folders.is_empty() {
+                placement.layout = FileLayout::Whole;
+            }
+            whole_folders.extend(folders);
             tasks.push(task::parse_task_globs(table, &placement)?);
             placements.push(placement);
         }
         // Each is right by itself; together they may still be too large for one automaton.
         let globs = GlobSet::new(globs).map_err(|error| root.table_error(error.to_string()))?;
         let by_task = tasks.iter().any(Option::is_some);
-        Ok(Self { globs, rule_of, placements, tasks, by_task, trust, old_names })
+        Ok(Self { globs, rule_of, placements, tasks, by_task, trust, whole_folders, old_names })
     }
 
     /// Keys and words of the file that have another name now, with their places.

@@ -132,6 +132,18 @@ const PLAIN: &[(Op, f64)] = &[
     (Op::Close, 1.0),
     (Op::Rename, 1.0),
 ];
+/// What was counted at the server of an emulated storage while plain files came home. Where the link
+/// leads is known there still; whether the copy's name is free, and the attributes of link, copy and
+/// directory, are asked.
+const PLAIN_BY_FOREBAY: &[(Op, f64)] = &[
+    (Op::Lookup, 2.0),
+    (Op::Getattr, 2.55),
+    (Op::Create, 1.0),
+    (Op::Setattr, 1.0),
+    (Op::Flush, 1.0),
+    (Op::Close, 1.0),
+    (Op::Rename, 1.0),
+];
 /// A file without a name is made, gets its time, is closed, and gets its name.
 const PACKED: &[(Op, f64)] =
     &[(Op::Create, 1.0), (Op::Setattr, 1.0), (Op::Flush, 1.0), (Op::Close, 1.0), (Op::Link, 1.0)];
@@ -155,7 +167,8 @@ impl WriteBackMethod {
         let asks = match (packed, by_forebay) {
             (true, true) => PACKED_BY_FOREBAY,
             (true, false) => PACKED,
-            (false, _) => PLAIN,
+            (false, true) => PLAIN_BY_FOREBAY,
+            (false, false) => PLAIN,
         };
         WriteBackMethod { asks, at_once }
     }

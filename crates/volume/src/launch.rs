@@ -20,6 +20,7 @@ use std::io;
 use std::path::PathBuf;
 
 use forebay_model::Header;
+use forebay_model::run::note_key;
 use rustix::process::Signal;
 
 use crate::bucket;
@@ -35,7 +36,7 @@ use crate::tiers::{CacheWarmReport, PlacementOptions, Tiers};
 use forebay_os::forks::{block_signals, fork};
 pub use lasting_mount::{LastingMount, MountOptions, UnmountReport, mount_volume};
 pub use shared::LaunchError;
-use shared::{make_socket_pair, open_tiers, system_failure};
+use shared::{make_socket_pair, open_tiers, prepare_whole_folders, system_failure};
 pub use unmount::{UnmountOutcome, lasting_mounts, resolve_mount_point, unmount_volume};
 
 /// What to run, and how to record it.
@@ -126,10 +127,18 @@ pub fn run_command(launch: LaunchOptions) -> Result<RunOutcome, LaunchError> {
         .map_err(system_failure("acting as other users"))?;
     let (rescue, rescuer) =
         RescuerHandle::start().map_err(system_failure("starting the daemon's rescuer"))?;
-    let plan = overmount::plan_mounts(&launch.cover, &launch.ways).map_err(LaunchError::Refused)?;
+    let mut plan =
+        overmount::plan_mounts(&launch.cover, &launch.ways).map_err(LaunchError::Refused)?;
     let tiers =
         open_tiers(&plan, launch.placement.as_ref(), launch.warmed).map_err(LaunchError::Tier)?;
-    let missing: Vec<String> = tiers.iter().flatten().flat_map(|tiers| tiers.warnings()).collect();
+    let mut missing: Vec<String> =
+        tiers.iter().flatten().flat_map(|tiers| tiers.warnings()).collect();
+    let refused = prepare_whole_folders(&mut plan, &tiers, launch.placement.as_ref());
+    missing.extend(refused.map_err(LaunchError::Tier)?);
+    let mut header = launch.header;
+    if !plan.folders.is_empty() {
+        header.more.push(note_key::WHOLE_FOLDERS.to_note(&(plan.folders.len() as u64)));
+    }
     let (mounts_out, mounts_in) = make_socket_pair()?;
     let (front_side, daemon_side) = make_socket_pair()?;
     let signals = block_signals();
@@ -148,7 +157,7 @@ pub fn run_command(launch: LaunchOptions) -> Result<RunOutcome, LaunchError> {
                 every_read: launch.every_read,
                 cpu_latency: launch.cpu_latency,
                 record: Some(daemon::RecordingOptions {
-                    header: launch.header,
+                    header,
                     state: launch.state,
                     output: launch.output,
                 }),

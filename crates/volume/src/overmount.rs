@@ -8,15 +8,18 @@ mod abort;
 mod attached;
 mod mounts;
 mod namespace;
+mod namespace_steps;
 mod visible_mounts;
+mod whole_folders;
 
 pub(crate) use abort::{abort_connection, abort_in_namespace, open_abort};
 pub use attached::{LIST, create_mount_point, read_attached, write_attached};
 pub use mounts::{MountEntry, current_mounts};
 pub(crate) use namespace::enter_namespace;
 use namespace::receive_message;
-pub use namespace::{Handover, NamespaceError, receive_mount};
+pub use namespace::{Handover, receive_mount};
 pub(crate) use namespace::{receive_descriptor, send_descriptor};
+pub use namespace_steps::NamespaceError;
 pub use visible_mounts::{ALONE, MountAccess, unmount_at};
 pub(crate) use visible_mounts::{KIND, MountGuard, unmount_all};
 
@@ -67,6 +70,8 @@ pub struct OvermountPlan {
     pub targets: Vec<OvermountTarget>,
     /// Mounts of the system's own (proc, sysfs) below them, to be shown as they are.
     pub shown: Vec<(PathBuf, OwnedFd)>,
+    /// Folders in them in whose places directories of tiers are shown.
+    pub folders: Vec<crate::tiers::FolderOnTier>,
 }
 
 /// A directory that can't be managed, and why.
@@ -89,7 +94,7 @@ pub fn plan_mounts(
     directories: &[PathBuf],
     ways: &BucketAccess,
 ) -> Result<OvermountPlan, RefusedDirectory> {
-    let mut plan = OvermountPlan { targets: Vec::new(), shown: Vec::new() };
+    let mut plan = OvermountPlan { targets: Vec::new(), shown: Vec::new(), folders: Vec::new() };
     let all = current_mounts().unwrap_or_default();
     let mut wanted = Vec::new();
     for path in directories {

@@ -32,6 +32,7 @@ mod tiered_file;
 mod volume_lock_holder;
 mod volume_manifest;
 mod walk;
+mod whole_folders;
 mod workers;
 mod write_back;
 
@@ -64,6 +65,7 @@ pub(crate) use tier_directory::TierDirectory;
 pub(crate) use tier_directory::removal_notes::RemovalSlot;
 pub(crate) use tiered_file::{TieredFile, is_trusted_link, merged_attributes};
 use volume_manifest::Manifest;
+pub use whole_folders::FolderOnTier;
 pub(crate) use write_back::restored_times::set_directory_times;
 pub use write_back::{
     StrayLinks, TierCheckReport, TierFinding, WriteBackOutcome, WriteBackScope, check_volume,

@@ -426,7 +426,7 @@ fn what_is_wrong_is_said_before_anything_runs() {
     let book = tiered.place.project.join(".forebay/volume.json");
     std::fs::write(&book, "{\"format\": 99, \"volume\": \"x\", \"rooms\": []}").expect("written");
     let end = done(&mut tiered.script(SAM, "echo ran"));
-    end.code(125).says("format 99 is newer than this program's 1");
+    end.code(125).says("format 99 is newer than this program's 2");
     done(&mut tiered.restore()).code(1).says("format 99 is newer");
     assert!(book.exists());
 }

@@ -25,12 +25,14 @@ pub enum FileLayout {
     Packed,
     /// Its name in that log, its bytes in a file of their own from the start.
     Apart,
+    /// As a file of the tier alone, in a folder that is there as a whole (`whole_folder`).
+    Whole,
 }
 
 impl FileLayout {
     /// Whether the name is in the log of packed files.
     pub fn is_packed(self) -> bool {
-        self != FileLayout::Plain
+        matches!(self, FileLayout::Packed | FileLayout::Apart)
     }
 }
 

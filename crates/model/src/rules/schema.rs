@@ -7,8 +7,8 @@ use super::cache::AHEADS;
 use super::rule_values::{AFTERS, FSYNCS, FULLS, LAYOUTS};
 use super::write_back_rules::DRAINS;
 use crate::toml::schema_parts::{
-    any_of, enum_schema, list_schema, table_schema, text_schema, time_schema, to_schema_file,
-    with_description,
+    any_of, bool_schema, enum_schema, list_schema, table_schema, text_schema, time_schema,
+    to_schema_file, with_description,
 };
 
 /// The JSON Schema of a rules file. It knows no site: which tiers there are, the reader says.
@@ -58,6 +58,13 @@ fn rule_schema() -> Value {
         ),
         ("cache", with_description("a tier from whose copies the file is read", text_schema())),
         ("ahead", with_description("with cache: when the file is copied", enum_schema(&AHEADS))),
+        (
+            "whole_folder",
+            with_description(
+                "the run sees a directory of the tier in the folder's place: FOLDER/**",
+                bool_schema(),
+            ),
+        ),
     ];
     let mut rule = table_schema(keys, &["match", "home"]);
     rule["dependencies"] = json!({ "ahead": ["cache"] });

@@ -342,3 +342,28 @@ fn packed_files_become_files_of_their_own_where_others_must_see_them() {
         (FileLayout::Plain, RunEndAction::Keep, Some(2))
     );
 }
+
+#[test]
+fn a_whole_folder_is_where_its_rule_says() {
+    let text = "[[rule]]\nmatch = '*.log'\nhome = 'in-place'\n[[rule]]\n\
+        match = ['tmp/**', 'work/a b/**']\nhome = 'scratch.temp'\nafter = 'discard'\n\
+        whole_folder = true\n[[rule]]\nmatch = 'out/**'\nhome = 'scratch'\n\
+        whole_folder = true\n[[rule]]\nmatch = 'x/**'\nhome = 'scratch'\nwhole_folder = false\n";
+    let rules = parse(text).expect("right");
+    let of = |path: &str, tier: &str, is_discarded, rule| WholeFolder {
+        path: path.into(),
+        tier: TierId(tier.to_owned()),
+        is_discarded,
+        rule,
+    };
+    let expected = [
+        of("tmp", "scratch.temp", true, 2),
+        of("work/a b", "scratch.temp", true, 2),
+        of("out", "scratch", false, 3),
+    ];
+    assert_eq!(rules.whole_folders(), expected);
+    // Where a folder can't be had as a whole, its files go there one by one.
+    let placement = rules.placement_for_path(b"out/1", None);
+    assert_eq!((&placement.home, placement.layout), (&tier("scratch"), FileLayout::Whole));
+    assert_eq!(rules.placement_for_path(b"x/1", None).layout, FileLayout::Plain);
+}

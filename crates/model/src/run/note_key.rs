@@ -32,6 +32,8 @@ pub const PUBLISHED: FileNotes = FileNotes::new("published_files", "published_by
 pub const LEFT_FILES: NoteKey<u64> = NoteKey::new("left_files");
 /// Files that stayed in place against their rule.
 pub const SPILLED_FILES: NoteKey<u64> = NoteKey::new("spilled_files");
+/// Folders that were on tiers as a whole: nobody recorded what happened in them.
+pub const WHOLE_FOLDERS: NoteKey<u64> = NoteKey::new("whole_folders");
 /// What a simulated run cost by a price sheet, in USD.
 pub const COST_USD: NoteKey<f64> = NoteKey::new("cost_usd");
 /// The same line by line, in JSON.

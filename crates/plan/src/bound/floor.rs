@@ -4,7 +4,9 @@ use crate::prepared_problem::{
     ClassLocation, LANES, PreparedProblem, ResourceRates, StepCost, cached_read_share,
 };
 use forebay_model::workload::FileSetAccess;
-use forebay_model::{FileLocation, FsyncMode, Placement, Reach, TierId, WriteBackTrigger};
+use forebay_model::{
+    FileLayout, FileLocation, FsyncMode, Placement, Reach, TierId, WriteBackTrigger,
+};
 
 /// What an access takes at least.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -99,11 +101,13 @@ impl<'s> MinimumCostModel<'s> {
         placement: &Placement,
     ) -> MinimumCost {
         let storage = self.scene.tiers[row].storage;
+        let whole = placement.layout == FileLayout::Whole;
         let home = ClassLocation {
             row,
             spill: None,
             packed: placement.layout.is_packed(),
-            names: self.project.map(|row| self.scene.tiers[row].storage),
+            whole,
+            names: self.project.filter(|_| !whole).map(|row| self.scene.tiers[row].storage),
             durable: placement.fsync == FsyncMode::Durable,
             cache: None,
             comes: None,

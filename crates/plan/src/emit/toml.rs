@@ -15,7 +15,7 @@ pub(super) fn rule_keys(placement: &Placement) -> String {
         FileLocation::Tier(tier) => key("home", tier.as_str()),
     }
     match placement.layout {
-        FileLayout::Plain => {}
+        FileLayout::Plain | FileLayout::Whole => {}
         FileLayout::Packed => key("layout", "packed"),
         FileLayout::Apart => key("layout", "apart"),
     }
@@ -45,6 +45,9 @@ pub(super) fn rule_keys(placement: &Placement) -> String {
             PrefetchMode::Never => key("ahead", "never"),
             PrefetchMode::AtStart => key("ahead", "at-start"),
         }
+    }
+    if placement.layout == FileLayout::Whole {
+        keys.push_str("whole_folder = true\n");
     }
     keys
 }

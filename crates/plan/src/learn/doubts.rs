@@ -3,6 +3,7 @@
 
 use super::timeline::Timeline;
 use crate::loaded_run::LoadedRun;
+use forebay_model::run::note_key;
 use forebay_model::workload::Assumption;
 
 /// What was found on the way.
@@ -62,6 +63,11 @@ pub(super) fn collect_doubts(
             share * found.idle,
             format!("{share_told} of the bytes that were noticed moved outside of the directory"),
         );
+    }
+    if rows.header.note(&note_key::WHOLE_FOLDERS).is_some_and(|folders| folders > 0) {
+        let what = "whole folders were on tiers, and what happened in them was not recorded: learn \
+                    from a run without `whole_folder`";
+        add(1.0, what.to_owned());
     }
     if let Some(share) = rows.others_share.filter(|share| *share >= 0.05) {
         add(

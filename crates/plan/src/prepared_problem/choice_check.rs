@@ -5,7 +5,7 @@ use crate::Choice;
 use forebay_model::rules::FileLocation;
 use forebay_model::workload::TaskKind;
 use forebay_model::{
-    FsyncMode, FullTierPolicy, Nodes, Placement, PrefetchMode, RunEndAction, TierId,
+    FileLayout, FsyncMode, FullTierPolicy, Nodes, Placement, PrefetchMode, RunEndAction, TierId,
     WriteBackTrigger,
 };
 
@@ -33,6 +33,8 @@ pub(crate) struct ClassLocation {
     /// Where files go when that is full; `None`: their writer fails.
     pub(crate) spill: Option<usize>,
     pub(crate) packed: bool,
+    /// They are in a folder that is there as a whole: Forebay is not in between.
+    pub(crate) whole: bool,
     /// Files live elsewhere than in place; this is the storage where their names are.
     pub(crate) names: Option<usize>,
     /// An fsync waits until bytes are safe.
@@ -137,12 +139,16 @@ impl PreparedProblem<'_> {
             // Packed names stand before those that came home until the run ends.
             if placement.layout.is_packed() { WriteBackTrigger::End } else { placement.drain }
         });
+        let whole = placement.layout == FileLayout::Whole;
         Ok(ClassLocation {
             row,
             comes,
-            spill: (placement.full == FullTierPolicy::Spill && row != project).then_some(project),
+            // The file system of a whole folder has no other place for what it has no room for.
+            spill: (placement.full == FullTierPolicy::Spill && row != project && !whole)
+                .then_some(project),
             packed: placement.layout.is_packed(),
-            names: (row != project).then_some(self.tiers[project].storage),
+            whole,
+            names: (row != project && !whole).then_some(self.tiers[project].storage),
             durable: placement.fsync == FsyncMode::Durable,
             cache,
         })

@@ -16,10 +16,10 @@ pub struct ForebayOverhead {
 /// What Forebay asks of the storage in place when a program makes a file that a rule sends to a tier
 /// as a plain one, beside the link that it makes there: whether the name is free, whether the
 /// directory has an access control list, the new link and where it leads. Counted on an emulated
-/// storage, at its server: 2 look-ups, 3 getattr, 1 getxattr, 1 symlink and 1 readlink a file, of
-/// which programs ask for one look-up and the symlink takes the place of their create.
+/// storage, at its server: 2 look-ups, 2 getattr, 1 getxattr, 1 symlink and 1 readlink a file, of
+/// which programs ask for a look-up and a getattr, and the symlink takes the place of their create.
 pub(super) const OF_TIERED: &[(Op, f64)] =
-    &[(Op::Lookup, 1.0), (Op::Getattr, 3.0), (Op::Xattr, 1.0), (Op::Readlink, 1.0)];
+    &[(Op::Lookup, 1.0), (Op::Getattr, 1.0), (Op::Xattr, 1.0), (Op::Readlink, 1.0)];
 
 impl ResolvedChoice {
     /// Whether Forebay is needed for it.

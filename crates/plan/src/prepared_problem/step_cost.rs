@@ -171,7 +171,8 @@ impl StepCost {
             if let Some(place) = names.filter(|_| named != OperationTarget::File) {
                 self.add_operations(scene, place, NAMES, *key, count);
             }
-            let Some(own) = self.own.filter(|_| group == OpGroup::Metadata) else { continue };
+            let is_asked = group == OpGroup::Metadata && !home.whole;
+            let Some(own) = self.own.filter(|_| is_asked) else { continue };
             self.alone += count * own.request.get();
             if let (Op::Create, false, Some(place)) = (key.op(), home.packed, names) {
                 for (op, times) in OF_TIERED {

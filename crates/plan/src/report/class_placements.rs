@@ -22,6 +22,9 @@ pub(super) fn describe_placement(placement: &Placement) -> String {
         (FileLocation::Tier(tier), _) if placement.layout == FileLayout::Apart => {
             format!("{tier}, names packed")
         }
+        (FileLocation::Tier(tier), _) if placement.layout == FileLayout::Whole => {
+            format!("{tier}, as a whole folder")
+        }
         (FileLocation::Tier(tier), _) if placement.drain == WriteBackTrigger::Closed => {
             format!("{tier} until closed")
         }

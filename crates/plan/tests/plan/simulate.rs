@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use forebay_model::workload::DeletionPoint;
-use forebay_model::{Op, OpKey, Seconds, TierId};
+use forebay_model::{FileLayout, Op, OpKey, Placement, Seconds, TierId};
 use forebay_plan::{Choice, ForebayOverhead, PreparedProblem, simulate, simulate_with_rework};
 
 fn near(a: Seconds, b: f64) {
@@ -65,11 +65,11 @@ fn a_plain_file_that_lives_elsewhere_has_its_name_in_place() {
     let ops = [Op::LookupFailed, Op::Create, Op::Getattr, Op::Rename, Op::Unlink];
     work.tasks[0].steps[0].accesses[0].ops = ops.map(|op| (OpKey::without_bytes(op), 1.0)).to_vec();
     let scene = PreparedProblem::new(&site, &work).expect("a scene");
-    let takes = |rule: &str| {
-        let placements = vec![placed(&site, rule)];
-        let choice = Choice { placements, ..choice(&site, &work, "slow") };
+    let takes_placed = |placement: Placement| {
+        let choice = Choice { placements: vec![placement], ..choice(&site, &work, "slow") };
         simulate(&scene, &choice, 0).expect("an outcome").makespan
     };
+    let takes = |rule: &str| takes_placed(placed(&site, rule));
     near(takes("home = \"in-place\""), 5.01);
     // Four in place, and there: the body is made, asked for and removed.
     near(takes("home = \"fast\"\nafter = \"keep\""), 4.3);
@@ -89,18 +89,21 @@ fn forebay_costs_something_where_it_puts_files_and_nothing_where_all_stay() {
     work.tasks[0].steps[0].accesses[0].ops = vec![(OpKey::without_bytes(Op::Create), 1.0)];
     let scene = PreparedProblem::new(&site, &work).expect("a scene");
     let scene = scene.with_own_cost(ForebayOverhead { request: Seconds(0.25) });
-    let takes = |rule: &str| {
-        let placements = vec![placed(&site, rule)];
-        let choice = Choice { placements, ..choice(&site, &work, "slow") };
+    let takes_placed = |placement: Placement| {
+        let choice = Choice { placements: vec![placement], ..choice(&site, &work, "slow") };
         simulate(&scene, &choice, 0).expect("an outcome").makespan
     };
+    let takes = |rule: &str| takes_placed(placed(&site, rule));
     near(takes("home = \"in-place\""), 1.01);
-    // Six more in place: a look-up, three getattr, a getxattr and a readlink.
-    near(takes("home = \"fast\"\nafter = \"keep\""), 1.1 + 6.0 + 0.25);
+    // Four more in place: a look-up, a getattr, a getxattr and a readlink.
+    near(takes("home = \"fast\"\nafter = \"keep\""), 1.1 + 4.0 + 0.25);
     near(takes("home = \"fast\"\nafter = \"keep\"\nlayout = \"packed\""), 0.25);
     // A packed file is made, dated, closed and linked, looked up, and asked about 2.65 times.
     let home = 7.65 + 0.01;
     near(takes("home = \"fast\"\nlayout = \"packed\""), 0.25 + home);
+    // Forebay is not asked for what is in a whole folder.
+    let kept = placed(&site, "home = \"fast\"\nafter = \"keep\"");
+    near(takes_placed(Placement { layout: FileLayout::Whole, ..kept }), 0.1);
 }
 
 #[test]

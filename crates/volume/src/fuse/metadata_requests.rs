@@ -259,22 +259,22 @@ impl Session {
             if !plus {
                 return add_dirent(out, room, found, number(found), (kind, None));
             }
-            let dots = matches!(found.name.to_bytes(), b"." | b"..");
             // Room first: an entry that is sent counts as looked up, one that is not must not.
             let size =
                 size_of::<EntryOut>() + size_of::<abi::Dirent>() + found.name.count_bytes() + 8;
             if out.len() + size > room {
                 return false;
             }
-            let entry = match (dots, native.resolve_entry(&handle.node, dir, &found.name)) {
-                (false, Ok(seen)) => {
-                    let (entry, _) =
-                        native.reference_entry(&handle.node, &found.name, seen, watched);
-                    self.entry_out(&entry)
-                }
-                // A number of 0 tells the kernel to look it up when it needs to.
-                _ => EntryOut::default(),
-            };
+            // Slow storage takes a round trip to say what the directory itself is, which nobody asks.
+            let dots = matches!(found.name.to_bytes(), b"." | b"..");
+            let seen = (!dots)
+                .then(|| native.resolve_listed_entry(&handle.node, dir, &found.name).ok())
+                .flatten();
+            // A number of 0 tells the kernel to look it up when it needs to.
+            let entry = seen.map_or_else(EntryOut::default, |seen| {
+                let (entry, _) = native.reference_entry(&handle.node, &found.name, seen, watched);
+                self.entry_out(&entry)
+            });
             add_dirent(out, room, found, number(found), (kind, Some(&entry)))
         })?;
         request.send_reply(&[out]);

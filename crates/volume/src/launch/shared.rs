@@ -50,6 +50,7 @@ pub(super) fn open_tiers(
         let purpose = placement.map_or(Purpose::Show, Purpose::Place);
         let mut tiers = Tiers::open(&target.path, purpose)?;
         if let Some(tiers) = &mut tiers {
+            tiers.take_up_whole_folders();
             numbers += tiers.number_tier_directories(numbers);
             if let Some(warmed) = tiers.warm_cache(&target.path) {
                 told(&warmed);
@@ -58,4 +59,21 @@ pub(super) fn open_tiers(
         Ok(tiers)
     };
     plan.targets.iter().map(open).collect()
+}
+
+/// What a run sees as a whole on tiers, and in words what it does not.
+pub(super) fn prepare_whole_folders(
+    plan: &mut overmount::OvermountPlan,
+    tiers: &[Option<Tiers>],
+    placement: Option<&PlacementOptions>,
+) -> Result<Vec<String>, TierError> {
+    let mut refused = Vec::new();
+    let Some(placement) = placement else { return Ok(refused) };
+    for (target, tiers) in plan.targets.iter().zip(tiers) {
+        let Some(tiers) = tiers else { continue };
+        let folders = tiers.prepare_whole_folders(&target.path, placement)?;
+        plan.folders.extend(folders.ready);
+        refused.extend(folders.refused);
+    }
+    Ok(refused)
 }

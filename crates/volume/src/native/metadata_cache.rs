@@ -140,6 +140,16 @@ impl Native {
         if self.is_known_absent(dir, fd, name) {
             return Err(Errno::NOENT);
         }
+        self.resolve_present_name(dir, fd, name)
+    }
+
+    /// The same of a name that is surely there.
+    pub(super) fn resolve_present_name(
+        &self,
+        dir: &Node,
+        fd: BorrowedFd<'_>,
+        name: &CStr,
+    ) -> Result<ResolvedName> {
         let Some(trust) = self.name_cache_timeout(dir, name).map(to_nanos) else {
             return self.resolve_name(fd, name);
         };

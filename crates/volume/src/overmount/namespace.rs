@@ -16,24 +16,10 @@ use rustix::process::{fchdir, getegid, geteuid};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 use super::OvermountPlan;
+use super::namespace_steps::{NamespaceError, at_step, self_fd_path};
+use super::whole_folders::{bind_folders, open_sources};
 use crate::fuse::open_device;
 use forebay_os::real_path::open_resolved_directory;
-
-/// Where the way in was closed.
-#[derive(Debug)]
-pub struct NamespaceError {
-    /// What was tried, in words for a person.
-    pub step: String,
-    /// The system's word.
-    pub error: io::Error,
-}
-
-pub(super) fn at_step<E: Into<io::Error>>(
-    step: impl Into<String>,
-) -> impl FnOnce(E) -> NamespaceError {
-    let step = step.into();
-    move |error| NamespaceError { step, error: error.into() }
-}
 
 /// Goes where the covered directories are covered: for the process that will run the command,
 /// before it has threads. Each mount's descriptor is handed over `daemon`; `served` is told the device
@@ -67,6 +53,7 @@ pub(crate) fn enter_namespace(
     // comes to lie at a point of ours goes below ours: the kernel tucks it in.
     let one_way = MountPropagationFlags::REC | MountPropagationFlags::DOWNSTREAM;
     mount_change("/", one_way).map_err(at_step("keeping our mounts to ourselves"))?;
+    let folders = open_sources(plan)?;
     for (number, target) in plan.targets.iter().enumerate() {
         let device = open_device().map_err(at_step("opening /dev/fuse"))?;
         let others = if root { ",allow_other,default_permissions" } else { "" };
@@ -98,16 +85,12 @@ pub(crate) fn enter_namespace(
             .map_err(at_step(format!("reaching {}", target.point.display())))?;
         served(root.st_dev);
     }
+    bind_folders(plan, &folders)?;
     // Without this, `.` would still be the bare directory.
     open_resolved_directory(cwd)
         .and_then(|dir| Ok(fchdir(dir)?))
         .map_err(at_step(format!("going back to {}", cwd.display())))?;
     send_descriptor(daemon, END, None).map_err(at_step("telling the daemon"))
-}
-
-/// A path that leads to what is open, and nowhere else.
-pub(super) fn self_fd_path(fd: &OwnedFd) -> String {
-    format!("/proc/self/fd/{}", fd.as_raw_fd())
 }
 
 /// The number that ends the hand-over.

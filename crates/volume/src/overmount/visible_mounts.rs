@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use rustix::process::{getegid, geteuid};
 
-use super::namespace::{END, at_step, self_fd_path, send_descriptor};
+use super::namespace::{END, send_descriptor};
+use super::namespace_steps::{at_step, self_fd_path};
 use super::{NamespaceError, OvermountPlan};
 use crate::fuse::open_device;
 

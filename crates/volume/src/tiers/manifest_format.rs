@@ -6,14 +6,19 @@ use std::path::{Path, PathBuf};
 use forebay_model::TierId;
 use serde::{Deserialize, Serialize};
 
-/// The format that this program writes; it reads no newer one.
-const FORMAT: u32 = 1;
+/// The newest format that this program reads. It writes the oldest that says what there is to say.
+const FORMAT: u32 = 2;
+/// The first that knows whole folders.
+const WITH_FOLDERS: u32 = 2;
 
-/// One room, as the book has it.
+/// One directory on a tier, as the book has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ManifestEntry {
     pub(super) tier: TierId,
     pub(super) path: PathBuf,
+    /// It stands for this folder, relative to the volume, as a whole; `None`: it is a room, flat, one
+    /// file for each body.
+    pub(super) folder: Option<PathBuf>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -30,6 +35,8 @@ struct ManifestFile {
 struct ManifestLine {
     tier: String,
     path: PathBuf,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    folder: Option<PathBuf>,
 }
 
 pub(super) fn manifest_text(entries: Vec<ManifestEntry>) -> Vec<u8> {
@@ -42,10 +49,14 @@ pub(super) fn spare_text(entries: Vec<ManifestEntry>, book: &Path) -> Vec<u8> {
 }
 
 fn serialize_pages(entries: Vec<ManifestEntry>, book: Option<String>) -> Vec<u8> {
-    let line =
-        |entry: ManifestEntry| ManifestLine { tier: entry.tier.to_string(), path: entry.path };
-    let pages =
-        ManifestFile { format: FORMAT, rooms: entries.into_iter().map(line).collect(), book };
+    let line = |ManifestEntry { tier, path, folder }| ManifestLine {
+        tier: tier.to_string(),
+        path,
+        folder,
+    };
+    let has_folders = entries.iter().any(|entry| entry.folder.is_some());
+    let format = if has_folders { WITH_FOLDERS } else { 1 };
+    let pages = ManifestFile { format, rooms: entries.into_iter().map(line).collect(), book };
     let mut text = serde_json::to_vec_pretty(&pages).expect("plain data has a JSON form");
     text.push(b'\n');
     text
@@ -66,6 +77,7 @@ fn read_pages(text: &[u8]) -> io::Result<(Vec<ManifestEntry>, Option<String>)> {
         let newer = format!("format {} is newer than this program's {FORMAT}", pages.format);
         return Err(io::Error::other(newer));
     }
-    let entry = |line: ManifestLine| ManifestEntry { tier: TierId(line.tier), path: line.path };
+    let entry =
+        |ManifestLine { tier, path, folder }| ManifestEntry { tier: TierId(tier), path, folder };
     Ok((pages.rooms.into_iter().map(entry).collect(), pages.book))
 }

@@ -95,6 +95,12 @@ impl Tiers {
                 self.foreign.push((entry, error));
                 continue;
             }
+            if entry.folder.is_some() {
+                if !entry.path.is_dir() {
+                    self.missing.push(entry);
+                }
+                continue;
+            }
             // A tier may have moved since: files that it had are where they were.
             let tier = current.iter().find(|(now, _)| *now == entry).map(|(_, tier)| *tier);
             match TierDirectory::open(&entry, tier) {
@@ -122,7 +128,7 @@ impl Tiers {
     /// Directories that the book calls rooms and that are none of this volume's, in words: nothing in
     /// them is touched.
     pub fn foreign_directories(&self) -> impl Iterator<Item = String> {
-        self.foreign.iter().map(|(ManifestEntry { tier, path }, why)| {
+        self.foreign.iter().map(|(ManifestEntry { tier, path, .. }, why)| {
             format!(
                 "{} is named as a room of tier {tier} by .forebay/volume.json, and is none of this \
                  directory's ({why}): nothing in it is touched",

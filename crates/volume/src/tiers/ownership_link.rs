@@ -84,7 +84,7 @@ pub(super) fn check_ownership(entry: &ManifestEntry, volume: &Path) -> io::Resul
 
 /// `forebay-UID/ROOM-TIER`, as [`super::volume_manifest::Manifest::add_tier_directory`] makes it.
 fn is_named_as_ours(entry: &ManifestEntry) -> bool {
-    let ManifestEntry { tier: TierId(tier), path } = entry;
+    let ManifestEntry { tier: TierId(tier), path, .. } = entry;
     let name = path.file_name().and_then(|name| name.to_str());
     let above = path.parent().and_then(Path::file_name).and_then(|name| name.to_str());
     let user = format!("forebay-{}", rustix::process::geteuid().as_raw());
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     fn entry(path: PathBuf) -> ManifestEntry {
-        ManifestEntry { tier: TierId("far".to_owned()), path }
+        ManifestEntry { tier: TierId("far".to_owned()), path, folder: None }
     }
 
     #[test]

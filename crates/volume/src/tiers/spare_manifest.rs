@@ -123,7 +123,11 @@ mod tests {
         fs::create_dir_all(&room).expect("made");
         let root = File::open(all.path()).expect("there");
         let spare = SpareManifest::for_directory(&shelf, root.as_fd()).expect("it has an identity");
-        let entries = vec![ManifestEntry { tier: TierId("far".to_owned()), path: room.clone() }];
+        let entries = vec![ManifestEntry {
+            tier: TierId("far".to_owned()),
+            path: room.clone(),
+            folder: None,
+        }];
         let book = all.path().join(".forebay/volume.json");
         assert_eq!(spare.read_entries(all.path()), None);
         spare.write_entries(entries.clone(), &book);

@@ -178,6 +178,22 @@ impl TierDirectory {
         }
     }
 
+    /// A name for the body of a file called `name` that no body has.
+    ///
+    /// # Errors
+    /// The tier's file system's.
+    pub(super) fn unused_key(&self, name: &CStr) -> Result<CString, Errno> {
+        loop {
+            let key = data_file_key(self.next.fetch_add(1, Relaxed), name);
+            match self.stat_data_file(&key) {
+                Err(Errno::NOENT) => return Ok(key),
+                // The clock was set back since an earlier run.
+                Ok(_) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
     /// Where the link to a body leads.
     pub(crate) fn link_target(&self, key: &CStr) -> CString {
         let mut path = self.path.as_os_str().as_bytes().to_vec();

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
-use forebay_model::Tier;
+use forebay_model::{Tier, TierId};
 use forebay_os::own_folder::create_own_folder;
 use parking_lot::Mutex;
 use rustix::fs::{CWD, FlockOperation, Mode, OFlags, flock, openat};
@@ -153,20 +153,11 @@ impl Manifest {
         directory: &Path,
         tier: &Tier,
     ) -> Result<ManifestEntry, TierError> {
-        let path = tier_path(tier)?;
-        let base = path.canonicalize().map_err(TierError::with_context(path, "finding tier"))?;
-        if base.starts_with(directory) {
-            let error = io::Error::other("it lies below the managed directory");
-            return Err(TierError::with_context(&base, "using tier")(error));
-        }
-        // Nobody else may look into this; a room lets those whom a root daemon acts as make files
-        // of their own in it.
-        let mine = base.join(format!("forebay-{}", rustix::process::geteuid().as_raw()));
-        make_directory(&mine, 0o700).map_err(TierError::with_context(&mine, "making"))?;
-        check_owned_exclusively(&mine).map_err(TierError::with_context(&mine, "using"))?;
+        let mine = make_tier_folder(directory, tier)?;
         let mut entries = self.entries.lock();
         let known = entries.iter().find(|entry| {
             entry.tier == tier.id
+                && entry.folder.is_none()
                 && entry.path.parent() == Some(&mine)
                 && entry.path.is_dir()
                 && ownership_link::check_ownership(entry, directory).is_ok()
@@ -175,13 +166,34 @@ impl Manifest {
             return Ok(entry.clone());
         }
         // A room for each pool, which has a capacity of its own.
-        let path = mine.join(format!("{}-{}", fresh_name(), tier.id));
-        make_directory(&path, 0o1733).map_err(TierError::with_context(&path, "making"))?;
-        ownership_link::write_link(&path, directory)
-            .map_err(TierError::with_context(&path, "writing the deed of"))?;
-        let entry = ManifestEntry { tier: tier.id.clone(), path };
+        let entry = make_owned_directory(directory, tier, &mine, 0o1733)?;
         entries.push(entry.clone());
         Ok(entry)
+    }
+
+    /// Makes a directory on a tier that stands for a folder of the volume as a whole.
+    ///
+    /// # Errors
+    /// As for the room of the tier.
+    pub(super) fn add_whole_folder(
+        &self,
+        directory: &Path,
+        tier: &Tier,
+        folder: &Path,
+    ) -> Result<ManifestEntry, TierError> {
+        let mine = make_tier_folder(directory, tier)?;
+        let made = make_owned_directory(directory, tier, &mine, 0o700)?;
+        let entry = ManifestEntry { folder: Some(folder.to_owned()), ..made };
+        self.entries.lock().push(entry.clone());
+        Ok(entry)
+    }
+
+    /// Forgets a directory that stood for a folder, once nothing is in it.
+    pub(super) fn remove_whole_folder(&self, entry: &ManifestEntry) {
+        if fs::remove_dir(&entry.path).is_ok() {
+            let _ = fs::remove_file(ownership_link::path_for(&entry.path));
+            self.entries.lock().retain(|other| other != entry);
+        }
     }
 
     /// Writes the book, before the first file is placed.
@@ -266,9 +278,18 @@ impl Manifest {
     pub(super) fn close_tier_directories(&self, all_home: bool, lost: &BTreeSet<PathBuf>) {
         let packs = |entry: &ManifestEntry| super::packing::pack_directory(&entry.path).exists();
         let volume = self.own.parent().unwrap_or(&self.own);
+        let folders: Vec<TierId> = self
+            .entries()
+            .into_iter()
+            .filter(|entry| entry.folder.is_some() && entry.path.exists())
+            .map(|entry| entry.tier)
+            .collect();
+        // Its tier has packed files still, or whole folders: a room is for theirs, too.
+        let is_needed = |entry: &ManifestEntry| {
+            packs(entry) || entry.folder.is_none() && folders.contains(&entry.tier)
+        };
         let close = |entry: &ManifestEntry| match fs::remove_dir(&entry.path) {
-            // Its tier has packed files still: a room is theirs, too.
-            Ok(()) if packs(entry) || lost.contains(&entry.path) => {
+            Ok(()) if is_needed(entry) || lost.contains(&entry.path) => {
                 // The next run makes it, too.
                 let _ = make_directory(&entry.path, 0o1733);
                 true
@@ -300,4 +321,33 @@ impl Manifest {
             let _ = fs::remove_dir(&self.own);
         }
     }
+}
+
+/// The folder of this user on a tier. Nobody else may look into it; a room lets those whom a root
+/// daemon acts as make files of their own in it.
+fn make_tier_folder(directory: &Path, tier: &Tier) -> Result<PathBuf, TierError> {
+    let path = tier_path(tier)?;
+    let base = path.canonicalize().map_err(TierError::with_context(path, "finding tier"))?;
+    if base.starts_with(directory) {
+        let error = io::Error::other("it lies below the managed directory");
+        return Err(TierError::with_context(&base, "using tier")(error));
+    }
+    let mine = base.join(format!("forebay-{}", rustix::process::geteuid().as_raw()));
+    make_directory(&mine, 0o700).map_err(TierError::with_context(&mine, "making"))?;
+    check_owned_exclusively(&mine).map_err(TierError::with_context(&mine, "using"))?;
+    Ok(mine)
+}
+
+/// A directory there that is of this volume, with its deed.
+fn make_owned_directory(
+    directory: &Path,
+    tier: &Tier,
+    mine: &Path,
+    mode: u32,
+) -> Result<ManifestEntry, TierError> {
+    let path = mine.join(format!("{}-{}", fresh_name(), tier.id));
+    make_directory(&path, mode).map_err(TierError::with_context(&path, "making"))?;
+    ownership_link::write_link(&path, directory)
+        .map_err(TierError::with_context(&path, "writing the deed of"))?;
+    Ok(ManifestEntry { tier: tier.id.clone(), path, folder: None })
 }

@@ -107,13 +107,16 @@ pub fn write_back_files(
     // Of those that are on their way there is no other name: before they go, that is noted.
     work.arrivals.old.extend(staging_path::remove_leftovers(work.root.as_fd()));
     work.settle_interrupted();
+    let adopted = tiers.adopt_whole_folders(work.workers);
+    work.done.discarded = adopted.discarded;
+    work.done.left = adopted.left;
     let (mut closed, mut lost) = (Vec::new(), BTreeSet::new());
     let packed = work.packed_totals();
     // A walk over a million files is not for nothing; who restores wants to know of bodies that are gone.
     let has_looked = which == WriteBackScope::All || tiered_links::may_have_links(tiers);
     if has_looked {
         let found = tiered_links::find_tiered_links(&work.root, tiers, WalkMode::OpenUp);
-        work.done.left = found.left;
+        work.done.left.extend(found.left);
         closed = found.closed;
         for (left, room) in found.lost {
             work.done.lost.push(left);

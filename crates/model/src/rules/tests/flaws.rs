@@ -35,8 +35,24 @@ fn flaws_name_the_line_the_column_and_what_was_meant() {
             concat!(
                 r#"4:1: there is no key "size"; it can be "#,
                 r#""match", "task", "home", "layout", "full", "fsync", "after", "write_back", "#,
-                r#""publish", "cache" or "ahead""#
+                r#""publish", "cache", "ahead" or "whole_folder""#
             ),
+        ),
+        (
+            "home = 'scratch'\nwhole_folder = true\n",
+            r#"3:9: a whole folder is named as it is: "work/tmp/**""#,
+        ),
+        (
+            "home = 'scratch'\nwhole_folder = 'yes'\n",
+            "5:16: whole_folder must be true or false, but is a text",
+        ),
+        (
+            "home = 'in-place'\nwhole_folder = true\n",
+            r#"5:1: whole_folder is for a tier, but home is "in-place""#,
+        ),
+        (
+            "home = 'scratch'\nlayout = 'packed'\nwhole_folder = true\n",
+            "5:1: layout is for files that Forebay places one by one: a whole folder is as its tier is",
         ),
         (
             "home = 'scratch'\nfull = 'spil'\n",
@@ -183,4 +199,23 @@ fn globs_that_match_nothing_are_refused_at_their_place() {
         let text = format!("[[rule]]\nmatch = {globs}\nhome = 'in-place'\n");
         assert_eq!(parse(&text).expect_err(globs).to_string(), format!("rules.toml:{flaw}"));
     }
+}
+
+#[test]
+fn one_whole_folder_holds_no_other() {
+    let rule =
+        |globs: &str| format!("[[rule]]\nmatch = {globs}\nhome = 'scratch'\nwhole_folder = true\n");
+    for (globs, at) in [
+        ("['tmp/**', 'tmp/a/**']", "2:20"),
+        ("['tmp/a/**', 'tmp/**']", "2:22"),
+        ("['tmp/**', 'tmp/**']", "2:20"),
+        ("'.forebay/**'", "2:9"),
+        ("'**'", "2:9"),
+        ("'*/**'", "2:9"),
+    ] {
+        let flaw = parse(&rule(globs)).expect_err(globs).to_string();
+        assert!(flaw.starts_with(&format!("rules.toml:{at}: ")), "{globs}: {flaw}");
+    }
+    let both = [rule("'work/tmp/**'"), rule("'work/tmp/a/**'")].concat();
+    assert!(parse(&both).is_err(), "in two rules");
 }

@@ -29,21 +29,36 @@ impl Native {
         fd: BorrowedFd<'_>,
         name: &CStr,
     ) -> Result<ResolvedName> {
-        if self.pack().is_none() {
-            return self.resolve_cached_name(dir, fd, name);
-        }
+        self.resolve_packed_or(dir, fd, name, Native::resolve_cached_name)
+    }
+
+    /// The same of a name that was just read in the directory: nothing is asked about its absence.
+    pub(crate) fn resolve_listed_entry(
+        &self,
+        dir: &Node,
+        fd: BorrowedFd<'_>,
+        name: &CStr,
+    ) -> Result<ResolvedName> {
+        self.resolve_packed_or(dir, fd, name, Native::resolve_present_name)
+    }
+
+    fn resolve_packed_or(
+        &self,
+        dir: &Node,
+        fd: BorrowedFd<'_>,
+        name: &CStr,
+        in_place: impl FnOnce(&Native, &Node, BorrowedFd<'_>, &CStr) -> Result<ResolvedName>,
+    ) -> Result<ResolvedName> {
+        let Some(pack) = self.pack() else { return in_place(self, dir, fd, name) };
         match self.find_packed_name(dir, fd, name) {
             Some(found) => {
                 self.check_directory_right(dir, fd, DirectoryRight::Search)?;
                 self.resolve_packed(&found)
             }
             None => {
-                let seen = self.resolve_cached_name(dir, fd, name)?;
-                if let Some(pack) = self.pack() {
-                    pack.note_seen_time(forebay_packlog::Time::from_timestamp(
-                        &seen.stat.stx_mtime,
-                    ));
-                }
+                let seen = in_place(self, dir, fd, name)?;
+                let time = forebay_packlog::Time::from_timestamp(&seen.stat.stx_mtime);
+                pack.note_seen_time(time);
                 Ok(seen)
             }
         }

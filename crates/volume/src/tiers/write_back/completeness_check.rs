@@ -55,6 +55,11 @@ pub fn check_volume(tiers: &Tiers) -> std::io::Result<TierCheckReport> {
         let next = "nothing in it was touched; if .forebay came from elsewhere, remove it";
         checked.add_finding(&entry.path, &what, next);
     }
+    for (folder, directory) in tiers.whole_folders_with_files() {
+        let what =
+            format!("its files are in {}, where a run that was killed had it", directory.display());
+        checked.add_finding(&folder, &what, "`forebay restore` writes them back");
+    }
     let found = tiered_links::find_tiered_links(&root, tiers, WalkMode::Look);
     for (lost, _) in &found.lost {
         let next = "the bytes are gone with the body: remove the link, and make the file again";

@@ -72,6 +72,14 @@ fn compose_chapter(story: &ExplainedRun) -> Option<ChapterText> {
             told.push(format!("{} {words}.", count_with_noun(files, "file")));
         }
     }
+    if let Some(folders) = header.note(&note_key::WHOLE_FOLDERS) {
+        became.insert(note_key::WHOLE_FOLDERS.name().into(), json!(folders));
+        let (were, them) = if folders == 1 { ("was", "it") } else { ("were", "them") };
+        told.push(format!(
+            "{} {were} on a tier as a whole: what happened in {them} was not recorded.",
+            count_with_noun(folders, "folder")
+        ));
+    }
     became.insert("homecoming_s".into(), json!(took));
     ChapterText::new(told, became.into())
 }
