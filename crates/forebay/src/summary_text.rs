@@ -273,7 +273,8 @@ impl TextPage {
             let text = format!("{part} of the {cpu} of CPU time belongs to no task that was seen.");
             self.push_paragraph("", Style::Bold, &text);
         }
-        for text in [outside_sentence(s), not_seen_sentence(s)].into_iter().flatten() {
+        let unseen = [outside_sentence(s), not_seen_sentence(s), whole_folders_sentence(s)];
+        for text in unseen.into_iter().flatten() {
             self.push_paragraph("Not seen: ", Style::Warning, &text);
         }
         if let Some(advice) = &s.advice {
@@ -450,6 +451,16 @@ fn not_seen_sentence(s: &Summary) -> Option<String> {
     let names: Vec<String> =
         s.not_seen.iter().map(|n| format!("{} ({})", n.program, short_count(n.count))).collect();
     Some(format!("what was handed over by {}.", names.join(", ")))
+}
+
+fn whole_folders_sentence(s: &Summary) -> Option<String> {
+    match s.whole_folders {
+        0 => None,
+        1 => Some("what happened in a folder that was on a tier as a whole.".to_owned()),
+        folders => {
+            Some(format!("what happened in {folders} folders that were on tiers as a whole."))
+        }
+    }
 }
 
 #[cfg(test)]

@@ -61,6 +61,8 @@ pub struct Summary {
     pub outside: OutsideSummary,
     /// Programs that took work to where Forebay does not look.
     pub not_seen: Vec<UnseenProgram>,
+    /// Folders that were on tiers as a whole: nobody recorded what happened in them.
+    pub whole_folders: u64,
     /// CPU of the command and all its descendants; `None` if not known.
     pub cpu_us: Option<Micros>,
     /// Of that, what belongs to no task that was seen.

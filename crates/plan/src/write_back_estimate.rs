@@ -8,8 +8,8 @@ use crate::Choice;
 use forebay_model::profile::BandwidthLimits;
 use forebay_model::workload::DeletionPoint;
 use forebay_model::{
-    ByteCount, FileLocation, Op, OpKey, Placement, Rate, Reach, RunEndAction, Seconds, Site,
-    StorageProfile, TierId, Workload, WriteBackTrigger,
+    ByteCount, FileLayout, FileLocation, Op, OpKey, Placement, Rate, Reach, RunEndAction, Seconds,
+    Site, StorageProfile, TierId, Workload, WriteBackTrigger,
 };
 
 /// What is there in the end of what tasks make, in one pipeline.
@@ -98,7 +98,7 @@ impl<'s> WriteBackEstimate<'s> {
         let rate = node_rate_limit(read.read, from.reach).min(into);
         let byte = if rate.is_finite() { 1.0 / rate } else { 0.0 };
         // What Forebay asks besides only makes it longer.
-        let way = WriteBackMethod::for_placement(placement.layout.is_packed(), to.reach, false);
+        let way = WriteBackMethod::for_placement(placement.layout, to.reach, false);
         Seconds(way.uncontended_seconds((bytes, comes.files), byte, Some(write)) / nodes)
     }
 
@@ -144,6 +144,17 @@ const PLAIN_BY_FOREBAY: &[(Op, f64)] = &[
     (Op::Close, 1.0),
     (Op::Rename, 1.0),
 ];
+/// The same of a whole folder, whose files get their links only then.
+const WHOLE_BY_FOREBAY: &[(Op, f64)] = &[
+    (Op::Symlink, 1.0),
+    (Op::Lookup, 2.0),
+    (Op::Getattr, 2.55),
+    (Op::Create, 1.0),
+    (Op::Setattr, 1.0),
+    (Op::Flush, 1.0),
+    (Op::Close, 1.0),
+    (Op::Rename, 1.0),
+];
 /// A file without a name is made, gets its time, is closed, and gets its name.
 const PACKED: &[(Op, f64)] =
     &[(Op::Create, 1.0), (Op::Setattr, 1.0), (Op::Flush, 1.0), (Op::Close, 1.0), (Op::Link, 1.0)];
@@ -160,15 +171,20 @@ const PACKED_BY_FOREBAY: &[(Op, f64)] = &[
 ];
 
 impl WriteBackMethod {
-    /// The way of plain or packed files to a storage with this reach, `by_forebay` or by somebody
-    /// of whom no more is known than what it takes at least.
-    pub(crate) fn for_placement(packed: bool, to: Reach, by_forebay: bool) -> WriteBackMethod {
-        let at_once = if !packed && to == Reach::Node { 4 } else { 16 };
-        let asks = match (packed, by_forebay) {
-            (true, true) => PACKED_BY_FOREBAY,
-            (true, false) => PACKED,
-            (false, true) => PLAIN_BY_FOREBAY,
-            (false, false) => PLAIN,
+    /// The way of files that lie so to a storage with this reach, `by_forebay` or by somebody of
+    /// whom no more is known than what it takes at least.
+    pub(crate) fn for_placement(
+        layout: FileLayout,
+        to: Reach,
+        by_forebay: bool,
+    ) -> WriteBackMethod {
+        let at_once = if !layout.is_packed() && to == Reach::Node { 4 } else { 16 };
+        let asks = match (layout, by_forebay) {
+            (FileLayout::Packed | FileLayout::Apart, true) => PACKED_BY_FOREBAY,
+            (FileLayout::Packed | FileLayout::Apart, false) => PACKED,
+            (FileLayout::Whole, true) => WHOLE_BY_FOREBAY,
+            (FileLayout::Plain, true) => PLAIN_BY_FOREBAY,
+            (FileLayout::Plain | FileLayout::Whole, false) => PLAIN,
         };
         WriteBackMethod { asks, at_once }
     }

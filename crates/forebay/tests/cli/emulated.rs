@@ -76,6 +76,55 @@ fn the_end_of_a_directory_is_asked_for_once() {
     place.nothing_left();
 }
 
+/// What a listing shows is not asked for one by one, nor is the directory itself; and where rules pack
+/// files, directories are not listed twice.
+#[test]
+fn a_listing_asks_the_storage_as_often_as_its_program() {
+    const DIRECTORIES: i64 = 30;
+    let Some(place) = Place::with_fuse() else { return };
+    for number in 0..DIRECTORIES {
+        let directory = place.project.join(format!("d{number}"));
+        std::fs::create_dir(&directory).expect("made");
+        for name in ["a", "b", "c"] {
+            std::fs::write(directory.join(name), name).expect("written");
+        }
+    }
+    let (site, rules) = (place.all.join("site.toml"), place.all.join("rules.toml"));
+    let fast = place.all.join("fast");
+    std::fs::create_dir(&fast).expect("made");
+    let text = format!("[tier.fast]\npath = \"{}\"\nreach = \"node\"\n", fast.display());
+    std::fs::write(&site, text).expect("written");
+    let text = "[[rule]]\nmatch = \"**\"\nhome = \"fast\"\nlayout = \"packed\"\n\
+                [[metadata_cache]]\nmatch = \"**\"\ntimeout = \"1 s\"\n";
+    std::fs::write(&rules, text).expect("written");
+    let packed = ["--site".as_ref(), site.as_os_str(), "--rules".as_ref(), rules.as_os_str()];
+    for options in [&[][..], &packed[..]] {
+        // On a busy machine attributes expire in the midst of it, and are asked for again.
+        let is_as_often = || {
+            let point = mount_free_storage(&place);
+            let mut listed = place.forebay(&["run", "-q", "--force", "-o"]);
+            listed.arg(place.all.join("listed.run")).args(options).args(["--", "find", "."]);
+            let listed = done(listed.current_dir(&point));
+            let told = listed.code(0).text();
+            let names = told.lines().filter(|name| !name.contains(".forebay"));
+            assert_eq!(names.count() as i64, 1 + 4 * DIRECTORIES);
+            unmount(&place, &point).code(0);
+            let record = place.record();
+            let count = |op: &str| {
+                record.number(&format!("SELECT coalesce(sum(count), 0) FROM ops WHERE op = '{op}'"))
+            };
+            let [opened, read, looked] = ["opendir", "readdir", "getattr"].map(count);
+            // Those beside them are Forebay's own folder.
+            assert!((DIRECTORIES + 1..DIRECTORIES + 12).contains(&opened), "{opened} opened");
+            assert!(read <= 2 * opened, "{read} read of {opened}");
+            drop(record);
+            std::fs::remove_file(&place.run).expect("removed");
+            looked < DIRECTORIES
+        };
+        assert!((0..20).any(|_| is_as_often()), "attributes are asked for with {options:?}");
+    }
+}
+
 #[test]
 fn collected_writes_are_where_programs_wrote_them() {
     let Some(place) = Place::with_fuse() else { return };

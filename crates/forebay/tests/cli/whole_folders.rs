@@ -30,6 +30,9 @@ fn a_whole_folder_is_its_tier_while_the_run_lasts() {
     let record = tiered.place.record();
     let inside = "SELECT count(*) FROM files WHERE path LIKE 'work/tmp/%'";
     assert_eq!(record.number(inside), 0, "nobody saw them");
+    let summary = done(tiered.place.forebay(&["summary"]).arg(&tiered.place.run));
+    let words = "what happened in a folder that was on a tier as a whole";
+    assert!(summary.code(0).text().contains(words), "{}", summary.text());
     let told = done(tiered.place.forebay(&["explain"]).arg(&tiered.place.run));
     let words = "1 folder was on a tier as a whole: what happened in it was not recorded";
     assert!(told.code(0).text().contains(words), "{}", told.text());

@@ -6,7 +6,7 @@ use super::{
     ClassSummary, OpSummary, StorageVerdict, Summary, TimeSplit, UnseenProgram, outside_summary,
     task_summary,
 };
-use crate::run::OpRow;
+use crate::run::{OpRow, note_key};
 use crate::{MachineSample, Micros, Op, Result, Run};
 use std::collections::{BTreeMap, HashMap};
 
@@ -61,6 +61,7 @@ pub(super) fn summarize_run(run: &Run) -> Result<Summary> {
             .into_iter()
             .map(|(program, count)| UnseenProgram { program, count })
             .collect(),
+        whole_folders: header.note(&note_key::WHOLE_FOLDERS).unwrap_or_default(),
         cpu_us: cpu,
         cpu_unattributed_us: cpu.map(|cpu| cpu - attributed),
         tasks,

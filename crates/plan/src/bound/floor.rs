@@ -105,8 +105,7 @@ impl<'s> MinimumCostModel<'s> {
         let home = ClassLocation {
             row,
             spill: None,
-            packed: placement.layout.is_packed(),
-            whole,
+            layout: placement.layout,
             names: self.project.filter(|_| !whole).map(|row| self.scene.tiers[row].storage),
             durable: placement.fsync == FsyncMode::Durable,
             cache: None,

@@ -32,9 +32,7 @@ pub(crate) struct ClassLocation {
     pub(crate) row: usize,
     /// Where files go when that is full; `None`: their writer fails.
     pub(crate) spill: Option<usize>,
-    pub(crate) packed: bool,
-    /// They are in a folder that is there as a whole: Forebay is not in between.
-    pub(crate) whole: bool,
+    pub(crate) layout: FileLayout,
     /// Files live elsewhere than in place; this is the storage where their names are.
     pub(crate) names: Option<usize>,
     /// An fsync waits until bytes are safe.
@@ -146,8 +144,7 @@ impl PreparedProblem<'_> {
             // The file system of a whole folder has no other place for what it has no room for.
             spill: (placement.full == FullTierPolicy::Spill && row != project && !whole)
                 .then_some(project),
-            packed: placement.layout.is_packed(),
-            whole,
+            layout: placement.layout,
             names: (row != project && !whole).then_some(self.tiers[project].storage),
             durable: placement.fsync == FsyncMode::Durable,
             cache,

@@ -6,7 +6,7 @@ use super::tier_storages::{DATA, LANES, NAMES, READ, WORK, WRITE};
 use super::{ClassLocation, PreparedProblem};
 use forebay_model::event::Op;
 use forebay_model::workload::FileSetAccess;
-use forebay_model::{OpGroup, OpKey};
+use forebay_model::{FileLayout, OpGroup, OpKey};
 
 /// A step while it is added up.
 #[derive(Clone, Debug)]
@@ -158,12 +158,12 @@ impl StepCost {
             }
             let count = count * share * merged_operation_share(scene, storage, access, *key);
             let named = if names.is_some() {
-                operation_target(key.op(), home.packed)
+                operation_target(key.op(), home.layout.is_packed())
             } else {
                 OperationTarget::File
             };
             // Packed files are names in a log of the volume, not files of the tier.
-            let logged = home.packed && group == OpGroup::Metadata;
+            let logged = home.layout.is_packed() && group == OpGroup::Metadata;
             if named != OperationTarget::Link && !logged {
                 let lane = if group == OpGroup::Data { DATA } else { NAMES };
                 self.add_operations(scene, storage, lane, *key, count);
@@ -171,10 +171,10 @@ impl StepCost {
             if let Some(place) = names.filter(|_| named != OperationTarget::File) {
                 self.add_operations(scene, place, NAMES, *key, count);
             }
-            let is_asked = group == OpGroup::Metadata && !home.whole;
+            let is_asked = group == OpGroup::Metadata && home.layout != FileLayout::Whole;
             let Some(own) = self.own.filter(|_| is_asked) else { continue };
             self.alone += count * own.request.get();
-            if let (Op::Create, false, Some(place)) = (key.op(), home.packed, names) {
+            if let (Op::Create, FileLayout::Plain, Some(place)) = (key.op(), home.layout, names) {
                 for (op, times) in OF_TIERED {
                     self.add_operations(
                         scene,

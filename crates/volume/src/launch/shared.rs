@@ -50,7 +50,7 @@ pub(super) fn open_tiers(
         let purpose = placement.map_or(Purpose::Show, Purpose::Place);
         let mut tiers = Tiers::open(&target.path, purpose)?;
         if let Some(tiers) = &mut tiers {
-            tiers.take_up_whole_folders();
+            tiers.take_up_whole_folders()?;
             numbers += tiers.number_tier_directories(numbers);
             if let Some(warmed) = tiers.warm_cache(&target.path) {
                 told(&warmed);

@@ -8,6 +8,7 @@
 
 mod adoption;
 mod in_use;
+mod made_name;
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;

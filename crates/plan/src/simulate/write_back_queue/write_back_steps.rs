@@ -37,7 +37,7 @@ impl<F: FlowEngine, W: SimulationObserver> Simulation<'_, '_, F, W> {
             let bytes = has.home as f64;
             let storage = &self.scene.storages[target];
             let way =
-                WriteBackMethod::for_placement(home.packed, storage.reach, self.cost.own.is_some());
+                WriteBackMethod::for_placement(home.layout, storage.reach, self.cost.own.is_some());
             let byte = self.lanes.copy_seconds_per_byte(from, into);
             self.cost.reset_to_compute(way.uncontended_seconds(
                 (bytes, files.count),
@@ -83,9 +83,9 @@ impl<F: FlowEngine, W: SimulationObserver> Simulation<'_, '_, F, W> {
         self.tiers[row].drained_bytes += bytes;
         self.tiers[to].written_bytes += bytes;
         let way = {
-            let packed = self.homes.of_class[files.class.index()].packed;
+            let layout = self.homes.of_class[files.class.index()].layout;
             WriteBackMethod::for_placement(
-                packed,
+                layout,
                 self.scene.tiers[to].reach,
                 self.cost.own.is_some(),
             )

@@ -13,21 +13,21 @@ use std::path::{Path, PathBuf};
 
 use forebay_model::RunEndAction;
 use rustix::fs::{
-    AtFlags, CWD, FileType, Gid, Mode, Statx, Timestamps, Uid, XattrFlags, chmodat, chownat,
-    fgetxattr, fsetxattr, linkat, makedev, mkdirat, mknodat, openat, readlinkat, renameat,
-    symlinkat, syncfs, unlinkat, utimensat,
+    AtFlags, CWD, FileType, Mode, Statx, XattrFlags, chmodat, fgetxattr, fsetxattr, linkat,
+    makedev, mkdirat, mknodat, openat, readlinkat, renameat, symlinkat, syncfs, unlinkat,
 };
 use rustix::io::Errno;
-use rustix::time::Timespec;
+use rustix::process::geteuid;
 
 use super::LIST;
 use super::in_use::is_shown_to_a_program;
+use super::made_name::MadeName;
 use crate::tiers::attributes::copy_attributes;
 use crate::tiers::beneath::{open_below, open_parent};
 use crate::tiers::manifest_format::ManifestEntry;
 use crate::tiers::walk::{WalkMode, walk_tree};
 use crate::tiers::workers::{NEAR, interleave_by_key, run_in_parallel};
-use crate::tiers::{LeftBehindFile, TierDirectory, Tiers, set_directory_times};
+use crate::tiers::{LeftBehindFile, TierDirectory, TierError, Tiers, set_directory_times};
 use forebay_os::file_identity::{proc_fd_path, statx_nofollow};
 
 /// The list of rights that a directory hands down to what is made in it (acl(5)).
@@ -66,11 +66,17 @@ impl Tiers {
     }
 
     /// Before a run: files of whole folders of one that was killed are seen again.
-    pub(crate) fn take_up_whole_folders(&self) {
+    ///
+    /// # Errors
+    /// The book can't be written.
+    pub(crate) fn take_up_whole_folders(&self) -> Result<(), TierError> {
+        let count = || self.book.entries().len();
+        let before = count();
         for left in self.adopt_whole_folders(NEAR).left {
             let path = left.path.display();
             tracing::error!("{path}, which a run had on a tier, is not to be seen: {}", left.why);
         }
+        if count() < before { self.book.save() } else { Ok(()) }
     }
 
     /// Files of whole folders that are still there: of runs that were killed.
@@ -153,7 +159,7 @@ impl<'a> Adoption<'a> {
         }
         let wanted = self.wanted_directories(&directories, files.iter().chain(&others));
         for one in &wanted {
-            self.finish(done, one, self.make_directory(&one.path));
+            self.finish(done, one, self.make_directory(one));
         }
         self.adopt_files(done, files);
         for one in &others {
@@ -248,7 +254,10 @@ impl<'a> Adoption<'a> {
         let key = room.unused_key(&name)?;
         match symlinkat(room.link_target(&key).as_c_str(), &above, &name) {
             Ok(()) => {
-                self.give_owner(&above, &name, &one.stat)?;
+                // A link is its file's owner's, or nobody trusts it.
+                if one.stat.stx_uid != geteuid().as_raw() {
+                    MadeName::hold(&above, &name, FileType::Symlink)?.set_owner(&one.stat)?;
+                }
                 Ok(key)
             }
             Err(Errno::EXIST) => self.unfinished_link(&above, &name).ok_or(Errno::EXIST),
@@ -286,11 +295,14 @@ impl<'a> Adoption<'a> {
         let target = readlinkat(&source, &name, Vec::new())?;
         let (above, name) = self.in_place(&one.path)?;
         match symlinkat(target.as_c_str(), &above, &name) {
-            Ok(()) => self.give_owner(&above, &name, &one.stat)?,
-            Err(Errno::EXIST) if readlinkat(&above, &name, Vec::new()) == Ok(target) => {}
-            Err(error) => return Err(error),
+            Ok(()) => {
+                let made = MadeName::hold(&above, &name, FileType::Symlink)?;
+                made.set_owner(&one.stat)?;
+                made.set_times(&one.stat)
+            }
+            Err(Errno::EXIST) if readlinkat(&above, &name, Vec::new()) == Ok(target) => Ok(()),
+            Err(error) => Err(error),
         }
-        utimensat(&above, &name, &times_of(&one.stat), AtFlags::SYMLINK_NOFOLLOW)
     }
 
     /// FIFOs, sockets and devices.
@@ -299,23 +311,28 @@ impl<'a> Adoption<'a> {
         let mode = Mode::from_raw_mode(u32::from(one.stat.stx_mode) & 0o7777);
         let device = makedev(one.stat.stx_rdev_major, one.stat.stx_rdev_minor);
         match mknodat(&above, &name, one.kind, mode, device) {
-            Ok(()) => self.give_owner(&above, &name, &one.stat)?,
+            Ok(()) => {
+                let made = MadeName::hold(&above, &name, one.kind)?;
+                made.set_owner(&one.stat)?;
+                // umask(2), and a change of the owner, took bits away.
+                made.set_mode(&one.stat)
+            }
             Err(Errno::EXIST) => {
                 let there = statx_nofollow(above.as_fd(), &name)?;
-                if FileType::from_raw_mode(u32::from(there.stx_mode)) != one.kind {
-                    return Err(Errno::EXIST);
-                }
+                let kind = FileType::from_raw_mode(u32::from(there.stx_mode));
+                if kind == one.kind { Ok(()) } else { Err(Errno::EXIST) }
             }
-            Err(error) => return Err(error),
+            Err(error) => Err(error),
         }
-        // umask(2) took bits away. There is nothing to follow: it is no link.
-        chmodat(&above, &name, mode, AtFlags::empty())
     }
 
-    fn make_directory(&self, path: &Path) -> Result<(), Errno> {
-        let (above, name) = self.in_place(path)?;
+    fn make_directory(&self, one: &FolderEntry) -> Result<(), Errno> {
+        let (above, name) = self.in_place(&one.path)?;
         match mkdirat(&above, &name, Mode::RWXU) {
-            Err(Errno::EXIST) => self.open_in_place(path).map(drop),
+            Ok(()) if one.stat.stx_uid != geteuid().as_raw() => {
+                MadeName::hold(&above, &name, FileType::Directory)?.set_owner(&one.stat)
+            }
+            Err(Errno::EXIST) => self.open_in_place(&one.path).map(drop),
             made => made,
         }
     }
@@ -324,6 +341,10 @@ impl<'a> Adoption<'a> {
     fn copy_attributes_of(&self, path: &Path, before: &Statx) -> Result<(), Errno> {
         let to = self.open_in_place(path)?;
         let from = open_below(&self.source, path)?;
+        if statx_nofollow(to.as_fd(), c"")?.stx_uid != before.stx_uid {
+            // Somebody has put another there.
+            return Err(Errno::EXIST);
+        }
         match [&from, &to].map(|dir| openat(dir, c".", LIST, Mode::empty())) {
             [Ok(from), Ok(to)] => copy_directory_attributes(&from, &to)?,
             // Closed to its owner, who may give it its mode all the same.
@@ -339,16 +360,6 @@ impl<'a> Adoption<'a> {
     fn remove_source(&self, path: &Path) -> Result<(), Errno> {
         let (above, name) = open_parent(&self.source, path)?;
         unlinkat(&above, &name, AtFlags::empty())
-    }
-
-    /// A link is its file's owner's, or nobody trusts it.
-    fn give_owner(&self, above: &OwnedFd, name: &CString, stat: &Statx) -> Result<(), Errno> {
-        let made = statx_nofollow(above.as_fd(), name)?;
-        if (made.stx_uid, made.stx_gid) == (stat.stx_uid, stat.stx_gid) {
-            return Ok(());
-        }
-        let (owner, group) = (Uid::from_raw(stat.stx_uid), Gid::from_raw(stat.stx_gid));
-        chownat(above, name, Some(owner), Some(group), AtFlags::SYMLINK_NOFOLLOW)
     }
 
     fn in_place(&self, path: &Path) -> Result<(OwnedFd, CString), Errno> {
@@ -375,14 +386,6 @@ impl<'a> Adoption<'a> {
         }
         result.is_ok()
     }
-}
-
-fn times_of(stat: &Statx) -> Timestamps {
-    let time = |time: &rustix::fs::StatxTimestamp| Timespec {
-        tv_sec: time.tv_sec,
-        tv_nsec: i64::from(time.tv_nsec) as _,
-    };
-    Timestamps { last_access: time(&stat.stx_atime), last_modification: time(&stat.stx_mtime) }
 }
 
 /// Gives a directory the owner, the mode, the attributes and the lists of rights of another.

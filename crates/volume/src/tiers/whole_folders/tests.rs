@@ -49,7 +49,7 @@ impl Ground {
     fn begin(&mut self) -> Vec<String> {
         let tiers = Tiers::open(&self.home, Purpose::Place(&self.wanted));
         let tiers = tiers.expect("opens").expect("is there");
-        tiers.take_up_whole_folders();
+        tiers.take_up_whole_folders().expect("the book is written");
         let folders = tiers.prepare_whole_folders(&self.home, &self.wanted).expect("prepared");
         for folder in folders.ready {
             match folder.point.ends_with("work") {
@@ -190,6 +190,21 @@ fn after_a_kill_restore_and_the_next_run_find_the_files() {
     assert_eq!(ground.text("work/y"), "from before", "a link leads there");
     assert!(ground.end(RULED).left.is_empty());
     assert!(!ground.home.join("work/y").is_symlink());
+    ground.nothing_left();
+}
+
+#[test]
+fn a_run_without_rules_sees_the_files_of_one_that_was_killed() {
+    let mut ground = Ground::new();
+    make_files(&ground.work);
+    drop(ground.tiers.take());
+    for _ in 0..2 {
+        let tiers = Tiers::open(&ground.home, Purpose::Show).expect("opens").expect("is there");
+        tiers.take_up_whole_folders().expect("the book is written");
+        assert_eq!(tiers.missing_tiers().count(), 0);
+        assert_eq!(ground.text("work/a/b/data"), "bytes");
+    }
+    assert!(ground.restore().left.is_empty());
     ground.nothing_left();
 }
 
