@@ -23,6 +23,7 @@ fn a_whole_folder_is_its_tier_while_the_run_lasts() {
     let inside = "on the tier\ncross-device\nbusy\ntext\na\nmore\n";
     assert_eq!(end.code(0).text().to_lowercase(), inside, "{}", end.stderr);
     end.says("1 file (5 B) written back");
+    assert!(!end.stderr.contains("matched no file"), "{}", end.stderr);
     assert_eq!(tiered.place.read("work/out"), "text\n");
     assert_eq!(tiered.place.read("work/tmp/more"), "more\n");
     assert_eq!(tiered.place.mode(&tiered.place.project.join("work/tmp/more")), 0o640);

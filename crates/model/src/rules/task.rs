@@ -1,6 +1,6 @@
 //! Rules that count for the files of some tasks only, and which rule holds.
 
-use super::{IN_PLACE, Placement, Rules, RunEndAction};
+use super::{FileLayout, IN_PLACE, Placement, Rules, RunEndAction};
 use crate::toml::{ConfigError, TomlEntry, TomlTable};
 use globset::{Candidate, Glob, GlobSet};
 
@@ -26,13 +26,15 @@ impl Rules {
         self.by_task
     }
 
-    /// The numbers of rules, from 1, whose globs match none of these paths.
+    /// The numbers of rules, from 1, whose globs match none of these paths. What is in a whole folder
+    /// nobody sees, so its rule is never among them.
     pub fn unmatched_rules<'p>(&self, paths: impl Iterator<Item = &'p [u8]>) -> Vec<usize> {
         let mut used = vec![false; self.placements.len()];
         for path in paths {
             self.matching_rules(path).for_each(|rule| used[rule] = true);
         }
-        (1..=used.len()).filter(|number| !used[number - 1]).collect()
+        let is_seen = |number: usize| self.placements[number - 1].layout != FileLayout::Whole;
+        (1..=used.len()).filter(|number| !used[number - 1] && is_seen(*number)).collect()
     }
 
     /// The rules whose globs match, in order.

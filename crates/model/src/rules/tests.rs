@@ -366,4 +366,5 @@ fn a_whole_folder_is_where_its_rule_says() {
     let placement = rules.placement_for_path(b"out/1", None);
     assert_eq!((&placement.home, placement.layout), (&tier("scratch"), FileLayout::Whole));
     assert_eq!(rules.placement_for_path(b"x/1", None).layout, FileLayout::Plain);
+    assert_eq!(rules.unmatched_rules(std::iter::empty()), [1, 4], "nobody sees what is in others");
 }

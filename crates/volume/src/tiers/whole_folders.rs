@@ -124,10 +124,7 @@ impl Tiers {
         if device(&dir)? != device(root)? {
             return Err("another file system is mounted there".to_owned());
         }
-        let dir = openat(&dir, c".", LIST, Mode::empty()).map_err(word)?;
-        let is_name = |name: &[u8]| !matches!(name, b"." | b"..");
-        let mut names = Dir::read_from(&dir).map_err(word)?;
-        if names.any(|entry| entry.is_ok_and(|entry| is_name(entry.file_name().to_bytes()))) {
+        if !is_empty(&dir).map_err(word)? {
             return Err("there are files in it already".to_owned());
         }
         let holds_packed = self.pack().is_some_and(|pack| {
@@ -139,8 +136,15 @@ impl Tiers {
         if holds_packed {
             return Err("there are packed files in it already".to_owned());
         }
-        Ok(dir)
+        openat(&dir, c".", LIST, Mode::empty()).map_err(word)
     }
+}
+
+/// Whether a directory holds no name.
+fn is_empty(dir: &OwnedFd) -> Result<bool, Errno> {
+    let mut names = Dir::read_from(openat(dir, c".", LIST, Mode::empty())?)?;
+    let is_name = |name: &[u8]| !matches!(name, b"." | b"..");
+    Ok(!names.any(|entry| entry.is_ok_and(|entry| is_name(entry.file_name().to_bytes()))))
 }
 
 /// How a directory is opened whose names are listed, and which gets attributes.

@@ -56,8 +56,13 @@ impl Tiers {
             }
             match Adoption::begin(self, &entry, folder, workers) {
                 Ok(adoption) => {
+                    let told = done.left.len();
                     adoption.adopt_all(&mut done);
                     self.book.remove_whole_folder(&entry);
+                    if entry.path.exists() && done.left.len() == told {
+                        let why = format!("something is still in {}", entry.path.display());
+                        done.left.push(LeftBehindFile { path: folder.to_owned(), why });
+                    }
                 }
                 Err(why) => done.left.push(LeftBehindFile { path: folder.to_owned(), why }),
             }

@@ -6,14 +6,14 @@ use std::ffi::CStr;
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, Gid, Mode, OFlags, Statx, Timestamps, Uid, chmodat, chownat,
-    openat, utimensat,
+    AtFlags, CWD, FileType, Gid, Mode, OFlags, Statx, Timestamps, Uid, chmodat, chownat, openat,
+    utimensat,
 };
 use rustix::io::Errno;
 use rustix::process::geteuid;
 use rustix::time::Timespec;
 
-use super::LIST;
+use super::is_empty;
 use forebay_os::file_identity::{proc_fd_path, statx_nofollow};
 
 /// Something that this process made, held.
@@ -68,12 +68,6 @@ impl MadeName {
     }
 }
 
-fn is_empty(dir: &OwnedFd) -> Result<bool, Errno> {
-    let mut names = Dir::read_from(openat(dir, c".", LIST, Mode::empty())?)?;
-    let is_name = |name: &[u8]| !matches!(name, b"." | b"..");
-    Ok(!names.any(|entry| entry.is_ok_and(|entry| is_name(entry.file_name().to_bytes()))))
-}
-
 #[cfg(test)]
 mod tests {
     //! If these fail, root gives away files of its own to whoever exchanges names in time.
@@ -81,6 +75,7 @@ mod tests {
     use std::os::unix::fs::{MetadataExt, symlink};
 
     use super::*;
+    use crate::tiers::whole_folders::LIST;
 
     #[test]
     fn what_was_exchanged_meanwhile_gets_no_owner() {

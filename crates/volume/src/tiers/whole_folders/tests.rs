@@ -194,6 +194,17 @@ fn after_a_kill_restore_and_the_next_run_find_the_files() {
 }
 
 #[test]
+fn what_can_not_be_moved_is_reported_and_kept() {
+    let mut ground = Ground::new();
+    fs::create_dir(ground.work.join(".forebay")).expect("made");
+    fs::write(ground.work.join(".forebay/theirs"), "kept").expect("written");
+    let done = ground.end(RULED);
+    assert_eq!(done.left.len(), 1, "{:?}", done.left);
+    assert!(done.left[0].why.starts_with("something is still in "), "{:?}", done.left);
+    assert_eq!(fs::read_to_string(ground.work.join(".forebay/theirs")).expect("there"), "kept");
+}
+
+#[test]
 fn a_run_without_rules_sees_the_files_of_one_that_was_killed() {
     let mut ground = Ground::new();
     make_files(&ground.work);
