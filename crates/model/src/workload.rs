@@ -61,6 +61,25 @@ pub struct FileClass {
     pub pattern: String,
     /// The path of one of them, relative to the project: what rules are asked about.
     pub example: Vec<u8>,
+    /// Under which names programs make such files before they rename them.
+    pub passing_names: Vec<PassingName>,
+}
+
+impl FileClass {
+    /// A class whose files are made under their names.
+    #[must_use]
+    pub fn new(pattern: String, example: Vec<u8>) -> FileClass {
+        FileClass { pattern, example, passing_names: Vec::new() }
+    }
+}
+
+/// A kind of name that files have until they are whole, such as `bam/#.bam.tmp`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PassingName {
+    /// As of [`FileClass`].
+    pub pattern: String,
+    /// As of [`FileClass`].
+    pub example: Vec<u8>,
 }
 
 /// Files of one class that are made, read and freed together: one, or the 87 parts that one task

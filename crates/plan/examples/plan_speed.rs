@@ -37,7 +37,7 @@ fn workload() -> Workload {
     let mut workload = Workload { name: "stages".to_owned(), ..Workload::default() };
     for stage in 0..STAGES {
         let example = format!("s{stage}/1").into_bytes();
-        workload.classes.push(FileClass { pattern: format!("s{stage}/#"), example });
+        workload.classes.push(FileClass::new(format!("s{stage}/#"), example));
         workload.kinds.push(TaskKind { name: format!("stage{stage}"), cores: 1, memory: None });
         for number in 0..WIDTH {
             let id = stage * WIDTH + number;

@@ -14,6 +14,7 @@ mod inferred;
 mod kinds;
 mod operations;
 mod order;
+mod passing_names;
 mod pipes;
 mod redirected;
 mod rerun;
@@ -33,6 +34,7 @@ use forebay_model::workload::{Task, TaskId, TaskStep, WorkloadError};
 use forebay_model::{Run, Seconds, Workload};
 use kinds::TaskKindIndex;
 use operations::OperationsByUser;
+use passing_names::PassingNames;
 use sets::FileSets;
 use timeline::Timeline;
 
@@ -87,7 +89,8 @@ pub fn learn_workload(run: &Run) -> Result<LearntRun, LearnError> {
     redirected::find_programs(&mut rows);
     pipes::join_pipes(&mut rows);
     sample_wildcards::join_samples(&mut rows);
-    let learnt = learn_from_rows(&rows).map(|mut learnt| {
+    let passing = PassingNames::join_names(&mut rows);
+    let learnt = learn_from_rows(&rows, &passing).map(|mut learnt| {
         learnt.measured.time = time;
         learnt
     });
@@ -95,7 +98,7 @@ pub fn learn_workload(run: &Run) -> Result<LearntRun, LearnError> {
     named.map_err(|why| LearnError(format!("cannot learn from run file {path}: {why}")))
 }
 
-fn learn_from_rows(rows: &LoadedRun) -> Result<LearntRun, String> {
+fn learn_from_rows(rows: &LoadedRun, passing: &PassingNames) -> Result<LearntRun, String> {
     let mut line = Timeline::from_rows(rows);
     if line.ran.is_empty() {
         return Err("it has no task".to_owned());
@@ -173,7 +176,7 @@ fn learn_from_rows(rows: &LoadedRun) -> Result<LearntRun, String> {
         order_guessed: edges.guessed.then(|| 1.0 - line.work_over_width() / line.makespan),
     };
     work.doubts = doubts::collect_doubts(rows, &line, &found);
-    (work.classes, work.files) = (sets.classes, sets.files);
+    (work.classes, work.files) = sets.into_classes_and_files(passing, rows);
     work.ensure_valid().map_err(|flaw: WorkloadError| flaw.to_string())?;
     let measured = MeasuredRun {
         makespan: Seconds(line.makespan),

@@ -42,6 +42,8 @@ pub(crate) struct LoadedRun {
     pub(crate) way: f64,
     pub(crate) classes: BTreeMap<u32, String>,
     pub(crate) files: Vec<FileRecord>,
+    /// Those that were renamed, by their first names.
+    pub(crate) first_names: Vec<FileRecord>,
     pub(crate) gone: BTreeMap<FileId, Micros>,
     pub(crate) opens: Vec<LoadedOpen>,
     pub(crate) ops: Vec<OpRow>,
@@ -91,6 +93,7 @@ impl LoadedRun {
             waited: run.io_wait_by_process()?.into_iter().collect(),
             classes: run.classes()?.into_iter().map(|(id, pattern)| (id.0, pattern)).collect(),
             files: run.files()?,
+            first_names: run.first_names()?,
             gone: run.removal_times()?.into_iter().collect(),
             opens,
             ops: run.operation_rows()?,

@@ -8,7 +8,7 @@ mod bgzf;
 mod fastq;
 mod mate_texts;
 
-use std::io::{BufReader, Read as _};
+use std::io::Read as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -23,9 +23,6 @@ use bgzf::BgzfReader;
 use fastq::FastqReader;
 use mate_texts::MateSplitter;
 
-/// Lines of BAM are short: who asked gzip for each field of each would wait for it.
-const BUFFER: usize = 64 << 10;
-
 /// Which read of a spot one is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MatePart {
@@ -38,7 +35,7 @@ pub(crate) enum MatePart {
 }
 
 enum SpotSource {
-    Bam(Box<BamReader<BufReader<BgzfReader>>>),
+    Bam(Box<BamReader<BgzfReader>>),
     Fastq(FastqReader),
 }
 
@@ -90,9 +87,8 @@ impl SpotReader {
     pub fn from_bam(source: RawInput) -> Result<SpotReader> {
         let name = source.name;
         let at = |error: Error| error.with_context(&name);
-        let mut bam =
-            BamReader::open(BufReader::with_capacity(BUFFER, BgzfReader::new(source.read)))
-                .map_err(at)?;
+        let unpacked = BgzfReader::open(source.read).map_err(|error| at(input_error(error)))?;
+        let mut bam = BamReader::open(unpacked).map_err(at)?;
         let paired = matches!(bam.peek_first().map_err(at)?, Some(MatePart::Mate(_)));
         Ok(SpotReader { name, reads: SpotSource::Bam(Box::new(bam)), paired, skip: false })
     }

@@ -70,6 +70,7 @@ fn anonymise_tables(c: &Connection, names: &NameHasher) -> rusqlite::Result<()> 
         ("trees", "path"),
         ("trees", "device"),
         ("files", "path"),
+        ("first_names", "path"),
         ("classes", "pattern"),
         ("processes", "exe"),
         ("processes", "cwd"),

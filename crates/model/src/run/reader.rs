@@ -205,6 +205,25 @@ impl Run {
         })
     }
 
+    /// Files that were renamed: each by the path and the class that it had first, by number. `path`
+    /// of [`files`](Run::files) is the last one.
+    pub fn first_names(&self) -> Result<Vec<FileRecord>> {
+        if !self.conn.table_exists(None, "first_names").map_err(|e| self.read_error(e))? {
+            return Ok(Vec::new());
+        }
+        let query = "SELECT f.file, f.tree, n.path, n.class
+                     FROM first_names n JOIN files f USING (file) ORDER BY f.file";
+        self.query_rows(query, |r| {
+            Ok(FileRecord {
+                id: FileId(r.get(0)?),
+                tree: TreeId(r.get(1)?),
+                path: bytes_of_value(r.get_ref(2)?).unwrap_or_default(),
+                class: ClassId(r.get(3)?),
+                home: None,
+            })
+        })
+    }
+
     /// Calls `each` for every open file in the order of closing, without holding them all.
     pub fn for_each_open(&self, mut each: impl FnMut(OpenRow)) -> Result<()> {
         let mut visit = || -> rusqlite::Result<()> {

@@ -86,6 +86,13 @@ CREATE TABLE strangers (
   process INTEGER PRIMARY KEY      -- processes.process
 );
 
+-- Files that were renamed: the name that they had first (not in older files of this version).
+CREATE TABLE first_names (
+  file  INTEGER PRIMARY KEY,       -- files.file
+  path  NOT NULL,                  -- relative to the tree of `files`
+  class INTEGER NOT NULL           -- classes.class
+);
+
 -- Classes of file names: digits are #, hashes are *.
 CREATE TABLE classes (
   class   INTEGER PRIMARY KEY,

@@ -67,6 +67,13 @@ fn open(process: u32, file: u32, wrote: Option<u64>) -> OpenSession {
     }
 }
 
+/// The first file has another name now.
+fn renamed(path: &str) -> Fact {
+    let (tree, class) = (TreeId(0), ClassId(1));
+    let path = path.as_bytes().to_vec();
+    Fact::File(FileRecord { id: FileId(1), tree, path, class, home: Some(TreeId(1)) })
+}
+
 /// A small run of every kind of fact.
 fn facts() -> Vec<Fact> {
     let io = ProcessIo { rchar: ByteCount(50), wchar: ByteCount(60), ..ProcessIo::default() };
@@ -94,10 +101,12 @@ fn facts() -> Vec<Fact> {
         Fact::File(FileRecord {
             id: FileId(1),
             tree: TreeId(0),
-            path: b"out/Smith_7.bam".to_vec(),
+            path: b"out/Smith_7.bam.tmp".to_vec(),
             class: ClassId(1),
             home: Some(TreeId(1)),
         }),
+        renamed("out/Smith_7.bam.part"),
+        renamed("out/Smith_7.bam"),
         Fact::File(FileRecord {
             id: FileId(2),
             tree: TreeId(0),
@@ -182,6 +191,9 @@ fn what_was_written_is_read_and_what_was_not_seen_is_none() {
     let ended = run.ended().expect("read").expect("written");
     assert_eq!((ended.exit, ended.cpu_system), (Some(CommandExit::Code(3)), None));
     assert_eq!(run.files().expect("files")[1].path, b"out/\xff.bam");
+    let first = run.first_names().expect("first names");
+    assert_eq!((first.len(), first[0].id), (1, FileId(1)));
+    assert_eq!(first[0].path, b"out/Smith_7.bam.tmp");
     assert_eq!(run.classes().expect("classes"), [(ClassId(1), "out/Smith_#.bam".into())]);
     let mut opens = Vec::new();
     run.for_each_open(|row| opens.push(row)).expect("opens");
@@ -386,7 +398,7 @@ fn a_run_of_an_older_format_is_read_and_what_it_lacks_was_not_seen() {
     let conn = rusqlite::Connection::open(&dest).expect("opened");
     let older = "ALTER TABLE opens DROP COLUMN copy; DROP TABLE waits;
                  ALTER TABLE tasks DROP COLUMN cores; ALTER TABLE tasks DROP COLUMN memory_bytes;
-                 ALTER TABLE files DROP COLUMN gone_us; PRAGMA user_version = 2";
+                 ALTER TABLE files DROP COLUMN gone_us; DROP TABLE first_names; PRAGMA user_version = 2";
     conn.execute_batch(older).expect("changed");
     drop(conn);
     let run = Run::open(&dest).expect("it is readable");
@@ -394,7 +406,7 @@ fn a_run_of_an_older_format_is_read_and_what_it_lacks_was_not_seen() {
         run.task_dependencies().expect("none").len() + run.removal_times().expect("none").len(),
         0
     );
-    assert!(run.tasks().is_ok());
+    assert!(run.tasks().is_ok() && run.first_names().expect("none").is_empty());
     assert!(!copies(&dest).is_empty() && copies(&dest).iter().all(Option::is_none));
 }
 

@@ -255,6 +255,12 @@ fn write_usage(c: &Connection, u: &ProcessUsage) -> rusqlite::Result<()> {
 fn write_file(c: &Connection, f: &FileRecord) -> rusqlite::Result<()> {
     execute_cached(
         c,
+        "INSERT OR IGNORE INTO first_names
+         SELECT file, path, class FROM files WHERE file = ?1 AND path <> ?2",
+        params![f.id.0, SqlText(&f.path)],
+    )?;
+    execute_cached(
+        c,
         "INSERT OR REPLACE INTO files (file, tree, path, class, home) VALUES (?1, ?2, ?3, ?4, ?5)",
         params![f.id.0, f.tree.0, SqlText(&f.path), f.class.0, f.home.map(|home| home.0)],
     )

@@ -11,7 +11,7 @@ fn pair() -> Workload {
     };
     let step = TaskStep { name: "cat".to_owned(), compute: Seconds(1.0), accesses: vec![access] };
     let task = Task { kind: TaskKindId(0), key: None, after: vec![], steps: vec![step] };
-    let class = FileClass { pattern: "a".to_owned(), example: b"a".to_vec() };
+    let class = FileClass::new("a".to_owned(), b"a".to_vec());
     let set =
         FileSet { class: FileClassId(0), count: 1, bytes: ByteCount(7), until: DeletionPoint::End };
     let then = Task { key: Some("b".to_owned()), after: vec![TaskId(0)], ..task.clone() };

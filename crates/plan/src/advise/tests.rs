@@ -28,7 +28,7 @@ fn workload() -> Workload {
     let step = TaskStep { name: "s".to_owned(), compute: Seconds(100.0), accesses: vec![access] };
     Workload {
         name: "w".to_owned(),
-        classes: vec![FileClass { pattern: "lib/#.py".to_owned(), example: b"lib/1.py".to_vec() }],
+        classes: vec![FileClass::new("lib/#.py".to_owned(), b"lib/1.py".to_vec())],
         files: vec![FileSet {
             class: FileClassId(0),
             count: 1,

@@ -31,10 +31,8 @@ fn bounds(count: u32, chain: bool) -> (LowerBounds, SearchSpace) {
         let after = if chain && number > 0 { vec![TaskId(number - 1)] } else { vec![] };
         Task { kind: TaskKindId(0), key: None, after, steps: vec![step] }
     };
-    let class = |number: u32| FileClass {
-        pattern: format!("c{number}"),
-        example: format!("c{number}").into_bytes(),
-    };
+    let class =
+        |number: u32| FileClass::new(format!("c{number}"), format!("c{number}").into_bytes());
     let set = |number: u32| FileSet {
         class: FileClassId(number),
         count: 1,

@@ -70,7 +70,7 @@ fn batch_workload(batch: &Batch) -> Workload {
     let files = |_| FileSet { class, count: 1, bytes, until: DeletionPoint::End };
     Workload {
         name: batch.name.clone(),
-        classes: vec![FileClass { pattern: "#".to_owned(), example: b"0".to_vec() }],
+        classes: vec![FileClass::new("#".to_owned(), b"0".to_vec())],
         files: (0..batch.threads).map(files).collect(),
         kinds: vec![TaskKind { name: batch.name.clone(), cores: 1, memory: None }],
         tasks: (0..batch.threads).map(task).collect(),

@@ -65,7 +65,7 @@ fn workload() -> Workload {
     let step = TaskStep { name: "x".to_owned(), compute: Seconds(1.0), accesses: vec![access] };
     Workload {
         name: "one".to_owned(),
-        classes: vec![FileClass { pattern: "out/#".to_owned(), example: b"out/1".to_vec() }],
+        classes: vec![FileClass::new("out/#".to_owned(), b"out/1".to_vec())],
         files: vec![FileSet {
             class: FileClassId(0),
             count: 1000,

@@ -36,6 +36,11 @@ pub fn render_rules(emission: &EmitContext<'_>) -> Result<String, EmitError> {
     for (class, placement) in classes.clone().filter(|(_, placement)| !is_in_place(placement)) {
         let glob = glob_for_class(&class.pattern, &class.example);
         lines.push(RuleLine { glob, class: &class.pattern, placement });
+        // Where a file lives is decided when it is made.
+        for name in &class.passing_names {
+            let glob = glob_for_class(&name.pattern, &name.example);
+            lines.push(RuleLine { glob, class: &name.pattern, placement });
+        }
     }
     lines.sort_by_key(|line| std::cmp::Reverse(narrowness(&line.glob)));
     // What a glob for another class catches, too, is said before it: by a glob of its own, or where

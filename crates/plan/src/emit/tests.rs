@@ -60,7 +60,7 @@ fn workload(paths: &[Vec<u8>]) -> Workload {
             continue;
         }
         let id = FileClassId(workload.classes.len() as u32);
-        workload.classes.push(FileClass { pattern, example: path.clone() });
+        workload.classes.push(FileClass::new(pattern, path.clone()));
         // Every third one is an input.
         let made = !id.0.is_multiple_of(3);
         workload.files.push(FileSet {
@@ -186,6 +186,24 @@ fn a_rule_matches_the_other_files_of_its_class_too_and_no_namesake_elsewhere() {
         !moved("map/x.bwa.sam") && !moved("deep/all.bam") && !moved("map/y/1.bwa.sam"),
         "{text}"
     );
+}
+
+#[test]
+fn a_rule_takes_the_names_that_files_have_until_they_are_whole() {
+    let site = site();
+    let mut workload = workload(&["in/ref.fa", "map/1.bam"].map(|path| path.as_bytes().to_vec()));
+    workload.classes[1].passing_names.push(PassingName {
+        pattern: "map/#.bam.tmp".to_owned(),
+        example: b"map/1.bam.tmp".to_vec(),
+    });
+    let space = space(&site, &workload);
+    let point = crate::search_space::SearchPoint { frame: 0, picks: vec![0, 1] };
+    let text = ruled(&site, &workload, &space.choice_at(&point));
+    let read = Rules::parse(&text, "rules.toml", &site).expect("rules");
+    let home = |path: &str| read.placement_for_path(path.as_bytes(), None).home.clone();
+    assert!(matches!(home("map/7.bam"), forebay_model::FileLocation::Tier(_)), "{text}");
+    assert_eq!(home("map/7.bam.tmp"), home("map/7.bam"), "{text}");
+    assert_eq!(home("map/7.bam.bak"), forebay_model::FileLocation::Here, "{text}");
 }
 
 #[test]

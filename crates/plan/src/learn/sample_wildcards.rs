@@ -52,6 +52,7 @@ pub(super) fn join_samples(rows: &mut LoadedRun) {
     let renumber =
         |class: &mut ClassId| class.0 = number_of.get(&class.0).copied().unwrap_or(class.0);
     rows.files.iter_mut().for_each(|file| renumber(&mut file.class));
+    rows.first_names.iter_mut().for_each(|file| renumber(&mut file.class));
     rows.ops.iter_mut().for_each(|op| renumber(&mut op.class));
     rows.classes = numbers.into_iter().map(|(pattern, id)| (id, pattern)).collect();
 }

@@ -2,6 +2,7 @@
 //! stays small; and classes, with one path each that rules can be asked about.
 
 use super::file_uses::{FileHistory, FileUser};
+use super::passing_names::PassingNames;
 use super::timeline::{SLACK, Timeline};
 use crate::loaded_run::LoadedRun;
 use forebay_model::workload::{DeletionPoint, FileClass, FileClassId, FileSet, FileSetId, TaskId};
@@ -78,6 +79,18 @@ impl FileSets {
         sets
     }
 
+    /// All classes, each with the names that its files had first, and all sets.
+    pub(super) fn into_classes_and_files(
+        mut self,
+        passing: &PassingNames,
+        rows: &LoadedRun,
+    ) -> (Vec<FileClass>, Vec<FileSet>) {
+        for (class, place) in &self.places {
+            self.classes[place.index()].passing_names = passing.of_class(*class, rows);
+        }
+        (self.classes, self.files)
+    }
+
     /// The share of all bytes that nobody saw.
     pub(super) fn guessed_share(&self) -> f64 {
         let shares = || self.uses.values().flat_map(BTreeMap::values);
@@ -107,7 +120,7 @@ impl FileSets {
     fn intern_class(&mut self, rows: &LoadedRun, class: ClassId, example: &[u8]) -> FileClassId {
         *self.places.entry(class).or_insert_with(|| {
             let pattern = rows.classes.get(&class.0).cloned().unwrap_or_default();
-            self.classes.push(FileClass { pattern, example: example.to_vec() });
+            self.classes.push(FileClass::new(pattern, example.to_vec()));
             FileClassId(self.classes.len() as u32 - 1)
         })
     }

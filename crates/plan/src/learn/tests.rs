@@ -137,9 +137,18 @@ impl Story {
         self
     }
 
+    /// A file was called otherwise first.
+    fn renamed(&mut self, first: &str, last: &str) -> &mut Self {
+        let (id, class) = (self.file(last), self.class(first));
+        let path = first.as_bytes().to_vec();
+        self.rows.first_names.push(FileRecord { id, tree: TreeId(0), path, class, home: None });
+        self
+    }
+
     fn learnt(&mut self) -> Workload {
         self.rows.opens.sort_by_key(|open| (open.at, open.file));
-        learn_from_rows(&self.rows).expect("it can be learnt").workload
+        let passing = PassingNames::join_names(&mut self.rows);
+        learn_from_rows(&self.rows, &passing).expect("it can be learnt").workload
     }
 }
 
@@ -230,7 +239,7 @@ fn what_is_told_counts_too_and_a_circle_is_named() {
     assert_eq!(work.kinds[work.tasks[0].kind.index()].name, "b");
     assert_eq!(after(&work, 1), [0]);
     story.rows.waits.push((2, 1));
-    let flaw = learn_from_rows(&story.rows).expect_err("a circle");
+    let flaw = learn_from_rows(&story.rows, &PassingNames::default()).expect_err("a circle");
     assert_eq!(
         flaw,
         "tasks wait for each other in a circle, so none of them can start: task 1 (a), task 2 (b)"
@@ -400,7 +409,7 @@ fn the_time_that_an_engine_takes_is_part_of_the_work() {
     story.wrote(1, "x", 2.5, 5).read(2, "x", 6.5, 5).wrote(2, "y", 7.0, 5).read(3, "y", 9.5, 5);
     story.read(9, "Snakefile", 0.5, 5);
     story.ops(9, "Snakefile", OpKey::without_bytes(Op::Getattr), 1_000, 0.5);
-    let learnt = learn_from_rows(&story.rows).expect("it can be learnt");
+    let learnt = learn_from_rows(&story.rows, &PassingNames::default()).expect("it can be learnt");
     let work = &learnt.workload;
     let total: f64 = work.tasks.iter().flat_map(|t| &t.steps).map(|step| step.compute.get()).sum();
     let kinds: Vec<_> =
@@ -473,4 +482,36 @@ fn processes_in_a_pipe_hold_up_their_task_once() {
     }
     let work = story.learnt();
     assert!((work.tasks[0].steps[0].compute.get() - 6.0).abs() < 1e-6);
+}
+
+#[test]
+fn what_is_done_under_a_passing_name_is_done_to_the_file() {
+    let create = OpKey::without_bytes(Op::Create);
+    let mut story = Story::new(vec![task(1, "sort", 0.0, 9.0)]);
+    story.wrote(1, "out/1.bam", 1.0, 10).wrote(1, "out/2.bam", 2.0, 10);
+    story.renamed("out/1.bam.tmp", "out/1.bam").renamed("out/2.bam.tmp", "out/2.bam");
+    story.ops(1, "out/1.bam.tmp", create, 2, 0.1);
+    // Of these one keeps the name that the other has first.
+    story.wrote(1, "log/1.new", 3.0, 10).wrote(1, "log/2.txt", 3.0, 10);
+    story.renamed("log/2.new", "log/2.txt").ops(1, "log/1.new", create, 2, 0.1);
+    let work = story.learnt();
+    let class = |pattern: &str| work.classes.iter().position(|class| class.pattern == pattern);
+    assert_eq!(class("out/#.bam.tmp"), None);
+    let bam = class("out/#.bam").expect("the files");
+    let [passing] = &work.classes[bam].passing_names[..] else { panic!("one passing name") };
+    assert_eq!((&*passing.pattern, &*passing.example), ("out/#.bam.tmp", &b"out/1.bam.tmp"[..]));
+    let creates = |class: usize| -> f64 {
+        let accesses =
+            work.tasks.iter().flat_map(|task| &task.steps).flat_map(|step| &step.accesses);
+        accesses
+            .filter(|access| work.files[access.files.index()].class.index() == class)
+            .flat_map(|access| &access.ops)
+            .filter(|(key, _)| *key == create)
+            .map(|(_, count)| count)
+            .sum()
+    };
+    assert_eq!(creates(bam), 2.0);
+    let text = class("log/#.txt").expect("the files");
+    assert!(work.classes[text].passing_names.is_empty());
+    assert_eq!(creates(class("log/#.new").expect("it stays")), 2.0);
 }

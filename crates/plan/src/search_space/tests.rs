@@ -46,9 +46,7 @@ fn workload() -> Workload {
     };
     Workload {
         name: "w".to_owned(),
-        classes: names
-            .map(|name| FileClass { pattern: name.to_owned(), example: name.into() })
-            .to_vec(),
+        classes: names.map(|name| FileClass::new(name.to_owned(), name.into())).to_vec(),
         files: vec![set(0, 1, 1000), set(1, 500, 1000), set(2, 1, 1 << 30)],
         kinds: vec![TaskKind { name: "t".to_owned(), cores: 1, memory: None }],
         tasks: vec![

@@ -66,11 +66,6 @@ impl<R: BufRead, M: MemberDecoder<R>> MemberReader<R, M> {
         MemberReader { source: Some(source), open: None, begun: false }
     }
 
-    /// What they come from; None while one is open.
-    pub(crate) fn source(&self) -> Option<&R> {
-        self.source.as_ref()
-    }
-
     /// Opens the next one: whether there is one.
     fn open_next(&mut self) -> Result<bool> {
         let Some(source) = &mut self.source else { return Ok(false) };

@@ -1,64 +1,93 @@
-//! The gzip of BAM, read in a row. Whether its last block is there is looked at: without it, a file
-//! that was cut between two blocks would look whole.
+//! The gzip of BAM (SAM specification, section 4.1), block behind block. Whether its last block is
+//! there is looked at: without it, a file that was cut between two blocks would look whole.
 
-use std::io::{BufReader, Error, ErrorKind, Read, Result};
+use std::io::{BufRead as _, BufReader, Error, ErrorKind, Read, Result};
 
-use flate2::bufread::GzDecoder;
+use noodles_bgzf::io::Reader;
 
-use crate::bgzf::END as BGZF_END;
-use crate::input::members::MemberReader;
+use crate::bgzf::END;
 
 /// Bytes that are read at a time.
 const BUFFER: usize = 64 << 10;
-/// The last block ends in so many zeros; those behind them are none of it.
-const ZEROS: usize = 9;
-
-type Source = BufReader<Tail>;
+/// The last block, but for the zeros in which it ends.
+const END_BEFORE_ZEROS: &[u8] = END.split_at(19).0;
+/// Those zeros.
+const ZEROS_OF_END: u64 = (END.len() - END_BEFORE_ZEROS.len()) as u64;
 
 /// What is unpacked.
-pub(super) struct BgzfReader(MemberReader<Source, GzDecoder<Source>>);
+pub(super) struct BgzfReader(Reader<BufReader<Tail>>);
 
 impl BgzfReader {
-    pub(super) fn new(source: Box<dyn Read + Send>) -> BgzfReader {
-        let tail = Tail { source, last: Vec::new() };
-        BgzfReader(MemberReader::new(BufReader::with_capacity(BUFFER, tail)))
+    /// Looks whether it begins as such a gzip.
+    pub(super) fn open(source: Box<dyn Read + Send>) -> Result<BgzfReader> {
+        let tail = Tail { source, last: Vec::new(), zeros: 0, seen: 0 };
+        let mut source = BufReader::with_capacity(BUFFER, tail);
+        let begins = source.fill_buf()?;
+        let same = begins.iter().zip(&END).take(4).all(|(byte, other)| byte == other);
+        if !same {
+            let words = "its gzip is not BGZF, which BAM has; `samtools view -b` makes that of it";
+            return Err(Error::other(words));
+        }
+        Ok(BgzfReader(Reader::new(source)))
+    }
+
+    /// Whether all blocks were read, and nothing but zeros follows the last.
+    fn is_at_end(&mut self) -> Result<bool> {
+        std::io::copy(self.0.get_mut(), &mut std::io::sink())?;
+        let end = self.0.get_ref().get_ref().end_of_last_block();
+        Ok(end.is_some_and(|end| end == self.0.position()))
     }
 }
 
 impl Read for BgzfReader {
     fn read(&mut self, out: &mut [u8]) -> Result<usize> {
-        let got = self.0.read(out)?;
-        let ends = || self.0.source().is_some_and(|source| source.get_ref().last == BGZF_END);
-        if got == 0 && !out.is_empty() && !ends() {
-            return Err(Error::new(ErrorKind::UnexpectedEof, "its last block is not there"));
+        match self.0.read(out) {
+            Ok(0) if !out.is_empty() && !self.is_at_end()? => {
+                Err(Error::new(ErrorKind::UnexpectedEof, "its last block is not there"))
+            }
+            // Zeros behind the last block are none.
+            Err(error) if error.raw_os_error().is_none() && self.is_at_end()? => Ok(0),
+            read => read,
         }
-        Ok(got)
     }
 }
 
-/// A source of which the last bytes are known, but for zeros behind them.
+/// A source of which the last bytes are known.
 struct Tail {
     source: Box<dyn Read + Send>,
+    /// The last ones up to one that is not zero.
     last: Vec<u8>,
+    /// Zeros behind them.
+    zeros: u64,
+    seen: u64,
 }
 
 impl Tail {
-    fn note_tail(&mut self, bytes: &[u8]) {
-        let zeros = |bytes: &[u8]| bytes.iter().rev().take_while(|byte| **byte == 0).count();
-        let more = zeros(bytes);
-        let (other, _) = bytes.split_at(bytes.len() - more);
-        self.last.extend_from_slice(&other[other.len().saturating_sub(BGZF_END.len())..]);
-        let room = ZEROS.saturating_sub(zeros(&self.last));
-        self.last.resize(self.last.len() + more.min(room), 0);
-        let old = self.last.len().saturating_sub(BGZF_END.len());
-        self.last.drain(..old);
+    fn note(&mut self, bytes: &[u8]) {
+        const KEPT: usize = END_BEFORE_ZEROS.len();
+        self.seen += bytes.len() as u64;
+        let Some(at) = bytes.iter().rposition(|byte| *byte != 0) else {
+            self.zeros += bytes.len() as u64;
+            return;
+        };
+        let (text, zeros) = bytes.split_at(at + 1);
+        self.last.extend(std::iter::repeat_n(0, self.zeros.min(KEPT as u64) as usize));
+        self.last.extend_from_slice(&text[text.len().saturating_sub(KEPT)..]);
+        self.last.drain(..self.last.len().saturating_sub(KEPT));
+        self.zeros = zeros.len() as u64;
+    }
+
+    /// The byte behind the last block, whatever zeros follow; none if it is not there.
+    fn end_of_last_block(&self) -> Option<u64> {
+        let whole = self.last == END_BEFORE_ZEROS && self.zeros >= ZEROS_OF_END;
+        whole.then(|| self.seen - self.zeros + ZEROS_OF_END)
     }
 }
 
 impl Read for Tail {
     fn read(&mut self, out: &mut [u8]) -> Result<usize> {
         let got = self.source.read(out)?;
-        self.note_tail(&out[..got]);
+        self.note(&out[..got]);
         Ok(got)
     }
 }

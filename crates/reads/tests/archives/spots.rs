@@ -52,9 +52,9 @@ fn bam(lines: &[Vec<u8>]) -> Vec<u8> {
 }
 
 fn packed(bytes: &[u8]) -> Vec<u8> {
-    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    gzip.write_all(bytes).expect("packed");
-    [&gzip.finish().expect("packed")[..], END].concat()
+    let mut blocks = noodles_bgzf::io::Writer::new(Vec::new());
+    blocks.write_all(bytes).expect("packed");
+    blocks.finish().expect("packed")
 }
 
 fn source(bytes: &[u8]) -> RawInput {
@@ -209,6 +209,17 @@ fn a_bam_that_is_cut_or_damaged_is_never_packed_in_part() {
         assert!(error.kind == Kind::Input && error.message.contains(words), "{error}");
     }
     assert!(SpotReader::from_bam(source(&packed(b"@r\nA\n+\nI\n"))).is_err());
+    // Behind the last block stands something else than zeros.
+    for rest in [&b"x"[..], &[0, 0, 1], &[0; 100_000], &whole[..40]] {
+        let rest = [&whole[..], rest, b"x"].concat();
+        let error = pack(SpotReader::from_bam(source(&rest))).expect_err("something else");
+        assert!(error.message.starts_with("x.bam: it is "), "{error}");
+    }
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(&header("@HD\tVN:1.6\n")).expect("packed");
+    let gzip = gzip.finish().expect("packed");
+    let error = SpotReader::from_bam(source(&gzip)).expect_err("no BGZF");
+    assert!(error.message.contains("its gzip is not BGZF"), "{error}");
 }
 
 /// Archive to BAM: its bytes, unpacked, and how many reads it can't hold as they are.

@@ -55,7 +55,7 @@ impl<'d> FileFamilies<'d> {
             let path = table.get_required("path")?.as_text()?;
             let class = FileClassId(workload.classes.len() as u32);
             let (pattern, example) = (path.to_owned(), path.replace('#', "1").into_bytes());
-            workload.classes.push(FileClass { pattern, example });
+            workload.classes.push(FileClass::new(pattern, example));
             let count = table.get("count").map(|entry| entry.as_integer(1, 1 << 30)).transpose()?;
             all.push(FileFamily {
                 name: entry.key,

@@ -61,10 +61,7 @@ pub(super) fn random(dice: &mut SeededRng, classes: usize, tasks: usize) -> Work
     let mut workload = Workload {
         name: "random".to_owned(),
         classes: (0..classes)
-            .map(|class| FileClass {
-                pattern: name(class),
-                example: format!("c{class}/1").into_bytes(),
-            })
+            .map(|class| FileClass::new(name(class), format!("c{class}/1").into_bytes()))
             .collect(),
         kinds: vec![TaskKind { name: "t".to_owned(), cores: 1, memory: None }],
         ..Workload::default()

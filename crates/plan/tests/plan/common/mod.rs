@@ -59,7 +59,7 @@ pub(crate) fn reads(files: u32, mib: u64) -> FileSetAccess {
 }
 
 pub(crate) fn class(pattern: &str) -> FileClass {
-    FileClass { pattern: pattern.to_owned(), example: pattern.as_bytes().to_vec() }
+    FileClass::new(pattern.to_owned(), pattern.as_bytes().to_vec())
 }
 
 pub(crate) fn set(class: u32, mib: u64, until: DeletionPoint) -> FileSet {

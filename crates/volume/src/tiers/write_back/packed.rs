@@ -2,7 +2,6 @@
 //! at all, and leaves the pack when it is safe.
 
 use std::ffi::CString;
-use std::os::fd::AsFd;
 use std::path::PathBuf;
 
 use forebay_model::RunEndAction;
@@ -76,7 +75,7 @@ impl WriteBackJob<'_> {
                 }
                 RunEndAction::Restore => {
                     for name in &names {
-                        self.times.remember_times(name.place.fd.as_fd(), &name.place.path);
+                        self.times.remember_stat(&name.place.path, &name.place.stat);
                     }
                     wave.push(names);
                     if wave.len() >= WAVE {

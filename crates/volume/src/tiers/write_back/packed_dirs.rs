@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{FileType, Mode};
+use rustix::fs::{FileType, Mode, Statx};
 use rustix::io::Errno;
 
 use crate::tiers::beneath::open_below;
@@ -17,6 +17,7 @@ use crate::tiers::lent_permissions::{
     LentDirectoryPermission, lend_permissions, lend_permissions_on_path,
 };
 use crate::tiers::walk::{WalkMode, walk_tree};
+use crate::tiers::workers::{FAR, run_in_parallel};
 use forebay_os::file_identity::statx_nofollow;
 use forebay_packlog::{DirKey, PackedDir};
 
@@ -24,15 +25,42 @@ use forebay_packlog::{DirKey, PackedDir};
 pub(super) struct OpenedDirectory {
     pub(super) fd: OwnedFd,
     pub(super) key: DirKey,
+    /// As it was when it was opened.
+    pub(super) stat: Statx,
     pub(super) path: PathBuf,
 }
 
 impl OpenedDirectory {
     /// Opens a directory that was found; it may be closed to its owner above.
     pub(super) fn open(root: &OwnedFd, path: &Path, key: DirKey) -> Option<Arc<OpenedDirectory>> {
-        let (fd, _) =
-            open_with_key(root, path, WalkMode::OpenUp).ok().filter(|(_, now)| *now == key)?;
-        Some(Arc::new(OpenedDirectory { fd, key, path: path.to_owned() }))
+        Self::try_open(root, path, key, WalkMode::OpenUp).ok()
+    }
+
+    /// Opens several, at a time where it can be; those that can't be opened are left out.
+    pub(super) fn open_all(
+        root: &OwnedFd,
+        places: &[(DirKey, &Path)],
+    ) -> Vec<Arc<OpenedDirectory>> {
+        let open = |(key, path): &(DirKey, &Path)| Self::try_open(root, path, *key, WalkMode::Look);
+        let opened = run_in_parallel(FAR, places, |place, _| open(place), |_| ());
+        let again = |((key, path), opened): (&(DirKey, &Path), Result<_, Errno>)| match opened {
+            Err(Errno::ACCESS) => Self::open(root, path, *key),
+            opened => opened.ok(),
+        };
+        places.iter().zip(opened).filter_map(again).collect()
+    }
+
+    fn try_open(
+        root: &OwnedFd,
+        path: &Path,
+        key: DirKey,
+        mode: WalkMode,
+    ) -> Result<Arc<OpenedDirectory>, Errno> {
+        let (fd, stat) = open_with_stat(root, path, mode)?;
+        if DirKey::from_statx(&stat) != key {
+            return Err(Errno::STALE);
+        }
+        Ok(Arc::new(OpenedDirectory { fd, key, stat, path: path.to_owned() }))
     }
 
     /// Lets its owner make files in it, for a moment.
@@ -49,11 +77,20 @@ pub(super) fn find_in_place(
 ) -> HashMap<DirKey, PathBuf> {
     let mut places = HashMap::new();
     let mut moved = HashSet::new();
-    for PackedDir { key, path, .. } in dirs {
-        let path = PathBuf::from(OsStr::from_bytes(path));
-        match open_with_key(root, &path, walking) {
-            Ok((_, now)) if now == *key => drop(places.insert(*key, path)),
-            _ => drop(moved.insert(*key)),
+    let path_of = |dir: &PackedDir| PathBuf::from(OsStr::from_bytes(&dir.path));
+    let key_now = |dir: &PackedDir, mode| {
+        Ok(DirKey::from_statx(&open_with_stat(root, &path_of(dir), mode)?.1))
+    };
+    let looked = run_in_parallel(FAR, dirs, |dir, _| key_now(dir, WalkMode::Look), |_| ());
+    for (dir, looked) in dirs.iter().zip(looked) {
+        // What is lent on the way to one is taken back under the feet of another: one at a time.
+        let now = match looked {
+            Err(Errno::ACCESS) => key_now(dir, walking),
+            now => now,
+        };
+        match now {
+            Ok(now) if now == dir.key => drop(places.insert(dir.key, path_of(dir))),
+            _ => drop(moved.insert(dir.key)),
         }
     }
     if !moved.is_empty() {
@@ -80,11 +117,11 @@ pub(super) fn why_not_found(root: &OwnedFd, path: &[u8]) -> &'static str {
 }
 
 /// A directory in place, opened, and which one it is.
-fn open_with_key(
+fn open_with_stat(
     root: &OwnedFd,
     path: &Path,
     walking: WalkMode,
-) -> Result<(OwnedFd, DirKey), Errno> {
+) -> Result<(OwnedFd, Statx), Errno> {
     let fd = match open_below(root, path) {
         Err(Errno::ACCESS) if walking == WalkMode::OpenUp => {
             // The directory itself need not be open for that.
@@ -93,6 +130,6 @@ fn open_with_key(
         }
         fd => fd,
     }?;
-    let key = DirKey::from_statx(&statx_nofollow(fd.as_fd(), c"")?);
-    Ok((fd, key))
+    let stat = statx_nofollow(fd.as_fd(), c"")?;
+    Ok((fd, stat))
 }

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{CStr, CString, OsStr};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,6 +15,8 @@ use forebay_packlog::{DirKey, Pack, PackedDir, PackedEntry};
 
 /// Names that are looked at together.
 const PART: usize = 4096;
+/// Directories that are opened together.
+const OPEN_AHEAD: usize = 64;
 
 /// A name of a packed file.
 pub(super) struct PackedFileName {
@@ -33,6 +36,8 @@ pub(super) struct PackedFiles<'p> {
     pack: &'p Pack,
     dirs: Vec<PackedDir>,
     places: HashMap<DirKey, PathBuf>,
+    /// Directories whose turn is next.
+    opened: Vec<Arc<OpenedDirectory>>,
     ready: Vec<Vec<PackedFileName>>,
     /// Files with several names, which need not be in one directory: they come last.
     shared: BTreeMap<u64, Vec<(DirKey, CString, PackedEntry)>>,
@@ -45,7 +50,8 @@ impl<'p> PackedFiles<'p> {
         // The last of a list is taken first.
         dirs.reverse();
         dirs.iter_mut().for_each(|dir| dir.names.reverse());
-        PackedFiles { pack, dirs, places, ready: Vec::new(), shared: BTreeMap::new() }
+        let (opened, ready) = (Vec::new(), Vec::new());
+        PackedFiles { pack, dirs, places, opened, ready, shared: BTreeMap::new() }
     }
 
     /// The next file. Names in directories that are gone are told of as left.
@@ -79,6 +85,21 @@ impl<'p> PackedFiles<'p> {
         work.done.left.push(LeftBehindFile { path, why });
     }
 
+    /// The directory of the part that is loaded. Far away, opening waits for an answer or two: those
+    /// whose turn is next are opened with it.
+    fn open_place(&mut self, root: &OwnedFd, key: DirKey) -> Option<Arc<OpenedDirectory>> {
+        let first = (key, self.places.get(&key)?.as_path());
+        let is_it = |dir: &&Arc<OpenedDirectory>| dir.key == key;
+        if !self.opened.iter().any(|dir| is_it(&dir)) {
+            let next = self.dirs.iter().rev().take(OPEN_AHEAD).map(|dir| dir.key);
+            let place = |next| Some((next, self.places.get(&next)?.as_path()));
+            let next = next.filter(|next| *next != key).filter_map(place);
+            let all: Vec<_> = std::iter::once(first).chain(next).collect();
+            self.opened = OpenedDirectory::open_all(root, &all);
+        }
+        self.opened.iter().find(is_it).map(Arc::clone)
+    }
+
     fn load_next_part(&mut self, work: &mut WriteBackJob<'_>) {
         let Some(dir) = self.dirs.last_mut() else { return };
         let rest = dir.names.len().saturating_sub(PART);
@@ -87,9 +108,7 @@ impl<'p> PackedFiles<'p> {
         if rest == 0 {
             self.dirs.pop();
         }
-        let place =
-            self.places.get(&key).and_then(|path| OpenedDirectory::open(&work.root, path, key));
-        let Some(place) = place else {
+        let Some(place) = self.open_place(&work.root, key) else {
             let why = why_not_found(&work.root, path.as_os_str().as_bytes());
             for name in names.into_iter().rev() {
                 let path = path.join(OsStr::from_bytes(&name));

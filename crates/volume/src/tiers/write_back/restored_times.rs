@@ -9,6 +9,7 @@ use rustix::fs::{AtFlags, CWD, Statx, Timestamps, utimensat};
 use rustix::time::Timespec;
 
 use crate::tiers::beneath::open_below;
+use crate::tiers::workers::{FAR, run_in_parallel};
 use forebay_os::file_identity::{proc_fd_path, statx_nofollow};
 use forebay_packlog::{DirKey, Time};
 
@@ -20,18 +21,27 @@ impl RestoredTimes {
     /// A file is about to come to a directory.
     pub(super) fn remember_times(&mut self, dir: BorrowedFd<'_>, path: &Path) {
         if let Ok(stat) = statx_nofollow(dir, c"") {
-            self.0.entry(DirKey::from_statx(&stat)).or_insert_with(|| (path.to_owned(), stat));
+            self.remember_stat(path, &stat);
         }
+    }
+
+    /// The same, of a directory whose times are known.
+    pub(super) fn remember_stat(&mut self, path: &Path, stat: &Statx) {
+        self.0.entry(DirKey::from_statx(stat)).or_insert_with(|| (path.to_owned(), *stat));
     }
 
     /// All have come that were to come for now.
     pub(super) fn restore_times(&mut self, root: &OwnedFd) {
-        for (key, (path, stat)) in self.0.drain() {
-            let Ok(dir) = open_below(root, &path) else { continue };
-            if statx_nofollow(dir.as_fd(), c"").is_ok_and(|now| DirKey::from_statx(&now) == key) {
-                set_directory_times(dir.as_fd(), &stat);
+        let all: Vec<_> = self.0.drain().collect();
+        let restore = |(key, (path, stat)): &(DirKey, (PathBuf, Statx)), _: &dyn Fn(u64)| {
+            let dir = open_below(root, path)?;
+            if DirKey::from_statx(&statx_nofollow(dir.as_fd(), c"")?) == *key {
+                set_directory_times(dir.as_fd(), stat);
             }
-        }
+            Ok(())
+        };
+        // One that is gone or closed has the time of its last file that came.
+        let _ = run_in_parallel(FAR, &all, restore, |_| ());
     }
 }
 
