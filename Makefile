@@ -32,7 +32,7 @@ timing: setup   ## what a clock judges: exactness of emulation, how soon changes
 bench: $(BUILD)    ## what forebay costs, against the bare file system, and reads beside other tools: half an hour
 	bench/run.sh
 
-studies-live: $(BUILD)  ## workflows elsewhere and published comparisons in small, predicted, then measured: 1 hour
+studies-live: $(BUILD)  ## workflows elsewhere and published comparisons in small, predicted, then measured: 2 hours
 	scripts/studies-live.sh
 
 dist:           ## what is released: static binaries, .deb, wheels and checksums, in target/packages

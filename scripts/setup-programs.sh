@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Fetches real programs to try `forebay bench` on: assembler, archive, aligner, counter, and two
-# neighbours that show object stores as directories. Idempotent: when all is there it ends at once
-# and touches no network. Nothing of Forebay needs them but studies/storages-live and
-# studies/nodes-live.
+# Fetches real programs to try `forebay bench` on: assemblers, archives, aligners, counters, two
+# neighbours that show object stores as directories, and what the pipelines of studies/closed-loop
+# call. Idempotent: when all is there it ends at once and touches no network. Nothing of Forebay
+# needs them but studies/closed-loop, studies/storages-live and studies/nodes-live.
 #
 # A distribution that lacks one of them is told, and the rest installed; it is a failure only if
 # none of the programs is there in the end. Trinity is installed where apt has it; else one that
@@ -31,6 +31,21 @@ salmon           salmon        counts of transcripts
 s3fs             s3fs          an object store as a directory
 rclone           rclone        an object store as a directory, and copies
 trinityrnaseq    Trinity       assembly of transcripts (Trinity)
+samtools         wgsim         simulated reads, and alignments (samtools)
+minimap2         minimap2      alignment of long sequences
+bowtie2          bowtie2       alignment of short reads
+hisat2           hisat2        alignment of spliced reads
+fastp            fastp         trimmed reads
+subread          featureCounts counts of genes
+bedtools         bedtools      intervals
+kraken2          kraken2       classes of reads
+mash             mash          distances of genomes
+jellyfish        jellyfish     counts of k-mers
+seqtk            seqtk         samples of reads
+megahit          megahit       assembly of metagenomes
+ncbi-blast+      blastn        search in databases
+mafft            mafft         alignment of families
+fasttree         fasttree      trees of families
 TABLE
 }
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# The closed loop for real: workflows are recorded three times each, their wall time on other
-# storage and with other numbers of slots is predicted from these runs, then they are run there, and
-# both are printed side by side, whatever comes out (studies/closed-loop/measure.py says more). Then
-# published comparisons in small: published, predicted, measured: of storages
-# (studies/storages-live), by nodes and jobs (studies/nodes-live), and of s3fs and rclone over an S3
-# server on this machine (studies/neighbours-live).
+# The closed loop for real: workflows are recorded with two slots and with one, their wall time on
+# other storage is predicted from these records, then they are run there, and both are printed side
+# by side, whatever comes out (studies/closed-loop/measure.py says more). Then published comparisons
+# in small, published, predicted, measured: of storages (studies/storages-live), by nodes and jobs
+# (studies/nodes-live), and of s3fs and rclone over an S3 server on this machine
+# (studies/neighbours-live).
 #
-#   scripts/studies-live.sh [--only wgs|rnaseq|assembly] [--most N]            70 to 110 minutes
+#   scripts/studies-live.sh [--only wgs,genes,...] [--pipelines DIR]           two hours
 #   scripts/studies-live.sh --storages [--only trinity|evacuation|nextflow]    the second part alone
 #   scripts/studies-live.sh --nodes [--only fastq-dump|bowtie]                 the third part alone
 #   scripts/studies-live.sh --neighbours [--only links|copies|small]           the fourth part alone

@@ -1,106 +1,68 @@
 #!/usr/bin/env python3
-"""The closed loop for real: each workflow is recorded where it is, three times with two slots and
-once with one, its wall time on other storage is predicted from these runs, then it is run there;
-both are printed side by side, whatever comes out. Then a plan is made for slow storage with a fast
-tier beside it, and obeyed: is what it chose the best of what can be measured?
+"""The closed loop for real: each workflow is recorded on the local disk, with two slots and with
+one, its wall time on four storages is predicted from these records, then it is run there; both are
+printed side by side, whatever comes out. Then a plan is made for slow storage with a fast tier
+beside it, and obeyed.
 
-    studies/closed-loop/measure.py [--only wgs] [--most 30] [--forebay PATH]
+    studies/closed-loop/measure.py [--only wgs,genes] [--pipelines DIR] [--forebay PATH]
 
-Storage is slowed down by `forebay mount --emulate`. It measures this machine as it is: whatever
-else runs on it is in the figures, so the load is printed beside them. 30 to 50 minutes.
-The figures are appended to target/studies/closed-loop.jsonl.
+Storage is emulated. It measures this machine as it is: whatever else runs on it is in the figures, so
+the load is kept beside them. What was measured is not measured again; to do so, remove
+target/studies/closed-loop. An hour and a half for all.
 """
 import argparse
 import json
+import math
 import os
 import shutil
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
 sys.dont_write_bytecode = True
-from workflows import NEXTFLOW, ROOT, WORKFLOWS
+from workflows import NEXTFLOW, ROOT, WORKFLOWS, of_folders
 
 OUT = ROOT / "target/studies/closed-loop"
-NOTE = "asked for with --emulate"
-# The storage for which a plan is made, and a fast tier beside it.
-SLOW = "5ms:125"
-# The slots of each recorded run: runs scatter, and a plan sees by how much; and tasks that run
-# alone compute faster, by what nobody can know who has not seen it.
-RECORDED = [2, 2, 2, 1]
+SLOTS = (2, 1)
+SLOW = "10 ms"
+# A profile of a storage that is named by what an operation on names takes, or Forebay's own.
+OWN = "\n[tier.other.profile]\nsource = \"asked for with --emulate\"\n" \
+    "latency = {{ names = \"{0}\", fsync = \"{0}\", fsyncdir = \"{0}\", flush = \"0 ms\" }}\n" \
+    "read = {{ total = \"{1} MiB/s\" }}\nwrite = {{ total = \"{1} MiB/s\" }}\n"
+STORAGES = {"2 ms": OWN.format("2 ms", 125), SLOW: OWN.format(SLOW, 60),
+            "efs-elastic": 'profile = "efs-elastic"\n', "nfs-server": 'profile = "nfs-server"\n'}
+# Of cases that nobody tuned for, so many should be within their interval.
+HELD = 0.9
 
 
-def seconds(text):
-    """`5ms` or `500us` as a number."""
-    units = {"ms": 1e-3, "us": 1e-6}
-    return float(text[:-2]) * units[text[-2:]]
+class Study:
+    """All that was measured so far, and how more is."""
 
+    def __init__(self, forebay):
+        self.forebay, self.file = forebay, OUT / "results.jsonl"
+        for folder in ("inputs", "records", "sites", "rules"):
+            (OUT / folder).mkdir(parents=True, exist_ok=True)
+        lines = self.file.read_text().splitlines() if self.file.exists() else []
+        self.rows = [json.loads(line) for line in lines]
+        self.environment = {
+            **os.environ, "PYTHONDONTWRITEBYTECODE": "1", "NXF_OFFLINE": "true",
+            "PATH": f"{ROOT / '.venv/bin'}:{NEXTFLOW.parent}:{os.environ['PATH']}",
+            "XDG_CACHE_HOME": str(OUT / "cache")}
 
-def probed(forebay, times=300):
-    """What the emulation itself takes of each kind of operation, in seconds, beyond what it is asked
-    for: a probe of the storage would find the sum. Kinds differ: the kernel reads ahead."""
-    folder, block, rate = OUT / "probe", 4096, 250 << 20
-    folder.mkdir(exist_ok=True)
-    subprocess.run([forebay, "mount", "--emulate", "1ms,250MiB/s", folder, folder], check=True,
-                   capture_output=True)
+    def known(self, **key):
+        return next((row for row in self.rows if key.items() <= row.items()), None)
 
-    def each(operation, expected):
-        began = time.monotonic()
-        for number in range(times):
-            operation(number)
-        return max((time.monotonic() - began) / times - expected, 0)
-
-    def reads(place):
-        with open(folder / "file", "rb", buffering=0) as file:
-            return each(lambda number: os.pread(file.fileno(), block, place(number)), block / rate)
-
-    try:
-        names = each(lambda number: (folder / f"none-{number}").exists(), 1e-3)
-        with open(folder / "file", "wb", buffering=0) as file:
-            write = each(lambda _: file.write(bytes(block)), block / rate)
-        # 7 and the number of blocks have no divisor in common: each block once, none beside the last.
-        return {"names": names, "write": write, "read": reads(lambda number: number * block),
-                "read_random": reads(lambda number: number * 7 % times * block)}
-    finally:
-        subprocess.run([forebay, "unmount", folder], check=True, capture_output=True)
-        shutil.rmtree(folder)
-
-
-def site(slots, storage, extra, fast=None):
-    """A site file: what `--emulate` does, with what that takes itself, as a profile."""
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    text = f'[nodes]\ncores = 2\nslots = {slots}\nmemory = "{memory >> 20} MiB"\n\n'
-    text += '[tier.other]\nreach = "node"\n\n'
-    text += f'[tier.other.profile]\nsource = "{NOTE}"\n'
-    if storage != "-":
-        latency, rate = storage.split(":")
-        own = {kind: extra[kind] for kind in ("write", "read", "read_random")}
-        own |= {kind: seconds(latency) + extra["names"] for kind in ("names", "fsync", "fsyncdir")}
-        own |= {kind: 0 for kind in ("flush", "close", "statfs")}
-        kinds = ", ".join(f'{kind} = "{time:.6f} s"' for kind, time in own.items())
-        text += f'latency = {{ {kinds} }}\nkeeps_written = false\n'
-        text += "".join(f'{way} = {{ total = "{rate} MiB/s" }}\n' for way in ("read", "write"))
-    if fast:
-        text += f'\n[tier.fast]\npath = "{fast}"\nreach = "node"\n'
-        text += '[tier.fast.profile]\nsource = "the local disk, where the run was recorded"\n'
-    file = OUT / "site.toml"
-    file.write_text(text)
-    return file
-
-
-class Loop:
-    """One workflow: its inputs, its recorded run, and runs of it elsewhere."""
-
-    def __init__(self, forebay, name):
-        self.forebay, self.name, self.workflow = forebay, name, WORKFLOWS[name]
-        self.inputs, self.volume = OUT / f"{name}-inputs", OUT / "volume"
-        self.traces = [OUT / f"{name}-{number}.run" for number in range(len(RECORDED))]
-        self.environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "NXF_OFFLINE": "true",
-                            "PATH": f"{ROOT / '.venv/bin'}:{NEXTFLOW.parent}:{os.environ['PATH']}",
-                            "XDG_CACHE_HOME": str(OUT / "cache")}
+    def once(self, act, **key):
+        """The row with this key: what `act` gives is added to it if it is not there yet."""
+        row = self.known(**key)
+        if row is None:
+            row = {**key, **act(), "load": os.getloadavg()[0]}
+            self.rows.append(row)
+            with open(self.file, "a", encoding="utf-8") as file:
+                file.write(json.dumps(row) + "\n")
+        return row
 
     def call(self, folder, *command):
         """Seconds that a command took; says what it said when it fails."""
@@ -110,111 +72,202 @@ class Loop:
                                   stderr=log, env=self.environment, check=False)
         if done.returncode:
             tail = (OUT / "log").read_text(errors="replace")[-2000:]
-            sys.exit(f"closed-loop: {self.name} failed with {done.returncode}\n"
+            sys.exit(f"closed-loop: {command[0]} failed with {done.returncode}\n"
                      f"  where: {folder}\n  next:  its last lines:\n{tail}")
         return time.monotonic() - began
 
-    def record(self):
-        """Inputs, one run that nobody measures (programs come into memory), and those recorded."""
-        shutil.rmtree(self.inputs, ignore_errors=True)
-        self.inputs.mkdir()
-        self.call(self.inputs, *self.workflow.inputs(self.inputs))
-        self.run(2, "-")
-        return [self.recorded(trace, slots) for trace, slots in zip(self.traces, RECORDED)]
-
-    def recorded(self, trace, slots):
-        """Seconds of a run that is recorded."""
-        trace.unlink(missing_ok=True)
-        record = ["run", "-q", "--trace", "every-read", "-o", trace, "--"]
-        return self.run(slots, None, [self.forebay, *record])
-
-    def run(self, slots, storage, prefix=()):
-        """Seconds of a run in a fresh directory, on this storage (none: the bare directory)."""
-        shutil.rmtree(self.volume, ignore_errors=True)
-        self.volume.mkdir()
-        if storage:
-            emulate = ["--emulate", "{},{}MiB/s".format(*storage.split(":"))] if storage != "-" else []
-            self.call(OUT, self.forebay, "mount", *emulate, self.volume, self.volume)
-        try:
-            return self.call(self.volume, *prefix, *self.workflow.command(self.inputs, slots))
-        finally:
-            if storage:
-                self.call(OUT, self.forebay, "unmount", self.volume)
-
-    def plan(self, site_file, *more):
-        command = [self.forebay, "plan", *self.traces, "--site", site_file, "--project", "other",
-                   "--json", *more]
+    def plan(self, records, site, *more):
+        command = [self.forebay, "plan", *records, "--site", site, "--project", "other", "--json",
+                   "--force", *more]
         return json.loads(subprocess.run([str(word) for word in command], check=True,
                                          capture_output=True, cwd=OUT).stdout)
 
 
-def predict_and_measure(loop, most, extra):
-    """The rows of one workflow: what was predicted, with its interval, and what came."""
-    for slots, storage in loop.workflow.cases[:most]:
-        # Before it is run: a prediction that knew the outcome would be none.
-        told = loop.plan(site(slots, storage, extra), "--budget", "1s")
-        predicted, doubt = (told["as_it_is"][key] for key in ("makespan_s", "error"))
-        measured = loop.run(slots, storage)
-        low, high = predicted * (1 - doubt), predicted * (1 + doubt)
-        held = low <= measured <= high
-        print(f"| {loop.name} | {slots} | {storage} | {predicted:.1f} | {low:.0f} to {high:.0f} |"
-              f" {measured:.1f} | {predicted / measured - 1:+.1%} | {'yes' if held else '**no**'} |"
-              f" {os.getloadavg()[0]:.1f} |", flush=True)
-        yield {"workflow": loop.name, "slots": slots, "storage": storage, "held": held,
-               "predicted_s": predicted, "low_s": low, "high_s": high, "measured_s": measured,
-               "load": os.getloadavg()[0]}
+def site(storage, slots, fast=None):
+    """A site file: this machine, with its files on this storage."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    text = f'[nodes]\ncores = {os.cpu_count()}\nslots = {slots}\nmemory = "{memory >> 20} MiB"\n\n'
+    text += '[tier.other]\nreach = "shared"\n' + STORAGES[storage]
+    if fast:
+        text += f'\n[tier.fast]\npath = "{fast}"\nreach = "node"\ncapacity = "20 GiB"\n' \
+                'profile = "laptop-nvme"\n'
+    file = OUT / "sites" / f"{storage}-{slots}{'-fast' if fast else ''}.toml"
+    file.write_text(text)
+    return file
 
 
-def obey(loop, extra):
-    """Runs on slow storage: as it is, by the plan, and with all files on the fast tier."""
-    with tempfile.TemporaryDirectory(dir=OUT) as fast:
-        place, chosen = site(2, SLOW, extra, fast), OUT / "chosen.toml"
-        chosen.unlink(missing_ok=True)
-        told = loop.plan(place, "--goal", "fastest", "-o", chosen)
-        every = OUT / "every.toml"
-        every.write_text('[[rule]]\nmatch = "**"\nhome = "fast"\n')
-        ways = {"as it is": (), "all on the fast tier": (every,), "the plan": (chosen,)}
-        expected = {"as it is": told["as_it_is"]["makespan_s"],
-                    "the plan": told["chosen"]["makespan_s"]}
-        figures = {}
-        for way, rules in ways.items():
-            prefix = [loop.forebay, "run", "-q", "-o", OUT / "obeyed.run"]
-            prefix += [word for file in rules for word in ("--site", place, "--rules", file)]
-            (OUT / "obeyed.run").unlink(missing_ok=True)
-            figures[way] = loop.run(2, SLOW, [*prefix, "--"])
-            words = f"{expected[way]:.1f}" if way in expected else "-"
-            print(f"| {loop.name} | {way} | {words} | {figures[way]:.1f} |", flush=True)
-        return {"workflow": loop.name, "measured_s": figures, "expected_s": expected,
-                "above_best": figures["the plan"] / min(figures.values()) - 1}
+def fresh(name="work"):
+    folder = OUT / name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    subprocess.run(["sync"], check=True)  # what the last run wrote is not this one's to wait for
+    return folder
+
+
+class Loop:
+    """One workflow: its inputs, its records, and runs of it elsewhere."""
+
+    def __init__(self, study, name, workflow):
+        self.study, self.name, self.workflow = study, name, workflow
+        self.inputs = OUT / "inputs" / name
+
+    def command(self, slots):
+        return self.workflow.command(self.inputs, slots)
+
+    def prepare(self):
+        made = self.inputs / ".made"
+        if not made.exists():
+            shutil.rmtree(self.inputs, ignore_errors=True)
+            self.inputs.mkdir()
+            self.study.call(self.inputs, *self.workflow.inputs(self.inputs))
+            made.touch()
+
+    def record(self, slots):
+        """The record of a run with every read, and what a run without Forebay takes beside it."""
+        record = OUT / "records" / f"{self.name}-{slots}.run"
+
+        def act():
+            # The first run, which brings programs into memory, counts for nothing.
+            for _ in range(1 if slots != SLOTS[0] else 2):
+                bare = self.study.call(fresh(), *self.command(slots))
+            record.unlink(missing_ok=True)
+            prefix = [self.study.forebay, "run", "-q", "--trace", "every-read", "-o", record, "--"]
+            recorded = self.study.call(fresh(), *prefix, *self.command(slots))
+            return {"bare_s": bare, "recorded_s": recorded}
+
+        self.study.once(act, what="record", workflow=self.name, slots=slots)
+        return record
+
+    def predict(self, records, storage, slots):
+        told = self.study.plan(records, site(storage, slots), "--budget", "1s",
+                               "-o", OUT / "rules/any.toml")
+        seconds, doubt = (told["as_it_is"][key] for key in ("makespan_s", "error"))
+        return {"predicted_s": seconds, "doubt": doubt}
+
+    def measure(self, storage, slots):
+        def act():
+            out = OUT / "bench"
+            shutil.rmtree(out, ignore_errors=True)
+            self.study.call(fresh(), self.study.forebay, "bench", "--on", "there", "--emulate",
+                            f"there={site(storage, slots)}#other", "--repeat", "1", "-o", out,
+                            "--json", "--", *self.command(slots))
+            last = json.loads((out / "results.jsonl").read_text().splitlines()[-1])
+            return {"measured_s": last["seconds"]}
+
+        return self.study.once(act, what="measured", workflow=self.name, storage=storage,
+                               slots=slots)
+
+    def obey(self, records, storage, way):
+        """Seconds until all files are home, of a run in a mount of slow storage."""
+        fast, rules = OUT / "fast", OUT / "rules" / f"{self.name}.toml"
+        place = site(storage, SLOTS[0], fast)
+        told = self.study.plan(records, place, "--goal", "fastest", "-o", rules)
+        expected = {"in place": told["as_it_is"], "by the plan": told["chosen"]}[way]
+
+        def act():
+            fresh("fast")
+            folder = fresh()
+            obeys = ["--site", place, "--rules", rules] if way == "by the plan" else []
+            self.study.call(OUT, self.study.forebay, "mount", "--emulate",
+                            f"{site(storage, SLOTS[0])}#other", folder, folder)
+            try:
+                (OUT / "obeyed.run").unlink(missing_ok=True)
+                return {"measured_s": self.study.call(
+                    folder, self.study.forebay, "run", "-q", "-o", OUT / "obeyed.run", *obeys, "--",
+                    *self.command(SLOTS[0]))}
+            finally:
+                self.study.call(OUT, self.study.forebay, "unmount", folder)
+
+        row = self.study.once(act, what="obeyed", workflow=self.name, storage=storage, way=way)
+        return {**row, "predicted_s": expected["makespan_s"], "doubt": expected["error"]}
+
+
+def off(row):
+    """By which share a prediction is wrong."""
+    return row["predicted_s"] / row["measured_s"] - 1
+
+
+def widths(rows):
+    """For each workflow by what an interval must be multiplied so that nine of ten cases of the
+    *other* workflows are within it: split conformal prediction (Vovk, Gammerman, Shafer, 2005),
+    with the share that Forebay says as the scale."""
+    found = {}
+    for left_out in {row["workflow"] for row in rows}:
+        scores = sorted(abs(row["measured_s"] / row["predicted_s"] - 1) / row["doubt"]
+                        for row in rows if row["workflow"] != left_out)
+        place = math.ceil((len(scores) + 1) * HELD) - 1
+        found[left_out] = scores[min(place, len(scores) - 1)] if scores else 1.0
+    return found
+
+
+def within(row, width=1.0):
+    return abs(row["measured_s"] / row["predicted_s"] - 1) <= width * row["doubt"]
+
+
+def print_predictions(rows):
+    width = widths(rows)
+    print("\n| workflow | slots | storage | predicted, s | interval | measured, s | error | held |"
+          " held, width learnt from the others |\n" + "|---" * 9 + "|")
+    for row in rows:
+        low, high = (max(row["predicted_s"] * (1 + side * row["doubt"]), 0) for side in (-1, 1))
+        print(f"| {row['workflow']} | {row['slots']} | {row['storage']} | {row['predicted_s']:.1f} |"
+              f" {low:.0f} to {high:.0f} | {row['measured_s']:.1f} | {off(row):+.0%} |"
+              f" {'yes' if within(row) else '**no**'} |"
+              f" {'yes' if within(row, width[row['workflow']]) else '**no**'} |")
+    errors = sorted(abs(off(row)) for row in rows)
+    held = sum(map(within, rows))
+    others = sum(within(row, width[row["workflow"]]) for row in rows)
+    print(f"\n{len(rows)} cases: median error {statistics.median(errors):.0%}, 90th percentile"
+          f" {errors[math.ceil(0.9 * len(errors)) - 1]:.0%}; the interval held in {held}"
+          f" ({held / len(rows):.0%}), with widths learnt from the other workflows in {others}"
+          f" ({others / len(rows):.0%}); widths {min(width.values()):.2f} to"
+          f" {max(width.values()):.2f}")
+
+
+def print_obeyed(rows, bare):
+    print(f"\n| workflow, on {SLOW} | predicted, s | measured, s | error | above the best |\n"
+          + "|---" * 5 + "|")
+    for row in rows:
+        best = min([one["measured_s"] for one in rows if one["workflow"] == row["workflow"]]
+                   + bare.get(row["workflow"], []))
+        print(f"| {row['workflow']}, {row['way']} | {row['predicted_s']:.1f} |"
+              f" {row['measured_s']:.1f} | {off(row):+.0%} | {row['measured_s'] / best - 1:.0%} |")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--only", action="append", choices=WORKFLOWS)
-    parser.add_argument("--most", type=int, default=30, help="cases of each workflow")
+    parser.add_argument("--only", help="workflows, with commas")
+    parser.add_argument("--pipelines", action="append", default=[], metavar="DIR",
+                        help="more workflows: a folder of NAME.sh")
+    parser.add_argument("--storages", help="storages, with commas", default=",".join(STORAGES))
+    parser.add_argument("--slots", help="slots, with commas", default="2,1")
+    parser.add_argument("--no-plans", action="store_true", help="obey no plan")
     parser.add_argument("--forebay", type=Path, default=ROOT / "target/release/forebay")
     arguments = parser.parse_args()
-    OUT.mkdir(parents=True, exist_ok=True)
-    loops = [Loop(arguments.forebay.resolve(), name) for name in arguments.only or WORKFLOWS]
-    rows, choices = [], []
-    extra = probed(arguments.forebay)
-    own = ", ".join(f"{kind} {time * 1e6:.0f} us" for kind, time in extra.items())
-    print(f"the emulation itself: {own}")
-    for loop in loops:
-        recorded = ", ".join(f"{seconds:.1f}" for seconds in loop.record())
-        print(f"\n{loop.name}: {loop.workflow.about}; recorded in {recorded} s\n")
-        print("| workflow | slots | storage | predicted, s | interval | measured, s | error | held |"
-              " load |\n|---|---|---|---|---|---|---|---|---|", flush=True)
-        rows += predict_and_measure(loop, arguments.most, extra)
-    print("\n| workflow | on slow storage | predicted, s | measured, s |\n|---|---|---|---|")
-    choices += [obey(loop, extra) for loop in loops]
-    errors = sorted(abs(row["predicted_s"] / row["measured_s"] - 1) for row in rows) or [0]
-    print(f"\nabsolute error: median {statistics.median(errors):.1%}, 90th percentile"
-          f" {errors[int(0.9 * (len(errors) - 1))]:.1%}; the interval held in"
-          f" {sum(row['held'] for row in rows)} of {len(rows)} cases; the plan above the best"
-          f" measured by at most {max(one['above_best'] for one in choices):.1%}")
-    with open(OUT.with_suffix(".jsonl"), "a", encoding="utf-8") as results:
-        results.writelines(json.dumps(one) + "\n" for one in rows + choices)
+    all_of_them = WORKFLOWS | of_folders(arguments.pipelines)
+    names = arguments.only.split(",") if arguments.only else list(all_of_them)
+    study = Study(arguments.forebay.resolve())
+    rows, obeyed, bare = [], [], {}
+    for name in names:
+        loop = Loop(study, name, all_of_them[name])
+        loop.prepare()
+        records = [loop.record(slots) for slots in SLOTS]
+        told = ", ".join(f"{row['recorded_s']:.1f} s with {row['slots']} slots"
+                         f" ({row['bare_s']:.1f} without Forebay)" for row in study.rows
+                         if row["what"] == "record" and row["workflow"] == name)
+        print(f"{name}: {loop.workflow.about}: {told}", flush=True)
+        for slots in map(int, arguments.slots.split(",")):
+            for storage in arguments.storages.split(","):
+                # Before it is run: a prediction that knew the outcome would be none.
+                told = loop.predict(records, storage, slots)
+                rows.append({**told, **loop.measure(storage, slots)})
+                if (storage, slots) == (SLOW, SLOTS[0]):
+                    bare[name] = [rows[-1]["measured_s"]]
+        if not arguments.no_plans:
+            obeyed += [loop.obey(records, SLOW, way) for way in ("in place", "by the plan")]
+    print_predictions(rows)
+    if obeyed:
+        print_obeyed(obeyed, bare)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """The workflows that are predicted and measured, one entry each.
 
-`inputs` makes what all runs of it read, once. `command` is run in a fresh directory that holds
-`link` (copies of inputs that must lie there). Slots: how many tasks run at once; a program with
-threads of its own has one number of them.
+`inputs` makes what all runs of it read, once. `command` is run in a fresh directory. Slots: how many
+tasks run at once; a program with threads of its own has one number of them. Whoever has pipelines of
+their own adds a folder of them by `--pipelines`: NAME.sh, called as `NAME.sh inputs DIR` and
+`NAME.sh run DIR SLOTS`, the latter in the directory to work in.
 """
 import dataclasses
 import os
@@ -16,32 +17,29 @@ WGS = ROOT / "workflows/wgs/Snakefile"
 NEXTFLOW = ROOT / "target/tools/nextflow/nextflow"
 POMBE = Path(os.environ.get("FOREBAY_DATA", ROOT / "../shared/data")) / "pombe-rnaseq"
 PACKAGE = Path("/usr/share/spades/test_dataset")
-STATIC = ["-", "1ms:250", "2ms:125", "5ms:125", "10ms:125", "5ms:30"]
 
 
 @dataclasses.dataclass(frozen=True)
 class Workflow:
-    """A row of the table: what it is, how it is started, and where it is measured."""
+    """What it is, how its inputs are made, and how it is started."""
 
     about: str
     inputs: Callable[[Path], list]
     command: Callable[[Path, int], list]
-    # slots, then storages: latency of each operation on names and fsync, MiB/s of all bytes
-    cases: list[tuple[int, str]]
 
 
-def snakemake(inputs, slots, *more):
+def snakemake(slots, *more):
     # What takes any number of words comes before an option, or it would take the next words, too.
     return [ROOT / ".venv/bin/snakemake", *more, "--cores", slots, "--quiet", "all",
             "--snakefile", WGS, "--configfile", HERE / "small.yaml"]
 
 
 def wgs_inputs(folder):
-    return snakemake(folder, 2, "inputs")
+    return snakemake(2, "inputs")
 
 
 def wgs(folder, slots):
-    return snakemake(folder, slots, "--config", f"inputs={folder / 'data'}")
+    return snakemake(slots, "--config", f"inputs={folder / 'data'}")
 
 
 def rnaseq_inputs(folder):
@@ -66,11 +64,21 @@ def assembly(folder, slots):
             "-2", folder / "right.fq.gz", "-o", "assembly"]
 
 
+def of_script(script):
+    """A pipeline that is one script; its first comment says what it is."""
+    about = script.read_text().splitlines()[1].lstrip("# ")
+    return Workflow(about, lambda folder: ["bash", script, "inputs", folder],
+                    lambda folder, slots: ["bash", script, "run", folder, slots])
+
+
+def of_folders(folders):
+    return {script.stem: of_script(script.resolve())
+            for folder in folders for script in sorted(Path(folder).glob("*.sh"))}
+
+
 WORKFLOWS = {
-    "wgs": Workflow("the demo's workflow, a third of its reads (Snakemake)", wgs_inputs, wgs,
-                    [(2, one) for one in STATIC] + [(1, one) for one in STATIC[::2] + ["5ms:125"]]),
-    "rnaseq": Workflow("RNA-seq counts (Nextflow)", rnaseq_inputs, rnaseq,
-                       [(2, one) for one in STATIC] + [(1, one) for one in STATIC[::2] + ["5ms:125"]]),
-    "assembly": Workflow("an assembly of transcripts (rnaSPAdes)", assembly_inputs, assembly,
-                         [(2, one) for one in [*STATIC, "20ms:125", "1ms:60", "2ms:30", "500us:500"]]),
+    "wgs": Workflow("The demo's workflow, a third of its reads (Snakemake)", wgs_inputs, wgs),
+    "rnaseq": Workflow("RNA-seq counts (Nextflow)", rnaseq_inputs, rnaseq),
+    "assembly": Workflow("An assembly of transcripts (rnaSPAdes)", assembly_inputs, assembly),
+    **of_folders([HERE / "pipelines"]),
 }

@@ -173,6 +173,13 @@ impl TextPage {
             TextColumn::right("written", 9),
         ]);
         for tier in &s.tiers {
+            // Programs worked in a whole folder without Forebay.
+            let is_in_part = s.whole_folders > 0 && tier.tier.is_some();
+            let at_least = |amount: String| match is_in_part {
+                true if amount == "0" => "-".to_owned(),
+                true if amount != "-" => format!("≥{}", amount.trim_start_matches('≥')),
+                _ => amount,
+            };
             table.push_row(vec![
                 match &tier.tier {
                     // The path of its room is long and nobody's business.
@@ -187,11 +194,15 @@ impl TextPage {
                         replace_control(&tier.fs_type)
                     ),
                 },
-                short_count(tier.files),
-                short_count(tier.operations),
-                short_time(tier.time_us),
-                format_amount(&tier.read),
-                format_amount(&tier.written),
+                at_least(short_count(tier.files)),
+                at_least(short_count(tier.operations)),
+                if is_in_part && tier.operations == 0 {
+                    "-".to_owned()
+                } else {
+                    at_least(short_time(tier.time_us))
+                },
+                at_least(format_amount(&tier.read)),
+                at_least(format_amount(&tier.written)),
             ]);
         }
         self.push_table(&table.cut_at_start());

@@ -34,6 +34,10 @@ fn a_whole_folder_is_its_tier_while_the_run_lasts() {
     let summary = done(tiered.place.forebay(&["summary"]).arg(&tiered.place.run));
     let words = "what happened in a folder that was on a tier as a whole";
     assert!(summary.code(0).text().contains(words), "{}", summary.text());
+    let row = summary.text().lines().find(|line| line.starts_with("tier far")).map(str::to_owned);
+    let figures = row.as_deref().and_then(|row| row.split_once(')')).map(|(_, figures)| figures);
+    let figures: Vec<_> = figures.unwrap_or_default().split_whitespace().collect();
+    assert_eq!(figures, ["-"; 5], "{row:?}");
     let told = done(tiered.place.forebay(&["explain"]).arg(&tiered.place.run));
     let words = "1 folder was on a tier as a whole: what happened in it was not recorded";
     assert!(told.code(0).text().contains(words), "{}", told.text());

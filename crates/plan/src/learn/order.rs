@@ -6,7 +6,7 @@
 //! waited. An engine that had no slot free waited for nothing but a slot, so what two tasks of an
 //! engine have to do with each other is for the engine to tell.
 
-use super::timeline::{ROUNDED, Timeline};
+use super::timeline::{ROUNDED, SLACK, Timeline};
 use crate::loaded_run::LoadedRun;
 use forebay_model::ProcessId;
 use forebay_model::run::ProcessRow;
@@ -22,6 +22,8 @@ const EDGES_MAX: usize = 1_000_000;
 #[derive(Clone, Debug, Default)]
 struct ChildTasks {
     from: f64,
+    /// When the first of its tasks began.
+    works_from: f64,
     to: f64,
     /// Places of tasks that wait for none of the others, and for which none of the others waits.
     first: Vec<usize>,
@@ -70,6 +72,7 @@ pub(super) fn sibling_edges(rows: &LoadedRun, line: &Timeline) -> Vec<(usize, us
                 let only = vec![at];
                 siblings.push(ChildTasks {
                     from: ran.start,
+                    works_from: ran.start,
                     to: ran.end,
                     first: only.clone(),
                     last: only,
@@ -77,7 +80,8 @@ pub(super) fn sibling_edges(rows: &LoadedRun, line: &Timeline) -> Vec<(usize, us
                 });
             }
         }
-        let found = waits_among(&mut siblings);
+        let mut found = waits_among(&mut siblings);
+        found.extend(fed_by_pipes(&siblings));
         let child = parents.get(&parent).and_then(|row| as_one_child(row, &siblings, &found));
         done.extend(child.map(|child| (parent, child)));
         edges.extend(found);
@@ -122,6 +126,26 @@ fn waits_among(siblings: &mut [ChildTasks]) -> Vec<(usize, usize)> {
     edges
 }
 
+/// What waited for the end of a program that a shell had started beside it: in `find | xargs cat` the
+/// first `cat` begins when `find` has ended. `siblings` are sorted by their start.
+fn fed_by_pipes(siblings: &[ChildTasks]) -> Vec<(usize, usize)> {
+    let mut edges = Vec::new();
+    for (at, reader) in siblings.iter().enumerate() {
+        let began_together = |other: &&ChildTasks| (other.from - reader.from).abs() < SLACK;
+        let before = siblings[..at].iter().rev().take_while(began_together);
+        let beside = before.chain(siblings[at + 1..].iter().take_while(began_together));
+        if reader.works_from <= reader.from + SLACK {
+            continue;
+        }
+        let fed = beside.filter(|other| (other.to - reader.works_from).abs() < ORDER_SLACK);
+        for earlier in fed.flat_map(|other| &other.last) {
+            let later = reader.first.iter().filter(|later| earlier < *later);
+            edges.extend(later.map(|&later| (later, *earlier)));
+        }
+    }
+    edges
+}
+
 /// A process with all tasks that it started, for its own siblings; nothing, if there are none.
 fn as_one_child(
     row: &ProcessRow,
@@ -137,6 +161,7 @@ fn as_one_child(
     let last = children.iter().map(|child| child.to).fold(first, f64::max);
     Some(ChildTasks {
         from: row.started.map_or(first, |at| at.as_secs()),
+        works_from: first,
         to: row.ended.map_or(last, |at| at.as_secs()),
         first: of(|child| &child.first, &later),
         last: of(|child| &child.last, &earlier),

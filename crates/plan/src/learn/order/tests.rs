@@ -84,6 +84,26 @@ fn what_comes_after_a_wait_waits_for_all_that_a_shell_within_started() {
 }
 
 #[test]
+fn what_a_pipe_feeds_waits_for_the_end_of_its_source() {
+    // 2 | xargs 4, and xargs of its own list beside 2.
+    let feed = |starts: f64| {
+        let script = rows(
+            &[1, 3],
+            &[
+                (0, None, 1, 0.0, 9.0),
+                (1, Some(0), 2, 0.0, 2.0),
+                (2, Some(0), 3, 0.0, 3.0),
+                (3, Some(2), 4, starts, 3.0),
+            ],
+        );
+        found(&script)
+    };
+    assert_eq!(feed(1.99), [(4, 2)]);
+    assert_eq!(feed(0.01), []);
+    assert_eq!(feed(1.5), []);
+}
+
+#[test]
 fn tasks_of_an_engine_wait_for_what_it_tells_alone() {
     let mut engine =
         rows(&[1], &[(0, None, 1, 0.0, 9.0), (1, Some(0), 2, 0.0, 2.0), (2, Some(0), 3, 3.0, 4.0)]);
@@ -104,7 +124,14 @@ fn thousands_that_thousands_wait_for_stay_affordable() {
     let all: Vec<ChildTasks> = (0..20_000)
         .map(|at| {
             let from = if at < 10_000 { 0.0 } else { 5.0 };
-            ChildTasks { from, to: from + 4.0, first: vec![at], last: vec![at], told: false }
+            ChildTasks {
+                from,
+                works_from: from,
+                to: from + 4.0,
+                first: vec![at],
+                last: vec![at],
+                told: false,
+            }
         })
         .collect();
     let edges = waits_among(&mut all.clone());
@@ -115,7 +142,14 @@ fn thousands_that_thousands_wait_for_stay_affordable() {
 fn two_shells_of_thousands_each_stay_affordable() {
     let shell = |from: f64, tasks: std::ops::Range<usize>| {
         let first: Vec<usize> = tasks.collect();
-        ChildTasks { from, to: from + 4.0, last: first.clone(), first, told: false }
+        ChildTasks {
+            from,
+            works_from: from,
+            to: from + 4.0,
+            last: first.clone(),
+            first,
+            told: false,
+        }
     };
     let edges = waits_among(&mut [shell(0.0, 0..10_000), shell(5.0, 10_000..20_000)]);
     assert!((10_000..=EDGES_MAX).contains(&edges.len()), "{}", edges.len());
