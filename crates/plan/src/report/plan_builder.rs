@@ -82,6 +82,12 @@ fn unit_of_goal(goal: Goal) -> &'static str {
 /// on one storage and none other tried, a workload's waits on emulated ones were predicted so well.
 const UNTRIED: f64 = 0.25;
 
+/// By what the sum below is multiplied so that nine of ten predictions are within it: as found by split
+/// conformal prediction (Vovk, Gammerman and Shafer, Algorithmic Learning in a Random World, 2005) in
+/// 32 of four workflows that the model was not made with, on four storages. `studies/closed-loop` does
+/// it again, each workflow with the width that the others teach.
+const WIDTH: f64 = 1.2;
+
 /// By which share this may be wrong: by as much as any prediction, by as much as runs differ, and by
 /// a part of all waits that no run has shown.
 fn prediction_error(story: &ReportContext<'_>, outcome: &Outcome) -> f64 {
@@ -94,7 +100,7 @@ fn prediction_error(story: &ReportContext<'_>, outcome: &Outcome) -> f64 {
     let unseen = (waits * (1.0 - home) + home - waits_known).max(0.0);
     let parts = [story.wanted.error, story.scatter, UNTRIED * unseen];
     // Not `hypot`, whose last bit differs between machines.
-    parts.map(|part| part * part).iter().sum::<f64>().sqrt()
+    WIDTH * parts.map(|part| part * part).iter().sum::<f64>().sqrt()
 }
 
 fn figures_of_outcome(
