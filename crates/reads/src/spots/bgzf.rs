@@ -46,10 +46,14 @@ impl Read for BgzfReader {
                 Err(Error::new(ErrorKind::UnexpectedEof, "its last block is not there"))
             }
             // Zeros behind the last block are none.
-            Err(error) if error.raw_os_error().is_none() && self.is_at_end()? => Ok(0),
+            Err(error) if is_no_block(&error) && self.is_at_end()? => Ok(0),
             read => read,
         }
     }
+}
+
+fn is_no_block(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::UnexpectedEof)
 }
 
 /// A source of which the last bytes are known.
