@@ -31,29 +31,44 @@ impl BgzfReader {
         Ok(BgzfReader(Reader::new(source)))
     }
 
-    /// Whether all blocks were read, and nothing but zeros follows the last.
-    fn is_at_end(&mut self) -> Result<bool> {
+    /// What stands behind the blocks that were read.
+    fn look_behind(&mut self) -> Result<Behind> {
         std::io::copy(self.0.get_mut(), &mut std::io::sink())?;
-        let end = self.0.get_ref().get_ref().end_of_last_block();
-        Ok(end.is_some_and(|end| end == self.0.position()))
+        let (tail, read) = (self.0.get_ref().get_ref(), self.0.position());
+        Ok(match tail.end_of_last_block() {
+            Some(end) if end == read => Behind::End,
+            _ if tail.seen - tail.zeros <= read => Behind::Zeros,
+            _ => Behind::Other,
+        })
     }
+}
+
+/// What stands behind some blocks.
+enum Behind {
+    /// Nothing, or zeros; and the last block is there.
+    End,
+    /// The same without it.
+    Zeros,
+    Other,
 }
 
 impl Read for BgzfReader {
     fn read(&mut self, out: &mut [u8]) -> Result<usize> {
-        match self.0.read(out) {
-            Ok(0) if !out.is_empty() && !self.is_at_end()? => {
-                Err(Error::new(ErrorKind::UnexpectedEof, "its last block is not there"))
-            }
-            // Zeros behind the last block are none.
-            Err(error) if is_no_block(&error) && self.is_at_end()? => Ok(0),
-            read => read,
+        let read = self.0.read(out);
+        let ends = match &read {
+            Ok(got) => *got == 0 && !out.is_empty(),
+            // Zeros are no block.
+            Err(error) => matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::UnexpectedEof),
+        };
+        if !ends {
+            return read;
+        }
+        match (self.look_behind()?, read) {
+            (Behind::End, _) => Ok(0),
+            (Behind::Other, Err(error)) => Err(error),
+            _ => Err(Error::new(ErrorKind::UnexpectedEof, "its last block is not there")),
         }
     }
-}
-
-fn is_no_block(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::UnexpectedEof)
 }
 
 /// A source of which the last bytes are known.
