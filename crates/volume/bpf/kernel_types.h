@@ -125,14 +125,15 @@ struct pt_regs {
 	unsigned long di, si, dx, r10, r8, r9;
 } CORE;
 #define ARGUMENTS(to, regs) \
-	(FIELD((to)[0], regs, di), FIELD((to)[1], regs, si), FIELD((to)[2], regs, dx), \
-	 FIELD((to)[3], regs, r10), FIELD((to)[4], regs, r8), FIELD((to)[5], regs, r9))
+	((to)[0] = (regs)->di, (to)[1] = (regs)->si, (to)[2] = (regs)->dx, \
+	 (to)[3] = (regs)->r10, (to)[4] = (regs)->r8, (to)[5] = (regs)->r9)
 #elif defined(__TARGET_ARCH_arm64)
 struct pt_regs {
 	u64 regs[31];
 } CORE;
-#define ARGUMENTS(to, regs) \
-	read_kernel(to, 48, __builtin_preserve_access_index(&(regs)->regs))
+#define ARGUMENTS(to, from) \
+	((to)[0] = (from)->regs[0], (to)[1] = (from)->regs[1], (to)[2] = (from)->regs[2], \
+	 (to)[3] = (from)->regs[3], (to)[4] = (from)->regs[4], (to)[5] = (from)->regs[5])
 #else
 #error "how this processor hands arguments to system calls is not known here"
 #endif

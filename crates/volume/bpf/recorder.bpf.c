@@ -266,12 +266,14 @@ INLINE s64 references(struct file *file)
 	return count;
 }
 
-/* Writes the names from this entry up to a recorded directory, innermost first, each with its NUL.
- * The number of that directory, or -1. */
-APART s32 names_up(struct dentry *entry, struct scratch *scratch, u32 *length)
+/* Writes the names from this entry up to a recorded directory, innermost first, each with its NUL,
+ * behind a text of `begin` bytes. The number of that directory, or -1. */
+APART s32 names_up(struct dentry *entry, struct scratch *scratch, u32 *length, u32 begin)
 {
-	u32 at = 0;
 	s32 found = -1;
+	if (!scratch || begin > TEXT_MAX)
+		return -1;
+	u32 at = begin;
 	for (int i = 0; i < DEEPEST; i++) {
 		u64 key = (u64)entry;
 		u32 *tree = map_lookup(&trees, &key);
@@ -283,7 +285,7 @@ APART s32 names_up(struct dentry *entry, struct scratch *scratch, u32 *length)
 		const unsigned char *name = 0;
 		FIELD(parent, entry, d_parent);
 		FIELD(name, entry, d_name.name);
-		if (!parent || parent == entry || at > NAMES_MAX - 256)
+		if (!parent || parent == entry || at > begin + NAMES_MAX - 256 || at > sizeof(scratch->data) - 256)
 			break;
 		long size = read_kernel_str(scratch->data + at, 256, name);
 		if (size <= 0)
@@ -291,7 +293,7 @@ APART s32 names_up(struct dentry *entry, struct scratch *scratch, u32 *length)
 		at += size;
 		entry = parent;
 	}
-	*length = at;
+	*length = at - begin;
 	return found;
 }
 
@@ -389,7 +391,7 @@ APART long opened(struct task_struct *task, struct thread *thread, s64 fd)
 	struct dentry *entry = 0;
 	FIELD(entry, file, f_path.dentry);
 	u32 length = 0;
-	s32 tree = names_up(entry, scratch, &length);
+	s32 tree = names_up(entry, scratch, &length, 0);
 	if (tree < 0)
 		return 0;
 	struct event *event = &scratch->head;
@@ -568,10 +570,9 @@ APART long named(struct task_struct *task, struct thread *thread, u32 second, s6
 		return 0;
 	s32 fd = fd_at < 6 ? (s32)thread->args[fd_at] : AT_FDCWD;
 	u64 path = thread->args[path_at];
-	u8 first = 0;
-	if (path)
-		read_user(&first, 1, (void *)path);
-	if (!first) {
+	long text = path ? read_user_str(scratch->data, TEXT_MAX, (void *)path) : 0;
+	if (text <= 1 || text > TEXT_MAX) {
+		/* No name: what the descriptor is. */
 		if (fd >= 0)
 			used(task, thread, fd, result);
 		return 0;
@@ -579,21 +580,27 @@ APART long named(struct task_struct *task, struct thread *thread, u32 second, s6
 	u32 length = 0;
 	s32 tree = -1;
 	u64 from = 0;
-	if (first != '/') {
-		struct dentry *base = 0;
+	if (scratch->data[0] != '/') {
 		if (fd == AT_FDCWD) {
 			struct fs_struct *fs = task->fs;
-			FIELD(base, fs, pwd.dentry);
+			struct dentry *base = fs->pwd.dentry;
+			from = (u64)base;
+			u32 *number = map_lookup(&trees, &from);
+			if (number)
+				tree = *number;
+			else
+				tree = names_up(base, scratch, &length, text);
 		} else {
 			struct file *file = file_of(task, fd);
+			struct dentry *base = 0;
 			if (!file)
 				return 0;
 			FIELD(base, file, f_path.dentry);
+			tree = names_up(base, scratch, &length, text);
+			from = (u64)base;
 		}
-		tree = names_up(base, scratch, &length);
 		if (tree < 0)
 			length = 0;
-		from = (u64)base;
 	}
 	struct event *event = &scratch->head;
 	begin_event(event, NAMED, thread, result);
@@ -602,17 +609,12 @@ APART long named(struct task_struct *task, struct thread *thread, u32 second, s6
 		event->kind = NAMED_FIRST;
 	event->tree = tree;
 	event->names = length;
-	event->mode = fd;
-	if (length > NAMES_MAX)
-		length = NAMES_MAX;
-	long text = read_user_str(scratch->data + length, TEXT_MAX, (void *)path);
-	if (text <= 0)
-		return 0;
 	event->text = text;
+	event->mode = fd;
 	u32 extra = thread->call.extra;
 	if (extra < 6)
 		event->flags = thread->args[extra];
-	tell_scratch(scratch, length + (text & (2 * TEXT_MAX - 1)));
+	tell_scratch(scratch, (text + length) & (4 * TEXT_MAX - 1));
 	return 0;
 }
 
@@ -630,7 +632,7 @@ APART long marked(struct task_struct *task, u32 fd)
 		return 0;
 	FIELD(entry, file, f_path.dentry);
 	mark->head.file = (u64)entry;
-	mark->head.tree = names_up(entry, mark, &length);
+	mark->head.tree = names_up(entry, mark, &length, 0);
 	mark->head.names = length;
 	return 0;
 }
@@ -871,7 +873,7 @@ int runs(u64 *context)
 		struct inode *inode = 0;
 		unsigned long number = 0;
 		FIELD(entry, program, f_path.dentry);
-		s32 tree = names_up(entry, scratch, &length);
+		s32 tree = names_up(entry, scratch, &length, 0);
 		if (tree >= 0) {
 			begin_event(event, PROGRAM_FILE, 0, 0);
 			event->tree = tree;
@@ -887,7 +889,7 @@ int runs(u64 *context)
 	struct fs_struct *fs = task->fs;
 	if (fs) {
 		FIELD(entry, fs, pwd.dentry);
-		s32 tree = names_up(entry, scratch, &length);
+		s32 tree = names_up(entry, scratch, &length, 0);
 		if (tree >= 0) {
 			begin_event(event, WORKING_DIRECTORY, 0, 0);
 			event->tree = tree;

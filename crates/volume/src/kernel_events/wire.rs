@@ -51,7 +51,7 @@ impl Kind {
     ];
 }
 
-/// The head of each event; what follows it are names and a text, as long as it says.
+/// The head of each event; what follows it are a text and names, as long as it says.
 #[derive(Debug, Clone, Copy, FromBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub(super) struct Event {
@@ -114,8 +114,8 @@ impl<'b> Told<'b> {
     pub(super) fn parse(bytes: &'b [u8]) -> Option<Told<'b>> {
         let (head, rest) = Event::read_from_prefix(bytes).ok()?;
         let kind = *Kind::ALL.get(head.kind as usize)?;
-        let names = rest.get(..head.names as usize)?;
-        let text = rest.get(head.names as usize..)?.get(..head.text as usize)?;
+        let text = rest.get(..head.text as usize)?;
+        let names = rest.get(head.text as usize..)?.get(..head.names as usize)?;
         Some(Told { kind, head, names, text, rest })
     }
 
@@ -163,7 +163,7 @@ mod tests {
         bytes[80..84].copy_from_slice(&10u32.to_ne_bytes());
         bytes[84..88].copy_from_slice(&3u32.to_ne_bytes());
         assert!(Told::parse(&bytes).is_none(), "it says more than there is");
-        bytes.extend(b"c.txt\0bb\0\0xy\0");
+        bytes.extend(b"xy\0c.txt\0bb\0\0");
         let told = Told::parse(&bytes).expect("an event");
         assert_eq!((told.kind, told.path()), (Kind::Opened, b"bb/c.txt".to_vec()));
         assert_eq!(told.text, b"xy\0");
