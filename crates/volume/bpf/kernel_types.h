@@ -36,7 +36,27 @@ struct dentry {
 	struct inode *d_inode;
 } CORE;
 
-struct vfsmount;
+struct vfsmount {
+	struct dentry *mnt_root;
+} CORE;
+
+struct mount {
+	struct mount *mnt_parent;
+	struct dentry *mnt_mountpoint;
+	struct vfsmount mnt;
+} CORE;
+
+struct ns_common {
+	u32 inum;
+} CORE;
+
+struct mnt_namespace {
+	struct ns_common ns;
+} CORE;
+
+struct nsproxy {
+	struct mnt_namespace *mnt_ns;
+} CORE;
 
 struct path {
 	struct vfsmount *mnt;
@@ -116,6 +136,7 @@ struct task_struct {
 	char comm[16];
 	struct fs_struct *fs;
 	struct files_struct *files;
+	struct nsproxy *nsproxy;
 	struct signal_struct *signal;
 	struct task_io_accounting ioac;
 } CORE;
@@ -161,6 +182,7 @@ static long (*loop)(u32 times, void *body, void *context, u64 flags) = (void *)1
 /* A field behind any pointer, also one that the verifier knows nothing of. */
 #define FIELD(to, from, field) \
 	read_kernel(&(to), sizeof(to), __builtin_preserve_access_index(&(from)->field))
+#define OFFSET_OF(from, field) __builtin_preserve_field_info((from)->field, 0)
 #define HAS_FIELD(from, field) __builtin_preserve_field_info((from)->field, 2)
 
 #endif

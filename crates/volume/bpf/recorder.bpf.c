@@ -266,35 +266,96 @@ INLINE s64 references(struct file *file)
 	return count;
 }
 
-/* Writes the names from this entry up to a recorded directory, innermost first, each with its NUL,
- * behind a text of `begin` bytes. The number of that directory, or -1. */
-APART s32 names_up(struct dentry *entry, struct scratch *scratch, u32 *length, u32 begin)
+struct walk {
+	struct dentry *entry;
+	/* Across mounts; 0: no further than this file system. */
+	struct mount *mount;
+	/* `head.names` is how far it is: a number in a map, so that the verifier, which knows nothing
+	 * of it, is done after few rounds. */
+	struct scratch *scratch;
+	u32 end;
+	s32 tree;
+};
+
+/* One step up. A loop of the kernel's (bpf_loop), for its verifier would follow one of ours. */
+static long step_up(u32 i, void *context)
 {
-	s32 found = -1;
-	if (!scratch || begin > TEXT_MAX)
-		return -1;
-	u32 at = begin;
-	for (int i = 0; i < DEEPEST; i++) {
+	struct walk *walk = context;
+	struct dentry *entry = walk->entry, *parent = 0;
+	struct mount *mount = walk->mount;
+	struct scratch *scratch = walk->scratch;
+	const unsigned char *name = 0;
+	if (!scratch)
+		return 1;
+	u32 at = scratch->head.names;
+	FIELD(parent, entry, d_parent);
+	if (mount) {
+		struct dentry *top = 0;
+		FIELD(top, mount, mnt.mnt_root);
+		if (entry == top || entry == parent) {
+			struct mount *above = 0;
+			FIELD(above, mount, mnt_parent);
+			if (!above || above == mount)
+				return 1;
+			FIELD(entry, mount, mnt_mountpoint);
+			walk->entry = entry;
+			walk->mount = above;
+			return 0;
+		}
+	} else {
 		u64 key = (u64)entry;
 		u32 *tree = map_lookup(&trees, &key);
 		if (tree) {
-			found = *tree;
-			break;
+			walk->tree = *tree;
+			return 1;
 		}
-		struct dentry *parent = 0;
-		const unsigned char *name = 0;
-		FIELD(parent, entry, d_parent);
-		FIELD(name, entry, d_name.name);
-		if (!parent || parent == entry || at > begin + NAMES_MAX - 256 || at > sizeof(scratch->data) - 256)
-			break;
-		long size = read_kernel_str(scratch->data + at, 256, name);
-		if (size <= 0)
-			break;
-		at += size;
-		entry = parent;
+		if (entry == parent)
+			return 1;
 	}
-	*length = at - begin;
-	return found;
+	if (!parent || at > walk->end || at > sizeof(scratch->data) - 256)
+		return 1;
+	FIELD(name, entry, d_name.name);
+	long size = read_kernel_str(scratch->data + at, 256, name);
+	if (size <= 0)
+		return 1;
+	scratch->head.names = at + size;
+	walk->entry = parent;
+	return 0;
+}
+
+/* Writes the names from this entry up to a recorded directory, innermost first, each with its NUL,
+ * behind a text of `begin` bytes. The number of that directory, or -1. */
+INLINE s32 names_up(struct dentry *entry, struct scratch *scratch, u32 *length, u32 begin)
+{
+	struct walk walk = {
+		.entry = entry, .scratch = scratch, .end = begin + NAMES_MAX - 256, .tree = -1,
+	};
+	scratch->head.names = begin;
+	loop(DEEPEST, step_up, &walk, 0);
+	*length = scratch->head.names - begin;
+	return walk.tree;
+}
+
+/* The same up to the root of all mounts: an absolute path in the process's mount namespace. */
+INLINE u32 names_to_root(struct dentry *entry, struct vfsmount *at, struct scratch *scratch, u32 begin)
+{
+	struct mount *mount = 0;
+	struct walk walk = {
+		.entry = entry, .mount = (void *)((u64)at - OFFSET_OF(mount, mnt)), .scratch = scratch,
+		.end = begin + NAMES_MAX - 256, .tree = -1,
+	};
+	scratch->head.names = begin;
+	loop(DEEPEST, step_up, &walk, 0);
+	return scratch->head.names - begin;
+}
+
+INLINE u32 mount_namespace(struct task_struct *task)
+{
+	struct nsproxy *proxy = task->nsproxy;
+	if (!proxy)
+		return 0;
+	struct mnt_namespace *mounts = proxy->mnt_ns;
+	return mounts ? mounts->ns.inum : 0;
 }
 
 INLINE void begin_event(struct event *event, u32 kind, struct thread *thread, s64 result)
@@ -579,38 +640,37 @@ APART long named(struct task_struct *task, struct thread *thread, u32 second, s6
 	}
 	u32 length = 0;
 	s32 tree = -1;
-	u64 from = 0;
 	if (scratch->data[0] != '/') {
+		struct dentry *base = 0;
+		struct vfsmount *mount = 0;
 		if (fd == AT_FDCWD) {
 			struct fs_struct *fs = task->fs;
-			struct dentry *base = fs->pwd.dentry;
-			from = (u64)base;
-			u32 *number = map_lookup(&trees, &from);
-			if (number)
-				tree = *number;
-			else
-				tree = names_up(base, scratch, &length, text);
+			base = fs->pwd.dentry;
+			mount = fs->pwd.mnt;
 		} else {
 			struct file *file = file_of(task, fd);
-			struct dentry *base = 0;
 			if (!file)
 				return 0;
 			FIELD(base, file, f_path.dentry);
-			tree = names_up(base, scratch, &length, text);
-			from = (u64)base;
+			FIELD(mount, file, f_path.mnt);
 		}
+		u64 key = (u64)base;
+		u32 *number = map_lookup(&trees, &key);
+		if (number)
+			tree = *number;
+		else
+			tree = names_up(base, scratch, &length, text);
 		if (tree < 0)
-			length = 0;
+			length = names_to_root(base, mount, scratch, text);
 	}
 	struct event *event = &scratch->head;
 	begin_event(event, NAMED, thread, result);
-	event->file = from;
+	event->inode = mount_namespace(task);
 	if (!second && thread->call.action == ON_TWO_NAMES)
 		event->kind = NAMED_FIRST;
 	event->tree = tree;
 	event->names = length;
 	event->text = text;
-	event->mode = fd;
 	u32 extra = thread->call.extra;
 	if (extra < 6)
 		event->flags = thread->args[extra];
@@ -908,6 +968,7 @@ int runs(u64 *context)
 	if (read_user(scratch->data, size, (void *)from))
 		size = 0;
 	event->text = size;
+	event->mode = mount_namespace(task);
 	__builtin_memcpy(&event->inode, task->comm, 16);
 	event->file = to - from;
 	tell_scratch(scratch, size);

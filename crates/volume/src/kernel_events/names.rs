@@ -9,33 +9,20 @@ use std::path::PathBuf;
 
 use forebay_model::TreeId;
 use rustc_hash::FxHashMap;
-use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
 
 /// Directories that are kept.
 const MOST_KEPT: usize = 16_384;
+/// Mount namespaces whose roots are kept.
+const MOST_NAMESPACES: usize = 256;
 
 /// Where a name begins.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Base {
     /// In a recorded directory, at this path.
     Tree(TreeId, Vec<u8>),
-    /// At the root of a mount namespace: a process in it, and its number (0: ours).
-    Root { namespace: u64, process: u32 },
-    /// Elsewhere: a process's working directory or descriptor, and the kernel's name of it.
-    Elsewhere { entry: u64, process: u32, descriptor: Option<u32> },
-}
-
-impl Base {
-    /// Two processes that are in one place are there for all of them.
-    fn kept_as(&self) -> Base {
-        match self {
-            Base::Root { namespace, .. } => Base::Root { namespace: *namespace, process: 0 },
-            Base::Elsewhere { entry, .. } => {
-                Base::Elsewhere { entry: *entry, process: 0, descriptor: None }
-            }
-            Base::Tree(..) => self.clone(),
-        }
-    }
+    /// At the root of a mount namespace, by its number.
+    Root(u64),
 }
 
 /// A path below a recorded directory.
@@ -51,12 +38,41 @@ pub(super) trait Whereabouts {
 pub(super) struct Names {
     /// The recorded directories, by number.
     roots: Vec<OwnedFd>,
+    /// Our own mount namespace, and the roots of others.
+    namespace: u64,
+    namespaces: FxHashMap<u64, OwnedFd>,
     kept: FxHashMap<(Base, Vec<u8>), Option<Place>>,
 }
 
 impl Names {
     pub(super) fn new(roots: Vec<OwnedFd>) -> Names {
-        Names { roots, kept: FxHashMap::default() }
+        Names {
+            roots,
+            namespace: namespace_of("self").unwrap_or(0),
+            namespaces: FxHashMap::default(),
+            kept: FxHashMap::default(),
+        }
+    }
+
+    /// A process was seen in a mount namespace: its root is kept, for the process may be gone when
+    /// it is needed.
+    pub(super) fn note_namespace(&mut self, namespace: u64, process: u32) {
+        if namespace == self.namespace || self.namespaces.contains_key(&namespace) {
+            return;
+        }
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = openat(CWD, format!("/proc/{process}/root"), flags, Mode::empty());
+        // The process may be in another one by now, or have ended and its number be another's.
+        if let (Ok(root), Some(now)) = (root, namespace_of(&process.to_string()))
+            && now == namespace
+        {
+            if self.namespaces.len() >= MOST_NAMESPACES {
+                self.namespaces.clear();
+            }
+            self.namespaces.insert(namespace, root);
+            // What was looked for in it in vain may be found.
+            self.kept.retain(|(base, _), _| *base != Base::Root(namespace));
+        }
     }
 
     /// A recorded directory.
@@ -96,7 +112,7 @@ impl Names {
         if let (Base::Tree(tree, path), b"" | b".") = (&base, name) {
             return Some((*tree, path.clone()));
         }
-        let key = (base.kept_as(), name.to_vec());
+        let key = (base.clone(), name.to_vec());
         if let Some(found) = self.kept.get(&key) {
             return found.clone();
         }
@@ -105,7 +121,7 @@ impl Names {
             // It is gone, or its process is: by the words alone, as far as they say it.
             None => match &base {
                 Base::Tree(tree, path) => by_words(path, name).map(|path| (*tree, path)),
-                Base::Root { .. } | Base::Elsewhere { .. } => None,
+                Base::Root(_) => None,
             },
         };
         if self.kept.len() >= MOST_KEPT {
@@ -117,32 +133,28 @@ impl Names {
 
     fn open(&self, base: &Base, name: &[u8]) -> Option<OwnedFd> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let below = |start: PathBuf| {
-            let name = OsStr::from_bytes(name);
-            openat(CWD, start.join(name), flags, Mode::empty()).ok()
-        };
         let name = OsStr::from_bytes(name);
-        match base {
+        let found = match base {
             Base::Tree(tree, path) => {
                 let path = PathBuf::from(OsStr::from_bytes(path)).join(name);
-                openat(self.root(*tree)?, path, flags, Mode::empty()).ok()
+                openat(self.root(*tree)?, path, flags, Mode::empty())
             }
-            Base::Root { process: 0, .. } => openat(CWD, name, flags, Mode::empty()).ok(),
-            Base::Root { process, .. } => {
-                let rest = name.as_bytes();
-                let start = rest.iter().position(|byte| *byte != b'/').unwrap_or(rest.len());
-                let path = PathBuf::from(format!("/proc/{process}/root"));
-                let path = path.join(OsStr::from_bytes(&rest[start..]));
-                openat(CWD, path, flags, Mode::empty()).ok()
+            Base::Root(namespace) if *namespace == self.namespace => {
+                openat(CWD, name, flags, Mode::empty())
             }
-            Base::Elsewhere { process, descriptor: None, .. } => {
-                below(PathBuf::from(format!("/proc/{process}/cwd")))
+            Base::Root(namespace) => {
+                let root = self.namespaces.get(namespace)?;
+                openat2(root, name, flags, Mode::empty(), ResolveFlags::IN_ROOT)
             }
-            Base::Elsewhere { process, descriptor: Some(descriptor), .. } => {
-                below(PathBuf::from(format!("/proc/{process}/fd/{descriptor}")))
-            }
-        }
+        };
+        found.ok()
     }
+}
+
+/// The number of a process's mount namespace.
+fn namespace_of(process: &str) -> Option<u64> {
+    let link = std::fs::read_link(format!("/proc/{process}/ns/mnt")).ok()?;
+    link.to_str()?.strip_prefix("mnt:[")?.strip_suffix(']')?.parse().ok()
 }
 
 pub(super) fn join(path: &[u8], name: &[u8]) -> Vec<u8> {
@@ -197,7 +209,8 @@ mod tests {
         assert_eq!(place(tree(""), "../other/x"), None);
         assert_eq!(place(tree("a"), "gone/../x"), at("a/x"), "by its words");
         assert_eq!(place(tree("a"), "gone/../../../x"), None);
+        let here = namespace_of("self").expect("a namespace");
         let absolute = format!("{}/link/x", root.display());
-        assert_eq!(place(Base::Root { namespace: 0, process: 0 }, &absolute), at("a/b/x"));
+        assert_eq!(place(Base::Root(here), &absolute), at("a/b/x"));
     }
 }

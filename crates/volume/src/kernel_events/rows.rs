@@ -39,8 +39,8 @@ type FileKey = (TreeId, u64, u32);
 #[derive(Debug)]
 struct KnownFile {
     known: Arc<RecordedPath>,
-    /// How many of its names were met and not removed.
-    names: u32,
+    /// Its names that were met and not removed.
+    names: Vec<Place>,
 }
 
 /// One open file.
@@ -73,12 +73,11 @@ enum OpenKind {
     Name,
 }
 
-/// A process of the run, until the kernel says that it ended.
-#[derive(Debug, Clone, Copy)]
-struct Living {
-    id: ProcessId,
-    /// Number of its mount namespace; 0: ours.
-    namespace: u64,
+/// Where a program that begins lies and works, as far as that is in recorded directories.
+#[derive(Debug, Default)]
+struct ProgramPlace {
+    exe: Option<Vec<u8>>,
+    cwd: Option<Vec<u8>>,
 }
 
 /// Turns events into rows, in their order.
@@ -88,7 +87,8 @@ pub(super) struct Rows {
     names: Names,
     /// Absolute paths of the recorded directories.
     points: Vec<Vec<u8>>,
-    living: FxHashMap<u32, Living>,
+    /// Processes of the run, until the kernel says that they ended.
+    living: FxHashMap<u32, ProcessId>,
     files: FxHashMap<FileKey, KnownFile>,
     by_name: FxHashMap<Place, FileKey>,
     opens: FxHashMap<u64, OpenNow>,
@@ -96,11 +96,9 @@ pub(super) struct Rows {
     /// The first of two names, by thread; `None`: it leads to no recorded directory.
     first_names: FxHashMap<u32, Option<Place>>,
     /// Where programs that begin lie and work, by process.
-    programs: FxHashMap<u32, (Option<Vec<u8>>, Option<Vec<u8>>)>,
+    programs: FxHashMap<u32, ProgramPlace>,
     /// The run's start on the machine's clock.
     began: u64,
-    /// Our own mount namespace.
-    namespace: u64,
     /// Events that made no sense without one that was lost.
     pub(super) orphans: Arc<AtomicU64>,
 }
@@ -127,7 +125,6 @@ impl Rows {
             first_names: FxHashMap::default(),
             programs: FxHashMap::default(),
             began,
-            namespace: namespace_of("self").unwrap_or(0),
             orphans: Arc::default(),
         }
     }
@@ -135,7 +132,7 @@ impl Rows {
     /// The command, which was started and executes nothing yet.
     pub(super) fn meet_command(&mut self, pid: u32, started_ns: u64) {
         let id = self.processes.meet_told(&ToldProcess { pid, parent: None, started_ns });
-        self.living.insert(pid, Living { id, namespace: 0 });
+        self.living.insert(pid, id);
     }
 
     /// Takes in one event.
@@ -150,7 +147,7 @@ impl Rows {
             Kind::ProgramFile => self.program_file(told),
             Kind::WorkingDirectory => {
                 let path = self.absolute_path(told);
-                self.programs.entry(told.head.process).or_default().1 = path;
+                self.programs.entry(told.head.process).or_default().cwd = path;
             }
             Kind::Ran => self.ran(told),
             Kind::Exited => self.exited(told),
@@ -162,7 +159,7 @@ impl Rows {
         let mut left: Vec<(u64, OpenNow)> = self.opens.drain().collect();
         left.sort_by_key(|(number, _)| *number);
         for (_, open) in left {
-            self.record_close(&open);
+            self.record_close(&open, Some(open.process));
         }
     }
 
@@ -171,7 +168,7 @@ impl Rows {
     }
 
     fn process(&self, told: &Told<'_>) -> Option<ProcessId> {
-        self.living.get(&told.head.process).map(|living| living.id)
+        self.living.get(&told.head.process).copied()
     }
 
     fn tree(told: &Told<'_>) -> Option<TreeId> {
@@ -205,13 +202,13 @@ impl Rows {
         let key = file_key(place.0, told);
         if let Some(file) = self.files.get_mut(&key) {
             if self.by_name.get(place) != Some(&key) {
-                file.names += 1;
+                file.names.push(place.clone());
                 self.by_name.insert(place.clone(), key);
             }
             return Arc::clone(&file.known);
         }
         let known = Arc::new(self.recorder.describe_path(place.0, None, &place.1, None));
-        self.files.insert(key, KnownFile { known: Arc::clone(&known), names: 1 });
+        self.files.insert(key, KnownFile { known: Arc::clone(&known), names: vec![place.clone()] });
         self.by_name.insert(place.clone(), key);
         // A file has its number from the first open: a rename does not change it.
         self.recorder.file_number(place.0, &known);
@@ -328,15 +325,15 @@ impl Rows {
         }
         if told.kind == Kind::Closed && head.flags != 0 {
             let open = self.opens.remove(&head.file);
-            open.iter().for_each(|open| self.record_close(open));
+            open.iter().for_each(|open| self.record_close(open, process));
         }
     }
 
-    fn record_close(&self, open: &OpenNow) {
+    fn record_close(&self, open: &OpenNow, by: Option<ProcessId>) {
         if open.kind != OpenKind::File {
             return;
         }
-        self.count(None, open.tree, open.known.class, Op::Close, 0);
+        self.count(by, open.tree, open.known.class, Op::Close, 0);
         let file = self.recorder.file_number(open.tree, &open.known);
         let size = open.left.map(|(_, size)| size).filter(|size| *size != UNKNOWN);
         self.recorder.record_fact(Fact::Open(OpenSession {
@@ -381,18 +378,17 @@ impl Rows {
     /// Where a name leads.
     fn place(&mut self, told: &Told<'_>, kernel: &mut impl Whereabouts) -> Option<Place> {
         let name = told.text.strip_suffix(b"\0").unwrap_or(told.text);
-        let head = &told.head;
-        let base = if name.starts_with(b"/") {
-            let namespace = self.living.get(&head.process).map_or(0, |living| living.namespace);
-            let process = if namespace == 0 { 0 } else { head.process };
-            Base::Root { namespace, process }
-        } else if let Some(tree) = Self::tree(told) {
-            Base::Tree(tree, told.path())
-        } else {
-            let descriptor = u32::try_from(head.mode as i32).ok();
-            Base::Elsewhere { entry: head.file, process: head.process, descriptor }
-        };
-        self.names.place_of(base, name, kernel)
+        if let (Some(tree), false) = (Self::tree(told), name.starts_with(b"/")) {
+            return self.names.place_of(Base::Tree(tree, told.path()), name, kernel);
+        }
+        let namespace = told.head.inode;
+        self.names.note_namespace(namespace, told.head.process);
+        if name.starts_with(b"/") {
+            return self.names.place_of(Base::Root(namespace), name, kernel);
+        }
+        // From a directory elsewhere, of which the path is told.
+        let whole = [b"/", &told.path()[..], b"/", name].concat();
+        self.names.place_of(Base::Root(namespace), &whole, kernel)
     }
 
     fn named(&mut self, told: &Told<'_>, kernel: &mut impl Whereabouts) {
@@ -443,7 +439,7 @@ impl Rows {
                 if let (Some(key), Some(place)) = (key, place)
                     && let Some(file) = self.files.get_mut(&key)
                 {
-                    file.names += 1;
+                    file.names.push(place.clone());
                     self.by_name.insert(place, key);
                 }
             }
@@ -455,13 +451,24 @@ impl Rows {
     fn removed(&mut self, place: &Place, at: Micros) {
         let Some(key) = self.by_name.remove(place) else { return };
         let Some(file) = self.files.get_mut(&key) else { return };
-        file.names = file.names.saturating_sub(1);
-        if file.names == 0 {
-            let gone = self.files.remove(&key);
-            if let Some(id) = gone.and_then(|gone| gone.known.file()) {
-                self.recorder.record_fact(Fact::Gone { id, at });
+        file.names.retain(|name| name != place);
+        match file.names.last().cloned() {
+            Some(other) if file.known.path[..] == place.1 => self.describe_anew(key, &other),
+            Some(_) => {}
+            None => {
+                let gone = self.files.remove(&key);
+                if let Some(id) = gone.and_then(|gone| gone.known.file()) {
+                    self.recorder.record_fact(Fact::Gone { id, at });
+                }
             }
         }
+    }
+
+    /// A file is known by another name now.
+    fn describe_anew(&mut self, key: FileKey, place: &Place) {
+        let Some(file) = self.files.get_mut(&key) else { return };
+        let was = file.known.file().map(|file| RecordedFile { file, moved: true });
+        file.known = Arc::new(self.recorder.describe_path(place.0, None, &place.1, was));
     }
 
     fn renamed(&mut self, from: Option<Place>, to: Option<Place>, exchange: bool, at: Micros) {
@@ -502,10 +509,10 @@ impl Rows {
         for (old, new) in moved {
             let Some(key) = self.by_name.remove(&old) else { continue };
             if let Some(file) = self.files.get_mut(&key) {
-                let was = file.known.file().map(|file| RecordedFile { file, moved: true });
-                let known = self.recorder.describe_path(new.0, None, &new.1, was);
-                file.known = Arc::new(known);
+                file.names.retain(|name| *name != old);
+                file.names.push(new.clone());
             }
+            self.describe_anew(key, &new);
             self.by_name.insert(new, key);
         }
     }
@@ -516,20 +523,20 @@ impl Rows {
             return self.note_orphan();
         };
         let pid = head.process;
-        let told = ToldProcess { pid, parent: Some(above.id), started_ns: head.bytes };
+        let told = ToldProcess { pid, parent: Some(above), started_ns: head.bytes };
         let id = self.processes.meet_told(&told);
-        self.living.insert(pid, Living { id, ..above });
+        self.living.insert(pid, id);
     }
 
     fn program_file(&mut self, told: &Told<'_>) {
         let path = self.absolute_path(told);
-        self.programs.entry(told.head.process).or_default().0 = path;
+        self.programs.entry(told.head.process).or_default().exe = path;
         let (Some(process), Some(tree)) = (self.process(told), Self::tree(told)) else { return };
         let known = self.file(&(tree, told.path()), told);
         self.count(Some(process), tree, known.class, Op::Open, 0);
         let at = self.time(told.head.at);
         // The kernel reads it page by page, as it is needed.
-        self.record_close(&OpenNow {
+        let open = OpenNow {
             process,
             tree,
             known,
@@ -544,17 +551,15 @@ impl Rows {
             read_mapped: true,
             write_mapped: false,
             left: Some((at, told.head.size)),
-        });
+        };
+        self.record_close(&open, Some(process));
     }
 
     fn ran(&mut self, told: &Told<'_>) {
         let head = &told.head;
-        let (exe, cwd) = self.programs.remove(&head.process).unwrap_or_default();
-        let Some(living) = self.living.get_mut(&head.process) else { return self.note_orphan() };
-        if let Some(namespace) = namespace_of(&head.process.to_string()) {
-            living.namespace = if namespace == self.namespace { 0 } else { namespace };
-        }
-        let id = living.id;
+        let ProgramPlace { exe, cwd } = self.programs.remove(&head.process).unwrap_or_default();
+        let Some(id) = self.process(told) else { return self.note_orphan() };
+        self.names.note_namespace(u64::from(head.mode), head.process);
         let words = told.text.strip_suffix(b"\0").unwrap_or(told.text);
         let mut argv: Vec<Vec<u8>> = words.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect();
         let all = head.file;
@@ -568,13 +573,13 @@ impl Rows {
 
     fn exited(&mut self, told: &Told<'_>) {
         self.programs.remove(&told.head.process);
-        let Some(living) = self.living.remove(&told.head.process) else {
+        let Some(id) = self.living.remove(&told.head.process) else {
             return self.note_orphan();
         };
         let Some(usage) = told.usage() else { return };
         let us = |nanos: u64| Micros(nanos / 1000);
         let counters = ProcessCounters {
-            id: living.id,
+            id,
             at: self.time(told.head.at),
             user: us(usage.user),
             system: us(usage.system),
@@ -587,7 +592,7 @@ impl Rows {
                 write_bytes: ByteCount(usage.write_bytes),
             }),
         };
-        self.processes.note_end(living.id, counters);
+        self.processes.note_end(id, counters);
     }
 
     fn note_orphan(&self) {
@@ -625,11 +630,4 @@ fn is_quiet_failure(op: Op, result: i64) -> bool {
         Op::Ioctl | Op::Lock => true,
         _ => false,
     }
-}
-
-/// The number of a process's mount namespace.
-fn namespace_of(process: &str) -> Option<u64> {
-    let link = std::fs::read_link(format!("/proc/{process}/ns/mnt")).ok()?;
-    let text = link.to_str()?;
-    text.strip_prefix("mnt:[")?.strip_suffix(']')?.parse().ok()
 }

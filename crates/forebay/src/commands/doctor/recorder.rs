@@ -16,9 +16,12 @@ fn finding_for(can: Result<(), RecorderUnavailable>) -> Finding {
              `--recorder fuse`, which rules need, is the default",
         );
     };
-    let found = Finding::limited(format!("`--recorder fuse` alone: bpf is not to be had, for {why}"));
+    let found =
+        Finding::limited(format!("`--recorder fuse` alone: bpf is not to be had, for {why}"));
     match why {
-        RecorderUnavailable::NotBuilt => found.fix_by_user("build it anew where clang is installed"),
+        RecorderUnavailable::NotBuilt => {
+            found.fix_by_user("build it anew where clang is installed")
+        }
         RecorderUnavailable::NoBtf => {
             found.fix_by_admin("a kernel with CONFIG_DEBUG_INFO_BTF=y, as distributions have it")
         }
