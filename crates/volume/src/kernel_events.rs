@@ -68,7 +68,7 @@ pub enum RecorderUnavailable {
     /// Numbers of processes would not be those that the kernel's side sees.
     #[error("this process is not in the machine's first PID namespace")]
     PidNamespace,
-    /// What the kernel said.
+    /// An ordinary user, or a container without these rights.
     #[error("it takes root, or CAP_BPF and CAP_PERFMON")]
     NotPermitted,
     /// What the kernel said.
