@@ -214,15 +214,20 @@ INLINE u32 process_id(void)
 	return current_pid_tgid() >> 32;
 }
 
+INLINE void lose(void)
+{
+	struct state *state = the_state();
+	if (state)
+		__sync_fetch_and_add(&state->lost, 1);
+}
+
 /* Tells the daemon; what finds no room is counted. */
 APART long tell(void *event, u32 size)
 {
 	u64 waiting = ring_query(&ring, 0);
 	if (ring_output(&ring, event, size, waiting > WAKE_BYTES ? 2 : 1) == 0)
 		return 0;
-	struct state *state = the_state();
-	if (state)
-		__sync_fetch_and_add(&state->lost, 1);
+	lose();
 	return -1;
 }
 
@@ -234,9 +239,7 @@ INLINE long tell_scratch(struct scratch *scratch, u32 data)
 	u64 wake = waiting > WAKE_BYTES || scratch->head.kind == RAN ? 2 : 1;
 	if (ring_output(&ring, scratch, sizeof(struct event) + data, wake) == 0)
 		return 0;
-	struct state *state = the_state();
-	if (state)
-		__sync_fetch_and_add(&state->lost, 1);
+	lose();
 	return -1;
 }
 
@@ -634,8 +637,11 @@ APART long named(struct task_struct *task, struct thread *thread, u32 second, s6
 	long text = path ? read_user_str(scratch->data, TEXT_MAX, (void *)path) : 0;
 	if (text <= 1 || text > TEXT_MAX) {
 		/* No name: what the descriptor is. */
-		if (fd >= 0)
+		if (text >= 0 && fd >= 0)
 			used(task, thread, fd, result);
+		/* The kernel has read it, and it was taken out of memory since. */
+		if (text < 0 && result != -14)
+			lose();
 		return 0;
 	}
 	u32 length = 0;
