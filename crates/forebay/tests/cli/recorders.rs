@@ -154,11 +154,14 @@ fn lines(record: &Record) -> BTreeMap<String, i64> {
     add("SELECT 'written ' || path, sum(written_bytes) FROM opens JOIN files USING (file) \
          WHERE written_bytes > 0 AND path NOT LIKE 'mapped/%' GROUP BY 1"
         .to_owned());
+    // By directory alone: a mount counts some requests after their answer, when a file may have
+    // another name already.
     add(format!(
-        "SELECT op || ' ' || pattern || ' by ' || coalesce((SELECT name FROM tasks \
-         WHERE task = ops.task), '-'), sum(count) FROM (SELECT op, task, class, count FROM ops \
-         WHERE op IN ({COUNTED}) AND NOT (op = 'fsync' AND class IN (SELECT class FROM classes \
-         WHERE pattern LIKE 'mapped/%'))) AS ops JOIN classes USING (class) GROUP BY 1"
+        "SELECT op || ' in ' || substr(pattern, 1, instr(pattern || '/', '/')) || ' by ' || \
+         coalesce((SELECT name FROM tasks WHERE task = ops.task), '-'), sum(count) FROM \
+         (SELECT op, task, class, count FROM ops WHERE op IN ({COUNTED})) AS ops \
+         JOIN classes USING (class) \
+         WHERE NOT (op = 'fsync' AND pattern LIKE 'mapped/%') GROUP BY 1"
     ));
     all
 }
@@ -184,7 +187,7 @@ fn both_recorders_tell_the_same() {
         .filter(|key| told[0].get(*key) != told[1].get(*key))
         .map(|key| format!("{key}: fuse {:?}, bpf {:?}", told[0].get(key), told[1].get(key)))
         .collect();
-    assert!(told[1].len() > 90, "too little: {:#?}", told[1]);
+    assert!(told[1].len() > 150, "too little: {:#?}", told[1]);
     assert!(differences.is_empty(), "{differences:#?}");
 }
 

@@ -205,6 +205,10 @@ impl Rows {
                 file.names.push(place.clone());
                 self.by_name.insert(place.clone(), key);
             }
+            if file.known.path[..] != place.1 {
+                // It is known by the name that was used last.
+                file.known = described_anew(&self.recorder, file, place);
+            }
             return Arc::clone(&file.known);
         }
         let known = Arc::new(self.recorder.describe_path(place.0, None, &place.1, None));
@@ -467,8 +471,7 @@ impl Rows {
     /// A file is known by another name now.
     fn describe_anew(&mut self, key: FileKey, place: &Place) {
         let Some(file) = self.files.get_mut(&key) else { return };
-        let was = file.known.file().map(|file| RecordedFile { file, moved: true });
-        file.known = Arc::new(self.recorder.describe_path(place.0, None, &place.1, was));
+        file.known = described_anew(&self.recorder, file, place);
     }
 
     fn renamed(&mut self, from: Option<Place>, to: Option<Place>, exchange: bool, at: Micros) {
@@ -602,6 +605,12 @@ impl Rows {
 
 fn file_key(tree: TreeId, told: &Told<'_>) -> FileKey {
     (tree, told.head.inode, told.head.count)
+}
+
+/// A file under another name; its number stays.
+fn described_anew(recorder: &Recorder, file: &KnownFile, place: &Place) -> Arc<RecordedPath> {
+    let was = file.known.file().map(|file| RecordedFile { file, moved: true });
+    Arc::new(recorder.describe_path(place.0, None, &place.1, was))
 }
 
 /// Which sums an event has: reads, then writes; four sizes; in order, then not.
