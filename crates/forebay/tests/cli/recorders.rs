@@ -294,7 +294,8 @@ fn lost_events_are_counted_and_said() {
     let end = finish(child, PATIENCE);
     end.code(0).says("were lost while it was recorded: read every count and sum as ≥");
     let record = place.record();
-    let lost = record.number("SELECT value FROM header WHERE key = 'more.lost_events'");
+    let lost =
+        record.number("SELECT CAST(value AS INTEGER) FROM header WHERE key = 'more.lost_events'");
     let failed = "SELECT sum(count) FROM ops WHERE op = 'lookup_failed'";
     let seen = record.number(failed);
     assert!(lost > 10_000 && seen > 10_000, "{lost} lost, {seen} seen");

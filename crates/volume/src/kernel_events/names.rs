@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use forebay_model::TreeId;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
 
 /// Directories that are kept.
@@ -33,6 +33,16 @@ pub(super) trait Whereabouts {
     fn whereabouts(&mut self, directory: &OwnedFd) -> Option<Place>;
 }
 
+/// A mount namespace other than ours, for as long as processes of the run are known in it: nobody
+/// is to find its file systems busy afterwards.
+#[derive(Debug)]
+struct Namespace {
+    root: OwnedFd,
+    /// Its mounts go with its last process, unless it is held; what was done to names is told later.
+    _held: OwnedFd,
+    processes: FxHashSet<u32>,
+}
+
 /// Paths of names.
 #[derive(Debug)]
 pub(super) struct Names {
@@ -40,7 +50,7 @@ pub(super) struct Names {
     roots: Vec<OwnedFd>,
     /// Our own mount namespace, and the roots of others.
     namespace: u64,
-    namespaces: FxHashMap<u64, OwnedFd>,
+    namespaces: FxHashMap<u64, Namespace>,
     kept: FxHashMap<(Base, Vec<u8>), Option<Place>>,
 }
 
@@ -57,22 +67,37 @@ impl Names {
     /// A process was seen in a mount namespace: its root is kept, for the process may be gone when
     /// it is needed.
     pub(super) fn note_namespace(&mut self, namespace: u64, process: u32) {
-        if namespace == self.namespace || self.namespaces.contains_key(&namespace) {
+        if namespace == self.namespace {
+            return;
+        }
+        if let Some(known) = self.namespaces.get_mut(&namespace) {
+            known.processes.insert(process);
             return;
         }
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = openat(CWD, format!("/proc/{process}/root"), flags, Mode::empty());
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        let held = openat(CWD, format!("/proc/{process}/ns/mnt"), flags, Mode::empty());
         // The process may be in another one by now, or have ended and its number be another's.
-        if let (Ok(root), Some(now)) = (root, namespace_of(&process.to_string()))
+        if let (Ok(root), Ok(held), Some(now)) = (root, held, namespace_of(&process.to_string()))
             && now == namespace
         {
             if self.namespaces.len() >= MOST_NAMESPACES {
                 self.namespaces.clear();
             }
-            self.namespaces.insert(namespace, root);
+            let processes = FxHashSet::from_iter([process]);
+            self.namespaces.insert(namespace, Namespace { root, _held: held, processes });
             // What was looked for in it in vain may be found.
             self.kept.retain(|(base, _), _| *base != Base::Root(namespace));
         }
+    }
+
+    /// A process ended, and nothing more is told of it: so may its namespace.
+    pub(super) fn forget_process(&mut self, process: u32) {
+        self.namespaces.retain(|_, known| {
+            known.processes.remove(&process);
+            !known.processes.is_empty()
+        });
     }
 
     /// A recorded directory.
@@ -143,7 +168,7 @@ impl Names {
                 openat(CWD, name, flags, Mode::empty())
             }
             Base::Root(namespace) => {
-                let root = self.namespaces.get(namespace)?;
+                let root = &self.namespaces.get(namespace)?.root;
                 openat2(root, name, flags, Mode::empty(), ResolveFlags::IN_ROOT)
             }
         };

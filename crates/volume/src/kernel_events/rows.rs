@@ -576,6 +576,7 @@ impl Rows {
 
     fn exited(&mut self, told: &Told<'_>) {
         self.programs.remove(&told.head.process);
+        self.names.forget_process(told.head.process);
         let Some(id) = self.living.remove(&told.head.process) else {
             return self.note_orphan();
         };
