@@ -5,6 +5,8 @@ use forebay_model::Op;
 
 /// No argument.
 const NONE: u8 = 0xff;
+/// The kind of operation of calls that are none on files.
+pub(super) const NO_OPERATION: u8 = 0xff;
 /// The last argument of a call that has as many.
 const NEVER_GIVEN: u8 = 6;
 
@@ -63,6 +65,11 @@ const fn call(action: Action, op: Op) -> Call {
 /// By a path alone, or below a descriptor.
 const fn named(op: Op, descriptor: u8, path: u8, extra: u8) -> Call {
     Call { descriptor, path, extra, ..call(Action::OnName, op) }
+}
+
+/// After it, names may lead elsewhere; it counts as no operation.
+const fn mounting(descriptor: u8, path: u8) -> Call {
+    Call { op: NO_OPERATION, ..named(Op::Lookup, descriptor, path, NONE) }
 }
 
 const fn named_twice(op: Op, first: (u8, u8), second: (u8, u8), extra: u8) -> Call {
@@ -149,6 +156,10 @@ pub(super) fn table() -> Vec<(u32, Call)> {
         (libc::SYS_llistxattr, named(Op::Xattr, NONE, 0, NONE)),
         (libc::SYS_removexattr, named(Op::Xattr, NONE, 0, NONE)),
         (libc::SYS_lremovexattr, named(Op::Xattr, NONE, 0, NONE)),
+        (libc::SYS_mount, mounting(NONE, 1)),
+        (libc::SYS_umount2, mounting(NONE, 0)),
+        (libc::SYS_move_mount, mounting(2, 3)),
+        (libc::SYS_pivot_root, mounting(NONE, 0)),
         (libc::SYS_copy_file_range, call(CopyRange, Op::CopyRange)),
         (libc::SYS_sendfile, sending(1, 0)),
         (libc::SYS_splice, sending(0, 2)),

@@ -94,9 +94,14 @@ impl Names {
 
     /// A process ended, and nothing more is told of it: so may its namespace.
     pub(super) fn forget_process(&mut self, process: u32) {
-        self.namespaces.retain(|_, known| {
-            known.processes.remove(&process);
-            !known.processes.is_empty()
+        let kept = &mut self.kept;
+        self.namespaces.retain(|namespace, known| {
+            let last = known.processes.remove(&process) && known.processes.is_empty();
+            if last {
+                // Its number may be given again.
+                kept.retain(|(base, _), _| *base != Base::Root(*namespace));
+            }
+            !last
         });
     }
 

@@ -14,6 +14,7 @@ use forebay_model::{
 use rustc_hash::FxHashMap;
 use rustix::fs::{Mode, OFlags, openat};
 
+use super::calls::NO_OPERATION;
 use super::names::{Base, Names, Place, Whereabouts, join};
 use super::wire::{Kind, Told};
 use crate::processes::{ProcessTable, ToldProcess, ToldProgram};
@@ -396,6 +397,9 @@ impl Rows {
     }
 
     fn named(&mut self, told: &Told<'_>, kernel: &mut impl Whereabouts) {
+        if told.head.op == u32::from(NO_OPERATION) {
+            return self.names.forget_all();
+        }
         let place = self.place(told, kernel);
         let head = &told.head;
         if told.kind == Kind::NamedFirst {
