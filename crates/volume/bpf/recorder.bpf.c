@@ -19,9 +19,6 @@
 /* So much in the ring wakes the daemon; else it looks by itself. */
 #define WAKE_BYTES (1 << 20)
 
-#define FMODE_WRITE 0x2
-#define FMODE_PATH 0x4000
-#define FMODE_CREATED 0x100000
 #define O_TRUNC 01000
 #define KIND_MASK 0170000
 #define REGULAR 0100000
@@ -891,11 +888,6 @@ int forks(u64 *context)
 	tell(&event, sizeof(event));
 	return 0;
 }
-
-struct closing {
-	struct thread *thread;
-	struct pending *pending;
-};
 
 SECTION("tp_btf/sched_process_exec")
 int runs(u64 *context)

@@ -8,7 +8,6 @@ mod names;
 mod rows;
 mod wire;
 
-use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -356,11 +355,5 @@ impl Watch {
                 self.rows.take(&told, &mut self.kernel);
             }
         }
-    }
-}
-
-impl From<RecorderUnavailable> for io::Error {
-    fn from(why: RecorderUnavailable) -> io::Error {
-        io::Error::other(why)
     }
 }
