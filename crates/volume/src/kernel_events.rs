@@ -178,7 +178,8 @@ impl KernelSide {
 
     /// Asks the kernel's side about a descriptor: which entry it is, and where that is.
     fn mark(&self, fd: BorrowedFd<'_>) -> Option<(u64, Option<Place>)> {
-        // SAFETY: plain numbers; the kernel refuses the call.
+        // SAFETY: plain numbers.
+        // The kernel refuses the call; its side has seen it.
         unsafe { libc::syscall(libc::SYS_lseek, fd.as_raw_fd(), 0, MARK_WHENCE) };
         let map = Array::<_, Mark>::try_from(self.0.map("marks")?).ok()?;
         let mark = map.get(&0, 0).ok()?;

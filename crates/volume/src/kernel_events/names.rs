@@ -216,7 +216,7 @@ mod tests {
             let number = std::os::fd::AsRawFd::as_raw_fd(directory);
             let path = std::fs::read_link(format!("/proc/self/fd/{number}")).ok()?;
             let at = path.as_os_str().as_bytes();
-            let from = at.windows(6).position(|part| part == b"/root/")? + 6;
+            let from = at.windows(6).position(|part| part == b"/tree/")? + 6;
             Some((TreeId(0), at[from..].to_vec()))
         }
     }
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn names_lead_through_links_and_out() {
         let place = tempfile::tempdir().expect("a directory");
-        let root = place.path().join("root");
+        let root = place.path().join("tree");
         std::fs::create_dir_all(root.join("a/b")).expect("made");
         std::os::unix::fs::symlink("a/b", root.join("link")).expect("made");
         let fd = OwnedFd::from(std::fs::File::open(&root).expect("open"));
