@@ -74,7 +74,7 @@ pub fn run_micro(options: &Options) -> Result<()> {
     let started = std::time::Instant::now();
     let chosen = choose_workloads(&options.only)?;
     let bench = MicroBench::begin_session(options, "micro")?;
-    let arms = choose_arms(&options.who);
+    let all_arms = choose_arms(&options.who);
     let saved = SavedResults::load(&bench.file)?;
     let blocks = u64::from(options.repeats) * chosen.len() as u64;
     let mut done = 0;
@@ -89,6 +89,10 @@ pub fn run_micro(options: &Options) -> Result<()> {
                 return check_no_failures(failed);
             }
             done += 1;
+            let mut arms = all_arms.clone();
+            if workload.layout == FileLayout::Unmounted {
+                arms.retain(|(who, _)| *who == RunUser::Root);
+            }
             if saved.complete_blocks(&bench.session, workload.name, &arms).contains(&block) {
                 continue;
             }
@@ -114,7 +118,7 @@ fn choose_workloads(only: &[String]) -> Result<Vec<&'static Workload>> {
         only.iter().map(|name| workloads::find_workload(name)).collect::<Result<_>>()?
     };
     if !host_info::is_root() {
-        chosen.retain(|workload| !workload.cold);
+        chosen.retain(|workload| !workload.cold && workload.layout != FileLayout::Unmounted);
     }
     Ok(chosen)
 }
@@ -241,7 +245,7 @@ impl<'a> MicroBench<'a> {
     /// The tier of a covered run whose rules need one.
     fn create_tier(&self, workload: &Workload, label: &RunLabel) -> Result<Option<PathBuf>> {
         let made = match (label.arm, workload.layout) {
-            (Arm::Bare, _) | (_, FileLayout::Plain) => return Ok(None),
+            (Arm::Bare, _) | (_, FileLayout::Plain | FileLayout::Unmounted) => return Ok(None),
             (_, FileLayout::WholeFolder(TierMedium::Memory)) => {
                 self.ground.create_memory_directory(label.who)
             }
@@ -264,7 +268,9 @@ impl<'a> MicroBench<'a> {
         let scratch = &self.ground.scratch;
         let folder = workload.layout.work_directory();
         let is_whole = matches!(workload.layout, FileLayout::WholeFolder(_));
+        let is_bare = workload.layout == FileLayout::Unmounted;
         let options = match tier {
+            None if is_bare => vec!["--recorder".into(), "bpf".into()],
             None => Vec::new(),
             Some(tier) if is_whole => forebay_command::whole_folder_options(folder, tier, scratch)?,
             Some(tier) => forebay_command::packed_options(tier, scratch)?,
@@ -304,8 +310,8 @@ impl<'a> MicroBench<'a> {
         let ended = self.prepare_launch(who, dir, words)?.run_expecting_success()?;
         let text = std::fs::read_to_string(&result)?;
         let measured: Measurement = serde_json::from_str(&text).map_err(std::io::Error::from)?;
-        let expects_cover =
-            arm != Arm::Bare && !workload.starts_runs && !self.forebay.shim && !is_whole;
+        let hides = !workload.starts_runs && !self.forebay.shim && !is_whole && !is_bare;
+        let expects_cover = arm != Arm::Bare && hides;
         if measured.on_fuse != expects_cover {
             let seen = if measured.on_fuse { "covered" } else { "not covered" };
             return Err(Error::check_failed(format!(

@@ -106,6 +106,11 @@ pub const MICRO: &[(&str, RunUser, TargetLimit)] = &[
     ("beside-read-small", RunUser::User, TargetLimit::Ratio(0.95)),
     ("beside-unlink", RunUser::Root, TargetLimit::Ratio(0.95)),
     ("beside-unlink", RunUser::User, TargetLimit::Ratio(0.95)),
+    ("bpf-create-300", RunUser::Root, TargetLimit::Ratio(0.95)),
+    ("bpf-create-300-8", RunUser::Root, TargetLimit::Ratio(0.90)),
+    ("bpf-stat", RunUser::Root, TargetLimit::Ratio(0.90)),
+    ("bpf-read-small", RunUser::Root, TargetLimit::Ratio(0.75)),
+    ("bpf-unlink", RunUser::Root, TargetLimit::Ratio(0.95)),
     ("run-true", RunUser::Root, TargetLimit::ExtraMs(100.0)),
     ("run-true", RunUser::User, TargetLimit::ExtraMs(100.0)),
 ];

@@ -17,6 +17,7 @@ mod metadata_operations;
 mod packed_files;
 mod process;
 mod small;
+mod unmounted;
 mod whole_folders;
 
 /// How much work is done; 1.0 is what the tables are made with.
@@ -78,6 +79,8 @@ pub enum FigureUnit {
 pub enum FileLayout {
     /// In place, each a file: no rule.
     Plain,
+    /// In place, recorded from the kernel: root's runs alone.
+    Unmounted,
     /// By a rule, all in one log on a tier, which is on the same file system as the bare files.
     Packed,
     /// By a rule, in a folder that is on a tier as a whole.
@@ -97,7 +100,7 @@ impl FileLayout {
     /// Where a workload works, below its directory.
     pub fn work_directory(self) -> &'static str {
         match self {
-            Self::Plain | Self::Packed => ".",
+            Self::Plain | Self::Unmounted | Self::Packed => ".",
             Self::WholeFolder(_) => "folder",
         }
     }
@@ -136,7 +139,7 @@ pub fn all_workloads() -> impl Iterator<Item = &'static Workload> {
         metadata_operations::WORKLOADS,
         append::WORKLOADS,
     ];
-    let rules = [packed_files::WORKLOADS, whole_folders::WORKLOADS];
+    let rules = [packed_files::WORKLOADS, whole_folders::WORKLOADS, unmounted::WORKLOADS];
     data.into_iter().chain(rules).chain([process::WORKLOADS]).flatten()
 }
 

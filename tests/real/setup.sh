@@ -22,6 +22,7 @@ busybox-static       /bin/busybox
 dmsetup              /usr/sbin/dmsetup
 e2fsprogs            /usr/sbin/mkfs.ext4
 charliecloud         ch-run
+clang                clang
 bubblewrap           bwrap
 default-jre-headless java
 fuse3                fusermount3

@@ -20,6 +20,27 @@ pub(crate) enum TraceLevel {
     EveryRead,
 }
 
+/// What looks on at a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum RecorderOption {
+    /// A mount over the directory, for this run alone; also for ordinary users
+    Fuse,
+    /// Programs in the kernel; each read and write is seen, and nothing lies in between
+    Bpf,
+    /// Bpf where it works and nothing needs a mount, else fuse; one line says which
+    Auto,
+}
+
+impl From<RecorderOption> for launch::RecorderChoice {
+    fn from(wanted: RecorderOption) -> launch::RecorderChoice {
+        match wanted {
+            RecorderOption::Fuse => launch::RecorderChoice::Only(launch::RunRecorder::Mount),
+            RecorderOption::Bpf => launch::RecorderChoice::Only(launch::RunRecorder::Kernel),
+            RecorderOption::Auto => launch::RecorderChoice::Automatic,
+        }
+    }
+}
+
 /// How long CPUs may take to wake up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum CpuLatency {

@@ -97,9 +97,17 @@ impl TextPage {
             self.styled(style, &end)
         );
         self.push_line(&text);
-        if !s.complete {
+        if !s.complete && s.lost_events == 0 {
             let text = "This run is not complete: what happened after the last record is missing.";
             let text = self.styled(Style::Warning, text);
+            self.push_line(&text);
+        }
+        if s.lost_events > 0 {
+            let text = format!(
+                "{} were lost while it was recorded: read every count and sum as ≥.",
+                counted(s.lost_events, "event", "events")
+            );
+            let text = self.styled(Style::Warning, &text);
             self.push_line(&text);
         }
     }
@@ -284,7 +292,13 @@ impl TextPage {
             let text = format!("{part} of the {cpu} of CPU time belongs to no task that was seen.");
             self.push_paragraph("", Style::Bold, &text);
         }
-        let unseen = [outside_sentence(s), not_seen_sentence(s), whole_folders_sentence(s)];
+        let unseen = [
+            outside_sentence(s),
+            not_seen_sentence(s),
+            whole_folders_sentence(s),
+            io_uring_sentence(s),
+            foreign_calls_sentence(s),
+        ];
         for text in unseen.into_iter().flatten() {
             self.push_paragraph("Not seen: ", Style::Warning, &text);
         }
@@ -472,6 +486,20 @@ fn whole_folders_sentence(s: &Summary) -> Option<String> {
             Some(format!("what happened in {folders} folders that were on tiers as a whole."))
         }
     }
+}
+
+fn io_uring_sentence(s: &Summary) -> Option<String> {
+    let rings = Some(s.io_uring_rings).filter(|rings| *rings > 0)?;
+    Some(format!("what went through io_uring ({}).", counted(rings, "ring", "rings")))
+}
+
+fn foreign_calls_sentence(s: &Summary) -> Option<String> {
+    let calls = Some(s.calls_of_32_bits).filter(|calls| *calls > 0)?;
+    Some(format!("what 32-bit programs did ({}).", counted(calls, "call", "calls")))
+}
+
+fn counted(count: u64, one: &str, more: &str) -> String {
+    format!("{} {}", short_count(count), if count == 1 { one } else { more })
 }
 
 #[cfg(test)]

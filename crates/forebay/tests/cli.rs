@@ -115,6 +115,8 @@ mod reads_s3;
 mod reads_samples;
 #[path = "cli/record.rs"]
 mod record;
+#[path = "cli/recorders.rs"]
+mod recorders;
 #[path = "cli/replay.rs"]
 mod replay;
 #[path = "cli/report.rs"]

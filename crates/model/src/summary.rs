@@ -63,6 +63,13 @@ pub struct Summary {
     pub not_seen: Vec<UnseenProgram>,
     /// Folders that were on tiers as a whole: nobody recorded what happened in them.
     pub whole_folders: u64,
+    /// Events that were lost while the run was recorded: every count and sum is the least that
+    /// happened.
+    pub lost_events: u64,
+    /// Rings of io_uring, whose requests were not seen.
+    pub io_uring_rings: u64,
+    /// Calls of 32-bit programs, which were not seen.
+    pub calls_of_32_bits: u64,
     /// CPU of the command and all its descendants; `None` if not known.
     pub cpu_us: Option<Micros>,
     /// Of that, what belongs to no task that was seen.

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 use rustix::process::{Uid, geteuid};
+use rustix::thread::CapabilitySet;
 
 /// Who asks, as the kernel says it in each request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,6 +139,13 @@ impl Default for Credentials {
     fn default() -> Credentials {
         Credentials::new()
     }
+}
+
+/// Whether this process may have the kernel execute programs of its own that look on (bpf(2)).
+pub fn may_load_programs() -> bool {
+    let Ok(all) = rustix::thread::capabilities(None) else { return false };
+    let has = |one| all.effective.contains(one);
+    has(CapabilitySet::SYS_ADMIN) || has(CapabilitySet::BPF) && has(CapabilitySet::PERFMON)
 }
 
 /// User and group that this thread acts as.

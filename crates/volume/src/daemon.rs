@@ -4,6 +4,7 @@
 mod lasting_service;
 mod run_recording;
 mod served_mounts;
+mod unmounted_run;
 mod unused_mount_copies;
 mod write_back_record;
 
@@ -36,6 +37,7 @@ use forebay_os::descriptor_path::current_path_below;
 use forebay_os::fast_wake::FastWake;
 use run_recording::RecordingThread;
 use served_mounts::MountContext;
+use unmounted_run::UnmountedRun;
 
 /// How long the end of a run waits for the mounts to go before others are said to linger.
 const GRACE: Duration = Duration::from_millis(70);
@@ -52,6 +54,8 @@ pub(crate) struct DaemonSetup {
     /// For each target, if files of it lie, or may come to lie, on other tiers.
     pub(crate) tiers: Vec<Option<Tiers>>,
     pub(crate) every_read: bool,
+    /// What looks on.
+    pub(crate) recorder: RunRecorder,
     /// How fast CPUs wake up meanwhile.
     pub(crate) cpu_latency: CpuLatency,
     /// `None`: nobody asked for a record.
@@ -79,6 +83,25 @@ pub enum CpuLatency {
     Low,
     /// As the system has it.
     System,
+}
+
+/// What sees the files of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunRecorder {
+    /// A file system of ours before the directories, which rules need.
+    Mount,
+    /// Programs in the kernel ([`crate::kernel_events`]); the directories stay bare.
+    Kernel,
+}
+
+impl RunRecorder {
+    /// As people choose it, and as the run file has it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            RunRecorder::Mount => "fuse",
+            RunRecorder::Kernel => "bpf",
+        }
+    }
 }
 
 /// The run file, while it is written and afterwards.
@@ -174,8 +197,19 @@ fn start_fast_wake(wanted: CpuLatency) -> Option<Arc<FastWake>> {
 
 fn serve_volumes(parts: DaemonSetup) -> io::Result<()> {
     let DaemonSetup {
-        plan, tiers, every_read, record, role, emulated, bucket, volume, kind, ..
+        plan,
+        tiers,
+        every_read,
+        recorder: wanted,
+        record,
+        role,
+        emulated,
+        bucket,
+        volume,
+        kind,
+        ..
     } = parts;
+    let from_kernel = wanted == RunRecorder::Kernel;
     let (mounts, control, foreign) = (parts.mounts, parts.control, parts.foreign);
     let fast_wake = start_fast_wake(parts.cpu_latency);
     let guarded = parts.rescue.guard_main_thread();
@@ -240,16 +274,26 @@ fn serve_volumes(parts: DaemonSetup) -> io::Result<()> {
         // From here on nothing of ours is reached by a path: the mounts may be made.
         let _ = rustix::io::write(&mounts, &[0]);
     }
-    let sessions = match house.serve_mounts(plan, &mounts, &events) {
-        Ok(sessions) => sessions,
-        Err(error) => {
+    let began = if from_kernel {
+        let looking = unmounted_run::start(plan, &mounts, &house, &events);
+        looking.map(|looking| (Vec::new(), Some(looking)))
+    } else {
+        let served = house.serve_mounts(plan, &mounts, &events);
+        served
+            .map(|sessions| (sessions, None))
+            .map_err(|error| format!("the managed directories can't be served: {error}"))
+    };
+    let (sessions, unmounted) = match began {
+        Ok(began) => began,
+        Err(why) => {
             house.volumes.iter().filter_map(|(_, tiers)| tiers.as_ref()).for_each(|t| t.close());
             keeper.iter_mut().for_each(RecordingThread::abandon_record);
-            return give_up(format!("the managed directories can't be served: {error}"));
+            return give_up(why);
         }
     };
     let (stop_sampling, stopped) = channel();
-    let passthrough = !every_read && house.settings.shared && house.emulated.is_none();
+    let passthrough =
+        !every_read && !from_kernel && house.settings.shared && house.emulated.is_none();
     let MountContext { volumes, recorder, processes, .. } = house;
     let looks = live::StatusSources {
         lasting: matches!(role, DaemonRole::Lasting { .. }),
@@ -285,6 +329,7 @@ fn serve_volumes(parts: DaemonSetup) -> io::Result<()> {
         keeper,
         control,
         sessions,
+        unmounted,
         volumes,
         door: door.ok(),
         ended: None,
@@ -326,6 +371,8 @@ struct DaemonState {
     keeper: Option<RecordingThread>,
     control: Channel,
     sessions: Vec<Arc<Session>>,
+    /// What looks on in place of sessions.
+    unmounted: Option<UnmountedRun>,
     volumes: Vec<ManagedDirectory>,
     /// Where others look at it; `None`: nobody can.
     door: Option<live::LiveSocket>,
@@ -338,7 +385,7 @@ struct DaemonState {
 impl DaemonState {
     /// Follows the run to its end.
     fn follow_run(&mut self, inbox: &Receiver<Event>, stop_sampling: impl FnOnce()) {
-        let mut mounts = self.sessions.len();
+        let mut mounts = self.sessions.len() + usize::from(self.unmounted.is_some());
         let (mut deadline, mut looks) = (None, LOOKS);
         while mounts > 0 {
             let event = match deadline {
@@ -389,6 +436,7 @@ impl DaemonState {
             return None;
         }
         self.sessions.iter().for_each(|session| session.close_records());
+        let missed = self.unmounted.as_mut().map(UnmountedRun::finish).unwrap_or_default();
         // Nobody is left who could see a file between its tier and its home.
         let began = self.recorder.clock().now();
         let tiers = self.volumes.iter().filter_map(|(_, tiers)| tiers.as_ref());
@@ -399,8 +447,9 @@ impl DaemonState {
         let took = self.recorder.clock().now().since(began);
         let mut notes = write_back_record::write_back_notes(&homecomings, drained, took);
         notes.extend(self.recorder.request_latency_note());
+        notes.extend(missed.notes());
         let shipped = self.finish_upload();
-        let ended = self.end_of_run(true);
+        let ended = self.end_of_run(missed.events == 0);
         self.follow_renamed_output();
         let kept = self.keeper.as_mut().map(|keeper| keeper.finish_record(ended, &notes));
         let (run, mut warnings) = kept.unwrap_or_default();
@@ -419,6 +468,11 @@ impl DaemonState {
     /// Directories may have been renamed since: what is written into one goes along.
     fn follow_renamed_output(&mut self) {
         let Some(keeper) = &mut self.keeper else { return };
+        for (root, then) in self.unmounted.iter().flat_map(UnmountedRun::directories) {
+            if let Some(now) = current_path_below(keeper.output(), root.as_fd(), then) {
+                return keeper.set_output(now);
+            }
+        }
         for (session, (then, _)) in self.sessions.iter().zip(&self.volumes) {
             if let Ok(root) = session.native().dir_fd(ROOT)
                 && let Some(now) = current_path_below(keeper.output(), root.as_fd(), then)

@@ -25,7 +25,7 @@ use rustix::process::Signal;
 
 use crate::bucket;
 use crate::daemon;
-pub use crate::daemon::{CpuLatency, RecordingOptions};
+pub use crate::daemon::{CpuLatency, RecordingOptions, RunRecorder};
 use crate::daemon_log;
 use crate::ipc::WriteBackProgress;
 use crate::ipc::{Channel, ToDaemon, ToLauncher, WriteBackReport};
@@ -50,6 +50,10 @@ pub struct LaunchOptions {
     pub cover: Vec<PathBuf>,
     /// Let no read or write bypass the daemon.
     pub every_read: bool,
+    /// What is to look on.
+    pub recorder: RecorderChoice,
+    /// Told what looks on, and why, where that was for Forebay to choose.
+    pub chosen: fn(RunRecorder, &str),
     /// How fast CPUs wake up meanwhile.
     pub cpu_latency: CpuLatency,
     /// How buckets are reached that are attached to them.
@@ -73,6 +77,15 @@ pub struct LaunchOptions {
     pub log: daemon_log::LogOptions,
 }
 
+/// What looks on at a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecorderChoice {
+    /// This one, or the run is refused.
+    Only(RunRecorder),
+    /// The kernel, where it allows that and nothing needs a mount.
+    Automatic,
+}
+
 /// How the command's side ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
@@ -85,6 +98,8 @@ pub enum Exit {
 /// How a run ended.
 #[derive(Debug)]
 pub struct RunOutcome {
+    /// What looked on.
+    pub recorder: RunRecorder,
     /// The command's own end.
     pub exit: Exit,
     /// Where the run file is; `None` when it could not be written.
@@ -118,24 +133,28 @@ pub fn run_command(launch: LaunchOptions) -> Result<RunOutcome, LaunchError> {
             system_failure("reading the command")(io::Error::other("a word holds a NUL byte"))
         })?;
     daemon_log::start_buffering(&launch.log.levels);
-    // Before the fork, so that the message comes from the place that failed.
-    drop(
-        crate::fuse::open_device()
-            .map_err(|e| LaunchError::Closed("opening /dev/fuse".into(), e))?,
-    );
-    forebay_os::credentials::check_capabilities()
-        .map_err(system_failure("acting as other users"))?;
     let (rescue, rescuer) =
         RescuerHandle::start().map_err(system_failure("starting the daemon's rescuer"))?;
     let mut plan =
         overmount::plan_mounts(&launch.cover, &launch.ways).map_err(LaunchError::Refused)?;
     let tiers =
         open_tiers(&plan, launch.placement.as_ref(), launch.warmed).map_err(LaunchError::Tier)?;
+    let recorder = choose_recorder(&launch, &plan, &tiers)?;
+    if recorder == RunRecorder::Mount {
+        // Before the fork, so that the message comes from the place that failed.
+        drop(
+            crate::fuse::open_device()
+                .map_err(|e| LaunchError::Closed("opening /dev/fuse".into(), e))?,
+        );
+        forebay_os::credentials::check_capabilities()
+            .map_err(system_failure("acting as other users"))?;
+    }
     let mut missing: Vec<String> =
         tiers.iter().flatten().flat_map(|tiers| tiers.warnings()).collect();
     let refused = prepare_whole_folders(&mut plan, &tiers, launch.placement.as_ref());
     missing.extend(refused.map_err(LaunchError::Tier)?);
     let mut header = launch.header;
+    header.more.push(note_key::RECORDER.to_note(&recorder.name().to_owned()));
     if !plan.folders.is_empty() {
         header.more.push(note_key::WHOLE_FOLDERS.to_note(&(plan.folders.len() as u64)));
     }
@@ -155,6 +174,7 @@ pub fn run_command(launch: LaunchOptions) -> Result<RunOutcome, LaunchError> {
                 plan,
                 tiers,
                 every_read: launch.every_read,
+                recorder,
                 cpu_latency: launch.cpu_latency,
                 record: Some(daemon::RecordingOptions {
                     header,
@@ -180,7 +200,11 @@ pub fn run_command(launch: LaunchOptions) -> Result<RunOutcome, LaunchError> {
         None => {
             drop(news_in);
             let daemon = child::DaemonLinks { mounts: mounts_out, rescue, log: launch.log };
-            child::exec_command(&plan, &launch.directory, &words, daemon, news_out, &signals, front)
+            let way = match recorder {
+                RunRecorder::Mount => child::Way::Through(&plan),
+                RunRecorder::Kernel => child::Way::Bare,
+            };
+            child::exec_command(way, &launch.directory, &words, daemon, news_out, &signals, front)
         }
         Some(pid) => pid,
     };
@@ -200,8 +224,45 @@ pub fn run_command(launch: LaunchOptions) -> Result<RunOutcome, LaunchError> {
     }
     let bound_here = launch.placement.as_ref().is_some_and(PlacementOptions::binds_to_this_machine);
     let mut outcome = front.watch_command(launch.underway, bound_here.then_some(launch.sent_away));
+    outcome.recorder = recorder;
     outcome.warnings.extend(missing);
     Ok(outcome)
+}
+
+/// What looks on, and why a wish can't be met.
+fn choose_recorder(
+    launch: &LaunchOptions,
+    plan: &overmount::OvermountPlan,
+    tiers: &[Option<Tiers>],
+) -> Result<RunRecorder, LaunchError> {
+    let needs_mount = if launch.placement.is_some() || tiers.iter().any(Option::is_some) {
+        Some("files go to tiers, or lie on them")
+    } else if plan.targets.iter().any(|target| target.attached.is_some()) {
+        Some("something is attached to the directory")
+    } else {
+        None
+    };
+    match (launch.recorder, needs_mount) {
+        (RecorderChoice::Only(RunRecorder::Mount), _) => Ok(RunRecorder::Mount),
+        (RecorderChoice::Only(RunRecorder::Kernel), None) => Ok(RunRecorder::Kernel),
+        (RecorderChoice::Only(RunRecorder::Kernel), Some(why)) => {
+            Err(LaunchError::NeedsMount(why.to_owned()))
+        }
+        (RecorderChoice::Automatic, Some(why)) => {
+            (launch.chosen)(RunRecorder::Mount, why);
+            Ok(RunRecorder::Mount)
+        }
+        (RecorderChoice::Automatic, None) => match crate::kernel_events::probe() {
+            Ok(()) => {
+                (launch.chosen)(RunRecorder::Kernel, "the kernel allows it");
+                Ok(RunRecorder::Kernel)
+            }
+            Err(why) => {
+                (launch.chosen)(RunRecorder::Mount, &why.to_string());
+                Ok(RunRecorder::Mount)
+            }
+        },
+    }
 }
 
 /// Ends this process as the command ended, so that a shell sees no difference.

@@ -10,6 +10,7 @@ mod daemon;
 pub mod daemon_log;
 pub mod fuse;
 pub mod ipc;
+pub mod kernel_events;
 pub mod launch;
 pub mod live;
 pub mod native;

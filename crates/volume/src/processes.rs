@@ -9,6 +9,7 @@
 mod lineage;
 mod starting;
 mod task;
+mod told;
 
 use std::cell::RefCell;
 use std::os::fd::OwnedFd;
@@ -30,6 +31,7 @@ use crate::recorder::Recorder;
 use forebay_os::credentials::{Credentials, Groups};
 use forebay_os::proc::{Proc, Stat};
 use lineage::ProcessOrigin;
+pub(crate) use told::{ToldProcess, ToldProgram};
 
 /// How long an answer of /proc is trusted.
 const TRUST_NANOS: u64 = 100_000_000;
@@ -281,8 +283,8 @@ impl ProcessTable {
         *self.watcher.lock() = Some(front);
     }
 
-    fn record_process(&self, proc: &mut Proc, known: &KnownProcess, argv: Vec<Vec<u8>>) {
-        if let Some(program) = find_batch_submit(&argv)
+    fn tell_of_batch_submit(&self, argv: &[Vec<u8>]) {
+        if let Some(program) = find_batch_submit(argv)
             && let Some(front) = self.watcher.lock().take()
         {
             front.try_send_message(&ToLauncher::SentAway { program: program.to_owned() });
@@ -291,6 +293,10 @@ impl ProcessTable {
             // The front may be gone: then nobody has to be told.
             let _ = pid.map(|pid| kill_process(pid, Signal::URG));
         }
+    }
+
+    fn record_process(&self, proc: &mut Proc, known: &KnownProcess, argv: Vec<Vec<u8>>) {
+        self.tell_of_batch_submit(&argv);
         self.recorder.record_fact(Fact::Process(Process {
             id: known.id,
             pid: known.pid,

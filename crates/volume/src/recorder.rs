@@ -30,6 +30,11 @@ pub(crate) struct RecordedPath {
 }
 
 impl RecordedPath {
+    /// A path that gets no number: of a directory, or of a name alone.
+    pub(crate) fn of_class(path: &[u8], class: ClassId) -> RecordedPath {
+        RecordedPath { path: path.into(), class, home: None, file: OnceLock::new() }
+    }
+
     /// The file's number, if it was ever open.
     pub(crate) fn file(&self) -> Option<FileId> {
         self.file.get().copied()
@@ -243,7 +248,8 @@ impl Recorder {
         })
     }
 
-    fn file_number(&self, tree: TreeId, known: &RecordedPath) -> FileId {
+    /// The number of a file, which it gets when it is asked for first.
+    pub(crate) fn file_number(&self, tree: TreeId, known: &RecordedPath) -> FileId {
         *known.file.get_or_init(|| {
             let id = FileId(self.next_file.fetch_add(1, Relaxed));
             let path = known.path.to_vec();

@@ -11,6 +11,7 @@ mod machine_facts;
 mod mounts;
 mod namespaces;
 mod passthrough;
+mod recorder;
 mod run_salvage;
 mod runtimes;
 mod slurm;
@@ -58,7 +59,7 @@ struct Check {
 }
 
 /// All that is looked at, in this order.
-const CHECKS: [Check; 15] = [
+const CHECKS: [Check; 16] = [
     Check {
         name: "FUSE device",
         asks: "does the kernel have FUSE, and may this user open /dev/fuse?",
@@ -88,6 +89,12 @@ const CHECKS: [Check; 15] = [
         asks: "do reads and writes go past the daemon, at the storage's own speed?",
         decides: false,
         look: passthrough::run_check,
+    },
+    Check {
+        name: "recorder",
+        asks: "can a run be recorded from the kernel (`--recorder bpf`), without a mount?",
+        decides: false,
+        look: recorder::run_check,
     },
     Check {
         name: "wake-ups",

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use forebay_model::{CommandPrivacy, Privacy};
 use forebay_os::real_path::ensure_own_folder;
 use forebay_volume::daemon_log::LogLevels;
-use forebay_volume::launch::{self, Exit, LaunchError, LaunchOptions, RunOutcome};
+use forebay_volume::launch::{self, Exit, LaunchError, LaunchOptions, RunOutcome, RunRecorder};
 use rustix::fs::{AtFlags, renameat, symlinkat, unlinkat};
 
 use super::{attach, summary};
@@ -14,7 +14,9 @@ use crate::exit::{
     CommandError, DAEMON_LOST, FILES_AWAY, NOT_EXECUTABLE, NOT_FOUND, NOTHING_RUN, WRONG_USAGE,
 };
 use crate::output::{Force, OutputTarget};
-use crate::run_start::{CpuLatency, TraceLevel, claim_run_file, random_salt, run_header, run_name};
+use crate::run_start::{
+    CpuLatency, RecorderOption, TraceLevel, claim_run_file, random_salt, run_header, run_name,
+};
 use crate::{
     console, daemon_logs, placement, state_directories, summary_text, write_back_progress,
 };
@@ -40,6 +42,9 @@ pub(crate) struct Args {
     /// How much to trace
     #[arg(long, value_enum, default_value = "files")]
     trace: TraceLevel,
+    /// What looks on: `bpf` needs root and leaves the directory bare; rules need `fuse`
+    #[arg(long, value_enum, default_value = "fuse")]
+    recorder: RecorderOption,
     /// How long CPUs may take to wake up while programs wait for Forebay
     #[arg(long, value_enum, default_value = "low")]
     cpu_latency: CpuLatency,
@@ -110,6 +115,8 @@ pub(crate) fn run(args: Args) -> Result<i32, CommandError> {
         directory: directory.clone(),
         cover,
         ways: attach::attached_bucket::attached_bucket_access()?,
+        recorder: args.recorder.into(),
+        chosen: report_recorder,
         every_read: args.trace == TraceLevel::EveryRead,
         cpu_latency: args.cpu_latency.into(),
         placement,
@@ -142,6 +149,14 @@ pub(crate) fn run(args: Args) -> Result<i32, CommandError> {
         write_to_stream(stream, run, outcome.lingering.is_some());
     }
     finish_run(&args, &log_folder, &outcome)
+}
+
+/// Which recorder was chosen, and why.
+fn report_recorder(recorder: RunRecorder, why: &str) {
+    console::note(&match recorder {
+        RunRecorder::Kernel => "recorder: bpf; the directory stays bare".to_owned(),
+        RunRecorder::Mount => format!("recorder: fuse, not bpf: {why}"),
+    });
 }
 
 /// The summary of a run, and where it is.
@@ -191,9 +206,13 @@ fn finish_run(args: &Args, log: &Path, outcome: &RunOutcome) -> Result<i32, Comm
     if let Some(pids) = &outcome.lingering {
         let some: Vec<String> = pids.iter().take(8).map(u32::to_string).collect();
         console::note(&format!(
-            "processes of the run live on (pid {}): files stay managed for them, and the run file \
+            "processes of the run live on (pid {}): {}, and the run file \
              is completed{} when they end",
             if some.is_empty() { "unknown".to_owned() } else { some.join(", ") },
+            match outcome.recorder {
+                RunRecorder::Mount => "files stay managed for them",
+                RunRecorder::Kernel => "they are recorded",
+            },
             if args.rules.is_some() {
                 ", and files are written back from their tiers,"
             } else {
@@ -201,7 +220,14 @@ fn finish_run(args: &Args, log: &Path, outcome: &RunOutcome) -> Result<i32, Comm
             }
         ));
     }
-    if outcome.daemon_lost {
+    if outcome.daemon_lost && outcome.recorder == RunRecorder::Kernel {
+        daemon_logs::print_last_lines(log);
+        console::error(
+            "the recorder was gone before the command ended: the record ends there, and the \
+             command went on as if nobody had looked",
+            Some("`forebay doctor` finds what was recorded"),
+        );
+    } else if outcome.daemon_lost {
         daemon_logs::print_last_lines(log);
         return Err(CommandError::new(
             DAEMON_LOST,
@@ -267,6 +293,11 @@ pub(super) fn explain_failure(failure: LaunchError) -> CommandError {
             NOTHING_RUN,
             format!("{} can't be managed: {}", refusal.path.display(), refusal.error),
             "name a directory that exists and that you may read; nothing was run",
+        ),
+        LaunchError::NeedsMount(why) => CommandError::new(
+            NOTHING_RUN,
+            format!("the kernel alone can't record this run: {why}"),
+            "leave out --recorder bpf; nothing was run",
         ),
         LaunchError::Closed(step, error) => CommandError::new(
             NOTHING_RUN,

@@ -34,6 +34,14 @@ pub const LEFT_FILES: NoteKey<u64> = NoteKey::new("left_files");
 pub const SPILLED_FILES: NoteKey<u64> = NoteKey::new("spilled_files");
 /// Folders that were on tiers as a whole: nobody recorded what happened in them.
 pub const WHOLE_FOLDERS: NoteKey<u64> = NoteKey::new("whole_folders");
+/// What looked on: `fuse` or `bpf`.
+pub const RECORDER: NoteKey<String> = NoteKey::new("recorder");
+/// Events that the kernel had no room for: what the record says is the least that happened.
+pub const LOST_EVENTS: NoteKey<u64> = NoteKey::new("lost_events");
+/// Rings of io_uring: what went through them is not in the record.
+pub const IO_URING_RINGS: NoteKey<u64> = NoteKey::new("io_uring_rings");
+/// Calls of programs for another kind of processor, of 32 bits: not in the record.
+pub const CALLS_OF_32_BITS: NoteKey<u64> = NoteKey::new("calls_of_32_bits");
 /// What a simulated run cost by a price sheet, in USD.
 pub const COST_USD: NoteKey<f64> = NoteKey::new("cost_usd");
 /// The same line by line, in JSON.

@@ -62,6 +62,9 @@ pub(super) fn summarize_run(run: &Run) -> Result<Summary> {
             .map(|(program, count)| UnseenProgram { program, count })
             .collect(),
         whole_folders: header.note(&note_key::WHOLE_FOLDERS).unwrap_or_default(),
+        lost_events: header.note(&note_key::LOST_EVENTS).unwrap_or_default(),
+        io_uring_rings: header.note(&note_key::IO_URING_RINGS).unwrap_or_default(),
+        calls_of_32_bits: header.note(&note_key::CALLS_OF_32_BITS).unwrap_or_default(),
         cpu_us: cpu,
         cpu_unattributed_us: cpu.map(|cpu| cpu - attributed),
         tasks,

@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 use super::{LaunchError, RescuerHandle};
 use crate::daemon_log;
 use crate::fuse::measure_request_cost;
-use crate::overmount::{OvermountPlan, enter_namespace};
+use crate::overmount::{OvermountPlan, enter_namespace, send_descriptor};
 use forebay_os::clock::MachineClock;
 use forebay_os::forks::SavedSignalMask;
 
@@ -25,6 +25,14 @@ enum StartFailure {
     Exec = 3,
 }
 
+/// How the command gets to its files.
+pub(super) enum Way<'p> {
+    /// Through mounts over the directories.
+    Through(&'p OvermountPlan),
+    /// There is nothing in between.
+    Bare,
+}
+
 /// The ways to the daemon, and to its rescuer; where its log is.
 pub(super) struct DaemonLinks {
     pub(super) mounts: OwnedFd,
@@ -34,7 +42,7 @@ pub(super) struct DaemonLinks {
 
 /// Becomes the command. Whatever stops that is written to `news`, which exec closes.
 pub(super) fn exec_command(
-    plan: &OvermountPlan,
+    way: Way<'_>,
     directory: &Path,
     words: &[CString],
     daemon: DaemonLinks,
@@ -59,10 +67,20 @@ pub(super) fn exec_command(
         stop(StartFailure::Daemon, &io::Error::other("gone"), "waiting for the front process");
     }
     let DaemonLinks { mounts: daemon, rescue, log } = daemon;
-    if let Err(closed) = enter_namespace(plan, directory, daemon.as_fd(), &mut |device| {
-        rescue.register_mount(device)
-    }) {
-        stop(StartFailure::Doorway, &closed.error, &closed.step);
+    match way {
+        Way::Through(plan) => {
+            let mut served = |device| rescue.register_mount(device);
+            let entered = enter_namespace(plan, directory, daemon.as_fd(), &mut served);
+            if let Err(closed) = entered {
+                stop(StartFailure::Doorway, &closed.error, &closed.step);
+            }
+        }
+        Way::Bare => {
+            let me = rustix::process::getpid().as_raw_nonzero().get() as u32;
+            if let Err(error) = send_descriptor(daemon.as_fd(), me, None) {
+                stop(StartFailure::Daemon, &error, "telling the daemon");
+            }
+        }
     }
     rescue.end_registration();
     let mut ready = [0u8; 1];
@@ -77,8 +95,10 @@ pub(super) fn exec_command(
     // The daemon has made its log by now; it lies outside of what is covered, or is written through
     // the daemon like any other file.
     daemon_log::append_held_lines(&log);
-    // The record does without, where the working directory is not covered.
-    let _ = measure_request_cost(&MachineClock);
+    if matches!(way, Way::Through(_)) {
+        // The record does without, where the working directory is not covered.
+        let _ = measure_request_cost(&MachineClock);
+    }
     signals.restore_for_command();
     let mut pointers: Vec<*const libc::c_char> = words.iter().map(|word| word.as_ptr()).collect();
     pointers.push(std::ptr::null());

@@ -154,6 +154,7 @@ pub fn mount_volume(wanted: MountOptions) -> Result<LastingMount, LaunchError> {
         None => {
             drop((mounts_out, front_side));
             daemon::main(daemon::DaemonSetup {
+                recorder: daemon::RunRecorder::Mount,
                 volume: name.unwrap_or(volume),
                 kind,
                 log: wanted.log,

@@ -10,7 +10,9 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use super::signals::{reap_child, wait_for_signal};
 use super::suspended::stop_with_command;
 use super::write_back_wait::{WriteBackWait, wait_for_last_word};
-use super::{Channel, Exit, LaunchError, RunOutcome, ToDaemon, ToLauncher, WriteBackProgress};
+use super::{
+    Channel, Exit, LaunchError, RunOutcome, RunRecorder, ToDaemon, ToLauncher, WriteBackProgress,
+};
 use forebay_os::forks::SavedSignalMask;
 
 /// How long the daemon's last steps are waited for.
@@ -100,6 +102,7 @@ impl Launcher {
         let (user_us, system_us) = (ended.user_us, ended.system_us);
         self.control.send_message(&ToDaemon::Ended { code, signal, user_us, system_us });
         let mut outcome = RunOutcome {
+            recorder: RunRecorder::Mount,
             exit: ended.exit,
             run: None,
             lingering: None,
