@@ -6,6 +6,7 @@
 
 mod bases;
 mod names;
+mod open_column;
 mod plain;
 mod qualities;
 mod same;
@@ -32,8 +33,8 @@ pub(crate) struct Codec {
     pub(crate) name: &'static str,
     /// Encodes, or says that it can't or that it would not pay.
     pub(crate) encode: fn(&[u8], &ColumnShape<'_>) -> Option<Vec<u8>>,
-    /// Decodes to `raw_len` bytes.
-    pub(crate) decode: fn(&[u8], &ColumnShape<'_>) -> Result<Vec<u8>>,
+    /// Decodes as far as can be before somebody says where letters go.
+    pub(crate) open: fn(&[u8], &ColumnShape<'_>) -> Result<OpenColumn>,
 }
 
 /// All there are.
@@ -48,6 +49,7 @@ pub(crate) const CODECS: &[&Codec] = &[
 ];
 
 pub(crate) use bases::{LETTER, NOT_A_BASE, expand_packed_bits};
+pub(crate) use open_column::{OpenColumn, SLACK};
 pub(crate) use same::SAME;
 pub(crate) use zstandard::{compress, decompress};
 
@@ -90,13 +92,15 @@ pub(crate) fn encode_column(
 
 /// Undoes [`encode_column`]. `raw_len` was checked by who asks.
 pub(crate) fn decode_column(id: u8, bytes: &[u8], shape: &ColumnShape<'_>) -> Result<Vec<u8>> {
+    open_column(id, bytes, shape)?.into_bytes(shape)
+}
+
+/// The same, as far as can be before somebody says where letters go.
+pub(crate) fn open_column(id: u8, bytes: &[u8], shape: &ColumnShape<'_>) -> Result<OpenColumn> {
     let codec = find_codec(id).ok_or_else(|| Error::damaged(format!("there is no codec {id}")))?;
-    let (raw, raw_len) = ((codec.decode)(bytes, shape), shape.raw_len);
-    let raw = raw.map_err(|error| error.with_context(codec.name))?;
-    match raw.len() == raw_len {
-        true => Ok(raw),
-        false => Err(Error::damaged(format!("{} bytes, {raw_len} were promised", raw.len()))),
-    }
+    let column = (codec.open)(bytes, shape).map_err(|error| error.with_context(codec.name))?;
+    column.check_len(shape)?;
+    Ok(column)
 }
 
 #[cfg(test)]

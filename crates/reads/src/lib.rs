@@ -22,6 +22,7 @@ mod group_split;
 mod hash;
 mod in_order;
 mod input;
+mod kept_bytes;
 mod layout;
 mod manifest;
 mod mate_mismatch;

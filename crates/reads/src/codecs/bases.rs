@@ -9,8 +9,11 @@
 
 mod base_placement;
 
-use super::{Codec, ColumnShape, zstandard};
+use std::sync::Arc;
+
+use super::{Codec, ColumnShape, OpenColumn, zstandard};
 use crate::error::{Error, Result};
+use crate::kept_bytes::KeptBytes;
 use crate::rans;
 use crate::wire::{WireReader, append_prefixed_bytes};
 use base_placement::{BasePlacement, WindowTable};
@@ -19,7 +22,7 @@ pub(super) const CODEC: Codec = Codec {
     id: 3,
     name: "bases",
     encode: |raw, shape| encode_bases(raw, shape, &[], true),
-    decode: decode_bases,
+    open: open_bases,
 };
 /// Reads at bytes as they come, and those of a second mate by themselves: larger, and sooner done.
 pub(super) const QUICK: Codec =
@@ -29,7 +32,7 @@ pub(super) const BEHIND: Codec = Codec {
     id: 6,
     name: "bases behind",
     encode: |raw, shape| encode_bases(raw, shape, shape.first?, true),
-    decode: decode_bases,
+    open: open_bases,
 };
 
 /// Stands in [`LETTER`] for bytes that are no base.
@@ -124,59 +127,87 @@ fn push_packed_read(packed: &mut Vec<u8>, read: &[u8], place: BasePlacement) {
 }
 
 /// The bits of a column of at most `letters`, of so many reads: what a second mate is behind of.
-pub(crate) fn expand_packed_bits(bytes: &[u8], letters: usize, reads: usize) -> Result<Vec<u8>> {
+pub(crate) fn expand_packed_bits(bytes: &[u8], letters: usize, reads: usize) -> Result<KeptBytes> {
     let mut wire = WireReader::new(bytes);
     wire.read_prefixed_bytes()?;
-    zstandard::decompress(wire.rest(), letters / 4 + 2 * reads)
+    zstandard::decompress_with_prefix(wire.rest(), letters / 4 + 2 * reads, &[])
 }
 
-fn decode_bases(bytes: &[u8], shape: &ColumnShape<'_>) -> Result<Vec<u8>> {
+/// Bases as their bits, read by read.
+#[derive(Debug)]
+pub(crate) struct PackedBases {
+    /// None if all are 0.
+    places: Option<KeptBytes>,
+    bits: Arc<KeptBytes>,
+    read: usize,
+    at: usize,
+}
+
+fn open_bases(bytes: &[u8], shape: &ColumnShape<'_>) -> Result<OpenColumn> {
     let mut wire = WireReader::new(bytes);
     let places = match wire.read_prefixed_bytes()? {
-        [] => vec![0; shape.lengths.len()],
+        [] => None,
         places => {
             let count = shape.lengths.len();
             let (places, units) = rans::decode_sequence(places, &[count as u32], count)?;
             if units != 8 {
                 return Err(Error::damaged("places that there are not"));
             }
-            places
+            Some(places)
         }
     };
-    let reads = || shape.lengths.iter().map(|len| *len as usize).zip(&places);
-    let len = reads().map(|(len, number)| BasePlacement::from_number(*number).byte_len(len)).sum();
-    let packed =
+    let size = |len: &u32, number| BasePlacement::from_number(number).byte_len(*len as usize);
+    let len: usize = match &places {
+        None => shape.lengths.iter().map(|len| size(len, 0)).sum(),
+        Some(places) => shape.lengths.iter().zip(&places[..]).map(|(len, n)| size(len, *n)).sum(),
+    };
+    let bits =
         zstandard::decompress_with_prefix(wire.rest(), len, shape.first.unwrap_or_default())?;
-    if packed.len() != len {
-        return Err(Error::damaged(format!("{} bytes of bits, not {len}", packed.len())));
+    if bits.len() != len {
+        return Err(Error::damaged(format!("{} bytes of bits, not {len}", bits.len())));
     }
-    // Four letters are written at a time; what is too many is written over by the next read.
-    let mut raw = vec![0; shape.raw_len + 4];
-    let (mut rest, mut to, mut apart) = (&packed[..], 0, Vec::new());
-    for (len, number) in reads() {
-        let place = BasePlacement::from_number(*number);
-        let (bits, after) = rest.split_at(place.byte_len(len));
-        rest = after;
-        let long = || Error::damaged("reads are longer than their column");
-        if *number == 0 {
-            let room = raw.get_mut(to..to + bits.len() * 4).ok_or_else(long)?;
-            for (four, byte) in room.as_chunks_mut::<4>().0.iter_mut().zip(bits) {
-                *four = FOUR[usize::from(*byte)];
-            }
+    Ok(OpenColumn::Bases(PackedBases { places, bits: Arc::new(bits), read: 0, at: 0 }))
+}
+
+impl PackedBases {
+    /// All bits, for a second mate.
+    pub(crate) fn share_bits(&self) -> Arc<KeptBytes> {
+        Arc::clone(&self.bits)
+    }
+
+    /// Puts the next read, which has `len` bases, at the front of `to`. What lies behind them, up to
+    /// [`SLACK`] bytes, is anything then.
+    pub(super) fn write_read(&mut self, to: &mut [u8], len: usize) {
+        let number = self.places.as_ref().map_or(0, |places| places[self.read]);
+        let place = BasePlacement::from_number(number);
+        let bits = &self.bits[self.at..self.at + place.byte_len(len)];
+        self.read += 1;
+        self.at += bits.len();
+        // Four letters are written at a time. Of the first byte that is written some stand before
+        // the read.
+        if place.turned {
+            let before = 4 * bits.len() - place.skip - len;
+            write_letters(to, bits.iter().rev(), before, &TURNED);
         } else {
-            apart.clear();
-            let mut from = place.skip;
-            if place.turned {
-                apart.extend(bits.iter().rev().flat_map(|byte| TURNED[usize::from(*byte)]));
-                from = 4 * bits.len() - place.skip - len;
-            } else {
-                apart.extend(bits.iter().flat_map(|byte| FOUR[usize::from(*byte)]));
-            }
-            let room = raw.get_mut(to..to + len).ok_or_else(long)?;
-            room.copy_from_slice(&apart[from..from + len]);
+            write_letters(to, bits.iter(), place.skip, &FOUR);
         }
-        to += len;
     }
-    raw.truncate(shape.raw_len);
-    Ok(raw)
+}
+
+#[inline]
+fn write_letters<'a>(
+    mut to: &mut [u8],
+    mut bits: impl Iterator<Item = &'a u8>,
+    before: usize,
+    letters: &[[u8; 4]; 256],
+) {
+    if before > 0 {
+        let Some(first) = bits.next() else { return };
+        let four = u32::from_le_bytes(letters[usize::from(*first)]) >> (8 * before);
+        to[..4].copy_from_slice(&four.to_le_bytes());
+        to = &mut to[4 - before..];
+    }
+    for (four, byte) in to.as_chunks_mut::<4>().0.iter_mut().zip(bits) {
+        *four = letters[usize::from(*byte)];
+    }
 }

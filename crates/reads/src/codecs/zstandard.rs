@@ -2,13 +2,14 @@
 
 use std::cell::RefCell;
 
-use zstd::zstd_safe::DCtx;
+use zstd::zstd_safe::{DCtx, WriteBuf};
 
-use super::{Codec, ColumnShape};
+use super::{Codec, ColumnShape, OpenColumn};
 use crate::error::{Error, Result};
+use crate::kept_bytes::KeptBytes;
 
 pub(super) const CODEC: Codec =
-    Codec { id: 1, name: "zstd", encode: encode_frame, decode: decode_frame };
+    Codec { id: 1, name: "zstd", encode: encode_frame, open: open_frame };
 const LEVEL: i32 = 9;
 
 thread_local! {
@@ -21,8 +22,8 @@ fn encode_frame(raw: &[u8], _: &ColumnShape<'_>) -> Option<Vec<u8>> {
     (bytes.len() < raw.len()).then_some(bytes)
 }
 
-fn decode_frame(bytes: &[u8], shape: &ColumnShape<'_>) -> Result<Vec<u8>> {
-    decompress(bytes, shape.raw_len)
+fn open_frame(bytes: &[u8], shape: &ColumnShape<'_>) -> Result<OpenColumn> {
+    decompress(bytes, shape.raw_len).map(OpenColumn::whole)
 }
 
 /// One frame.
@@ -41,18 +42,24 @@ pub(super) fn compress_with_prefix(raw: &[u8], first: &[u8]) -> Vec<u8> {
 
 /// At most `most` bytes come out, whatever the frame says of itself.
 pub(crate) fn decompress(bytes: &[u8], most: usize) -> Result<Vec<u8>> {
-    decompress_with_prefix(bytes, most, &[])
+    let mut raw = Vec::with_capacity(most);
+    expand_to(&mut raw, bytes, &[])?;
+    Ok(raw)
 }
 
-pub(super) fn decompress_with_prefix(bytes: &[u8], most: usize, first: &[u8]) -> Result<Vec<u8>> {
-    let mut raw = Vec::with_capacity(most);
-    let expanded = match first {
-        [] => CONTEXT.with_borrow_mut(|context| context.decompress(&mut raw, bytes)),
-        first => {
-            let mut context = DCtx::create();
-            context.ref_prefix(first).and_then(|_| context.decompress(&mut raw, bytes))
-        }
-    };
+/// The same behind `first`, into a buffer that is kept.
+pub(super) fn decompress_with_prefix(bytes: &[u8], most: usize, first: &[u8]) -> Result<KeptBytes> {
+    let mut raw = KeptBytes::with_len(most);
+    let len = expand_to(&mut raw[..], bytes, first)?;
+    raw.set_len(len);
+    Ok(raw)
+}
+
+fn expand_to<B: WriteBuf + ?Sized>(to: &mut B, bytes: &[u8], first: &[u8]) -> Result<usize> {
     let words = |code| Error::damaged(format!("zstd: {}", zstd::zstd_safe::get_error_name(code)));
-    expanded.map(|_| raw).map_err(words)
+    if first.is_empty() {
+        return CONTEXT.with_borrow_mut(|context| context.decompress(to, bytes)).map_err(words);
+    }
+    let mut context = DCtx::create();
+    context.ref_prefix(first).and_then(|_| context.decompress(to, bytes)).map_err(words)
 }

@@ -10,6 +10,7 @@ use super::lane_transpose::transpose_lanes;
 use super::tables::{DecodeTables, read_tables};
 use super::{BITS, ContextModel, LANES, LOW};
 use crate::error::{Error, Result};
+use crate::kept_bytes::KeptBytes;
 use crate::wire::WireReader;
 
 /// Steps that are decoded before their units are brought into order.
@@ -45,7 +46,7 @@ pub(crate) fn decode_sequence(
     bytes: &[u8],
     spans: &[u32],
     count: usize,
-) -> Result<(Vec<u8>, usize)> {
+) -> Result<(KeptBytes, usize)> {
     decode_sequence_by(
         *InstructionSet::all_supported().last().unwrap_or(&InstructionSet::Scalar),
         bytes,
@@ -59,17 +60,19 @@ pub(crate) fn decode_sequence_by(
     bytes: &[u8],
     spans: &[u32],
     count: usize,
-) -> Result<(Vec<u8>, usize)> {
+) -> Result<(KeptBytes, usize)> {
     let mut wire = WireReader::new(bytes);
     let contexts = ContextModel::read_from(&mut wire)?;
-    let below = |tail: &[u8]| match tail.iter().all(|unit| usize::from(*unit) < contexts.units) {
-        true => Ok(tail.to_vec()),
-        false => Err(Error::damaged("a unit that cannot be")),
-    };
+    let check_units =
+        |tail: &[u8]| match tail.iter().all(|unit| usize::from(*unit) < contexts.units) {
+            true => Ok(()),
+            false => Err(Error::damaged("a unit that cannot be")),
+        };
     if count < LANES {
-        let units = below(wire.read_slice(count)?)?;
+        let units = wire.read_slice(count)?;
+        check_units(units)?;
         wire.expect_end()?;
-        return Ok((units, contexts.units));
+        return Ok((KeptBytes::from(units.to_vec()), contexts.units));
     }
     let tables = read_tables(&mut wire, contexts)?;
     let steps = count / LANES;
@@ -82,14 +85,17 @@ pub(crate) fn decode_sequence_by(
     for state in &mut lanes.state {
         *state = u32::from_le_bytes(wire.read_array()?);
     }
-    let tail = below(wire.read_slice(count % LANES)?)?;
+    let tail = wire.read_slice(count % LANES)?;
+    check_units(tail)?;
     let (words, odd) = wire.rest().as_chunks::<2>();
     let model = Model { contexts, tables, spans, words };
-    let (mut units, read) = decode_blocks(way, &model, &mut lanes, steps)?;
+    let mut units = KeptBytes::with_len(count);
+    let (in_lanes, last) = units.split_at_mut(steps * LANES);
+    last.copy_from_slice(tail);
+    let read = decode_blocks(way, &model, &mut lanes, in_lanes)?;
     if read != words.len() || !odd.is_empty() || lanes.state != [LOW; LANES] {
         return Err(Error::damaged("words are left, or states are wrong"));
     }
-    units.extend_from_slice(&tail);
     Ok((units, contexts.units))
 }
 
@@ -114,14 +120,14 @@ impl DecoderLanes {
     }
 }
 
-/// All steps; the units in order, and how many words were read.
+/// All steps, to units in order. How many words were read.
 fn decode_blocks(
     way: InstructionSet,
     model: &Model<'_>,
     lanes: &mut DecoderLanes,
-    steps: usize,
-) -> Result<(Vec<u8>, usize)> {
-    let mut units = vec![0; steps * LANES];
+    units: &mut [u8],
+) -> Result<usize> {
+    let steps = units.len() / LANES;
     let mut block = [[0_u8; LANES]; BLOCK];
     let mut word = 0;
     for first in (0..steps).step_by(BLOCK) {
@@ -136,9 +142,9 @@ fn decode_blocks(
         for row in &mut rows[done..] {
             decode_step(model, lanes, &mut word, row)?;
         }
-        transpose_lanes(rows, &mut units, steps, first);
+        transpose_lanes(rows, units, steps, first);
     }
-    Ok((units, word))
+    Ok(word)
 }
 
 fn decode_step(

@@ -1,0 +1,86 @@
+//! Buffers of some MiB that come and go with each group of reads. They are kept, so that nobody
+//! clears their bytes or asks the kernel for pages each time; what was in them stays until it is
+//! written over.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::Mutex;
+
+/// Bytes that wait for their next use at most, in all threads together; and buffers.
+const WAITING_MAX: usize = 32 << 20;
+const BUFFERS_MAX: usize = 64;
+/// Smaller ones are no trouble to the allocator.
+const LEAST: usize = 64 << 10;
+
+static WAITING: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
+
+/// So many bytes, each of which was anything before it is written.
+#[derive(Debug, Default)]
+pub(crate) struct KeptBytes {
+    /// As long as the buffer ever was.
+    buffer: Vec<u8>,
+    len: usize,
+}
+
+impl KeptBytes {
+    pub(crate) fn with_len(len: usize) -> KeptBytes {
+        let buffer = if len < LEAST { None } else { take_waiting(len) };
+        KeptBytes { buffer: buffer.unwrap_or_else(|| vec![0; len]), len }
+    }
+
+    /// The first of them, which nobody else will have.
+    pub(crate) fn into_vec(mut self, len: usize) -> Vec<u8> {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.truncate(len);
+        buffer
+    }
+
+    /// Fewer or more bytes; those that there were stay.
+    pub(crate) fn set_len(&mut self, len: usize) {
+        if len > self.buffer.len() {
+            self.buffer.resize(len.next_multiple_of(LEAST), 0);
+        }
+        self.len = len;
+    }
+}
+
+/// The smallest that is long enough.
+fn take_waiting(len: usize) -> Option<Vec<u8>> {
+    let mut waiting = WAITING.lock().expect("nobody panics with it");
+    let fits = waiting.iter().enumerate().filter(|(_, buffer)| buffer.len() >= len);
+    let (nth, _) = fits.min_by_key(|(_, buffer)| buffer.len())?;
+    Some(waiting.swap_remove(nth))
+}
+
+impl Drop for KeptBytes {
+    fn drop(&mut self) {
+        if self.buffer.len() < LEAST {
+            return;
+        }
+        let mut waiting = WAITING.lock().expect("nobody panics with it");
+        let bytes: usize = waiting.iter().map(Vec::len).sum();
+        if waiting.len() < BUFFERS_MAX && bytes + self.buffer.len() <= WAITING_MAX {
+            waiting.push(std::mem::take(&mut self.buffer));
+        }
+    }
+}
+
+impl Deref for KeptBytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.buffer[..self.len]
+    }
+}
+
+impl DerefMut for KeptBytes {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.buffer[..self.len]
+    }
+}
+
+impl From<Vec<u8>> for KeptBytes {
+    fn from(buffer: Vec<u8>) -> KeptBytes {
+        let len = buffer.len();
+        KeptBytes { buffer, len }
+    }
+}
