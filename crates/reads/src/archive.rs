@@ -8,7 +8,7 @@ mod requested_columns;
 
 use std::collections::BTreeSet;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::hash::hash;
 use crate::manifest::{INDEX, INDEX_MAGIC, MANIFEST, MANIFEST_MAX, Manifest, Stripe};
 use crate::objects::{ObjectRange, ObjectSource, read_with_retry};
@@ -195,7 +195,15 @@ impl Archive {
         let mut mates = <[Option<MateText>; 2]>::default();
         let mut first = MateReference::default();
         for (nth, at) in group.mates.iter().enumerate() {
-            let place = |error: Error| error.with_context(mate_place(group, nth));
+            let place = |error: Error| {
+                let error = error.with_context(mate_place(group, nth));
+                match error.kind {
+                    Kind::Unknown => {
+                        error.with_suffix(format_args!("; `{}` wrote it", self.manifest.writer))
+                    }
+                    _ => error,
+                }
+            };
             let count = needed.iter().filter(|(mate, _)| *mate == nth).count();
             let chunks = fetched.by_ref().take(count).collect();
             let mut mate =

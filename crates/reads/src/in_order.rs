@@ -90,6 +90,27 @@ mod tests {
     }
 
     #[test]
+    fn pieces_of_a_job_stay_together() {
+        for threads in [1, 3] {
+            let mut numbers = 0..50_u64;
+            let mut got = Vec::new();
+            let work = |n: u64, give: &mut dyn FnMut((u64, u64))| {
+                for piece in 0..n % 4 {
+                    std::thread::yield_now();
+                    give((n, piece));
+                }
+            };
+            let take = |piece| -> Result<(), ()> {
+                got.push(piece);
+                Ok(())
+            };
+            run_in_pieces(threads, || numbers.next(), work, take).expect("nobody fails");
+            let expected = (0..50).flat_map(|n| (0..n % 4).map(move |piece| (n, piece)));
+            assert_eq!(got, expected.collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
     fn the_first_error_ends_all() {
         let mut given = 0;
         let jobs = || {

@@ -84,3 +84,32 @@ impl From<Vec<u8>> for KeptBytes {
         KeptBytes { buffer, len }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    //! A buffer that is too short would end a group, and one that is never given back fills memory.
+    use super::*;
+
+    #[test]
+    fn a_buffer_has_the_length_that_was_asked_for_and_keeps_what_is_in_it() {
+        for len in [0, 5, LEAST, 3 * LEAST + 1] {
+            let mut bytes = KeptBytes::with_len(len);
+            assert_eq!(bytes.len(), len);
+            bytes.fill(7);
+            bytes.set_len(5 * LEAST);
+            assert_eq!(bytes.len(), 5 * LEAST);
+            assert!(bytes[..len].iter().all(|byte| *byte == 7));
+            bytes.set_len(len);
+            assert_eq!(bytes.into_vec(len), vec![7; len]);
+        }
+    }
+
+    #[test]
+    fn no_more_waits_than_may() {
+        let many: Vec<KeptBytes> = (0..40).map(|_| KeptBytes::with_len(1 << 20)).collect();
+        drop(many);
+        let waiting = WAITING.lock().expect("nobody panics with it");
+        assert!(waiting.len() <= BUFFERS_MAX);
+        assert!(waiting.iter().map(Vec::len).sum::<usize>() <= WAITING_MAX);
+    }
+}

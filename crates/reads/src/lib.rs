@@ -16,6 +16,7 @@ mod codecs;
 mod columns;
 mod error;
 mod exported_view;
+mod frames;
 #[cfg(any(test, feature = "fuzz"))]
 pub mod fuzz;
 mod group_split;

@@ -183,10 +183,7 @@ pub(crate) fn open_mate(
     let letters: usize = lengths.iter().map(|len| *len as usize).sum();
     let behind = first.bases.as_ref().map(|bits| &bits[..]);
     let bases = open_letters(mate, Column::Bases, &lengths, letters, behind)?;
-    let lent = match &bases {
-        OpenColumn::Bases(bases) if lends_bases(mate, leans) => Some(bases.share_bits()),
-        _ => None,
-    };
+    let lent = bases.share_bits().filter(|_| lends_bases(mate, leans));
     let odd = optional_column(mate, Column::Exceptions, &[])?;
     let exceptions = ExceptionRuns::new(odd.unwrap_or_default(), letters)?;
     let qualities = open_letters(mate, Column::Qualities, &lengths, letters, None)?;

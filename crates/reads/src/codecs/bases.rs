@@ -11,8 +11,9 @@ mod base_placement;
 
 use std::sync::Arc;
 
-use super::{Codec, ColumnShape, OpenColumn, zstandard};
+use super::{Codec, ColumnShape, LetterSource, OpenColumn};
 use crate::error::{Error, Result};
+use crate::frames;
 use crate::kept_bytes::KeptBytes;
 use crate::rans;
 use crate::wire::{WireReader, append_prefixed_bytes};
@@ -20,6 +21,7 @@ use base_placement::{BasePlacement, WindowTable};
 
 pub(super) const CODEC: Codec = Codec {
     id: 3,
+    since: 1,
     name: "bases",
     encode: |raw, shape| encode_bases(raw, shape, &[], true),
     open: open_bases,
@@ -30,6 +32,7 @@ pub(super) const QUICK: Codec =
 /// Of a second mate, behind those of the first.
 pub(super) const BEHIND: Codec = Codec {
     id: 6,
+    since: 1,
     name: "bases behind",
     encode: |raw, shape| encode_bases(raw, shape, shape.first?, true),
     open: open_bases,
@@ -106,7 +109,7 @@ fn encode_bases(
             rans::encode_sequence(&places, &[places.len() as u32], 8, rans::SequenceKind::Bytes);
     }
     append_prefixed_bytes(&mut out, &places);
-    out.extend(zstandard::compress_with_prefix(&packed, first));
+    out.extend(frames::compress_with_prefix(&packed, first));
     Some(out)
 }
 
@@ -130,12 +133,12 @@ fn push_packed_read(packed: &mut Vec<u8>, read: &[u8], place: BasePlacement) {
 pub(crate) fn expand_packed_bits(bytes: &[u8], letters: usize, reads: usize) -> Result<KeptBytes> {
     let mut wire = WireReader::new(bytes);
     wire.read_prefixed_bytes()?;
-    zstandard::decompress_with_prefix(wire.rest(), letters / 4 + 2 * reads, &[])
+    frames::decompress_with_prefix(wire.rest(), letters / 4 + 2 * reads, &[])
 }
 
 /// Bases as their bits, read by read.
 #[derive(Debug)]
-pub(crate) struct PackedBases {
+struct PackedBases {
     /// None if all are 0.
     places: Option<KeptBytes>,
     bits: Arc<KeptBytes>,
@@ -161,23 +164,19 @@ fn open_bases(bytes: &[u8], shape: &ColumnShape<'_>) -> Result<OpenColumn> {
         None => shape.lengths.iter().map(|len| size(len, 0)).sum(),
         Some(places) => shape.lengths.iter().zip(&places[..]).map(|(len, n)| size(len, *n)).sum(),
     };
-    let bits =
-        zstandard::decompress_with_prefix(wire.rest(), len, shape.first.unwrap_or_default())?;
+    let bits = frames::decompress_with_prefix(wire.rest(), len, shape.first.unwrap_or_default())?;
     if bits.len() != len {
         return Err(Error::damaged(format!("{} bytes of bits, not {len}", bits.len())));
     }
-    Ok(OpenColumn::Bases(PackedBases { places, bits: Arc::new(bits), read: 0, at: 0 }))
+    Ok(OpenColumn::letters(PackedBases { places, bits: Arc::new(bits), read: 0, at: 0 }))
 }
 
-impl PackedBases {
-    /// All bits, for a second mate.
-    pub(crate) fn share_bits(&self) -> Arc<KeptBytes> {
-        Arc::clone(&self.bits)
+impl LetterSource for PackedBases {
+    fn share_bits(&self) -> Option<Arc<KeptBytes>> {
+        Some(Arc::clone(&self.bits))
     }
 
-    /// Puts the next read, which has `len` bases, at the front of `to`. What lies behind them, up to
-    /// [`SLACK`] bytes, is anything then.
-    pub(super) fn write_read(&mut self, to: &mut [u8], len: usize) {
+    fn write_read(&mut self, to: &mut [u8], len: usize) -> Result<()> {
         let number = self.places.as_ref().map_or(0, |places| places[self.read]);
         let place = BasePlacement::from_number(number);
         let bits = &self.bits[self.at..self.at + place.byte_len(len)];
@@ -191,6 +190,7 @@ impl PackedBases {
         } else {
             write_letters(to, bits.iter(), place.skip, &FOUR);
         }
+        Ok(())
     }
 }
 

@@ -17,7 +17,7 @@ use streams::{StreamReader, StreamWriter};
 use tokens::{Token, split_tokens};
 
 pub(super) const CODEC: Codec =
-    Codec { id: 5, name: "names", encode: encode_names, open: open_names };
+    Codec { id: 5, since: 1, name: "names", encode: encode_names, open: open_names };
 
 /// What a stream holds.
 const KIND: usize = 0;

@@ -1,13 +1,30 @@
 //! A column that is decoded as far as can be before somebody says where its letters go: bases as
 //! bits, qualities as units. A text is put together of those in one pass.
 
+use std::fmt::Debug;
+use std::sync::Arc;
+
 use super::ColumnShape;
-use super::bases::PackedBases;
-use super::qualities::QualityUnits;
 use crate::error::{Error, Result};
+use crate::kept_bytes::KeptBytes;
 
 /// Bytes behind a read that are written, too, whatever they were.
 pub(crate) const SLACK: usize = 8;
+
+/// What becomes letters only when they are written.
+pub(crate) trait LetterSource: Debug {
+    /// Puts the next read, which has `len` letters, at the front of `to`, which has room for
+    /// [`SLACK`] bytes more; these are anything then.
+    ///
+    /// # Errors
+    /// There are no such letters.
+    fn write_read(&mut self, to: &mut [u8], len: usize) -> Result<()>;
+
+    /// The bits of all bases, if that is what they are made of.
+    fn share_bits(&self) -> Option<Arc<KeptBytes>> {
+        None
+    }
+}
 
 /// A column, read by read.
 #[derive(Debug)]
@@ -16,13 +33,24 @@ pub(crate) enum OpenColumn {
     Whole(Vec<u8>, usize),
     /// One byte, again and again.
     Same(u8),
-    Bases(PackedBases),
-    Qualities(QualityUnits),
+    Letters(Box<dyn LetterSource>),
 }
 
 impl OpenColumn {
     pub(super) fn whole(bytes: Vec<u8>) -> OpenColumn {
         OpenColumn::Whole(bytes, 0)
+    }
+
+    pub(super) fn letters(source: impl LetterSource + 'static) -> OpenColumn {
+        OpenColumn::Letters(Box::new(source))
+    }
+
+    /// The bits of all bases, if it is made of such.
+    pub(crate) fn share_bits(&self) -> Option<Arc<KeptBytes>> {
+        match self {
+            OpenColumn::Letters(source) => source.share_bits(),
+            _ => None,
+        }
     }
 
     /// Whether it has as many bytes as were promised.
@@ -38,11 +66,7 @@ impl OpenColumn {
         }
     }
 
-    /// Puts the next read, which has `len` letters, at the front of `to`, which has room for
-    /// [`SLACK`] bytes more; these are anything then.
-    ///
-    /// # Errors
-    /// There are no such letters.
+    /// As [`LetterSource::write_read`].
     #[inline]
     pub(crate) fn write_read(&mut self, to: &mut [u8], len: usize) -> Result<()> {
         match self {
@@ -53,8 +77,7 @@ impl OpenColumn {
                 *at += len;
             }
             OpenColumn::Same(byte) => to[..len].fill(*byte),
-            OpenColumn::Bases(bases) => bases.write_read(to, len),
-            OpenColumn::Qualities(units) => units.write_read(to, len),
+            OpenColumn::Letters(source) => source.write_read(to, len)?,
         }
         Ok(())
     }

@@ -5,7 +5,7 @@
 //! symbols u8, that many bytes ascending | together u8 | rans
 //! ```
 
-use super::{Codec, ColumnShape, OpenColumn};
+use super::{Codec, ColumnShape, LetterSource, OpenColumn};
 use crate::error::{Error, Result};
 use crate::kept_bytes::KeptBytes;
 use crate::rans::{self, SequenceKind};
@@ -13,6 +13,7 @@ use crate::wire::WireReader;
 
 pub(super) const CODEC: Codec = Codec {
     id: 4,
+    since: 1,
     name: "qualities",
     encode: |raw, shape| encode_qualities(raw, shape, SequenceKind::Qualities),
     open: open_qualities,
@@ -70,7 +71,7 @@ fn unit_spans(shape: &ColumnShape<'_>, together: u32) -> Vec<u32> {
 
 /// Qualities as units, read by read.
 #[derive(Debug)]
-pub(crate) struct QualityUnits {
+struct QualityUnits {
     units: KeptBytes,
     at: usize,
     together: usize,
@@ -100,15 +101,14 @@ fn open_qualities(bytes: &[u8], shape: &ColumnShape<'_>) -> Result<OpenColumn> {
         }
     }
     let together = together as usize;
-    Ok(OpenColumn::Qualities(QualityUnits { units, at: 0, together, meaning }))
+    Ok(OpenColumn::letters(QualityUnits { units, at: 0, together, meaning }))
 }
 
-impl QualityUnits {
-    /// Puts the next read, which has `len` qualities, at the front of `to`. What lies behind them,
-    /// up to [`super::SLACK`] bytes, is anything then.
-    pub(super) fn write_read(&mut self, to: &mut [u8], len: usize) {
-        let units = &self.units[self.at..self.at + len.div_ceil(self.together)];
-        self.at += units.len();
+impl LetterSource for QualityUnits {
+    fn write_read(&mut self, to: &mut [u8], len: usize) -> Result<()> {
+        let from = self.at;
+        self.at += len.div_ceil(self.together);
+        let units = &self.units[from..self.at];
         match self.together {
             1 => self.write_single(to, units),
             // Four symbols are written at a time; what is too many the next unit writes over.
@@ -116,8 +116,11 @@ impl QualityUnits {
             3 => self.write_units::<3>(to, units),
             _ => self.write_units::<4>(to, units),
         }
+        Ok(())
     }
+}
 
+impl QualityUnits {
     fn write_single(&self, to: &mut [u8], units: &[u8]) {
         for (to, unit) in to.iter_mut().zip(units) {
             *to = self.meaning[usize::from(*unit)][0];

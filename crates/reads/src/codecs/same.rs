@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 /// Its number in archives.
 pub(crate) const SAME: u8 = 2;
 pub(super) const CODEC: Codec =
-    Codec { id: SAME, name: "same", encode: encode_repeated, open: open_repeated };
+    Codec { id: SAME, since: 1, name: "same", encode: encode_repeated, open: open_repeated };
 
 fn encode_repeated(raw: &[u8], _: &ColumnShape<'_>) -> Option<Vec<u8>> {
     let first = *raw.first()?;

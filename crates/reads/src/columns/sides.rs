@@ -18,9 +18,11 @@ pub(crate) fn decode_lengths(raw: &[u8], count: usize, most: usize) -> Result<Ve
     let mut wire = WireReader::new(raw);
     let each = wire.read_byte()? != 0;
     let lengths = if each {
-        (0..count)
-            .map(|_| Ok(wire.read_bounded_varint(most)? as u32))
-            .collect::<Result<Vec<u32>>>()?
+        let mut lengths = Vec::with_capacity(count);
+        for _ in 0..count {
+            lengths.push(wire.read_bounded_varint(most)? as u32);
+        }
+        lengths
     } else {
         vec![wire.read_bounded_varint(most)? as u32; count]
     };

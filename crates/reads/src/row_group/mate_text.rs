@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use memchr::memchr;
 
-use super::{TEXT_MAX, is_blank_text, split_record};
+use super::{is_blank_text, split_record};
 use crate::codecs::{OpenColumn, SLACK};
 use crate::columns::{ExceptionRuns, NAME_TWICE, OPEN, line_end};
 use crate::error::{Error, Kind, Result};
@@ -47,7 +47,7 @@ impl TextBuffer {
     fn next_room(&mut self, len: usize) -> &mut [u8] {
         let end = self.len + len + SLACK;
         if end > self.bytes.len() {
-            self.bytes.set_len(end.max(2 * self.bytes.len()).min(2 * TEXT_MAX + end));
+            self.bytes.set_len(end.max(2 * self.bytes.len()));
         }
         &mut self.bytes[self.len..end]
     }
