@@ -95,8 +95,9 @@ def table_of(codes):
     return [(unit, share, bias) for unit, share in enumerate(shares) for bias in range(share)]
 
 
-def rans(data, spans, count):
-    """The units of a sequence, and how many different ones there can be."""
+def rans(data, spans, count, widths=None):
+    """The units of a sequence, and how many different ones there can be. `spans` are places of reads;
+    a unit takes one, or as many as `widths` say."""
     wire = Wire(data)
     units, order, bins, level_bits = wire.byte() + 1, wire.byte(), wire.byte(), wire.byte()
     scale = wire.number()
@@ -120,19 +121,27 @@ def rans(data, spans, count):
         before_, rest = divmod(at, levels * bins)
         level, place = divmod(rest, bins)
         chosen[place, level, before_] = tables[number]
+    steps = count // LANES
+    if widths:
+        starts = [0]
+        for _ in range(LANES - 1):
+            starts.append(starts[-1] + wire.number())
+    else:
+        starts = [lane * steps for lane in range(LANES)]
     states = list(struct.unpack("<32I", wire.take(128)))
     tail = wire.take(count % LANES)
     words = wire.rest()
     words = struct.unpack(f"<{len(words) // 2}H", words)
-    steps, word = count // LANES, 0
-    # Where each unit stands in its read; a lane begins anywhere.
+    word = 0
+    # Where each place stands in its read; a lane begins anywhere.
     positions = [at for span in spans for at in range(span)]
+    places = list(starts)
     before, history = [none] * LANES, [0] * LANES
     out = bytearray(steps * LANES)
     for step in range(steps):
         for lane in range(LANES):
             at = lane * steps + step
-            position, state = positions[at], states[lane]
+            position, state = positions[places[lane]], states[lane]
             if position == 0:
                 before[lane], history[lane] = none, 0
             place = min((position * scale & 0xFFFFFFFF) >> 20, bins - 1)
@@ -144,6 +153,7 @@ def rans(data, spans, count):
                 word += 1
             states[lane] = state
             out[at] = unit
+            places[lane] += widths[unit] if widths else 1
             before[lane] = unit if order else 0
             history[lane] += unit * weight - history[lane] // 4
     if word != len(words) or any(state != 1 << 16 for state in states):
@@ -170,6 +180,14 @@ def qualities(data, lengths, _raw_len):
         out.append(read[:length])
         at += span
     return b"".join(out)
+
+
+def quality_strings(data, lengths, _raw_len):
+    wire = Wire(data)
+    entries = [wire.bytes() for _ in range(wire.byte() + 1)]
+    count = wire.number()
+    units, _ = rans(wire.rest(), lengths, count, [len(entry) for entry in entries])
+    return b"".join(entries[unit] for unit in units)
 
 
 def base_parts(data):
@@ -254,6 +272,7 @@ CODECS = {
     2: lambda data, lengths, raw_len: data * raw_len,
     4: qualities,
     5: names,
+    7: quality_strings,
 }
 
 
@@ -330,8 +349,8 @@ class Archive:
     def __init__(self, path):
         self.path = path
         data = self.read("manifest.fbr")
-        if data[:4] != b"FBRM" or data[4] != 1:
-            raise Damaged("manifest.fbr: no manifest of version 1")
+        if data[:4] != b"FBRM" or data[4] not in (1, 2):
+            raise Damaged("manifest.fbr: no manifest of version 1 or 2")
         compare(data[:-16], data[-16:], "manifest.fbr")
         wire = Wire(data[8:-16])
         self.shape = wire.byte()

@@ -8,13 +8,13 @@ mod requested_columns;
 
 use std::collections::BTreeSet;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::hash::hash;
 use crate::manifest::{INDEX, INDEX_MAGIC, MANIFEST, MANIFEST_MAX, Manifest, Stripe};
 use crate::objects::{ObjectRange, ObjectSource, read_with_retry};
-use crate::row_group::{self, EncodedMate, MateReference};
+use crate::row_group::{self, EncodedMate, MateReference, MateText};
 use crate::stripe_index::{self, LocatedGroup};
-use concurrency_limit::ConcurrencyLimit;
+use concurrency_limit::{ConcurrencyLimit, DecodeTurn};
 use fetch::{fetch_chunks, merge_adjacent_chunks};
 pub(crate) use lite::no_lite_error;
 pub(crate) use requested_columns::RequestedColumns;
@@ -31,8 +31,13 @@ pub struct Archive {
     lite: bool,
 }
 
-/// Texts of the mates of one group; None where it was not asked for.
-pub(crate) type MateTexts = [Option<Vec<u8>>; 2];
+/// A group that is decoded so far that its text can be written.
+#[derive(Debug)]
+pub(crate) struct OpenGroup<'a> {
+    /// Of each mate; None where it was not asked for.
+    pub(crate) mates: [Option<MateText>; 2],
+    _turn: DecodeTurn<'a>,
+}
 
 impl Archive {
     /// Reads and checks the manifest.
@@ -144,7 +149,7 @@ impl Archive {
             return Ok(false);
         }
         let as_is = RequestedColumns::all_columns([true, at.mates.len() == 2]);
-        let texts = self.fetch_and_decode(at, as_is)?;
+        let texts = self.fetch_and_open(at, as_is)?.into_texts(at)?;
         Ok(texts.iter().flatten().all(|text| row_group::is_blank_text(text)))
     }
 
@@ -152,32 +157,52 @@ impl Archive {
         RequestedColumns { qualities: asked.qualities && !self.lite, ..asked }
     }
 
-    /// Decodes what is wanted of a group.
+    /// The texts of a group of which this is wanted.
     pub(crate) fn read_texts(
         &self,
         group: &LocatedGroup,
         asked: RequestedColumns,
-    ) -> Result<MateTexts> {
-        let mut texts = self.fetch_and_decode(group, self.apply_lite(asked))?;
-        if self.lite {
-            let mates = texts.iter_mut().zip(&group.mates).filter(|(_, at)| at.is_text());
-            for text in mates.filter_map(|(text, _)| text.as_mut()) {
-                lite::mask_qualities(text, group.spots)
-                    .ok_or_else(|| lite::no_lite_error(group.number))?;
-            }
-        }
-        Ok(texts)
+    ) -> Result<[Option<Vec<u8>>; 2]> {
+        self.open_group(group, asked)?.into_texts(group)
     }
 
-    fn fetch_and_decode(&self, group: &LocatedGroup, asked: RequestedColumns) -> Result<MateTexts> {
+    /// Decodes what is wanted of a group, as far as its text needs.
+    pub(crate) fn open_group(
+        &self,
+        group: &LocatedGroup,
+        asked: RequestedColumns,
+    ) -> Result<OpenGroup<'_>> {
+        let mut opened = self.fetch_and_open(group, self.apply_lite(asked))?;
+        if self.lite {
+            for text in opened.mates.iter_mut().flatten() {
+                if let MateText::Whole(text, _) = text {
+                    lite::mask_qualities(text, group.spots)
+                        .ok_or_else(|| lite::no_lite_error(group.number))?;
+                }
+            }
+        }
+        Ok(opened)
+    }
+
+    fn fetch_and_open(
+        &self,
+        group: &LocatedGroup,
+        asked: RequestedColumns,
+    ) -> Result<OpenGroup<'_>> {
         let (leans, needed) = asked.required_chunks(group);
         let mut fetched = fetch_chunks(self, group, &needed)?.into_iter();
-        let _turn = self.decoding.acquire_turn();
-        let mut texts = MateTexts::default();
+        let turn = self.decoding.acquire_turn();
+        let mut mates = <[Option<MateText>; 2]>::default();
         let mut first = MateReference::default();
         for (nth, at) in group.mates.iter().enumerate() {
             let place = |error: Error| {
-                error.with_context(format!("group {}, mate {}", group.number, nth + 1))
+                let error = error.with_context(mate_place(group, nth));
+                match error.kind {
+                    Kind::Unknown => {
+                        error.with_suffix(format_args!("; `{}` wrote it", self.manifest.writer))
+                    }
+                    _ => error,
+                }
             };
             let count = needed.iter().filter(|(mate, _)| *mate == nth).count();
             let chunks = fetched.by_ref().take(count).collect();
@@ -187,14 +212,30 @@ impl Archive {
             if asked.mates[nth] {
                 asked.fill_missing_columns(&mut mate, group, nth).map_err(place)?;
                 let (text, lent) =
-                    row_group::decode_mate(&mate, group.spots, &first, leans).map_err(place)?;
-                (texts[nth], first) = (Some(text), lent);
+                    row_group::open_mate(&mate, group.spots, &first, leans).map_err(place)?;
+                (mates[nth], first) = (Some(text), lent);
             } else if count > 0 {
                 first = row_group::lend_columns(&mate, group.spots, leans).map_err(place)?;
             }
         }
+        Ok(OpenGroup { mates, _turn: turn })
+    }
+}
+
+impl OpenGroup<'_> {
+    fn into_texts(self, group: &LocatedGroup) -> Result<[Option<Vec<u8>>; 2]> {
+        let mut texts = <[Option<Vec<u8>>; 2]>::default();
+        for (nth, mate) in self.mates.into_iter().enumerate() {
+            let text = mate.map(MateText::into_text).transpose();
+            texts[nth] = text.map_err(|error| error.with_context(mate_place(group, nth)))?;
+        }
         Ok(texts)
     }
+}
+
+/// Where something is, for people.
+pub(crate) fn mate_place(group: &LocatedGroup, nth: usize) -> String {
+    format!("group {}, mate {}", group.number, nth + 1)
 }
 
 const CHECKSUM: &str = "not the bytes that were written (checksum)";

@@ -7,6 +7,7 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use crate::codecs::codec_version;
 use crate::error::{Error, Kind, Result};
 use crate::hash::hash;
 use crate::layout::{ArchiveLayout, PREFIXES};
@@ -39,6 +40,8 @@ pub(crate) struct ArchiveWriter {
     families: [Vec<u8>; 3],
     stripe: Stripe,
     stripes: Vec<Stripe>,
+    /// Of the format: that of the newest codec.
+    version: u8,
 }
 
 impl ArchiveWriter {
@@ -72,6 +75,7 @@ impl ArchiveWriter {
             families: Default::default(),
             stripe: Stripe::default(),
             stripes: Vec::new(),
+            version: 1,
         };
         append_counted(&mut writer.index, &INDEX_MAGIC).map_err(io)?;
         Ok(writer)
@@ -90,6 +94,7 @@ impl ArchiveWriter {
         self.stripe.spots += spots as u64;
         self.stripe.groups += 1;
         for chunk in mates.into_iter().flat_map(|mate| mate.chunks) {
+            self.version = self.version.max(codec_version(chunk.codec));
             self.families[chunk.column.family()].extend(chunk.bytes);
         }
         if self.stripe.groups == self.groups { self.finish_stripe() } else { Ok(()) }
@@ -156,6 +161,7 @@ impl ArchiveWriter {
             family.object += 1;
         }
         manifest.stripes = self.stripes;
+        manifest.version = self.version;
         let part = self.dir.join(UNFINISHED);
         let mut file = File::create(&part).map_err(io)?;
         file.write_all(&manifest.to_bytes()).map_err(io)?;

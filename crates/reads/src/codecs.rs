@@ -6,12 +6,14 @@
 
 mod bases;
 mod names;
+mod open_column;
 mod plain;
 mod qualities;
+mod quality_strings;
 mod same;
 mod zstandard;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 
 /// What both sides know of a column.
 #[derive(Clone, Copy, Debug)]
@@ -28,12 +30,14 @@ pub(crate) struct ColumnShape<'a> {
 pub(crate) struct Codec {
     /// The number that stands in archives, for ever.
     pub(crate) id: u8,
+    /// The first version of the format that has it.
+    pub(crate) since: u8,
     /// What people call it.
     pub(crate) name: &'static str,
     /// Encodes, or says that it can't or that it would not pay.
     pub(crate) encode: fn(&[u8], &ColumnShape<'_>) -> Option<Vec<u8>>,
-    /// Decodes to `raw_len` bytes.
-    pub(crate) decode: fn(&[u8], &ColumnShape<'_>) -> Result<Vec<u8>>,
+    /// Decodes as far as can be before somebody says where letters go.
+    pub(crate) open: fn(&[u8], &ColumnShape<'_>) -> Result<OpenColumn>,
 }
 
 /// All there are.
@@ -45,11 +49,13 @@ pub(crate) const CODECS: &[&Codec] = &[
     &qualities::CODEC,
     &names::CODEC,
     &bases::BEHIND,
+    &quality_strings::CODEC,
 ];
 
 pub(crate) use bases::{LETTER, NOT_A_BASE, expand_packed_bits};
+use open_column::LetterSource;
+pub(crate) use open_column::{OpenColumn, SLACK};
 pub(crate) use same::SAME;
-pub(crate) use zstandard::{compress, decompress};
 
 /// Candidates of a column. The first line in which one can do it counts; of several in a line the
 /// smallest result. A quick one is decoded as its codec is.
@@ -60,10 +66,20 @@ pub(crate) const FOR_BASES_QUICK: CodecCandidates = &[&[&bases::QUICK]];
 /// What takes bases of a first mate, and what leans on them.
 pub(crate) const BASES: u8 = bases::CODEC.id;
 pub(crate) const BASES_BEHIND: u8 = bases::BEHIND.id;
-pub(crate) const FOR_QUALITIES: CodecCandidates =
-    &[&[&same::CODEC], &[&qualities::CODEC], &[&zstandard::CODEC], &[&plain::CODEC]];
-pub(crate) const FOR_QUALITIES_QUICK: CodecCandidates =
-    &[&[&same::CODEC], &[&qualities::QUICK], &[&zstandard::CODEC], &[&plain::CODEC]];
+pub(crate) const FOR_QUALITIES: CodecCandidates = &[
+    &[&same::CODEC],
+    &[&quality_strings::CODEC],
+    &[&qualities::CODEC],
+    &[&zstandard::CODEC],
+    &[&plain::CODEC],
+];
+pub(crate) const FOR_QUALITIES_QUICK: CodecCandidates = &[
+    &[&same::CODEC],
+    &[&quality_strings::QUICK],
+    &[&qualities::QUICK],
+    &[&zstandard::CODEC],
+    &[&plain::CODEC],
+];
 pub(crate) const FOR_NAMES: CodecCandidates =
     &[&[&names::CODEC, &zstandard::CODEC], &[&plain::CODEC]];
 
@@ -74,6 +90,11 @@ fn find_codec(id: u8) -> Option<&'static Codec> {
 /// The name of a codec, for people.
 pub(crate) fn codec_name(id: u8) -> &'static str {
     find_codec(id).map_or("unknown", |codec| codec.name)
+}
+
+/// The first version of the format that has a codec.
+pub(crate) fn codec_version(id: u8) -> u8 {
+    find_codec(id).map_or(1, |codec| codec.since)
 }
 
 /// What the best candidate makes of `raw`, with its number.
@@ -90,13 +111,16 @@ pub(crate) fn encode_column(
 
 /// Undoes [`encode_column`]. `raw_len` was checked by who asks.
 pub(crate) fn decode_column(id: u8, bytes: &[u8], shape: &ColumnShape<'_>) -> Result<Vec<u8>> {
-    let codec = find_codec(id).ok_or_else(|| Error::damaged(format!("there is no codec {id}")))?;
-    let (raw, raw_len) = ((codec.decode)(bytes, shape), shape.raw_len);
-    let raw = raw.map_err(|error| error.with_context(codec.name))?;
-    match raw.len() == raw_len {
-        true => Ok(raw),
-        false => Err(Error::damaged(format!("{} bytes, {raw_len} were promised", raw.len()))),
-    }
+    open_column(id, bytes, shape)?.into_bytes(shape)
+}
+
+/// The same, as far as can be before somebody says where letters go.
+pub(crate) fn open_column(id: u8, bytes: &[u8], shape: &ColumnShape<'_>) -> Result<OpenColumn> {
+    let unknown = || Error::new(Kind::Unknown, format!("codec {id} is not known to this Forebay"));
+    let codec = find_codec(id).ok_or_else(unknown)?;
+    let column = (codec.open)(bytes, shape).map_err(|error| error.with_context(codec.name))?;
+    column.check_len(shape)?;
+    Ok(column)
 }
 
 #[cfg(test)]

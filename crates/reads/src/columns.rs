@@ -4,8 +4,7 @@ mod sides;
 
 use memchr::memchr;
 
-use crate::error::{Error, Result};
-pub(crate) use sides::{apply_exceptions, decode_lengths, encode_exceptions, encode_lengths};
+pub(crate) use sides::{ExceptionRuns, decode_lengths, encode_exceptions, encode_lengths};
 
 /// Lines end in CR LF.
 pub(crate) const CRLF: u8 = 1;
@@ -68,49 +67,18 @@ impl MateColumns {
         Some(())
     }
 
-    /// The text again; it has `text_len` bytes or these are not its columns.
-    pub(crate) fn to_text(&self, text_len: usize) -> Result<Vec<u8>> {
-        let end = line_end(self.style);
-        let twice = self.style & NAME_TWICE != 0;
-        // Counted first, so that nothing is allocated that was not announced.
-        let copies = if twice { 2 } else { 1 };
-        let names = (self.names.len() - self.lengths.len().min(self.names.len())) * copies;
-        let of_records = self.lengths.len() * (2 + 4 * end.len());
-        let open = if self.style & OPEN == 0 { 0 } else { end.len() };
-        let sum = names + self.bases.len() + self.qualities.len() + of_records;
-        if sum.checked_sub(open) != Some(text_len) {
-            return Err(Error::damaged(format!("columns of {sum} bytes, not {text_len}")));
-        }
-        let mut text = Vec::with_capacity(sum);
-        let (mut names, mut at) = (&self.names[..], 0);
-        for len in &self.lengths {
-            let stop = memchr(b'\n', names).ok_or_else(|| Error::damaged("names are missing"))?;
-            let name = &names[..stop];
-            names = &names[stop + 1..];
-            let letters = at..at + *len as usize;
-            text.push(b'@');
-            text.extend_from_slice(name);
-            text.extend_from_slice(end);
-            text.extend_from_slice(&self.bases[letters.clone()]);
-            text.extend_from_slice(end);
-            text.push(b'+');
-            if twice {
-                text.extend_from_slice(name);
-            }
-            text.extend_from_slice(end);
-            text.extend_from_slice(&self.qualities[letters.clone()]);
-            text.extend_from_slice(end);
-            at = letters.end;
-        }
-        text.truncate(text.len().saturating_sub(open));
-        match text.len() == text_len {
-            true => Ok(text),
-            false => Err(Error::damaged("names do not end where they should")),
-        }
+    /// Bytes that a text has of so many reads with `letters` bases in all and names of `names` bytes,
+    /// each with its line feed.
+    pub(crate) fn text_len(style: u8, reads: usize, letters: usize, names: usize) -> Option<usize> {
+        let end = line_end(style).len();
+        let copies = if style & NAME_TWICE != 0 { 2 } else { 1 };
+        let open = if style & OPEN == 0 { 0 } else { end };
+        let sum = names.checked_sub(reads)? * copies + 2 * letters + reads * (2 + 4 * end);
+        sum.checked_sub(open)
     }
 }
 
-fn line_end(style: u8) -> &'static [u8] {
+pub(crate) fn line_end(style: u8) -> &'static [u8] {
     if style & CRLF == 0 { b"\n" } else { b"\r\n" }
 }
 

@@ -1,7 +1,7 @@
 //! Work that many threads share, and that one takes in the order in which it was given out.
 
 use std::sync::Mutex;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 
 /// Gives `work` to `threads` threads, piece by piece as `jobs` has them, and what comes of it to
 /// `take`, in order. Two pieces for each thread are under way or wait, at most.
@@ -10,18 +10,29 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 /// jobs. The first error of `take` ends everything.
 pub(crate) fn run_in_order<J: Send, R: Send, E>(
     threads: usize,
-    mut jobs: impl FnMut() -> Option<J> + Send,
+    jobs: impl FnMut() -> Option<J> + Send,
     work: impl Fn(J) -> R + Sync,
+    take: impl FnMut(R) -> Result<(), E>,
+) -> Result<(), E> {
+    run_in_pieces(threads, jobs, |job, give: &mut dyn FnMut(R)| give(work(job)), take)
+}
+
+/// The same with work that gives what comes of it piece by piece. Pieces wait as long as those of
+/// jobs before them are being taken.
+pub(crate) fn run_in_pieces<J: Send, R: Send, E>(
+    threads: usize,
+    mut jobs: impl FnMut() -> Option<J> + Send,
+    work: impl Fn(J, &mut dyn FnMut(R)) + Sync,
     mut take: impl FnMut(R) -> Result<(), E>,
 ) -> Result<(), E> {
     let threads = threads.max(1);
-    let (to_workers, pieces) = sync_channel::<(J, SyncSender<R>)>(threads);
-    let (to_taker, results) = sync_channel::<Receiver<R>>(threads);
+    let (to_workers, pieces) = sync_channel::<(J, Sender<Option<R>>)>(threads);
+    let (to_taker, results) = sync_channel::<Receiver<Option<R>>>(threads);
     let pieces = Mutex::new(pieces);
     std::thread::scope(|scope| {
         scope.spawn(move || {
             while let Some(job) = jobs() {
-                let (answer, later) = sync_channel(1);
+                let (answer, later) = channel();
                 // Whoever took went away: nothing more is wanted.
                 if to_taker.send(later).is_err() || to_workers.send((job, answer)).is_err() {
                     return;
@@ -34,14 +45,21 @@ pub(crate) fn run_in_order<J: Send, R: Send, E>(
                 loop {
                     let next = pieces.lock().expect("nobody panics with it").recv();
                     let Ok((job, answer)) = next else { return };
-                    let _ = answer.send(work(job));
+                    // Nobody may want it any more.
+                    work(job, &mut |piece| drop(answer.send(Some(piece))));
+                    let _ = answer.send(None);
                 }
             });
         }
         for later in results {
-            // No answer: a worker panicked, which the end of the scope passes on.
-            let Ok(result) = later.recv() else { break };
-            take(result)?;
+            loop {
+                match later.recv() {
+                    Ok(Some(piece)) => take(piece)?,
+                    Ok(None) => break,
+                    // A worker panicked, which the end of the scope passes on.
+                    Err(_) => return Ok(()),
+                }
+            }
         }
         Ok(())
     })
@@ -68,6 +86,27 @@ mod tests {
             };
             run_in_order(threads, || numbers.next(), slow, take).expect("nobody fails");
             assert_eq!(got, (0..500).map(|n| n * n).collect::<Vec<u64>>());
+        }
+    }
+
+    #[test]
+    fn pieces_of_a_job_stay_together() {
+        for threads in [1, 3] {
+            let mut numbers = 0..50_u64;
+            let mut got = Vec::new();
+            let work = |n: u64, give: &mut dyn FnMut((u64, u64))| {
+                for piece in 0..n % 4 {
+                    std::thread::yield_now();
+                    give((n, piece));
+                }
+            };
+            let take = |piece| -> Result<(), ()> {
+                got.push(piece);
+                Ok(())
+            };
+            run_in_pieces(threads, || numbers.next(), work, take).expect("nobody fails");
+            let expected = (0..50).flat_map(|n| (0..n % 4).map(move |piece| (n, piece)));
+            assert_eq!(got, expected.collect::<Vec<_>>());
         }
     }
 

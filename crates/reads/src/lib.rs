@@ -16,12 +16,14 @@ mod codecs;
 mod columns;
 mod error;
 mod exported_view;
+mod frames;
 #[cfg(any(test, feature = "fuzz"))]
 pub mod fuzz;
 mod group_split;
 mod hash;
 mod in_order;
 mod input;
+mod kept_bytes;
 mod layout;
 mod manifest;
 mod mate_mismatch;

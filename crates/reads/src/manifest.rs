@@ -11,7 +11,10 @@ use crate::wire::{WireReader, append_prefixed_bytes, append_varint};
 pub const MANIFEST: &str = "manifest.fbr";
 /// The object with the pages of the index.
 pub const INDEX: &str = "index.fbr";
-/// First bytes of the three sorts of objects; the fifth is the version.
+/// The newest version of the format that is read here. An archive has the lowest that has all of its
+/// codecs ([`crate::codecs::Codec::since`]), so that older readers refuse it only if they must.
+pub(crate) const VERSION: u8 = 2;
+/// First bytes of the three sorts of objects; of a manifest the fifth is its version.
 pub(crate) const MANIFEST_MAGIC: [u8; 8] = *b"FBRM\x01\0\0\0";
 pub(crate) const INDEX_MAGIC: [u8; 8] = *b"FBRI\x01\0\0\0";
 pub(crate) const DATA_MAGIC: [u8; 8] = *b"FBRD\x01\0\0\0";
@@ -84,6 +87,8 @@ pub struct Stripe {
 /// What an archive is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
+    /// The version of the format.
+    pub version: u8,
     /// How files and mates belong together.
     pub shape: ReadLayout,
     /// What wrote it.
@@ -101,6 +106,7 @@ pub struct Manifest {
 impl Manifest {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut out = MANIFEST_MAGIC.to_vec();
+        out[4] = self.version;
         out.push(self.shape as u8);
         append_prefixed_bytes(&mut out, self.writer.as_bytes());
         for file in &self.files {
@@ -136,7 +142,7 @@ impl Manifest {
 
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Manifest> {
         let parsed = parse::verify_seal(bytes)
-            .and_then(|body| parse::read_manifest(&mut WireReader::new(body)));
+            .and_then(|(version, body)| parse::read_manifest(version, &mut WireReader::new(body)));
         parsed.map_err(|error| error.with_context(MANIFEST))
     }
 

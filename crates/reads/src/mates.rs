@@ -41,20 +41,25 @@ impl MateNameRule {
         }
     }
 
+    /// Makes the name of a second mate of the first's.
+    #[inline]
+    pub(crate) fn apply_to_name(self, name: &mut [u8]) {
+        if let Some(digit) = self.digit_place(name).and_then(|place| name.get_mut(place))
+            && *digit == b'1'
+        {
+            *digit = b'2';
+        }
+    }
+
     /// Names of the second mate, from those of the first.
-    pub(crate) fn apply_to_names(self, first: &[u8]) -> Vec<u8> {
+    fn apply_to_names(self, first: &[u8]) -> Vec<u8> {
         let mut names = first.to_vec();
         if self == MateNameRule::Same {
             return names;
         }
         let mut start = 0;
         for end in memchr_iter(b'\n', first) {
-            if let Some(place) = self.digit_place(&first[start..end]).map(|place| start + place)
-                && place < end
-                && names[place] == b'1'
-            {
-                names[place] = b'2';
-            }
+            self.apply_to_name(&mut names[start..end]);
             start = end + 1;
         }
         names

@@ -163,6 +163,7 @@ fn pack_inputs(
     let files =
         files.map(|((name, source), digests)| ArchivedFile { name, source, digests }).collect();
     let manifest = writer.finish_archive(Manifest {
+        version: 1,
         shape,
         writer: packing.writer.clone(),
         files,

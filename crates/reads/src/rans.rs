@@ -9,6 +9,10 @@
 //! lanes need no word from each other, and a vector of them decodes at once.
 //!
 //! The first units of a lane know no unit before them, as those of a read do not.
+//!
+//! A unit takes one place of its read, or, where it is a *string* of a dictionary, as many as the
+//! string has letters. Where lanes begin in reads follows from their lengths in the first case, and is
+//! sent along in the second.
 
 mod cluster;
 mod decode;
@@ -18,10 +22,10 @@ mod lane_transpose;
 mod map;
 mod tables;
 
-pub(crate) use decode::decode_sequence;
 #[cfg(test)]
 pub(crate) use decode::decode_sequence_by;
-pub(crate) use encode::{SequenceKind, encode_sequence};
+pub(crate) use decode::{decode_sequence, decode_strings};
+pub(crate) use encode::{SequenceKind, encode_sequence, encode_strings, estimate_bits};
 #[cfg(test)]
 pub(crate) use instruction_set::InstructionSet;
 
@@ -42,11 +46,18 @@ const BINS_MAX: usize = 8;
 const LEVEL_BITS_MAX: u32 = 4;
 /// A history is below 1 << HISTORY.
 const HISTORY: u32 = 16;
+/// Places of its read that a unit takes at most: 1 << WIDTH_BITS.
+const WIDTH_BITS: u32 = 2;
+pub(crate) const WIDTH_MAX: usize = 1 << WIDTH_BITS;
 /// Tables of a sequence at most: 1 MiB, which is what many cores have near them.
 const TABLES_MAX: usize = 128;
 
+/// The places that each unit takes in its read, 1 to [`WIDTH_MAX`].
+pub(crate) type UnitWidths = [u8; 256];
+
 /// How a context is made: `(bin * levels + level) * width + before`, where
 /// - `bin` is `min(position * scale >> SCALE, bins - 1)`,
+/// - `position` is the place of the unit's first letter in its read,
 /// - `level` has the highest bits of a history, which begins with 0 and, after each unit,
 ///   loses a quarter and gains `unit * weight`,
 /// - `before` is the unit before this one, or `units` at the start, and 0 always in order 0.

@@ -3,19 +3,24 @@
 
 mod column;
 mod mate_reference;
+mod mate_text;
+
+use std::sync::Arc;
 
 use memchr::memchr;
 
-use crate::codecs::{self, CodecCandidates, ColumnShape, FOR_TEXT};
+use crate::codecs::{self, CodecCandidates, ColumnShape, FOR_TEXT, OpenColumn};
 use crate::columns::{
-    MateColumns, apply_exceptions, decode_lengths, encode_exceptions, encode_lengths,
+    ExceptionRuns, MateColumns, decode_lengths, encode_exceptions, encode_lengths,
 };
 use crate::error::{Error, Result};
 use crate::mates::MateNameRule;
 use crate::profile::PackProfile;
 pub use column::{COLUMNS, Column};
-use mate_reference::lent_bases;
+use mate_reference::lends_bases;
 pub(crate) use mate_reference::{MateReference, lend_columns, required_of_first};
+use mate_text::ColumnText;
+pub(crate) use mate_text::{MateText, TextBuffer, no_records_error};
 
 /// Bytes of one mate's text in a group at most, whatever an archive says.
 pub const TEXT_MAX: usize = 20 << 20;
@@ -78,8 +83,10 @@ pub(crate) fn encode_mate(
 ) -> (EncodedMate, MateReference) {
     if let Some(columns) = MateColumns::from_records(&records.text, &records.ends) {
         let mate = encode_columns(&columns, records.text.len(), first, profile);
-        let again = decode_mate(&mate, columns.lengths.len(), first, &[Column::Bases]);
-        if let Some((_, lent)) = again.ok().filter(|(text, _)| *text == records.text) {
+        let again = open_mate(&mate, columns.lengths.len(), first, &[Column::Bases]);
+        if let Ok((text, lent)) = again
+            && text.into_text().is_ok_and(|text| text == records.text)
+        {
             return (mate, lent);
         }
     }
@@ -127,7 +134,7 @@ fn encode_columns(
     if odd.len() > columns.bases.len() / 4 {
         chunks.push(encode_chunk(Column::Bases, &columns.bases, lengths, FOR_TEXT));
     } else {
-        let behind = first.bases.as_deref();
+        let behind = first.bases.as_ref().map(|bits| &bits[..]);
         chunks.push(encode_chunk_after(
             Column::Bases,
             &columns.bases,
@@ -150,13 +157,13 @@ fn encode_columns(
     EncodedMate { text_len, style: columns.style, rule: rule as u8, chunks }
 }
 
-/// Decodes a mate of `spots` reads to its text, and what a second one `leans` on.
-pub(crate) fn decode_mate(
+/// Decodes a mate of `spots` reads as far as its text needs, and what a second one `leans` on.
+pub(crate) fn open_mate(
     mate: &EncodedMate,
     spots: usize,
     first: &MateReference,
     leans: &[Column],
-) -> Result<(Vec<u8>, MateReference)> {
+) -> Result<(MateText, MateReference)> {
     let text_len = mate.text_len;
     if text_len > TEXT_MAX || mate.chunks.iter().any(|c| c.raw_len > text_len.max(16)) {
         return Err(Error::damaged("a column is longer than it can be"));
@@ -164,7 +171,7 @@ pub(crate) fn decode_mate(
     if let Some(text) = optional_column(mate, Column::Text, &[])? {
         let same = text.len() == text_len;
         return same
-            .then_some((text, MateReference::default()))
+            .then_some((MateText::Whole(text, 0), MateReference::default()))
             .ok_or_else(|| Error::damaged("text is missing"));
     }
     // A record has six bytes besides its letters, but for the end of a last line.
@@ -173,57 +180,73 @@ pub(crate) fn decode_mate(
     }
     let lengths = required_column(mate, Column::Lengths, &[])?;
     let lengths = decode_lengths(&lengths, spots, text_len / 2)?;
-    let behind = first.bases.as_deref();
-    let mut bases = required_column_after(mate, Column::Bases, &lengths, behind)?;
-    if let Some(odd) = optional_column(mate, Column::Exceptions, &[])? {
-        apply_exceptions(&mut bases, &odd)?;
-    }
-    let qualities = required_column(mate, Column::Qualities, &lengths)?;
     let letters: usize = lengths.iter().map(|len| *len as usize).sum();
-    if bases.len() != letters || qualities.len() != letters {
-        return Err(Error::damaged("bases, qualities and lengths differ"));
-    }
+    let behind = first.bases.as_ref().map(|bits| &bits[..]);
+    let bases = open_letters(mate, Column::Bases, &lengths, letters, behind)?;
+    let lent = bases.share_bits().filter(|_| lends_bases(mate, leans));
+    let odd = optional_column(mate, Column::Exceptions, &[])?;
+    let exceptions = ExceptionRuns::new(odd.unwrap_or_default(), letters)?;
+    let qualities = open_letters(mate, Column::Qualities, &lengths, letters, None)?;
     let rule = MateNameRule::find_by_id(mate.rule)
         .ok_or_else(|| Error::damaged("no such rule of names"))?;
     let names = match (rule, &first.names) {
-        (MateNameRule::Own, _) => required_column(mate, Column::Names, &lengths)?,
-        (rule, Some(first)) => rule.apply_to_names(first),
+        (MateNameRule::Own, _) => Arc::new(required_column(mate, Column::Names, &lengths)?),
+        (_, Some(first)) => Arc::clone(first),
         (_, None) => return Err(Error::damaged("names of the first mate are missing")),
     };
-    let columns = MateColumns { style: mate.style, lengths, bases, qualities, names };
-    let lent = MateReference { bases: lent_bases(mate, spots, leans)?, names: None };
-    Ok((columns.to_text(text_len)?, MateReference { names: Some(columns.names), ..lent }))
+    // Counted first, so that nothing is allocated that was not announced.
+    let style = mate.style;
+    let found = MateColumns::text_len(style, spots, letters, names.len());
+    if found != Some(text_len) {
+        return Err(Error::damaged(format!("columns of {found:?} bytes, not {text_len}")));
+    }
+    let reference = MateReference { names: Some(Arc::clone(&names)), bases: lent };
+    let text_left = text_len;
+    let (name, read) = (0, 0);
+    let columns = ColumnText {
+        style,
+        rule,
+        lengths,
+        bases,
+        exceptions,
+        qualities,
+        names,
+        name,
+        read,
+        text_left,
+    };
+    Ok((MateText::Columns(Box::new(columns)), reference))
 }
 
-fn required_column(mate: &EncodedMate, column: Column, lengths: &[u32]) -> Result<Vec<u8>> {
-    required_column_after(mate, column, lengths, None)
-}
-
-fn required_column_after(
+/// A column of bases or qualities, which has as many as the reads together.
+fn open_letters(
     mate: &EncodedMate,
     column: Column,
     lengths: &[u32],
+    letters: usize,
     first: Option<&[u8]>,
-) -> Result<Vec<u8>> {
+) -> Result<OpenColumn> {
+    let chunk = mate.chunks.iter().find(|chunk| chunk.column == column);
+    let chunk = chunk.ok_or_else(|| Error::damaged(format!("no {}", column.name())))?;
+    if chunk.raw_len != letters {
+        return Err(Error::damaged("bases, qualities and lengths differ"));
+    }
+    let shape = ColumnShape { lengths, raw_len: letters, first };
+    let opened = codecs::open_column(chunk.codec, &chunk.bytes, &shape);
+    opened.map_err(|error| error.with_context(column.name()))
+}
+
+fn required_column(mate: &EncodedMate, column: Column, lengths: &[u32]) -> Result<Vec<u8>> {
     let missing = || Error::damaged(format!("no {}", column.name()));
-    optional_column_after(mate, column, lengths, first)?.ok_or_else(missing)
+    optional_column(mate, column, lengths)?.ok_or_else(missing)
 }
 
 /// A column as it was.
 fn optional_column(mate: &EncodedMate, column: Column, lengths: &[u32]) -> Result<Option<Vec<u8>>> {
-    optional_column_after(mate, column, lengths, None)
-}
-
-fn optional_column_after(
-    mate: &EncodedMate,
-    column: Column,
-    lengths: &[u32],
-    first: Option<&[u8]>,
-) -> Result<Option<Vec<u8>>> {
     let Some(chunk) = mate.chunks.iter().find(|chunk| chunk.column == column) else {
         return Ok(None);
     };
-    let shape = ColumnShape { lengths, raw_len: chunk.raw_len, first };
+    let shape = ColumnShape { lengths, raw_len: chunk.raw_len, first: None };
     let raw = codecs::decode_column(chunk.codec, &chunk.bytes, &shape);
     raw.map(Some).map_err(|error| error.with_context(column.name()))
 }

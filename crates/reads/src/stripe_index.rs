@@ -29,13 +29,6 @@ pub(crate) struct LocatedMate {
     pub(crate) chunks: Vec<LocatedChunk>,
 }
 
-impl LocatedMate {
-    /// Whether it is kept as text, without columns.
-    pub(crate) fn is_text(&self) -> bool {
-        self.chunks.iter().any(|chunk| chunk.column == Column::Text)
-    }
-}
-
 /// A row group, where it lies.
 #[derive(Clone, Debug)]
 pub(crate) struct LocatedGroup {

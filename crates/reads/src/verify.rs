@@ -5,6 +5,8 @@ use crate::archive::{Archive, RequestedColumns};
 use crate::error::{Error, Kind, Result};
 use crate::hash::DigestBuilder;
 use crate::manifest::{DATA_MAGIC, INDEX, INDEX_MAGIC, ReadLayout};
+use crate::stripe_index::LocatedGroup;
+use crate::view::ReadSelection;
 
 /// Problems are told up to this many.
 const TOLD: usize = 100;
@@ -62,12 +64,11 @@ impl Archive {
         let asked = RequestedColumns::all_columns([true, manifest.shape.mate_count() == 2]);
         let mut sums: Vec<DigestBuilder> =
             manifest.files.iter().map(|_| DigestBuilder::default()).collect();
-        let work = |group| {
-            let texts = self.read_texts(&group, asked)?;
-            match manifest.shape {
-                ReadLayout::Interleaved => Ok([Some(self.interleave_mates(&group, texts)?), None]),
-                _ => Ok(texts),
+        let work = |group: LocatedGroup| match manifest.shape {
+            ReadLayout::Interleaved => {
+                Ok([Some(self.render_group(&group, ReadSelection::File(0), asked)?), None])
             }
+            _ => self.read_texts(&group, asked),
         };
         self.for_each_group(asked, threads, work, |texts| {
             match texts {

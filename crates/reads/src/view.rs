@@ -4,20 +4,25 @@
 mod bam_writer;
 mod compressed_views;
 mod groups;
+mod open_view;
 mod records;
 
 use std::io::Write;
 use std::ops::Range;
 
-use crate::archive::{Archive, MateTexts, RequestedColumns};
+use crate::archive::{Archive, RequestedColumns};
 use crate::error::{Error, Kind, Result};
-use crate::in_order::run_in_order;
+use crate::in_order::{run_in_order, run_in_pieces};
 use crate::manifest::ReadLayout;
-use crate::row_group::is_blank_text;
+use crate::row_group::{TextBuffer, is_blank_text, no_records_error};
 use crate::stripe_index::LocatedGroup;
 pub use bam_writer::BamHeader;
 use groups::{GroupIterator, SelectedGroup};
-use records::{interleave_records, select_records, to_base_lines, to_fasta, to_tab_lines};
+use open_view::OpenView;
+use records::{select_records, to_base_lines, to_fasta, to_tab_lines};
+
+/// Text that is handed on at a time: what stays in the second cache.
+const WINDOW: usize = 256 << 10;
 
 /// Which reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,28 +100,51 @@ impl Archive {
     ) -> Result<()> {
         let asked = self.request_for_form(view, form);
         let mates = if asked.mates == [true, true] { 2 } else { 1 };
-        let work = |job: Result<SelectedGroup>| {
-            let (group, spots) = job?;
-            let mut text = self.render_group(&group, view, asked)?;
-            if form != TextFormat::Fastq && group.spots == 0 && is_blank_text(&text) {
-                return Ok(Vec::new());
+        let work = |job: Result<SelectedGroup>, give: &mut dyn FnMut(Result<TextBuffer>)| {
+            let done = job.and_then(|(group, spots)| {
+                let mut text = TextBuffer::default();
+                if form == TextFormat::Fastq && spots.is_none() {
+                    return self.write_windows(&group, view, asked, |window| give(Ok(window)));
+                }
+                self.render_form(&group, spots, view, form, mates)
+                    .map(|form| text.append(&form))?;
+                give(Ok(text));
+                Ok(())
+            });
+            if let Err(error) = done {
+                give(Err(error));
             }
-            if let Some(spots) = spots {
-                let records = spots.start * mates..spots.end * mates;
-                text = select_records(text, records).ok_or_else(|| no_records_error(&group))?;
-            }
-            match form {
-                TextFormat::Fastq => Some(text),
-                TextFormat::Fasta => to_fasta(&text),
-                TextFormat::Tab => to_tab_lines(&text, mates),
-                TextFormat::Bases => to_base_lines(&text),
-            }
-            .ok_or_else(|| no_records_error(&group))
         };
-        let take = |text: Result<Vec<u8>>| {
-            out.write_all(&text?).map_err(|error| Error::io("writing", error))
+        let take = |text: Result<TextBuffer>| {
+            out.write_all(text?.as_bytes()).map_err(|error| Error::io("writing", error))
         };
-        run_in_order(threads, jobs, work, take)
+        run_in_pieces(threads, jobs, work, take)
+    }
+
+    /// A group, or some of its reads, in a form.
+    fn render_form(
+        &self,
+        group: &LocatedGroup,
+        spots: Option<Range<u64>>,
+        view: ReadSelection,
+        form: TextFormat,
+        mates: u64,
+    ) -> Result<Vec<u8>> {
+        let mut text = self.render_group(group, view, self.request_for_form(view, form))?;
+        if form != TextFormat::Fastq && group.spots == 0 && is_blank_text(&text) {
+            return Ok(Vec::new());
+        }
+        if let Some(spots) = spots {
+            let records = spots.start * mates..spots.end * mates;
+            text = select_records(text, records).ok_or_else(|| no_group_records_error(group))?;
+        }
+        match form {
+            TextFormat::Fastq => Some(text),
+            TextFormat::Fasta => to_fasta(&text),
+            TextFormat::Tab => to_tab_lines(&text, mates),
+            TextFormat::Bases => to_base_lines(&text),
+        }
+        .ok_or_else(|| no_group_records_error(group))
     }
 
     /// Does `work` for all groups, of which this is read, in many threads, and `take` in order.
@@ -167,25 +195,40 @@ impl Archive {
         view: ReadSelection,
         asked: RequestedColumns,
     ) -> Result<Vec<u8>> {
-        let texts = self.read_texts(group, asked)?;
-        if self.mates_of_view(view) == [true, true] {
-            return self.interleave_mates(group, texts);
-        }
-        texts.into_iter().flatten().next().ok_or_else(|| no_records_error(group))
+        let mut opened = self.open_view(group, view, asked)?;
+        let mut text = TextBuffer::new(opened.text_left());
+        opened.fill_window(&mut text, usize::MAX)?;
+        Ok(text.into_text())
     }
 
-    /// Both mates of a group in turns.
-    pub(crate) fn interleave_mates(
+    /// The same in windows, one behind the other.
+    fn write_windows(
         &self,
         group: &LocatedGroup,
-        texts: MateTexts,
-    ) -> Result<Vec<u8>> {
-        let mend = self.manifest().shape == ReadLayout::Paired;
-        // What stands around the reads of two files has no place in one.
-        if mend && group.spots == 0 && texts.iter().flatten().all(|text| is_blank_text(text)) {
-            return Ok(Vec::new());
+        view: ReadSelection,
+        asked: RequestedColumns,
+        mut give: impl FnMut(TextBuffer),
+    ) -> Result<()> {
+        let mut opened = self.open_view(group, view, asked)?;
+        loop {
+            let mut window = TextBuffer::kept(WINDOW + WINDOW / 8);
+            let more = opened.fill_window(&mut window, WINDOW)?;
+            give(window);
+            if !more {
+                return Ok(());
+            }
         }
-        interleave_records(&texts, mend).ok_or_else(|| no_records_error(group))
+    }
+
+    fn open_view<'a>(
+        &'a self,
+        group: &'a LocatedGroup,
+        view: ReadSelection,
+        asked: RequestedColumns,
+    ) -> Result<OpenView<'a>> {
+        let in_turns = self.mates_of_view(view) == [true, true];
+        let mend = self.manifest().shape == ReadLayout::Paired;
+        OpenView::new(group, self.open_group(group, asked)?, in_turns, mend)
     }
 }
 
@@ -199,7 +242,6 @@ impl LocatedGroup {
     }
 }
 
-fn no_records_error(group: &LocatedGroup) -> Error {
-    let words = "its text has no records of four lines; the file as it was can be had";
-    Error::new(Kind::Request, format!("group {}: {words}", group.number))
+fn no_group_records_error(group: &LocatedGroup) -> Error {
+    no_records_error().with_context(format_args!("group {}", group.number))
 }

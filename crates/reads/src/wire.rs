@@ -48,7 +48,13 @@ impl<'a> WireReader<'a> {
         Ok(first)
     }
 
+    #[inline]
     pub(crate) fn read_varint(&mut self) -> Result<u64> {
+        // Most numbers are small.
+        if let Some((&first @ 0..0x80, rest)) = self.rest.split_first() {
+            self.rest = rest;
+            return Ok(u64::from(first));
+        }
         let mut number = 0_u64;
         for shift in (0..64).step_by(7) {
             let byte = self.read_byte()?;

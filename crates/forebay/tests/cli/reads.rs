@@ -268,8 +268,16 @@ fn the_python_decoder_agrees() {
     let (first, second) = (reads(700, '1'), reads(700, '2'));
     let long = format!("@u1-2f\n{}\n+\n{}\n", "ACGTN".repeat(9000), "5%7".repeat(15_000));
     let odd = format!("{}garbage\n", reads(30, '1').replace('\n', "\r\n"));
+    // Many levels, of which `fast` makes a dictionary.
+    let levels = (0..300_usize).map(|nth| {
+        let level = |at: usize| char::from(b'#' + (at * (at + nth) % 97 % 23) as u8);
+        let qualities: String = (0..100).map(|at| level(at / 3)).collect();
+        format!("@l{nth}\n{}\n+\n{qualities}\n", "ACGT".repeat(25))
+    });
+    let levels: String = levels.collect();
     let cases: &[(&str, &[&str])] = &[
         ("pair", &[&first, &second]),
+        ("levels", &[&levels]),
         ("long", &[&long]),
         ("odd", &[&odd]),
         ("empty", &[""]),
@@ -282,6 +290,9 @@ fn the_python_decoder_agrees() {
         let names: Vec<String> = (1..=texts.len()).map(|nth| format!("{what}_R{nth}.fq")).collect();
         let mut words = ["reads", "pack", "--objects", layout, "-o"].map(str::to_owned).to_vec();
         words.push(format!("{what}.reads"));
+        if *what == "levels" {
+            words.extend(["--profile", "fast"].map(str::to_owned));
+        }
         for (name, text) in names.iter().zip(*texts) {
             fs::write(folder.join(name), text).expect("written");
             words.push(format!("{what}/{name}"));
@@ -292,6 +303,9 @@ fn the_python_decoder_agrees() {
         let unpack =
             done(place.program(&python).arg(&script).args([&format!("{what}.reads"), "-o", &out]));
         unpack.code(0);
+        let manifest = fs::read(place.project.join(format!("{what}.reads/manifest.fbr")));
+        let version = manifest.expect("a manifest")[4];
+        assert_eq!(version, if *what == "levels" { 2 } else { 1 }, "{what}");
         done(place.program("diff").args(["-r", what, &out])).code(0);
     }
     // It refuses what is damaged, too.

@@ -10,7 +10,8 @@ pub(super) struct ConcurrencyLimit {
 }
 
 /// A turn, until it is dropped.
-pub(super) struct ConcurrencyPermit<'a>(&'a ConcurrencyLimit);
+#[derive(Debug)]
+pub(crate) struct DecodeTurn<'a>(&'a ConcurrencyLimit);
 
 impl Default for ConcurrencyLimit {
     /// As many as anybody wants.
@@ -25,16 +26,16 @@ impl ConcurrencyLimit {
     }
 
     /// Waits for one.
-    pub(super) fn acquire_turn(&self) -> ConcurrencyPermit<'_> {
+    pub(super) fn acquire_turn(&self) -> DecodeTurn<'_> {
         let left = self.left.lock().expect("nobody panics with it");
         let mut left =
             self.given_back.wait_while(left, |left| *left == 0).expect("nobody panics with it");
         *left -= 1;
-        ConcurrencyPermit(self)
+        DecodeTurn(self)
     }
 }
 
-impl Drop for ConcurrencyPermit<'_> {
+impl Drop for DecodeTurn<'_> {
     fn drop(&mut self) {
         *self.0.left.lock().expect("nobody panics with it") += 1;
         self.0.given_back.notify_one();

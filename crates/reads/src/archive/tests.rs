@@ -41,6 +41,24 @@ fn the_whole_one_is_read() {
     assert!(problems.len() == 1 && problems[0].contains("SHA-256"), "{problems:?}");
 }
 
+#[test]
+fn a_codec_of_a_newer_forebay_is_no_damage() {
+    let (spots, mut mates) = encode_sample_pair();
+    mates[1].chunks.last_mut().expect("qualities").codec = 99;
+    let archive =
+        Archive::open(Box::new(archive(spots, &mates, &[]))).expect("its manifest is known");
+    let groups = archive.read_stripe_groups(0).expect("a page");
+    let asked = RequestedColumns::all_columns([true, true]);
+    let error = archive.read_texts(&groups[0], asked).expect_err("a codec that there is not");
+    assert_eq!(error.kind, Kind::Unknown, "{error}");
+    let words = error.to_string();
+    assert!(words.contains("mate 2") && words.contains("codec 99"), "{words}");
+    assert!(words.contains("`test` wrote it"), "{words}");
+    // What the codec has no part in is read.
+    let asked = RequestedColumns { qualities: false, ..asked };
+    archive.read_texts(&groups[0], asked).expect("all but qualities");
+}
+
 proptest! {
     #[test]
     fn pages_of_nobody_are_no_danger(mask in proptest::collection::vec((any::<Index>(), 1_u8..), 1..4)) {
@@ -54,7 +72,7 @@ proptest! {
         chunk in any::<Index>(),
         at in any::<Index>(),
         mask in 1_u8..,
-        codec in proptest::option::of(0_u8..8),
+        codec in proptest::option::of(0_u8..9),
         raw_len in proptest::option::of(0_usize..30_000_000),
         cut in any::<bool>(),
     ) {

@@ -9,17 +9,22 @@
 
 mod base_placement;
 
-use super::{Codec, ColumnShape, zstandard};
+use std::sync::Arc;
+
+use super::{Codec, ColumnShape, LetterSource, OpenColumn};
 use crate::error::{Error, Result};
+use crate::frames;
+use crate::kept_bytes::KeptBytes;
 use crate::rans;
 use crate::wire::{WireReader, append_prefixed_bytes};
 use base_placement::{BasePlacement, WindowTable};
 
 pub(super) const CODEC: Codec = Codec {
     id: 3,
+    since: 1,
     name: "bases",
     encode: |raw, shape| encode_bases(raw, shape, &[], true),
-    decode: decode_bases,
+    open: open_bases,
 };
 /// Reads at bytes as they come, and those of a second mate by themselves: larger, and sooner done.
 pub(super) const QUICK: Codec =
@@ -27,9 +32,10 @@ pub(super) const QUICK: Codec =
 /// Of a second mate, behind those of the first.
 pub(super) const BEHIND: Codec = Codec {
     id: 6,
+    since: 1,
     name: "bases behind",
     encode: |raw, shape| encode_bases(raw, shape, shape.first?, true),
-    decode: decode_bases,
+    open: open_bases,
 };
 
 /// Stands in [`LETTER`] for bytes that are no base.
@@ -103,7 +109,7 @@ fn encode_bases(
             rans::encode_sequence(&places, &[places.len() as u32], 8, rans::SequenceKind::Bytes);
     }
     append_prefixed_bytes(&mut out, &places);
-    out.extend(zstandard::compress_with_prefix(&packed, first));
+    out.extend(frames::compress_with_prefix(&packed, first));
     Some(out)
 }
 
@@ -124,59 +130,84 @@ fn push_packed_read(packed: &mut Vec<u8>, read: &[u8], place: BasePlacement) {
 }
 
 /// The bits of a column of at most `letters`, of so many reads: what a second mate is behind of.
-pub(crate) fn expand_packed_bits(bytes: &[u8], letters: usize, reads: usize) -> Result<Vec<u8>> {
+pub(crate) fn expand_packed_bits(bytes: &[u8], letters: usize, reads: usize) -> Result<KeptBytes> {
     let mut wire = WireReader::new(bytes);
     wire.read_prefixed_bytes()?;
-    zstandard::decompress(wire.rest(), letters / 4 + 2 * reads)
+    frames::decompress_with_prefix(wire.rest(), letters / 4 + 2 * reads, &[])
 }
 
-fn decode_bases(bytes: &[u8], shape: &ColumnShape<'_>) -> Result<Vec<u8>> {
+/// Bases as their bits, read by read.
+#[derive(Debug)]
+struct PackedBases {
+    /// None if all are 0.
+    places: Option<KeptBytes>,
+    bits: Arc<KeptBytes>,
+    read: usize,
+    at: usize,
+}
+
+fn open_bases(bytes: &[u8], shape: &ColumnShape<'_>) -> Result<OpenColumn> {
     let mut wire = WireReader::new(bytes);
     let places = match wire.read_prefixed_bytes()? {
-        [] => vec![0; shape.lengths.len()],
+        [] => None,
         places => {
             let count = shape.lengths.len();
             let (places, units) = rans::decode_sequence(places, &[count as u32], count)?;
             if units != 8 {
                 return Err(Error::damaged("places that there are not"));
             }
-            places
+            Some(places)
         }
     };
-    let reads = || shape.lengths.iter().map(|len| *len as usize).zip(&places);
-    let len = reads().map(|(len, number)| BasePlacement::from_number(*number).byte_len(len)).sum();
-    let packed =
-        zstandard::decompress_with_prefix(wire.rest(), len, shape.first.unwrap_or_default())?;
-    if packed.len() != len {
-        return Err(Error::damaged(format!("{} bytes of bits, not {len}", packed.len())));
+    let size = |len: &u32, number| BasePlacement::from_number(number).byte_len(*len as usize);
+    let len: usize = match &places {
+        None => shape.lengths.iter().map(|len| size(len, 0)).sum(),
+        Some(places) => shape.lengths.iter().zip(&places[..]).map(|(len, n)| size(len, *n)).sum(),
+    };
+    let bits = frames::decompress_with_prefix(wire.rest(), len, shape.first.unwrap_or_default())?;
+    if bits.len() != len {
+        return Err(Error::damaged(format!("{} bytes of bits, not {len}", bits.len())));
     }
-    // Four letters are written at a time; what is too many is written over by the next read.
-    let mut raw = vec![0; shape.raw_len + 4];
-    let (mut rest, mut to, mut apart) = (&packed[..], 0, Vec::new());
-    for (len, number) in reads() {
-        let place = BasePlacement::from_number(*number);
-        let (bits, after) = rest.split_at(place.byte_len(len));
-        rest = after;
-        let long = || Error::damaged("reads are longer than their column");
-        if *number == 0 {
-            let room = raw.get_mut(to..to + bits.len() * 4).ok_or_else(long)?;
-            for (four, byte) in room.as_chunks_mut::<4>().0.iter_mut().zip(bits) {
-                *four = FOUR[usize::from(*byte)];
-            }
+    Ok(OpenColumn::letters(PackedBases { places, bits: Arc::new(bits), read: 0, at: 0 }))
+}
+
+impl LetterSource for PackedBases {
+    fn share_bits(&self) -> Option<Arc<KeptBytes>> {
+        Some(Arc::clone(&self.bits))
+    }
+
+    fn write_read(&mut self, to: &mut [u8], len: usize) -> Result<()> {
+        let number = self.places.as_ref().map_or(0, |places| places[self.read]);
+        let place = BasePlacement::from_number(number);
+        let bits = &self.bits[self.at..self.at + place.byte_len(len)];
+        self.read += 1;
+        self.at += bits.len();
+        // Four letters are written at a time. Of the first byte that is written some stand before
+        // the read.
+        if place.turned {
+            let before = 4 * bits.len() - place.skip - len;
+            write_letters(to, bits.iter().rev(), before, &TURNED);
         } else {
-            apart.clear();
-            let mut from = place.skip;
-            if place.turned {
-                apart.extend(bits.iter().rev().flat_map(|byte| TURNED[usize::from(*byte)]));
-                from = 4 * bits.len() - place.skip - len;
-            } else {
-                apart.extend(bits.iter().flat_map(|byte| FOUR[usize::from(*byte)]));
-            }
-            let room = raw.get_mut(to..to + len).ok_or_else(long)?;
-            room.copy_from_slice(&apart[from..from + len]);
+            write_letters(to, bits.iter(), place.skip, &FOUR);
         }
-        to += len;
+        Ok(())
     }
-    raw.truncate(shape.raw_len);
-    Ok(raw)
+}
+
+#[inline]
+fn write_letters<'a>(
+    mut to: &mut [u8],
+    mut bits: impl Iterator<Item = &'a u8>,
+    before: usize,
+    letters: &[[u8; 4]; 256],
+) {
+    if before > 0 {
+        let Some(first) = bits.next() else { return };
+        let four = u32::from_le_bytes(letters[usize::from(*first)]) >> (8 * before);
+        to[..4].copy_from_slice(&four.to_le_bytes());
+        to = &mut to[4 - before..];
+    }
+    for (four, byte) in to.as_chunks_mut::<4>().0.iter_mut().zip(bits) {
+        *four = letters[usize::from(*byte)];
+    }
 }

@@ -11,13 +11,13 @@ mod tokens;
 
 use memchr::memchr_iter;
 
-use super::{Codec, ColumnShape};
+use super::{Codec, ColumnShape, OpenColumn};
 use crate::error::{Error, Result};
 use streams::{StreamReader, StreamWriter};
 use tokens::{Token, split_tokens};
 
 pub(super) const CODEC: Codec =
-    Codec { id: 5, name: "names", encode: encode_names, decode: decode_names };
+    Codec { id: 5, since: 1, name: "names", encode: encode_names, open: open_names };
 
 /// What a stream holds.
 const KIND: usize = 0;
@@ -87,7 +87,7 @@ struct TokenSpan {
     number: Option<u32>,
 }
 
-fn decode_names(bytes: &[u8], shape: &ColumnShape<'_>) -> Result<Vec<u8>> {
+fn open_names(bytes: &[u8], shape: &ColumnShape<'_>) -> Result<OpenColumn> {
     let mut streams = StreamReader::new(bytes, shape)?;
     let mut raw = Vec::with_capacity(shape.raw_len);
     let mut places: Vec<TokenSpan> = Vec::new();
@@ -152,5 +152,5 @@ fn decode_names(bytes: &[u8], shape: &ColumnShape<'_>) -> Result<Vec<u8>> {
             return Err(Error::damaged("names are longer than their column"));
         }
     }
-    Ok(raw)
+    Ok(OpenColumn::whole(raw))
 }

@@ -5,16 +5,18 @@
 //! symbols u8, that many bytes ascending | together u8 | rans
 //! ```
 
-use super::{Codec, ColumnShape};
+use super::{Codec, ColumnShape, LetterSource, OpenColumn};
 use crate::error::{Error, Result};
+use crate::kept_bytes::KeptBytes;
 use crate::rans::{self, SequenceKind};
 use crate::wire::WireReader;
 
 pub(super) const CODEC: Codec = Codec {
     id: 4,
+    since: 1,
     name: "qualities",
     encode: |raw, shape| encode_qualities(raw, shape, SequenceKind::Qualities),
-    decode: decode_qualities,
+    open: open_qualities,
 };
 /// The unit before is all that they know: larger, and sooner done both ways.
 pub(super) const QUICK: Codec =
@@ -67,7 +69,16 @@ fn unit_spans(shape: &ColumnShape<'_>, together: u32) -> Vec<u32> {
     shape.lengths.iter().map(|len| len.div_ceil(together)).collect()
 }
 
-fn decode_qualities(bytes: &[u8], shape: &ColumnShape<'_>) -> Result<Vec<u8>> {
+/// Qualities as units, read by read.
+#[derive(Debug)]
+struct QualityUnits {
+    units: KeptBytes,
+    at: usize,
+    together: usize,
+    meaning: Box<[[u8; 4]; 256]>,
+}
+
+fn open_qualities(bytes: &[u8], shape: &ColumnShape<'_>) -> Result<OpenColumn> {
     let mut wire = WireReader::new(bytes);
     let symbols = wire.read_byte()?;
     let symbols = wire.read_slice(usize::from(symbols))?;
@@ -77,41 +88,50 @@ fn decode_qualities(bytes: &[u8], shape: &ColumnShape<'_>) -> Result<Vec<u8>> {
     }
     let spans = unit_spans(shape, together);
     let count = spans.iter().map(|span| *span as usize).sum();
-    let (sequence, units) = rans::decode_sequence(wire.rest(), &spans, count)?;
-    if units != symbols.len().pow(together) {
+    let (units, most) = rans::decode_sequence(wire.rest(), &spans, count)?;
+    if most != symbols.len().pow(together) {
         return Err(Error::damaged("symbols and units differ"));
     }
-    // Four symbols are written at a time; what is too many is written over by the next unit.
-    let mut meaning = [[0_u8; 4]; 256];
-    for (unit, meaning) in meaning.iter_mut().enumerate().take(units) {
+    let mut meaning = Box::new([[0_u8; 4]; 256]);
+    for (unit, meaning) in meaning.iter_mut().enumerate().take(most) {
         let mut unit = unit;
         for symbol in meaning.iter_mut().take(together as usize) {
             *symbol = symbols[unit % symbols.len()];
             unit /= symbols.len();
         }
     }
-    let mut raw = vec![0; shape.raw_len + 8];
-    let (mut rest, mut at) = (&sequence[..], 0);
-    for (len, span) in shape.lengths.iter().zip(&spans) {
-        let (read, after) = rest.split_at(*span as usize);
-        let room = raw.get_mut(at..at + read.len() * together as usize + 3);
-        let room = room.ok_or_else(|| Error::damaged("reads are longer than their column"))?;
-        match together {
-            1 => {
-                for (to, unit) in room.iter_mut().zip(read) {
-                    *to = meaning[usize::from(*unit)][0];
-                }
-            }
-            together => {
-                for (nth, unit) in read.iter().enumerate() {
-                    let to = nth * together as usize;
-                    room[to..to + 4].copy_from_slice(&meaning[usize::from(*unit)]);
-                }
-            }
+    let together = together as usize;
+    Ok(OpenColumn::letters(QualityUnits { units, at: 0, together, meaning }))
+}
+
+impl LetterSource for QualityUnits {
+    fn write_read(&mut self, to: &mut [u8], len: usize) -> Result<()> {
+        let from = self.at;
+        self.at += len.div_ceil(self.together);
+        let units = &self.units[from..self.at];
+        match self.together {
+            1 => self.write_single(to, units),
+            // Four symbols are written at a time; what is too many the next unit writes over.
+            2 => self.write_units::<2>(to, units),
+            3 => self.write_units::<3>(to, units),
+            _ => self.write_units::<4>(to, units),
         }
-        rest = after;
-        at += *len as usize;
+        Ok(())
     }
-    raw.truncate(shape.raw_len);
-    Ok(raw)
+}
+
+impl QualityUnits {
+    fn write_single(&self, to: &mut [u8], units: &[u8]) {
+        for (to, unit) in to.iter_mut().zip(units) {
+            *to = self.meaning[usize::from(*unit)][0];
+        }
+    }
+
+    fn write_units<const TOGETHER: usize>(&self, to: &mut [u8], units: &[u8]) {
+        let to = &mut to[..units.len() * TOGETHER + 4];
+        for (nth, unit) in units.iter().enumerate() {
+            let at = nth * TOGETHER;
+            to[at..at + 4].copy_from_slice(&self.meaning[usize::from(*unit)]);
+        }
+    }
 }

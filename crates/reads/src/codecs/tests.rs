@@ -42,7 +42,7 @@ fn columns() -> impl Strategy<Value = (Vec<u32>, Vec<u8>)> {
 fn packed_of(lengths: &[u32], column: &[u8]) -> Vec<u8> {
     let shape = ColumnShape { lengths, raw_len: column.len(), first: None };
     let bytes = (find_codec(BASES).expect("bases").encode)(column, &shape).expect("any bytes");
-    expand_packed_bits(&bytes, column.len(), lengths.len()).expect("what was packed")
+    expand_packed_bits(&bytes, column.len(), lengths.len()).expect("what was packed").to_vec()
 }
 
 fn names() -> impl Strategy<Value = Vec<u8>> {
@@ -107,7 +107,7 @@ proptest! {
         // The first mate's bases, or some others.
         let first = if turned { packed_of(&lengths, &column) } else { first };
         let shape = ColumnShape { lengths: &lengths, raw_len: column.len(), first: Some(&first) };
-        for codec in CODECS.iter().copied().chain([&bases::QUICK, &qualities::QUICK]) {
+        for codec in CODECS.iter().copied().chain([&bases::QUICK, &qualities::QUICK, &quality_strings::QUICK]) {
             // Of other bytes than bases, exceptions take care; names are lines.
             let other = column.iter().any(|byte| !b"ACGT".contains(byte));
             if codec.name.starts_with("bases") && other {
@@ -136,8 +136,47 @@ proptest! {
         let kind = if bytes { SequenceKind::Bytes } else { SequenceKind::Qualities };
         let bytes = crate::rans::encode_sequence(&column, &lengths, 128, kind);
         for way in InstructionSet::all_supported() {
-            let again = decode_sequence_by(way, &bytes, &lengths, column.len()).expect("what was encoded");
-            prop_assert_eq!(&again.0, &column, "{:?}", way);
+            let again = decode_sequence_by(way, &bytes, &lengths, column.len(), None);
+            prop_assert_eq!(&again.expect("what was encoded").0[..], &column[..], "{:?}", way);
+        }
+    }
+
+    #[test]
+    fn vectors_and_plain_arithmetic_agree_on_strings(
+        (lengths, column) in columns(),
+        flips in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 1..4),
+        quick: bool,
+    ) {
+        let kind = if quick { SequenceKind::Quick } else { SequenceKind::Qualities };
+        // Units of one to four places, as they fit into reads.
+        let widths: [u8; 256] = std::array::from_fn(|unit| 1 + (unit % 4) as u8);
+        let mut units = Vec::new();
+        let mut bytes = column.iter().cycle();
+        for len in &lengths {
+            let mut left = *len;
+            while left > 0 {
+                let unit = bytes.next().expect("letters") % 128;
+                let fits = u32::from(widths[usize::from(unit)]) <= left;
+                let unit = if fits { unit } else { unit & !3 };
+                units.push(unit);
+                left -= u32::from(widths[usize::from(unit)]);
+            }
+        }
+        let mut bytes = crate::rans::encode_strings(&units, &lengths, &widths, 128, kind);
+        for way in InstructionSet::all_supported() {
+            let again = decode_sequence_by(way, &bytes, &lengths, units.len(), Some(&widths));
+            prop_assert_eq!(&again.expect("what was encoded").0[..], &units[..], "{:?}", way);
+        }
+        for (at, with) in &flips {
+            let at = at.index(bytes.len());
+            bytes[at] ^= with;
+        }
+        let decoded = |way| {
+            let again = decode_sequence_by(way, &bytes, &lengths, units.len(), Some(&widths));
+            again.ok().map(|(units, below)| (units.to_vec(), below))
+        };
+        for way in InstructionSet::all_supported() {
+            prop_assert_eq!(decoded(way), decoded(InstructionSet::Scalar), "{:?}", way);
         }
     }
 
@@ -171,10 +210,12 @@ proptest! {
             let at = at.index(bytes.len());
             bytes[at] ^= with;
         }
-        let scalar = decode_sequence_by(InstructionSet::Scalar, &bytes, &lengths, column.len()).ok();
+        let decoded = |way| {
+            let again = decode_sequence_by(way, &bytes, &lengths, column.len(), None);
+            again.ok().map(|(units, below)| (units.to_vec(), below))
+        };
         for way in InstructionSet::all_supported() {
-            let other = decode_sequence_by(way, &bytes, &lengths, column.len()).ok();
-            prop_assert_eq!(&other, &scalar, "{:?}", way);
+            prop_assert_eq!(decoded(way), decoded(InstructionSet::Scalar), "{:?}", way);
         }
     }
 
@@ -191,6 +232,51 @@ proptest! {
             let _ = expand_packed_bits(&bytes, raw_len, lengths.len());
         }
     }
+}
+
+#[test]
+fn qualities_of_many_levels_are_strings_where_that_pays() {
+    let lengths = [100; 20_000];
+    let mut state = 3_u64;
+    let mut random = |below: u64| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) % below
+    };
+    // Mostly as before, else one of two.
+    let mut level = 20;
+    let runs: Vec<u8> = (0..2_000_000)
+        .map(|_| {
+            if random(8) == 0 {
+                level = 12 + 20 * random(2);
+            } else if random(50) == 0 {
+                level = random(40);
+            }
+            b'!' + level as u8
+        })
+        .collect();
+    // Each level has neighbours of its own, so strings of it need many tables.
+    let walk: Vec<u8> = (0..2_000_000)
+        .map(|_| {
+            if random(4) == 0 {
+                level = (level + random(7)).saturating_sub(3).min(39);
+            }
+            b'!' + level as u8
+        })
+        .collect();
+    let strings = find_codec(7).expect("strings");
+    let shape = ColumnShape { lengths: &lengths, raw_len: runs.len(), first: None };
+    for column in [&runs, &walk] {
+        let single = (find_codec(4).expect("single").encode)(column, &shape).expect("any");
+        if let Some(bytes) = (strings.encode)(column, &shape) {
+            assert_eq!(&decode_column(7, &bytes, &shape).expect("strings"), column);
+            assert!(bytes.len() * 1000 <= single.len() * 1015, "{} {}", bytes.len(), single.len());
+        }
+        let bytes = (quality_strings::QUICK.encode)(column, &shape).expect("fewer bits than eight");
+        assert_eq!(&decode_column(7, &bytes, &shape).expect("strings"), column);
+    }
+    assert!((strings.encode)(&walk, &shape).is_none(), "strings that cost more");
+    let few = ColumnShape { lengths: &lengths[..4000], raw_len: 400_000, ..shape };
+    assert!((strings.encode)(&runs[..400_000], &few).is_none(), "tables of few qualities");
 }
 
 #[test]

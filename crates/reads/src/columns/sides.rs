@@ -18,9 +18,11 @@ pub(crate) fn decode_lengths(raw: &[u8], count: usize, most: usize) -> Result<Ve
     let mut wire = WireReader::new(raw);
     let each = wire.read_byte()? != 0;
     let lengths = if each {
-        (0..count)
-            .map(|_| Ok(wire.read_bounded_varint(most)? as u32))
-            .collect::<Result<Vec<u32>>>()?
+        let mut lengths = Vec::with_capacity(count);
+        for _ in 0..count {
+            lengths.push(wire.read_bounded_varint(most)? as u32);
+        }
+        lengths
     } else {
         vec![wire.read_bounded_varint(most)? as u32; count]
     };
@@ -47,16 +49,60 @@ pub(crate) fn encode_exceptions(bases: &[u8]) -> Vec<u8> {
     raw
 }
 
-/// Puts exceptions where they belong.
-pub(crate) fn apply_exceptions(bases: &mut [u8], raw: &[u8]) -> Result<()> {
-    let (mut wire, mut rest) = (WireReader::new(raw), bases);
-    while !wire.is_empty() {
-        let gap = wire.read_bounded_varint(rest.len())?;
-        let len = wire.read_bounded_varint(rest.len() - gap)?;
-        let byte = wire.read_byte()?;
-        let (run, after) = rest[gap..].split_at_mut(len);
-        run.fill(byte);
-        rest = after;
+/// Exceptions that are put where they belong, read by read.
+#[derive(Debug)]
+pub(crate) struct ExceptionRuns {
+    raw: Vec<u8>,
+    /// Bytes of `raw` that were taken.
+    at: usize,
+    /// Bases up to the next run, counted from the next read, and its bases and byte; no run is left
+    /// if the first is the highest there is.
+    gap: usize,
+    len: usize,
+    byte: u8,
+    /// Bases behind the run.
+    rest: usize,
+}
+
+impl ExceptionRuns {
+    /// Those of `letters` bases in all.
+    pub(crate) fn new(raw: Vec<u8>, letters: usize) -> Result<ExceptionRuns> {
+        let mut runs = ExceptionRuns { raw, at: 0, gap: 0, len: 0, byte: 0, rest: letters };
+        runs.take_next(0)?;
+        Ok(runs)
     }
-    Ok(())
+
+    /// The next run, whose gap begins so many bases behind the front of the next read.
+    fn take_next(&mut self, from: usize) -> Result<()> {
+        let mut wire = WireReader::new(&self.raw[self.at..]);
+        if wire.is_empty() {
+            self.gap = usize::MAX;
+            return Ok(());
+        }
+        let gap = wire.read_bounded_varint(self.rest)?;
+        self.len = wire.read_bounded_varint(self.rest - gap)?;
+        self.byte = wire.read_byte()?;
+        self.rest -= gap + self.len;
+        self.gap = from + gap;
+        self.at = self.raw.len() - wire.rest().len();
+        Ok(())
+    }
+
+    /// Mends the next read.
+    #[inline]
+    pub(crate) fn apply_to_read(&mut self, read: &mut [u8]) -> Result<()> {
+        while self.gap < read.len() {
+            let (end, len) = (self.gap + self.len, read.len());
+            read[self.gap..end.min(len)].fill(self.byte);
+            if end > len {
+                (self.gap, self.len) = (len, end - len);
+                break;
+            }
+            self.take_next(end)?;
+        }
+        if self.gap != usize::MAX {
+            self.gap -= read.len();
+        }
+        Ok(())
+    }
 }

@@ -50,6 +50,7 @@ pub(crate) fn seal_archive(
         ("data-00000.fbr".to_owned(), data.len() as u64),
     ];
     let manifest = Manifest {
+        version: 1,
         shape,
         writer: "test".into(),
         files: stripe.texts.iter().enumerate().map(shown).collect(),

@@ -1,23 +1,31 @@
 //! Reading a manifest that may hold anything.
 
-use super::{ArchivedFile, ChunkFamily, MANIFEST_MAGIC, Manifest, PAGE_MAX, ReadLayout, Stripe};
+use super::{
+    ArchivedFile, ChunkFamily, MANIFEST_MAGIC, Manifest, PAGE_MAX, ReadLayout, Stripe, VERSION,
+};
 use crate::error::{Error, Kind, Result};
 use crate::hash::{FileDigests, hash};
 use crate::wire::WireReader;
 
-/// What stands between the first bytes and the checksum.
-pub(super) fn verify_seal(bytes: &[u8]) -> Result<&[u8]> {
-    if bytes.starts_with(&MANIFEST_MAGIC[..4]) && bytes.get(4).is_some_and(|version| *version > 1) {
-        let version = bytes[4];
-        let words =
-            format!("version {version} of the format: a newer Forebay wrote it, or it is damaged");
+/// The version, and what stands between the first bytes and the checksum.
+pub(super) fn verify_seal(bytes: &[u8]) -> Result<(u8, &[u8])> {
+    let begins_wrong = || Error::damaged("it does not begin as a manifest does");
+    let (head, body) = bytes.split_first_chunk::<8>().ok_or_else(begins_wrong)?;
+    let version = head[4];
+    if head[..4] == MANIFEST_MAGIC[..4] && version > VERSION {
+        let words = format!(
+            "version {version} of the format, and this Forebay reads up to {VERSION}: a newer one \
+             wrote it, or it is damaged"
+        );
         return Err(Error::new(Kind::Unknown, words));
     }
-    let body = bytes.strip_prefix(&MANIFEST_MAGIC[..]);
-    let body = body.ok_or_else(|| Error::damaged("it does not begin as a manifest does"))?;
+    let expected = MANIFEST_MAGIC[..4] == head[..4] && MANIFEST_MAGIC[5..] == head[5..];
+    if !expected || version == 0 {
+        return Err(begins_wrong());
+    }
     let (body, seal) = body.split_last_chunk::<16>().ok_or_else(|| Error::damaged("too short"))?;
     match hash(&bytes[..bytes.len() - 16]) == *seal {
-        true => Ok(body),
+        true => Ok((version, body)),
         false => Err(Error::damaged("its bytes are not those that were written (checksum)")),
     }
 }
@@ -38,7 +46,7 @@ fn check_file_name(name: String) -> Result<String> {
     }
 }
 
-pub(super) fn read_manifest(wire: &mut WireReader<'_>) -> Result<Manifest> {
+pub(super) fn read_manifest(version: u8, wire: &mut WireReader<'_>) -> Result<Manifest> {
     let shapes = [ReadLayout::Single, ReadLayout::Paired, ReadLayout::Interleaved];
     let shape =
         *shapes.get(usize::from(wire.read_byte()?)).ok_or_else(|| Error::damaged("no shape"))?;
@@ -71,7 +79,7 @@ pub(super) fn read_manifest(wire: &mut WireReader<'_>) -> Result<Manifest> {
     if !files.iter().map(|file| file.digests.bytes).eq(shown) {
         return Err(Error::damaged("stripes do not add up to the files"));
     }
-    Ok(Manifest { shape, writer, files, as_text_bytes, objects, stripes })
+    Ok(Manifest { version, shape, writer, files, as_text_bytes, objects, stripes })
 }
 
 fn read_stripe(wire: &mut WireReader<'_>, shape: ReadLayout, objects: usize) -> Result<Stripe> {

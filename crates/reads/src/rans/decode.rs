@@ -7,13 +7,14 @@ mod avx512;
 
 use super::instruction_set::InstructionSet;
 use super::lane_transpose::transpose_lanes;
-use super::tables::{DecodeTables, read_tables};
-use super::{BITS, ContextModel, LANES, LOW};
+use super::tables::{BIAS, DecodeTables, SHARE, WIDTH, read_tables};
+use super::{BITS, ContextModel, LANES, LOW, UnitWidths};
 use crate::error::{Error, Result};
+use crate::kept_bytes::KeptBytes;
 use crate::wire::WireReader;
 
 /// Steps that are decoded before their units are brought into order.
-const BLOCK: usize = 32;
+const BLOCK: usize = 64;
 
 /// Where each lane is.
 #[derive(Debug)]
@@ -23,7 +24,7 @@ struct DecoderLanes {
     before: [u32; LANES],
     history: [u32; LANES],
     position: [u32; LANES],
-    /// Units of the read.
+    /// Places of the read.
     span: [u32; LANES],
     /// Which read.
     read: [u32; LANES],
@@ -34,10 +35,15 @@ struct DecoderLanes {
 struct Model<'a> {
     contexts: ContextModel,
     tables: DecodeTables,
-    /// Units of each read that has any, and a last one that no lane gets to the end of.
+    /// Places of each read that has any, and a last one that no lane gets to the end of.
     spans: Vec<u32>,
+    /// Units take more than one place, some of them.
+    strings: bool,
     words: &'a [[u8; 2]],
 }
+
+/// More than any read has, and a number that vectors compare.
+const ENDLESS: u32 = i32::MAX as u32;
 
 /// Decodes what [`super::encode_sequence`] made of `count` units in reads of `spans` units each;
 /// `spans` add up to `count`. All units are below the number that comes with them.
@@ -45,13 +51,23 @@ pub(crate) fn decode_sequence(
     bytes: &[u8],
     spans: &[u32],
     count: usize,
-) -> Result<(Vec<u8>, usize)> {
-    decode_sequence_by(
-        *InstructionSet::all_supported().last().unwrap_or(&InstructionSet::Scalar),
-        bytes,
-        spans,
-        count,
-    )
+) -> Result<(KeptBytes, usize)> {
+    decode_sequence_by(fastest_way(), bytes, spans, count, None)
+}
+
+/// Decodes what [`super::encode_strings`] made of `count` units, which take as many places each as
+/// `widths` say, in reads of `spans` places.
+pub(crate) fn decode_strings(
+    bytes: &[u8],
+    spans: &[u32],
+    count: usize,
+    widths: &UnitWidths,
+) -> Result<(KeptBytes, usize)> {
+    decode_sequence_by(fastest_way(), bytes, spans, count, Some(widths))
+}
+
+fn fastest_way() -> InstructionSet {
+    *InstructionSet::all_supported().last().unwrap_or(&InstructionSet::Scalar)
 }
 
 pub(crate) fn decode_sequence_by(
@@ -59,49 +75,68 @@ pub(crate) fn decode_sequence_by(
     bytes: &[u8],
     spans: &[u32],
     count: usize,
-) -> Result<(Vec<u8>, usize)> {
+    widths: Option<&UnitWidths>,
+) -> Result<(KeptBytes, usize)> {
     let mut wire = WireReader::new(bytes);
     let contexts = ContextModel::read_from(&mut wire)?;
-    let below = |tail: &[u8]| match tail.iter().all(|unit| usize::from(*unit) < contexts.units) {
-        true => Ok(tail.to_vec()),
-        false => Err(Error::damaged("a unit that cannot be")),
-    };
+    let check_units =
+        |tail: &[u8]| match tail.iter().all(|unit| usize::from(*unit) < contexts.units) {
+            true => Ok(()),
+            false => Err(Error::damaged("a unit that cannot be")),
+        };
     if count < LANES {
-        let units = below(wire.read_slice(count)?)?;
+        let units = wire.read_slice(count)?;
+        check_units(units)?;
         wire.expect_end()?;
-        return Ok((units, contexts.units));
+        return Ok((KeptBytes::from(units.to_vec()), contexts.units));
     }
-    let tables = read_tables(&mut wire, contexts)?;
+    let tables = read_tables(&mut wire, contexts, widths)?;
     let steps = count / LANES;
     let mut spans: Vec<u32> = spans.iter().copied().filter(|span| *span > 0).collect();
-    if spans.iter().map(|span| *span as usize).sum::<usize>() != count {
-        return Err(Error::damaged("reads and units differ"));
-    }
-    spans.push(u32::MAX);
-    let mut lanes = DecoderLanes::at_start(&spans, steps, contexts.absent_unit());
+    let places: usize = spans.iter().map(|span| *span as usize).sum();
+    let first_places = match widths {
+        None if places == count => std::array::from_fn(|lane| lane * steps),
+        Some(_) if count <= places => read_lane_starts(&mut wire, places)?,
+        _ => return Err(Error::damaged("reads and units differ")),
+    };
+    spans.push(ENDLESS);
+    let mut lanes = DecoderLanes::at_start(&spans, first_places, contexts.absent_unit());
     for state in &mut lanes.state {
         *state = u32::from_le_bytes(wire.read_array()?);
     }
-    let tail = below(wire.read_slice(count % LANES)?)?;
+    let tail = wire.read_slice(count % LANES)?;
+    check_units(tail)?;
     let (words, odd) = wire.rest().as_chunks::<2>();
-    let model = Model { contexts, tables, spans, words };
-    let (mut units, read) = decode_blocks(way, &model, &mut lanes, steps)?;
+    let model = Model { contexts, tables, spans, strings: widths.is_some(), words };
+    let mut units = KeptBytes::with_len(count);
+    let (in_lanes, last) = units.split_at_mut(steps * LANES);
+    last.copy_from_slice(tail);
+    let read = decode_blocks(way, &model, &mut lanes, in_lanes)?;
     if read != words.len() || !odd.is_empty() || lanes.state != [LOW; LANES] {
         return Err(Error::damaged("words are left, or states are wrong"));
     }
-    units.extend_from_slice(&tail);
     Ok((units, contexts.units))
 }
 
+/// The places, counted over all reads, at which lanes begin.
+fn read_lane_starts(wire: &mut WireReader<'_>, places: usize) -> Result<[usize; LANES]> {
+    let mut starts = [0; LANES];
+    for lane in 1..LANES {
+        let left = places - 1 - starts[lane - 1];
+        starts[lane] = starts[lane - 1] + wire.read_bounded_varint(left)?;
+    }
+    Ok(starts)
+}
+
 impl DecoderLanes {
-    fn at_start(spans: &[u32], steps: usize, none: u32) -> DecoderLanes {
+    /// Each lane at its first place, all of which are within reads.
+    fn at_start(spans: &[u32], first_places: [usize; LANES], none: u32) -> DecoderLanes {
         let zero = [0; LANES];
         let (state, before) = (zero, [none; LANES]);
         let mut lanes =
             DecoderLanes { state, before, history: zero, position: zero, span: zero, read: zero };
         let (mut read, mut first) = (0, 0);
-        for lane in 0..LANES {
-            let at = lane * steps;
+        for (lane, at) in first_places.into_iter().enumerate() {
             while first + spans[read] as usize <= at {
                 first += spans[read] as usize;
                 read += 1;
@@ -114,14 +149,14 @@ impl DecoderLanes {
     }
 }
 
-/// All steps; the units in order, and how many words were read.
+/// All steps, to units in order. How many words were read.
 fn decode_blocks(
     way: InstructionSet,
     model: &Model<'_>,
     lanes: &mut DecoderLanes,
-    steps: usize,
-) -> Result<(Vec<u8>, usize)> {
-    let mut units = vec![0; steps * LANES];
+    units: &mut [u8],
+) -> Result<usize> {
+    let steps = units.len() / LANES;
     let mut block = [[0_u8; LANES]; BLOCK];
     let mut word = 0;
     for first in (0..steps).step_by(BLOCK) {
@@ -136,9 +171,9 @@ fn decode_blocks(
         for row in &mut rows[done..] {
             decode_step(model, lanes, &mut word, row)?;
         }
-        transpose_lanes(rows, &mut units, steps, first);
+        transpose_lanes(rows, units, steps, first);
     }
-    Ok((units, word))
+    Ok(word)
 }
 
 fn decode_step(
@@ -147,15 +182,16 @@ fn decode_step(
     word: &mut usize,
     row: &mut [u8; LANES],
 ) -> Result<()> {
-    let Model { contexts, tables, spans, words } = model;
+    let Model { contexts, tables, spans, words, .. } = model;
     for (lane, unit) in row.iter_mut().enumerate() {
         let mut state = lanes.state[lane];
         let context =
             contexts.context_of(lanes.position[lane], lanes.history[lane], lanes.before[lane]);
         let slot = state & ((1 << BITS) - 1);
-        let entry = tables.entries[(tables.base[context] + slot) as usize];
-        let share = entry >> 8 & 0xfff;
-        state = share.wrapping_mul(state >> BITS).wrapping_add(entry >> 20);
+        let table = usize::from(tables.table[context]) << BITS;
+        let entry = tables.entries[table + slot as usize];
+        let part = |from: u32| entry >> from & ((1 << BITS) - 1);
+        state = (part(SHARE) + 1).wrapping_mul(state >> BITS).wrapping_add(part(BIAS));
         if state < LOW {
             let next = words.get(*word).ok_or_else(|| Error::damaged("words are missing"))?;
             state = state << 16 | u32::from(u16::from_le_bytes(*next));
@@ -165,8 +201,8 @@ fn decode_step(
         *unit = entry as u8;
         lanes.before[lane] = (entry & 0xff) & contexts.unit_mask();
         lanes.history[lane] = contexts.next_history(lanes.history[lane], entry & 0xff);
-        lanes.position[lane] += 1;
-        if lanes.position[lane] == lanes.span[lane] {
+        lanes.position[lane] += 1 + (entry >> WIDTH);
+        if lanes.position[lane] >= lanes.span[lane] {
             lanes.read[lane] += 1;
             lanes.span[lane] = spans[lanes.read[lane] as usize];
             lanes.position[lane] = 0;

@@ -2,10 +2,17 @@
 
 use super::cluster::{ContextClusters, cluster_contexts};
 use super::tables::append_tables;
-use super::{BINS_MAX, BITS, ContextModel, LANES, LEVEL_BITS_MAX, LOW, SCALE};
+use super::{
+    BINS_MAX, BITS, ContextModel, LANES, LEVEL_BITS_MAX, LOW, SCALE, TABLES_MAX, UnitWidths,
+};
+use crate::wire::append_varint;
 
-/// Units that pay for the finest contexts without asking.
+/// Units that pay for the finest contexts, and for nearly the finest, without asking.
 const PLENTY: usize = 1 << 19;
+const ENOUGH: usize = 1 << 16;
+
+/// Tables of a sequence that is read quickly, at most.
+const TABLES_QUICK: usize = 32;
 
 /// What contexts a sequence may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,38 +21,88 @@ pub(crate) enum SequenceKind {
     Bytes,
     /// As many as pay, of the unit before, history and position.
     Qualities,
-    /// One for each unit before: tables are few, and near while they are read.
+    /// Few places and levels, and few tables, which are near while they are read.
     Quick,
 }
 
-/// Encodes a sequence of units below `units`, which stands in reads of `spans` units each.
+impl SequenceKind {
+    fn tables_max(self) -> usize {
+        if self == SequenceKind::Quick { TABLES_QUICK } else { TABLES_MAX }
+    }
+}
+
+/// Units in reads: what is encoded.
+#[derive(Clone, Copy, Debug)]
+struct UnitSequence<'a> {
+    units: &'a [u8],
+    /// Places of each read.
+    spans: &'a [u32],
+    /// Places that each unit takes; none if it is one each.
+    widths: Option<&'a UnitWidths>,
+    /// All units are below this.
+    below: usize,
+}
+
+/// Encodes a sequence of units below `below`, which stands in reads of `spans` units each.
 pub(crate) fn encode_sequence(
-    sequence: &[u8],
+    units: &[u8],
     spans: &[u32],
-    units: usize,
+    below: usize,
     kind: SequenceKind,
 ) -> Vec<u8> {
-    let mut out = Vec::with_capacity(sequence.len() / 2);
-    if sequence.len() < LANES {
-        ContextModel { units, order: 0, bins: 1, level_bits: 0, scale: 0 }.append_to(&mut out);
-        out.extend_from_slice(sequence);
+    encode_units(UnitSequence { units, spans, widths: None, below }, kind)
+}
+
+/// The same with units that take as many places as `widths` say, in reads of `spans` places; none
+/// goes beyond its read.
+pub(crate) fn encode_strings(
+    units: &[u8],
+    spans: &[u32],
+    widths: &UnitWidths,
+    below: usize,
+    kind: SequenceKind,
+) -> Vec<u8> {
+    encode_units(UnitSequence { units, spans, widths: Some(widths), below }, kind)
+}
+
+/// Bits that [`encode_strings`] would make of these units as qualities, more or less.
+pub(crate) fn estimate_bits(units: &[u8], spans: &[u32], widths: &UnitWidths, below: usize) -> f64 {
+    if units.len() < LANES {
+        return 8.0 * units.len() as f64;
+    }
+    let sequence = UnitSequence { units, spans, widths: Some(widths), below };
+    choose_contexts(sequence, SequenceKind::Qualities).0.bits
+}
+
+fn encode_units(sequence: UnitSequence<'_>, kind: SequenceKind) -> Vec<u8> {
+    let units = sequence.units;
+    let mut out = Vec::with_capacity(units.len() / 2);
+    if units.len() < LANES {
+        let contexts =
+            ContextModel { units: sequence.below, order: 0, bins: 1, level_bits: 0, scale: 0 };
+        contexts.append_to(&mut out);
+        out.extend_from_slice(units);
         return out;
     }
-    let (clusters, of_each) = choose_contexts(sequence, spans, units, kind);
+    let (clusters, of_each) = choose_contexts(sequence, kind);
     clusters.contexts.append_to(&mut out);
     let (map, tables) = append_tables(&mut out, &clusters);
-    encode_backwards(&mut out, sequence, &of_each, &map, &tables);
+    if let Some(widths) = sequence.widths {
+        let lanes = units.chunks_exact(units.len() / LANES).take(LANES - 1);
+        for lane in lanes {
+            let places: u64 = lane.iter().map(|unit| u64::from(widths[usize::from(*unit)])).sum();
+            append_varint(&mut out, places);
+        }
+    }
+    encode_backwards(&mut out, units, &of_each, &map, &tables);
     out
 }
 
 /// The best contexts and tables, and the context of each unit.
-fn choose_contexts(
-    sequence: &[u8],
-    spans: &[u32],
-    units: usize,
-    kind: SequenceKind,
-) -> (ContextClusters, Vec<u16>) {
-    let mean = sequence.len() / spans.len().max(1) + 1;
+fn choose_contexts(sequence: UnitSequence<'_>, kind: SequenceKind) -> (ContextClusters, Vec<u16>) {
+    let UnitSequence { units: sequence_units, spans, below: units, .. } = sequence;
+    let places: usize = spans.iter().map(|span| *span as usize).sum();
+    let mean = places / spans.len().max(1) + 1;
     let longest = spans.iter().copied().max().unwrap_or(1) as usize;
     // A few reads that are much longer than the others must not take all bins.
     let typical = longest.min(2 * mean).max(1);
@@ -60,56 +117,67 @@ fn choose_contexts(
     // From fine to coarse; what is not better than the one before ends it.
     let tried = match kind {
         SequenceKind::Bytes => vec![with(1, 1, 0), with(0, 1, 0)],
-        SequenceKind::Qualities => [(BINS_MAX, LEVEL_BITS_MAX), (4, 2), (4, 0), (1, 0)]
-            .map(|(bins, level_bits)| with(1, bins, level_bits))
-            .to_vec(),
-        SequenceKind::Quick => vec![with(1, 1, 0)],
+        SequenceKind::Qualities => {
+            let tried: &[(usize, u32)] = match sequence_units.len() {
+                PLENTY.. => &[(BINS_MAX, LEVEL_BITS_MAX)],
+                ENOUGH.. => &[(BINS_MAX, LEVEL_BITS_MAX - 1)],
+                _ => &[(4, 2), (4, 0), (1, 0)],
+            };
+            tried.iter().map(|(bins, level_bits)| with(1, *bins, *level_bits)).collect()
+        }
+        SequenceKind::Quick if sequence_units.len() >= ENOUGH => vec![with(1, 4, 2)],
+        SequenceKind::Quick => vec![with(1, 4, 2), with(1, 1, 0)],
     };
     let mut best: Option<(ContextClusters, Vec<u16>)> = None;
     for contexts in tried {
-        let of_each = unit_contexts(sequence, spans, contexts);
+        let of_each = unit_contexts(sequence, contexts);
         let mut counts = vec![0_u32; contexts.context_count() * units];
-        for (context, unit) in of_each.iter().zip(sequence) {
+        for (context, unit) in of_each.iter().zip(sequence_units) {
             counts[usize::from(*context) * units + usize::from(*unit)] += 1;
         }
-        let clusters = cluster_contexts(&counts, contexts);
+        let clusters = cluster_contexts(&counts, contexts, kind.tables_max());
         if best.as_ref().is_some_and(|best| best.0.bits <= clusters.bits) {
             break;
         }
         best = Some((clusters, of_each));
-        // With so many units the finest has always been the best one.
-        if kind == SequenceKind::Qualities && sequence.len() >= PLENTY {
-            break;
-        }
     }
     best.expect("something was tried")
 }
 
 /// The context of each unit that is in a lane.
-fn unit_contexts(sequence: &[u8], spans: &[u32], contexts: ContextModel) -> Vec<u16> {
-    let steps = sequence.len() / LANES;
+fn unit_contexts(sequence: UnitSequence<'_>, contexts: ContextModel) -> Vec<u16> {
+    let steps = sequence.units.len() / LANES;
     let mut of_each = vec![0; steps * LANES];
-    let (mut at, mut next_lane) = (0, steps);
-    for span in spans {
-        let (mut position, mut before, mut history) = (0, contexts.absent_unit(), 0);
-        while position < *span && at < of_each.len() {
-            let run = ((*span - position) as usize).min(next_lane - at);
-            let units = &sequence[at..at + run];
-            for (context, unit) in of_each[at..at + run].iter_mut().zip(units) {
-                *context = contexts.context_of(position, history, before) as u16;
-                before = u32::from(*unit) & contexts.unit_mask();
-                history = contexts.next_history(history, u32::from(*unit));
-                position += 1;
-            }
-            at += run;
-            if at == next_lane {
-                (before, history) = (contexts.absent_unit(), 0);
-                next_lane += steps;
+    let mut spans = sequence.spans.iter().copied().filter(|span| *span > 0);
+    let (mut span, mut position) = (spans.next().unwrap_or(u32::MAX), 0);
+    let lanes = of_each.chunks_exact_mut(steps).zip(sequence.units.chunks_exact(steps));
+    for (of_each, units) in lanes {
+        let (mut before, mut history) = (contexts.absent_unit(), 0);
+        for (context, unit) in of_each.iter_mut().zip(units) {
+            *context = contexts.context_of(position, history, before) as u16;
+            before = u32::from(*unit) & contexts.unit_mask();
+            history = contexts.next_history(history, u32::from(*unit));
+            position += sequence.widths.map_or(1, |widths| u32::from(widths[usize::from(*unit)]));
+            if position >= span {
+                (before, history, position) = (contexts.absent_unit(), 0, 0);
+                span = spans.next().unwrap_or(u32::MAX);
             }
         }
     }
     of_each
 }
+
+/// A unit in a table.
+#[derive(Clone, Copy, Debug)]
+struct UnitSlots {
+    share: u32,
+    first: u32,
+    /// 2^43 / share, rounded up: products of it and of states below share * 2^21 are below 2^64, and
+    /// 43 bits less they are quotients, exactly.
+    reciprocal: u64,
+}
+
+const RECIPROCAL_BITS: u32 = 32 + BITS;
 
 fn encode_backwards(
     out: &mut Vec<u8>,
@@ -123,10 +191,11 @@ fn encode_backwards(
         table.iter().scan(0, |next, share| {
             let first = *next;
             *next += share;
-            Some((*share, first))
+            let reciprocal = (1_u64 << RECIPROCAL_BITS).div_ceil(u64::from((*share).max(1)));
+            Some(UnitSlots { share: *share, first, reciprocal })
         })
     });
-    let (slots, units): (Vec<(u32, u32)>, usize) = (slots.collect(), tables[0].len());
+    let (slots, units): (Vec<UnitSlots>, usize) = (slots.collect(), tables[0].len());
     let steps = sequence.len() / LANES;
     let mut states = [LOW; LANES];
     // From the back, at most one for each unit. Whether there is one is a coin's throw, so it is
@@ -136,12 +205,14 @@ fn encode_backwards(
         for (lane, state) in states.iter_mut().enumerate().rev() {
             let at = lane * steps + step;
             let table = usize::from(map[usize::from(of_each[at])]);
-            let (share, first) = slots[table * units + usize::from(sequence[at])];
+            let UnitSlots { share, first, reciprocal } =
+                slots[table * units + usize::from(sequence[at])];
             let full = u64::from(*state) >= u64::from(share) << (32 - BITS);
             words[count] = *state as u16;
             count += usize::from(full);
             *state >>= if full { 16 } else { 0 };
-            *state = ((*state / share) << BITS) + *state % share + first;
+            let quotient = ((u64::from(*state) * reciprocal) >> RECIPROCAL_BITS) as u32;
+            *state += quotient * ((1 << BITS) - share) + first;
         }
     }
     out.extend(states.iter().flat_map(|state| state.to_le_bytes()));

@@ -2,8 +2,9 @@
 
 use super::cluster::ContextClusters;
 use super::map::{decode_map, encode_map};
-use super::{BITS, ContextModel, TABLES_MAX};
+use super::{BITS, ContextModel, TABLES_MAX, UnitWidths};
 use crate::error::{Error, Result};
+use crate::frames;
 use crate::wire::{WireReader, append_prefixed_bytes};
 
 const ONE: u32 = 1 << BITS;
@@ -73,6 +74,9 @@ fn round_frequencies(shares: &mut [u32]) -> Vec<u8> {
     unreachable!("what is rounded down leaves at least what the largest had")
 }
 
+/// How hard zstd tries with maps and tables.
+const LEVEL: i32 = 12;
+
 /// The map, and tables of those counts; what both became.
 pub(super) fn append_tables(
     out: &mut Vec<u8>,
@@ -95,31 +99,38 @@ pub(super) fn append_tables(
     let bytes: Vec<u8> = tables.iter_mut().flat_map(|shares| round_frequencies(shares)).collect();
     out.push(tables.len() as u8);
     for raw in [encode_map(&map, clusters.contexts), bytes] {
-        append_prefixed_bytes(out, &zstd::bulk::compress(&raw, 19).expect("memory to memory"));
+        append_prefixed_bytes(out, &zstd::bulk::compress(&raw, LEVEL).expect("memory to memory"));
     }
     (map, tables)
 }
 
+/// Where the parts of an entry begin.
+pub(super) const SHARE: u32 = 8;
+pub(super) const BIAS: u32 = SHARE + BITS;
+pub(super) const WIDTH: u32 = BIAS + BITS;
+
 /// Tables for decoding: one entry for each of `1 << BITS` slots of each context that occurs.
 #[derive(Debug)]
 pub(super) struct DecodeTables {
-    /// Unit (8 bits), its frequency (12), the slot less the unit's first slot (from bit 20).
+    /// Unit (8 bits), its frequency less 1 (from bit [`SHARE`]), the slot less the unit's first slot
+    /// (from bit [`BIAS`]), the places that it takes less 1 (from bit [`WIDTH`]).
     pub(super) entries: Vec<u32>,
-    /// Where the entries of each context begin.
-    pub(super) base: Vec<u32>,
+    /// The table of each context, and three bytes more, as vectors load four at a time.
+    pub(super) table: Vec<u8>,
 }
 
 pub(super) fn read_tables(
     wire: &mut WireReader<'_>,
     contexts: ContextModel,
+    widths: Option<&UnitWidths>,
 ) -> Result<DecodeTables> {
     let count = usize::from(wire.read_byte()?);
     if !(1..=TABLES_MAX).contains(&count) {
         return Err(Error::damaged(format!("{count} tables")));
     }
     let mut frame = |most| {
-        let raw = zstd::bulk::decompress(wire.read_prefixed_bytes()?, most);
-        raw.map_err(|error| Error::damaged(format!("tables: {error}")))
+        let raw = frames::decompress(wire.read_prefixed_bytes()?, most);
+        raw.map_err(|error| error.with_context("tables"))
     };
     let map = decode_map(&frame(contexts.context_count())?, contexts, count)?;
     let bytes = frame(count * contexts.units)?;
@@ -139,9 +150,11 @@ pub(super) fn read_tables(
         }
         for (unit, byte) in (0..).zip(bytes) {
             let share: u32 = if *byte == REST { rest } else { decode_frequency(*byte) };
-            entries.extend((0..share).map(|bias| unit | share << 8 | bias << 20));
+            let width = widths.map_or(0, |widths| u32::from(widths[unit as usize]) - 1);
+            let same = unit | width << WIDTH;
+            entries.extend((0..share).map(|bias| same | (share - 1) << SHARE | bias << BIAS));
         }
     }
-    let base = map.iter().map(|table| u32::from(*table) << BITS).collect();
-    Ok(DecodeTables { entries, base })
+    let table = [&map[..], &[0; 3]].concat();
+    Ok(DecodeTables { entries, table })
 }

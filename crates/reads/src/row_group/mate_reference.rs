@@ -1,16 +1,19 @@
 //! What a second mate may lean on: names and bases of the first.
 
-use super::{Column, EncodedMate, optional_column};
+use std::sync::Arc;
+
+use super::{Column, EncodedChunk, EncodedMate, optional_column};
 use crate::codecs;
 use crate::error::{Error, Result};
+use crate::kept_bytes::KeptBytes;
 use crate::mates::MateNameRule;
 
 /// What a second mate may have of the first.
 #[derive(Debug, Default)]
 pub(crate) struct MateReference {
-    pub(crate) names: Option<Vec<u8>>,
+    pub(crate) names: Option<Arc<Vec<u8>>>,
     /// Its bases, as [`codecs::expand_packed_bits`] says.
-    pub(crate) bases: Option<Vec<u8>>,
+    pub(crate) bases: Option<Arc<KeptBytes>>,
 }
 
 /// What a mate needs of the one before it.
@@ -31,15 +34,17 @@ pub(crate) fn lend_columns(
         return Err(Error::damaged("more reads than there is text"));
     }
     let names = optional_column(mate, Column::Names, &vec![0; spots])?;
-    Ok(MateReference { names, bases: lent_bases(mate, spots, leans)? })
+    let bases = mate.chunks.iter().find(|chunk| chunk.column == Column::Bases);
+    let bases = bases.filter(|_| lends_bases(mate, leans));
+    let bits = bases
+        .map(|chunk| codecs::expand_packed_bits(&chunk.bytes, chunk.raw_len, spots))
+        .transpose()?;
+    Ok(MateReference { names: names.map(Arc::new), bases: bits.map(Arc::new) })
 }
 
-pub(super) fn lent_bases(
-    mate: &EncodedMate,
-    spots: usize,
-    leans: &[Column],
-) -> Result<Option<Vec<u8>>> {
-    let bases = mate.chunks.iter().find(|chunk| chunk.column == Column::Bases);
-    let bases = bases.filter(|c| c.codec == codecs::BASES && leans.contains(&Column::Bases));
-    bases.map(|chunk| codecs::expand_packed_bits(&chunk.bytes, chunk.raw_len, spots)).transpose()
+/// Whether a second mate leans on the bases of this one, which are such that it can.
+pub(super) fn lends_bases(mate: &EncodedMate, leans: &[Column]) -> bool {
+    let lends =
+        |chunk: &EncodedChunk| chunk.column == Column::Bases && chunk.codec == codecs::BASES;
+    leans.contains(&Column::Bases) && mate.chunks.iter().any(lends)
 }

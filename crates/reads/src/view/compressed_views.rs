@@ -6,7 +6,7 @@ use std::io::Write;
 use flate2::{Compress, Compression, FlushCompress, Status};
 
 use super::bam_writer::{self, BamHeader};
-use super::{ReadSelection, no_records_error};
+use super::{ReadSelection, no_group_records_error};
 use crate::archive::{Archive, RequestedColumns};
 use crate::bgzf::{END as BGZF_END, TEXT as BGZF_TEXT};
 use crate::error::{Error, Result};
@@ -62,7 +62,7 @@ impl Archive {
                 return Ok((Vec::new(), 0));
             }
             let (lines, changed) = bam_writer::encode_lines(&text, mates, header)?
-                .ok_or_else(|| no_records_error(&group))?;
+                .ok_or_else(|| no_group_records_error(&group))?;
             Ok((compress_bgzf(&lines, level), changed))
         };
         write_bytes(out, &compress_bgzf(&header.to_bytes(), level))?;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::no_records_error;
+use super::no_group_records_error;
 use crate::archive::{Archive, RequestedColumns};
 use crate::error::Result;
 use crate::stripe_index::LocatedGroup;
@@ -86,7 +86,7 @@ pub(super) fn groups_with_spots(
             let group = match groups.next()? {
                 Ok(group) if group.spots == 0 => match archive.is_blank_group(&group) {
                     Ok(true) => continue,
-                    Ok(false) => return Some(Err(no_records_error(&group))),
+                    Ok(false) => return Some(Err(no_group_records_error(&group))),
                     Err(error) => return Some(Err(error)),
                 },
                 Ok(group) => group,

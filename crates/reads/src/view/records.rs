@@ -4,26 +4,7 @@ use std::ops::Range;
 
 use memchr::memchr;
 
-use crate::archive::MateTexts;
 use crate::row_group::split_record;
-
-/// Reads of both mates in turns. `mend`: a last line without end gets one.
-pub(super) fn interleave_records(texts: &MateTexts, mend: bool) -> Option<Vec<u8>> {
-    let [Some(first), Some(second)] = texts else { return None };
-    let mut out = Vec::with_capacity(first.len() + second.len() + 2);
-    let (mut rest, mut others) = (&first[..], &second[..]);
-    while !rest.is_empty() {
-        for rest in [&mut rest, &mut others] {
-            let (record, after) = split_record(rest)?;
-            out.extend_from_slice(record);
-            if mend && !record.ends_with(b"\n") {
-                out.push(b'\n');
-            }
-            *rest = after;
-        }
-    }
-    others.is_empty().then_some(out)
-}
 
 /// Names and bases of a text.
 pub(super) fn to_fasta(text: &[u8]) -> Option<Vec<u8>> {

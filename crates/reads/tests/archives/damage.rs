@@ -87,9 +87,11 @@ fn readers_never_get_damaged_bytes() {
 #[test]
 fn a_newer_format_is_no_damage() {
     let (_, mut objects) = small();
-    objects.0.get_mut(MANIFEST).expect("it")[4] = 2;
+    objects.0.get_mut(MANIFEST).expect("it")[4] = 3;
     let error = Archive::open(Box::new(objects)).expect_err("newer");
     assert_eq!(error.kind, Kind::Unknown, "{error}");
+    let words = error.to_string();
+    assert!(words.contains("version 3") && words.contains("up to 2"), "{words}");
 }
 
 #[test]

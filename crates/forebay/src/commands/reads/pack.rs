@@ -66,9 +66,9 @@ pub(super) struct Pack {
     /// Of CRAM: the sequences that it was written against
     #[arg(long, value_name = "FASTA")]
     reference: Option<PathBuf>,
-    /// `default` is as small as pays; `fast` is read sooner and 5 to 14 % larger on what was tried;
-    /// `random` has groups of an eighth, for who reads here and there: 6 to 7 % larger, packed in
-    /// three times the time, and 4 KiB come in an eighth of it
+    /// `default` is as small as pays; `fast` is read sooner and 2 to 10 % larger on what was tried;
+    /// `random` has groups of an eighth, for who reads here and there: 2 to 8 % larger, packed in
+    /// twice the time, and 4 KiB come in an eighth of it
     #[arg(long, default_value = "default", hide_default_value = true,
           value_parser = PossibleValuesParser::new(PROFILES.iter().map(|profile| profile.name)))]
     profile: String,

@@ -4,8 +4,9 @@ use memchr::memchr;
 
 use super::TEXT;
 use super::tokens::PLACES_MAX;
-use crate::codecs::{ColumnShape, zstandard};
+use crate::codecs::ColumnShape;
 use crate::error::{Error, Result};
+use crate::frames;
 use crate::rans;
 use crate::wire::{WireReader, append_prefixed_bytes, append_varint};
 
@@ -59,7 +60,7 @@ impl StreamWriter {
 
 fn compress_smallest(stream: &[u8]) -> (u8, Vec<u8>) {
     let mut best = (PLAIN, stream.to_vec());
-    let zstd = zstandard::compress(stream);
+    let zstd = frames::compress(stream);
     if zstd.len() < best.1.len() {
         best = (ZSTD, zstd);
     }
@@ -122,8 +123,8 @@ fn decode_columns(bytes: &[u8], raw_len: usize) -> Result<Vec<u8>> {
 fn decompress_smallest(how: u8, bytes: &[u8], raw_len: usize) -> Result<Vec<u8>> {
     let raw = match how {
         PLAIN => bytes.to_vec(),
-        ZSTD => zstandard::decompress(bytes, raw_len)?,
-        RANS => rans::decode_sequence(bytes, &[raw_len as u32], raw_len)?.0,
+        ZSTD => frames::decompress(bytes, raw_len)?,
+        RANS => rans::decode_sequence(bytes, &[raw_len as u32], raw_len)?.0.to_vec(),
         _ => return Err(Error::damaged("a stream that nothing makes")),
     };
     match raw.len() == raw_len {

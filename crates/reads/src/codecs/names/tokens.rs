@@ -49,16 +49,29 @@ fn parse_number(text: &[u8]) -> Option<u32> {
     Some(text.iter().fold(0, |sum, digit| sum * 10 + u32::from(digit - b'0')))
 }
 
+/// 00 to 99.
+const PAIRS: [[u8; 2]; 100] = {
+    let mut pairs = [[0; 2]; 100];
+    let mut number = 0;
+    while number < 100 {
+        pairs[number] = [b'0' + (number / 10) as u8, b'0' + (number % 10) as u8];
+        number += 1;
+    }
+    pairs
+};
+
 /// Writes a number as [`split_tokens`] reads it.
 pub(super) fn push_digits(mut number: u32, out: &mut Vec<u8>) {
     let mut text = [0; 10];
     let mut at = text.len();
-    loop {
-        at -= 1;
-        text[at] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            return out.extend_from_slice(&text[at..]);
-        }
+    while number >= 10 {
+        at -= 2;
+        text[at..at + 2].copy_from_slice(&PAIRS[(number % 100) as usize]);
+        number /= 100;
     }
+    if number > 0 || at == text.len() {
+        at -= 1;
+        text[at] = b'0' + number as u8;
+    }
+    out.extend_from_slice(&text[at..]);
 }

@@ -11,9 +11,9 @@ use rapidgzip_core::{
 };
 
 use super::{FileKind, define_kind};
-use crate::codecs::{compress, decompress};
 use crate::error::{Error, Kind, Result};
 use crate::exported_view::strip_packed_suffix;
+use crate::frames::{compress, decompress};
 use crate::original_files::GROUP;
 use crate::original_files::blobs::IndexWriter;
 use crate::original_files::index_table::TextGroup;

@@ -5,6 +5,7 @@
 
 use std::arch::x86_64::*;
 
+use super::super::tables::{BIAS, SHARE, WIDTH};
 use super::super::{BITS, HISTORY, LANES, SCALE};
 use super::{DecoderLanes, Model};
 
@@ -36,11 +37,16 @@ pub(super) fn decode_steps(
     rows: &mut [[u8; LANES]],
 ) -> usize {
     // SAFETY: `InstructionSet::Avx2` is chosen on machines that have AVX2 only. Every index that is
-    // gathered at is in bounds: contexts are below `contexts.context_count()`, the length of
-    // `base`, since units in entries are below `units`, histories of such units below 1 << HISTORY,
-    // and bins cut off; `base` points at 1 << BITS entries; a lane goes to the next read only when
-    // it has used up one, and its last is never used up.
-    unsafe { decode_vectors(model, lanes, word, rows) }
+    // gathered at is in bounds: contexts are below `contexts.context_count()`, and `table` has three
+    // bytes more, since units in entries are below `units`, histories of such units below
+    // 1 << HISTORY, and bins cut off; a table has 1 << BITS entries; a lane goes to the next read
+    // only when it has used up one, and its last is never used up.
+    unsafe {
+        match model.strings {
+            true => decode_vectors::<true>(model, lanes, word, rows),
+            false => decode_vectors::<false>(model, lanes, word, rows),
+        }
+    }
 }
 
 #[inline]
@@ -60,14 +66,14 @@ fn store_lanes(lanes: &mut [u32; LANES], vectors: [__m256i; VECTORS]) {
 }
 
 #[target_feature(enable = "avx2,popcnt")]
-unsafe fn decode_vectors(
+unsafe fn decode_vectors<const STRINGS: bool>(
     model: &Model<'_>,
     lanes: &mut DecoderLanes,
     word: &mut usize,
     rows: &mut [[u8; LANES]],
 ) -> usize {
     let contexts = model.contexts;
-    let (base, entries) = (model.tables.base.as_ptr(), model.tables.entries.as_ptr());
+    let (table, entries) = (model.tables.table.as_ptr(), model.tables.entries.as_ptr());
     let spans = model.spans.as_ptr();
     let all = |number: u32| _mm256_set1_epi32(number as i32);
     let (scale, width) = (all(contexts.scale), all(contexts.row_width() as u32));
@@ -76,7 +82,9 @@ unsafe fn decode_vectors(
     let weight = all(contexts.unit_weight());
     let levels = _mm_cvtsi32_si128(contexts.level_bits as i32);
     let level = _mm_cvtsi32_si128((HISTORY - contexts.level_bits) as i32);
-    let (slots, byte, share_bits) = (all((1 << BITS) - 1), all(0xff), all(0xfff));
+    let (slots, byte) = (all((1 << BITS) - 1), all(0xff));
+    // The scale times 1 to 4.
+    let scales = _mm256_mullo_epi32(scale, _mm256_setr_epi32(1, 2, 3, 4, 1, 2, 3, 4));
     let (one, zero) = (all(1), _mm256_setzero_si256());
     let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
 
@@ -99,7 +107,9 @@ unsafe fn decode_vectors(
             // Factors of all products by `madd` have 15 bits.
             let context = _mm256_add_epi32(_mm256_madd_epi16(row, width), before[v]);
             // SAFETY: see `decode_steps`.
-            unsafe { _mm256_i32gather_epi32::<4>(base.cast(), context) }
+            let four = unsafe { _mm256_i32gather_epi32::<1>(table.cast(), context) };
+            // The lowest byte of the four, times the entries of a table.
+            _mm256_srli_epi32::<{ 24 - BITS as i32 }>(_mm256_slli_epi32::<24>(four))
         });
         let entry: [__m256i; VECTORS] = std::array::from_fn(|v| {
             let at = _mm256_add_epi32(first[v], _mm256_and_si256(state[v], slots));
@@ -108,9 +118,11 @@ unsafe fn decode_vectors(
         });
         let units = entry.map(|entry| _mm256_and_si256(entry, byte));
         for v in 0..VECTORS {
-            let share = _mm256_and_si256(_mm256_srli_epi32::<8>(entry[v]), share_bits);
+            let share = _mm256_srli_epi32::<{ SHARE as i32 }>(entry[v]);
+            let share = _mm256_add_epi32(_mm256_and_si256(share, slots), one);
             let high = _mm256_srli_epi32::<{ BITS as i32 }>(state[v]);
-            let bias = _mm256_srli_epi32::<20>(entry[v]);
+            let bias = _mm256_srli_epi32::<{ BIAS as i32 }>(entry[v]);
+            let bias = if STRINGS { _mm256_and_si256(bias, slots) } else { bias };
             let next = _mm256_add_epi32(_mm256_mullo_epi32(share, high), bias);
             let low = _mm256_cmpeq_epi32(_mm256_srli_epi32::<16>(next), zero);
             let needs = _mm256_movemask_ps(_mm256_castsi256_ps(low)) as u32;
@@ -127,9 +139,17 @@ unsafe fn decode_vectors(
             let kept = _mm256_sub_epi32(history[v], _mm256_srli_epi32::<2>(history[v]));
             history[v] = _mm256_add_epi32(kept, _mm256_madd_epi16(units[v], weight));
             position[v] = _mm256_add_epi32(position[v], one);
-            scaled[v] = _mm256_add_epi32(scaled[v], scale);
-            let end = _mm256_cmpeq_epi32(position[v], span[v]);
-            if _mm256_movemask_epi8(end) != 0 {
+            if STRINGS {
+                let width = _mm256_srli_epi32::<{ WIDTH as i32 }>(entry[v]);
+                position[v] = _mm256_add_epi32(position[v], width);
+                let more = _mm256_permutevar_ps(_mm256_castsi256_ps(scales), width);
+                scaled[v] = _mm256_add_epi32(scaled[v], _mm256_castps_si256(more));
+            } else {
+                scaled[v] = _mm256_add_epi32(scaled[v], scale);
+            }
+            let goes_on = _mm256_cmpgt_epi32(span[v], position[v]);
+            if _mm256_movemask_epi8(goes_on) != -1 {
+                let end = _mm256_xor_si256(goes_on, _mm256_set1_epi32(-1));
                 position[v] = _mm256_andnot_si256(end, position[v]);
                 scaled[v] = _mm256_andnot_si256(end, scaled[v]);
                 history[v] = _mm256_andnot_si256(end, history[v]);

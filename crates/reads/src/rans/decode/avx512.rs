@@ -4,6 +4,7 @@
 
 use std::arch::x86_64::*;
 
+use super::super::tables::{BIAS, SHARE, WIDTH};
 use super::super::{BITS, HISTORY, LANES, LOW, SCALE};
 use super::{DecoderLanes, Model};
 
@@ -18,7 +19,12 @@ pub(super) fn decode_steps(
 ) -> usize {
     // SAFETY: `InstructionSet::Avx512` is chosen on machines that have it only. Every index that is
     // gathered at is in bounds, for the reasons that `avx2::decode_steps` gives.
-    unsafe { decode_vectors(model, lanes, word, rows) }
+    unsafe {
+        match model.strings {
+            true => decode_vectors::<true>(model, lanes, word, rows),
+            false => decode_vectors::<false>(model, lanes, word, rows),
+        }
+    }
 }
 
 #[inline]
@@ -38,14 +44,14 @@ fn store_lanes(lanes: &mut [u32; LANES], vectors: [__m512i; VECTORS]) {
 }
 
 #[target_feature(enable = "avx512f,avx512bw,popcnt")]
-unsafe fn decode_vectors(
+unsafe fn decode_vectors<const STRINGS: bool>(
     model: &Model<'_>,
     lanes: &mut DecoderLanes,
     word: &mut usize,
     rows: &mut [[u8; LANES]],
 ) -> usize {
     let contexts = model.contexts;
-    let (base, entries) = (model.tables.base.as_ptr(), model.tables.entries.as_ptr());
+    let (table, entries) = (model.tables.table.as_ptr(), model.tables.entries.as_ptr());
     let spans = model.spans.as_ptr();
     let all = |number: u32| _mm512_set1_epi32(number as i32);
     let (scale, width) = (all(contexts.scale), all(contexts.row_width() as u32));
@@ -54,7 +60,10 @@ unsafe fn decode_vectors(
     let weight = all(contexts.unit_weight());
     let levels = _mm_cvtsi32_si128(contexts.level_bits as i32);
     let level = _mm_cvtsi32_si128((HISTORY - contexts.level_bits) as i32);
-    let (slots, byte, share_bits) = (all((1 << BITS) - 1), all(0xff), all(0xfff));
+    let (slots, byte) = (all((1 << BITS) - 1), all(0xff));
+    // The scale times 1 to 4.
+    let scales = _mm512_broadcast_i32x4(_mm_setr_epi32(1, 2, 3, 4));
+    let scales = _mm512_mullo_epi32(scale, scales);
     let (one, low) = (all(1), all(LOW));
 
     let (mut state, mut before) = (load_lanes(&lanes.state), load_lanes(&lanes.before));
@@ -74,14 +83,18 @@ unsafe fn decode_vectors(
             // Factors of all products by `madd` have 15 bits.
             let context = _mm512_add_epi32(_mm512_madd_epi16(line, width), before[v]);
             // SAFETY: see `decode_steps`.
-            let first = unsafe { _mm512_i32gather_epi32::<4>(context, base.cast()) };
+            let four = unsafe { _mm512_i32gather_epi32::<1>(context, table.cast()) };
+            // The lowest byte of the four, times the entries of a table.
+            let first = _mm512_srli_epi32::<{ 24 - BITS }>(_mm512_slli_epi32::<24>(four));
             let at = _mm512_add_epi32(first, _mm512_and_si512(state[v], slots));
             // SAFETY: see `decode_steps`.
             let entry = unsafe { _mm512_i32gather_epi32::<4>(at, entries.cast()) };
             let units = _mm512_and_si512(entry, byte);
-            let share = _mm512_and_si512(_mm512_srli_epi32::<8>(entry), share_bits);
+            let share = _mm512_and_si512(_mm512_srli_epi32::<SHARE>(entry), slots);
+            let share = _mm512_add_epi32(share, one);
             let high = _mm512_srli_epi32::<BITS>(state[v]);
-            let bias = _mm512_srli_epi32::<20>(entry);
+            let bias = _mm512_srli_epi32::<BIAS>(entry);
+            let bias = if STRINGS { _mm512_and_si512(bias, slots) } else { bias };
             let next = _mm512_add_epi32(_mm512_mullo_epi32(share, high), bias);
             let needs = _mm512_cmplt_epu32_mask(next, low);
             // SAFETY: 32 words were left before this row, of which a vector takes 16 at most.
@@ -99,8 +112,15 @@ unsafe fn decode_vectors(
             let kept = _mm512_sub_epi32(history[v], _mm512_srli_epi32::<2>(history[v]));
             history[v] = _mm512_add_epi32(kept, _mm512_madd_epi16(units, weight));
             position[v] = _mm512_add_epi32(position[v], one);
-            scaled[v] = _mm512_add_epi32(scaled[v], scale);
-            let end = _mm512_cmpeq_epi32_mask(position[v], span[v]);
+            if STRINGS {
+                let width = _mm512_srli_epi32::<WIDTH>(entry);
+                position[v] = _mm512_add_epi32(position[v], width);
+                let more = _mm512_permutevar_ps(_mm512_castsi512_ps(scales), width);
+                scaled[v] = _mm512_add_epi32(scaled[v], _mm512_castps_si512(more));
+            } else {
+                scaled[v] = _mm512_add_epi32(scaled[v], scale);
+            }
+            let end = _mm512_cmpge_epi32_mask(position[v], span[v]);
             if end != 0 {
                 position[v] = _mm512_maskz_mov_epi32(!end, position[v]);
                 scaled[v] = _mm512_maskz_mov_epi32(!end, scaled[v]);

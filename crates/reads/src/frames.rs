@@ -1,0 +1,56 @@
+//! Frames of zstd (RFC 8878), in contexts that each thread keeps.
+
+use std::cell::RefCell;
+
+use zstd::zstd_safe::{DCtx, get_error_name};
+
+use crate::error::{Error, Result};
+use crate::kept_bytes::KeptBytes;
+
+/// Where two-bit bases stop getting smaller fast.
+const LEVEL: i32 = 9;
+
+thread_local! {
+    /// Names have dozens of small frames; a context for each costs as much as they do.
+    static CONTEXT: RefCell<DCtx<'static>> = RefCell::new(DCtx::create());
+}
+
+/// One frame.
+pub(crate) fn compress(raw: &[u8]) -> Vec<u8> {
+    zstd::bulk::compress(raw, LEVEL).expect("memory to memory, into a buffer of the bound's size")
+}
+
+/// One frame that can be read only by who has `first`, as if that stood before it.
+pub(crate) fn compress_with_prefix(raw: &[u8], first: &[u8]) -> Vec<u8> {
+    let mut context = zstd::bulk::Compressor::new(LEVEL).expect("memory");
+    if !first.is_empty() {
+        context.context_mut().ref_prefix(first).expect("a context that does nothing yet");
+    }
+    context.compress(raw).expect("memory to memory, into a buffer of the bound's size")
+}
+
+/// At most `most` bytes come out, whatever the frame says of itself.
+pub(crate) fn decompress(bytes: &[u8], most: usize) -> Result<Vec<u8>> {
+    let mut raw = Vec::with_capacity(most);
+    let found = CONTEXT.with_borrow_mut(|context| context.decompress(&mut raw, bytes));
+    found.map_err(zstd_error)?;
+    Ok(raw)
+}
+
+/// The same behind `first`, into a buffer that is kept.
+pub(crate) fn decompress_with_prefix(bytes: &[u8], most: usize, first: &[u8]) -> Result<KeptBytes> {
+    let mut raw = KeptBytes::with_len(most);
+    let len = if first.is_empty() {
+        CONTEXT.with_borrow_mut(|context| context.decompress(&mut raw[..], bytes))
+    } else {
+        // A context that is kept would have to outlive what it refers to.
+        let mut context = DCtx::create();
+        context.ref_prefix(first).and_then(|_| context.decompress(&mut raw[..], bytes))
+    };
+    raw.set_len(len.map_err(zstd_error)?);
+    Ok(raw)
+}
+
+fn zstd_error(code: usize) -> Error {
+    Error::damaged(format!("zstd: {}", get_error_name(code)))
+}
