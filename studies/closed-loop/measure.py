@@ -138,8 +138,8 @@ class Loop:
         self.study.once(act, what="record", workflow=self.name, slots=slots)
         return record
 
-    def predict(self, records, storage, slots):
-        told = self.study.plan(records, site(storage, slots), "--budget", "1s",
+    def predict(self, record, storage, slots):
+        told = self.study.plan([record], site(storage, slots), "--budget", "1s",
                                "-o", OUT / "rules/any.toml")
         seconds, doubt = (told["as_it_is"][key] for key in ("makespan_s", "error"))
         return {"predicted_s": seconds, "doubt": doubt}
@@ -157,14 +157,16 @@ class Loop:
         return self.study.once(act, what="measured", workflow=self.name, storage=storage,
                                slots=slots)
 
-    def obey(self, records, storage, way):
-        """Seconds until all files are home, of a run in a mount of slow storage."""
+    def obey(self, record, storage, way):
+        """Seconds until all files are home, of a run in a mount of slow storage; and what the plan
+        said that is obeyed."""
         fast, rules = OUT / "fast", OUT / "rules" / f"{self.name}.toml"
         place = site(storage, SLOTS[0], fast)
-        told = self.study.plan(records, place, "--goal", "fastest", "-o", rules)
-        expected = {"in place": told["as_it_is"], "by the plan": told["chosen"]}[way]
 
         def act():
+            told = self.study.plan([record], place, "--goal", "fastest", "-o", rules)
+            expected = told["as_it_is" if way == "in place" else "chosen"]
+            said = {"predicted_s": expected["makespan_s"], "doubt": expected["error"]}
             fresh("fast")
             folder = fresh()
             obeys = ["--site", place, "--rules", rules] if way == "by the plan" else []
@@ -172,14 +174,13 @@ class Loop:
                             f"{site(storage, SLOTS[0])}#other", folder, folder)
             try:
                 (OUT / "obeyed.run").unlink(missing_ok=True)
-                return {"measured_s": self.study.call(
+                return said | {"measured_s": self.study.call(
                     folder, self.study.forebay, "run", "-q", "-o", OUT / "obeyed.run", *obeys, "--",
                     *self.command(SLOTS[0]))}
             finally:
                 self.study.call(OUT, self.study.forebay, "unmount", folder)
 
-        row = self.study.once(act, what="obeyed", workflow=self.name, storage=storage, way=way)
-        return {**row, "predicted_s": expected["makespan_s"], "doubt": expected["error"]}
+        return self.study.once(act, what="obeyed", workflow=self.name, storage=storage, way=way)
 
 
 def off(row):
@@ -251,7 +252,7 @@ def main():
     for name in names:
         loop = Loop(study, name, all_of_them[name])
         loop.prepare()
-        records = [loop.record(slots) for slots in SLOTS]
+        records = {slots: loop.record(slots) for slots in SLOTS}
         told = ", ".join(f"{row['recorded_s']:.1f} s with {row['slots']} slots"
                          f" ({row['bare_s']:.1f} without Forebay)" for row in study.rows
                          if row["what"] == "record" and row["workflow"] == name)
@@ -259,12 +260,13 @@ def main():
         for slots in map(int, arguments.slots.split(",")):
             for storage in arguments.storages.split(","):
                 # Before it is run: a prediction that knew the outcome would be none.
-                told = loop.predict(records, storage, slots)
+                told = loop.predict(records[slots], storage, slots)
                 rows.append({**told, **loop.measure(storage, slots)})
                 if (storage, slots) == (SLOW, SLOTS[0]):
                     bare[name] = [rows[-1]["measured_s"]]
         if not arguments.no_plans:
-            obeyed += [loop.obey(records, SLOW, way) for way in ("in place", "by the plan")]
+            obeyed += [loop.obey(records[SLOTS[0]], SLOW, way)
+                       for way in ("in place", "by the plan")]
     print_predictions(rows)
     if obeyed:
         print_obeyed(obeyed, bare)

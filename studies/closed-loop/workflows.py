@@ -6,6 +6,7 @@ their own adds a folder of them by `--pipelines`: NAME.sh, called as `NAME.sh in
 `NAME.sh run DIR SLOTS`, the latter in the directory to work in.
 """
 import dataclasses
+import itertools
 import os
 import sys
 from collections.abc import Callable
@@ -65,8 +66,10 @@ def assembly(folder, slots):
 
 
 def of_script(script):
-    """A pipeline that is one script; its first comment says what it is."""
-    about = script.read_text().splitlines()[1].lstrip("# ")
+    """A pipeline that is one script; its first comment, up to how it is called, says what it is."""
+    comment = itertools.takewhile(lambda line: line.startswith("# ") and line[2] != " ",
+                                  script.read_text().splitlines()[1:])
+    about = " ".join(line[2:] for line in comment).rstrip(".")
     return Workflow(about, lambda folder: ["bash", script, "inputs", folder],
                     lambda folder, slots: ["bash", script, "run", folder, slots])
 
