@@ -4,6 +4,7 @@
 //! kernel lets go of the programs.
 
 mod calls;
+mod known_files;
 mod names;
 mod rows;
 mod wire;

@@ -18,9 +18,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, OnceLock, Weak};
 
 use forebay_model::tasks::find_batch_submit;
-use forebay_model::{
-    ByteCount, Fact, Micros, Process, ProcessCounters, ProcessId, ProcessIo, ProcessUsage,
-};
+use forebay_model::{ByteCount, Fact, Micros, ProcessCounters, ProcessId, ProcessIo, ProcessUsage};
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 use rustix::event::epoll;
@@ -297,15 +295,8 @@ impl ProcessTable {
 
     fn record_process(&self, proc: &mut Proc, known: &KnownProcess, argv: Vec<Vec<u8>>) {
         self.tell_of_batch_submit(&argv);
-        self.recorder.record_fact(Fact::Process(Process {
-            id: known.id,
-            pid: known.pid,
-            parent: known.parent.get().copied().flatten(),
-            started: Micros(known.started_us.saturating_sub(self.start_us)),
-            argv,
-            exe: proc.read_exe_link(known.pid).ok(),
-            cwd: proc.read_cwd_link(known.pid).ok(),
-        }));
+        let exe = proc.read_exe_link(known.pid).ok();
+        self.record_told(known, argv, exe, proc.read_cwd_link(known.pid).ok());
     }
 
     /// Looks a thread up in /proc.

@@ -12,13 +12,14 @@ use forebay_model::{
     ProcessCounters, ProcessId, ProcessIo, SizeClass, TreeId,
 };
 use rustc_hash::FxHashMap;
-use rustix::fs::{Mode, OFlags, openat};
+use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 
 use super::calls::NO_OPERATION;
+use super::known_files::{FileKey, KnownFiles, file_key};
 use super::names::{Base, Names, Place, Whereabouts, join};
 use super::wire::{Kind, Told};
 use crate::processes::{ProcessTable, ToldProcess, ToldProgram};
-use crate::recorder::{RecordedFile, RecordedPath, Recorder};
+use crate::recorder::{RecordedPath, Recorder};
 
 /// Modes of an open file in the kernel (linux/fs.h).
 const FMODE_WRITE: u32 = 0x2;
@@ -32,17 +33,6 @@ const UNKNOWN: u64 = u64::MAX;
 const CONTROL_FILE_BYTES: usize = 64 << 10;
 /// Paths of which the class is kept.
 const MOST_CLASSES: usize = 16_384;
-
-/// A file by inode: a number that was given again has another generation.
-type FileKey = (TreeId, u64, u32);
-
-/// One file that was opened.
-#[derive(Debug)]
-struct KnownFile {
-    known: Arc<RecordedPath>,
-    /// Its names that were met and not removed.
-    names: Vec<Place>,
-}
 
 /// One open file.
 #[derive(Debug)]
@@ -90,8 +80,7 @@ pub(super) struct Rows {
     points: Vec<Vec<u8>>,
     /// Processes of the run, until the kernel says that they ended.
     living: FxHashMap<u32, ProcessId>,
-    files: FxHashMap<FileKey, KnownFile>,
-    by_name: FxHashMap<Place, FileKey>,
+    files: KnownFiles,
     opens: FxHashMap<u64, OpenNow>,
     classes: FxHashMap<Place, ClassId>,
     /// The first of two names, by thread; `None`: it leads to no recorded directory.
@@ -114,13 +103,12 @@ impl Rows {
     ) -> Rows {
         let began = machine_now.saturating_sub(recorder.clock().elapsed_nanos());
         Rows {
+            files: KnownFiles::new(Arc::clone(&recorder)),
             recorder,
             processes,
             names,
             points,
             living: FxHashMap::default(),
-            files: FxHashMap::default(),
-            by_name: FxHashMap::default(),
             opens: FxHashMap::default(),
             classes: FxHashMap::default(),
             first_names: FxHashMap::default(),
@@ -198,28 +186,6 @@ impl Rows {
         self.recorder.count_operation(process, tree, class, OpKey::without_bytes(op), count);
     }
 
-    /// The file behind an open, by its inode: under a name that is new to it it stays the same.
-    fn file(&mut self, place: &Place, told: &Told<'_>) -> Arc<RecordedPath> {
-        let key = file_key(place.0, told);
-        if let Some(file) = self.files.get_mut(&key) {
-            if self.by_name.get(place) != Some(&key) {
-                file.names.push(place.clone());
-                self.by_name.insert(place.clone(), key);
-            }
-            if file.known.path[..] != place.1 {
-                // It is known by the name that was used last.
-                file.known = described_anew(&self.recorder, file, place);
-            }
-            return Arc::clone(&file.known);
-        }
-        let known = Arc::new(self.recorder.describe_path(place.0, None, &place.1, None));
-        self.files.insert(key, KnownFile { known: Arc::clone(&known), names: vec![place.clone()] });
-        self.by_name.insert(place.clone(), key);
-        // A file has its number from the first open: a rename does not change it.
-        self.recorder.file_number(place.0, &known);
-        known
-    }
-
     fn opened(&mut self, told: &Told<'_>) {
         let (Some(tree), process) = (Self::tree(told), self.process(told)) else { return };
         let head = &told.head;
@@ -237,7 +203,7 @@ impl Rows {
             OpenKind::File => Op::Open,
         };
         let known = match kind {
-            OpenKind::File => self.file(&place, told),
+            OpenKind::File => self.files.meet_open_file(&place, told),
             _ => {
                 let class = self.class(&place);
                 Arc::new(RecordedPath::of_class(&place.1, class))
@@ -355,7 +321,7 @@ impl Rows {
             hidden: open.read_mapped || open.write_mapped,
             copy: None,
         }));
-        let known = self.files.get(&open.key).map_or(&open.known, |file| &file.known);
+        let known = self.files.known(open.key).unwrap_or(&open.known);
         if open.write && is_control_file(&known.path) {
             self.keep_control_file(open.tree, &known.path);
         }
@@ -365,7 +331,9 @@ impl Rows {
     fn keep_control_file(&self, tree: TreeId, path: &[u8]) {
         let Some(root) = self.names.root(tree) else { return };
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let Ok(file) = openat(root.as_fd(), OsStr::from_bytes(path), flags, Mode::empty()) else {
+        // The recorder may read more than who wrote it: no link leads out.
+        let (path_in, within) = (OsStr::from_bytes(path), ResolveFlags::BENEATH);
+        let Ok(file) = openat2(root.as_fd(), path_in, flags, Mode::empty(), within) else {
             return;
         };
         let mut content = vec![0; CONTROL_FILE_BYTES];
@@ -436,91 +404,23 @@ impl Rows {
             self.count(process, place.0, class, op, head.nanos);
         }
         match op {
-            Op::Unlink => place.iter().for_each(|place| self.removed(place, self.time(head.at))),
+            Op::Unlink => {
+                let at = self.time(head.at);
+                place.iter().for_each(|place| self.files.remove_name(place, at));
+            }
             Op::Rmdir | Op::Symlink => self.names.forget_all(),
             Op::Rename => {
                 let exchange = head.flags & RENAME_EXCHANGE != 0;
-                self.renamed(first.flatten(), place, exchange, self.time(head.at));
+                // A directory may have been moved, or a link that leads to one.
+                self.names.forget_all();
+                self.files.rename(first.flatten(), place, exchange, self.time(head.at));
             }
             Op::Link => {
-                let key = first.flatten().and_then(|first| self.by_name.get(&first).copied());
-                if let (Some(key), Some(place)) = (key, place)
-                    && let Some(file) = self.files.get_mut(&key)
-                {
-                    file.names.push(place.clone());
-                    self.by_name.insert(place, key);
+                if let (Some(first), Some(place)) = (first.flatten(), place) {
+                    self.files.add_name(&first, place);
                 }
             }
             _ => {}
-        }
-    }
-
-    /// A name went; with its last one the file is gone.
-    fn removed(&mut self, place: &Place, at: Micros) {
-        let Some(key) = self.by_name.remove(place) else { return };
-        let Some(file) = self.files.get_mut(&key) else { return };
-        file.names.retain(|name| name != place);
-        match file.names.last().cloned() {
-            Some(other) if file.known.path[..] == place.1 => self.describe_anew(key, &other),
-            Some(_) => {}
-            None => {
-                let gone = self.files.remove(&key);
-                if let Some(id) = gone.and_then(|gone| gone.known.file()) {
-                    self.recorder.record_fact(Fact::Gone { id, at });
-                }
-            }
-        }
-    }
-
-    /// A file is known by another name now.
-    fn describe_anew(&mut self, key: FileKey, place: &Place) {
-        let Some(file) = self.files.get_mut(&key) else { return };
-        file.known = described_anew(&self.recorder, file, place);
-    }
-
-    fn renamed(&mut self, from: Option<Place>, to: Option<Place>, exchange: bool, at: Micros) {
-        // A directory may have been moved, or a link that leads to one.
-        self.names.forget_all();
-        if let (true, Some(from), Some(to)) = (exchange, &from, &to) {
-            let aside = (from.0, [&from.1[..], b"\0"].concat());
-            self.move_names(from, &aside);
-            self.move_names(to, from);
-            self.move_names(&aside, to);
-            return;
-        }
-        match (from, to) {
-            (Some(from), Some(to)) => {
-                self.removed(&to, at);
-                self.move_names(&from, &to);
-            }
-            // From elsewhere, or away.
-            (None, Some(to)) => self.removed(&to, at),
-            (Some(from), None) => self.removed(&from, at),
-            (None, None) => {}
-        }
-    }
-
-    /// A file, or all below a directory, has another name.
-    fn move_names(&mut self, from: &Place, to: &Place) {
-        let moved: Vec<(Place, Place)> = match self.by_name.contains_key(from) {
-            true => vec![(from.clone(), to.clone())],
-            false => {
-                let below = [&from.1[..], b"/"].concat();
-                let names = self.by_name.keys().filter(|(tree, _)| *tree == from.0);
-                names
-                    .filter_map(|name| Some((name, name.1.strip_prefix(&below[..])?)))
-                    .map(|(name, rest)| (name.clone(), (to.0, join(&to.1, rest))))
-                    .collect()
-            }
-        };
-        for (old, new) in moved {
-            let Some(key) = self.by_name.remove(&old) else { continue };
-            if let Some(file) = self.files.get_mut(&key) {
-                file.names.retain(|name| *name != old);
-                file.names.push(new.clone());
-            }
-            self.describe_anew(key, &new);
-            self.by_name.insert(new, key);
         }
     }
 
@@ -539,7 +439,7 @@ impl Rows {
         let path = self.absolute_path(told);
         self.programs.entry(told.head.process).or_default().exe = path;
         let (Some(process), Some(tree)) = (self.process(told), Self::tree(told)) else { return };
-        let known = self.file(&(tree, told.path()), told);
+        let known = self.files.meet_open_file(&(tree, told.path()), told);
         self.count(Some(process), tree, known.class, Op::Open, 0);
         let at = self.time(told.head.at);
         // The kernel reads it page by page, as it is needed.
@@ -606,16 +506,6 @@ impl Rows {
     fn note_orphan(&self) {
         self.orphans.fetch_add(1, Relaxed);
     }
-}
-
-fn file_key(tree: TreeId, told: &Told<'_>) -> FileKey {
-    (tree, told.head.inode, told.head.count)
-}
-
-/// A file under another name; its number stays.
-fn described_anew(recorder: &Recorder, file: &KnownFile, place: &Place) -> Arc<RecordedPath> {
-    let was = file.known.file().map(|file| RecordedFile { file, moved: true });
-    Arc::new(recorder.describe_path(place.0, None, &place.1, was))
 }
 
 /// Which sums an event has: reads, then writes; four sizes; in order, then not.

@@ -104,7 +104,7 @@ impl ProcessTable {
         known.iter().for_each(|known| self.record_exit(known));
     }
 
-    fn record_told(
+    pub(super) fn record_told(
         &self,
         known: &KnownProcess,
         argv: Vec<Vec<u8>>,
