@@ -6,6 +6,8 @@
 
 mod random;
 
+use std::ops::Range;
+
 use random::{
     is_hash, is_hex, is_random_word, is_uuid, random_tail_length, temporary_prefix_length,
 };
@@ -64,32 +66,69 @@ fn is_work_directory(part: &[u8], next: &[u8]) -> bool {
 }
 
 fn push_component(out: &mut Vec<u8>, part: &[u8]) {
-    if is_uuid(part) {
-        return out.push(b'*');
+    for piece in Pieces::of_name(part) {
+        match piece {
+            Piece::Drawn(_) => out.push(b'*'),
+            Piece::Word(word) => push_word(out, word),
+            Piece::Separator(byte) => out.push(byte),
+        }
     }
-    if let Some(kept) = temporary_prefix_length(part) {
-        out.extend_from_slice(&part[..kept]);
-        return out.push(b'*');
+}
+
+/// Where in a name the first part is that a program drew by lot, as far as the name alone tells.
+pub fn drawn_range(part: &[u8]) -> Option<Range<usize>> {
+    Pieces::of_name(part).find_map(|piece| match piece {
+        Piece::Drawn(range) => Some(range),
+        Piece::Word(_) | Piece::Separator(_) => None,
+    })
+}
+
+/// A piece of a name.
+enum Piece<'p> {
+    /// It is another one the next time.
+    Drawn(Range<usize>),
+    Word(&'p [u8]),
+    Separator(u8),
+}
+
+/// A name, piece by piece.
+struct Pieces<'p> {
+    part: &'p [u8],
+    at: usize,
+    /// From here on all is drawn: what Python draws may have separators in it.
+    drawn_from: usize,
+}
+
+impl<'p> Pieces<'p> {
+    fn of_name(part: &'p [u8]) -> Self {
+        let drawn_from = match temporary_prefix_length(part) {
+            _ if is_uuid(part) => 0,
+            Some(kept) => kept,
+            None => part.len() - random_tail_length(part).unwrap_or(0),
+        };
+        Self { part, at: 0, drawn_from }
     }
-    // What Python draws may have separators in it.
-    let drawn_from = part.len() - random_tail_length(part).unwrap_or(0);
-    let mut at = 0;
-    while at < part.len() {
-        if at == drawn_from {
-            return out.push(b'*');
+}
+
+impl<'p> Iterator for Pieces<'p> {
+    type Item = Piece<'p>;
+
+    fn next(&mut self) -> Option<Piece<'p>> {
+        let start = self.at;
+        let &first = self.part.get(start)?;
+        if start >= self.drawn_from {
+            self.at = self.part.len();
+            return Some(Piece::Drawn(start..self.at));
         }
-        let word = part[at..].iter().take_while(|b| b.is_ascii_alphanumeric()).count();
-        let text = &part[at..at + word];
-        if is_hash(text) || (at > 0 && is_random_word(text)) {
-            out.push(b'*');
-        } else {
-            push_word(out, text);
+        if !first.is_ascii_alphanumeric() {
+            self.at += 1;
+            return Some(Piece::Separator(first));
         }
-        at += word;
-        if let Some(&separator) = part.get(at) {
-            out.push(separator);
-            at += 1;
-        }
+        let text = &self.part[start..self.drawn_from];
+        let word = &text[..text.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count()];
+        self.at += word.len();
+        let is_drawn = is_hash(word) || (start > 0 && is_random_word(word));
+        Some(if is_drawn { Piece::Drawn(start..self.at) } else { Piece::Word(word) })
     }
 }
 
@@ -155,6 +194,9 @@ mod tests {
                 "tmp/construction_*/kmers_raw_*.#.idx",
             ),
             ("a_oGZUYX/b-CpT4ei", "a_*/b-*"),
+            ("tmp/sortQzGgqi", "tmp/sort*"),
+            ("sort/sorted.bam", "sort/sorted.bam"),
+            ("sortie/sort_order", "sortie/sort_order"),
             ("tmp/spades_0rdp3w2_/x_iqUshx.1.y", "tmp/spades_*/x_*.#.y"),
             ("raw_Uqrk3c.2/raw_KYE3QP/x_8bbdmh", "raw_*.#/raw_*/x_*"),
             ("sample_2_sorted/lane_1_part_12.bam", "sample_#_sorted/lane_#_part_#.bam"),

@@ -7,6 +7,7 @@
 
 mod blocked;
 mod doubts;
+mod drawn_names;
 mod edges;
 mod engine;
 mod file_uses;
@@ -88,6 +89,7 @@ pub fn learn_workload(run: &Run) -> Result<LearntRun, LearnError> {
     let time = TimeSplit::from_tasks(rows.tasks.iter().filter(|task| !task.driver));
     redirected::find_programs(&mut rows);
     pipes::join_pipes(&mut rows);
+    drawn_names::join_drawn_names(&mut rows);
     sample_wildcards::join_samples(&mut rows);
     let passing = PassingNames::join_names(&mut rows);
     let learnt = learn_from_rows(&rows, &passing).map(|mut learnt| {

@@ -3,7 +3,8 @@
 use forebay_model::run::{IoWait, OpRow, ProcessRow, TaskRow};
 use forebay_model::summary::StorageVerdict;
 use forebay_model::{
-    ByteCount, DirectoryTree, FileId, FileRecord, Header, Micros, ProcessId, Run, RunEnd, Summary,
+    ByteCount, ClassId, DirectoryTree, FileId, FileRecord, Header, Micros, ProcessId, Run, RunEnd,
+    Summary,
 };
 use std::collections::BTreeMap;
 
@@ -106,6 +107,22 @@ impl LoadedRun {
 }
 
 impl LoadedRun {
+    /// Gives classes other patterns; those that have one pattern then are one class, with the lowest
+    /// of their numbers.
+    pub(crate) fn rename_classes(&mut self, patterns: BTreeMap<u32, String>) {
+        let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
+        let mut number_of: BTreeMap<u32, u32> = BTreeMap::new();
+        for (id, pattern) in patterns {
+            number_of.insert(id, *numbers.entry(pattern).or_insert(id));
+        }
+        let renumber =
+            |class: &mut ClassId| class.0 = number_of.get(&class.0).copied().unwrap_or(class.0);
+        self.files.iter_mut().for_each(|file| renumber(&mut file.class));
+        self.first_names.iter_mut().for_each(|file| renumber(&mut file.class));
+        self.ops.iter_mut().for_each(|op| renumber(&mut op.class));
+        self.classes = numbers.into_iter().map(|(pattern, id)| (id, pattern)).collect();
+    }
+
     /// Operations that a process waited for.
     pub(crate) fn requests_of(&self, process: ProcessId) -> f64 {
         self.waited.get(&process).map_or(0.0, |waited| waited.requests as f64)

@@ -51,8 +51,11 @@ pub(super) fn is_uuid(part: &[u8]) -> bool {
 }
 
 /// How much of a random temporary name stays: `tmp` of Python's `tmpa1b2c3d4`, `tmp.` of
-/// `mktemp`'s `tmp.AbC123`.
+/// `mktemp`'s `tmp.AbC123`, `sort` of GNU sort's `sortQzGgqi`.
 pub(super) fn temporary_prefix_length(part: &[u8]) -> Option<usize> {
+    if let Some(random) = part.strip_prefix(b"sort") {
+        return is_random_word(random).then_some(4);
+    }
     let rest = part.strip_prefix(b"tmp")?;
     if let Some(random) = rest.strip_prefix(b".") {
         let mixed = random.iter().any(u8::is_ascii_uppercase);

@@ -11,7 +11,6 @@ mod tokens;
 mod varied;
 
 use crate::loaded_run::LoadedRun;
-use forebay_model::ClassId;
 use forebay_model::run::TaskRow;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,17 +43,8 @@ impl NamedClass<'_> {
 
 /// Gives classes that differ by the sample one name and one number.
 pub(super) fn join_samples(rows: &mut LoadedRun) {
-    let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
-    let mut number_of: BTreeMap<u32, u32> = BTreeMap::new();
-    for (id, pattern) in sample_patterns(rows) {
-        number_of.insert(id, *numbers.entry(pattern).or_insert(id));
-    }
-    let renumber =
-        |class: &mut ClassId| class.0 = number_of.get(&class.0).copied().unwrap_or(class.0);
-    rows.files.iter_mut().for_each(|file| renumber(&mut file.class));
-    rows.first_names.iter_mut().for_each(|file| renumber(&mut file.class));
-    rows.ops.iter_mut().for_each(|op| renumber(&mut op.class));
-    rows.classes = numbers.into_iter().map(|(pattern, id)| (id, pattern)).collect();
+    let patterns = sample_patterns(rows);
+    rows.rename_classes(patterns);
 }
 
 /// For each class its pattern, with the sample as a wildcard.

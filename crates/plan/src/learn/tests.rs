@@ -425,6 +425,22 @@ fn the_time_that_an_engine_takes_is_part_of_the_work() {
 }
 
 #[test]
+fn short_tasks_that_wait_for_each_other_take_one_slot() {
+    // Each begins 9 ms before the end of the one before, since starts are rounded down: a third of
+    // the time two seem to run.
+    let at = |task: u32| f64::from(task) * 0.03;
+    let tasks = (1..=40).map(|n| task(n, "grep", at(n), at(n + 1) + 0.009)).collect();
+    let mut story = Story::new(tasks);
+    let slots = |story: &Story| {
+        let learnt = learn_from_rows(&story.rows, &PassingNames::default());
+        learnt.expect("it can be learnt").measured.slots
+    };
+    assert_eq!(slots(&story), 2, "nothing says that they wait");
+    story.rows.waits = (2..=40).map(|n| (n, n - 1)).collect();
+    assert_eq!(slots(&story), 1);
+}
+
+#[test]
 fn bytes_that_nobody_saw_are_a_doubt_with_its_share() {
     let mut row = task(1, "bwa", 0.0, 10.0);
     row.cpu_user = Some(secs(6.0));

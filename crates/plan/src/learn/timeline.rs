@@ -56,8 +56,7 @@ impl Timeline {
         line.place = line.ran.iter().enumerate().map(|(at, ran)| (id(ran), at)).collect();
         let last = line.ran.iter().map(|ran| ran.end).fold(0.0, f64::max);
         line.makespan = rows.ended.map_or(last, |end| end.at.as_secs().max(last));
-        let widest = line.ran.iter().map(|ran| ran.cores).max().unwrap_or(1);
-        line.slots = line.usual_peak_cores().max(widest);
+        line.count_slots();
         line
     }
 
@@ -71,6 +70,13 @@ impl Timeline {
                 ran.start = ran.start.max(ready.min(ran.end));
             }
         }
+        // Short tasks, one after the other, looked like two at once until here.
+        self.count_slots();
+    }
+
+    fn count_slots(&mut self) {
+        let widest = self.ran.iter().map(|ran| ran.cores).max().unwrap_or(1);
+        self.slots = self.usual_peak_cores().max(widest);
     }
 
     /// Every start and end in order of time, ends first, with the cores in use after it.

@@ -21,6 +21,14 @@ pub struct ForebayOverhead {
 pub(super) const OF_TIERED: &[(Op, f64)] =
     &[(Op::Lookup, 1.0), (Op::Getattr, 1.0), (Op::Xattr, 1.0), (Op::Readlink, 1.0)];
 
+/// What Forebay asks of the storage in place when a program makes a file that stays there, beside
+/// the program's own create: the kernel opens what Forebay lends to it, the attributes of the new
+/// file are asked for, and half of the names are looked up again before they are made. Counted at an
+/// emulated server: 3,003 creates of one pipeline and 461 of another one brought 3,603 and 821 opens,
+/// 2,460 and 454 getattr, 1,791 and 24 look-ups of names that are not there.
+pub(super) const OF_IN_PLACE: &[(Op, f64)] =
+    &[(Op::Open, 1.2), (Op::Getattr, 0.9), (Op::LookupFailed, 0.5)];
+
 impl ResolvedChoice {
     /// Whether Forebay is needed for it.
     pub(crate) fn needs_forebay(&self) -> bool {

@@ -1,7 +1,7 @@
 //! What one step costs on the tiers where its files are: seconds with nobody else there, and what
 //! it asks of limits that all share.
 
-use super::own_cost::{ForebayOverhead, OF_TIERED};
+use super::own_cost::{ForebayOverhead, OF_IN_PLACE, OF_TIERED};
 use super::tier_storages::{DATA, LANES, NAMES, READ, WORK, WRITE};
 use super::{ClassLocation, PreparedProblem};
 use forebay_model::event::Op;
@@ -174,16 +174,16 @@ impl StepCost {
             let is_asked = group == OpGroup::Metadata && home.layout != FileLayout::Whole;
             let Some(own) = self.own.filter(|_| is_asked) else { continue };
             self.alone += count * own.request.get();
-            if let (Op::Create, FileLayout::Plain, Some(place)) = (key.op(), home.layout, names) {
-                for (op, times) in OF_TIERED {
-                    self.add_operations(
-                        scene,
-                        place,
-                        NAMES,
-                        OpKey::without_bytes(*op),
-                        count * times,
-                    );
-                }
+            // Packed names are in a log, and nobody else is asked.
+            let asked = match (key.op(), home.layout) {
+                (Op::Create, FileLayout::Plain) if names.is_some() => OF_TIERED,
+                (Op::Create, FileLayout::Plain) => OF_IN_PLACE,
+                _ => &[],
+            };
+            let place = names.unwrap_or(storage);
+            for (op, times) in asked {
+                let key = OpKey::without_bytes(*op);
+                self.add_operations(scene, place, NAMES, key, count * times);
             }
         }
     }

@@ -38,6 +38,9 @@ impl Session {
         if self.tree.only_for.is_some_and(|owner| !may_use_mount(header, opcode, owner)) {
             return device.send_error(header.unique, Errno::ACCESS);
         }
+        let clock = self.recorder.clock();
+        let began = clock.elapsed_nanos();
+        self.tree.fast_wake.iter().for_each(|wake| wake.count_request(began));
         if let Some(asked) = CostProbe::from_request(header, body) {
             if let CostProbe::Took(nanos) = asked {
                 self.recorder.note_request_latency(nanos);
@@ -45,9 +48,6 @@ impl Session {
             return request_cost::answer_probe(header, body, device);
         }
         let asked = Cell::new(device.begin_request(header, body));
-        let clock = self.recorder.clock();
-        let began = clock.elapsed_nanos();
-        self.tree.fast_wake.iter().for_each(|wake| wake.count_request(began));
         // A caller may hold its own locks when it reads, writes or closes: don't look it up then.
         let of_collected = abi::tells_collected_times(header, body);
         let process = match (self.recorder.is_silent(), of_collected || opcode.has_fact(UNASKED)) {

@@ -17,8 +17,10 @@ use forebay_os::clock::Clock;
 
 const NAME: &str = "system.forebay.request";
 /// As many are timed. The quickest counts: what others take depends on who is asleep and on which
-/// core, from 10 to 45 us on one machine, and a plan may not take off what was not there.
-const TIMED: u32 = 61;
+/// core, from 8 to 56 us on one machine, and a plan may not take off what was not there. While many
+/// requests come, CPUs are kept awake (`fast_wake`), which begins some 1 ms after the first: with 61
+/// it was luck whether the quickest was one of these.
+const TIMED: u32 = 300;
 /// What is answered.
 const ANSWER: &[u8] = b"here";
 

@@ -10,9 +10,12 @@ use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
 use rustix::fs::{OFlags, fstatvfs};
 
 use super::{FileHandle, Native, Node};
+use forebay_os::clock::{Clock, MachineClock};
 use forebay_os::file_identity::{FileIdentity, statx_nofollow};
 
 /// How often a removal looks again for a close that may be on its way: for 5 ms or a little more
@@ -94,7 +97,7 @@ impl Native {
         if node.is_dir() {
             return;
         }
-        let Some(looks) = close_check_count(node) else { return };
+        let Some(looks) = self.close_check_count(node) else { return };
         let handles: Vec<Weak<FileHandle>> =
             node.open.lock().handles.iter().map(Arc::downgrade).collect();
         for _ in 0..looks {
@@ -119,17 +122,63 @@ pub(super) fn unpin_kept_file(node: Option<&Node>) {
     }
 }
 
-/// How often to look for closes; not at all where there is room.
-///
-/// Asks through a descriptor that holds the file, if there is one: the body of a file that a rule
-/// placed lies elsewhere than its name.
-fn close_check_count(node: &Node) -> Option<u32> {
-    let pin = node.place.lock().pin.clone();
-    let known = match pin {
-        Some(pin) => fstatvfs(pin.as_fd()),
-        None => fstatvfs(&node.open.lock().handles.last().cloned()?.file),
-    };
-    let known = known.ok()?;
-    let below = |part: u64| known.f_bavail < known.f_blocks.div_ceil(part);
-    below(NEARLY_FULL).then(|| if below(FULL) { LOOKS_IF_FULL } else { LOOKS })
+impl Native {
+    /// How often to look for closes; not at all where there is room.
+    ///
+    /// Asks through a descriptor that holds the file, if there is one: the body of a file that a
+    /// rule placed lies elsewhere than its name.
+    fn close_check_count(&self, node: &Node) -> Option<u32> {
+        let device = node.identity().device;
+        if self.roomy.is_roomy(device, &MachineClock) {
+            return None;
+        }
+        let pin = node.place.lock().pin.clone();
+        let known = match pin {
+            Some(pin) => fstatvfs(pin.as_fd()),
+            None => fstatvfs(&node.open.lock().handles.last().cloned()?.file),
+        };
+        let known = known.ok()?;
+        let below = |part: u64| known.f_bavail < known.f_blocks.div_ceil(part);
+        if !below(NEARLY_FULL) && known.f_bavail.saturating_mul(known.f_frsize) > ROOMY {
+            self.roomy.note_roomy(device, &MachineClock);
+        }
+        below(NEARLY_FULL).then(|| if below(FULL) { LOOKS_IF_FULL } else { LOOKS })
+    }
+}
+
+/// File systems, by device number, that had so much room a moment ago that they can't be full now:
+/// over a network each look is a round trip, and programs remove files by the thousand.
+#[derive(Debug, Default)]
+pub(super) struct RoomyFileSystems(Mutex<FxHashMap<u64, u64>>);
+
+/// Bytes that nobody writes within [`ROOMY_NANOS`].
+const ROOMY: u64 = 16 << 30;
+const ROOMY_NANOS: u64 = 100_000_000;
+
+impl RoomyFileSystems {
+    fn is_roomy(&self, device: u64, clock: &dyn Clock) -> bool {
+        let until = self.0.lock().get(&device).copied();
+        until.is_some_and(|until| clock.elapsed_nanos() < until)
+    }
+
+    fn note_roomy(&self, device: u64, clock: &dyn Clock) {
+        self.0.lock().insert(device, clock.elapsed_nanos() + ROOMY_NANOS);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! If this fails, a removal asks the storage for its room each time, or never again.
+    use super::*;
+    use forebay_os::clock::ManualClock;
+
+    #[test]
+    fn room_is_believed_for_a_moment() {
+        let (roomy, clock) = (RoomyFileSystems::default(), ManualClock::default());
+        assert!(!roomy.is_roomy(7, &clock));
+        roomy.note_roomy(7, &clock);
+        assert!(roomy.is_roomy(7, &clock) && !roomy.is_roomy(8, &clock));
+        clock.advance(ROOMY_NANOS);
+        assert!(!roomy.is_roomy(7, &clock));
+    }
 }

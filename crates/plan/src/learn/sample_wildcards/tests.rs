@@ -3,7 +3,7 @@
 use super::super::tests::{secs, task};
 use super::*;
 use crate::loaded_run::LoadedOpen;
-use forebay_model::{FileId, FileRecord, TreeId};
+use forebay_model::{ClassId, FileId, FileRecord, TreeId};
 
 /// A run: each task with its name, what it reads and what it makes.
 fn patterns(tasks: &[(&str, &[&str], &[&str])]) -> BTreeMap<String, String> {
