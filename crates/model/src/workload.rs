@@ -162,6 +162,18 @@ pub struct Assumption {
     pub what: String,
     /// By how much the predicted time may be wrong because of it: 0.1 is 10 % either way.
     pub share: f64,
+    /// Of which part of that time.
+    pub concerns: TimePart,
+}
+
+/// A part of the time that a run takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TimePart {
+    /// All of it.
+    #[default]
+    Whole,
+    /// That in which tasks do not wait for storage.
+    Computing,
 }
 
 mod validation;

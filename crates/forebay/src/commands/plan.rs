@@ -178,6 +178,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, CommandError> {
         bounds: &bounds,
         wanted,
         scatter: ground.scatter,
+        computing_error: ground.computing_error,
         learnt_from: &ground.learnt_from,
         found: &found,
         chosen: (&outcome, cost.as_ref()),

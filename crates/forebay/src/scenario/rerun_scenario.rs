@@ -3,7 +3,7 @@
 use super::{Scenario, ScenarioChanges, read_rules, read_site, scenario_error};
 use crate::exit::CommandError;
 use crate::storages;
-use forebay_model::workload::Assumption;
+use forebay_model::workload::{Assumption, TimePart};
 use forebay_model::{Rules, TierId};
 use forebay_plan::{Choice, choice};
 use std::io::Read;
@@ -36,9 +36,8 @@ impl Scenario {
             Some(file) => read_rules(file, &filled.site)?,
         };
         let (site, mut workload) = (filled.site, learnt.workload);
-        workload
-            .doubts
-            .extend(filled.notes.into_iter().map(|what| Assumption { what, share: 0.0 }));
+        let note = |what| Assumption { what, share: 0.0, concerns: TimePart::Whole };
+        workload.doubts.extend(filled.notes.into_iter().map(note));
         let Some(mut choice) = Choice::all_in_place(&site, &workload, project) else {
             return Err(scenario_error("the site file has no table [nodes]"));
         };

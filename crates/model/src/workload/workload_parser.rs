@@ -9,7 +9,8 @@ mod stage;
 mod touch;
 
 use super::{
-    Assumption, FileSetAccess, FileSetId, Task, TaskId, TaskKind, TaskKindId, TaskStep, Workload,
+    Assumption, FileSetAccess, FileSetId, Task, TaskId, TaskKind, TaskKindId, TaskStep, TimePart,
+    Workload,
 };
 use crate::toml::{ConfigError, TomlDocument, TomlEntry, TomlTable};
 use crate::units::{Rate, Seconds};
@@ -124,6 +125,7 @@ fn parse_doubt(entry: TomlEntry<'_>) -> Result<Assumption, ConfigError> {
     Ok(Assumption {
         what: table.get_required("what")?.as_text()?.to_owned(),
         share: table.get_required("share")?.as_number(0.0, 10.0)?,
+        concerns: TimePart::Whole,
     })
 }
 

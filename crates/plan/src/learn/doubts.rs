@@ -4,7 +4,7 @@
 use super::timeline::Timeline;
 use crate::loaded_run::LoadedRun;
 use forebay_model::run::note_key;
-use forebay_model::workload::Assumption;
+use forebay_model::workload::{Assumption, TimePart};
 
 /// What was found on the way.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,11 +26,24 @@ pub(super) fn collect_doubts(
     found: &LearningGaps,
 ) -> Vec<Assumption> {
     let mut all = Vec::new();
-    let mut add = |share: f64, what: String| {
+    let mut add_of = |concerns: TimePart, share: f64, what: String| {
         if share > 0.0 {
-            all.push(Assumption { what, share: share.min(1.0) });
+            all.push(Assumption { what, share: share.min(1.0), concerns });
         }
     };
+    // Whatever took CPUs meanwhile, waits for storage are as long.
+    if let Some(share) = rows.others_share.filter(|share| *share >= 0.05) {
+        let told = format!("{:.0} %", share * 100.0);
+        add_of(
+            TimePart::Computing,
+            share,
+            format!(
+                "other programs (Forebay itself among them) took {told} of the machine's CPU time \
+                 during the run, so tasks may have computed longer than they need"
+            ),
+        );
+    }
+    let mut add = |share: f64, what: String| add_of(TimePart::Whole, share, what);
     let percent = |share: f64| format!("{:.0} %", share * 100.0);
     if let Some(share) = found.order_guessed {
         let what = "what waited for what is guessed from times: neither files nor records say it";
@@ -68,16 +81,6 @@ pub(super) fn collect_doubts(
         let what = "whole folders were on tiers, and what happened in them was not recorded: learn \
                     from a run without `whole_folder`";
         add(1.0, what.to_owned());
-    }
-    if let Some(share) = rows.others_share.filter(|share| *share >= 0.05) {
-        add(
-            share,
-            format!(
-                "other programs (Forebay itself among them) took {} of the machine's CPU time \
-                 during the run, so tasks may have computed longer than they need",
-                percent(share)
-            ),
-        );
     }
     let count = line.ran.len().max(1) as f64;
     add(

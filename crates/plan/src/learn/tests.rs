@@ -7,7 +7,7 @@ mod way;
 use super::*;
 use crate::loaded_run::LoadedOpen;
 use forebay_model::run::{IoWait, OpKind, OpRow, ProcessRow, TaskRow};
-use forebay_model::workload::{DeletionPoint, FileSetId};
+use forebay_model::workload::{DeletionPoint, FileSetId, TimePart};
 use forebay_model::{
     AccessPattern, ByteCount, ClassId, DirectoryTree, FileId, FileRecord, Micros, Op, OpKey,
     ProcessId, RunEnd, TreeId,
@@ -479,6 +479,7 @@ fn a_busy_machine_is_a_doubt() {
     let work = story.learnt();
     assert!(work.doubts[0].what.contains("40 % of the machine's CPU time"), "{:?}", work.doubts);
     assert!((work.doubts[0].share - 0.4).abs() < 1e-9);
+    assert_eq!(work.doubts[0].concerns, TimePart::Computing);
 }
 
 #[test]

@@ -98,7 +98,9 @@ fn prediction_error(story: &ReportContext<'_>, outcome: &Outcome) -> f64 {
     let home = if whole > 0.0 { outcome.homecoming.get() / whole } else { 0.0 };
     let waits_known = story.learnt_from.waited_share.unwrap_or(0.0);
     let unseen = (waits * (1.0 - home) + home - waits_known).max(0.0);
-    let parts = [story.wanted.error, story.scatter, UNTRIED * unseen];
+    let computing = (1.0 - waits) * (1.0 - home);
+    let computing = story.computing_error * computing;
+    let parts = [story.wanted.error, story.scatter, UNTRIED * unseen, computing];
     // Not `hypot`, whose last bit differs between machines.
     WIDTH * parts.map(|part| part * part).iter().sum::<f64>().sqrt()
 }

@@ -26,6 +26,8 @@ pub struct ReportContext<'a> {
     pub wanted: SearchRequest,
     /// By which share one more run of the same may differ.
     pub scatter: f64,
+    /// By which share the time may be wrong in which tasks compute.
+    pub computing_error: f64,
     /// The run that the workload was learnt from.
     pub learnt_from: &'a LearntFrom,
     /// What was found.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use forebay_model::workload::Workload;
+use forebay_model::workload::{TimePart, Workload};
 use forebay_model::{ConfigError, Prices, Site, TierId};
 use forebay_plan::ForebayOverhead;
 use forebay_plan::report::LearntFrom;
@@ -27,6 +27,8 @@ pub(super) struct PlanInputs {
     pub(super) error: f64,
     /// By which share one more run may differ from those that there are.
     pub(super) scatter: f64,
+    /// By which share the time may be wrong in which tasks compute.
+    pub(super) computing_error: f64,
     /// How the run went.
     pub(super) learnt_from: LearntFrom,
     /// What Forebay costs where files are placed.
@@ -64,10 +66,14 @@ impl PlanInputs {
                     .to_owned(),
             );
         }
-        let squares: f64 = learnt.workload.doubts.iter().map(|doubt| doubt.share.powi(2)).sum();
+        let squares = |part: TimePart| {
+            let doubts = learnt.workload.doubts.iter().filter(move |doubt| doubt.concerns == part);
+            doubts.map(|doubt| doubt.share.powi(2)).sum::<f64>()
+        };
         notes.extend(told);
         Ok(Self {
-            error: (squares + f64::powi(load, 2)).sqrt().max(ERROR_MIN),
+            error: (squares(TimePart::Whole) + f64::powi(load, 2)).sqrt().max(ERROR_MIN),
+            computing_error: squares(TimePart::Computing).sqrt(),
             scatter,
             learnt_from: LearntFrom::from_learnt(&learnt),
             own: learnt.own,
