@@ -57,6 +57,9 @@ pub struct PreparedProblem<'s> {
     pub(crate) waits: Vec<u32>,
     /// Sets that are freed when a task is done.
     pub(crate) frees: IndexLists,
+    /// For each class the part of its questions for attributes that is asked where answers count
+    /// for a second; empty without Forebay.
+    pub(crate) asked_shares: Vec<f64>,
     /// Sets that are freed when a step is done.
     pub(crate) step_frees: IndexLists,
     /// Tasks that touch a set, in their order.
@@ -102,6 +105,7 @@ impl<'s> PreparedProblem<'s> {
             workload,
             nodes,
             own: None,
+            asked_shares: Vec::new(),
             tiers,
             storages,
             then: IndexLists::from_pairs(tasks, then),
@@ -121,7 +125,8 @@ impl<'s> PreparedProblem<'s> {
     /// The same, where Forebay does what choices ask for.
     #[must_use]
     pub fn with_own_cost(self, own: ForebayOverhead) -> Self {
-        Self { own: Some(own), ..self }
+        let asked_shares = own_cost::asked_shares(self.workload);
+        Self { own: Some(own), asked_shares, ..self }
     }
 
     /// Fills the flat lists of steps and accesses.

@@ -1,7 +1,9 @@
 //! What one step costs on the tiers where its files are: seconds with nobody else there, and what
 //! it asks of limits that all share.
 
-use super::own_cost::{ForebayOverhead, OF_IN_PLACE, OF_TIERED};
+use super::own_cost::{
+    ForebayOverhead, OF_IN_PLACE, OF_PACKED_DIRECTORY, OF_TIERED, is_asked_once,
+};
 use super::tier_storages::{DATA, LANES, NAMES, READ, WORK, WRITE};
 use super::{ClassLocation, PreparedProblem};
 use forebay_model::event::Op;
@@ -19,6 +21,8 @@ pub(crate) struct StepCost {
     pub(crate) asks: Vec<f64>,
     /// What Forebay costs, if it is in between.
     pub(crate) own: Option<ForebayOverhead>,
+    /// Answers of the storage in place count for a second.
+    pub(crate) asks_once: bool,
 }
 
 /// The rates of one stream, and whether limits matter, for each lane of each storage.
@@ -117,7 +121,7 @@ fn merged_operation_share(
 impl StepCost {
     pub(crate) fn new(scene: &PreparedProblem<'_>) -> Self {
         let asks = vec![0.0; scene.storages.len() * LANES];
-        Self { alone: 0.0, compute: 0.0, asks, own: None }
+        Self { alone: 0.0, compute: 0.0, asks, own: None, asks_once: false }
     }
 
     /// Makes it a step that computes so long and does nothing else.
@@ -156,7 +160,11 @@ impl StepCost {
             if share <= 0.0 || (!home.durable && matches!(key.op(), Op::Fsync | Op::Fsyncdir)) {
                 continue;
             }
-            let count = count * share * merged_operation_share(scene, storage, access, *key);
+            let mut count = count * share * merged_operation_share(scene, storage, access, *key);
+            if self.asks_once && names.is_none() && is_asked_once(key.op()) {
+                let class = scene.workload.files[access.files.index()].class.index();
+                count *= scene.asked_shares.get(class).copied().unwrap_or(1.0);
+            }
             let named = if names.is_some() {
                 operation_target(key.op(), home.layout.is_packed())
             } else {
@@ -168,7 +176,9 @@ impl StepCost {
                 let lane = if group == OpGroup::Data { DATA } else { NAMES };
                 self.add_operations(scene, storage, lane, *key, count);
             }
-            if let Some(place) = names.filter(|_| named != OperationTarget::File) {
+            // Rules that pack files let Forebay believe for a second which names a directory has.
+            let is_known = key.op() == Op::LookupFailed && home.layout.is_packed();
+            if let Some(place) = names.filter(|_| named != OperationTarget::File && !is_known) {
                 self.add_operations(scene, place, NAMES, *key, count);
             }
             let is_asked = group == OpGroup::Metadata && home.layout != FileLayout::Whole;
@@ -178,6 +188,7 @@ impl StepCost {
             let asked = match (key.op(), home.layout) {
                 (Op::Create, FileLayout::Plain) if names.is_some() => OF_TIERED,
                 (Op::Create, FileLayout::Plain) => OF_IN_PLACE,
+                (Op::Mkdir, FileLayout::Plain) if self.asks_once => OF_PACKED_DIRECTORY,
                 _ => &[],
             };
             let place = names.unwrap_or(storage);
