@@ -309,8 +309,8 @@ def replay(client, traces):
         elif name in ("unlink", "unlinkat", "rmdir"):
             directory = name == "rmdir" or "AT_REMOVEDIR" in words
             client.remove("rmdir" if directory else "unlink", path, errno)
-        elif name in ("chmod", "fchmod", "fchmodat", "chown", "fchown", "fchownat", "truncate", "ftruncate",
-                      "utime", "utimes", "utimensat"):
+        elif name in ("chmod", "fchmod", "fchmodat", "chown", "fchown", "fchownat", "truncate",
+                      "ftruncate", "utime", "utimes", "utimensat"):
             client.look_up(path)
             client.ask("setattr")
         elif name == "statfs":
