@@ -65,6 +65,12 @@ fn a_private_book_is_started_looked_at_and_stopped() {
     started.code(0).says("runs").says("no other machine reaches it");
     let url = started.text().trim_end().to_owned();
     assert!(url.starts_with("postgres://forebay@/forebay?host=/"), "{url}");
+    team.book(&["stop"]).code(0);
+    // What the caller has open, such as a lock or a pipe, does not stay open with the database: this
+    // ends only if nobody has descriptor 9 any more.
+    let mut piped = team.place.program("sh");
+    piped.args(["-c", "{ \"$1\" book start \"$2\" > /dev/null 2>&1; } 9>&1 | cat", "sh"]);
+    done(piped.arg(crate::place::FOREBAY).arg(&team.book)).code(0);
     let again = team.book(&["start"]);
     again.code(0).says("runs already");
     assert_eq!(again.text(), started.text());

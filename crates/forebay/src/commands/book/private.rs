@@ -31,6 +31,9 @@ pub(super) struct Stop {
 }
 
 pub(super) fn start(args: &Start) -> Result<i32, CommandError> {
+    // The database must not keep somebody's pipe open, or a lock.
+    // SAFETY: nothing here owns one of these yet.
+    unsafe { forebay_os::descriptors::close_descriptor_range(3, libc::c_uint::MAX) };
     let server = server_at(&args.dir)?;
     let running = server.state().map_err(refused)? == ServerState::Running;
     let owner = server.start(args.listen).map_err(refused)?;
