@@ -28,6 +28,7 @@ scripts/setup-demo.sh
 tests/real/setup.sh
 tests/simgrid/setup.sh
 scripts/setup-s3.sh
+scripts/setup-postgres.sh
 scripts/setup-browser.sh
 scripts/setup-multiqc.sh
 

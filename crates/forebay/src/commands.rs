@@ -2,6 +2,7 @@
 
 mod attach;
 mod bench;
+mod book;
 mod check;
 mod clean;
 mod completions;
@@ -80,6 +81,8 @@ pub(crate) enum Command {
     Mount(mount::Args),
     /// End a mount, and wait until its files are written back
     Unmount(unmount::Args),
+    /// Start, look at and stop the database in which the nodes of a cluster find each other
+    Book(book::Args),
     /// Show another directory inside a volume
     Attach(attach::Args),
     /// Show it no longer
@@ -119,6 +122,7 @@ impl Command {
             Command::Check(args) => check::run(&args),
             Command::Mount(args) => mount::run(args),
             Command::Unmount(args) => unmount::run(&args),
+            Command::Book(args) => book::run(&args),
             Command::Attach(args) => attach::run(&args),
             Command::Detach(args) => detach::run(&args),
             Command::Doctor(args) => doctor::run(&args),

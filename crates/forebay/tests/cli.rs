@@ -33,6 +33,8 @@ mod bench_scale;
 mod bench_told;
 #[path = "cli/bench_vary.rs"]
 mod bench_vary;
+#[path = "cli/book.rs"]
+mod book;
 #[path = "cli/bucket.rs"]
 mod bucket;
 #[path = "cli/bucket_away.rs"]

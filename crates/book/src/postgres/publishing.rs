@@ -1,0 +1,309 @@
+//! A publication: one transaction that looks at the node's lease and number, at the epochs of its
+//! folders, and then changes files, names and holds, each kind in one statement.
+
+use tokio_postgres::Client;
+use tokio_postgres::types::Type;
+
+use super::nodes::lock_member;
+use super::{Value, change, rows};
+use crate::book::Published;
+use crate::error::Result;
+use crate::ids::{Epoch, FolderId, InodeNumber, NodeId, Version, VolumeId};
+use crate::lease::Membership;
+use crate::publication::{After, Claim, FolderChange, NameChange, Publication};
+use crate::records::{FileBytes, FileRecord};
+use crate::rules::{
+    check_hold, check_named, check_number, made_twice, never_lent, no_file, no_folder, not_empty,
+};
+
+pub(super) async fn publish(
+    client: &Client,
+    member: &Membership,
+    publication: &Publication,
+    folders: &[&FolderChange],
+) -> Result<Published> {
+    let last = lock_member(client, member).await?;
+    if check_number(publication.number, last)? {
+        return Ok(Published { again: true, versions: Vec::new() });
+    }
+    let volume = member.volume;
+    claim(client, member, publication, folders).await?;
+    write_files(client, volume, &publication.files).await?;
+    let mut unnamed = write_names(client, volume, folders).await?;
+    check_names(client, volume, publication, folders).await?;
+    let versions = settle_folders(client, volume, folders).await?;
+    unnamed.extend(removed(folders));
+    drop_unnamed(client, volume, &unnamed).await?;
+    let note = "UPDATE forebay.node SET published = $2 WHERE id = $1";
+    let values: [Value<'_>; 2] =
+        [(&member.node.0, Type::INT8), (&publication.number.0, Type::INT8)];
+    change(client, note, &values).await?;
+    Ok(Published { again: false, versions })
+}
+
+fn removed(folders: &[&FolderChange]) -> impl Iterator<Item = i64> {
+    let gone = folders.iter().filter(|change| change.after == After::Remove);
+    gone.map(|change| change.folder.0)
+}
+
+/// Locks the folders, and looks whether the node holds them under the epochs that it names.
+async fn claim(
+    client: &Client,
+    member: &Membership,
+    publication: &Publication,
+    folders: &[&FolderChange],
+) -> Result<()> {
+    let volume: Value<'_> = (&member.volume.0, Type::INT4);
+    let made: Vec<i64> = folders
+        .iter()
+        .filter(|change| change.claim == Claim::Made)
+        .map(|change| change.folder.0)
+        .collect();
+    let files = publication.files.iter().map(|file| file.inode.0);
+    if let Some(most) = files.chain(made.iter().copied()).max() {
+        let lent = "SELECT next_inode FROM forebay.volume WHERE id = $1";
+        let next: i64 = rows(client, lent, std::slice::from_ref(&volume)).await?[0].get(0);
+        if most >= next {
+            return Err(never_lent(most));
+        }
+    }
+    let all: Vec<i64> = folders.iter().map(|change| change.folder.0).collect();
+    let lock = "SELECT inode, holder, epoch FROM forebay.folder \
+                WHERE volume = $1 AND inode = ANY($2) ORDER BY inode FOR NO KEY UPDATE";
+    let found = rows(client, lock, &[volume.clone(), (&all, Type::INT8_ARRAY)]).await?;
+    for change in folders {
+        let row = found.iter().find(|row| row.get::<_, i64>(0) == change.folder.0);
+        match (change.claim, row) {
+            (Claim::Made, Some(_)) => return Err(made_twice(change.folder)),
+            (Claim::Made, None) => {}
+            (Claim::Held(_), None) => return Err(no_folder(change.folder)),
+            (Claim::Held(epoch), Some(row)) => {
+                let holder = row.get::<_, Option<i64>>(1).map(NodeId);
+                check_hold(change.folder, (member.node, epoch), (holder, Epoch(row.get(2))))?;
+            }
+        }
+    }
+    if made.is_empty() {
+        return Ok(());
+    }
+    let make = "INSERT INTO forebay.folder (volume, inode, holder, epoch, version) \
+                SELECT $1, made, $3, 1, 0 FROM unnest($2) made";
+    let values = [volume, (&made, Type::INT8_ARRAY), (&member.node.0, Type::INT8)];
+    change(client, make, &values).await.map(drop)
+}
+
+/// Columns of all files, for one statement.
+#[derive(Default)]
+struct FileColumns<'a> {
+    inode: Vec<i64>,
+    kind: Vec<i16>,
+    mode: Vec<i32>,
+    uid: Vec<i64>,
+    gid: Vec<i64>,
+    mtime_ns: Vec<i64>,
+    size: Vec<i64>,
+    rdev: Vec<i64>,
+    place: Vec<i16>,
+    body: Vec<Option<&'a [u8]>>,
+    object: Vec<Option<&'a str>>,
+    sums: Vec<Option<&'a [u8]>>,
+    home: Vec<Option<i64>>,
+}
+
+impl<'a> FileColumns<'a> {
+    fn push(&mut self, file: &'a FileRecord) {
+        self.inode.push(file.inode.0);
+        self.kind.push(file.kind.number());
+        self.mode.push(file.mode.cast_signed());
+        self.uid.push(file.uid.into());
+        self.gid.push(file.gid.into());
+        self.mtime_ns.push(file.mtime_ns);
+        self.size.push(file.size.cast_signed());
+        self.rdev.push(file.rdev.cast_signed());
+        let (place, body, object, sums, home) = match &file.bytes {
+            FileBytes::None => (0, None, None, None, None),
+            FileBytes::InBook(body) => (1, Some(body.as_slice()), None, None, None),
+            FileBytes::InBucket { object, sums } => {
+                (2, None, Some(object.as_str()), Some(sums.as_slice()), None)
+            }
+            FileBytes::OnNode(node) => (3, None, None, None, Some(node.0)),
+        };
+        self.place.push(place);
+        self.body.push(body);
+        self.object.push(object);
+        self.sums.push(sums);
+        self.home.push(home);
+    }
+}
+
+async fn write_files(client: &Client, volume: VolumeId, files: &[FileRecord]) -> Result<()> {
+    if files.is_empty() {
+        return Ok(());
+    }
+    let mut all = FileColumns::default();
+    files.iter().for_each(|file| all.push(file));
+    let text = "INSERT INTO forebay.file (volume, inode, kind, mode, uid, gid, mtime_ns, size, \
+                rdev, place, body, object, sums, home) \
+                SELECT $1, * FROM unnest($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) \
+                ON CONFLICT (volume, inode) DO UPDATE SET kind = excluded.kind, \
+                mode = excluded.mode, uid = excluded.uid, gid = excluded.gid, \
+                mtime_ns = excluded.mtime_ns, size = excluded.size, rdev = excluded.rdev, \
+                place = excluded.place, body = excluded.body, object = excluded.object, \
+                sums = excluded.sums, home = excluded.home, attribute_names = '{}', \
+                attribute_values = '{}'";
+    let values: [Value<'_>; 14] = [
+        (&volume.0, Type::INT4),
+        (&all.inode, Type::INT8_ARRAY),
+        (&all.kind, Type::INT2_ARRAY),
+        (&all.mode, Type::INT4_ARRAY),
+        (&all.uid, Type::INT8_ARRAY),
+        (&all.gid, Type::INT8_ARRAY),
+        (&all.mtime_ns, Type::INT8_ARRAY),
+        (&all.size, Type::INT8_ARRAY),
+        (&all.rdev, Type::INT8_ARRAY),
+        (&all.place, Type::INT2_ARRAY),
+        (&all.body, Type::BYTEA_ARRAY),
+        (&all.object, Type::TEXT_ARRAY),
+        (&all.sums, Type::BYTEA_ARRAY),
+        (&all.home, Type::INT8_ARRAY),
+    ];
+    change(client, text, &values).await?;
+    // Rare: an array of arrays can't be sent.
+    for file in files.iter().filter(|file| !file.attributes.is_empty()) {
+        let text = "UPDATE forebay.file SET attribute_names = $3, attribute_values = $4 \
+                    WHERE volume = $1 AND inode = $2";
+        let (names, contents): (Vec<&[u8]>, Vec<&[u8]>) =
+            file.attributes.iter().map(|(name, value)| (name.as_slice(), value.as_slice())).unzip();
+        let values: [Value<'_>; 4] = [
+            (&volume.0, Type::INT4),
+            (&file.inode.0, Type::INT8),
+            (&names, Type::BYTEA_ARRAY),
+            (&contents, Type::BYTEA_ARRAY),
+        ];
+        change(client, text, &values).await?;
+    }
+    Ok(())
+}
+
+/// Gives the files that lost a name.
+async fn write_names(
+    client: &Client,
+    volume: VolumeId,
+    folders: &[&FolderChange],
+) -> Result<Vec<i64>> {
+    let all =
+        folders.iter().flat_map(|change| change.names.iter().map(|name| (change.folder, name)));
+    let all: Vec<(FolderId, &NameChange)> = all.collect();
+    if all.is_empty() {
+        return Ok(Vec::new());
+    }
+    let places: Vec<i64> = all.iter().map(|(folder, _)| folder.0).collect();
+    let names: Vec<&[u8]> = all.iter().map(|(_, change)| change.name().as_bytes()).collect();
+    let forget = "DELETE FROM forebay.name n USING unnest($2, $3) gone(folder, name) \
+                  WHERE n.volume = $1 AND n.folder = gone.folder AND n.name = gone.name \
+                  RETURNING n.inode";
+    let values: [Value<'_>; 3] =
+        [(&volume.0, Type::INT4), (&places, Type::INT8_ARRAY), (&names, Type::BYTEA_ARRAY)];
+    let unnamed = rows(client, forget, &values).await?.iter().map(|row| row.get(0)).collect();
+    let sets = all.iter().filter_map(|(folder, change)| match change {
+        NameChange::Set(name, inode) => Some((folder.0, name.as_bytes(), inode.0)),
+        NameChange::Remove(_) => None,
+    });
+    let sets: Vec<(i64, &[u8], i64)> = sets.collect();
+    if sets.is_empty() {
+        return Ok(unnamed);
+    }
+    let places: Vec<i64> = sets.iter().map(|set| set.0).collect();
+    let names: Vec<&[u8]> = sets.iter().map(|set| set.1).collect();
+    let inodes: Vec<i64> = sets.iter().map(|set| set.2).collect();
+    let missing = "SELECT wanted FROM unnest($2) wanted WHERE NOT EXISTS \
+                   (SELECT FROM forebay.file WHERE volume = $1 AND inode = wanted) LIMIT 1";
+    let values: [Value<'_>; 2] = [(&volume.0, Type::INT4), (&inodes, Type::INT8_ARRAY)];
+    if let Some(row) = rows(client, missing, &values).await?.first() {
+        return Err(no_file(InodeNumber(row.get(0))));
+    }
+    let set = "INSERT INTO forebay.name (volume, folder, name, inode) \
+               SELECT $1, * FROM unnest($2, $3, $4)";
+    let values: [Value<'_>; 4] = [
+        (&volume.0, Type::INT4),
+        (&places, Type::INT8_ARRAY),
+        (&names, Type::BYTEA_ARRAY),
+        (&inodes, Type::INT8_ARRAY),
+    ];
+    change(client, set, &values).await?;
+    Ok(unnamed)
+}
+
+/// A node that changes a file has to hold a folder that has it.
+async fn check_names(
+    client: &Client,
+    volume: VolumeId,
+    publication: &Publication,
+    folders: &[&FolderChange],
+) -> Result<()> {
+    if publication.files.is_empty() {
+        return Ok(());
+    }
+    let places: Vec<i64> = folders.iter().map(|change| change.folder.0).collect();
+    let files: Vec<i64> = publication.files.iter().map(|file| file.inode.0).collect();
+    let text = "SELECT DISTINCT inode FROM forebay.name \
+                WHERE volume = $1 AND inode = ANY($2) AND folder = ANY($3)";
+    let values: [Value<'_>; 3] =
+        [(&volume.0, Type::INT4), (&files, Type::INT8_ARRAY), (&places, Type::INT8_ARRAY)];
+    let named: std::collections::BTreeSet<i64> =
+        rows(client, text, &values).await?.iter().map(|row| row.get(0)).collect();
+    check_named(publication, |inode| named.contains(&inode.0))
+}
+
+/// What becomes of the holds; gives the folders' versions.
+async fn settle_folders(
+    client: &Client,
+    volume: VolumeId,
+    folders: &[&FolderChange],
+) -> Result<Vec<(FolderId, Version)>> {
+    let gone: Vec<i64> = removed(folders).collect();
+    if !gone.is_empty() {
+        let full = "SELECT folder FROM forebay.name WHERE volume = $1 AND folder = ANY($2) LIMIT 1";
+        let values: [Value<'_>; 2] = [(&volume.0, Type::INT4), (&gone, Type::INT8_ARRAY)];
+        if let Some(row) = rows(client, full, &values).await?.first() {
+            return Err(not_empty(FolderId(row.get(0))));
+        }
+        let forget = "DELETE FROM forebay.folder WHERE volume = $1 AND inode = ANY($2)";
+        change(client, forget, &values).await?;
+    }
+    let stay: Vec<&&FolderChange> =
+        folders.iter().filter(|change| change.after != After::Remove).collect();
+    if stay.is_empty() {
+        return Ok(Vec::new());
+    }
+    let all: Vec<i64> = stay.iter().map(|change| change.folder.0).collect();
+    let given: Vec<i64> = stay
+        .iter()
+        .filter(|change| change.after == After::GiveUp)
+        .map(|change| change.folder.0)
+        .collect();
+    let text = "UPDATE forebay.folder SET version = version + 1, \
+                epoch = epoch + (inode = ANY($3))::int, \
+                holder = CASE WHEN inode = ANY($3) THEN NULL ELSE holder END \
+                WHERE volume = $1 AND inode = ANY($2) RETURNING inode, version";
+    let values: [Value<'_>; 3] =
+        [(&volume.0, Type::INT4), (&all, Type::INT8_ARRAY), (&given, Type::INT8_ARRAY)];
+    let found = rows(client, text, &values).await?;
+    let mut versions: Vec<(FolderId, Version)> =
+        found.iter().map(|row| (FolderId(row.get(0)), Version(row.get(1)))).collect();
+    versions.sort_unstable();
+    Ok(versions)
+}
+
+/// Files that have no name any more are forgotten.
+async fn drop_unnamed(client: &Client, volume: VolumeId, unnamed: &[i64]) -> Result<()> {
+    if unnamed.is_empty() {
+        return Ok(());
+    }
+    let text = "DELETE FROM forebay.file f WHERE volume = $1 AND inode = ANY($2) AND inode <> $3 \
+                AND NOT EXISTS (SELECT FROM forebay.name n \
+                WHERE n.volume = f.volume AND n.inode = f.inode)";
+    let values: [Value<'_>; 3] =
+        [(&volume.0, Type::INT4), (&unnamed, Type::INT8_ARRAY), (&FolderId::ROOT.0, Type::INT8)];
+    change(client, text, &values).await.map(drop)
+}
