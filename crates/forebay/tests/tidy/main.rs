@@ -18,9 +18,10 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("os", &["model"]),
     ("objstore", &["os"]),
     ("packlog", &["model", "os"]),
+    ("peers", &["os"]),
     ("plan", &["model"]),
-    ("volume", &["model", "objstore", "os", "packlog", "reads"]),
-    ("forebay", &["model", "objstore", "os", "plan", "reads", "volume"]),
+    ("volume", &["model", "objstore", "os", "packlog", "peers", "reads"]),
+    ("forebay", &["model", "objstore", "os", "peers", "plan", "reads", "volume"]),
     ("bench", &[]),
 ];
 /// Tables: the list, the folder of its entries, what an entry defines, how the list names it.
