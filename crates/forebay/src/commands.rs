@@ -28,6 +28,7 @@ mod study;
 mod summary;
 mod top;
 mod unmount;
+mod warm;
 
 use crate::exit::CommandError;
 
@@ -80,6 +81,8 @@ pub(crate) enum Command {
     Mount(mount::Args),
     /// End a mount, and wait until its files are written back
     Unmount(unmount::Args),
+    /// Bring files of buckets to this node and its peers, before programs ask for them
+    Warm(warm::Args),
     /// Show another directory inside a volume
     Attach(attach::Args),
     /// Show it no longer
@@ -119,6 +122,7 @@ impl Command {
             Command::Check(args) => check::run(&args),
             Command::Mount(args) => mount::run(args),
             Command::Unmount(args) => unmount::run(&args),
+            Command::Warm(args) => warm::run(&args),
             Command::Attach(args) => attach::run(&args),
             Command::Detach(args) => detach::run(&args),
             Command::Doctor(args) => doctor::run(&args),

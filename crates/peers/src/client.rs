@@ -135,8 +135,22 @@ impl PeerClient {
         verb: &str,
         question: Bytes,
     ) -> Result<PeerReply<'_>, PeerError> {
+        self.ask_within(peer, verb, question, self.waits.whole)
+    }
+
+    /// The same, where all of the answer may take so long.
+    ///
+    /// # Errors
+    /// As [`PeerClient::ask`].
+    pub fn ask_within(
+        &self,
+        peer: &PeerName,
+        verb: &str,
+        question: Bytes,
+        whole: Duration,
+    ) -> Result<PeerReply<'_>, PeerError> {
         self.wait_for(async {
-            let end = Instant::now() + self.waits.whole;
+            let end = Instant::now() + whole;
             let (response, sender) = self.send_question(peer, verb, question).await?;
             self.read_head(peer, response, sender, end).await
         })

@@ -30,12 +30,14 @@ use super::wire::{QUESTION_MOST, Refusal, RefusalKind, WORDS_MOST};
 
 /// Threads that encrypt; the answers come on threads of their own.
 const THREADS: usize = 2;
-/// Threads in which verbs answer, and connections that are open: more wait to be accepted.
+/// Threads in which verbs answer, and connections that are open: more wait for their turn.
 const ANSWERS_MOST: usize = 64;
-const CONNECTIONS_MOST: usize = 256;
+const CONNECTIONS_MOST: usize = 1024;
 /// How long a connection may take to prove itself, and a question to come once it has begun.
 const HANDSHAKE: Duration = Duration::from_secs(5);
 const QUESTION: Duration = Duration::from_secs(10);
+/// How long a question waits for its turn.
+const TURN: Duration = Duration::from_secs(3);
 /// How long a connection without a question is kept.
 const IDLE: Duration = Duration::from_secs(120);
 /// How long sent bytes may stay unread before the kernel gives a connection up (tcp(7)).
@@ -128,7 +130,8 @@ impl PeerServer {
         listener.set_nonblocking(true)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(THREADS)
-            .max_blocking_threads(ANSWERS_MOST)
+            // Of answers that come piece by piece each piece takes a thread, too.
+            .max_blocking_threads(3 * ANSWERS_MOST)
             .thread_name("forebay-peers")
             .enable_all()
             .build()?;
@@ -272,7 +275,8 @@ impl Shared {
             Ok(Err(_)) => return Err(bad("the question is too long, or cut off")),
             Err(_) => return Err(bad("the question did not come")),
         };
-        let Ok(_permit) = self.answering.try_acquire() else {
+        // Who asks waits a little longer.
+        let Ok(Ok(_permit)) = timeout(TURN, self.answering.acquire()).await else {
             return Err(Refusal::new(RefusalKind::Busy, "it answers too many questions already"));
         };
         let answer = move || verb.answer(PeerRequest { body, from });
