@@ -2,11 +2,15 @@
 //! often as there are nodes, a node that is gone or lies stops or spoils the work of the others, or
 //! somebody without the token reads their files.
 
+use std::collections::BTreeSet;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use forebay_objstore::{AwsSettings, BucketClient};
+use forebay_peers::{PeerName, parse_peers, rank_peers};
 
 use crate::bucket::Volume;
 use crate::place::{Done, PATIENCE, done, finish, wait_until};
@@ -27,11 +31,7 @@ struct Nodes {
 impl Nodes {
     /// A volume with a reference in it, and addresses that no other test has.
     fn with_fuse(count: usize) -> Option<Nodes> {
-        static TESTS: AtomicU32 = AtomicU32::new(1);
         let volume = Volume::with_fuse()?;
-        let (test, pid) = (TESTS.fetch_add(1, Relaxed), std::process::id());
-        let net = format!("127.{}.{}", 1 + pid % 250, 1 + (pid / 250 + test * 41) % 250);
-        let addresses = (1..=count).map(|node| format!("{net}.{node}:7420")).collect();
         volume.mount("writer", &volume.at());
         let make = format!(
             "mkdir refs; head -c {SIZE} /dev/urandom > refs/hg38.fa; head -c 300000 /dev/urandom > \
@@ -40,12 +40,41 @@ impl Nodes {
         volume.sh(&volume.at(), &make);
         let sum = volume.sh(&volume.at(), "md5sum < refs/hg38.fa");
         volume.unmount(&volume.at()).code(0);
+        let addresses = Nodes::addresses_with_homes(&volume, count);
         let nodes = Nodes { volume, addresses, sum };
         for node in 0..count {
             std::fs::create_dir(nodes.point(node)).expect("a mount point");
         }
         nodes.write_token("token", TOKEN);
         Some(nodes)
+    }
+
+    /// Addresses of which each is the home of some part of the reference, so that what becomes of a
+    /// node matters to the others.
+    fn addresses_with_homes(volume: &Volume, count: usize) -> Vec<String> {
+        static NETS: AtomicU32 = AtomicU32::new(0);
+        let settings: AwsSettings = volume.server.settings().into();
+        let bucket = BucketClient::open("s3://ours/lab/v", settings).expect("a client");
+        let found = bucket.head("refs/hg38.fa").expect("it answers").expect("an object");
+        let version = found.version.expect("an ETag").0;
+        loop {
+            let (net, pid) = (NETS.fetch_add(1, Relaxed), std::process::id());
+            let net = format!("127.{}.{}", 1 + (pid + net / 250) % 250, 1 + net % 250);
+            let addresses: Vec<String> =
+                (1..=count).map(|node| format!("{net}.{node}:7420")).collect();
+            let peers = parse_peers(&addresses.join(","), 1).expect("a list");
+            let homes: BTreeSet<PeerName> = (0..SIZE.div_ceil(8 * MIB))
+                .map(|part| {
+                    // As `bucket::peers` names a part.
+                    let names = format!("s3://ours\0lab/v/refs/hg38.fa\0{version}\0");
+                    let part = [names.as_bytes(), &part.to_le_bytes()].concat();
+                    rank_peers(&peers, &part)[0].clone()
+                })
+                .collect();
+            if homes.len() == count {
+                return addresses;
+            }
+        }
     }
 
     fn write_token(&self, name: &str, token: &str) {
@@ -185,6 +214,30 @@ fn a_peer_that_accepts_and_never_answers_is_named_and_left() {
     end.code(0).says("came from peers").says(&named);
     drop(stalled);
     nodes.end(&[1]);
+}
+
+#[test]
+fn a_node_that_is_stopped_costs_one_time_out_and_is_asked_again_when_it_goes_on() {
+    let Some(nodes) = Nodes::with_fuse(2) else { return };
+    (0..2).for_each(|node| nodes.mount(node));
+    // A block of each part: connections stand, and are kept.
+    let blocks = "for part in 0 1 2 3 4 5 6 7 8; do
+        dd if=refs/hg38.fa bs=65536 skip=$((part * 128 + 60)) count=1 status=none; done | wc -c";
+    assert_eq!(nodes.volume.sh(&nodes.point(0), blocks), "589824\n");
+    let daemon = nodes.status(1)["pid"].to_string();
+    let signal = |signal: &str| {
+        let sent = Command::new("kill").args([signal, &daemon]).status().expect("kill");
+        assert!(sent.success());
+    };
+    signal("-STOP");
+    nodes.read_together(&[0]);
+    let peers = nodes.status(0)["peers"].clone();
+    let away = peers["away"][0].as_str().unwrap_or_default().to_owned();
+    signal("-CONT");
+    assert!(away.starts_with(&format!("peer {} ", nodes.addresses[1])), "{peers}");
+    assert_eq!(peers["troubles"][0]["times"], 1, "{peers}");
+    nodes.read_together(&[1]);
+    nodes.end(&[0, 1]);
 }
 
 #[test]
