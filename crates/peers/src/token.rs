@@ -13,7 +13,7 @@ use ring::pbkdf2;
 const SHORTEST: usize = 24;
 /// More is no token, but some other file.
 const LONGEST: usize = 1024;
-/// What one try costs (PBKDF2, RFC 8018): some 30 ms of a core, once for each start of a node.
+/// What one try costs (PBKDF2, RFC 8018): a node pays it when it starts.
 const ROUNDS: NonZeroU32 = NonZeroU32::new(100_000).expect("it is not zero");
 /// Tells these keys from all others that might be derived from the same secret.
 const SALT: &[u8] = b"forebay peers, transport 1";
