@@ -29,6 +29,7 @@ mod study;
 mod summary;
 mod top;
 mod unmount;
+mod warm;
 
 use crate::exit::CommandError;
 
@@ -81,6 +82,8 @@ pub(crate) enum Command {
     Mount(mount::Args),
     /// End a mount, and wait until its files are written back
     Unmount(unmount::Args),
+    /// Bring files of buckets to this node and its peers, before programs ask for them
+    Warm(warm::Args),
     /// Start, look at and stop the database in which the nodes of a cluster find each other
     Book(book::Args),
     /// Show another directory inside a volume
@@ -122,6 +125,7 @@ impl Command {
             Command::Check(args) => check::run(&args),
             Command::Mount(args) => mount::run(args),
             Command::Unmount(args) => unmount::run(&args),
+            Command::Warm(args) => warm::run(&args),
             Command::Book(args) => book::run(&args),
             Command::Attach(args) => attach::run(&args),
             Command::Detach(args) => detach::run(&args),

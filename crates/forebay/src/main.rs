@@ -11,6 +11,7 @@ mod foreign;
 mod interrupt_signals;
 mod next_steps;
 mod output;
+mod peer_options;
 mod placement;
 mod run_start;
 mod runs;

@@ -91,6 +91,8 @@ mod output;
 mod outside;
 #[path = "cli/packed.rs"]
 mod packed;
+#[path = "cli/peers.rs"]
+mod peers;
 #[path = "cli/plan.rs"]
 mod plan;
 #[path = "cli/plan_samples.rs"]

@@ -17,6 +17,7 @@ mod log;
 mod memory;
 mod mount_identity;
 mod newer_objects;
+mod peers;
 mod placeholder;
 mod placeholder_tree;
 mod prefix;
@@ -33,6 +34,8 @@ mod volume_opening;
 mod writer_note;
 
 pub use health::{UnavailableBucket, find_ailing_bucket};
+pub use peers::{OwnPeer, PeerOptions};
+pub(crate) use peers::{PeerGroup, PeerSetup};
 pub(crate) use prefix::{AttachmentDirectory, Prefix, PreparedPrefix, attach_prefix};
 pub use prefix::{BucketAccess, directory_name_for};
 pub use read_replica::ReplicaOptions;

@@ -10,7 +10,7 @@ mod write_back_record;
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
@@ -19,7 +19,7 @@ use forebay_model::{CommandExit, Header, Micros, RunEnd};
 use parking_lot::Mutex;
 
 use crate::backend::Backend;
-use crate::bucket::PreparedVolume;
+use crate::bucket::{PeerGroup, PeerSetup, PreparedVolume};
 use crate::daemon_log::{self, LogOwner};
 use crate::fuse::{EmulatedStorage, Session};
 use crate::ipc::WriteBackProgress;
@@ -32,6 +32,7 @@ use crate::processes::ProcessTable;
 use crate::recorder::Recorder;
 use crate::rescue::RescuerHandle;
 use crate::tiers::{ProgressReporter, Tiers, WriteBackScope, write_back_files};
+use crate::warm::{WARM, WarmTree, WarmTrees, WarmVerb, open_warm_socket};
 use forebay_os::clock::{Clock, SystemClock};
 use forebay_os::descriptor_path::current_path_below;
 use forebay_os::fast_wake::FastWake;
@@ -65,6 +66,8 @@ pub(crate) struct DaemonSetup {
     pub(crate) emulated: Option<EmulatedStorage>,
     /// The volume in a bucket that the first target stands for.
     pub(crate) bucket: Option<PreparedVolume>,
+    /// Nodes with which the bytes of buckets are shared.
+    pub(crate) peers: Option<PeerSetup>,
     pub(crate) mounts: OwnedFd,
     pub(crate) control: Channel,
     pub(crate) foreign: Vec<(u64, u64)>,
@@ -205,6 +208,7 @@ fn serve_volumes(parts: DaemonSetup) -> io::Result<()> {
         role,
         emulated,
         bucket,
+        peers,
         volume,
         kind,
         ..
@@ -234,6 +238,7 @@ fn serve_volumes(parts: DaemonSetup) -> io::Result<()> {
     if matches!(role, DaemonRole::Run { .. }) {
         processes.notify_on_batch_submit(control.duplicate()?);
     }
+    let urls = bucket_urls(&plan, bucket.as_ref().map(|_| volume.as_path()));
     let points: Vec<PathBuf> = plan.targets.iter().map(|target| target.point.clone()).collect();
     let keeper = record.map(|RecordingOptions { header, state, output }| {
         RecordingThread::start_recording(&state, output, header, Arc::clone(&recorder))
@@ -243,6 +248,18 @@ fn serve_volumes(parts: DaemonSetup) -> io::Result<()> {
         Err(error) => return give_up(error.to_string()),
     };
 
+    let warm_trees = Arc::<WarmTrees>::default();
+    let begin = |setup| {
+        let warm = WarmVerb { trees: Arc::clone(&warm_trees) };
+        PeerGroup::start(setup, vec![(WARM, Arc::new(warm))])
+    };
+    let peers = match peers.map(begin).transpose() {
+        Ok(peers) => peers,
+        Err(error) => {
+            keeper.iter_mut().for_each(RecordingThread::abandon_record);
+            return give_up(format!("peers can't be reached: {error}"));
+        }
+    };
     let (events, inbox) = channel();
     let (shared, one_user) =
         (rustix::process::geteuid().is_root(), matches!(role, DaemonRole::Run { .. }));
@@ -266,6 +283,7 @@ fn serve_volumes(parts: DaemonSetup) -> io::Result<()> {
         emulated,
         fast_wake,
         bucket,
+        peers,
         volumes,
         recorder,
         processes,
@@ -294,7 +312,7 @@ fn serve_volumes(parts: DaemonSetup) -> io::Result<()> {
     let (stop_sampling, stopped) = channel();
     let passthrough =
         !every_read && !from_kernel && house.settings.shared && house.emulated.is_none();
-    let MountContext { volumes, recorder, processes, .. } = house;
+    let MountContext { volumes, recorder, processes, peers, .. } = house;
     let looks = live::StatusSources {
         lasting: matches!(role, DaemonRole::Lasting { .. }),
         kind,
@@ -306,10 +324,20 @@ fn serve_volumes(parts: DaemonSetup) -> io::Result<()> {
         processes: Arc::downgrade(&processes),
         sessions: sessions.iter().map(Arc::downgrade).collect(),
         tiers: volumes.iter().filter_map(|(_, tiers)| tiers.as_ref().map(Arc::downgrade)).collect(),
+        peers: peers.clone(),
     };
     let door = live::open_live_socket(looks).inspect_err(|error| {
         tracing::warn!("`forebay top` can't look: {error}");
     });
+    let shown = points.iter().zip(urls).zip(&sessions);
+    warm_trees.serve(shown.map(|((point, url), session)| WarmTree {
+        point: point.clone(),
+        url,
+        session: Arc::downgrade(session),
+    }));
+    if let Err(error) = open_warm_socket(warm_trees, peers.clone()) {
+        tracing::warn!("`forebay warm` can't ask: {error}");
+    }
     // The command may start: it finds its own run, if it asks. Where the front is gone, nobody hears.
     let _ = rustix::io::write(&mounts, &[1]);
     drop(mounts);
@@ -331,6 +359,7 @@ fn serve_volumes(parts: DaemonSetup) -> io::Result<()> {
         sessions,
         unmounted,
         volumes,
+        peers,
         door: door.ok(),
         ended: None,
         not_run: false,
@@ -348,6 +377,16 @@ fn serve_volumes(parts: DaemonSetup) -> io::Result<()> {
     }
     guarded.finish_cleanly();
     Ok(())
+}
+
+/// What each target shows of a bucket; the first one may be a volume that has this URL.
+fn bucket_urls(plan: &OvermountPlan, volume: Option<&Path>) -> Vec<Option<String>> {
+    let lent = plan.targets.iter().map(|target| target.lent.as_ref().map(|lent| lent.url()));
+    let mut urls: Vec<Option<String>> = lent.map(|url| url.map(str::to_owned)).collect();
+    if let (Some(first), Some(volume)) = (urls.first_mut(), volume) {
+        *first = Some(volume.to_string_lossy().into_owned());
+    }
+    urls
 }
 
 /// A covered directory, and its tiers.
@@ -374,6 +413,8 @@ struct DaemonState {
     /// What looks on in place of sessions.
     unmounted: Option<UnmountedRun>,
     volumes: Vec<ManagedDirectory>,
+    /// Nodes with which bytes of buckets were shared.
+    peers: Option<Arc<PeerGroup>>,
     /// Where others look at it; `None`: nobody can.
     door: Option<live::LiveSocket>,
     ended: Option<RunEnd>,
@@ -454,6 +495,7 @@ impl DaemonState {
         let kept = self.keeper.as_mut().map(|keeper| keeper.finish_record(ended, &notes));
         let (run, mut warnings) = kept.unwrap_or_default();
         warnings.extend(self.backends().flat_map(Backend::finish_serving));
+        warnings.extend(self.peers.iter().flat_map(|peers| peers.finish()));
         self.volumes.iter().filter_map(|(_, tiers)| tiers.as_ref()).for_each(|t| t.unlock_volume());
         let errors = daemon_log::take_errors();
         write_back_record::log_left_files(&homecomings, shipped.as_ref());

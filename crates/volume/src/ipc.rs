@@ -11,8 +11,8 @@ use std::ffi::CStr;
 
 pub(crate) use channel::Channel;
 pub use live_status::{
-    BucketStatus, DaemonKind, FileStatus, LiveStatus, OperationTotals, SCHEMA, TaskStatus,
-    TierStatus,
+    BucketStatus, DaemonKind, FileStatus, LiveStatus, OperationTotals, PeerStatus, PeerTrouble,
+    SCHEMA, TaskStatus, TierStatus,
 };
 pub use messages::{BucketWaiting, CacheReport, UploadReport, WriteBackProgress, WriteBackReport};
 pub(crate) use messages::{ToDaemon, ToLauncher};

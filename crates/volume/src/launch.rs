@@ -36,7 +36,7 @@ use crate::tiers::{CacheWarmReport, PlacementOptions, Tiers};
 use forebay_os::forks::{block_signals, fork};
 pub use lasting_mount::{LastingMount, MountOptions, UnmountReport, mount_volume};
 pub use shared::LaunchError;
-use shared::{make_socket_pair, open_tiers, prepare_whole_folders, system_failure};
+use shared::{bind_peers, make_socket_pair, open_tiers, prepare_whole_folders, system_failure};
 pub use unmount::{UnmountOutcome, lasting_mounts, resolve_mount_point, unmount_volume};
 
 /// What to run, and how to record it.
@@ -56,6 +56,8 @@ pub struct LaunchOptions {
     pub chosen: fn(RunRecorder, &str),
     /// How fast CPUs wake up meanwhile.
     pub cpu_latency: CpuLatency,
+    /// Nodes with which the bytes of attached buckets are shared.
+    pub peers: Option<bucket::PeerOptions>,
     /// How buckets are reached that are attached to them.
     pub ways: bucket::BucketAccess,
     /// Where files go; `None`: all stay in place.
@@ -135,6 +137,7 @@ pub fn run_command(launch: LaunchOptions) -> Result<RunOutcome, LaunchError> {
     daemon_log::start_buffering(&launch.log.levels);
     let (rescue, rescuer) =
         RescuerHandle::start().map_err(system_failure("starting the daemon's rescuer"))?;
+    let peers = bind_peers(launch.peers.clone())?;
     let mut plan =
         overmount::plan_mounts(&launch.cover, &launch.ways).map_err(LaunchError::Refused)?;
     let tiers =
@@ -184,6 +187,7 @@ pub fn run_command(launch: LaunchOptions) -> Result<RunOutcome, LaunchError> {
                 role: daemon::DaemonRole::Run { front: front.as_raw_nonzero().get() as u32 },
                 emulated: None,
                 bucket: None,
+                peers,
                 mounts: mounts_in,
                 control: Channel::new(daemon_side),
                 foreign: launcher::redirected_output_files(),
@@ -192,7 +196,7 @@ pub fn run_command(launch: LaunchOptions) -> Result<RunOutcome, LaunchError> {
         }
         Some(pid) => pid,
     };
-    drop((mounts_in, daemon_side));
+    drop((mounts_in, daemon_side, peers));
     let (news_in, news_out) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
         .map_err(system_failure("making a pipe"))?;
     // SAFETY: as above.

@@ -22,3 +22,4 @@ pub mod recorder;
 mod rescue;
 pub mod sampler;
 pub mod tiers;
+pub mod warm;

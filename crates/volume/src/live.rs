@@ -8,8 +8,8 @@ mod door;
 mod live_snapshot;
 
 pub use crate::ipc::{
-    BucketStatus, DaemonKind, FileStatus, LiveStatus, OperationTotals, SCHEMA, TaskStatus,
-    TierStatus,
+    BucketStatus, DaemonKind, FileStatus, LiveStatus, OperationTotals, PeerStatus, PeerTrouble,
+    SCHEMA, TaskStatus, TierStatus,
 };
 pub(crate) use door::{LiveSocket, open_live_socket};
 pub use door::{list_daemons, query_daemon};

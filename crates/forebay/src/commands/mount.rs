@@ -18,6 +18,7 @@ use rustix::mount::MountFlags;
 
 use crate::exit::{CommandError, DAEMON_LOST, FILES_AWAY, NOTHING_RUN};
 use crate::output::{Force, OutputTarget};
+use crate::peer_options::PeerArgs;
 use crate::run_start::{CpuLatency, TraceLevel, claim_run_file, run_header, run_name};
 use crate::{console, daemon_logs, foreign, placement, state_directories, write_back_progress};
 use refused::{explain_mount_failure, first_hidden_name, refuse_mounted_point};
@@ -30,6 +31,8 @@ use refused::{explain_mount_failure, first_hidden_name, refuse_mounted_point};
     forebay mount s3://lab/volume ~/work                       a volume that a bucket keeps\n  \
     forebay mount --rules examples/rules/bucket.toml s3://lab/volume ~/work\n  \
     forebay mount --read-only s3://lab/volume ~/theirs         what another machine writes there\n  \
+    forebay mount --peers node1,node2,node3 --peer-listen 0.0.0.0 --peer-token ~/token \\\n  \
+            --read-only s3://lab/references ~/refs             fetched once for three nodes\n  \
     forebay unmount /mnt/project\n\n\
     VOLUME is an ordinary directory and stays the truth; DIR may be the same. Or it is \
     s3://BUCKET/PREFIX: files are written here and go to the bucket in the background; unmounting \
@@ -91,6 +94,8 @@ pub(crate) struct Args {
     log: Option<LogLevels>,
     #[command(flatten)]
     bucket: bucket_volume::Options,
+    #[command(flatten)]
+    peers: PeerArgs,
     /// The directory that is the volume, or s3://BUCKET/PREFIX
     volume: PathBuf,
     /// Where it is shown
@@ -105,6 +110,7 @@ pub(crate) fn run(args: Args) -> Result<i32, CommandError> {
     let hidden = if args.nonempty || shown == point { None } else { first_hidden_name(&point)? };
     let url = bucket_volume::as_bucket_url(&args.volume).map(str::to_owned);
     let follows = args.bucket.is_read_only();
+    let peers = args.peers.into_options(args.bucket.state_directory())?;
     let in_bucket = match &url {
         Some(url) => {
             let rules = (args.site.as_deref(), args.rules.as_deref());
@@ -151,6 +157,7 @@ pub(crate) fn run(args: Args) -> Result<i32, CommandError> {
         emulated: emulated.transpose()?,
         record,
         bucket: in_bucket,
+        peers,
         ways: super::attach::attached_bucket::attached_bucket_access()?,
         log,
     };

@@ -14,6 +14,7 @@ use crate::exit::{
     CommandError, DAEMON_LOST, FILES_AWAY, NOT_EXECUTABLE, NOT_FOUND, NOTHING_RUN, WRONG_USAGE,
 };
 use crate::output::{Force, OutputTarget};
+use crate::peer_options::PeerArgs;
 use crate::run_start::{
     CpuLatency, RecorderOption, TraceLevel, claim_run_file, random_salt, run_header, run_name,
 };
@@ -69,12 +70,14 @@ pub(crate) struct Args {
     /// info,tiers=debug; `forebay logs` prints it; default: FOREBAY_LOG, or info
     #[arg(long, value_name = "LEVEL")]
     log: Option<LogLevels>,
+    #[command(flatten)]
+    peers: PeerArgs,
     /// The command and its words; options of Forebay's come before it
     #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
-pub(crate) fn run(args: Args) -> Result<i32, CommandError> {
+pub(crate) fn run(mut args: Args) -> Result<i32, CommandError> {
     if args.command.is_empty() {
         let next = "for example: forebay run snakemake --cores 8   (forebay run --help has more)";
         return Err(CommandError::new(WRONG_USAGE, "run what? A command is missing", next));
@@ -107,6 +110,7 @@ pub(crate) fn run(args: Args) -> Result<i32, CommandError> {
     };
     let rules = placement.as_ref().map(|wanted| wanted.rules.clone());
     let log = daemon_logs::wanted_log(args.log.as_ref(), &name, false)?;
+    let peers = std::mem::take(&mut args.peers).into_options(None)?;
     let log_folder = log.folder.clone();
     let mut header = run_header(&args.command, &directory, privacy, args.trace);
     header.more.extend(placement.iter().flat_map(placement::capacity_limits));
@@ -114,6 +118,7 @@ pub(crate) fn run(args: Args) -> Result<i32, CommandError> {
         command: args.command.clone(),
         directory: directory.clone(),
         cover,
+        peers,
         ways: attach::attached_bucket::attached_bucket_access()?,
         recorder: args.recorder.into(),
         chosen: report_recorder,

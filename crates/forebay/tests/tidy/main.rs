@@ -19,9 +19,10 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("objstore", &["os"]),
     ("book", &["os"]),
     ("packlog", &["model", "os"]),
+    ("peers", &["os"]),
     ("plan", &["model"]),
-    ("volume", &["model", "objstore", "os", "packlog", "reads"]),
-    ("forebay", &["book", "model", "objstore", "os", "plan", "reads", "volume"]),
+    ("volume", &["model", "objstore", "os", "packlog", "peers", "reads"]),
+    ("forebay", &["book", "model", "objstore", "os", "peers", "plan", "reads", "volume"]),
     ("bench", &[]),
 ];
 /// Tables: the list, the folder of its entries, what an entry defines, how the list names it.

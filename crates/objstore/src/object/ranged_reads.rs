@@ -82,6 +82,27 @@ impl RangeRequest {
         if came == length { Ok(()) } else { Err(self.length_error(came)) }
     }
 
+    /// Asks once for what there is up to the end of the range. `begin` is told how long the object
+    /// is, before the first byte.
+    async fn stream_up_to_end(
+        &self,
+        begin: &mut dyn FnMut(u64),
+        take: &mut dyn FnMut(Bytes) -> Result<(), RequestError>,
+    ) -> Result<(), RequestError> {
+        let got = self.send_request().await?;
+        let length = self.range.end.min(got.meta.size).saturating_sub(self.range.start);
+        begin(got.meta.size);
+        let (mut coming, mut came) = (got.into_stream(), 0);
+        while let Some(bytes) = coming.try_next().await? {
+            came += bytes.len() as u64;
+            if came > length {
+                break;
+            }
+            take(bytes)?;
+        }
+        if came == length { Ok(()) } else { Err(self.length_error(came)) }
+    }
+
     /// Asks, and once more where an answer takes far longer than others do. Tells which state of
     /// the object the bytes are of, if the bucket does.
     pub(super) async fn fetch_hedged(self) -> Result<(Bytes, Option<ObjectVersion>), RequestError> {
@@ -125,6 +146,23 @@ impl BucketClient {
     ) -> Result<(), RequestError> {
         let part = self.part_of_object(&self.object_path(name)?, range, version);
         self.runtime.block_on(part.stream_once(take))
+    }
+
+    /// The same of an object that may end within the range: `begin` is told how long it is, before
+    /// the first byte.
+    ///
+    /// # Errors
+    /// As [`BucketClient::stream_part`]; also where the object ends before the range.
+    pub fn stream_up_to(
+        &self,
+        name: &str,
+        range: Range<u64>,
+        version: Option<&ObjectVersion>,
+        begin: &mut dyn FnMut(u64),
+        take: &mut dyn FnMut(Bytes) -> Result<(), RequestError>,
+    ) -> Result<(), RequestError> {
+        let part = self.part_of_object(&self.object_path(name)?, range, version);
+        self.runtime.block_on(part.stream_up_to_end(begin, take))
     }
 
     /// Reads a long part of an object by several requests at a time, and hands the bytes over in

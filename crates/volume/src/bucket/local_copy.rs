@@ -24,6 +24,7 @@ use super::dirty_names::DirtyNameTracker;
 use super::evicted_files::EvictedFiles;
 use super::health::Health;
 use super::log::Log;
+use super::peers::{PeerGroup, share_with_peers};
 use super::request::Bucket;
 use super::state_directory::StateDirectory;
 use super::volume_opening::OpenedVolume;
@@ -67,6 +68,7 @@ impl LocalCopy {
     /// When the bucket's client can't be made, or the directory is gone.
     pub(crate) fn start<S: TreeServer + 'static>(
         opened: OpenedVolume,
+        peers: Option<&Arc<PeerGroup>>,
         serve: impl FnOnce(Arc<LocalCopy>) -> S,
     ) -> std::io::Result<Arc<S>> {
         let OpenedVolume { wanted, state, journal, at, tree, mut scan, away, .. } = opened;
@@ -84,9 +86,10 @@ impl LocalCopy {
         };
         let health = Arc::new(Health::for_mount(&state.folder));
         let patience = (wanted.patience.clone(), Arc::clone(&health));
+        let shared = share_with_peers(peers, &wanted.url, requests());
         let mirror = Arc::new(LocalCopy {
             marks: DirtyNameTracker::default(),
-            bodies: Arc::new(EvictedFiles::new(requests(), away, patience)),
+            bodies: Arc::new(EvictedFiles::new(shared, away, patience)),
             health,
             root,
             durable: wanted.durable,

@@ -24,6 +24,7 @@ use super::evicted_files;
 use super::evicted_files::{EvictedFile, EvictedFiles, FailedReads};
 use super::file_blocks::FileBlocks;
 use super::health::Health;
+use super::peers::{PeerGroup, share_with_peers};
 use super::request::Bucket;
 use super::volume_opening::BucketError;
 use crate::backend::FolderOpener;
@@ -59,6 +60,11 @@ impl PreparedPrefix {
     /// The directory that stands for it here.
     pub(crate) fn tree_directory(&self) -> PathBuf {
         self.held.tree_directory()
+    }
+
+    /// `s3://BUCKET/PREFIX`
+    pub(crate) fn url(&self) -> &str {
+        &self.url
     }
 }
 
@@ -114,10 +120,14 @@ impl Prefix {
     ///
     /// # Errors
     /// When the bucket's client can't be made.
-    pub(crate) fn start(lent: PreparedPrefix) -> io::Result<Arc<Prefix>> {
+    pub(crate) fn start(
+        lent: PreparedPrefix,
+        peers: Option<&Arc<PeerGroup>>,
+    ) -> io::Result<Arc<Prefix>> {
         let lost = |failed: RequestError| io::Error::new(failed.kind, failed.why);
         let bucket = BucketClient::open(&lent.url, lent.settings.clone()).map_err(lost)?;
-        Ok(Arc::new(Prefix::with_bucket(Arc::new(bucket), lent)))
+        let bucket = share_with_peers(peers, &lent.url, Arc::new(bucket));
+        Ok(Arc::new(Prefix::with_bucket(bucket, lent)))
     }
 
     fn with_bucket(bucket: Arc<dyn Bucket>, lent: PreparedPrefix) -> Prefix {

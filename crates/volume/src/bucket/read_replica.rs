@@ -27,6 +27,7 @@ use super::evicted_files::evicted_set::ContentLocator;
 use super::evicted_files::{self, EvictedFiles};
 use super::file_blocks::FileBlocks;
 use super::health::Health;
+use super::peers::{PeerGroup, share_with_peers};
 use super::placeholder::is_evicted;
 use super::request::Bucket;
 use super::state_directory::StateDirectory;
@@ -106,12 +107,16 @@ impl ReadReplica {
     /// When the bucket's client can't be made, or there is no thread.
     pub(crate) fn start<S: TreeServer + 'static>(
         followed: PreparedReplica,
+        peers: Option<&Arc<PeerGroup>>,
         serve: impl FnOnce(Arc<ReadReplica>) -> S,
     ) -> io::Result<Arc<S>> {
         let lost = |failed: RequestError| io::Error::new(failed.kind, failed.why);
         let wanted = &followed.wanted;
         let bucket = BucketClient::open(&wanted.url, wanted.settings.clone()).map_err(lost)?;
-        let (follow, mut worker) = ReadReplica::with_bucket(Arc::new(bucket), followed);
+        let (follow, mut worker) = ReadReplica::with_bucket(
+            share_with_peers(peers, &wanted.url, Arc::new(bucket)),
+            followed,
+        );
         let server = Arc::new(serve(follow));
         let known: Weak<dyn TreeServer> = Arc::<S>::downgrade(&server);
         worker.server = Some(known);

@@ -40,6 +40,16 @@ pub(crate) trait Bucket: std::fmt::Debug + Send + Sync {
         range: Range<u64>,
         take: &mut dyn FnMut(Bytes) -> Result<(), RequestError>,
     ) -> Result<(), RequestError>;
+    /// The same of an object in this state that may end within the range: `begin` is told how long
+    /// it is, before the first byte.
+    fn stream_up_to(
+        &self,
+        name: &str,
+        version: &str,
+        range: Range<u64>,
+        begin: &mut dyn FnMut(u64),
+        take: &mut dyn FnMut(Bytes) -> Result<(), RequestError>,
+    ) -> Result<(), RequestError>;
     /// Writes a long object that is not there; tells its state. The bytes come from `next`.
     fn upload_if_absent(
         &self,
@@ -132,6 +142,18 @@ impl Bucket for BucketClient {
     ) -> Result<(), RequestError> {
         let version = version.map(|version| ObjectVersion(version.to_owned()));
         self.stream_part(name, range, version.as_ref(), take)
+    }
+
+    fn stream_up_to(
+        &self,
+        name: &str,
+        version: &str,
+        range: Range<u64>,
+        begin: &mut dyn FnMut(u64),
+        take: &mut dyn FnMut(Bytes) -> Result<(), RequestError>,
+    ) -> Result<(), RequestError> {
+        let version = ObjectVersion(version.to_owned());
+        BucketClient::stream_up_to(self, name, range, Some(&version), begin, take)
     }
 
     fn upload_if_absent(

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::local_copy::LocalCopy;
+use super::peers::PeerGroup;
 use super::read_replica::{self, PreparedReplica, ReadReplica, ReplicaOptions};
 use super::volume_opening::{BucketError, OpenedVolume, WriterOptions, open_for_writing};
 use crate::backend::{Backend, TreeServer};
@@ -63,17 +64,21 @@ impl PreparedVolume {
         matches!(self, PreparedVolume::Reader(_))
     }
 
-    /// Begins to keep the local tree in step with its bucket; `serve` makes what serves the tree.
+    /// Begins to keep the local tree in step with its bucket, whose bytes are shared with `peers`;
+    /// `serve` makes what serves the tree.
     ///
     /// # Errors
     /// When the bucket's client can't be made, or the directory is gone.
     pub(crate) fn start<S: TreeServer + 'static>(
         self,
+        peers: Option<&Arc<PeerGroup>>,
         serve: impl FnOnce(Arc<dyn Backend>) -> S,
     ) -> io::Result<Arc<S>> {
         match self {
-            PreparedVolume::Writer(opened) => LocalCopy::start(*opened, |it| serve(it)),
-            PreparedVolume::Reader(followed) => ReadReplica::start(*followed, |it| serve(it)),
+            PreparedVolume::Writer(opened) => LocalCopy::start(*opened, peers, |it| serve(it)),
+            PreparedVolume::Reader(followed) => {
+                ReadReplica::start(*followed, peers, |it| serve(it))
+            }
         }
     }
 }

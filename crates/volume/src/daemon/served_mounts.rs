@@ -11,7 +11,7 @@ use forebay_model::{DirectoryTree, Fact, TreeId};
 use parking_lot::Mutex;
 
 use super::{Event, ManagedDirectory};
-use crate::bucket::{Prefix, PreparedVolume};
+use crate::bucket::{PeerGroup, Prefix, PreparedVolume};
 use crate::fuse::{self, Device, EmulatedStorage, Session};
 use crate::native::{Native, NativeSettings};
 use crate::overmount::{Handover, OvermountPlan, OvermountTarget, receive_mount};
@@ -27,6 +27,8 @@ pub(super) struct MountContext {
     pub(super) emulated: Option<EmulatedStorage>,
     pub(super) fast_wake: Option<Arc<FastWake>>,
     pub(super) bucket: Mutex<Option<PreparedVolume>>,
+    /// Nodes that share what is read of buckets.
+    pub(super) peers: Option<Arc<PeerGroup>>,
     /// In the order of the targets.
     pub(super) volumes: Vec<ManagedDirectory>,
     pub(super) recorder: Arc<Recorder>,
@@ -85,9 +87,10 @@ impl MountContext {
             .with_tiers(tiers.clone())
             .with_tasks(tasks);
         let bucket = self.bucket.lock().take_if(|_| number == 0);
+        let peers = self.peers.as_ref();
         let native = match (bucket, target.lent, target.reads) {
-            (Some(ready), ..) => ready.start(|backend| native.with_backend(backend))?,
-            (None, Some(lent), _) => Arc::new(native.with_backend(Prefix::start(lent)?)),
+            (Some(ready), ..) => ready.start(peers, |backend| native.with_backend(backend))?,
+            (None, Some(lent), _) => Arc::new(native.with_backend(Prefix::start(lent, peers)?)),
             (None, None, Some(found)) => {
                 Arc::new(native.with_backend(ExportedReads::start(found)?))
             }

@@ -66,6 +66,9 @@ pub struct LiveStatus {
     pub cache: Option<CacheReport>,
     /// A volume that a bucket keeps.
     pub bucket: Option<BucketStatus>,
+    /// Nodes that share what they read of buckets; `None`: it was given none.
+    #[serde(default)]
+    pub peers: Option<PeerStatus>,
     /// What a person should know.
     pub warnings: Vec<String>,
     /// What it serves.
@@ -169,4 +172,38 @@ pub struct BucketStatus {
     /// need yet.
     #[serde(default)]
     pub here: Option<u64>,
+}
+
+/// What a node and its peers gave each other, since the daemon began.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PeerStatus {
+    /// How many there are, this node too if it answers.
+    pub peers: u64,
+    /// What the others call this one; `None`: it only asks.
+    pub own: Option<String>,
+    /// Bytes of files that came from peers.
+    pub from_peers: u64,
+    /// Bytes that came from buckets: for this node, and parts that it fetched for all.
+    pub from_bucket: u64,
+    /// Bytes that peers took from this node.
+    pub to_peers: u64,
+    /// Bytes of parts that are kept for all, and how many there may be.
+    pub kept: u64,
+    /// The same at most.
+    pub space: u64,
+    /// Who is away now and why, a sentence each.
+    pub away: Vec<String>,
+    /// All that were, those that are well again too.
+    pub troubles: Vec<PeerTrouble>,
+}
+
+/// What a peer did wrong.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PeerTrouble {
+    /// Its name.
+    pub peer: String,
+    /// How often it was left alone for a while.
+    pub times: u64,
+    /// What it did the last time, which goes on from its name.
+    pub why: String,
 }

@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::signals::{reap_child, wait_for_signal};
 use super::write_back_wait::{LOOK_MS, Latest};
 use super::{
-    Channel, LaunchError, RescuerHandle, ToDaemon, ToLauncher, WriteBackReport, fork,
+    Channel, LaunchError, RescuerHandle, ToDaemon, ToLauncher, WriteBackReport, bind_peers, fork,
     make_socket_pair, open_tiers, system_failure,
 };
 use crate::bucket;
@@ -52,6 +52,8 @@ pub struct MountOptions {
     pub record: Option<RecordingOptions>,
     /// The bucket that the volume is in; `volume` is its name then.
     pub bucket: Option<bucket::BucketRole>,
+    /// Nodes with which the bytes of buckets are shared.
+    pub peers: Option<bucket::PeerOptions>,
     /// How buckets are reached that are attached to it.
     pub ways: bucket::BucketAccess,
     /// What the daemon says meanwhile, and where.
@@ -97,6 +99,7 @@ pub fn mount_volume(wanted: MountOptions) -> Result<LastingMount, LaunchError> {
         .map_err(system_failure("acting as other users"))?;
     let (rescue, _) =
         RescuerHandle::start().map_err(system_failure("starting the daemon's rescuer"))?;
+    let peers = bind_peers(wanted.peers)?;
     let opened = wanted
         .bucket
         .map(bucket::BucketRole::open_volume)
@@ -166,6 +169,7 @@ pub fn mount_volume(wanted: MountOptions) -> Result<LastingMount, LaunchError> {
                 role: daemon::DaemonRole::Lasting { access: wanted.access },
                 emulated: wanted.emulated,
                 bucket: opened,
+                peers,
                 mounts: mounts_in,
                 control: Channel::new(daemon_side),
                 foreign: Vec::new(),
@@ -174,7 +178,7 @@ pub fn mount_volume(wanted: MountOptions) -> Result<LastingMount, LaunchError> {
         }
         Some(pid) => pid,
     };
-    drop((mounts_in, daemon_side, tiers, opened));
+    drop((mounts_in, daemon_side, tiers, opened, peers));
     let control = Channel::new(front_side);
     let shown = mount_startup::mount_and_await(
         &plan,

@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 
 use forebay_os::forks;
 
+use crate::bucket::{PeerOptions, PeerSetup};
 use crate::overmount::{self, RefusedDirectory};
 use crate::tiers::{CacheWarmReport, PlacementOptions, Purpose, TierError, Tiers};
 
@@ -36,6 +37,13 @@ pub(super) fn system_failure<E: Into<io::Error>>(step: &str) -> impl FnOnce(E) -
 
 pub(super) fn make_socket_pair() -> Result<(OwnedFd, OwnedFd), LaunchError> {
     forks::socket_pair().map_err(system_failure("making a socket pair"))
+}
+
+/// Takes the address where peers are to reach this node.
+pub(super) fn bind_peers(wanted: Option<PeerOptions>) -> Result<Option<PeerSetup>, LaunchError> {
+    let Some(wanted) = wanted else { return Ok(None) };
+    let at = wanted.own.as_ref().map(|own| own.listen.to_string()).unwrap_or_default();
+    wanted.bind().map(Some).map_err(system_failure(&format!("listening at {at} for peers")))
 }
 
 /// The tiers of each covered directory, in the order of the targets.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
+use crate::bucket::PeerGroup;
 use crate::counters::Heat;
 use crate::daemon_log;
 use crate::fuse::Session;
@@ -45,6 +46,7 @@ pub(crate) struct StatusSources {
     pub(crate) processes: Weak<ProcessTable>,
     pub(crate) sessions: Vec<Weak<Session>>,
     pub(crate) tiers: Vec<Weak<Tiers>>,
+    pub(crate) peers: Option<Arc<PeerGroup>>,
 }
 
 impl StatusSources {
@@ -74,6 +76,8 @@ impl StatusSources {
             add_tier_reports(&tiers, &mut live);
         }
         live.bucket = self.bucket_status();
+        live.peers = self.peers.as_ref().map(|peers| peers.status());
+        live.warnings.extend(live.peers.iter().flat_map(|peers| peers.away.iter().cloned()));
         if let Some(bucket) = &live.bucket {
             let url = &bucket.url;
             let ill = bucket.trouble.iter().map(|why| format!("{url} is out of reach: {why}"));

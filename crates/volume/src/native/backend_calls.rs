@@ -28,6 +28,11 @@ impl Native {
         &*self.backend
     }
 
+    /// The same, for who acts beside programs.
+    pub(crate) fn shared_backend(&self) -> Arc<dyn Backend> {
+        Arc::clone(&self.backend)
+    }
+
     /// Somebody is about to look into a directory, which may not have been listed.
     pub(super) fn ensure_listed(&self, dir: &Arc<Node>) -> Result<()> {
         let number = dir.identity().inode;

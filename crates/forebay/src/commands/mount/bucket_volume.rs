@@ -65,6 +65,11 @@ enum FsyncDurability {
 }
 
 impl Options {
+    /// The directory that was named for its files.
+    pub(super) fn state_directory(&self) -> Option<&Path> {
+        self.state.as_deref()
+    }
+
     /// The volume is to be read alone.
     pub(super) fn is_read_only(&self) -> bool {
         self.read_only

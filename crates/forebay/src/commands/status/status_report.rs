@@ -1,7 +1,7 @@
 //! What is told of each: text for people, JSON for scripts.
 
 use forebay_model::{ByteCount, Micros};
-use forebay_volume::ipc::BucketStatus;
+use forebay_volume::ipc::{BucketStatus, PeerStatus};
 use forebay_volume::live::{DaemonKind, LiveStatus, TierStatus};
 use serde_json::{Value, json};
 
@@ -37,6 +37,7 @@ fn row_json(row: &DaemonStatus) -> Value {
             "bytes": bucket.queued.1,
             "lag_s": bucket.lag_us.map(to_seconds),
         })));
+        told["peers"] = json!(live.peers);
         told["space"] = json!(space_by_tier(live));
         told["warnings"] = json!(live.warnings);
     }
@@ -96,6 +97,7 @@ fn row_text(row: &DaemonStatus) -> String {
         let errors = if errors.is_empty() { "none failed".to_owned() } else { errors.join(", ") };
         lines.push(format!("  {} requests, {errors}", group_thousands(request_count(live))));
         lines.extend(live.bucket.as_ref().map(bucket_line));
+        lines.extend(live.peers.iter().flat_map(peer_lines));
         lines.extend(space_by_tier(live).iter().map(tier_line));
     }
     lines.extend(row.log.as_ref().map(|log| format!("  log {}", printable_path(log))));
@@ -130,6 +132,28 @@ fn bucket_line(bucket: &BucketStatus) -> String {
         group_thousands(bucket.queued.0),
         ByteCount(bucket.queued.1)
     )
+}
+
+/// What peers gave each other, and who of them is away.
+fn peer_lines(peers: &PeerStatus) -> Vec<String> {
+    let bytes = |bytes: u64| ByteCount(bytes).to_string();
+    let mut lines = vec![format!(
+        "  {} peers: {} came from them, {} from buckets, {} went to them",
+        group_thousands(peers.peers),
+        bytes(peers.from_peers),
+        bytes(peers.from_bucket),
+        bytes(peers.to_peers)
+    )];
+    if let Some(own) = &peers.own {
+        lines.push(format!(
+            "  this one is {}, and keeps {} of {} for them",
+            escape_name(own.as_bytes()),
+            bytes(peers.kept),
+            bytes(peers.space)
+        ));
+    }
+    lines.extend(peers.away.iter().map(|away| format!("  {}", escape_name(away.as_bytes()))));
+    lines
 }
 
 fn tier_line(tier: &TierStatus) -> String {

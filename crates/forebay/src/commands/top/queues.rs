@@ -24,6 +24,16 @@ pub(super) fn queue_lines(view: &DaemonView) -> Vec<String> {
             format_bytes(bucket.shipped.1)
         ));
     }
+    if let Some(peers) = &live.peers {
+        lines.push(format!(
+            "{} peers: {} from them, {} from buckets, {} to them; {} kept",
+            group_thousands(peers.peers),
+            format_bytes(peers.from_peers),
+            format_bytes(peers.from_bucket),
+            format_bytes(peers.to_peers),
+            format_bytes(peers.kept)
+        ));
+    }
     if let Some(cache) = &live.cache {
         let (files, copied) = cache.copied;
         lines.push(format!(

@@ -146,6 +146,26 @@ impl Bucket for Memory {
         Ok(())
     }
 
+    fn stream_up_to(
+        &self,
+        name: &str,
+        version: &str,
+        range: Range<u64>,
+        begin: &mut dyn FnMut(u64),
+        take: &mut dyn FnMut(Bytes) -> Result<(), RequestError>,
+    ) -> Result<(), RequestError> {
+        let size = self.objects.lock().get(name).map(|(bytes, _)| bytes.len() as u64);
+        let size = size.ok_or_else(|| missing(name))?;
+        if range.start >= size {
+            let (kind, why) = (io::ErrorKind::InvalidInput, "it ends before".to_owned());
+            return Err(RequestError { kind, why });
+        }
+        // Who is refused hears that first.
+        self.get_version_range(name, Some(version), range.start..range.start, &|_| true)?;
+        begin(size);
+        self.stream_range(name, Some(version), range.start..range.end.min(size), take)
+    }
+
     fn upload_if_absent(
         &self,
         name: &str,
