@@ -7,7 +7,10 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Run and see", &["run", "summary", "report", "explain", "list", "clean"]),
     ("Watch", &["top", "status", "logs", "sample", "doctor", "manual", "completions"]),
     ("Decide", &["plan", "simulate", "bench", "probe", "replay", "study", "import", "export"]),
-    ("Volumes and data", &["mount", "unmount", "warm", "attach", "detach", "check", "restore", "book"]),
+    (
+        "Volumes and data",
+        &["mount", "unmount", "warm", "attach", "detach", "check", "restore", "book"],
+    ),
     ("Reads in less space", &["reads"]),
 ];
 

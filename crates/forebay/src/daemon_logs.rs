@@ -1,7 +1,10 @@
 //! Logs of daemons: where one is to be, where they are, and their last lines for who lost one.
 
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use forebay_volume::daemon_log::{
     FORMAT, LOG, LogFolder, LogLevels, LogOptions, LogOwner, LogOwnership, last_lines,
@@ -60,8 +63,18 @@ pub(crate) fn list_daemon_logs() -> Vec<LogFolder> {
         .iter()
         .flat_map(|state| list_log_folders(&state.join(SHELF)))
         .collect();
-    all.sort_by(|a, b| b.folder.file_name().cmp(&a.folder.file_name()));
+    all.sort_by_cached_key(|one| std::cmp::Reverse(time_of_start(&one.folder)));
     all
+}
+
+/// The second that a folder's name says, and when in it the folder was made: behind the second is the
+/// number of a process, and those begin anew.
+fn time_of_start(folder: &Path) -> (OsString, Option<SystemTime>, OsString) {
+    let name = folder.file_name().unwrap_or_default();
+    let bytes = name.as_bytes();
+    let second = bytes.iter().rposition(|byte| *byte == b'-').unwrap_or(bytes.len());
+    let made = std::fs::metadata(folder).and_then(|folder| folder.created()).ok();
+    (OsStr::from_bytes(&bytes[..second]).to_owned(), made, name.to_owned())
 }
 
 /// The newest that served this place, or one above it.

@@ -6,7 +6,7 @@ use crate::tiers::Tiered;
 
 const SITE: &str = "[nodes]\ncount = 1\ncores = 4\n\
     [tier.net]\nreach = 'shared'\n\
-    profile = { source = 'a test', latency = '300 ms', write = { stream = '100 kB/s' } }\n";
+    profile = { source = 'a test', latency = '30 ms', write = { stream = '100 kB/s' } }\n";
 
 /// Reads of some samples go from stage to stage; what lies between is deleted.
 fn pipeline(samples: &str) -> String {

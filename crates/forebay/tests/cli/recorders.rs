@@ -195,7 +195,7 @@ fn both_recorders_tell_the_same() {
 fn each_read_and_write_is_seen_without_a_mount() {
     let Some(place) = place_for_both() else { return };
     let script =
-        "head -c 300000 /dev/zero > a; cat a a > /dev/null; grep forebay /proc/mounts || true";
+        "head -c 300000 /dev/zero > a; cat a a > /dev/null; grep \" $PWD \" /proc/mounts || true";
     let end = done(&mut place.script(&["-q", "--recorder", "bpf"], script));
     assert_eq!(end.code(0).text(), "", "something is mounted");
     let record = place.record();

@@ -114,7 +114,7 @@ impl<'s> MinimumCostModel<'s> {
         let mut cost = StepCost::new(self.scene);
         cost.reset_to_compute(0.0);
         // Whatever else a choice packs.
-        cost.asks_once = true;
+        cost.asks_once = self.scene.own.is_some();
         let remembered = self.memory_read_share(access);
         cost.add_access((self.scene, &self.lanes), &home, storage, access, 1.0, remembered);
         let mut uses = Vec::new();

@@ -177,7 +177,8 @@ impl StepCost {
                 self.add_operations(scene, storage, lane, *key, count);
             }
             // Rules that pack files let Forebay believe for a second which names a directory has.
-            let is_known = key.op() == Op::LookupFailed && home.layout.is_packed();
+            let is_known =
+                self.asks_once && key.op() == Op::LookupFailed && home.layout.is_packed();
             if let Some(place) = names.filter(|_| named != OperationTarget::File && !is_known) {
                 self.add_operations(scene, place, NAMES, *key, count);
             }
