@@ -49,13 +49,14 @@ pub struct PeerWaits {
 
 impl Default for PeerWaits {
     /// For parts of 8 MiB, which come in a second at 10 MB/s; who has to fetch one begins to answer
-    /// when its first bytes come.
+    /// when its first bytes come. Nodes of pipelines are busy ones: on two cores with four programs
+    /// each, well peers took more than 5 s to answer.
     fn default() -> Self {
         PeerWaits {
-            connect: Duration::from_secs(2),
-            answer: Duration::from_secs(5),
-            piece: Duration::from_secs(5),
-            whole: Duration::from_secs(60),
+            connect: Duration::from_secs(5),
+            answer: Duration::from_secs(20),
+            piece: Duration::from_secs(20),
+            whole: Duration::from_secs(120),
         }
     }
 }

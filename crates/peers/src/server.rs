@@ -34,7 +34,7 @@ const THREADS: usize = 2;
 const ANSWERS_MOST: usize = 64;
 const CONNECTIONS_MOST: usize = 1024;
 /// How long a connection may take to prove itself, and a question to come once it has begun.
-const HANDSHAKE: Duration = Duration::from_secs(5);
+const HANDSHAKE: Duration = Duration::from_secs(10);
 const QUESTION: Duration = Duration::from_secs(10);
 /// How long a question waits for its turn.
 const TURN: Duration = Duration::from_secs(3);

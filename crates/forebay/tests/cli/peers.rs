@@ -203,11 +203,11 @@ fn a_peer_that_accepts_and_never_answers_is_named_and_left() {
     let stalled = TcpListener::bind(&nodes.addresses[2]).expect("an address");
     (0..2).for_each(|node| nodes.mount(node));
     nodes.read_together(&[0, 1]);
-    let named = format!("peer {} can't be reached within 2s", nodes.addresses[2]);
+    let named = format!("peer {} can't be reached within 5s", nodes.addresses[2]);
     for node in 0..2 {
         let peers = nodes.status(node)["peers"].clone();
-        let away = peers["away"][0].as_str().unwrap_or_default().to_owned();
-        assert_eq!(away, named, "{peers}");
+        let away = peers["away"].as_array().expect("a list");
+        assert!(away.iter().any(|away| *away == named), "{peers}");
         assert!(nodes.warnings(node).contains(&named));
     }
     let end = nodes.volume.unmount(&nodes.point(0));
