@@ -106,6 +106,37 @@ fn forebay_costs_something_where_it_puts_files_and_nothing_where_all_stay() {
     near(takes_placed(Placement { layout: FileLayout::Whole, ..kept }), 0.1);
 }
 
+/// Each name in place takes a second; requests to Forebay and the fast tier take nothing.
+#[test]
+fn where_files_are_packed_answers_count_for_a_second() {
+    let slow = format!("{SLOW}\nlatency = {{ names = \"1 s\" }}");
+    let site = two_tiers("cores = 1", FAST, &slow);
+    let mut work = writers(2, 0.0, 1);
+    work.files[1].class = forebay_model::workload::FileClassId(1);
+    let other = work.classes[0].clone();
+    work.classes.push(forebay_model::workload::FileClass { pattern: "other/#".into(), ..other });
+    let ops = |ops: &[(Op, f64)]| {
+        ops.iter().map(|(op, count)| (OpKey::without_bytes(*op), *count)).collect::<Vec<_>>()
+    };
+    let stays = ops(&[(Op::Mkdir, 1.0), (Op::Create, 1.0), (Op::Getattr, 50.0)]);
+    work.tasks[0].steps[0].accesses[0].ops = stays;
+    work.tasks[1].steps[0].accesses[0].ops = ops(&[(Op::LookupFailed, 7.0), (Op::Create, 1.0)]);
+    let scene = PreparedProblem::new(&site, &work).expect("a scene");
+    let scene = scene.with_own_cost(ForebayOverhead { request: Seconds::ZERO });
+    let takes = |layout: &str| {
+        let rule = format!("home = \"fast\"\nafter = \"keep\"\n{layout}");
+        let placements = vec![placed(&site, "home = \"in-place\""), placed(&site, &rule)];
+        let choice = Choice { placements, ..choice(&site, &work, "slow") };
+        simulate(&scene, &choice, 0).expect("an outcome").makespan
+    };
+    // What stays: a directory, a file and the 2.6 questions that Forebay adds for it, and 50 more.
+    // Its MiB takes 0.01 s. What is moved: eight names in place, and four questions that Forebay adds.
+    near(takes(""), 2.0 + 2.6 + 50.0 + 8.0 + 4.0 + 0.01);
+    // Of the 50 two are left, for a file and a directory; a directory may get packed names, which is
+    // four questions; and what is packed asks for nothing.
+    near(takes("layout = \"packed\""), 2.0 + 2.6 + 2.0 + 4.0 + 0.01);
+}
+
 #[test]
 fn files_take_room_until_their_last_reader_is_done() {
     let site = two_tiers("cores = 1", FAST, SLOW);
