@@ -5,7 +5,7 @@
 //! paper states. Tasks, kinds, classes and files refer to each other by their place in their list.
 //! What it is not: placed, scheduled, or timed as a whole.
 
-use crate::event::OpKey;
+use crate::event::{Op, OpKey};
 use crate::units::{ByteCount, Seconds};
 
 macro_rules! places {
@@ -153,6 +153,15 @@ pub struct FileSetAccess {
     pub read: ByteCount,
     /// Bytes that it writes.
     pub written: ByteCount,
+}
+
+impl FileSetAccess {
+    /// Whether files come to be by it, or get other bytes: an empty file is made, too.
+    pub fn makes_files(&self) -> bool {
+        let makes = |op| matches!(op, Op::Create | Op::Mknod | Op::Write);
+        self.written > ByteCount::ZERO
+            || self.ops.iter().any(|(key, count)| *count > 0.0 && makes(key.op()))
+    }
 }
 
 /// Something that a prediction rests on and nobody measured.

@@ -19,7 +19,7 @@ pub(crate) use tier_storages::{
 };
 
 use forebay_model::workload::DeletionPoint;
-use forebay_model::{Nodes, Op, Site, TierId, Workload};
+use forebay_model::{Nodes, Site, TierId, Workload};
 
 /// Why something can't be simulated, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -164,9 +164,7 @@ impl<'s> PreparedProblem<'s> {
                     };
                     let before = part(so_far[set]);
                     so_far[set] = so_far[set].saturating_add(access.written.get());
-                    // An empty file is made, too.
-                    let creates = access.ops.iter().any(|(key, _)| key.op() == Op::Create);
-                    self.made[set] |= creates || access.written.get() > 0;
+                    self.made[set] |= access.makes_files();
                     self.accesses.push(AccessRow {
                         set: access.files.0,
                         grows: part(so_far[set]) - before,

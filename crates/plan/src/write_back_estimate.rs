@@ -34,7 +34,7 @@ impl<'s> WriteBackEstimate<'s> {
         let mut made = vec![false; workload.files.len()];
         let steps = workload.tasks.iter().flat_map(|task| &task.steps);
         for access in steps.flat_map(|step| &step.accesses) {
-            made[access.files.index()] |= access.written > ByteCount::ZERO;
+            made[access.files.index()] |= access.makes_files();
         }
         let mut results = vec![ResultFiles::default(); workload.classes.len()];
         let sets = workload.files.iter().zip(made);

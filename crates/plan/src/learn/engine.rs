@@ -6,8 +6,8 @@ use super::operations::OperationsByUser;
 use super::sets::FileSets;
 use super::timeline::Timeline;
 use crate::loaded_run::LoadedRun;
+use forebay_model::Seconds;
 use forebay_model::workload::{FileClassId, FileSetAccess, FileSetId, TaskStep};
-use forebay_model::{ByteCount, Op, Seconds};
 use std::collections::BTreeMap;
 
 /// The engine's part, as steps.
@@ -98,16 +98,12 @@ fn split_made_for_tasks(
     let first_users = sets.first_users();
     let (mut made, mut rest) = (BTreeMap::<usize, Vec<FileSetAccess>>::new(), Vec::new());
     for access in accesses {
-        match first_users.get(&access.files).filter(|_| makes_files(&access)) {
+        match first_users.get(&access.files).filter(|_| access.makes_files()) {
             Some(&task) => made.entry(task).or_default().push(access),
             None => rest.push(access),
         }
     }
     (made, rest)
-}
-
-fn makes_files(access: &FileSetAccess) -> bool {
-    access.written > ByteCount::ZERO || access.ops.iter().any(|(key, _)| key.op() == Op::Create)
 }
 
 /// The mean, in which no gap counts for more than that of nine tasks in ten: a task that somebody
@@ -160,7 +156,7 @@ fn share_per_task(step: &TaskStep, tasks: usize, sets: &FileSets) -> TaskStep {
     for access in &step.accesses {
         let part = scale_access(access, 1.0 / tasks as f64);
         let class = sets.files[access.files.index()].class;
-        let of_class = classes.entry((class, makes_files(access).then_some(access.files)));
+        let of_class = classes.entry((class, access.makes_files().then_some(access.files)));
         let (count, sum) = of_class.or_insert_with(|| (0.0, scale_access(&part, 0.0)));
         *count += part.ops.iter().map(|(_, count)| count).sum::<f64>();
         merge_access(sum, &part);

@@ -37,10 +37,7 @@ pub fn class_facts(workload: &Workload) -> Vec<ClassFacts> {
             if set >= sets {
                 continue;
             }
-            let creates = access.ops.iter().any(|(key, count)| {
-                *count > 0.0 && matches!(key.op(), Op::Create | Op::Mknod | Op::Write)
-            });
-            made[set] |= creates || access.written > ByteCount::ZERO;
+            made[set] |= access.makes_files();
             read[set] |= access.read > ByteCount::ZERO
                 || access.ops.iter().any(|(key, count)| *count > 0.0 && key.op() == Op::Read);
             shared[set] |= only[set].is_some_and(|other| other != id);
