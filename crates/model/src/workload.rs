@@ -63,13 +63,15 @@ pub struct FileClass {
     pub example: Vec<u8>,
     /// Under which names programs make such files before they rename them.
     pub passing_names: Vec<PassingName>,
+    /// In how many directories they lie; 0: not known.
+    pub directories: u64,
 }
 
 impl FileClass {
-    /// A class whose files are made under their names.
+    /// A class whose files are made under their names, in nobody knows how many directories.
     #[must_use]
     pub fn new(pattern: String, example: Vec<u8>) -> FileClass {
-        FileClass { pattern, example, passing_names: Vec::new() }
+        FileClass { pattern, example, passing_names: Vec::new(), directories: 0 }
     }
 }
 

@@ -60,6 +60,8 @@ pub struct PreparedProblem<'s> {
     /// For each class the part of its questions for attributes that is asked where answers count
     /// for a second; empty without Forebay.
     pub(crate) asked_shares: Vec<f64>,
+    /// How many times a walk through all directories waits for storage; 0 without Forebay.
+    pub(crate) walk_rounds: f64,
     /// Sets that are freed when a step is done.
     pub(crate) step_frees: IndexLists,
     /// Tasks that touch a set, in their order.
@@ -106,6 +108,7 @@ impl<'s> PreparedProblem<'s> {
             nodes,
             own: None,
             asked_shares: Vec::new(),
+            walk_rounds: 0.0,
             tiers,
             storages,
             then: IndexLists::from_pairs(tasks, then),
@@ -126,7 +129,8 @@ impl<'s> PreparedProblem<'s> {
     #[must_use]
     pub fn with_own_cost(self, own: ForebayOverhead) -> Self {
         let asked_shares = own_cost::asked_shares(self.workload);
-        Self { own: Some(own), asked_shares, ..self }
+        let walk_rounds = own_cost::walk_rounds(self.workload);
+        Self { own: Some(own), asked_shares, walk_rounds, ..self }
     }
 
     /// Fills the flat lists of steps and accesses.

@@ -7,7 +7,7 @@ use super::timeline::{SLACK, Timeline};
 use crate::loaded_run::LoadedRun;
 use forebay_model::workload::{DeletionPoint, FileClass, FileClassId, FileSet, FileSetId, TaskId};
 use forebay_model::{ByteCount, ClassId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What one of them did to one set.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -54,8 +54,14 @@ impl FileSets {
         }
         type Key = (ClassId, Option<usize>, Vec<(FileUser, bool, bool)>);
         let mut known: BTreeMap<Key, FileSetId> = BTreeMap::new();
+        let mut directories: BTreeSet<(FileClassId, &[u8])> = BTreeSet::new();
         for file in files {
-            let class = sets.intern_class(rows, file.class, &rows.files[file.row].path);
+            let path = &rows.files[file.row].path;
+            let class = sets.intern_class(rows, file.class, path);
+            let name = path.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
+            if directories.insert((class, &path[..name])) {
+                sets.classes[class.index()].directories += 1;
+            }
             let freed = freed_by(file, line, &ends[&file.class]);
             let users = file.uses.iter().map(|(who, used)| (*who, used.reads, used.writes));
             let key = (file.class, freed, users.collect());

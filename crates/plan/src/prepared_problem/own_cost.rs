@@ -3,8 +3,10 @@
 //! needs no Forebay, and is simulated without; so are published studies, where something else moved
 //! the files.
 
-use super::ResolvedChoice;
-use forebay_model::{Op, Seconds, Workload};
+use super::{PreparedProblem, ResolvedChoice};
+use forebay_model::workload::{DeletionPoint, FileSet};
+use forebay_model::{Op, OpKey, Seconds, Workload};
+use std::collections::BTreeMap;
 
 /// What Forebay costs beside what storage does.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,6 +37,43 @@ pub(super) const OF_IN_PLACE: &[(Op, f64)] =
 /// getxattr and 1,200 setattr, 20 brought 21 and 42.
 pub(super) const OF_PACKED_DIRECTORY: &[(Op, f64)] =
     &[(Op::Xattr, 1.0), (Op::Setattr, 2.0), (Op::Getattr, 1.0)];
+
+/// What a run with rules asks of the storage in place, one after the other, before its command starts
+/// and after it has ended, whatever it does: its own folder, its lock, its list of tiers. Counted as
+/// above, around a command that does nothing.
+const OF_RUN: &[(Op, f64)] = &[
+    (Op::LookupFailed, 12.0),
+    (Op::Getattr, 11.0),
+    (Op::Opendir, 4.0),
+    (Op::Create, 3.0),
+    (Op::Unlink, 3.0),
+    (Op::Statfs, 3.0),
+    (Op::Readdir, 2.0),
+    (Op::Mkdir, 1.0),
+    (Op::Rename, 1.0),
+    (Op::Fsync, 1.0),
+    (Op::Rmdir, 1.0),
+];
+
+/// What it asks for a directory when it looks for the links of plain files in the end; as many
+/// directories at a time as [`LISTED_AT_ONCE`].
+const OF_LISTED_DIRECTORY: &[(Op, f64)] =
+    &[(Op::Lookup, 1.0), (Op::Getattr, 1.0), (Op::Opendir, 1.0), (Op::Readdir, 2.0)];
+const LISTED_AT_ONCE: f64 = 16.0;
+
+/// How many times such a walk waits for directories: once for each level of the tree, and once more
+/// for each so many.
+pub(super) fn walk_rounds(workload: &Workload) -> f64 {
+    let mut parents: BTreeMap<&str, u64> = BTreeMap::new();
+    for class in &workload.classes {
+        let parent = class.pattern.rsplit_once('/').map_or("", |(parent, _)| parent);
+        let known = parents.entry(parent).or_default();
+        *known = class.directories.max(*known).max(1);
+    }
+    let level = |parent: &&str| parent.split('/').filter(|part| !part.is_empty()).count();
+    let levels = 1 + parents.keys().map(level).max().unwrap_or(0);
+    levels as f64 + parents.values().sum::<u64>() as f64 / LISTED_AT_ONCE
+}
 
 /// For each class the part of its questions for attributes that is left where answers count for a
 /// second: each file or directory is asked for once, and each second somebody asks for one again.
@@ -68,6 +107,32 @@ pub(super) fn asked_shares(workload: &Workload) -> Vec<f64> {
 /// Answers that count for a second where rules say so.
 pub(super) fn is_asked_once(op: Op) -> bool {
     matches!(op, Op::Getattr | Op::Lookup)
+}
+
+impl PreparedProblem<'_> {
+    /// What a run takes beside its tasks and its files on their way home.
+    pub(crate) fn own_run_time(&self, homes: &ResolvedChoice) -> Seconds {
+        if self.own.is_none() || !homes.needs_forebay() {
+            return Seconds::ZERO;
+        }
+        let Some(storage) = self.storages[self.tiers[homes.project].storage].profile else {
+            return Seconds::ZERO;
+        };
+        let takes = |asks: &[(Op, f64)]| -> f64 {
+            let of = |(op, times): &(Op, f64)| {
+                storage.operation_latency(OpKey::without_bytes(*op)).get() * times
+            };
+            asks.iter().map(of).sum()
+        };
+        let leaves_link = |(set, files): (usize, &FileSet)| {
+            let home = &homes.of_class[files.class.index()];
+            let stays = self.made[set] && files.until == DeletionPoint::End;
+            stays && home.row != homes.project && !home.layout.is_packed()
+        };
+        let walks = self.workload.files.iter().enumerate().any(leaves_link);
+        let walk = if walks { self.walk_rounds * takes(OF_LISTED_DIRECTORY) } else { 0.0 };
+        Seconds(takes(OF_RUN) + walk)
+    }
 }
 
 impl ResolvedChoice {

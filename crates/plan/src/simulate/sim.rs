@@ -123,7 +123,8 @@ impl<'a, 's, F: FlowEngine, W: SimulationObserver> Simulation<'a, 's, F, W> {
         let slots = f64::from(self.choice.nodes) * f64::from(self.choice.slots);
         let busy: f64 = self.tasks.iter().map(|task| task.ended.get() - task.started.get()).sum();
         let end = self.tasks.iter().map(|task| task.ended.get()).fold(0.0, f64::max);
-        let home = self.drains.last.max(end);
+        let own = self.scene.own_run_time(&self.homes).get();
+        let home = self.drains.last.max(end) + own;
         let rows = self.scene.tiers.iter().zip(self.tiers).zip(&self.used);
         let tiers = rows.map(|((row, tier), used)| {
             let peak_bytes_per_node = used.peak_per_node(self.choice.nodes);

@@ -10,7 +10,8 @@ mod write_back_workers;
 use super::{RunningTask, Simulation, SimulationObserver};
 use crate::prepared_problem::{ResolvedChoice, SimulationError};
 use crate::share::FlowEngine;
-use forebay_model::WriteBackTrigger;
+use forebay_model::workload::DeletionPoint;
+use forebay_model::{ByteCount, WriteBackTrigger};
 use write_back_workers::WriteBackWorkers;
 
 /// So many seconds after its last close a file stays where it is: many are opened again at once.
@@ -75,9 +76,13 @@ impl<F: FlowEngine, W: SimulationObserver> Simulation<'_, '_, F, W> {
         self.drains.carriers.expedite_pipeline(pipeline, self.now);
         for held in self.held_sets_of_pipeline(pipeline) {
             let (_, set) = self.pipeline_and_set(held);
-            let home = self.homes.of_class[self.scene.workload.files[set].class.index()];
+            let files = &self.scene.workload.files[set];
+            let home = self.homes.of_class[files.class.index()];
             let has = self.held[held as usize];
-            if has.home > 0 && home.comes.is_some() {
+            let are_empty = self.scene.made[set]
+                && files.bytes == ByteCount::ZERO
+                && files.until == DeletionPoint::End;
+            if (has.home > 0 || are_empty) && home.comes.is_some() {
                 self.drains.carriers.enqueue_set((pipeline, has.node), held, self.now);
             }
         }

@@ -9,6 +9,13 @@ fn near(a: Seconds, b: f64) {
     assert!((a.get() - b).abs() <= 1e-6 * b.max(1.0), "{a:?} is not {b} s");
 }
 
+/// Names that Forebay itself asks for in place, one after the other, around a command with rules.
+const OF_RUN: f64 = 41.0;
+/// The same when it looks for links in the end, where files lie in one directory below the top: two
+/// levels, and a 16th of what so many directories take.
+const OF_WALK: f64 = 5.0 * (2.0 + 1.0 / 16.0);
+const OF_WALK_OF_TWO: f64 = 5.0 * (2.0 + 2.0 / 16.0);
+
 const SLOW: &str = "[tier.slow.profile]\nsource = \"us\"\nread = { stream = \"100 MiB/s\" }\n\
                     write = { stream = \"100 MiB/s\", total = \"200 MiB/s\" }";
 const FAST: &str = "capacity = \"1 GiB\"\n[tier.fast.profile]\nsource = \"us\"";
@@ -100,14 +107,43 @@ fn forebay_costs_something_where_it_puts_files_and_nothing_where_all_stay() {
     let takes = |rule: &str| takes_placed(placed(&site, rule));
     near(takes("home = \"in-place\""), 1.01);
     // Four more in place: a look-up, a getattr, a getxattr and a readlink.
-    near(takes("home = \"fast\"\nafter = \"keep\""), 1.1 + 4.0 + 0.25);
-    near(takes("home = \"fast\"\nafter = \"keep\"\nlayout = \"packed\""), 0.25);
+    near(takes("home = \"fast\"\nafter = \"keep\""), 1.1 + 4.0 + 0.25 + OF_RUN + OF_WALK);
+    near(takes("home = \"fast\"\nafter = \"keep\"\nlayout = \"packed\""), 0.25 + OF_RUN);
     // A packed file is made, dated, closed and linked, looked up, and asked about 2.65 times.
     let home = 7.65 + 0.01;
-    near(takes("home = \"fast\"\nlayout = \"packed\""), 0.25 + home);
+    near(takes("home = \"fast\"\nlayout = \"packed\""), 0.25 + home + OF_RUN);
     // Forebay is not asked for what is in a whole folder.
     let kept = placed(&site, "home = \"fast\"\nafter = \"keep\"");
-    near(takes_placed(Placement { layout: FileLayout::Whole, ..kept }), 0.1);
+    near(takes_placed(Placement { layout: FileLayout::Whole, ..kept }), 0.1 + OF_RUN + OF_WALK);
+}
+
+/// In place each name takes a second; what is fast takes nothing. A packed file that comes home asks for
+/// 7.65 names, sixteen files at a time, and for 3.8 of them others in its directory wait.
+#[test]
+fn files_that_come_home_to_one_directory_wait_for_each_other() {
+    let slow = format!("{SLOW}\nlatency = {{ names = \"1 s\" }}");
+    let site = two_tiers("cores = 1", FAST, &slow);
+    let takes = |directories: u64, sets: u32, files: u64| {
+        let mut work = writers(sets, 0.0, 0);
+        work.classes[0].directories = directories;
+        for set in &mut work.files {
+            set.count = files;
+        }
+        for task in &mut work.tasks {
+            task.steps[0].accesses[0].ops = vec![(OpKey::without_bytes(Op::Create), 1.0)];
+        }
+        let scene = PreparedProblem::new(&site, &work).expect("a scene");
+        let scene = scene.with_own_cost(ForebayOverhead { request: Seconds::ZERO });
+        let placements = vec![placed(&site, "home = \"fast\"\nlayout = \"packed\"")];
+        let choice = Choice { placements, ..choice(&site, &work, "slow") };
+        simulate(&scene, &choice, 0).expect("an outcome").makespan - Seconds(OF_RUN)
+    };
+    near(takes(1, 1, 32), 32.0 * 3.8);
+    near(takes(32, 1, 32), 32.0 * 7.65 / 16.0);
+    // Of so many that come one at a time the last few have fewer beside them.
+    let beside: f64 = (1..=32_u32).map(|left| 7.65 / f64::from(left.min(16))).sum();
+    near(takes(32, 32, 1), beside);
+    near(takes(1, 32, 1), 32.0 * 3.8 + (7.65 - 3.8) + (7.65 / 2.0 - 3.8));
 }
 
 /// Each name in place takes a second; requests to Forebay and the fast tier take nothing.
@@ -135,10 +171,10 @@ fn where_files_are_packed_answers_count_for_a_second() {
     };
     // What stays: a directory, a file and the 2.6 questions that Forebay adds for it, and 50 more.
     // Its MiB takes 0.01 s. What is moved: eight names in place, and four questions that Forebay adds.
-    near(takes(""), 2.0 + 2.6 + 50.0 + 8.0 + 4.0 + 0.01);
+    near(takes(""), 2.0 + 2.6 + 50.0 + 8.0 + 4.0 + 0.01 + OF_RUN + OF_WALK_OF_TWO);
     // Of the 50 two are left, for a file and a directory; a directory may get packed names, which is
     // four questions; and what is packed asks for nothing.
-    near(takes("layout = \"packed\""), 2.0 + 2.6 + 2.0 + 4.0 + 0.01);
+    near(takes("layout = \"packed\""), 2.0 + 2.6 + 2.0 + 4.0 + 0.01 + OF_RUN);
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! Walks through all names below a directory: by descriptors, without ever following a link, however
 //! deep it goes.
 
+use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, OsStr};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use rustix::fs::{Dir, FileType, Mode, OFlags, openat, readlinkat};
 use rustix::io::Errno;
@@ -48,8 +50,8 @@ fn walk_with_workers(
     meet: EntryVisitor<'_>,
 ) -> Vec<LeftBehindFile> {
     let device = statx_nofollow(root.as_fd(), c"").map_or(0, |stat| device_number(&stat));
-    let (closed, levels) = (Vec::new(), Vec::new());
-    let mut walk = Walk { meet, device, walking, workers, closed, levels };
+    let (closed, levels, ahead) = (Vec::new(), Vec::new(), BTreeMap::new());
+    let mut walk = Walk { meet, device, walking, workers, closed, levels, ahead };
     walk.walk_all(root);
     walk.closed
 }
@@ -67,12 +69,13 @@ struct Walk<'a> {
     /// Other file systems are not entered.
     device: u64,
     walking: WalkMode,
-    /// Directories beside each other that are listed at a time, each a few requests to storage that
-    /// may be far away.
+    /// Directories that are listed at a time, each a few requests to storage that may be far away.
     workers: usize,
     closed: Vec<LeftBehindFile>,
     /// From the top to where the walk is.
     levels: Vec<Level>,
+    /// Directories that the walk will come to, by their paths; `None`: they could not be listed.
+    ahead: BTreeMap<PathBuf, Option<ListedDirectory>>,
 }
 
 /// A directory that the walk is in.
@@ -81,26 +84,35 @@ struct Level {
     identity: FileIdentity,
     /// Directories in it that are still to be looked into.
     left: Vec<CString>,
-    /// The same of those that were listed ahead, as far as they could be.
-    ahead: Vec<(CString, Option<ListedDirectory>)>,
     /// Closed again when the walk leaves.
     _opened: Option<LentDirectoryPermission>,
 }
 
 /// What was in a directory when it was listed ahead of the walk.
 struct ListedDirectory {
+    held: OwnedFd,
     identity: FileIdentity,
     names: Vec<(CString, FileType)>,
 }
 
-/// Directories that hold more are listed when the walk comes to them, name by name.
+/// Directories that hold more names are listed when the walk comes to them, name by name.
 const AHEAD_MAX: usize = 10_000;
+/// So many names are known ahead of the walk in all.
+const AHEAD_ALL: usize = 100_000;
+/// So many directories are open ahead of the walk.
+const AHEAD_OPEN: usize = 256;
 
-/// Lists a directory ahead of the walk, and lets the kernel know where its links lead.
+/// Lists a directory ahead of the walk, and lets the kernel know where its links lead. `None`: it
+/// holds more names than there is `room` for just now.
 ///
 /// # Errors
 /// Those of the file system; E2BIG: it holds too much for that.
-fn list_ahead(above: &OwnedFd, name: &CStr, device: u64) -> Result<ListedDirectory, Errno> {
+fn list_directory_ahead(
+    above: &OwnedFd,
+    name: &CStr,
+    device: u64,
+    room: &AtomicUsize,
+) -> Result<Option<ListedDirectory>, Errno> {
     let held = openat(above, name, HOLD, Mode::empty())?;
     let stat = statx_nofollow(held.as_fd(), c"")?;
     if device_number(&stat) != device {
@@ -113,31 +125,20 @@ fn list_ahead(above: &OwnedFd, name: &CStr, device: u64) -> Result<ListedDirecto
         if kind == FileType::Unknown || names.len() == AHEAD_MAX {
             return Err(Errno::TOOBIG);
         }
+        if matches!(entry.file_name().to_bytes(), b"." | b"..") {
+            continue;
+        }
         if kind == FileType::Symlink {
             // The walk asks again; now the kernel knows.
             let _ = readlinkat(&held, entry.file_name(), Vec::with_capacity(256));
             let _ = statx_nofollow(held.as_fd(), entry.file_name());
         }
         names.push((entry.file_name().to_owned(), kind));
-    }
-    Ok(ListedDirectory { identity: FileIdentity::from_statx(&stat), names })
-}
-
-impl Level {
-    /// The next directory to look into.
-    fn next_directory(
-        &mut self,
-        workers: usize,
-        device: u64,
-    ) -> Option<(CString, Option<ListedDirectory>)> {
-        if let (true, Some(above)) = (self.ahead.is_empty() && workers > 1, &self.held) {
-            let names = self.left.split_off(self.left.len().saturating_sub(workers));
-            let list = |name: &CString, _: &dyn Fn(u64)| list_ahead(above, name, device);
-            let listed = run_in_parallel(workers, &names, list, |_| ());
-            self.ahead = names.into_iter().zip(listed.into_iter().map(Result::ok)).collect();
+        if room.fetch_update(Relaxed, Relaxed, |room| room.checked_sub(1)).is_err() {
+            return Ok(None);
         }
-        self.ahead.pop().or_else(|| self.left.pop().map(|name| (name, None)))
     }
+    Ok(Some(ListedDirectory { identity: FileIdentity::from_statx(&stat), held, names }))
 }
 
 impl Walk<'_> {
@@ -145,7 +146,7 @@ impl Walk<'_> {
         let mut path = PathBuf::new();
         self.enter_directory(root, c".", &path, None);
         while let Some(level) = self.levels.last_mut() {
-            let Some((name, listed)) = level.next_directory(self.workers, self.device) else {
+            let Some(name) = level.left.pop() else {
                 let left = self.levels.pop();
                 path.pop();
                 // Before it is closed again: then its owner could not search it for `..`.
@@ -154,8 +155,12 @@ impl Walk<'_> {
             };
             // It was opened when the walk came here, or came back.
             let Some(above) = level.held.take() else { continue };
-            path.push(OsStr::from_bytes(name.to_bytes()));
             let depth = self.levels.len();
+            path.push(OsStr::from_bytes(name.to_bytes()));
+            if self.workers > 1 && !self.ahead.contains_key(&path) {
+                self.list_ahead(&above, &name, &path);
+            }
+            let listed = self.ahead.remove(&path).flatten();
             self.enter_directory(&above, &name, &path, listed);
             self.levels[depth - 1].held = Some(above);
             if self.levels.len() == depth {
@@ -164,6 +169,48 @@ impl Walk<'_> {
                 self.levels[far].held = None;
             }
         }
+    }
+
+    /// Lists the directory that the walk comes to, those beside it, and those in them, as many at a
+    /// time as there are workers: a level of the tree takes no longer than a directory.
+    fn list_ahead(&mut self, above: &OwnedFd, name: &CStr, path: &Path) {
+        let beside = self.levels.last().map_or(&[][..], |level| &level.left);
+        let beside = &beside[beside.len().saturating_sub(self.workers - 1)..];
+        let of_name = |name: &CString| {
+            (None, name.clone(), path.with_file_name(OsStr::from_bytes(name.to_bytes())))
+        };
+        let mut wave: Vec<(Option<usize>, CString, PathBuf)> =
+            vec![(None, name.to_owned(), path.to_owned())];
+        wave.extend(beside.iter().rev().map(of_name));
+        wave.retain(|(_, _, path)| !self.ahead.contains_key(path));
+        let mut found: Vec<(PathBuf, ListedDirectory)> = Vec::new();
+        let known = self.ahead.values().flatten().map(|listed| listed.names.len()).sum();
+        let room = AtomicUsize::new(AHEAD_ALL.saturating_sub(known));
+        while !wave.is_empty() && room.load(Relaxed) > 0 {
+            wave.truncate(AHEAD_OPEN.saturating_sub(self.ahead.len() + found.len()));
+            let list = |(parent, name, _): &(Option<usize>, CString, PathBuf), _: &dyn Fn(u64)| {
+                let above = parent.map_or(above, |at| &found[at].1.held);
+                list_directory_ahead(above, name, self.device, &room)
+            };
+            let listed = run_in_parallel(self.workers, &wave, list, |_| ());
+            let first = found.len();
+            for ((_, _, path), listed) in wave.into_iter().zip(listed) {
+                match listed {
+                    Ok(Some(listed)) => found.push((path, listed)),
+                    Ok(None) => {}
+                    // The walk itself meets it.
+                    Err(_) => drop(self.ahead.insert(path, None)),
+                }
+            }
+            let below = found.iter().enumerate().skip(first).flat_map(|(at, (path, listed))| {
+                let directories = listed.names.iter().filter(|(_, kind)| kind.is_dir());
+                directories.map(move |(name, _)| {
+                    (Some(at), name.clone(), path.join(OsStr::from_bytes(name.to_bytes())))
+                })
+            });
+            wave = below.collect();
+        }
+        self.ahead.extend(found.into_iter().map(|(path, listed)| (path, Some(listed))));
     }
 
     /// Opens the directory above again, if the walk let go of it.
@@ -182,7 +229,6 @@ impl Walk<'_> {
             // Somebody moved the one below meanwhile.
             Err(error) => {
                 level.left.clear();
-                level.ahead.clear();
                 self.closed.push(LeftBehindFile { path: path.to_owned(), why: error.to_string() });
             }
         }
@@ -211,6 +257,13 @@ impl Walk<'_> {
         path: &Path,
         listed: Option<ListedDirectory>,
     ) -> Result<Option<Level>, Errno> {
+        if let Some(ListedDirectory { held, identity, names }) = listed {
+            let mut left = Vec::new();
+            for (name, kind) in &names {
+                self.meet_name(&held, name, *kind, path, &mut left);
+            }
+            return Ok(Some(Level { held: Some(held), identity, left, _opened: None }));
+        }
         let held = openat(above, name, HOLD, Mode::empty())?;
         let stat = statx_nofollow(held.as_fd(), c"")?;
         if device_number(&stat) != self.device {
@@ -218,13 +271,6 @@ impl Walk<'_> {
         }
         let identity = FileIdentity::from_statx(&stat);
         let mut left = Vec::new();
-        if let Some(listed) = listed.filter(|listed| listed.identity == identity) {
-            for (name, kind) in &listed.names {
-                self.meet_name(&held, name, *kind, path, &mut left);
-            }
-            let (held, ahead) = (Some(held), Vec::new());
-            return Ok(Some(Level { held, identity, left, ahead, _opened: None }));
-        }
         let lends = self.walking == WalkMode::OpenUp && !rustix::process::geteuid().is_root();
         let need = Mode::RUSR | Mode::XUSR;
         let opened = lends.then(|| lend_permissions(held.as_fd(), &stat, need)).flatten();
@@ -241,8 +287,7 @@ impl Walk<'_> {
             };
             self.meet_name(&dir, name, kind, path, &mut left);
         }
-        let (held, ahead) = (Some(held), Vec::new());
-        Ok(Some(Level { held, identity, left, ahead, _opened: opened }))
+        Ok(Some(Level { held: Some(held), identity, left, _opened: opened }))
     }
 
     /// Meets a name, and notes a directory to look into.
@@ -284,6 +329,11 @@ mod tests {
             write(deep.join("file"), level.to_string()).expect("written");
         }
         create_dir_all(top.path().join(OWN).join("hidden")).expect("made");
+        // More beside each other than are open at a time.
+        let wide = 2 * AHEAD_OPEN;
+        for number in 0..wide {
+            create_dir_all(top.path().join(format!("wide/{number}/in"))).expect("made");
+        }
         let root = openat(rustix::fs::CWD, top.path(), INTO, Mode::empty()).expect("open");
         for workers in [1, FAR] {
             let (mut files, mut dirs) = (Vec::new(), 0);
@@ -301,7 +351,7 @@ mod tests {
                 });
             files.sort_unstable();
             assert_eq!(files, (2..depth + 2).collect::<Vec<_>>());
-            assert_eq!((dirs, closed.len()), (3 * depth, 0));
+            assert_eq!((dirs, closed.len()), (3 * depth + 1 + 2 * wide, 0));
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Files are taken up, carried and put down, or left where they are.
 
-use super::write_back_workers::WorkerLoad;
+use super::write_back_workers::{WorkerId, WorkerLoad};
 use crate::prepared_problem::{LANES, NAMES, READ, SimulationError, WRITE};
 use crate::share::FlowEngine;
 use crate::simulate::{RunningTask, Simulation, SimulationEvent, SimulationObserver};
-use crate::write_back_estimate::WriteBackMethod;
+use crate::write_back_estimate::{WriteBackLoad, WriteBackMethod};
 use forebay_model::workload::FileSetId;
 use forebay_model::{ByteCount, Seconds};
 
@@ -39,11 +39,13 @@ impl<F: FlowEngine, W: SimulationObserver> Simulation<'_, '_, F, W> {
             let way =
                 WriteBackMethod::for_placement(home.layout, storage.reach, self.cost.own.is_some());
             let byte = self.lanes.copy_seconds_per_byte(from, into);
-            self.cost.reset_to_compute(way.uncontended_seconds(
-                (bytes, files.count),
-                byte,
-                storage.profile,
-            ));
+            let load = WriteBackLoad {
+                bytes,
+                files: files.count,
+                waiting: self.files_that_wait_with(by, files.count),
+                directories: self.scene.workload.classes[files.class.index()].directories,
+            };
+            self.cost.reset_to_compute(way.uncontended_seconds(load, byte, storage.profile));
             self.cost.asks[from + READ] += bytes;
             self.cost.asks[into + WRITE] += bytes;
             self.cost.asks[into + NAMES] += way.metadata_operations(files.count);
@@ -62,6 +64,19 @@ impl<F: FlowEngine, W: SimulationObserver> Simulation<'_, '_, F, W> {
             self.watch.on_event(Seconds(self.now), &seen);
         }
         Ok(())
+    }
+
+    /// So many files, and those that wait for the same carrier, as far as it matters.
+    fn files_that_wait_with(&self, by: WorkerId, files: u64) -> u64 {
+        const MANY: u64 = 16;
+        let mut all = files;
+        for held in self.drains.carriers.queued_sets(by) {
+            if all >= MANY || self.cost.own.is_none() {
+                break;
+            }
+            all += self.scene.workload.files[self.pipeline_and_set(held).1].count;
+        }
+        all
     }
 
     /// Whether a flow that is done carried files, which are home now.

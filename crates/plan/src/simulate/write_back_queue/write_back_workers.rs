@@ -83,6 +83,11 @@ impl WriteBackWorkers {
         Some((by, held))
     }
 
+    /// Sets that wait for somebody.
+    pub(super) fn queued_sets(&self, by: WorkerId) -> impl Iterator<Item = u32> + '_ {
+        self.all.get(&by).into_iter().flat_map(|state| state.queue.iter().map(|(held, _)| *held))
+    }
+
     pub(super) fn start_carrying(&mut self, by: WorkerId, load: WorkerLoad) {
         self.of.insert(load.held, by);
         self.by_flow.insert(load.flow, by);
