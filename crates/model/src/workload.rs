@@ -73,6 +73,11 @@ impl FileClass {
     pub fn new(pattern: String, example: Vec<u8>) -> FileClass {
         FileClass { pattern, example, passing_names: Vec::new(), directories: 0 }
     }
+
+    /// The pattern of the directories that they lie in; empty: the project's own.
+    pub fn parent_pattern(&self) -> &str {
+        self.pattern.rsplit_once('/').map_or("", |(parent, _)| parent)
+    }
 }
 
 /// A kind of name that files have until they are whole, such as `bam/#.bam.tmp`.

@@ -99,7 +99,7 @@ impl<'s> WriteBackEstimate<'s> {
         let byte = if rate.is_finite() { 1.0 / rate } else { 0.0 };
         // What Forebay asks besides only makes it longer.
         let way = WriteBackMethod::for_placement(placement.layout, to.reach, false);
-        let load = WriteBackLoad { bytes, files: comes.files, waiting: u64::MAX, directories: 0 };
+        let load = WriteBackLoad { bytes, files: comes.files, waiting: u64::MAX, one_by_one: 0.0 };
         Seconds(way.uncontended_seconds(load, byte, Some(write)) / nodes)
     }
 
@@ -135,8 +135,8 @@ pub(crate) struct WriteBackLoad {
     pub(crate) files: u64,
     /// How many wait to come with them at least, they included.
     pub(crate) waiting: u64,
-    /// In how many directories files of their class lie; 0: not known.
-    pub(crate) directories: u64,
+    /// For how many of them, in the mean, those in the same directory make all others wait.
+    pub(crate) one_by_one: f64,
 }
 
 /// A link is read, a copy is made beside it, gets its time, is closed, and takes the link's name.
@@ -242,10 +242,7 @@ impl WriteBackMethod {
         let files = load.files as f64;
         let at_once = |waiting: u64| self.at_once.min(waiting.max(1)) as f64;
         let side_by_side = files * takes(self.asks) / at_once(load.files.max(load.waiting));
-        let one_by_one = match load.directories {
-            0 => 0.0,
-            directories => files / directories as f64 * takes(self.in_directory),
-        };
+        let one_by_one = load.one_by_one * takes(self.in_directory);
         load.bytes * byte / at_once(load.files) + side_by_side.max(one_by_one)
     }
 }

@@ -66,8 +66,7 @@ const LISTED_AT_ONCE: f64 = 16.0;
 pub(super) fn walk_rounds(workload: &Workload) -> f64 {
     let mut parents: BTreeMap<&str, u64> = BTreeMap::new();
     for class in &workload.classes {
-        let parent = class.pattern.rsplit_once('/').map_or("", |(parent, _)| parent);
-        let known = parents.entry(parent).or_default();
+        let known = parents.entry(class.parent_pattern()).or_default();
         *known = class.directories.max(*known).max(1);
     }
     let level = |parent: &&str| parent.split('/').filter(|part| !part.is_empty()).count();

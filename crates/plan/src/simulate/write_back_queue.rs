@@ -10,8 +10,9 @@ mod write_back_workers;
 use super::{RunningTask, Simulation, SimulationObserver};
 use crate::prepared_problem::{ResolvedChoice, SimulationError};
 use crate::share::FlowEngine;
-use forebay_model::workload::DeletionPoint;
+use forebay_model::workload::{DeletionPoint, FileClass};
 use forebay_model::{ByteCount, WriteBackTrigger};
+use std::collections::BTreeMap;
 use write_back_workers::WriteBackWorkers;
 
 /// So many seconds after its last close a file stays where it is: many are opened again at once.
@@ -23,6 +24,8 @@ pub(super) struct WriteBackQueue {
     carriers: WriteBackWorkers,
     /// How many running steps have a held set open; empty where nothing comes home before the end.
     open: Vec<u32>,
+    /// Of each pipeline that is done: of a file that comes home, for which part all others wait.
+    one_by_one: BTreeMap<u32, f64>,
     /// When the last files landed.
     pub(super) last: f64,
 }
@@ -31,7 +34,17 @@ impl WriteBackQueue {
     pub(super) fn new(homes: &ResolvedChoice, held: usize) -> Self {
         let closed = homes.of_class.iter().any(|home| home.comes == Some(WriteBackTrigger::Closed));
         let open = vec![0; if closed { held } else { 0 }];
-        Self { carriers: WriteBackWorkers::default(), open, last: 0.0 }
+        Self { carriers: WriteBackWorkers::default(), open, one_by_one: BTreeMap::new(), last: 0.0 }
+    }
+
+    /// Of a file of this class, for which part others wait: files of one directory get their names one
+    /// after the other.
+    fn one_by_one_share(&self, pipeline: u32, class: &FileClass) -> f64 {
+        let alone = match class.directories {
+            0 => 0.0,
+            directories => 1.0 / directories as f64,
+        };
+        self.one_by_one.get(&pipeline).copied().unwrap_or(alone)
     }
 
     pub(super) fn is_idle(&self) -> bool {
@@ -74,6 +87,7 @@ impl<F: FlowEngine, W: SimulationObserver> Simulation<'_, '_, F, W> {
     /// A pipeline is done: all that it left goes home.
     pub(super) fn write_back_pipeline(&mut self, pipeline: u32) -> Result<(), SimulationError> {
         self.drains.carriers.expedite_pipeline(pipeline, self.now);
+        let mut arrivals = DirectoryArrivals::default();
         for held in self.held_sets_of_pipeline(pipeline) {
             let (_, set) = self.pipeline_and_set(held);
             let files = &self.scene.workload.files[set];
@@ -84,8 +98,10 @@ impl<F: FlowEngine, W: SimulationObserver> Simulation<'_, '_, F, W> {
                 && files.until == DeletionPoint::End;
             if (has.home > 0 || are_empty) && home.comes.is_some() {
                 self.drains.carriers.enqueue_set((pipeline, has.node), held, self.now);
+                arrivals.add_files(&self.scene.workload.classes[files.class.index()], files.count);
             }
         }
+        self.drains.one_by_one.insert(pipeline, arrivals.one_by_one_share());
         self.start_due_write_backs()
     }
 
@@ -117,5 +133,30 @@ impl<F: FlowEngine, W: SimulationObserver> Simulation<'_, '_, F, W> {
     fn held_sets_of_pipeline(&self, pipeline: u32) -> std::ops::Range<u32> {
         let sets = self.scene.workload.files.len() as u32;
         pipeline * sets..(pipeline + 1) * sets
+    }
+}
+
+/// Files that come home together, by the directories that they come to.
+#[derive(Default)]
+struct DirectoryArrivals<'a> {
+    files: u64,
+    /// By the pattern of the directories: files that come there, and how many directories these are;
+    /// 0: not known.
+    of_parent: BTreeMap<&'a str, (u64, u64)>,
+}
+
+impl<'a> DirectoryArrivals<'a> {
+    fn add_files(&mut self, class: &'a FileClass, files: u64) {
+        let parent = self.of_parent.entry(class.parent_pattern()).or_default();
+        parent.0 += files;
+        parent.1 = parent.1.max(class.directories);
+        self.files += files;
+    }
+
+    /// The directory that gets most makes all wait: its files, as a part of all.
+    fn one_by_one_share(&self) -> f64 {
+        let known = self.of_parent.values().filter(|(_, directories)| *directories > 0);
+        let most = known.map(|(files, directories)| *files as f64 / *directories as f64);
+        most.fold(0.0, f64::max) / self.files.max(1) as f64
     }
 }

@@ -1,8 +1,8 @@
 //! Cases that can be worked out by hand. If these fail, every prediction is wrong.
 
 use crate::common::*;
-use forebay_model::workload::DeletionPoint;
-use forebay_model::{FileLayout, Op, OpKey, Placement, Seconds, TierId};
+use forebay_model::workload::{DeletionPoint, FileClass, FileClassId};
+use forebay_model::{FileLayout, Op, OpKey, Placement, Seconds, TierId, Workload};
 use forebay_plan::{Choice, ForebayOverhead, PreparedProblem, simulate, simulate_with_rework};
 
 fn near(a: Seconds, b: f64) {
@@ -123,27 +123,40 @@ fn forebay_costs_something_where_it_puts_files_and_nothing_where_all_stay() {
 fn files_that_come_home_to_one_directory_wait_for_each_other() {
     let slow = format!("{SLOW}\nlatency = {{ names = \"1 s\" }}");
     let site = two_tiers("cores = 1", FAST, &slow);
-    let takes = |directories: u64, sets: u32, files: u64| {
+    let named = |sets: u32, files: u64| {
         let mut work = writers(sets, 0.0, 0);
-        work.classes[0].directories = directories;
         for set in &mut work.files {
             set.count = files;
         }
         for task in &mut work.tasks {
             task.steps[0].accesses[0].ops = vec![(OpKey::without_bytes(Op::Create), 1.0)];
         }
+        work
+    };
+    let takes_work = |directories: u64, mut work: Workload| {
+        for class in &mut work.classes {
+            class.directories = directories;
+        }
         let scene = PreparedProblem::new(&site, &work).expect("a scene");
         let scene = scene.with_own_cost(ForebayOverhead { request: Seconds::ZERO });
-        let placements = vec![placed(&site, "home = \"fast\"\nlayout = \"packed\"")];
+        let packed = placed(&site, "home = \"fast\"\nlayout = \"packed\"");
+        let placements = vec![packed; work.classes.len()];
         let choice = Choice { placements, ..choice(&site, &work, "slow") };
         simulate(&scene, &choice, 0).expect("an outcome").makespan - Seconds(OF_RUN)
     };
+    let takes = |directories, sets, files| takes_work(directories, named(sets, files));
     near(takes(1, 1, 32), 32.0 * 3.8);
     near(takes(32, 1, 32), 32.0 * 7.65 / 16.0);
     // Of so many that come one at a time the last few have fewer beside them.
     let beside: f64 = (1..=32_u32).map(|left| 7.65 / f64::from(left.min(16))).sum();
     near(takes(32, 32, 1), beside);
     near(takes(1, 32, 1), 32.0 * 3.8 + (7.65 - 3.8) + (7.65 / 2.0 - 3.8));
+    // Two directories do not wait for each other.
+    let mut work = named(2, 32);
+    let other = FileClass { pattern: "other/#".into(), ..work.classes[0].clone() };
+    work.classes.push(other);
+    work.files[1].class = FileClassId(1);
+    near(takes_work(1, work), 32.0 * 3.8);
 }
 
 /// Each name in place takes a second; requests to Forebay and the fast tier take nothing.
@@ -152,9 +165,9 @@ fn where_files_are_packed_answers_count_for_a_second() {
     let slow = format!("{SLOW}\nlatency = {{ names = \"1 s\" }}");
     let site = two_tiers("cores = 1", FAST, &slow);
     let mut work = writers(2, 0.0, 1);
-    work.files[1].class = forebay_model::workload::FileClassId(1);
+    work.files[1].class = FileClassId(1);
     let other = work.classes[0].clone();
-    work.classes.push(forebay_model::workload::FileClass { pattern: "other/#".into(), ..other });
+    work.classes.push(FileClass { pattern: "other/#".into(), ..other });
     let ops = |ops: &[(Op, f64)]| {
         ops.iter().map(|(op, count)| (OpKey::without_bytes(*op), *count)).collect::<Vec<_>>()
     };

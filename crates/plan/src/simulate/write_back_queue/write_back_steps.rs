@@ -14,6 +14,7 @@ impl<F: FlowEngine, W: SimulationObserver> Simulation<'_, '_, F, W> {
         while let Some((by, held)) = self.drains.carriers.take_next_due(self.now) {
             let (pipeline, set) = self.pipeline_and_set(held);
             let files = &self.scene.workload.files[set];
+            let class = &self.scene.workload.classes[files.class.index()];
             let home = self.homes.of_class[files.class.index()];
             let (to, has) = (self.homes.project, self.held[held as usize]);
             let id = &self.scene.tiers[home.row].id;
@@ -43,7 +44,7 @@ impl<F: FlowEngine, W: SimulationObserver> Simulation<'_, '_, F, W> {
                 bytes,
                 files: files.count,
                 waiting: self.files_that_wait_with(by, files.count),
-                directories: self.scene.workload.classes[files.class.index()].directories,
+                one_by_one: files.count as f64 * self.drains.one_by_one_share(pipeline, class),
             };
             self.cost.reset_to_compute(way.uncontended_seconds(load, byte, storage.profile));
             self.cost.asks[from + READ] += bytes;
