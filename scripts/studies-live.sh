@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # The closed loop for real: workflows are recorded with two slots and with one, their wall time on
 # other storage is predicted from these records, then they are run there, and both are printed side
-# by side, whatever comes out (studies/closed-loop/measure.py says more). Then published comparisons
-# in small, published, predicted, measured: of storages (studies/storages-live), by nodes and jobs
-# (studies/nodes-live), and of s3fs and rclone over an S3 server on this machine
-# (studies/neighbours-live).
+# by side, whatever comes out (studies/closed-loop/measure.py says more). Then published experiments
+# as the model reproduces them, with their errors. Then published comparisons in small, published,
+# predicted, measured: of storages (studies/storages-live), by nodes and jobs (studies/nodes-live), and
+# of s3fs and rclone over an S3 server on this machine (studies/neighbours-live).
 #
 #   scripts/studies-live.sh [--only wgs,genes,...] [--pipelines DIR]           two hours
 #   scripts/studies-live.sh --storages [--only trinity|evacuation|nextflow]    the second part alone
@@ -30,6 +30,7 @@ if [ -n "$study" ]; then
     exec .venv/bin/python "studies/$study/measure.py" --forebay "$forebay" "$@"
 fi
 .venv/bin/python studies/closed-loop/measure.py --forebay "$forebay" "$@"
+"$forebay" study studies/genomon-placements studies/genomon-corun studies/trinity-storages
 .venv/bin/python studies/storages-live/measure.py --forebay "$forebay"
 .venv/bin/python studies/nodes-live/measure.py --forebay "$forebay"
 exec .venv/bin/python studies/neighbours-live/measure.py --forebay "$forebay"
