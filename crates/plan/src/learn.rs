@@ -187,7 +187,7 @@ fn learn_from_rows(rows: &LoadedRun, passing: &PassingNames) -> Result<LearntRun
         verdict: rows.verdict.clone(),
     };
     let (run, storages) = (String::new(), crate::fit::fit_storages(rows));
-    let own = ForebayOverhead { request: Seconds(rows.way) };
+    let own = ForebayOverhead { request: Seconds(rows.way), remembers_answers: true };
     Ok(LearntRun { run, workload: work, storages, measured, own })
 }
 

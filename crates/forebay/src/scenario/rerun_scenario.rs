@@ -5,7 +5,7 @@ use crate::exit::CommandError;
 use crate::storages;
 use forebay_model::workload::{Assumption, TimePart};
 use forebay_model::{Rules, TierId};
-use forebay_plan::{Choice, choice};
+use forebay_plan::{Choice, ForebayOverhead, choice};
 use std::io::Read;
 use std::path::Path;
 
@@ -42,7 +42,8 @@ impl Scenario {
             return Err(scenario_error("the site file has no table [nodes]"));
         };
         choice.placements = choice::placements_by_rules(&rules, &workload);
-        let own = Some(learnt.own);
+        let remembers_answers = rules.has_metadata_cache();
+        let own = Some(ForebayOverhead { remembers_answers, ..learnt.own });
         let mut scenario = Self { site, workload, choice, study: None, prices: None, own };
         scenario.apply_changes(changes)?;
         Ok(scenario)

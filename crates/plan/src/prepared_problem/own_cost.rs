@@ -13,6 +13,9 @@ use std::collections::BTreeMap;
 pub struct ForebayOverhead {
     /// What one request takes on its way to Forebay and back.
     pub request: Seconds,
+    /// Rules that pack files let answers about names in place count for a second (`metadata_cache`), as
+    /// those of plans do.
+    pub remembers_answers: bool,
 }
 
 /// What Forebay asks of the storage in place when a program makes a file that a rule sends to a tier
@@ -135,8 +138,8 @@ impl PreparedProblem<'_> {
 }
 
 impl ResolvedChoice {
-    /// Whether rules for it let answers count for a second: those that pack files do.
-    pub(crate) fn asks_once(&self) -> bool {
+    /// Whether it packs files: rules of plans that do so let answers count for a second.
+    pub(crate) fn packs_files(&self) -> bool {
         self.of_class.iter().any(|home| home.layout.is_packed())
     }
 

@@ -23,6 +23,8 @@ pub(crate) struct StepCost {
     pub(crate) own: Option<ForebayOverhead>,
     /// Answers of the storage in place count for a second.
     pub(crate) asks_once: bool,
+    /// Some files are packed, so that directories may get packed names.
+    pub(crate) packs_files: bool,
 }
 
 /// The rates of one stream, and whether limits matter, for each lane of each storage.
@@ -121,7 +123,7 @@ fn merged_operation_share(
 impl StepCost {
     pub(crate) fn new(scene: &PreparedProblem<'_>) -> Self {
         let asks = vec![0.0; scene.storages.len() * LANES];
-        Self { alone: 0.0, compute: 0.0, asks, own: None, asks_once: false }
+        Self { alone: 0.0, compute: 0.0, asks, own: None, asks_once: false, packs_files: false }
     }
 
     /// Makes it a step that computes so long and does nothing else.
@@ -189,7 +191,7 @@ impl StepCost {
             let asked = match (key.op(), home.layout) {
                 (Op::Create, FileLayout::Plain) if names.is_some() => OF_TIERED,
                 (Op::Create, FileLayout::Plain) => OF_IN_PLACE,
-                (Op::Mkdir, FileLayout::Plain) if self.asks_once => OF_PACKED_DIRECTORY,
+                (Op::Mkdir, FileLayout::Plain) if self.packs_files => OF_PACKED_DIRECTORY,
                 _ => &[],
             };
             let place = names.unwrap_or(storage);

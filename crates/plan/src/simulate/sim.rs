@@ -79,7 +79,9 @@ impl<'a, 's, F: FlowEngine, W: SimulationObserver> Simulation<'a, 's, F, W> {
             works: Vec::new(),
             cost: StepCost {
                 own: scene.own.filter(|_| homes.needs_forebay()),
-                asks_once: scene.own.is_some() && homes.asks_once(),
+                asks_once: scene.own.is_some_and(|own| own.remembers_answers)
+                    && homes.packs_files(),
+                packs_files: scene.own.is_some() && homes.packs_files(),
                 ..StepCost::new(scene)
             },
             room: NodeSlots::new(scene.nodes, choice.nodes, choice.slots),

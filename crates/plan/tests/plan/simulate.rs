@@ -99,7 +99,8 @@ fn forebay_costs_something_where_it_puts_files_and_nothing_where_all_stay() {
     let mut work = writers(1, 0.0, 1);
     work.tasks[0].steps[0].accesses[0].ops = vec![(OpKey::without_bytes(Op::Create), 1.0)];
     let scene = PreparedProblem::new(&site, &work).expect("a scene");
-    let scene = scene.with_own_cost(ForebayOverhead { request: Seconds(0.25) });
+    let scene =
+        scene.with_own_cost(ForebayOverhead { request: Seconds(0.25), remembers_answers: true });
     let takes_placed = |placement: Placement| {
         let choice = Choice { placements: vec![placement], ..choice(&site, &work, "slow") };
         simulate(&scene, &choice, 0).expect("an outcome").makespan
@@ -138,7 +139,8 @@ fn files_that_come_home_to_one_directory_wait_for_each_other() {
             class.directories = directories;
         }
         let scene = PreparedProblem::new(&site, &work).expect("a scene");
-        let scene = scene.with_own_cost(ForebayOverhead { request: Seconds::ZERO });
+        let scene = scene
+            .with_own_cost(ForebayOverhead { request: Seconds::ZERO, remembers_answers: true });
         let packed = placed(&site, "home = \"fast\"\nlayout = \"packed\"");
         let placements = vec![packed; work.classes.len()];
         let choice = Choice { placements, ..choice(&site, &work, "slow") };
@@ -175,19 +177,25 @@ fn where_files_are_packed_answers_count_for_a_second() {
     work.tasks[0].steps[0].accesses[0].ops = stays;
     work.tasks[1].steps[0].accesses[0].ops = ops(&[(Op::LookupFailed, 7.0), (Op::Create, 1.0)]);
     let scene = PreparedProblem::new(&site, &work).expect("a scene");
-    let scene = scene.with_own_cost(ForebayOverhead { request: Seconds::ZERO });
-    let takes = |layout: &str| {
+    let scene =
+        scene.with_own_cost(ForebayOverhead { request: Seconds::ZERO, remembers_answers: true });
+    let takes_on = |scene: &PreparedProblem<'_>, layout: &str| {
         let rule = format!("home = \"fast\"\nafter = \"keep\"\n{layout}");
         let placements = vec![placed(&site, "home = \"in-place\""), placed(&site, &rule)];
         let choice = Choice { placements, ..choice(&site, &work, "slow") };
-        simulate(&scene, &choice, 0).expect("an outcome").makespan
+        simulate(scene, &choice, 0).expect("an outcome").makespan
     };
+    let takes = |layout: &str| takes_on(&scene, layout);
     // What stays: a directory, a file and the 2.6 questions that Forebay adds for it, and 50 more.
     // Its MiB takes 0.01 s. What is moved: eight names in place, and four questions that Forebay adds.
     near(takes(""), 2.0 + 2.6 + 50.0 + 8.0 + 4.0 + 0.01 + OF_RUN + OF_WALK_OF_TWO);
     // Of the 50 two are left, for a file and a directory; a directory may get packed names, which is
     // four questions; and what is packed asks for nothing.
     near(takes("layout = \"packed\""), 2.0 + 2.6 + 2.0 + 4.0 + 0.01 + OF_RUN);
+    // Rules without a `metadata_cache` ask each time.
+    let forgets = ForebayOverhead { request: Seconds::ZERO, remembers_answers: false };
+    let scene = PreparedProblem::new(&site, &work).expect("a scene").with_own_cost(forgets);
+    near(takes_on(&scene, "layout = \"packed\""), 2.0 + 2.6 + 50.0 + 7.0 + 4.0 + 0.01 + OF_RUN);
 }
 
 #[test]

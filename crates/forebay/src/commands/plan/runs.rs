@@ -106,7 +106,7 @@ mod tests {
         let workload = Workload { name: name.to_owned(), ..Workload::default() };
         let time = TimeSplit::default();
         let measured = MeasuredRun { makespan: Seconds(makespan), slots, time, verdict: None };
-        let own = ForebayOverhead { request: Seconds::ZERO };
+        let own = ForebayOverhead { request: Seconds::ZERO, remembers_answers: true };
         (LearntRun { run: name.to_owned(), workload, storages: vec![], measured, own }, vec![])
     }
 
