@@ -10,6 +10,9 @@ use crate::loaded_run::LoadedRun;
 use forebay_model::ProcessId;
 use std::collections::BTreeMap;
 
+/// The kernel tells when a process started in ticks of so many seconds (proc_pid_stat(5), `starttime`).
+const TICK: f64 = 0.01;
+
 /// A piece of a process's life, and the part of it that was spent waiting, 0 to 1.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
@@ -31,11 +34,17 @@ pub(super) struct BlockedTime {
 
 /// How each task of the timeline was blocked.
 pub(super) fn blocked_time_by_task(rows: &LoadedRun, line: &Timeline) -> Vec<BlockedTime> {
+    let mut opened: BTreeMap<ProcessId, f64> = BTreeMap::new();
+    for open in &rows.opens {
+        let at = open.at.as_secs();
+        opened.entry(open.process).and_modify(|first| *first = first.min(at)).or_insert(at);
+    }
     let mut lives: BTreeMap<usize, Vec<(ProcessLife, f64)>> = BTreeMap::new();
     for process in &rows.processes {
         let Some(&task) = process.task.and_then(|task| line.place.get(&task)) else { continue };
         let ran = &line.ran[task];
-        let from = process.started.map_or(ran.start, |at| at.as_secs());
+        let first = opened.get(&process.id).copied();
+        let from = process.started.map_or(ran.start, |at| start_in_tick(at.as_secs(), first));
         let to = process.ended.map_or(ran.end, |at| at.as_secs()).max(from);
         let waited = rows.io_wait_seconds(process.id);
         let life = ProcessLife { id: process.id, parent: process.parent, from, to, waited };
@@ -52,6 +61,12 @@ pub(super) fn blocked_time_by_task(rows: &LoadedRun, line: &Timeline) -> Vec<Blo
         BlockedTime { seconds: blocked.min(wall), part: awaited_part(counted) }
     };
     line.ran.iter().enumerate().map(of).collect()
+}
+
+/// When a process started, as far as its waits matter: in the tick that the kernel tells, and before it
+/// opened a file. Else one that another followed at once would seem to run beside it.
+fn start_in_tick(tick: f64, first_open: Option<f64>) -> f64 {
+    first_open.map_or(tick, |first| first.clamp(tick, tick + TICK))
 }
 
 /// The part of all operations for which the most held-up process waits, moment by moment, if each
@@ -179,6 +194,18 @@ mod tests {
         let after = life(4, Some(1), 5.0, 9.0, 0.0);
         assert_eq!(part(&[(alone, 300.0), (after, 100.0)]), Some(1.0));
         assert_eq!(part(&[(alone, 0.0)]), None, "nobody counted");
+    }
+
+    #[test]
+    fn who_follows_in_the_same_tick_does_not_run_beside_the_one_before() {
+        // Told to have started at 0.01 and 0.01, they ran one after the other.
+        let first = life(2, Some(1), start_in_tick(0.01, Some(0.012)), 0.015, 0.0);
+        let next = life(3, Some(1), start_in_tick(0.01, Some(0.016)), 0.019, 0.0);
+        let part = awaited_part(&[(first, 50.0), (next, 50.0)]).expect("they asked");
+        assert!((part - 1.0).abs() < 1e-9, "{part}");
+        assert_eq!(start_in_tick(0.01, None), 0.01);
+        assert_eq!(start_in_tick(0.01, Some(3.0)), 0.02, "no later than the tick ends");
+        assert_eq!(start_in_tick(0.01, Some(0.0)), 0.01, "nor earlier than it begins");
     }
 
     #[test]
