@@ -131,6 +131,8 @@ mod report_bad_input;
 mod rescue;
 #[path = "cli/sample.rs"]
 mod sample;
+#[path = "cli/shared.rs"]
+mod shared;
 #[path = "cli/simulate.rs"]
 mod simulate;
 #[path = "cli/status.rs"]

@@ -31,6 +31,7 @@ use crate::overmount::{MountAccess, OvermountPlan};
 use crate::processes::ProcessTable;
 use crate::recorder::Recorder;
 use crate::rescue::RescuerHandle;
+use crate::shared_volume::{PreparedShared, SharedMount};
 use crate::tiers::{ProgressReporter, Tiers, WriteBackScope, write_back_files};
 use crate::warm::{WARM, WarmTree, WarmTrees, WarmVerb, open_warm_socket};
 use forebay_os::clock::{Clock, SystemClock};
@@ -66,6 +67,8 @@ pub(crate) struct DaemonSetup {
     pub(crate) emulated: Option<EmulatedStorage>,
     /// The volume in a bucket that the first target stands for.
     pub(crate) bucket: Option<PreparedVolume>,
+    /// The volume that several nodes write for which it stands.
+    pub(crate) shared: Option<PreparedShared>,
     /// Nodes with which the bytes of buckets are shared.
     pub(crate) peers: Option<PeerSetup>,
     pub(crate) mounts: OwnedFd,
@@ -208,6 +211,7 @@ fn serve_volumes(parts: DaemonSetup) -> io::Result<()> {
         role,
         emulated,
         bucket,
+        shared: shared_volume,
         peers,
         volume,
         kind,
@@ -283,6 +287,7 @@ fn serve_volumes(parts: DaemonSetup) -> io::Result<()> {
         emulated,
         fast_wake,
         bucket,
+        shared_volume: Mutex::new(shared_volume),
         peers,
         volumes,
         recorder,
@@ -294,14 +299,14 @@ fn serve_volumes(parts: DaemonSetup) -> io::Result<()> {
     }
     let began = if from_kernel {
         let looking = unmounted_run::start(plan, &mounts, &house, &events);
-        looking.map(|looking| (Vec::new(), Some(looking)))
+        looking.map(|looking| ((Vec::new(), None), Some(looking)))
     } else {
         let served = house.serve_mounts(plan, &mounts, &events);
         served
             .map(|sessions| (sessions, None))
             .map_err(|error| format!("the managed directories can't be served: {error}"))
     };
-    let (sessions, unmounted) = match began {
+    let ((sessions, shared_mount), unmounted) = match began {
         Ok(began) => began,
         Err(why) => {
             house.volumes.iter().filter_map(|(_, tiers)| tiers.as_ref()).for_each(|t| t.close());
@@ -357,6 +362,7 @@ fn serve_volumes(parts: DaemonSetup) -> io::Result<()> {
         keeper,
         control,
         sessions,
+        shared_mount,
         unmounted,
         volumes,
         peers,
@@ -410,6 +416,8 @@ struct DaemonState {
     keeper: Option<RecordingThread>,
     control: Channel,
     sessions: Vec<Arc<Session>>,
+    /// A volume that several nodes write.
+    shared_mount: Option<Arc<SharedMount>>,
     /// What looks on in place of sessions.
     unmounted: Option<UnmountedRun>,
     volumes: Vec<ManagedDirectory>,
@@ -489,13 +497,16 @@ impl DaemonState {
         let mut notes = write_back_record::write_back_notes(&homecomings, drained, took);
         notes.extend(self.recorder.request_latency_note());
         notes.extend(missed.notes());
-        let shipped = self.finish_upload();
+        let shared = self.shared_mount.as_ref().map(|mount| mount.finish());
+        let (left, shared) = shared.unzip();
+        let shipped = self.finish_upload().or(shared);
         let ended = self.end_of_run(missed.events == 0);
         self.follow_renamed_output();
         let kept = self.keeper.as_mut().map(|keeper| keeper.finish_record(ended, &notes));
         let (run, mut warnings) = kept.unwrap_or_default();
         warnings.extend(self.backends().flat_map(Backend::finish_serving));
         warnings.extend(self.peers.iter().flat_map(|peers| peers.finish()));
+        warnings.extend(left.into_iter().flatten());
         self.volumes.iter().filter_map(|(_, tiers)| tiers.as_ref()).for_each(|t| t.unlock_volume());
         let errors = daemon_log::take_errors();
         write_back_record::log_left_files(&homecomings, shipped.as_ref());

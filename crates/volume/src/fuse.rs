@@ -22,9 +22,11 @@ mod reply;
 mod request_cost;
 mod request_threads;
 mod session;
+mod shared_session;
 mod waiters;
 
 pub use device::{Device, open_device};
 pub use emulated_latency::EmulatedStorage;
 pub(crate) use request_cost::measure_request_cost;
 pub use session::{ServedTree, Session};
+pub(crate) use shared_session::SharedSession;

@@ -187,6 +187,7 @@ pub fn run_command(launch: LaunchOptions) -> Result<RunOutcome, LaunchError> {
                 role: daemon::DaemonRole::Run { front: front.as_raw_nonzero().get() as u32 },
                 emulated: None,
                 bucket: None,
+                shared: None,
                 peers,
                 mounts: mounts_in,
                 control: Channel::new(daemon_side),

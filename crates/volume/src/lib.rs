@@ -21,5 +21,6 @@ pub mod reads;
 pub mod recorder;
 mod rescue;
 pub mod sampler;
+pub mod shared_volume;
 pub mod tiers;
 pub mod warm;

@@ -85,7 +85,7 @@ fn upgrade(args: &Upgrade) -> Result<i32, CommandError> {
 }
 
 /// A book by its URL, or by the folder of a private one.
-fn named_book(text: &str) -> Result<BookUrl, CommandError> {
+pub(super) fn named_book(text: &str) -> Result<BookUrl, CommandError> {
     if !text.contains("://") {
         return private::url_of(text.as_ref());
     }

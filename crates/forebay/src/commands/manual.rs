@@ -81,6 +81,7 @@ const PAGES: [Page; 5] = [
             "semantics/files.md",
             "semantics/tiers.md",
             "semantics/buckets.md",
+            "semantics/sharing.md",
             "semantics/reads.md",
             "semantics/runs.md",
             "semantics/plans.md",

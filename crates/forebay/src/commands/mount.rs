@@ -3,6 +3,7 @@
 pub(super) mod bucket_volume;
 pub(super) mod emulate;
 mod refused;
+mod shared_volume;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -33,6 +34,8 @@ use refused::{explain_mount_failure, first_hidden_name, refuse_mounted_point};
     forebay mount --read-only s3://lab/volume ~/theirs         what another machine writes there\n  \
     forebay mount --peers node1,node2,node3 --peer-listen 0.0.0.0 --peer-token ~/token \\\n  \
             --read-only s3://lab/references ~/refs             fetched once for three nodes\n  \
+    forebay mount --book postgres://forebay@db/forebay --listen 10.0.0.7 s3://lab/shared ~/work\n  \
+                                                               written by several nodes\n  \
     forebay unmount /mnt/project\n\n\
     VOLUME is an ordinary directory and stays the truth; DIR may be the same. Or it is \
     s3://BUCKET/PREFIX: files are written here and go to the bucket in the background; unmounting \
@@ -95,6 +98,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     bucket: bucket_volume::Options,
     #[command(flatten)]
+    shared: shared_volume::Options,
+    #[command(flatten)]
     peers: PeerArgs,
     /// The directory that is the volume, or s3://BUCKET/PREFIX
     volume: PathBuf,
@@ -110,8 +115,11 @@ pub(crate) fn run(args: Args) -> Result<i32, CommandError> {
     let hidden = if args.nonempty || shown == point { None } else { first_hidden_name(&point)? };
     let url = bucket_volume::as_bucket_url(&args.volume).map(str::to_owned);
     let follows = args.bucket.is_read_only();
+    let state = args.bucket.state_directory().map(Path::to_owned);
+    let shared = args.shared.into_options(url.as_deref(), state.as_deref())?;
     let peers = args.peers.into_options(args.bucket.state_directory())?;
     let in_bucket = match &url {
+        Some(_) if shared.is_some() => None,
         Some(url) => {
             let rules = (args.site.as_deref(), args.rules.as_deref());
             Some(bucket_volume::volume_role(url, args.bucket, rules)?)
@@ -157,11 +165,15 @@ pub(crate) fn run(args: Args) -> Result<i32, CommandError> {
         emulated: emulated.transpose()?,
         record,
         bucket: in_bucket,
+        shared,
         peers,
         ways: super::attach::attached_bucket::attached_bucket_access()?,
         log,
     };
     let mounted = launch::mount_volume(mount).map_err(|failure| match (failure, &url) {
+        (LaunchError::Shared(trouble), Some(url)) => {
+            shared_volume::explain_shared_error(url, &trouble)
+        }
         (LaunchError::Bucket(trouble), Some(url)) if follows => {
             bucket_volume::explain_reading(url, &trouble)
         }

@@ -287,6 +287,11 @@ pub(super) fn explain_failure(failure: LaunchError) -> CommandError {
             format!("{} can't be executed: {error}", program.to_string_lossy()),
             "check its permissions (chmod +x) and its first line; nothing was run",
         ),
+        LaunchError::Shared(trouble) => CommandError::new(
+            NOTHING_RUN,
+            format!("a shared volume can't be used: {trouble}"),
+            "see the guide on clusters; nothing was run",
+        ),
         LaunchError::Tier(trouble) => placement::explain_tier_error(&trouble),
         LaunchError::Bucket(trouble) => {
             CommandError::new(NOTHING_RUN, trouble.to_string(), "nothing was run")

@@ -31,7 +31,7 @@ impl DaemonState {
         points: Vec<PathBuf>,
         stop_sampling: impl FnOnce(),
     ) {
-        let mut mounts = self.sessions.len();
+        let mut mounts = self.sessions.len() + usize::from(self.shared_mount.is_some());
         let mut events = Some(events);
         let (mut door, mut leaving) = (None, UnmountState::default());
         let volume = self.volumes[0].0.clone();

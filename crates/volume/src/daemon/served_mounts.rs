@@ -18,6 +18,7 @@ use crate::overmount::{Handover, OvermountPlan, OvermountTarget, receive_mount};
 use crate::processes::ProcessTable;
 use crate::reads::ExportedReads;
 use crate::recorder::Recorder;
+use crate::shared_volume::{PreparedShared, SharedMount};
 use forebay_os::fast_wake::FastWake;
 
 /// What all mounts of a run share.
@@ -27,6 +28,7 @@ pub(super) struct MountContext {
     pub(super) emulated: Option<EmulatedStorage>,
     pub(super) fast_wake: Option<Arc<FastWake>>,
     pub(super) bucket: Mutex<Option<PreparedVolume>>,
+    pub(super) shared_volume: Mutex<Option<PreparedShared>>,
     /// Nodes that share what is read of buckets.
     pub(super) peers: Option<Arc<PeerGroup>>,
     /// In the order of the targets.
@@ -35,6 +37,9 @@ pub(super) struct MountContext {
     pub(super) processes: Arc<ProcessTable>,
 }
 
+/// What serves all mounts: those of directories, and of a volume that several nodes write.
+type ServedMounts = (Vec<Arc<Session>>, Option<Arc<SharedMount>>);
+
 impl MountContext {
     /// Serves each mount as it is made: the next may lie below it and can't be reached before.
     pub(super) fn serve_mounts(
@@ -42,18 +47,32 @@ impl MountContext {
         plan: OvermountPlan,
         mounts: &OwnedFd,
         events: &Sender<Event>,
-    ) -> io::Result<Vec<Arc<Session>>> {
+    ) -> io::Result<ServedMounts> {
         let mut targets: HashMap<usize, OvermountTarget> =
             plan.targets.into_iter().enumerate().collect();
-        let mut sessions = Vec::new();
+        let (mut sessions, mut shared) = (Vec::new(), None);
         loop {
             let (number, fd) = match receive_mount(mounts.as_fd())? {
-                Handover::Complete => return Ok(sessions),
+                Handover::Complete => return Ok((sessions, shared)),
                 Handover::Gone => return Err(io::Error::other("the command's side went away")),
                 Handover::Mounted(number, fd) => (number, fd),
             };
             let target =
                 targets.remove(&number).ok_or_else(|| io::Error::other("an unknown mount"))?;
+            if let Some(prepared) = self.shared_volume.lock().take_if(|_| number == 0) {
+                let mount = SharedMount::start(prepared, fd, self.only_for)?;
+                std::thread::Builder::new().name("forebay-mount".into()).spawn({
+                    let (mount, events) = (Arc::clone(&mount), events.clone());
+                    move || {
+                        if let Err(error) = mount.serve_requests() {
+                            tracing::error!("a mount ended badly: {error}");
+                        }
+                        let _ = events.send(Event::MountGone);
+                    }
+                })?;
+                shared = Some(mount);
+                continue;
+            }
             let session = self.open_session(number, target, fd)?;
             let threads = std::thread::available_parallelism().map_or(4, usize::from).clamp(4, 16);
             let (threads, most) = session.native().backend().thread_counts(threads);

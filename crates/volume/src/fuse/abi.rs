@@ -181,6 +181,7 @@ pub(crate) mod fattr {
     pub(crate) const ATIME_NOW: u32 = 1 << 7;
     pub(crate) const MTIME_NOW: u32 = 1 << 8;
     pub(crate) const CTIME: u32 = 1 << 10;
+    pub(crate) const KILL_SUIDGID: u32 = 1 << 11;
 
     /// The times of a file whose writes the kernel collects, as it tells of them by itself, with
     /// those writes or when it lets go of the file (`fuse_flush_times`).
@@ -221,6 +222,8 @@ pub(crate) const GETATTR_FH: u32 = 1;
 pub(crate) const READ_LOCKOWNER: u32 = 2;
 /// `FUSE_WRITE_CACHE`: pages of a mapping, through a handle that the kernel guessed.
 pub(crate) const WRITE_CACHE: u32 = 1;
+/// `FUSE_WRITE_KILL_SUIDGID`: who writes may not keep the set-id bits of the file.
+pub(crate) const WRITE_KILL_SUIDGID: u32 = 1 << 2;
 /// `FUSE_LK_FLOCK`: the lock is a BSD one, not a byte range.
 pub(crate) const LK_FLOCK: u32 = 1;
 /// `FUSE_FSYNC_FDATASYNC`.
@@ -229,6 +232,8 @@ pub(crate) const FSYNC_DATA_ONLY: u32 = 1;
 pub(crate) const NOTIFY_INVAL_INODE: i32 = 2;
 /// See [`NOTIFY_INVAL_INODE`].
 pub(crate) const NOTIFY_INVAL_ENTRY: i32 = 3;
+/// `FUSE_NOTIFY_INC_EPOCH` (Linux 6.16): no name is believed that was told before.
+pub(crate) const NOTIFY_INC_EPOCH: i32 = 8;
 /// `FUSE_EXPIRE_ONLY`, in the latter's flags.
 pub(crate) const EXPIRE_ONLY: u32 = 1 << 0;
 

@@ -168,6 +168,12 @@ impl Device {
         let _ = self.write_message(code, 0, parts);
     }
 
+    /// No name is believed any longer that was told until now, nor those of answers under way. It
+    /// waits for nobody.
+    pub(super) fn expire_all_names(&self) {
+        let _ = self.write_message(abi::NOTIFY_INC_EPOCH, 0, &[]);
+    }
+
     /// Duplicates the descriptor, for hand-over between processes.
     ///
     /// # Errors

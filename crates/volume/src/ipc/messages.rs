@@ -97,6 +97,8 @@ pub struct UploadReport {
     pub left: Option<String>,
     /// Where that is.
     pub kept: PathBuf,
+    /// It is a volume that several nodes write: what is left is lost, and nothing goes to a bucket.
+    pub is_shared: bool,
 }
 
 /// The end of a volume is waited for, since its bucket does not take what is brought to it.

@@ -23,6 +23,7 @@ use crate::ipc::WriteBackProgress;
 use crate::ipc::{BucketWaiting, UploadReport};
 use crate::live;
 use crate::overmount::{self, MountAccess};
+use crate::shared_volume::{PreparedShared, SharedOptions, prepare_shared_volume};
 use crate::tiers::{CacheWarmReport, PlacementOptions, TierError};
 use forebay_os::real_path::resolve_path;
 
@@ -52,6 +53,8 @@ pub struct MountOptions {
     pub record: Option<RecordingOptions>,
     /// The bucket that the volume is in; `volume` is its name then.
     pub bucket: Option<bucket::BucketRole>,
+    /// The same, for one that several nodes write.
+    pub shared: Option<SharedOptions>,
     /// Nodes with which the bytes of buckets are shared.
     pub peers: Option<bucket::PeerOptions>,
     /// How buckets are reached that are attached to it.
@@ -105,9 +108,12 @@ pub fn mount_volume(wanted: MountOptions) -> Result<LastingMount, LaunchError> {
         .map(bucket::BucketRole::open_volume)
         .transpose()
         .map_err(LaunchError::Bucket)?;
+    let shared = wanted.shared.map(prepare_shared_volume).transpose();
+    let shared = shared.map_err(LaunchError::Shared)?;
     let local = opened.as_ref().map(bucket::PreparedVolume::tree_directory);
+    let local = local.or(shared.as_ref().map(PreparedShared::tree_directory));
     let kind = live::mount_kind(opened.as_ref());
-    let name = opened.as_ref().map(|_| wanted.volume.clone());
+    let name = (opened.is_some() || shared.is_some()).then(|| wanted.volume.clone());
     let volumes = [local.unwrap_or(wanted.volume)];
     let volumes = volumes.as_slice();
     let mut plan = overmount::plan_mounts(volumes, &wanted.ways).map_err(LaunchError::Refused)?;
@@ -169,6 +175,7 @@ pub fn mount_volume(wanted: MountOptions) -> Result<LastingMount, LaunchError> {
                 role: daemon::DaemonRole::Lasting { access: wanted.access },
                 emulated: wanted.emulated,
                 bucket: opened,
+                shared,
                 peers,
                 mounts: mounts_in,
                 control: Channel::new(daemon_side),
@@ -178,7 +185,7 @@ pub fn mount_volume(wanted: MountOptions) -> Result<LastingMount, LaunchError> {
         }
         Some(pid) => pid,
     };
-    drop((mounts_in, daemon_side, tiers, opened, peers));
+    drop((mounts_in, daemon_side, tiers, opened, shared, peers));
     let control = Channel::new(front_side);
     let shown = mount_startup::mount_and_await(
         &plan,

@@ -17,6 +17,8 @@ pub enum LaunchError {
     Refused(RefusedDirectory),
     /// A volume in a bucket can't be used.
     Bucket(crate::bucket::BucketError),
+    /// A volume that several nodes write can't be used.
+    Shared(crate::shared_volume::SharedError),
     /// A tier can't be used.
     Tier(TierError),
     /// The kernel can't record this run without a mount: why.

@@ -198,6 +198,14 @@ pub(in crate::commands) fn report_bucket_wait(waiting: &BucketWaiting) {
 pub(super) fn report_upload(told: &UploadReport) -> bool {
     let url = &told.url;
     match &told.left {
+        None if told.is_shared => {
+            console::note(&format!("the book has all names of {url}"));
+            true
+        }
+        Some(why) if told.is_shared => {
+            console::note(&format!("{url}: {why}; they are lost"));
+            false
+        }
         None => {
             console::note(&format!("all of it is in {url}"));
             true

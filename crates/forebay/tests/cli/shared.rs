@@ -1,0 +1,315 @@
+//! Volumes that several nodes write. If these fail, a program on one node does not see what one on
+//! another has closed, two nodes write over each other, or a node that was away spoils what others did.
+
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use crate::bucket::Volume;
+use crate::place::{Done, done, skip, wait_until};
+
+/// A book, and nodes of one machine, each with an address, a mount point and a state directory.
+struct Nodes {
+    volume: Volume,
+    net: String,
+}
+
+impl Nodes {
+    fn with_postgres(count: usize) -> Option<Nodes> {
+        static NETS: AtomicU32 = AtomicU32::new(0);
+        let debian = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+        let mut places: Vec<PathBuf> = debian.map(|entry| entry.path().join("bin")).collect();
+        places.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
+        if !places.iter().any(|place| place.join("initdb").is_file()) {
+            return skip("no PostgreSQL; scripts/setup-postgres.sh installs it");
+        }
+        let volume = Volume::with_root()?;
+        // The user whom the database runs as has to come through.
+        let open = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(&volume.place.all, open).expect("it is ours");
+        let (net, pid) = (NETS.fetch_add(1, Relaxed), std::process::id());
+        let nodes = Nodes { volume, net: format!("127.{}.{}", 1 + pid % 250, 100 + net % 150) };
+        nodes.book(&["start"]).code(0);
+        for node in 0..count {
+            fs::create_dir(nodes.point(node)).expect("a mount point");
+            nodes.mount(node);
+        }
+        Some(nodes)
+    }
+
+    fn book(&self, words: &[&str]) -> Done {
+        let mut command = self.volume.place.forebay(&["book"]);
+        command.args(words).arg(self.folder("book"));
+        for name in ["PGPASSWORD", "PGPASSFILE"] {
+            command.env_remove(name);
+        }
+        done(&mut command)
+    }
+
+    fn folder(&self, name: &str) -> PathBuf {
+        self.volume.place.all.join(name)
+    }
+
+    fn point(&self, node: usize) -> PathBuf {
+        self.folder(&format!("node{node}"))
+    }
+
+    fn try_mount(&self, node: usize, url: &str, point: &Path) -> Done {
+        let mut command = self.volume.forebay(&["mount", "--book"]);
+        command.arg(self.folder("book"));
+        command.arg("--listen").arg(format!("{}.{}:7420", self.net, node + 1));
+        command.arg("--state").arg(self.folder(&format!("state{node}"))).arg(url).arg(point);
+        done(&mut command)
+    }
+
+    #[track_caller]
+    fn mount(&self, node: usize) {
+        self.try_mount(node, "s3://ours/lab/shared", &self.point(node)).code(0);
+    }
+
+    #[track_caller]
+    fn unmount(&self, node: usize) -> Done {
+        let end = self.volume.unmount(&self.point(node));
+        end.code(0);
+        end
+    }
+
+    /// The process that serves a node.
+    fn daemon(&self, node: usize) -> String {
+        let point = self.point(node);
+        for entry in fs::read_dir("/proc").expect("processes").flatten() {
+            let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            let line = String::from_utf8_lossy(&line).replace('\0', " ");
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let is_ours =
+                line.contains("forebay mount") && line.ends_with(&format!("{} ", point.display()));
+            if is_ours && name.parse::<u32>().is_ok() {
+                return name;
+            }
+        }
+        panic!("nobody serves {}", point.display());
+    }
+
+    fn signal(&self, node: usize, signal: &str) {
+        let sent = Command::new("kill").args([signal, &self.daemon(node)]).status().expect("kill");
+        assert!(sent.success());
+    }
+}
+
+impl Drop for Nodes {
+    fn drop(&mut self) {
+        // Whatever the test came to: nothing goes on without it.
+        for node in 0..4 {
+            let _ = Command::new("umount").arg("-l").arg(self.point(node)).output();
+        }
+        let _ = self.book(&["stop", "--force"]);
+    }
+}
+
+fn text(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| format!("({error})"))
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let all = fs::read_dir(folder).expect("a folder").flatten();
+    let mut names: Vec<String> =
+        all.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn what_one_node_closes_each_other_finds_at_once() {
+    let Some(nodes) = Nodes::with_postgres(3) else { return };
+    for (a, b) in [(0, 1), (1, 2), (2, 0)] {
+        let (a, b) = (nodes.point(a), nodes.point(b));
+        let folder = format!("d{}", a.file_name().expect("a name").display());
+        fs::create_dir(a.join(&folder)).expect("made");
+        let (a, b) = (a.join(&folder), b.join(&folder));
+        fs::write(a.join("ren"), "").expect("written");
+        for round in 0..25 {
+            let new = format!("n{round}");
+            assert!(!b.join(&new).exists());
+            fs::write(a.join(&new), &new).expect("written");
+            assert_eq!(text(&b.join(&new)), new, "a new file that was asked for");
+            let over = "y".repeat(round + 3);
+            fs::write(a.join("over"), &over).expect("written");
+            assert_eq!(text(&b.join("over")), over, "written over");
+            let mut end = File::options().append(true).open(a.join("over")).expect("opened");
+            end.write_all(b"z").expect("appended");
+            drop(end);
+            assert_eq!(fs::metadata(b.join("over")).expect("there").size(), over.len() as u64 + 1);
+            assert_eq!(text(&b.join("over")), format!("{over}z"), "appended to");
+            fs::write(a.join("tmp"), &new).expect("written");
+            fs::rename(a.join("tmp"), a.join("ren")).expect("renamed");
+            assert_eq!(text(&b.join("ren")), new, "renamed over");
+            fs::remove_file(a.join(&new)).expect("removed");
+            let gone = fs::read(b.join(&new)).expect_err("it is gone");
+            assert_eq!(gone.kind(), ErrorKind::NotFound);
+            let listed = format!("l{round}");
+            fs::write(a.join(&listed), "").expect("written");
+            assert!(names(&b).contains(&listed), "a listing");
+            let wins =
+                [&a, &b, &a].map(|at| File::create_new(at.join(format!("x{round}"))).is_ok());
+            assert_eq!(wins, [true, false, false], "O_EXCL");
+        }
+    }
+    let told = nodes.unmount(0);
+    told.says("the book has all names of s3://ours/lab/shared");
+}
+
+#[test]
+fn nodes_change_names_files_and_folders_in_turn() {
+    let Some(nodes) = Nodes::with_postgres(2) else { return };
+    let (a, b) = (nodes.point(0), nodes.point(1));
+    fs::create_dir_all(a.join("here/inner")).expect("made");
+    fs::write(a.join("here/inner/f"), "1").expect("written");
+    fs::create_dir(b.join("there")).expect("made");
+    fs::rename(b.join("here/inner"), b.join("there/moved")).expect("moved");
+    assert_eq!(text(&a.join("there/moved/f")), "1");
+    assert!(!a.join("here/inner").exists());
+    let full = fs::remove_dir(a.join("there/moved")).expect_err("it has a name");
+    assert_eq!(full.kind(), ErrorKind::DirectoryNotEmpty);
+    fs::remove_dir_all(a.join("there")).expect("removed");
+    assert_eq!(names(&b), ["here"]);
+
+    // A long file stays where it was written, and goes where it is changed.
+    let long: Vec<u8> = (0..3_000_000u32).map(|at| (at % 251) as u8).collect();
+    fs::write(a.join("long"), &long).expect("written");
+    assert!(fs::read(b.join("long")).expect("it comes") == long);
+    let bodies = fs::metadata(nodes.folder("state0/bodies")).expect("they are there");
+    assert_eq!(bodies.mode() & 0o777, 0o700, "permissions of files count on the mount alone");
+    let mut end = File::options().append(true).open(b.join("long")).expect("opened");
+    end.write_all(b"more").expect("appended");
+    drop(end);
+    let both = [long.as_slice(), b"more"].concat();
+    assert!(fs::read(a.join("long")).expect("it comes") == both);
+
+    // Links, attributes, kinds.
+    nodes.volume.sh(
+        &a,
+        "mkdir k; echo x > k/f; ln k/f k/g; ln -s f k/l; mkfifo k/p; chmod 640 k/f; touch -d @5 k/f
+         python3 -c 'import os; os.setxattr(\"k/f\", \"user.a\", b\"1\")'",
+    );
+    let told = nodes.volume.sh(
+        &b,
+        "stat -c '%n %F %a %h %Y' k/f k/l k/p; readlink k/l
+         python3 -c 'import os; print(os.getxattr(\"k/g\", \"user.a\"))'",
+    );
+    let wanted = "k/f regular file 640 2 5\nk/l symbolic link 777 1 ";
+    assert!(told.starts_with(wanted), "{told}");
+    assert!(told.contains("k/p fifo 644 1") && told.ends_with("f\nb'1'\n"), "{told}");
+    let elsewhere = fs::hard_link(a.join("k/f"), a.join("f")).expect_err("another folder");
+    assert_eq!(elsewhere.kind(), ErrorKind::CrossesDevices);
+    // What is not there yet is refused.
+    nodes.volume.sh(&a, "flock k/f true 2> err && exit 1; grep -q 'not supported' err");
+
+    // Two writers of one file.
+    let mut first = File::create(a.join("w")).expect("made");
+    first.write_all(b"1").expect("written");
+    fs::write(b.join("other"), "").expect("written beside it");
+    let second = File::options().write(true).open(b.join("w")).expect_err("it is written");
+    assert_eq!(second.kind(), ErrorKind::ExecutableFileBusy);
+    let mut growing = File::open(b.join("w")).expect("it can be read");
+    let mut seen = String::new();
+    growing.read_to_string(&mut seen).expect("read");
+    assert_eq!(seen, "1");
+    first.write_all(b"23").expect("written");
+    drop((first, growing));
+    assert_eq!(text(&b.join("w")), "123");
+    fs::write(b.join("w"), "4").expect("it is free");
+    assert_eq!(text(&a.join("w")), "4");
+
+    nodes.unmount(0).says("are on this machine alone");
+    assert_eq!(text(&b.join("w")), "4");
+    assert!(fs::read(b.join("long")).expect("it is here since it was changed") == both);
+}
+
+#[test]
+fn a_shared_volume_and_one_of_one_writer_are_told_apart() {
+    let Some(nodes) = Nodes::with_postgres(1) else { return };
+    let there = nodes.volume.there();
+    let mut writer = nodes.volume.forebay(&["mount", "--state"]);
+    writer.arg(nodes.folder("own")).arg("s3://ours/lab/shared").arg(&there);
+    done(&mut writer).code(125).says("is no volume");
+    let mut reader = nodes.volume.forebay(&["mount", "--read-only", "--state"]);
+    reader.arg(nodes.folder("read")).arg("s3://ours/lab/shared").arg(&there);
+    done(&mut reader).code(125).says("is no volume");
+    nodes.volume.mount("another", &nodes.volume.at());
+    nodes.try_mount(1, "s3://ours/lab/v", &there).code(125).says("is no shared volume");
+    nodes
+        .try_mount(0, "s3://ours/lab/shared", &there)
+        .code(125)
+        .says("mounted on this machine already");
+    nodes.volume.unmount(&nodes.volume.at()).code(0);
+    nodes.unmount(0);
+    nodes.try_mount(0, "s3://ours/lab/other", &there).code(125).says("of another volume");
+    nodes.try_mount(1, "no-url", &there).code(125).says("s3://BUCKET/PREFIX");
+    let mut alone = nodes.volume.forebay(&["mount", "--book", "/nowhere", "s3://ours/lab/x"]);
+    done(alone.arg(&there)).code(2).says("--listen");
+    let mut both = nodes.volume.forebay(&["mount", "--book", "x", "--listen", "127.0.0.1"]);
+    done(both.args(["--read-only", "s3://ours/lab/x"]).arg(&there)).code(2);
+}
+
+#[test]
+fn when_a_node_is_killed_the_others_go_on_and_it_comes_back() {
+    let Some(nodes) = Nodes::with_postgres(2) else { return };
+    let (a, b) = (nodes.point(0), nodes.point(1));
+    fs::create_dir(a.join("d")).expect("made");
+    let mut file = File::create(a.join("d/safe")).expect("made");
+    file.write_all(b"1").expect("written");
+    file.sync_all().expect("in the book");
+    let long = vec![7; 200_000];
+    fs::write(a.join("d/long"), &long).expect("written");
+    assert!(fs::read(b.join("d/long")).expect("it comes") == long);
+    drop(file);
+    nodes.volume.kill(&a);
+    // Its lease has to end first.
+    assert_eq!(text(&b.join("d/safe")), "1");
+    fs::write(b.join("d/safe"), "2").expect("it is free");
+    let alone = fs::read(b.join("d/long")).expect_err("one node alone has it");
+    assert_eq!(alone.raw_os_error(), Some(5));
+    nodes.mount(0);
+    assert_eq!(text(&a.join("d/safe")), "2");
+    assert!(fs::read(a.join("d/long")).expect("it is here") == long);
+    assert!(fs::read(b.join("d/long")).expect("it comes again") == long);
+}
+
+#[test]
+fn a_node_that_is_stopped_past_its_lease_finds_what_others_did() {
+    let Some(nodes) = Nodes::with_postgres(2) else { return };
+    let (a, b) = (nodes.point(0), nodes.point(1));
+    fs::create_dir(a.join("d")).expect("made");
+    fs::write(a.join("d/f"), "1").expect("written");
+    assert_eq!(text(&b.join("d/f")), "1");
+    nodes.signal(0, "-STOP");
+    fs::write(b.join("d/f"), "2").expect("after the end of the lease");
+    fs::write(b.join("d/g"), "3").expect("it is held here now");
+    nodes.signal(0, "-CONT");
+    assert_eq!(text(&a.join("d/f")), "2");
+    fs::write(a.join("d/h"), "4").expect("it goes on");
+    assert_eq!((text(&b.join("d/h")), text(&a.join("d/g"))), ("4".to_owned(), "3".to_owned()));
+}
+
+#[test]
+fn a_book_that_is_away_for_a_moment_is_waited_for() {
+    let Some(nodes) = Nodes::with_postgres(2) else { return };
+    let (a, b) = (nodes.point(0), nodes.point(1));
+    fs::create_dir(a.join("d")).expect("made");
+    fs::write(a.join("d/f"), "1").expect("written");
+    assert_eq!(text(&b.join("d/f")), "1");
+    nodes.book(&["stop", "--force"]).code(0);
+    fs::write(a.join("d/held"), "2").expect("the folder is held, and the lease lasts");
+    nodes.book(&["start"]).code(0);
+    assert_eq!(text(&b.join("d/held")), "2");
+    fs::write(b.join("d/f"), "3").expect("taken");
+    assert_eq!(text(&a.join("d/f")), "3");
+    wait_until("both have a lease", || {
+        nodes.book(&["status"]).text().matches("lease ").count() >= 2
+    });
+    nodes.unmount(0);
+    nodes.unmount(1);
+}

@@ -1,0 +1,141 @@
+//! Opening, writing, closing.
+
+use std::time::Duration;
+
+use forebay_book::{FileBytes, FileKind, InodeNumber, NodeId};
+use rustix::io::Errno;
+
+use super::SharedNode;
+use crate::Result;
+use crate::messages::{Answer, Question};
+
+/// How long a second writer waits for one on another node.
+const WRITER: Duration = Duration::from_secs(3);
+/// Between two questions whether it has closed the file.
+const PAUSE: Duration = Duration::from_millis(100);
+
+impl SharedNode {
+    /// Opens a file. To write it, its folder is taken; on another node nobody may have it open to write.
+    ///
+    /// # Errors
+    /// ETXTBSY: a program on another node writes it. EISDIR. Those of
+    /// [`SharedNode::set_attributes`].
+    pub fn open(&self, number: InodeNumber, writes: bool) -> Result<()> {
+        let deadline = self.deadline(WRITER);
+        loop {
+            let pins = if writes { self.pin_file(number)? } else { None };
+            let other = {
+                let mut state = self.state.lock();
+                let me = state.me();
+                let file = state.files.get_mut(&number).ok_or(Errno::STALE)?;
+                if file.is_folder() {
+                    return Err(Errno::ISDIR);
+                }
+                match file.record.bytes {
+                    FileBytes::OnNode(node)
+                        if writes && node != me && file.record.kind == FileKind::Regular =>
+                    {
+                        Some(node)
+                    }
+                    _ => None,
+                }
+            };
+            let is_written = match other {
+                Some(node) => self.is_written_on(node, number)?,
+                None => false,
+            };
+            if !is_written {
+                let mut state = self.state.lock();
+                let file = state.files.get_mut(&number).ok_or(Errno::STALE)?;
+                file.opens += 1;
+                file.writers += u32::from(writes);
+                return Ok(());
+            }
+            drop(pins);
+            if self.is_over(deadline) {
+                return Err(Errno::TXTBSY);
+            }
+            self.time.wait(PAUSE);
+        }
+    }
+
+    /// Whether a program on another node writes a file. One whose lease is over writes nothing that
+    /// counts.
+    fn is_written_on(&self, node: NodeId, file: InodeNumber) -> Result<bool> {
+        let nodes = self.ask_book(|| self.book.nodes(self.volume))?;
+        if !nodes.iter().any(|other| other.node == node && other.lease_left.is_some()) {
+            return Ok(false);
+        }
+        Ok(self.ask_node(node, &Question::IsWritten { file })? == Answer::Written(true))
+    }
+
+    /// Writes bytes into a file that is open to be written; all of them.
+    ///
+    /// # Errors
+    /// Those of [`SharedNode::set_attributes`], and of the disk.
+    pub fn write(&self, number: InodeNumber, offset: u64, bytes: &[u8]) -> Result<()> {
+        let is_away = self.state.lock().files.get(&number).ok_or(Errno::STALE)?.away;
+        let pins = if is_away { None } else { self.pin_file(number)? };
+        self.write_bytes(number, offset, bytes)?;
+        let now = self.time.unix_nanos();
+        let mut state = self.state.lock();
+        let file = state.files.get_mut(&number).ok_or(Errno::STALE)?;
+        file.record.mtime_ns = now;
+        if file.links > 0 && !file.away {
+            state.note_file_change(number);
+        }
+        drop(state);
+        drop(pins);
+        self.dirtied.notify_one();
+        Ok(())
+    }
+
+    /// A program closes one of its descriptors: what it wrote is to be found by all from now on. If
+    /// the folder was given up meanwhile, it is taken back.
+    ///
+    /// # Errors
+    /// ESTALE: another node has removed the file, or moved it to another folder. EIO: it was lost.
+    /// Those of [`SharedNode::set_attributes`].
+    pub fn flush(&self, number: InodeNumber) -> Result<()> {
+        let (is_away, is_lost) = {
+            let state = self.state.lock();
+            let file = state.files.get(&number).ok_or(Errno::STALE)?;
+            (file.away && file.links > 0, file.is_lost)
+        };
+        if is_lost {
+            return Err(Errno::IO);
+        }
+        if is_away {
+            drop(self.pin_file(number)?);
+        }
+        Ok(())
+    }
+
+    /// An open file is closed for good.
+    pub fn release(&self, number: InodeNumber, writes: bool) {
+        // The program has heard at its close.
+        let _ = self.flush(number);
+        let mut state = self.state.lock();
+        let Some(file) = state.files.get_mut(&number) else { return };
+        file.opens = file.opens.saturating_sub(1);
+        file.writers = file.writers.saturating_sub(u32::from(writes));
+        if file.opens == 0 {
+            file.local = None;
+        }
+        if state.forget_if_unused(number) {
+            drop(state);
+            self.bodies.remove(number);
+        }
+    }
+
+    /// Makes a file durable: its name and, if it is small, its bytes in the book; else its bytes on
+    /// this node's disk.
+    ///
+    /// # Errors
+    /// Those of the disk, of [`SharedNode::flush`] and of [`SharedNode::publish`].
+    pub fn fsync(&self, number: InodeNumber) -> Result<()> {
+        self.sync_bytes(number)?;
+        self.flush(number)?;
+        self.publish()
+    }
+}

@@ -1,0 +1,367 @@
+//! A mount of a volume that several nodes write: requests of the kernel become verbs of a
+//! [`SharedNode`]. It translates, and decides nothing.
+
+mod file_requests;
+mod name_requests;
+
+use std::io;
+use std::os::fd::AsFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::thread::{Builder, Scope};
+
+use forebay_book::{FileKind, FolderId, InodeNumber};
+use forebay_sharing::{KernelCaches, ListedName, Seen, SharedNode};
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+use rustix::fs::FileType;
+use rustix::io::Errno;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+use super::abi::{self, Attr, EntryOut, InHeader, init, op};
+use super::device::Device;
+use super::session::{BUFFER, MOST_BYTES};
+use crate::native::{Kernel, Result};
+
+/// The first minor version of the protocol by which all names can be made to be asked for again
+/// (Linux 6.16).
+const FORGETS_ALL_NAMES: u32 = 44;
+
+/// A served mount.
+#[derive(Debug)]
+pub(crate) struct SharedSession {
+    node: Arc<SharedNode>,
+    device: Device,
+    /// Others than this user and root are refused.
+    only_for: Option<u32>,
+    /// On the disk that has the bytes of long files.
+    disk: PathBuf,
+    /// Open folders, and what is listed of them.
+    listings: Mutex<FxHashMap<u64, Arc<Vec<ListedName>>>>,
+    next_listing: AtomicU64,
+}
+
+/// Makes the kernel forget.
+#[derive(Debug)]
+struct KernelMemory {
+    device: Device,
+    can_forget: bool,
+}
+
+impl KernelCaches for KernelMemory {
+    fn can_forget(&self) -> bool {
+        self.can_forget
+    }
+
+    fn forget(&self, files: &[InodeNumber]) {
+        for file in files {
+            self.device.invalidate_node(file.0.cast_unsigned(), false);
+        }
+        self.device.expire_all_names();
+    }
+}
+
+/// A request, and where it came from.
+struct Asked<'a> {
+    header: &'a InHeader,
+    body: &'a [u8],
+    device: &'a Device,
+}
+
+impl<'a> Asked<'a> {
+    fn parse<T: FromBytes + KnownLayout + Immutable>(&self) -> Result<(&'a T, &'a [u8])> {
+        T::ref_from_prefix(self.body).map_err(|_| Errno::INVAL)
+    }
+
+    fn file(&self) -> InodeNumber {
+        InodeNumber(self.header.nodeid.cast_signed())
+    }
+
+    fn folder(&self) -> FolderId {
+        FolderId(self.header.nodeid.cast_signed())
+    }
+
+    fn reply(&self, parts: &[&[u8]]) -> Result<()> {
+        self.device.send_reply(self.header.unique, parts);
+        Ok(())
+    }
+}
+
+/// How many threads there are, and how many wait for a request.
+#[derive(Debug)]
+struct Crew {
+    all: AtomicUsize,
+    idle: AtomicUsize,
+    most: usize,
+}
+
+impl SharedSession {
+    /// Shakes hands with the kernel over a `/dev/fuse` descriptor that is already mounted.
+    ///
+    /// # Errors
+    /// When the kernel speaks a protocol older than 7.31 (Linux 5.4), or the mount is gone.
+    pub(crate) fn from_handshake(
+        node: Arc<SharedNode>,
+        device: Device,
+        only_for: Option<u32>,
+        disk: PathBuf,
+    ) -> io::Result<Arc<SharedSession>> {
+        let mut buffer = vec![0; BUFFER];
+        let size = device
+            .receive_request(&mut buffer)?
+            .ok_or_else(|| io::Error::other("the mount was gone before it began"))?;
+        let (header, body) = InHeader::ref_from_prefix(&buffer[..size])
+            .map_err(|_| io::Error::other("the kernel's first request is cut off"))?;
+        let mut hello = abi::InitIn::default();
+        let known = body.len().min(size_of::<abi::InitIn>());
+        hello.as_mut_bytes()[..known].copy_from_slice(&body[..known]);
+        if header.opcode != op::INIT || hello.major != 7 || hello.minor < abi::OLDEST_MINOR {
+            device.send_error(header.unique, Errno::PROTO);
+            let (major, minor) = (hello.major, hello.minor);
+            return Err(io::Error::other(format!("the kernel speaks FUSE {major}.{minor}")));
+        }
+        let offered = u64::from(hello.flags) | (u64::from(hello.flags2) << 32);
+        // With locks among them the kernel asks for each: on one node alone they would be worth
+        // nothing, and are refused.
+        let wanted = init::ASYNC_READ
+            | init::POSIX_LOCKS
+            | init::FLOCK_LOCKS
+            | init::BIG_WRITES
+            | init::DONT_MASK
+            | init::AUTO_INVAL_DATA
+            | init::PARALLEL_DIROPS
+            | init::MAX_PAGES
+            // Else it would ask for the capabilities of a file before each write.
+            | init::HANDLE_KILLPRIV_V2
+            | init::CACHE_SYMLINKS;
+        let agreed = wanted & offered;
+        let answer = abi::InitOut {
+            major: abi::VERSION.0,
+            minor: abi::VERSION.1,
+            max_readahead: hello.max_readahead,
+            flags: agreed as u32,
+            flags2: (agreed >> 32) as u32,
+            max_background: 64,
+            congestion_threshold: 48,
+            max_write: MOST_BYTES as u32,
+            time_gran: 1,
+            max_pages: (MOST_BYTES / 4096) as u16,
+            ..Default::default()
+        };
+        device.send_reply(header.unique, &[answer.as_bytes()]);
+        let can_forget = hello.minor >= FORGETS_ALL_NAMES;
+        node.set_caches(Arc::new(KernelMemory { device: device.clone(), can_forget }));
+        Ok(Arc::new(SharedSession {
+            node,
+            device,
+            only_for,
+            disk,
+            listings: Mutex::default(),
+            next_listing: AtomicU64::new(1),
+        }))
+    }
+
+    /// Serves until the mount is gone, on `threads` threads, and on up to `most` where all of these
+    /// wait for other nodes.
+    ///
+    /// # Errors
+    /// When the device fails otherwise than by the end of the mount.
+    pub(crate) fn serve_requests(&self, threads: usize, most: usize) -> io::Result<()> {
+        let crew = Crew { all: AtomicUsize::new(threads), idle: AtomicUsize::new(0), most };
+        let crew = &crew;
+        std::thread::scope(|scope| {
+            let mut workers = Vec::new();
+            for number in 0..threads {
+                let device = match number {
+                    0 => self.device.clone(),
+                    _ => self.device.another_reader().unwrap_or_else(|_| self.device.clone()),
+                };
+                let work = move || self.run_worker(&device, crew, scope);
+                let name = format!("forebay-{number}");
+                workers.push(Builder::new().name(name).spawn_scoped(scope, work)?);
+            }
+            for worker in workers {
+                worker.join().map_err(|_| io::Error::other("a worker thread panicked"))??;
+            }
+            Ok(())
+        })
+    }
+
+    fn run_worker<'scope>(
+        &'scope self,
+        device: &Device,
+        crew: &'scope Crew,
+        scope: &'scope Scope<'scope, '_>,
+    ) -> io::Result<()> {
+        let mut buffer = vec![0; BUFFER];
+        loop {
+            crew.idle.fetch_add(1, Relaxed);
+            let received = device.receive_request(&mut buffer);
+            let was_last = crew.idle.fetch_sub(1, Relaxed) == 1;
+            let Some(size) = received? else { return Ok(()) };
+            if was_last {
+                self.add_worker(crew, scope);
+            }
+            let Ok((header, body)) = InHeader::ref_from_prefix(&buffer[..size]) else {
+                return Err(io::Error::other("the kernel's request is cut off"));
+            };
+            if header.opcode == op::DESTROY {
+                device.send_reply(header.unique, &[]);
+                return Ok(());
+            }
+            // A fault of ours must cost one request, not leave its caller waiting for ever.
+            let asked = Asked { header, body, device };
+            match catch_unwind(AssertUnwindSafe(|| self.serve(&asked))) {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => device.send_error(header.unique, error),
+                Err(_) => device.send_error(header.unique, Errno::IO),
+            }
+        }
+    }
+
+    /// Nobody waits for the next request: another thread does from now on.
+    fn add_worker<'scope>(&'scope self, crew: &'scope Crew, scope: &'scope Scope<'scope, '_>) {
+        let next = |all| (all < crew.most).then_some(all + 1);
+        let Ok(number) = crew.all.fetch_update(Relaxed, Relaxed, next) else { return };
+        let work = move || {
+            if let Err(error) = self.run_worker(&self.device, crew, scope) {
+                tracing::error!("a thread of a mount ended badly: {error}");
+            }
+        };
+        // Without it, requests are served as before.
+        if Builder::new().name(format!("forebay-{number}")).spawn_scoped(scope, work).is_err() {
+            crew.all.fetch_sub(1, Relaxed);
+        }
+    }
+
+    fn serve(&self, asked: &Asked<'_>) -> Result<()> {
+        let header = asked.header;
+        match header.opcode {
+            op::FORGET => {
+                if let Ok((forget, _)) = asked.parse::<abi::ForgetIn>() {
+                    self.node.forget(asked.file(), forget.nlookup);
+                }
+                return Ok(());
+            }
+            op::BATCH_FORGET => return self.forget_many(asked),
+            op::INTERRUPT => return Ok(()),
+            _ => {}
+        }
+        // What acts through an open file may come from whomever it was handed to.
+        let by_handle = matches!(
+            header.opcode,
+            op::READ | op::WRITE | op::FLUSH | op::RELEASE | op::RELEASEDIR | op::FSYNC
+        );
+        let is_welcome = self.only_for.is_none_or(|owner| [owner, 0].contains(&header.uid));
+        if !is_welcome && !by_handle {
+            return Err(Errno::ACCESS);
+        }
+        match header.opcode {
+            op::LOOKUP => self.lookup(asked),
+            op::GETATTR => self.getattr(asked),
+            op::SETATTR => self.setattr(asked),
+            op::READLINK => self.readlink(asked),
+            op::MKNOD | op::MKDIR | op::SYMLINK => self.make(asked),
+            op::LINK => self.link(asked),
+            op::UNLINK | op::RMDIR => self.remove(asked),
+            op::RENAME | op::RENAME2 => self.rename(asked),
+            op::OPENDIR => self.opendir(asked),
+            op::READDIR => self.readdir(asked),
+            op::RELEASEDIR => self.releasedir(asked),
+            op::SETXATTR | op::GETXATTR | op::LISTXATTR | op::REMOVEXATTR => self.extended(asked),
+            op::CREATE => self.create(asked),
+            op::OPEN => self.open(asked),
+            op::READ => self.read(asked),
+            op::WRITE => self.write(asked),
+            op::FLUSH => self.flush(asked),
+            op::RELEASE => self.release(asked),
+            op::FSYNC => self.fsync(asked),
+            op::FSYNCDIR | op::SYNCFS => {
+                self.node.publish()?;
+                asked.reply(&[])
+            }
+            op::STATFS => self.statfs(asked),
+            // Locks would hold on this node alone.
+            op::GETLK | op::SETLK | op::SETLKW | op::FALLOCATE => Err(Errno::OPNOTSUPP),
+            op::IOCTL => Err(Errno::NOTTY),
+            _ => Err(Errno::NOSYS),
+        }
+    }
+
+    fn forget_many(&self, asked: &Asked<'_>) -> Result<()> {
+        if let Ok((_, rest)) = asked.parse::<abi::BatchForgetIn>() {
+            let whole = rest.len() / size_of::<abi::ForgetOne>() * size_of::<abi::ForgetOne>();
+            let list = <[abi::ForgetOne]>::ref_from_bytes(&rest[..whole]);
+            for one in list.into_iter().flatten() {
+                self.node.forget(InodeNumber(one.nodeid.cast_signed()), one.nlookup);
+            }
+        }
+        Ok(())
+    }
+
+    fn statfs(&self, asked: &Asked<'_>) -> Result<()> {
+        let disk = rustix::fs::open(
+            &self.disk,
+            rustix::fs::OFlags::PATH | rustix::fs::OFlags::CLOEXEC,
+            rustix::fs::Mode::empty(),
+        )?;
+        let stat = rustix::fs::fstatvfs(disk.as_fd())?;
+        asked.reply(&[super::reply::statfs_out(&stat).as_bytes()])
+    }
+}
+
+/// File type and permission bits, as stat(2) has them.
+fn mode_of(seen: &Seen) -> u32 {
+    type_of(seen.kind).as_raw_mode() | seen.mode
+}
+
+fn type_of(kind: FileKind) -> FileType {
+    match kind {
+        FileKind::Regular => FileType::RegularFile,
+        FileKind::Folder => FileType::Directory,
+        FileKind::Symlink => FileType::Symlink,
+        FileKind::Fifo => FileType::Fifo,
+        FileKind::Socket => FileType::Socket,
+        FileKind::CharacterDevice => FileType::CharacterDevice,
+        FileKind::BlockDevice => FileType::BlockDevice,
+    }
+}
+
+fn attr_of(seen: &Seen) -> Attr {
+    let (second, nanos) =
+        (seen.mtime_ns.div_euclid(1_000_000_000), seen.mtime_ns.rem_euclid(1_000_000_000));
+    let (second, nanos) = (second.cast_unsigned(), nanos as u32);
+    Attr {
+        ino: seen.file.0.cast_unsigned(),
+        size: seen.size,
+        blocks: seen.size.div_ceil(512),
+        // One time is kept.
+        atime: second,
+        mtime: second,
+        ctime: second,
+        atimensec: nanos,
+        mtimensec: nanos,
+        ctimensec: nanos,
+        mode: mode_of(seen),
+        nlink: seen.links,
+        uid: seen.uid,
+        gid: seen.gid,
+        rdev: seen.rdev as u32,
+        blksize: 4096,
+        flags: 0,
+    }
+}
+
+fn entry_of(seen: &Seen) -> EntryOut {
+    EntryOut {
+        nodeid: seen.file.0.cast_unsigned(),
+        generation: 0,
+        entry_valid: seen.name_trust.as_secs(),
+        entry_valid_nsec: seen.name_trust.subsec_nanos(),
+        attr_valid: seen.attribute_trust.as_secs(),
+        attr_valid_nsec: seen.attribute_trust.subsec_nanos(),
+        attr: attr_of(seen),
+    }
+}

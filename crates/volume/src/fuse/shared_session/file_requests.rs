@@ -1,0 +1,115 @@
+//! Requests about open files of a shared volume.
+
+use forebay_book::{EntryName, FileKind};
+use forebay_sharing::{AttributeChange, Seen};
+use rustix::io::Errno;
+use zerocopy::IntoBytes;
+
+use super::super::abi;
+use super::super::session::{MOST_BYTES, parse_name};
+use super::{Asked, SharedSession, entry_of};
+use crate::native::Result;
+
+/// The handle of a file that is open to be written; another one has 0.
+const WRITES: u64 = 1;
+
+/// Whether an open file may be written.
+fn may_write(flags: u32) -> bool {
+    flags.cast_signed() & libc::O_ACCMODE != libc::O_RDONLY
+}
+
+fn opened(writes: bool) -> abi::OpenOut {
+    abi::OpenOut { fh: if writes { WRITES } else { 0 }, open_flags: 0, backing_id: 0 }
+}
+
+impl SharedSession {
+    pub(super) fn create(&self, asked: &Asked<'_>) -> Result<()> {
+        let (ask, rest) = asked.parse::<abi::CreateIn>()?;
+        let (name, _) = parse_name(rest)?;
+        let name = EntryName::new(name.to_bytes()).map_err(|_| match name.count_bytes() > 255 {
+            true => Errno::NAMETOOLONG,
+            false => Errno::INVAL,
+        })?;
+        let seen = self.create_or_find(asked, &name, ask)?;
+        let writes = may_write(ask.flags);
+        if let Err(error) = self.node.open(seen.file, writes) {
+            self.node.forget(seen.file, 1);
+            return Err(error);
+        }
+        asked.reply(&[entry_of(&seen).as_bytes(), opened(writes).as_bytes()])
+    }
+
+    fn create_or_find(
+        &self,
+        asked: &Asked<'_>,
+        name: &EntryName,
+        ask: &abi::CreateIn,
+    ) -> Result<Seen> {
+        let mode = ask.mode & !ask.umask;
+        let exclusive = ask.flags.cast_signed() & libc::O_EXCL != 0;
+        match self.make_file(asked, name, FileKind::Regular, (mode, 0, Vec::new())) {
+            // Another node made it since the kernel looked.
+            Err(Errno::EXIST) if !exclusive => {
+                let found = self.node.look_up(asked.folder(), name)?.ok_or(Errno::STALE)?;
+                if found.kind != FileKind::Regular {
+                    self.node.forget(found.file, 1);
+                    return Err(Errno::EXIST);
+                }
+                Ok(found)
+            }
+            made => made,
+        }
+    }
+
+    pub(super) fn open(&self, asked: &Asked<'_>) -> Result<()> {
+        let (ask, _) = asked.parse::<abi::OpenIn>()?;
+        let writes = may_write(ask.flags);
+        self.node.open(asked.file(), writes)?;
+        asked.reply(&[opened(writes).as_bytes()])
+    }
+
+    pub(super) fn read(&self, asked: &Asked<'_>) -> Result<()> {
+        let (ask, _) = asked.parse::<abi::ReadIn>()?;
+        let size = (ask.size as usize).min(MOST_BYTES);
+        let bytes = self.node.read(asked.file(), ask.offset, size)?;
+        asked.reply(&[&bytes])
+    }
+
+    pub(super) fn write(&self, asked: &Asked<'_>) -> Result<()> {
+        let (ask, rest) = asked.parse::<abi::WriteIn>()?;
+        let bytes = rest.get(..ask.size as usize).ok_or(Errno::INVAL)?;
+        self.node.write(asked.file(), ask.offset, bytes)?;
+        if ask.write_flags & abi::WRITE_KILL_SUIDGID != 0 {
+            self.drop_set_id_bits(asked)?;
+        }
+        asked.reply(&[abi::WriteOut { size: ask.size, padding: 0 }.as_bytes()])
+    }
+
+    /// Who changes a file may not be who its set-id bits speak for (chown(2), write(2)).
+    pub(super) fn drop_set_id_bits(&self, asked: &Asked<'_>) -> Result<()> {
+        let seen = self.node.attributes(asked.file())?;
+        let is_group_bit = seen.mode & 0o2010 == 0o2010;
+        let bits = 0o4000 | if is_group_bit { 0o2000 } else { 0 };
+        if seen.kind == FileKind::Regular && seen.mode & bits != 0 {
+            let change = AttributeChange { mode: Some(seen.mode & !bits), ..Default::default() };
+            self.node.set_attributes(asked.file(), change)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn flush(&self, asked: &Asked<'_>) -> Result<()> {
+        self.node.flush(asked.file())?;
+        asked.reply(&[])
+    }
+
+    pub(super) fn release(&self, asked: &Asked<'_>) -> Result<()> {
+        let (ask, _) = asked.parse::<abi::ReleaseIn>()?;
+        self.node.release(asked.file(), ask.fh == WRITES);
+        asked.reply(&[])
+    }
+
+    pub(super) fn fsync(&self, asked: &Asked<'_>) -> Result<()> {
+        self.node.fsync(asked.file())?;
+        asked.reply(&[])
+    }
+}

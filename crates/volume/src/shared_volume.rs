@@ -1,0 +1,284 @@
+//! A volume that several nodes write, mounted: what is needed before the daemon is there, and what
+//! serves it then. Its names are in a book; `forebay_sharing` knows the rules.
+
+mod transport;
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+use bytes::Bytes;
+use forebay_book::{Book, BookUrl, NodeKey, NodeOffer, PostgresBook, VolumeName};
+use forebay_objstore::{AwsSettings, BucketClient, PutCondition, RequestError};
+use forebay_peers::{PeerServer, PeerToken};
+use forebay_sharing::{BodyDirectory, MachineTime, NodeSetup, SharedNode};
+use parking_lot::Mutex;
+use rustix::fs::{FlockOperation, flock};
+
+use crate::fuse::{Device, SharedSession};
+use crate::ipc::UploadReport;
+use transport::{NodeMessages, SHARING, SharingVerb};
+
+/// The object that says whose prefix this is, to Forebay and to people.
+const NOTE: &str = "FOREBAY-SHARED-VOLUME.txt";
+/// At the end of a mount the book is waited for so long.
+const LAST_WORD: Duration = Duration::from_secs(300);
+/// Threads that serve a mount at first, and at most: each request to another node keeps one waiting.
+const THREADS: usize = 4;
+const THREADS_MOST: usize = 64;
+
+/// How a shared volume is to be mounted.
+#[derive(Debug)]
+pub struct SharedOptions {
+    /// `s3://BUCKET/PREFIX`
+    pub url: String,
+    /// How the bucket is reached.
+    pub settings: AwsSettings,
+    /// Where this node keeps what is its own.
+    pub state: PathBuf,
+    /// The book.
+    pub book: BookUrl,
+    /// Where this node answers the others.
+    pub listen: SocketAddr,
+    /// Where they reach it: `HOST:PORT`. It is the node's name, too.
+    pub address: String,
+}
+
+/// Why a shared volume can't be mounted.
+#[derive(Debug, thiserror::Error)]
+pub enum SharedError {
+    /// What the bucket said.
+    #[error("{0}")]
+    Bucket(#[from] RequestError),
+    /// What the book said.
+    #[error("{0}")]
+    Book(#[from] forebay_book::Error),
+    /// The directory for what is this node's own.
+    #[error("{}: {_1}", _0.display())]
+    State(PathBuf, io::Error),
+    /// Nobody can listen there.
+    #[error("listening at {0}: {1}")]
+    Listen(SocketAddr, io::Error),
+    /// The prefix has something else, such as this object.
+    #[error("it has {0}, and is no shared volume")]
+    Foreign(String),
+}
+
+/// One that can be served.
+#[derive(Debug)]
+pub(crate) struct PreparedShared {
+    wanted: SharedOptions,
+    key: NodeKey,
+    listener: TcpListener,
+    /// Nobody else uses the directory as long as this is open.
+    lock: OwnedFd,
+}
+
+impl PreparedShared {
+    /// An empty directory, which the mount stands for.
+    pub(crate) fn tree_directory(&self) -> PathBuf {
+        self.wanted.state.join("tree")
+    }
+}
+
+/// Looks whether a volume can be shared, and takes this node's place. Nothing of the clients is left
+/// when it is done: this process is about to fork.
+///
+/// # Errors
+/// Why it can't be.
+pub(crate) fn prepare_shared_volume(wanted: SharedOptions) -> Result<PreparedShared, SharedError> {
+    let at = |error| SharedError::State(wanted.state.clone(), error);
+    let (lock, key) = open_state(&wanted.state, &wanted.url).map_err(at)?;
+    let listener = TcpListener::bind(wanted.listen)
+        .map_err(|error| SharedError::Listen(wanted.listen, error))?;
+    claim_prefix(&wanted)?;
+    let book = PostgresBook::open(&wanted.book)?;
+    book.open_volume(&VolumeName::new(&wanted.url)?)?;
+    Ok(PreparedShared { wanted, key, listener, lock })
+}
+
+/// The directory of this node: locked, and of this volume.
+fn open_state(state: &Path, url: &str) -> io::Result<(OwnedFd, NodeKey)> {
+    std::fs::create_dir_all(state.join("tree"))?;
+    let mut how = std::fs::File::options();
+    how.read(true).write(true).create(true).truncate(false).mode(0o600);
+    let lock = how.open(state.join("lock"))?;
+    flock(&lock, FlockOperation::NonBlockingLockExclusive)
+        .map_err(|_| io::Error::from(io::ErrorKind::ResourceBusy))?;
+    match std::fs::read_to_string(state.join("volume")) {
+        Ok(known) if known == url => {}
+        Ok(known) => return Err(io::Error::other(format!("it is of another volume, {known}"))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            std::fs::write(state.join("volume"), url)?;
+        }
+        Err(error) => return Err(error),
+    }
+    let file = state.join("key");
+    let key = match std::fs::read(&file) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let mut key = vec![0; 16];
+            io::Read::read_exact(&mut std::fs::File::open("/dev/urandom")?, &mut key)?;
+            let mut how = std::fs::File::options();
+            let mut made = how.write(true).create_new(true).mode(0o600).open(&file)?;
+            io::Write::write_all(&mut made, &key)?;
+            key
+        }
+        Err(error) => return Err(error),
+    };
+    let key = key.try_into().map_err(|_| io::Error::other("`key` has not 16 bytes"))?;
+    Ok((lock.into(), NodeKey(key)))
+}
+
+/// The prefix is one of a shared volume, or becomes one if it has nothing. A mount with one writer
+/// refuses it from then on, as a prefix that is no volume.
+fn claim_prefix(wanted: &SharedOptions) -> Result<(), SharedError> {
+    let bucket = BucketClient::open(&wanted.url, wanted.settings.clone())?;
+    if bucket.object_size(NOTE)?.is_some() {
+        return Ok(());
+    }
+    if let Some(found) = bucket.list_recursive("")?.into_iter().next() {
+        return Err(SharedError::Foreign(found.name));
+    }
+    let text = "Nodes share this volume: `forebay mount --book` shows it. Its names and small files \
+                are in that book, a PostgreSQL database.\n";
+    match bucket.put_when(NOTE, Bytes::from_static(text.as_bytes()), PutCondition::Absent, "") {
+        Err(failed) if failed.kind != io::ErrorKind::AlreadyExists => Err(failed.into()),
+        _ => Ok(()),
+    }
+}
+
+/// A shared volume that is served.
+#[derive(Debug)]
+pub(crate) struct SharedMount {
+    node: Arc<SharedNode>,
+    session: Arc<SharedSession>,
+    state: PathBuf,
+    url: String,
+    /// Taken when it ends.
+    server: Mutex<Option<PeerServer>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    _lock: OwnedFd,
+}
+
+impl SharedMount {
+    /// Joins the other nodes, and shakes hands with the kernel over a mount that was made.
+    ///
+    /// # Errors
+    /// What the book, the network or the kernel says.
+    pub(crate) fn start(
+        prepared: PreparedShared,
+        device: OwnedFd,
+        only_for: Option<u32>,
+    ) -> io::Result<Arc<SharedMount>> {
+        let PreparedShared { wanted, key, listener, lock } = prepared;
+        let book = Arc::new(PostgresBook::open(&wanted.book).map_err(io::Error::other)?);
+        let name = VolumeName::new(&wanted.url).map_err(io::Error::other)?;
+        let volume = book.open_volume(&name).map_err(io::Error::other)?;
+        let secret = book.peer_secret(volume).map_err(io::Error::other)?;
+        let token = PeerToken::parse(&secret.0).map_err(io::Error::other)?;
+        let offer = NodeOffer::new(&wanted.address, key, &wanted.address);
+        let bodies = wanted.state.join("bodies");
+        let node = SharedNode::join(NodeSetup {
+            book: book as Arc<dyn Book>,
+            volume,
+            offer: offer.map_err(io::Error::other)?,
+            messages: Arc::new(NodeMessages::new(&token)?),
+            time: Arc::new(MachineTime),
+            bodies: bodies.clone(),
+            owner: (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw()),
+        })?;
+        let verb = SharingVerb { node: Arc::clone(&node) };
+        let server = PeerServer::start(listener, &token, vec![(SHARING, Arc::new(verb))])?;
+        let device = Device::new(device);
+        let session = SharedSession::from_handshake(Arc::clone(&node), device, only_for, bodies)?;
+        let publishing = Arc::clone(&node);
+        let renewing = Arc::clone(&node);
+        let threads = vec![
+            Builder::new()
+                .name("forebay-publish".into())
+                .spawn(move || publishing.publish_while_serving())?,
+            Builder::new()
+                .name("forebay-renew".into())
+                .spawn(move || renewing.renew_while_serving())?,
+        ];
+        Ok(Arc::new(SharedMount {
+            node,
+            session,
+            state: wanted.state,
+            url: wanted.url,
+            server: Mutex::new(Some(server)),
+            threads: Mutex::new(threads),
+            _lock: lock,
+        }))
+    }
+
+    /// Serves until the mount is gone.
+    ///
+    /// # Errors
+    /// When the device fails otherwise than by the end of the mount.
+    pub(crate) fn serve_requests(&self) -> io::Result<()> {
+        self.session.serve_requests(THREADS, THREADS_MOST)
+    }
+
+    /// Nobody uses it any more: publishes what is left, and leaves the other nodes. Gives what people
+    /// should know.
+    pub(crate) fn finish(&self) -> (Vec<String>, UploadReport) {
+        let until =
+            std::time::Duration::from_nanos(forebay_os::clock::Clock::elapsed_nanos(&MachineTime))
+                + LAST_WORD;
+        let mut left = self.node.publish();
+        while left == Err(rustix::io::Errno::TIMEDOUT)
+            && Duration::from_nanos(forebay_os::clock::Clock::elapsed_nanos(&MachineTime)) < until
+        {
+            left = self.node.publish();
+        }
+        let left = left.and(self.node.leave()).err().map(|error| {
+            format!("the book did not take the last changes ({error}); the daemon's log says why")
+        });
+        drop(self.server.lock().take());
+        for thread in self.threads.lock().drain(..) {
+            let _ = thread.join();
+        }
+        let counts = self.node.counts();
+        let mut words = Vec::new();
+        if counts.lost > 0 {
+            words.push(format!(
+                "{} changes were lost, since other nodes took over while this one was away; the \
+                 daemon's log names them",
+                counts.lost
+            ));
+        }
+        words.extend(self.files_of_this_node_alone());
+        let report = UploadReport {
+            url: self.url.clone(),
+            left,
+            kept: self.state.clone(),
+            is_shared: true,
+            ..UploadReport::default()
+        };
+        (words, report)
+    }
+
+    /// Files whose bytes nobody else has.
+    fn files_of_this_node_alone(&self) -> Option<String> {
+        let bodies = BodyDirectory::open(&self.state.join("bodies")).ok()?;
+        let numbers = bodies.numbers().ok()?;
+        let size = |number| std::fs::metadata(bodies.path(number)).map_or(0, |meta| meta.len());
+        let bytes: u64 = numbers.iter().map(|number| size(*number)).sum();
+        (!numbers.is_empty()).then(|| {
+            format!(
+                "the bytes of {} long files ({}) are on this machine alone, in {}: other nodes read \
+                 them while the volume is mounted here",
+                numbers.len(),
+                forebay_model::ByteCount(bytes),
+                self.state.display()
+            )
+        })
+    }
+}
