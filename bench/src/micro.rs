@@ -245,7 +245,10 @@ impl<'a> MicroBench<'a> {
     /// The tier of a covered run whose rules need one.
     fn create_tier(&self, workload: &Workload, label: &RunLabel) -> Result<Option<PathBuf>> {
         let made = match (label.arm, workload.layout) {
-            (Arm::Bare, _) | (_, FileLayout::Plain | FileLayout::Unmounted) => return Ok(None),
+            (Arm::Bare, _)
+            | (_, FileLayout::Plain | FileLayout::Unmounted | FileLayout::Watched) => {
+                return Ok(None);
+            }
             (_, FileLayout::WholeFolder(TierMedium::Memory)) => {
                 self.ground.create_memory_directory(label.who)
             }
@@ -268,10 +271,13 @@ impl<'a> MicroBench<'a> {
         let scratch = &self.ground.scratch;
         let folder = workload.layout.work_directory();
         let is_whole = matches!(workload.layout, FileLayout::WholeFolder(_));
-        let is_bare = workload.layout == FileLayout::Unmounted;
+        let recorder = match workload.layout {
+            FileLayout::Unmounted => Some("bpf"),
+            FileLayout::Watched => Some("notify"),
+            _ => None,
+        };
         let options = match tier {
-            None if is_bare => vec!["--recorder".into(), "bpf".into()],
-            None => Vec::new(),
+            None => recorder.map_or_else(Vec::new, |name| vec!["--recorder".into(), name.into()]),
             Some(tier) if is_whole => forebay_command::whole_folder_options(folder, tier, scratch)?,
             Some(tier) => forebay_command::packed_options(tier, scratch)?,
         };
@@ -310,7 +316,7 @@ impl<'a> MicroBench<'a> {
         let ended = self.prepare_launch(who, dir, words)?.run_expecting_success()?;
         let text = std::fs::read_to_string(&result)?;
         let measured: Measurement = serde_json::from_str(&text).map_err(std::io::Error::from)?;
-        let hides = !workload.starts_runs && !self.forebay.shim && !is_whole && !is_bare;
+        let hides = !workload.starts_runs && !self.forebay.shim && !is_whole && recorder.is_none();
         let expects_cover = arm != Arm::Bare && hides;
         if measured.on_fuse != expects_cover {
             let seen = if measured.on_fuse { "covered" } else { "not covered" };

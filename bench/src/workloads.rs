@@ -81,6 +81,8 @@ pub enum FileLayout {
     Plain,
     /// In place, recorded from the kernel: root's runs alone.
     Unmounted,
+    /// In place, recorded while system calls wait.
+    Watched,
     /// By a rule, all in one log on a tier, which is on the same file system as the bare files.
     Packed,
     /// By a rule, in a folder that is on a tier as a whole.
@@ -100,7 +102,7 @@ impl FileLayout {
     /// Where a workload works, below its directory.
     pub fn work_directory(self) -> &'static str {
         match self {
-            Self::Plain | Self::Unmounted | Self::Packed => ".",
+            Self::Plain | Self::Unmounted | Self::Watched | Self::Packed => ".",
             Self::WholeFolder(_) => "folder",
         }
     }

@@ -27,7 +27,10 @@ pub(crate) enum RecorderOption {
     Fuse,
     /// Programs in the kernel; each read and write is seen, and nothing lies in between
     Bpf,
-    /// Bpf where it works and nothing needs a mount, else fuse; one line says which
+    /// System calls that wait until they were seen (seccomp), for everybody; nothing lies in
+    /// between; set-user programs do without their rights unless root starts the run
+    Notify,
+    /// Bpf, else notify, where it works and nothing needs a mount, else fuse; one line says which
     Auto,
 }
 
@@ -36,6 +39,7 @@ impl From<RecorderOption> for launch::RecorderChoice {
         match wanted {
             RecorderOption::Fuse => launch::RecorderChoice::Only(launch::RunRecorder::Mount),
             RecorderOption::Bpf => launch::RecorderChoice::Only(launch::RunRecorder::Kernel),
+            RecorderOption::Notify => launch::RecorderChoice::Only(launch::RunRecorder::Notify),
             RecorderOption::Auto => launch::RecorderChoice::Automatic,
         }
     }

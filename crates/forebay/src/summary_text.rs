@@ -204,7 +204,7 @@ impl TextPage {
                 },
                 at_least(short_count(tier.files)),
                 at_least(short_count(tier.operations)),
-                if is_in_part && tier.operations == 0 {
+                if s.times_not_seen || is_in_part && tier.operations == 0 {
                     "-".to_owned()
                 } else {
                     at_least(short_time(tier.time_us))
@@ -298,6 +298,8 @@ impl TextPage {
             whole_folders_sentence(s),
             io_uring_sentence(s),
             foreign_calls_sentence(s),
+            strange_descriptors_sentence(s),
+            times_sentence(s),
         ];
         for text in unseen.into_iter().flatten() {
             self.push_paragraph("Not seen: ", Style::Warning, &text);
@@ -496,6 +498,17 @@ fn io_uring_sentence(s: &Summary) -> Option<String> {
 fn foreign_calls_sentence(s: &Summary) -> Option<String> {
     let calls = Some(s.calls_of_32_bits).filter(|calls| *calls > 0)?;
     Some(format!("what 32-bit programs did ({}).", counted(calls, "call", "calls")))
+}
+
+fn strange_descriptors_sentence(s: &Summary) -> Option<String> {
+    let count = Some(s.strange_descriptors).filter(|count| *count > 0)?;
+    let count = counted(count, "descriptor", "descriptors");
+    Some(format!("what went through {count} of files that came from elsewhere."))
+}
+
+fn times_sentence(s: &Summary) -> Option<String> {
+    let text = "how long operations took: this recorder (notify) sees when they begin.";
+    s.times_not_seen.then(|| text.to_owned())
 }
 
 fn counted(count: u64, one: &str, more: &str) -> String {

@@ -81,6 +81,8 @@ mod front_door;
 mod help;
 #[path = "cli/import.rs"]
 mod import;
+#[path = "cli/notifications.rs"]
+mod notifications;
 #[path = "cli/older.rs"]
 mod older;
 #[path = "cli/out_of_sight.rs"]

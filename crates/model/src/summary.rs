@@ -70,6 +70,10 @@ pub struct Summary {
     pub io_uring_rings: u64,
     /// Calls of 32-bit programs, which were not seen.
     pub calls_of_32_bits: u64,
+    /// Descriptors that came from elsewhere: what went through them was not seen.
+    pub strange_descriptors: u64,
+    /// The recorder saw when operations were, not how long they took: all times of them are 0.
+    pub times_not_seen: bool,
     /// CPU of the command and all its descendants; `None` if not known.
     pub cpu_us: Option<Micros>,
     /// Of that, what belongs to no task that was seen.

@@ -27,6 +27,7 @@ use crate::ipc::{BucketWaiting, UploadReport};
 use crate::ipc::{Channel, ToDaemon, ToLauncher, WriteBackReport};
 use crate::live;
 use crate::native::{NativeSettings, ROOT};
+use crate::notifications::Warn;
 use crate::overmount::{MountAccess, OvermountPlan};
 use crate::processes::ProcessTable;
 use crate::recorder::Recorder;
@@ -38,8 +39,9 @@ use forebay_os::clock::{Clock, SystemClock};
 use forebay_os::descriptor_path::current_path_below;
 use forebay_os::fast_wake::FastWake;
 use run_recording::RecordingThread;
+use rustix::process::{Pid, Signal, kill_process};
 use served_mounts::MountContext;
-use unmounted_run::UnmountedRun;
+use unmounted_run::{BareWay, UnmountedRun};
 
 /// How long the end of a run waits for the mounts to go before others are said to linger.
 const GRACE: Duration = Duration::from_millis(70);
@@ -98,6 +100,8 @@ pub enum RunRecorder {
     Mount,
     /// Programs in the kernel ([`crate::kernel_events`]); the directories stay bare.
     Kernel,
+    /// Calls that wait a moment ([`crate::notifications`]); the directories stay bare.
+    Notify,
 }
 
 impl RunRecorder {
@@ -106,6 +110,7 @@ impl RunRecorder {
         match self {
             RunRecorder::Mount => "fuse",
             RunRecorder::Kernel => "bpf",
+            RunRecorder::Notify => "notify",
         }
     }
 }
@@ -217,7 +222,7 @@ fn serve_volumes(parts: DaemonSetup) -> io::Result<()> {
         kind,
         ..
     } = parts;
-    let from_kernel = wanted == RunRecorder::Kernel;
+    let is_bare = wanted != RunRecorder::Mount;
     let (mounts, control, foreign) = (parts.mounts, parts.control, parts.foreign);
     let fast_wake = start_fast_wake(parts.cpu_latency);
     let guarded = parts.rescue.guard_main_thread();
@@ -297,8 +302,16 @@ fn serve_volumes(parts: DaemonSetup) -> io::Result<()> {
         // From here on nothing of ours is reached by a path: the mounts may be made.
         let _ = rustix::io::write(&mounts, &[0]);
     }
-    let began = if from_kernel {
-        let looking = unmounted_run::start(plan, &mounts, &house, &events);
+    let began = if is_bare {
+        let way = match (wanted, role) {
+            (RunRecorder::Notify, DaemonRole::Run { front }) => BareWay::Notify {
+                every_read,
+                last_call: parts.rescue.last_call(),
+                warn: warn_launcher(control.duplicate()?, front),
+            },
+            _ => BareWay::Kernel,
+        };
+        let looking = unmounted_run::start(plan, &mounts, &house, &events, way);
         looking.map(|looking| ((Vec::new(), None), Some(looking)))
     } else {
         let served = house.serve_mounts(plan, &mounts, &events);
@@ -315,8 +328,7 @@ fn serve_volumes(parts: DaemonSetup) -> io::Result<()> {
         }
     };
     let (stop_sampling, stopped) = channel();
-    let passthrough =
-        !every_read && !from_kernel && house.settings.shared && house.emulated.is_none();
+    let passthrough = !every_read && !is_bare && house.settings.shared && house.emulated.is_none();
     let MountContext { volumes, recorder, processes, peers, .. } = house;
     let looks = live::StatusSources {
         lasting: matches!(role, DaemonRole::Lasting { .. }),
@@ -383,6 +395,18 @@ fn serve_volumes(parts: DaemonSetup) -> io::Result<()> {
     }
     guarded.finish_cleanly();
     Ok(())
+}
+
+/// Tells the front something, which it says at once.
+fn warn_launcher(control: Channel, front: u32) -> Warn {
+    Box::new(move |text| {
+        tracing::warn!("{text}");
+        control.try_send_message(&ToLauncher::Warning { text });
+        // It waits for signals; this one means nothing to whoever else might get it.
+        let front = i32::try_from(front).ok().and_then(Pid::from_raw);
+        // It may be gone: then nobody has to be told.
+        let _ = front.map(|front| kill_process(front, Signal::URG));
+    })
 }
 
 /// What each target shows of a bucket; the first one may be a volume that has this URL.

@@ -28,9 +28,11 @@ use crate::processes::ProcessTable;
 use crate::recorder::Recorder;
 use forebay_os::clock::{Clock, MachineClock};
 use forebay_os::proc::Proc;
-use names::{Names, Place, Whereabouts};
-use rows::Rows;
-use wire::{Told, path_of};
+use names::Whereabouts;
+pub(crate) use names::{Names, Place, join};
+pub(crate) use rows::{Amount, FMODE_CREATED, FMODE_PATH, FMODE_WRITE, OpenedFile, Rows};
+use wire::path_of;
+pub(crate) use wire::{Event, Kind, Told, Usage};
 
 /// What the kernel executes; empty where no clang compiled it.
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/recorder.bpf.o"));
@@ -240,14 +242,17 @@ pub(crate) struct Missed {
     pub(crate) rings: u64,
     /// Calls of programs for 32 bits, which are not looked at.
     pub(crate) foreign: u64,
+    /// Descriptors of recorded files that came from elsewhere, by a socket for example.
+    pub(crate) strange: u64,
 }
 
 impl Missed {
-    fn each(self) -> [(&'static NoteKey<u64>, u64); 3] {
+    fn each(self) -> [(&'static NoteKey<u64>, u64); 4] {
         [
             (&note_key::LOST_EVENTS, self.events),
             (&note_key::IO_URING_RINGS, self.rings),
             (&note_key::CALLS_OF_32_BITS, self.foreign),
+            (&note_key::STRANGE_DESCRIPTORS, self.strange),
         ]
     }
 
@@ -342,7 +347,12 @@ impl Watch {
         self.rows.close_all();
         let state = self.kernel.state();
         let orphans = self.rows.orphans.load(Relaxed);
-        Missed { events: state.lost + orphans, rings: state.rings, foreign: state.foreign }
+        Missed {
+            events: state.lost + orphans,
+            rings: state.rings,
+            foreign: state.foreign,
+            strange: 0,
+        }
     }
 
     /// The command has not made its first call yet, and still may.

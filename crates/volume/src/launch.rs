@@ -30,6 +30,7 @@ use crate::daemon_log;
 use crate::ipc::WriteBackProgress;
 use crate::ipc::{Channel, ToDaemon, ToLauncher, WriteBackReport};
 use crate::live;
+use crate::notifications;
 use crate::overmount;
 use crate::rescue::RescuerHandle;
 use crate::tiers::{CacheWarmReport, PlacementOptions, Tiers};
@@ -69,6 +70,8 @@ pub struct LaunchOptions {
     /// Told of the first program that sends work to other machines, where rules place files that
     /// are not found there.
     pub sent_away: fn(&str),
+    /// Told what a person should know while the command runs.
+    pub warned: fn(&str),
     /// What the run file says of the start.
     pub header: Header,
     /// Where the run file is written while the run lasts; a local directory.
@@ -84,8 +87,27 @@ pub struct LaunchOptions {
 pub enum RecorderChoice {
     /// This one, or the run is refused.
     Only(RunRecorder),
-    /// The kernel, where it allows that and nothing needs a mount.
+    /// The kernel, else notifications, where these work and nothing needs a mount.
     Automatic,
+}
+
+/// Who is told what the daemon says while the command runs.
+#[derive(Debug, Clone, Copy)]
+struct Hears {
+    sent_away: Option<fn(&str)>,
+    warned: fn(&str),
+}
+
+impl Hears {
+    /// Tells it, if it is for people at once; whether it is.
+    fn tell_now(self, word: &ToLauncher) -> bool {
+        match word {
+            ToLauncher::SentAway { program } => drop(self.sent_away.map(|tell| tell(program))),
+            ToLauncher::Warning { text } => (self.warned)(text),
+            _ => return false,
+        }
+        true
+    }
 }
 
 /// How the command's side ended.
@@ -208,6 +230,7 @@ pub fn run_command(launch: LaunchOptions) -> Result<RunOutcome, LaunchError> {
             let way = match recorder {
                 RunRecorder::Mount => child::Way::Through(&plan),
                 RunRecorder::Kernel => child::Way::Bare,
+                RunRecorder::Notify => child::Way::Watched { every_read: launch.every_read },
             };
             child::exec_command(way, &launch.directory, &words, daemon, news_out, &signals, front)
         }
@@ -228,7 +251,9 @@ pub fn run_command(launch: LaunchOptions) -> Result<RunOutcome, LaunchError> {
         forebay_os::heap::return_free_memory();
     }
     let bound_here = launch.placement.as_ref().is_some_and(PlacementOptions::binds_to_this_machine);
-    let mut outcome = front.watch_command(launch.underway, bound_here.then_some(launch.sent_away));
+    let sent_away = bound_here.then_some(launch.sent_away);
+    let hears = Hears { sent_away, warned: launch.warned };
+    let mut outcome = front.watch_command(launch.underway, hears);
     outcome.recorder = recorder;
     outcome.warnings.extend(missing);
     Ok(outcome)
@@ -247,26 +272,32 @@ fn choose_recorder(
     } else {
         None
     };
+    let told = |recorder, why: &str| {
+        (launch.chosen)(recorder, why);
+        Ok(recorder)
+    };
+    let refused = |recorder: RunRecorder, why: String| {
+        Err(LaunchError::NoRecorder { recorder: recorder.name(), why })
+    };
     match (launch.recorder, needs_mount) {
         (RecorderChoice::Only(RunRecorder::Mount), _) => Ok(RunRecorder::Mount),
+        (RecorderChoice::Only(recorder), Some(why)) => refused(recorder, why.to_owned()),
         (RecorderChoice::Only(RunRecorder::Kernel), None) => Ok(RunRecorder::Kernel),
-        (RecorderChoice::Only(RunRecorder::Kernel), Some(why)) => {
-            Err(LaunchError::NeedsMount(why.to_owned()))
-        }
-        (RecorderChoice::Automatic, Some(why)) => {
-            (launch.chosen)(RunRecorder::Mount, why);
-            Ok(RunRecorder::Mount)
-        }
-        (RecorderChoice::Automatic, None) => match crate::kernel_events::probe() {
-            Ok(()) => {
-                (launch.chosen)(RunRecorder::Kernel, "the kernel allows it");
-                Ok(RunRecorder::Kernel)
-            }
-            Err(why) => {
-                (launch.chosen)(RunRecorder::Mount, &why.to_string());
-                Ok(RunRecorder::Mount)
-            }
+        (RecorderChoice::Only(RunRecorder::Notify), None) => match notifications::probe() {
+            Ok(()) => Ok(RunRecorder::Notify),
+            Err(why) => refused(RunRecorder::Notify, why.to_string()),
         },
+        (RecorderChoice::Automatic, Some(why)) => told(RunRecorder::Mount, why),
+        (RecorderChoice::Automatic, None) => {
+            let Err(no_kernel) = crate::kernel_events::probe() else {
+                return told(RunRecorder::Kernel, "the kernel allows it");
+            };
+            let no_kernel = format!("not bpf: {no_kernel}");
+            match notifications::probe() {
+                Ok(()) => told(RunRecorder::Notify, &no_kernel),
+                Err(why) => told(RunRecorder::Mount, &format!("{no_kernel}; not notify: {why}")),
+            }
+        }
     }
 }
 

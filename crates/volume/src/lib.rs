@@ -14,6 +14,7 @@ pub mod kernel_events;
 pub mod launch;
 pub mod live;
 pub mod native;
+pub mod notifications;
 pub mod overmount;
 pub mod probe;
 pub mod processes;

@@ -84,6 +84,8 @@ pub struct ProcessTable {
     /// Where the search for parents ends: the process that started the command.
     front: u32,
     command: Vec<Vec<u8>>,
+    /// All processes are told of: nobody has to be looked for.
+    told: AtomicBool,
     next: AtomicU32,
     adding: Mutex<()>,
     /// Tells when a process ends (pidfd_open(2)).
@@ -138,6 +140,7 @@ impl ProcessTable {
             ends: epoll::create(epoll::CreateFlags::CLOEXEC).ok(),
             watcher: Mutex::default(),
             later,
+            told: AtomicBool::new(false),
             jobs: Mutex::new(Some(jobs)),
         }
     }
@@ -435,8 +438,11 @@ impl ProcessTable {
         let living: Vec<Arc<KnownProcess>> =
             self.by_id.read().iter().filter(|k| !k.ended.load(Relaxed)).cloned().collect();
         PROC.with_borrow_mut(|proc| {
+            let told = self.told.load(Relaxed);
             // Orphans are the front's children now, as are two processes that serve the run.
-            for orphan in proc.read_children(self.front, self.front).unwrap_or_default() {
+            let orphans =
+                if told { Ok(Vec::new()) } else { proc.read_children(self.front, self.front) };
+            for orphan in orphans.unwrap_or_default() {
                 let known = self.by_thread.read().contains_key(&orphan);
                 if !known && !is_forebay_process(proc, orphan) {
                     self.discover_from_proc(proc, orphan);
@@ -454,6 +460,10 @@ impl ProcessTable {
                 };
                 if !alive {
                     self.record_exit(known);
+                    continue;
+                }
+                if told {
+                    // One that has ended, and is not waited for, would be met once more.
                     continue;
                 }
                 for thread in proc.list_threads(known.pid).unwrap_or_default() {

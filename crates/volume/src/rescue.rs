@@ -6,25 +6,35 @@
 //! of a thread is told at once by a robust mutex that it holds (pthread_mutexattr_setrobust(3)).
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use rustix::process::Pid;
 
 use crate::ipc::RESCUER;
+use crate::notifications::answer_in_place;
 use crate::overmount::{
     abort_connection, abort_in_namespace, open_abort, receive_descriptor, send_descriptor,
 };
 use forebay_os::forks::{block_signals, fork, socket_pair};
 
-/// A mutex in memory that this process shares with those that it forks from now on.
-struct LivenessMutex(*mut libc::pthread_mutex_t);
+/// What lies in memory that this process shares with those that it forks from now on.
+#[repr(C)]
+struct SharedMemory {
+    mutex: libc::pthread_mutex_t,
+    /// The last call that the daemon took from a listener.
+    last_call: AtomicU64,
+}
+
+/// A mutex in such memory.
+struct LivenessMutex(*mut SharedMemory);
 
 impl LivenessMutex {
     fn new() -> io::Result<LivenessMutex> {
-        let size = size_of::<libc::pthread_mutex_t>();
+        let size = size_of::<SharedMemory>();
         let (protection, flags) =
             (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS);
-        // SAFETY: fresh memory, large and aligned enough for a mutex, which is never unmapped.
+        // SAFETY: fresh memory of zeroes, large and aligned enough, which is never unmapped.
         unsafe {
             let memory = libc::mmap(std::ptr::null_mut(), size, protection, flags, -1, 0);
             if memory == libc::MAP_FAILED {
@@ -34,8 +44,9 @@ impl LivenessMutex {
             libc::pthread_mutexattr_init(&mut how);
             libc::pthread_mutexattr_setpshared(&mut how, libc::PTHREAD_PROCESS_SHARED);
             libc::pthread_mutexattr_setrobust(&mut how, libc::PTHREAD_MUTEX_ROBUST);
-            match libc::pthread_mutex_init(memory.cast(), &how) {
-                0 => Ok(LivenessMutex(memory.cast())),
+            let shared: *mut SharedMemory = memory.cast();
+            match libc::pthread_mutex_init(&raw mut (*shared).mutex, &how) {
+                0 => Ok(LivenessMutex(shared)),
                 error => Err(io::Error::from_raw_os_error(error)),
             }
         }
@@ -44,12 +55,17 @@ impl LivenessMutex {
     /// Waits until nobody holds it; whether who held it died.
     fn acquire_lock(&self) -> bool {
         // SAFETY: an initialised mutex.
-        unsafe { libc::pthread_mutex_lock(self.0) == libc::EOWNERDEAD }
+        unsafe { libc::pthread_mutex_lock(&raw mut (*self.0).mutex) == libc::EOWNERDEAD }
     }
 
     fn release_lock(&self) {
         // SAFETY: as above, held by this thread.
-        unsafe { libc::pthread_mutex_unlock(self.0) };
+        unsafe { libc::pthread_mutex_unlock(&raw mut (*self.0).mutex) };
+    }
+
+    fn last_call(&self) -> &'static AtomicU64 {
+        // SAFETY: the memory is never unmapped, and zeroes are a number.
+        unsafe { &(*self.0).last_call }
     }
 }
 
@@ -67,6 +83,8 @@ impl std::fmt::Debug for RescuerHandle {
 
 /// Sent last, instead of the number of a mount.
 const ALL: u32 = u32::MAX;
+/// Sent with a listener, of whose calls nobody must wait for a dead daemon.
+const LISTENER: u32 = u32::MAX - 1;
 
 impl RescuerHandle {
     /// Starts a rescuer. This process has one thread, and holds little yet.
@@ -108,6 +126,17 @@ impl RescuerHandle {
         let _ = send_descriptor(self.door.as_fd(), minor, control);
     }
 
+    /// Calls that wait at this listener are to be answered if the daemon dies.
+    pub(crate) fn register_listener(&self, listener: BorrowedFd<'_>) {
+        // As above.
+        let _ = send_descriptor(self.door.as_fd(), LISTENER, Some(listener));
+    }
+
+    /// Where the daemon writes which call it took last.
+    pub(crate) fn last_call(&self) -> &'static AtomicU64 {
+        self.alive.last_call()
+    }
+
     /// These are all.
     pub(crate) fn end_registration(&self) {
         // As above.
@@ -129,13 +158,23 @@ impl LivenessGuard<'_> {
 fn run_rescuer(alive: &LivenessMutex, inside: &OwnedFd) -> ! {
     detach_from_caller(inside);
     let mut known: Vec<(u32, Option<OwnedFd>)> = Vec::new();
+    let mut listener = None;
     while let Ok((Some(minor), control)) = receive_descriptor(inside.as_fd()) {
-        if minor == ALL {
-            break;
+        match minor {
+            ALL => break,
+            LISTENER => {
+                listener = control;
+                continue;
+            }
+            _ => {}
         }
         known.push((minor, control));
     }
-    if !known.is_empty() && alive.acquire_lock() {
+    if let Some(listener) = listener {
+        if alive.acquire_lock() {
+            answer_in_place(listener, alive.last_call().load(Relaxed));
+        }
+    } else if !known.is_empty() && alive.acquire_lock() {
         let ended = |control: &OwnedFd| abort_connection(control).is_ok();
         known.retain(|(_, control)| !control.as_ref().is_some_and(ended));
         let others: Vec<u32> = known.into_iter().map(|(minor, _)| minor).collect();

@@ -43,7 +43,8 @@ pub(crate) struct Args {
     /// How much to trace
     #[arg(long, value_enum, default_value = "files")]
     trace: TraceLevel,
-    /// What looks on: `bpf` needs root and leaves the directory bare; rules need `fuse`
+    /// What looks on: `bpf` needs root, `notify` nothing; both leave the directory bare; rules need
+    /// `fuse`
     #[arg(long, value_enum, default_value = "fuse")]
     recorder: RecorderOption,
     /// How long CPUs may take to wake up while programs wait for Forebay
@@ -127,6 +128,7 @@ pub(crate) fn run(mut args: Args) -> Result<i32, CommandError> {
         placement,
         warmed: placement::report_warmed_cache,
         sent_away: placement::report_sent_away,
+        warned: console::note,
         underway: if args.quiet || args.json {
             write_back_progress::hide_progress
         } else {
@@ -160,7 +162,8 @@ pub(crate) fn run(mut args: Args) -> Result<i32, CommandError> {
 fn report_recorder(recorder: RunRecorder, why: &str) {
     console::note(&match recorder {
         RunRecorder::Kernel => "recorder: bpf; the directory stays bare".to_owned(),
-        RunRecorder::Mount => format!("recorder: fuse, not bpf: {why}"),
+        RunRecorder::Notify => format!("recorder: notify; the directory stays bare ({why})"),
+        RunRecorder::Mount => format!("recorder: fuse ({why})"),
     });
 }
 
@@ -216,7 +219,7 @@ fn finish_run(args: &Args, log: &Path, outcome: &RunOutcome) -> Result<i32, Comm
             if some.is_empty() { "unknown".to_owned() } else { some.join(", ") },
             match outcome.recorder {
                 RunRecorder::Mount => "files stay managed for them",
-                RunRecorder::Kernel => "they are recorded",
+                RunRecorder::Kernel | RunRecorder::Notify => "they are recorded",
             },
             if args.rules.is_some() {
                 ", and files are written back from their tiers,"
@@ -225,7 +228,7 @@ fn finish_run(args: &Args, log: &Path, outcome: &RunOutcome) -> Result<i32, Comm
             }
         ));
     }
-    if outcome.daemon_lost && outcome.recorder == RunRecorder::Kernel {
+    if outcome.daemon_lost && outcome.recorder != RunRecorder::Mount {
         daemon_logs::print_last_lines(log);
         console::error(
             "the recorder was gone before the command ended: the record ends there, and the \
@@ -304,10 +307,10 @@ pub(super) fn explain_failure(failure: LaunchError) -> CommandError {
             format!("{} can't be managed: {}", refusal.path.display(), refusal.error),
             "name a directory that exists and that you may read; nothing was run",
         ),
-        LaunchError::NeedsMount(why) => CommandError::new(
+        LaunchError::NoRecorder { recorder, why } => CommandError::new(
             NOTHING_RUN,
-            format!("the kernel alone can't record this run: {why}"),
-            "leave out --recorder bpf; nothing was run",
+            format!("the recorder {recorder} can't record this run: {why}"),
+            format!("leave out --recorder {recorder}; nothing was run"),
         ),
         LaunchError::Closed(step, error) => CommandError::new(
             NOTHING_RUN,

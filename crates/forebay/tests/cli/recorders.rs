@@ -114,7 +114,7 @@ fn place_for_both() -> Option<Place> {
 }
 
 /// The state file of the run that is under way.
-fn state_file(place: &Place) -> Option<PathBuf> {
+pub(crate) fn state_file(place: &Place) -> Option<PathBuf> {
     let files = std::fs::read_dir(place.state.join("forebay")).into_iter().flatten().flatten();
     files.map(|file| file.path()).find(|path| path.extension().is_some_and(|ext| ext == "run"))
 }
@@ -124,7 +124,7 @@ fn number_in_state(place: &Place, sql: &str) -> Option<i64> {
     open.query_row(sql, [], |row| row.get(0)).ok()
 }
 
-fn all_programs() -> String {
+pub(crate) fn all_programs() -> String {
     let mut script = String::from("py() { /usr/bin/python3 -I -S -c \"$1\" > /dev/null; }\n");
     for (name, program) in PROGRAMS {
         script.push_str(&format!("mkdir {name}; (cd {name}; {program})\n"));
@@ -133,7 +133,7 @@ fn all_programs() -> String {
 }
 
 /// What the record says, as lines: opens of each file, and operations of each directory.
-fn lines(record: &Record) -> BTreeMap<String, i64> {
+pub(crate) fn lines(record: &Record) -> BTreeMap<String, i64> {
     let mut all = BTreeMap::new();
     let mut add = |sql: String| {
         let mut asked = record.0.prepare(&sql).expect("SQL");

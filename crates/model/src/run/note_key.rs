@@ -34,14 +34,18 @@ pub const LEFT_FILES: NoteKey<u64> = NoteKey::new("left_files");
 pub const SPILLED_FILES: NoteKey<u64> = NoteKey::new("spilled_files");
 /// Folders that were on tiers as a whole: nobody recorded what happened in them.
 pub const WHOLE_FOLDERS: NoteKey<u64> = NoteKey::new("whole_folders");
-/// What looked on: `fuse` or `bpf`.
+/// What looked on: `fuse`, `bpf` or `notify`.
 pub const RECORDER: NoteKey<String> = NoteKey::new("recorder");
+/// The value of [`RECORDER`] of a run whose recorder saw when operations were, not how long they took.
+pub const NOTIFY: &str = "notify";
 /// Events that the kernel had no room for: what the record says is the least that happened.
 pub const LOST_EVENTS: NoteKey<u64> = NoteKey::new("lost_events");
 /// Rings of io_uring: what went through them is not in the record.
 pub const IO_URING_RINGS: NoteKey<u64> = NoteKey::new("io_uring_rings");
 /// Calls of programs for another kind of processor, of 32 bits: not in the record.
 pub const CALLS_OF_32_BITS: NoteKey<u64> = NoteKey::new("calls_of_32_bits");
+/// Descriptors of recorded files that came from elsewhere: what went through them is not in the record.
+pub const STRANGE_DESCRIPTORS: NoteKey<u64> = NoteKey::new("strange_descriptors");
 /// What a simulated run cost by a price sheet, in USD.
 pub const COST_USD: NoteKey<f64> = NoteKey::new("cost_usd");
 /// The same line by line, in JSON.

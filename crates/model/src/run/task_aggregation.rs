@@ -2,6 +2,7 @@
 
 use super::given;
 use super::header::{self, key};
+use super::note_key;
 use super::reader::read_processes;
 use super::sql::{bytes_of_value, from_sql_int, to_sql_int};
 use crate::tasks::process_claims::PersistedNote;
@@ -28,8 +29,18 @@ pub(super) fn fold_run(conn: &mut Connection) -> rusqlite::Result<()> {
          FROM (SELECT task AS waiter, sum(time_us) AS waited FROM ops GROUP BY task)
          WHERE waiter = task;",
     )?;
+    if !times_are_seen(&tx)? {
+        tx.execute("UPDATE tasks SET waited_us = NULL", [])?;
+    }
     header::set_value(&tx, key::FOLDED, 1)?;
     tx.commit()
+}
+
+/// Whether the recorder saw how long operations took.
+fn times_are_seen(c: &Connection) -> rusqlite::Result<bool> {
+    let key = format!("more.{}", note_key::RECORDER.name());
+    let recorder = header::get_bytes(c, &key)?;
+    Ok(recorder.is_none_or(|recorder| recorder != note_key::NOTIFY.as_bytes()))
 }
 
 /// Finds the tasks among the processes.

@@ -15,6 +15,8 @@ const SAMPLED_MIN: Micros = Micros::from_secs(5);
 
 pub(super) fn summarize_run(run: &Run) -> Result<Summary> {
     let header = run.header()?;
+    let recorder = header.note(&note_key::RECORDER);
+    let is_recorded = recorder.is_some();
     let (rows, ops, trees) = (run.tasks()?, run.operation_rows()?, run.trees()?);
     let (processes, samples) = (run.processes()?, run.samples()?);
     let classes: HashMap<u32, String> =
@@ -24,7 +26,7 @@ pub(super) fn summarize_run(run: &Run) -> Result<Summary> {
     let signs = rows.iter().flat_map(|t| [t.started, t.ended]).flatten();
     let last = signs.chain(samples.iter().map(|s| s.at)).max().unwrap_or_default();
     let wall = ended.map_or(last, |end| end.at);
-    let tasks = task_summary::tasks_by_name(&rows, &ops, &opened);
+    let tasks = task_summary::tasks_by_name(&rows, &ops, &opened, is_recorded);
     let busy: Micros = tasks.iter().filter(|t| !t.driver).filter_map(|t| t.wall_us).sum();
     let time = TimeSplit::from_tasks(rows.iter().filter(|task| !task.driver));
     let cpu = ended.and_then(|end| Some(end.cpu_user? + end.cpu_system?));
@@ -65,6 +67,8 @@ pub(super) fn summarize_run(run: &Run) -> Result<Summary> {
         lost_events: header.note(&note_key::LOST_EVENTS).unwrap_or_default(),
         io_uring_rings: header.note(&note_key::IO_URING_RINGS).unwrap_or_default(),
         calls_of_32_bits: header.note(&note_key::CALLS_OF_32_BITS).unwrap_or_default(),
+        strange_descriptors: header.note(&note_key::STRANGE_DESCRIPTORS).unwrap_or_default(),
+        times_not_seen: recorder.is_some_and(|recorder| recorder == note_key::NOTIFY),
         cpu_us: cpu,
         cpu_unattributed_us: cpu.map(|cpu| cpu - attributed),
         tasks,

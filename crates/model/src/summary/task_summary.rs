@@ -6,11 +6,12 @@ use crate::run::{OpRow, TaskRow};
 use crate::{ByteCount, DirectoryTree, Micros};
 use std::collections::{BTreeMap, HashMap};
 
-/// One row for each name; costliest first, drivers last.
+/// One row for each name; costliest first, drivers last. `is_recorded`: a recorder saw them all.
 pub(super) fn tasks_by_name(
     tasks: &[TaskRow],
     ops: &[OpRow],
     opened: &OpenFileSums,
+    is_recorded: bool,
 ) -> Vec<TaskSummary> {
     let mut operations: HashMap<u32, Vec<&OpRow>> = HashMap::new();
     for row in ops {
@@ -43,8 +44,8 @@ pub(super) fn tasks_by_name(
                 waited_us: total_known(group.iter().map(|t| t.waited)),
                 time: TimeSplit::from_tasks(group.iter().copied()),
                 memory_peak_bytes: group.iter().filter_map(|t| t.memory_peak.or(t.memory)).max(),
-                read: group_amount(&group, |t| t.rchar_upper, io.read),
-                written: group_amount(&group, |t| t.wchar_upper, io.written),
+                read: group_amount(&group, is_recorded, |t| t.rchar_upper, io.read),
+                written: group_amount(&group, is_recorded, |t| t.wchar_upper, io.written),
                 files: io.files,
                 operations: rows().map(|row| row.count).sum(),
             }
@@ -77,10 +78,11 @@ fn total_known(all: impl Iterator<Item = Option<Micros>>) -> Option<Micros> {
 /// Bytes of tasks whose operations nobody recorded were not seen, even if no file is known.
 fn group_amount(
     group: &[&TaskRow],
+    is_recorded: bool,
     most: fn(&TaskRow) -> Option<ByteCount>,
     amount: ByteBounds,
 ) -> ByteBounds {
-    let recorded = group.iter().all(|task| task.waited.is_some());
+    let recorded = is_recorded || group.iter().all(|task| task.waited.is_some());
     let at_most = bytes_upper_bound(group, most);
     ByteBounds { seen: amount.seen.filter(|_| recorded), at_most, ..amount }
 }

@@ -29,6 +29,8 @@ pub(crate) enum ToLauncher {
     WriteBackProgress(WriteBackProgress),
     /// A program was started that sends work to other machines.
     SentAway { program: String },
+    /// Something that whoever waits for the command should know now.
+    Warning { text: String },
     /// A bucket does not take what is brought to it.
     Waits(BucketWaiting),
     /// All is over, or goes on without the front.

@@ -7,7 +7,6 @@ use forebay_model::{Fact, Micros, TreeId};
 use rustc_hash::FxHashMap;
 
 use super::names::{Place, join};
-use super::wire::Told;
 use crate::recorder::{RecordedFile, RecordedPath, Recorder};
 
 /// A file by inode: a number that was given again has another generation.
@@ -39,8 +38,7 @@ impl KnownFiles {
     }
 
     /// The file behind an open, by its inode: under a name that is new to it it stays the same.
-    pub(super) fn meet_open_file(&mut self, place: &Place, told: &Told<'_>) -> Arc<RecordedPath> {
-        let key = file_key(place.0, told);
+    pub(super) fn meet_open_file(&mut self, place: &Place, key: FileKey) -> Arc<RecordedPath> {
         if let Some(file) = self.files.get_mut(&key) {
             if self.by_name.get(place) != Some(&key) {
                 file.names.push(place.clone());
@@ -142,11 +140,6 @@ impl KnownFiles {
             self.by_name.insert(new, key);
         }
     }
-}
-
-/// By what an event's file is known.
-pub(super) fn file_key(tree: TreeId, told: &Told<'_>) -> FileKey {
-    (tree, told.head.inode, told.head.count)
 }
 
 /// A file under another name; its number stays.

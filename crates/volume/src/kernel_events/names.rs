@@ -26,7 +26,7 @@ pub(super) enum Base {
 }
 
 /// A path below a recorded directory.
-pub(super) type Place = (TreeId, Vec<u8>);
+pub(crate) type Place = (TreeId, Vec<u8>);
 
 /// Says which entry of which recorded directory an open directory is; `None`: of none.
 pub(super) trait Whereabouts {
@@ -45,7 +45,7 @@ struct Namespace {
 
 /// Paths of names.
 #[derive(Debug)]
-pub(super) struct Names {
+pub(crate) struct Names {
     /// The recorded directories, by number.
     roots: Vec<OwnedFd>,
     /// Our own mount namespace, and the roots of others.
@@ -55,7 +55,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    pub(super) fn new(roots: Vec<OwnedFd>) -> Names {
+    pub(crate) fn new(roots: Vec<OwnedFd>) -> Names {
         Names {
             roots,
             namespace: namespace_of("self").unwrap_or(0),
@@ -187,7 +187,7 @@ fn namespace_of(process: &str) -> Option<u64> {
     link.to_str()?.strip_prefix("mnt:[")?.strip_suffix(']')?.parse().ok()
 }
 
-pub(super) fn join(path: &[u8], name: &[u8]) -> Vec<u8> {
+pub(crate) fn join(path: &[u8], name: &[u8]) -> Vec<u8> {
     if path.is_empty() { name.to_vec() } else { [path, name].join(&b'/') }
 }
 

@@ -15,16 +15,16 @@ use rustc_hash::FxHashMap;
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 
 use super::calls::NO_OPERATION;
-use super::known_files::{FileKey, KnownFiles, file_key};
+use super::known_files::{FileKey, KnownFiles};
 use super::names::{Base, Names, Place, Whereabouts, join};
-use super::wire::{Kind, Told};
+use super::wire::{Event, Kind, Told, Usage};
 use crate::processes::{ProcessTable, ToldProcess, ToldProgram};
 use crate::recorder::{RecordedPath, Recorder};
 
 /// Modes of an open file in the kernel (linux/fs.h).
-const FMODE_WRITE: u32 = 0x2;
-const FMODE_PATH: u32 = 0x4000;
-const FMODE_CREATED: u32 = 0x10_0000;
+pub(crate) const FMODE_WRITE: u32 = 0x2;
+pub(crate) const FMODE_PATH: u32 = 0x4000;
+pub(crate) const FMODE_CREATED: u32 = 0x10_0000;
 const RENAME_EXCHANGE: u32 = 2;
 const DIRECTORY: u32 = libc::S_IFDIR;
 /// A size that was not told.
@@ -64,6 +64,37 @@ enum OpenKind {
     Name,
 }
 
+/// A file or directory that was opened, as whoever looks on found it.
+#[derive(Debug)]
+pub(crate) struct OpenedFile {
+    pub(crate) process: u32,
+    /// Number of the open file.
+    pub(crate) number: u64,
+    /// When the call was over, and how long it took, in nanoseconds.
+    pub(crate) at: u64,
+    pub(crate) nanos: u64,
+    pub(crate) place: Place,
+    pub(crate) inode: u64,
+    pub(crate) generation: u32,
+    /// Kind and permissions of the file.
+    pub(crate) mode: u32,
+    /// The kernel's mode of the open file: `FMODE_*`.
+    pub(crate) file_mode: u32,
+    /// Flags of open(2).
+    pub(crate) flags: u32,
+    pub(crate) size: u64,
+}
+
+/// What was moved through an open file, without its calls.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Amount {
+    pub(crate) read: u64,
+    pub(crate) wrote: u64,
+    /// All that is read, and written, through it is not known.
+    pub(crate) hides_reads: bool,
+    pub(crate) hides_writes: bool,
+}
+
 /// Where a program that begins lies and works, as far as that is in recorded directories.
 #[derive(Debug, Default)]
 struct ProgramPlace {
@@ -72,7 +103,7 @@ struct ProgramPlace {
 }
 
 /// Turns events into rows, in their order.
-pub(super) struct Rows {
+pub(crate) struct Rows {
     recorder: Arc<Recorder>,
     processes: Arc<ProcessTable>,
     names: Names,
@@ -90,11 +121,11 @@ pub(super) struct Rows {
     /// The run's start on the machine's clock.
     began: u64,
     /// Events that made no sense without one that was lost.
-    pub(super) orphans: Arc<AtomicU64>,
+    pub(crate) orphans: Arc<AtomicU64>,
 }
 
 impl Rows {
-    pub(super) fn new(
+    pub(crate) fn new(
         recorder: Arc<Recorder>,
         processes: Arc<ProcessTable>,
         names: Names,
@@ -119,7 +150,7 @@ impl Rows {
     }
 
     /// The command, which was started and executes nothing yet.
-    pub(super) fn meet_command(&mut self, pid: u32, started_ns: u64) {
+    pub(crate) fn meet_command(&mut self, pid: u32, started_ns: u64) {
         let id = self.processes.meet_told(&ToldProcess { pid, parent: None, started_ns });
         self.living.insert(pid, id);
     }
@@ -144,7 +175,7 @@ impl Rows {
     }
 
     /// Nobody of the run lives: what is open yet was closed when its last descriptor went.
-    pub(super) fn close_all(&mut self) {
+    pub(crate) fn close_all(&mut self) {
         let mut left: Vec<(u64, OpenNow)> = self.opens.drain().collect();
         left.sort_by_key(|(number, _)| *number);
         for (_, open) in left {
@@ -187,12 +218,37 @@ impl Rows {
     }
 
     fn opened(&mut self, told: &Told<'_>) {
-        let (Some(tree), process) = (Self::tree(told), self.process(told)) else { return };
+        if let Some(opened) = Self::opened_file(told) {
+            self.note_open(opened);
+        }
+    }
+
+    fn opened_file(told: &Told<'_>) -> Option<OpenedFile> {
         let head = &told.head;
-        let place = (tree, told.path());
-        let (mode, created) = (head.op, head.op & FMODE_CREATED != 0);
-        let kind = match head.mode & libc::S_IFMT {
-            _ if mode & FMODE_PATH != 0 => OpenKind::Name,
+        Some(OpenedFile {
+            process: head.process,
+            number: head.file,
+            at: head.at,
+            nanos: head.nanos,
+            place: (Self::tree(told)?, told.path()),
+            inode: head.inode,
+            generation: head.count,
+            mode: head.mode,
+            file_mode: head.op,
+            flags: head.flags,
+            size: head.size,
+        })
+    }
+
+    /// A file, directory or name was opened.
+    pub(crate) fn note_open(&mut self, opened: OpenedFile) {
+        let OpenedFile { number, at, nanos, place, file_mode, flags, size, .. } = opened;
+        let process = self.living.get(&opened.process).copied();
+        let tree = place.0;
+        let key = (tree, opened.inode, opened.generation);
+        let created = file_mode & FMODE_CREATED != 0;
+        let kind = match opened.mode & libc::S_IFMT {
+            _ if file_mode & FMODE_PATH != 0 => OpenKind::Name,
             DIRECTORY => OpenKind::Directory,
             _ => OpenKind::File,
         };
@@ -203,38 +259,48 @@ impl Rows {
             OpenKind::File => Op::Open,
         };
         let known = match kind {
-            OpenKind::File => self.files.meet_open_file(&place, told),
+            OpenKind::File => self.files.meet_open_file(&place, key),
             _ => {
                 let class = self.class(&place);
                 Arc::new(RecordedPath::of_class(&place.1, class))
             }
         };
-        self.count(process, tree, known.class, op, head.nanos);
-        if kind == OpenKind::File && !created && head.flags & libc::O_TRUNC as u32 != 0 {
+        self.count(process, tree, known.class, op, nanos);
+        if kind == OpenKind::File && !created && flags & libc::O_TRUNC as u32 != 0 {
             self.count(process, tree, known.class, Op::Truncate, 0);
         }
         let Some(process) = process else { return self.note_orphan() };
-        let opened = self.time(head.at.saturating_sub(head.nanos));
+        let opened = self.time(at.saturating_sub(nanos));
         let open = OpenNow {
             process,
             tree,
             known,
-            key: file_key(tree, told),
+            key,
             kind,
-            write: mode & FMODE_WRITE != 0,
+            write: file_mode & FMODE_WRITE != 0,
             created,
             opened,
-            size_at_open: head.size,
+            size_at_open: size,
             read: IoCount::default(),
             wrote: IoCount::default(),
             read_mapped: false,
             write_mapped: false,
             left: None,
         };
-        self.opens.insert(head.file, open);
+        self.opens.insert(number, open);
     }
 
-    fn on_open(&mut self, told: &Told<'_>) {
+    /// What was moved through an open file, where nobody counted calls.
+    pub(crate) fn note_amount(&mut self, number: u64, amount: Amount) {
+        let Some(open) = self.opens.get_mut(&number) else { return };
+        open.read.bytes += ByteCount(amount.read);
+        open.wrote.bytes += ByteCount(amount.wrote);
+        open.read_mapped |= amount.hides_reads;
+        open.write_mapped |= amount.hides_writes && open.write;
+    }
+
+    /// Something was done to, or moved through, an open file.
+    pub(crate) fn on_open(&mut self, told: &Told<'_>) {
         let process = self.process(told);
         let (head, at) = (&told.head, self.time(told.head.at));
         let Some(open) = self.opens.get_mut(&head.file) else { return self.note_orphan() };
@@ -374,12 +440,22 @@ impl Rows {
             self.first_names.insert(head.thread, place);
             return;
         }
+        let first = self.first_names.remove(&head.thread);
+        self.note_name(head, first, place);
+    }
+
+    /// Something was done to a name, or to two: where they lead.
+    pub(crate) fn note_name(
+        &mut self,
+        head: &Event,
+        first: Option<Option<Place>>,
+        place: Option<Place>,
+    ) {
         let Some(mut op) = operation(head.op) else { return };
         if op == Op::Unlink && head.flags & libc::AT_REMOVEDIR as u32 != 0 {
             op = Op::Rmdir;
         }
-        let process = self.process(told);
-        let first = self.first_names.remove(&head.thread);
+        let process = self.living.get(&head.process).copied();
         if head.result < 0 {
             let error = (-head.result) as i32;
             // The one that is not there is more likely the one that was to be moved.
@@ -426,11 +502,15 @@ impl Rows {
 
     fn forked(&mut self, told: &Told<'_>) {
         let head = &told.head;
-        let Some(above) = self.living.get(&(head.file as u32)).copied() else {
+        self.note_start(head.process, head.file as u32, head.bytes);
+    }
+
+    /// A process of the run started another; `started_ns` since boot.
+    pub(crate) fn note_start(&mut self, pid: u32, parent: u32, started_ns: u64) {
+        let Some(above) = self.living.get(&parent).copied() else {
             return self.note_orphan();
         };
-        let pid = head.process;
-        let told = ToldProcess { pid, parent: Some(above), started_ns: head.bytes };
+        let told = ToldProcess { pid, parent: Some(above), started_ns };
         let id = self.processes.meet_told(&told);
         self.living.insert(pid, id);
     }
@@ -438,28 +518,43 @@ impl Rows {
     fn program_file(&mut self, told: &Told<'_>) {
         let path = self.absolute_path(told);
         self.programs.entry(told.head.process).or_default().exe = path;
-        let (Some(process), Some(tree)) = (self.process(told), Self::tree(told)) else { return };
-        let known = self.files.meet_open_file(&(tree, told.path()), told);
+        if let Some(file) = Self::opened_file(told) {
+            self.note_program_file(file);
+        }
+    }
+
+    /// A program of a recorded directory is executed.
+    pub(crate) fn note_program_file(&mut self, file: OpenedFile) {
+        let Some(process) = self.living.get(&file.process).copied() else { return };
+        let key = (file.place.0, file.inode, file.generation);
+        let known = self.files.meet_open_file(&file.place, key);
+        let tree = file.place.0;
         self.count(Some(process), tree, known.class, Op::Open, 0);
-        let at = self.time(told.head.at);
+        let at = self.time(file.at);
         // The kernel reads it page by page, as it is needed.
         let open = OpenNow {
             process,
             tree,
             known,
-            key: file_key(tree, told),
+            key,
             kind: OpenKind::File,
             write: false,
             created: false,
             opened: at,
-            size_at_open: told.head.size,
+            size_at_open: file.size,
             read: IoCount::default(),
             wrote: IoCount::default(),
             read_mapped: true,
             write_mapped: false,
-            left: Some((at, told.head.size)),
+            left: Some((at, file.size)),
         };
         self.record_close(&open, Some(process));
+    }
+
+    /// A process executes another program, which `/proc` knows by now.
+    pub(crate) fn note_program(&mut self, pid: u32, comm: Vec<u8>, argv: Vec<Vec<u8>>) {
+        let Some(id) = self.living.get(&pid).copied() else { return self.note_orphan() };
+        self.processes.note_program(id, ToldProgram { comm, argv, exe: None, cwd: None });
     }
 
     fn ran(&mut self, told: &Told<'_>) {
@@ -481,14 +576,19 @@ impl Rows {
     fn exited(&mut self, told: &Told<'_>) {
         self.programs.remove(&told.head.process);
         self.names.forget_process(told.head.process);
-        let Some(id) = self.living.remove(&told.head.process) else {
+        self.note_end(told.head.process, told.head.at, told.usage());
+    }
+
+    /// A process ended; `usage`: what it used, as far as that was seen.
+    pub(crate) fn note_end(&mut self, pid: u32, at: u64, usage: Option<Usage>) {
+        let Some(id) = self.living.remove(&pid) else {
             return self.note_orphan();
         };
-        let Some(usage) = told.usage() else { return };
+        let Some(usage) = usage else { return self.processes.note_unseen_end(id) };
         let us = |nanos: u64| Micros(nanos / 1000);
         let counters = ProcessCounters {
             id,
-            at: self.time(told.head.at),
+            at: self.time(at),
             user: us(usage.user),
             system: us(usage.system),
             children_user: us(usage.children_user),

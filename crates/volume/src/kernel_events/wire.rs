@@ -4,7 +4,7 @@ use zerocopy::{FromBytes, Immutable, KnownLayout};
 
 /// What an event tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// A file or directory was opened.
     Opened,
     /// Something was done to a name.
@@ -52,66 +52,71 @@ impl Kind {
 }
 
 /// The head of each event; what follows it are a text and names, as long as it says.
-#[derive(Debug, Clone, Copy, FromBytes, Immutable, KnownLayout)]
+#[derive(Debug, Clone, Copy, Default, FromBytes, Immutable, KnownLayout)]
 #[repr(C)]
-pub(super) struct Event {
-    kind: u32,
+pub(crate) struct Event {
+    pub(crate) kind: u32,
     /// The process's number.
-    pub(super) process: u32,
+    pub(crate) process: u32,
     /// When it was over, in nanoseconds of the machine's monotonic clock.
-    pub(super) at: u64,
+    pub(crate) at: u64,
     /// How long it took.
-    pub(super) nanos: u64,
+    pub(crate) nanos: u64,
     /// What the call returned.
-    pub(super) result: i64,
+    pub(crate) result: i64,
     /// Number of the open file; of a fork: the parent's process.
-    pub(super) file: u64,
-    pub(super) inode: u64,
+    pub(crate) file: u64,
+    pub(crate) inode: u64,
     /// Of the file; all ones: not known.
-    pub(super) size: u64,
+    pub(crate) size: u64,
     /// Of a fork: when the process started, in nanoseconds since boot.
-    pub(super) bytes: u64,
+    pub(crate) bytes: u64,
     /// The kind of operation; of an open: the kernel's mode of it; of sums: which.
-    pub(super) op: u32,
-    pub(super) flags: u32,
-    pub(super) mode: u32,
+    pub(crate) op: u32,
+    pub(crate) flags: u32,
+    pub(crate) mode: u32,
     /// The recorded directory from which the names lead; -1: none.
-    pub(super) tree: i32,
-    names: u32,
-    text: u32,
-    pub(super) thread: u32,
+    pub(crate) tree: i32,
+    pub(crate) names: u32,
+    pub(crate) text: u32,
+    pub(crate) thread: u32,
     /// Of sums: calls; of an open: the inode's generation.
-    pub(super) count: u32,
+    pub(crate) count: u32,
 }
 
 /// What the kernel counted for a process that ended: nanoseconds and bytes.
 #[derive(Debug, Clone, Copy, FromBytes, Immutable, KnownLayout)]
 #[repr(C)]
-pub(super) struct Usage {
-    pub(super) user: u64,
-    pub(super) system: u64,
-    pub(super) children_user: u64,
-    pub(super) children_system: u64,
-    pub(super) rchar: u64,
-    pub(super) wchar: u64,
-    pub(super) read_bytes: u64,
-    pub(super) write_bytes: u64,
+pub(crate) struct Usage {
+    pub(crate) user: u64,
+    pub(crate) system: u64,
+    pub(crate) children_user: u64,
+    pub(crate) children_system: u64,
+    pub(crate) rchar: u64,
+    pub(crate) wchar: u64,
+    pub(crate) read_bytes: u64,
+    pub(crate) write_bytes: u64,
 }
 
 /// One event, with what follows its head.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Told<'b> {
-    pub(super) kind: Kind,
-    pub(super) head: Event,
+pub(crate) struct Told<'b> {
+    pub(crate) kind: Kind,
+    pub(crate) head: Event,
     /// Names, innermost first, each with its NUL.
-    pub(super) names: &'b [u8],
-    pub(super) text: &'b [u8],
+    pub(crate) names: &'b [u8],
+    pub(crate) text: &'b [u8],
     rest: &'b [u8],
 }
 
 impl<'b> Told<'b> {
+    /// An event of our own making, without text or names.
+    pub(crate) fn without_names(kind: Kind, head: Event) -> Told<'static> {
+        Told { kind, head, names: &[], text: &[], rest: &[] }
+    }
+
     /// Reads an event; `None` if it is none.
-    pub(super) fn parse(bytes: &'b [u8]) -> Option<Told<'b>> {
+    pub(crate) fn parse(bytes: &'b [u8]) -> Option<Told<'b>> {
         let (head, rest) = Event::read_from_prefix(bytes).ok()?;
         let kind = *Kind::ALL.get(head.kind as usize)?;
         let text = rest.get(..head.text as usize)?;
@@ -120,17 +125,17 @@ impl<'b> Told<'b> {
     }
 
     /// The names as a path below their directory.
-    pub(super) fn path(&self) -> Vec<u8> {
+    pub(crate) fn path(&self) -> Vec<u8> {
         path_of(self.names)
     }
 
     /// What an ended process has used.
-    pub(super) fn usage(&self) -> Option<Usage> {
+    pub(crate) fn usage(&self) -> Option<Usage> {
         Some(Usage::read_from_prefix(self.rest).ok()?.0)
     }
 
     /// The short name of a program that runs now: it lies where opens have their inode and size.
-    pub(super) fn comm(&self) -> Vec<u8> {
+    pub(crate) fn comm(&self) -> Vec<u8> {
         let mut comm = self.head.inode.to_ne_bytes().to_vec();
         comm.extend(self.head.size.to_ne_bytes());
         comm.truncate(comm.iter().position(|byte| *byte == 0).unwrap_or(comm.len()));
@@ -139,7 +144,7 @@ impl<'b> Told<'b> {
 }
 
 /// Names, innermost first, each with its NUL, as a path.
-pub(super) fn path_of(names: &[u8]) -> Vec<u8> {
+pub(crate) fn path_of(names: &[u8]) -> Vec<u8> {
     let parts: Vec<&[u8]> = names.split(|byte| *byte == 0).filter(|n| !n.is_empty()).collect();
     let parts: Vec<&[u8]> = parts.into_iter().rev().collect();
     parts.join(&b'/')

@@ -12,6 +12,7 @@ use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 use super::{LaunchError, RescuerHandle};
 use crate::daemon_log;
 use crate::fuse::measure_request_cost;
+use crate::notifications;
 use crate::overmount::{OvermountPlan, enter_namespace, send_descriptor};
 use forebay_os::clock::MachineClock;
 use forebay_os::forks::SavedSignalMask;
@@ -31,6 +32,8 @@ pub(super) enum Way<'p> {
     Through(&'p OvermountPlan),
     /// There is nothing in between.
     Bare,
+    /// There is nothing in between, and calls wait until the daemon has seen them.
+    Watched { every_read: bool },
 }
 
 /// The ways to the daemon, and to its rescuer; where its log is.
@@ -75,9 +78,22 @@ pub(super) fn exec_command(
                 stop(StartFailure::Doorway, &closed.error, &closed.step);
             }
         }
-        Way::Bare => {
+        Way::Bare | Way::Watched { .. } => {
             let me = rustix::process::getpid().as_raw_nonzero().get() as u32;
-            if let Err(error) = send_descriptor(daemon.as_fd(), me, None) {
+            let listener = match way {
+                Way::Watched { every_read } => match notifications::install(every_read) {
+                    Ok(listener) => Some(listener),
+                    Err(error) => {
+                        let error = error.into_io();
+                        stop(StartFailure::Doorway, &error, "having system calls watched");
+                    }
+                },
+                _ => None,
+            };
+            // First who answers if the daemon is gone: from here on calls of ours wait, too.
+            listener.iter().for_each(|listener| rescue.register_listener(listener.as_fd()));
+            let listener = listener.as_ref().map(AsFd::as_fd);
+            if let Err(error) = send_descriptor(daemon.as_fd(), me, listener) {
                 stop(StartFailure::Daemon, &error, "telling the daemon");
             }
         }

@@ -279,7 +279,12 @@ pub(super) fn wait_for_last_word(
                     shipped,
                 }));
             }
-            Some(ToLauncher::Failed { .. } | ToLauncher::Ready | ToLauncher::SentAway { .. })
+            Some(
+                ToLauncher::Failed { .. }
+                | ToLauncher::Ready
+                | ToLauncher::Warning { .. }
+                | ToLauncher::SentAway { .. },
+            )
             | None => {
                 return UnmountWait::Word(None);
             }

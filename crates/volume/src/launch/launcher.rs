@@ -11,7 +11,8 @@ use super::signals::{reap_child, wait_for_signal};
 use super::suspended::stop_with_command;
 use super::write_back_wait::{WriteBackWait, wait_for_last_word};
 use super::{
-    Channel, Exit, LaunchError, RunOutcome, RunRecorder, ToDaemon, ToLauncher, WriteBackProgress,
+    Channel, Exit, Hears, LaunchError, RunOutcome, RunRecorder, ToDaemon, ToLauncher,
+    WriteBackProgress,
 };
 use forebay_os::forks::SavedSignalMask;
 
@@ -69,7 +70,7 @@ impl Launcher {
     pub(super) fn watch_command(
         self,
         underway: fn(&WriteBackProgress),
-        sent_away: Option<fn(&str)>,
+        hears: Hears,
     ) -> RunOutcome {
         // Linux has it since 3.4; the mount waits for processes that outlive the command anyway.
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
@@ -85,11 +86,12 @@ impl Launcher {
                     }
                 }
                 libc::SIGURG if is_sent_by(&info, self.daemon) => {
-                    if self.control.has_message_within(0)
-                        && let Some(ToLauncher::SentAway { program }) =
-                            self.control.receive_message()
-                    {
-                        sent_away.inspect(|tell| tell(&program));
+                    // One signal may stand for several words.
+                    while self.control.has_message_within(0) {
+                        match self.control.receive_message() {
+                            Some(word) => drop(hears.tell_now(&word)),
+                            None => break,
+                        }
                     }
                 }
                 signal => self.forward_signal(signal, &info),
@@ -111,7 +113,7 @@ impl Launcher {
             homecomings: Vec::new(),
             left: None,
         };
-        match wait_for_last_word(&self.control, self.daemon, underway, sent_away) {
+        match wait_for_last_word(&self.control, self.daemon, underway, hears) {
             WriteBackWait::Left(now) => {
                 outcome.left = Some((now, self.daemon.as_raw_nonzero().get() as u32));
             }

@@ -21,8 +21,13 @@ pub enum LaunchError {
     Shared(crate::shared_volume::SharedError),
     /// A tier can't be used.
     Tier(TierError),
-    /// The kernel can't record this run without a mount: why.
-    NeedsMount(String),
+    /// The recorder that was asked for can't record this run: why.
+    NoRecorder {
+        /// Its name.
+        recorder: &'static str,
+        /// In words for a person.
+        why: String,
+    },
     /// FUSE or the namespaces are not to be had; the step and the system's word.
     Closed(String, io::Error),
     /// The command is not there.

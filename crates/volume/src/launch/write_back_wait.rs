@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 use forebay_model::Micros;
 use rustix::process::Pid;
 
-use super::{Channel, ToLauncher, WriteBackProgress};
+use super::{Channel, Hears, ToLauncher, WriteBackProgress};
 use forebay_os::mount_users::is_zombie;
 
 /// Between two looks for a signal, or for the daemon's next word.
@@ -60,7 +60,7 @@ pub(super) fn wait_for_last_word(
     control: &Channel,
     daemon: Pid,
     tell: fn(&WriteBackProgress),
-    sent_away: Option<fn(&str)>,
+    hears: Hears,
 ) -> WriteBackWait {
     let mut latest = Latest::default();
     loop {
@@ -68,9 +68,7 @@ pub(super) fn wait_for_last_word(
             match control.receive_message::<ToLauncher>() {
                 Some(ToLauncher::WriteBackProgress(now)) => latest.note_progress(now, tell),
                 Some(ToLauncher::Waits(_)) => {}
-                Some(ToLauncher::SentAway { program }) => {
-                    sent_away.inspect(|tell| tell(&program));
-                }
+                Some(word) if hears.tell_now(&word) => {}
                 word => return WriteBackWait::Word(word),
             }
         } else if is_zombie(daemon) && !control.has_message_within(0) {

@@ -37,6 +37,7 @@ impl ProcessTable {
     /// Meets a process of the run. Until it executes something it is what its parent is; the first
     /// of all is the command.
     pub(crate) fn meet_told(&self, told: &ToldProcess) -> ProcessId {
+        self.told.store(true, Relaxed);
         let started_us = told.started_ns / 1000 / TICK_US * TICK_US;
         let _one = self.adding.lock();
         let found = self.by_thread.read().get(&told.pid).cloned();
@@ -100,6 +101,12 @@ impl ProcessTable {
     /// A process ended, and has used this.
     pub(crate) fn note_end(&self, id: ProcessId, counters: ProcessCounters) {
         self.recorder.record_fact(Fact::ProcessCounters(counters));
+        let known = self.by_id.read().get(id.0 as usize).cloned();
+        known.iter().for_each(|known| self.record_exit(known));
+    }
+
+    /// A process ended, and nobody saw what it had used.
+    pub(crate) fn note_unseen_end(&self, id: ProcessId) {
         let known = self.by_id.read().get(id.0 as usize).cloned();
         known.iter().for_each(|known| self.record_exit(known));
     }
