@@ -159,13 +159,15 @@ class Loop:
 
     def obey(self, record, storage):
         """Seconds until all files are home, of a run by the plan in a mount of slow storage; and what
-        the plan said."""
+        the plan said. A plan that moves nothing says to leave Forebay out, and is obeyed so."""
         fast, rules = OUT / "fast", OUT / "rules" / f"{self.name}.toml"
         place = site(storage, SLOTS[0], fast)
 
         def act():
             told = self.study.plan([record], place, "--goal", "fastest", "-o", rules)
             said = {"predicted_s": told["chosen"]["makespan_s"], "doubt": told["chosen"]["error"]}
+            if not told["moved"]:
+                return said | {"measured_s": self.measure(storage, SLOTS[0])["measured_s"]}
             fresh("fast")
             folder = fresh()
             self.study.call(OUT, self.study.forebay, "mount", "--emulate",
