@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
+use forebay_model::run::note_key;
 use forebay_model::{ByteCount, Header, Micros, Privacy, Salt, civil_from_days};
 use forebay_volume::launch;
 
@@ -104,13 +105,10 @@ pub(crate) fn run_header(
         cpus: std::thread::available_parallelism().ok().map(|n| n.get() as u32),
         memory: Some(ByteCount(memory.totalram * u64::from(memory.mem_unit))),
         privacy,
-        more: vec![(
-            "trace".to_owned(),
-            match trace {
-                TraceLevel::Files => "files".to_owned(),
-                TraceLevel::EveryRead => "every-read".to_owned(),
-            },
-        )],
+        more: vec![note_key::TRACE.to_note(&match trace {
+            TraceLevel::Files => "files".to_owned(),
+            TraceLevel::EveryRead => "every-read".to_owned(),
+        })],
         ..Header::default()
     }
 }

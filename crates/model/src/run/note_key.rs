@@ -38,6 +38,8 @@ pub const WHOLE_FOLDERS: NoteKey<u64> = NoteKey::new("whole_folders");
 pub const RECORDER: NoteKey<String> = NoteKey::new("recorder");
 /// The value of [`RECORDER`] of a run whose recorder saw when operations were, not how long they took.
 pub const NOTIFY: &str = "notify";
+/// How much was traced: `files` or `every-read`.
+pub const TRACE: NoteKey<String> = NoteKey::new("trace");
 /// Events that the kernel had no room for: what the record says is the least that happened.
 pub const LOST_EVENTS: NoteKey<u64> = NoteKey::new("lost_events");
 /// Rings of io_uring: what went through them is not in the record.

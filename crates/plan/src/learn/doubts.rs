@@ -82,6 +82,18 @@ pub(super) fn collect_doubts(
                     from a run without `whole_folder`";
         add(1.0, what.to_owned());
     }
+    let note = |key| rows.header.note(key).unwrap_or_default();
+    if note(&note_key::RECORDER) == note_key::NOTIFY {
+        let waits = "`--recorder notify` does not see how long calls took, so waits for storage count \
+                     as computing";
+        if note(&note_key::TRACE) == "every-read" {
+            add(0.1, waits.to_owned());
+        } else {
+            let names = "without `--trace every-read` it does not count look-ups, attributes and \
+                         listings, which slow storage makes programs wait for";
+            add(0.5, format!("{waits}, and {names}: record with it, or by another recorder"));
+        }
+    }
     let count = line.ran.len().max(1) as f64;
     add(
         line.timeless as f64 / count,

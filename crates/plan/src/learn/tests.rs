@@ -471,6 +471,23 @@ fn bytes_that_nobody_saw_are_a_doubt_with_its_share() {
 }
 
 #[test]
+fn what_notifications_do_not_see_is_a_doubt() {
+    let mut story = Story::new(vec![task(1, "a", 0.0, 10.0)]);
+    story.ops(1, "x", OpKey::without_bytes(Op::Open), 1, 0.0);
+    let mut doubt_of = |recorder: &str, trace: &str| {
+        let notes = [("recorder", recorder), ("trace", trace)];
+        story.rows.header.more = notes.map(|(key, value)| (key.into(), value.into())).to_vec();
+        story.learnt().doubts.first().cloned()
+    };
+    assert_eq!(doubt_of("fuse", "files"), None);
+    assert_eq!(doubt_of("bpf", "every-read"), None);
+    let files = doubt_of("notify", "files").expect("it counts too little");
+    assert!(files.what.contains("--trace every-read"), "{files:?}");
+    let each = doubt_of("notify", "every-read").expect("it knows no waits");
+    assert!(each.share < files.share && each.what.contains("how long"), "{each:?}");
+}
+
+#[test]
 fn a_busy_machine_is_a_doubt() {
     let mut story = Story::new(vec![task(1, "a", 0.0, 10.0)]);
     story.ops(1, "x", OpKey::without_bytes(Op::Open), 1, 0.0);
