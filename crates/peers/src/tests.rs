@@ -133,8 +133,13 @@ fn answers_that_are_not_whole_are_no_answers() {
     let client = client(WAITS);
     for words in ["cut off", "too short"] {
         let failed = ask(&client, &peer, words).expect_err(words);
-        assert_eq!(failed.kind, PeerErrorKind::Broken, "{failed}");
-        assert!(failed.to_string().starts_with(&format!("peer {peer} cut its answer off")));
+        // Its end may come before its beginning was sent: then it is as if nobody were there.
+        let begins = match failed.kind {
+            PeerErrorKind::Away => format!("peer {peer} can't be reached"),
+            _ => format!("peer {peer} cut its answer off"),
+        };
+        assert!(failed.to_string().starts_with(&begins), "{failed}");
+        assert!(matches!(failed.kind, PeerErrorKind::Broken | PeerErrorKind::Away), "{failed}");
     }
     let most = client.ask_whole(&peer, "echo", Bytes::from_static(b"stream"), 17);
     assert_eq!(most.expect_err("it is longer").kind, PeerErrorKind::Broken);
