@@ -161,6 +161,8 @@ const PLAIN_BY_FOREBAY: &[(Op, f64)] = &[
     (Op::Close, 1.0),
     (Op::Rename, 1.0),
 ];
+/// Those of them that make or replace a name, and the attributes of the directory: told from what the
+/// kernel locks and from packed files, not measured by themselves.
 const PLAIN_IN_DIRECTORY: &[(Op, f64)] =
     &[(Op::Lookup, 2.0), (Op::Getattr, 1.8), (Op::Create, 1.0), (Op::Rename, 1.0)];
 /// The same of a whole folder, whose files get their links only then.
@@ -174,6 +176,7 @@ const WHOLE_BY_FOREBAY: &[(Op, f64)] = &[
     (Op::Close, 1.0),
     (Op::Rename, 1.0),
 ];
+/// As of plain files, not measured by themselves either.
 const WHOLE_IN_DIRECTORY: &[(Op, f64)] = &[
     (Op::Symlink, 1.0),
     (Op::Lookup, 2.0),
