@@ -76,7 +76,7 @@ profile = { source = "a test", latency = "10 us" }
 SITE
 mkdir "$WORK/near"
 "$FOREBAY" run -q --trace every-read -o "$WORK/runs/p.run" -- \
-    sh -c 'seq 100000 > part.tmp; sort part.tmp | tail -1 > last; rm part.tmp' || fail "run"
+    sh -c 'seq 1000000 > part.tmp; sort part.tmp | tail -1 > last; rm part.tmp' || fail "run"
 for machines in --on-demand --spot; do
     "$FOREBAY" plan "$WORK/runs/p.run" --site "$WORK/plan-site.toml" --project net --samples 2 \
         --budget 2s $machines --emit slurm -o "$WORK/plan.toml" > "$WORK/told" || fail "plan"
