@@ -2,8 +2,8 @@
 # What `make bench` runs: builds, measures, prints the table (Markdown) on standard output.
 #
 #   bench/run.sh             micro benchmarks, 7 repeats, 3 pairs of each pipeline, the demo's
-#                            workflow on slow storage once, a volume in a bucket, and archives of
-#                            reads beside other tools: half an hour
+#                            workflow on slow storage once, a volume in a bucket and on several
+#                            nodes, and archives of reads beside other tools: 40 minutes
 #   bench/run.sh --full      8 repeats and 15 pairs with every-read: the figures that are published
 #   bench/run.sh --check     as above; status 3 when a target is missed
 #   FOREBAY=path             the binary under test (default target/release/forebay, built first)
@@ -16,10 +16,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 pairs=3 repeats=7 minutes=8 slow=1 check=()
 pipelines=(--every-read)
-bucket=(--repeats 1 --gib 10 --without s3fs,rclone) reads=(--repeats 2)
+bucket=(--repeats 1 --gib 10 --without s3fs,rclone) reads=(--repeats 2) cluster=(--repeats 1)
 for word in "$@"; do
     case $word in
-        --full) pairs=15 repeats=8 minutes=180 slow=5 bucket=() reads=(--all) ;;
+        --full) pairs=15 repeats=8 minutes=180 slow=5 bucket=() reads=(--all) cluster=() ;;
         --check) check=(--check) ;;
         -h | --help) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 0 ;;
         *) echo "bench/run.sh: unknown argument $word; there are --full, --check" >&2; exit 2 ;;
@@ -44,7 +44,11 @@ bucket_table="A volume in a bucket was not measured: that takes root."
 if [ "$(id -u)" -eq 0 ]; then
     bucket_table=$(FOREBAY=$forebay bench/bucket.sh "${bucket[@]}") || status=1
 fi
+cluster_table="A volume on several nodes was not measured: that takes root."
+if [ "$(id -u)" -eq 0 ]; then
+    cluster_table=$(FOREBAY=$forebay BUILT=yes bench/cluster.sh "${cluster[@]}") || status=1
+fi
 reads_table=$(FOREBAY=$forebay bench/reads.sh "${reads[@]}") || status=1
 "$bench" table ${check[@]+"${check[@]}"} || exit $?
-printf '\n%s\n' "$slow_table" "$bucket_table" "$reads_table"
+printf '\n%s\n' "$slow_table" "$bucket_table" "$cluster_table" "$reads_table"
 exit "$status"

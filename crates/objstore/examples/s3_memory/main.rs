@@ -1,7 +1,8 @@
 //! An S3 server for measurements: objects are in memory, answers come a stated time after their
 //! requests, and all are counted. `cargo run --release -p forebay-objstore --example s3_memory --
-//! [--latency MS] [--rate MB] [--failing PERCENT] [--seed N]`
+//! [--listen ADDRESS] [--latency MS] [--rate MB] [--failing PERCENT] [--seed N]`
 //!
+//! It answers this machine alone unless `--listen` names another of its addresses.
 //! `--rate` is what one connection gives in a second, in 10^6 bytes. Of reads of objects, `--failing`
 //! of a hundred end before or in the middle of their answers, or get 503; a seed draws the same.
 //!
@@ -33,13 +34,19 @@ use manner::Manner;
 use objects::Store;
 
 fn main() {
-    let manner = Arc::new(Manner::of(std::env::args().skip(1)));
+    let mut words: Vec<String> = std::env::args().skip(1).collect();
+    let mut address = String::from("127.0.0.1");
+    if let Some(at) = words.iter().position(|word| word == "--listen") {
+        words.remove(at);
+        address = words.remove(at);
+    }
+    let manner = Arc::new(Manner::of(words.into_iter()));
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
         .expect("a runtime");
-    let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a port");
+    let listener = runtime.block_on(TcpListener::bind((address.as_str(), 0))).expect("a port");
     let address = listener.local_addr().expect("an address");
     let store = Arc::new(Store::default());
     runtime.spawn(serve(listener, Arc::clone(&store), manner));
