@@ -27,6 +27,7 @@ bubblewrap           bwrap
 default-jre-headless java
 fuse3                fusermount3
 git                  git
+iproute2             ip
 libacl1-dev          /usr/include/sys/acl.h
 maven                mvn
 p7zip-full           7z

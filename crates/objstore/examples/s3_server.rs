@@ -1,5 +1,6 @@
-//! An S3 server for this machine alone, where each request takes a stated time, and all are counted:
-//! `cargo run --release -p forebay-objstore --example s3_server -- FOLDER [--latency MS]`.
+//! An S3 server for tests, where each request takes a stated time, and all are counted:
+//! `cargo run --release -p forebay-objstore --example s3_server -- FOLDER [--latency MS]
+//! [--listen ADDRESS]`. It answers this machine alone unless it is told an address.
 //!
 //! Directories of FOLDER are buckets. The first line that it prints has what its users need in
 //! their environment; each line that it is given is answered by one with what was counted so far, by
@@ -19,16 +20,17 @@ use std::time::Duration;
 use s3::Server;
 
 fn main() {
-    let (mut folder, mut late) = (None, 0.0);
+    let (mut folder, mut late, mut address) = (None, 0.0, String::from("127.0.0.1"));
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         match word.as_str() {
             "--latency" => late = words.next().and_then(|ms| ms.parse().ok()).expect("MS"),
+            "--listen" => address = words.next().expect("ADDRESS"),
             _ => folder = Some(PathBuf::from(word)),
         }
     }
-    let folder = folder.expect("s3_server FOLDER [--latency MS]");
-    let server = Server::start(&folder, Duration::from_secs_f64(late / 1000.0));
+    let folder = folder.expect("s3_server FOLDER [--latency MS] [--listen ADDRESS]");
+    let server = Server::start_at(&address, &folder, Duration::from_secs_f64(late / 1000.0));
     let settings: BTreeMap<_, _> = server.settings().into_iter().collect();
     let mut out = std::io::stdout().lock();
     let mut say = |line: String| {

@@ -62,17 +62,24 @@ impl Tally {
 
 impl Server {
     /// Starts one whose answers are so late.
+    #[allow(dead_code, reason = "not for the example")]
     pub(crate) fn start(folder: &Path, late: Duration) -> Server {
-        Server::with(folder, late, None)
+        Server::with("127.0.0.1", folder, late, None)
+    }
+
+    /// Starts one that answers at an address of this machine, for other networks on it.
+    #[allow(dead_code, reason = "for the example")]
+    pub(crate) fn start_at(address: &str, folder: &Path, late: Duration) -> Server {
+        Server::with(address, folder, late, None)
     }
 
     /// Starts one with which one request in ten goes wrong in this way.
     #[allow(dead_code, reason = "not every test has faults")]
     pub(crate) fn faulty(folder: &Path, fault: Fault, seed: u64) -> Server {
-        Server::with(folder, Duration::ZERO, Some(Faults::new(fault, seed)))
+        Server::with("127.0.0.1", folder, Duration::ZERO, Some(Faults::new(fault, seed)))
     }
 
-    fn with(folder: &Path, late: Duration, faults: Option<Faults>) -> Server {
+    fn with(address: &str, folder: &Path, late: Duration, faults: Option<Faults>) -> Server {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
@@ -81,7 +88,7 @@ impl Server {
         let mut service = S3ServiceBuilder::new(FileSystem::new(folder).expect("a folder"));
         service.set_auth(SimpleAuth::from_single(KEY.0, KEY.1));
         let service = service.build();
-        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a port");
+        let listener = runtime.block_on(TcpListener::bind((address, 0))).expect("a port");
         let address = listener.local_addr().expect("an address");
         let tally = Arc::new(Tally::default());
         let refusal = Arc::<Mutex<_>>::default();
