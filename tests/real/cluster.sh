@@ -1,6 +1,6 @@
 # A cluster of Slurm's on this machine, all of it in the case's own namespaces; sourced by cases.
 # cluster NODES    starts one with so many nodes, n1 and so on, of two cores and 90 MiB of a tier `near`
-#                  each, as the settings that a plan writes ask for it
+#                  each, as the settings that a plan writes ask for it; after nodes.sh they are its nodes
 # stop             ends it
 # No case logic here.
 
@@ -9,7 +9,7 @@ etc=$WORK/slurm
 as_munge() { setpriv --reuid munge --regid munge --clear-groups "$@"; }
 
 cluster() {
-    local host number pids=
+    local host number
     host=$(hostname -s)
     mkdir -p "$etc/state" "$WORK/munge"
     chown munge: "$WORK/munge" && chmod 755 "$WORK" "$WORK/munge"
@@ -20,7 +20,7 @@ cluster() {
         --seed-file="$WORK/munge/seed" || fail "munged"
     cat > "$etc/slurm.conf" <<CONF
 ClusterName=case
-SlurmctldHost=$host
+SlurmctldHost=$host${HEAD:+($HEAD)}
 AuthType=auth/munge
 AuthInfo=socket=$WORK/munge/socket
 CredType=cred/munge
@@ -39,7 +39,7 @@ JobAcctGatherType=jobacct_gather/none
 MpiDefault=none
 ReturnToService=2
 GresTypes=forebay_near
-NodeName=n[1-$1] NodeHostname=$host Port=[16818-$((16817 + $1))] CPUs=2 Gres=forebay_near:90 State=UNKNOWN
+$(slurm_nodes "$1" "$host")
 PartitionName=all Nodes=ALL Default=YES State=UP
 CONF
     echo "Name=forebay_near Count=90 Flags=CountOnly" > "$etc/gres.conf"
@@ -47,9 +47,21 @@ CONF
     slurmctld || { cat "$etc"/*.log; fail "slurmctld"; }
     for number in $(seq "$1"); do
         mkdir "$etc/spool.n$number"
-        slurmd -N "n$number" || { cat "$etc"/*.log; fail "slurmd n$number"; }
+        ${HEAD:+node "$number"} slurmd -N "n$number" || { cat "$etc"/*.log; fail "slurmd n$number"; }
     done
     wait_for 30 all_idle "$1" || { cat "$etc"/*.log; sinfo; stop; fail "not all nodes come up"; }
+}
+
+# NODES HOST: lines of slurm.conf; on a machine without nodes of their own, they differ by ports.
+slurm_nodes() {
+    local k each="CPUs=2 Gres=forebay_near:90 State=UNKNOWN"
+    if [ -z "${HEAD:-}" ]; then
+        echo "NodeName=n[1-$1] NodeHostname=$2 Port=[16818-$((16817 + $1))] $each"
+        return
+    fi
+    for k in $(seq "$1"); do
+        echo "NodeName=n$k NodeHostname=$2 NodeAddr=10.77.0.$k Port=16818 $each"
+    done
 }
 
 all_idle() { [ "$(sinfo -h -t idle -o %D)" = "$1" ]; }

@@ -8,68 +8,24 @@
 # limit: 120
 set -u
 . "$REAL/lib.sh"
-
-# Everything below happens in a network of the case's own, which is gone with it.
-if [ "${INSIDE:-}" != yes ]; then
-    INSIDE=yes exec unshare --net bash "$0"
-fi
-HEAD=10.77.0.254
-ip link set lo up
-ip link add bridge0 type bridge
-ip addr add $HEAD/24 dev bridge0
-ip link set bridge0 up
-
-# node N COMMAND...: on a node with a network, mounts and a home of its own.
-declare -A keeper
-add_node() {
-    local home=$WORK/home$1
-    mkdir -p "$home"
-    unshare --net --mount --propagation private sleep infinity &
-    keeper[$1]=$!
-    wait_for 5 test "$(readlink /proc/self/ns/net)" != "$(readlink "/proc/$!/ns/net")" || sleep 1
-    ip link add "port$1" type veth peer name eth0 netns $!
-    ip link set "port$1" master bridge0 up
-    node "$1" ip addr add "10.77.0.$1/24" dev eth0
-    node "$1" ip link set eth0 up
-    node "$1" ip link set lo up
-}
-node() {
-    local home=$WORK/home$1 pid=${keeper[$1]}
-    shift
-    nsenter --net="/proc/$pid/ns/net" --mount="/proc/$pid/ns/mnt" \
-        env -C "$home" HOME="$home" XDG_STATE_HOME= "$@"
-}
-for n in 1 2 3; do add_node $n; done
-
-say "the bucket, on the head"
-mkdir -p "$WORK/objects/lab"
-mkfifo "$WORK/s3.in"
-"$S3_SERVER" "$WORK/objects" --listen $HEAD \
-    < "$WORK/s3.in" > "$WORK/s3.out" &
-s3=$!
-exec 7> "$WORK/s3.in"
-wait_for 5 test -s "$WORK/s3.out" || fail "no S3 server"
-eval "$(python3 -c '
-import json, shlex, sys
-for name, value in json.loads(sys.stdin.readline()).items():
-    print(f"export {name}={shlex.quote(value)}")' < "$WORK/s3.out")"
+. "$REAL/nodes.sh"
+nodes 3
+bucket
 
 say "a private book, on the head"
-mkdir "$WORK/data"
-chmod 755 "$WORK"
-url=$("$FOREBAY" book start --listen $HEAD:5432 "$WORK/data/book") || fail "book start"
-for n in 1 2 3; do
-    install -m 600 "$WORK/data/book/passfile" "$WORK/home$n/passfile"
-done
+book
 
 say "the volume, on each node"
+mount_on() {
+    node "$1" "$FOREBAY" mount --book "$(url_on "$1")" --listen "10.77.0.$1" s3://lab/shared \
+        "$WORK/home$1/work" || fail "mount on node $1"
+}
 for n in 1 2 3; do
     node $n mkdir work
-    node $n "$FOREBAY" mount --book "${url%%\?*}?passfile=$WORK/home$n/passfile" \
-        --listen "10.77.0.$n" s3://lab/shared "$WORK/home$n/work" || fail "mount on node $n"
+    mount_on $n
 done
 "$FOREBAY" book status "$url" > status || fail "book status"
-[ "$(grep -c '  10\.77\.0\..*lease' status)" = 3 ] || { cat status; fail "not three nodes in the book"; }
+[ "$(grep -c '^  10\.77\.0\..*lease' status)" = 3 ] || { cat status; fail "not three nodes in the book"; }
 
 say "what a program on one node closed, programs on the others find at once"
 for round in $(seq 30); do
@@ -86,23 +42,19 @@ done
 say "long files are read on nodes that did not write them"
 node 1 sh -c 'seq 2000000 > work/reads.txt'
 for n in 2 3; do
-    [ "$(node $n sha256sum work/reads.txt)" = \
-        "$(node 1 sha256sum work/reads.txt)" ] || fail "node $n reads other bytes"
+    [ "$(node $n sha256sum work/reads.txt)" = "$(node 1 sha256sum work/reads.txt)" ] ||
+        fail "node $n reads other bytes"
 done
 
-say "all names are in the book when a node has left, and the next mount has them"
+say "all names are in the book when a node has left, and its next mount has them"
 node 2 "$FOREBAY" unmount "$WORK/home2/work" || fail "unmount of node 2"
-[ -z "$(ls -A "$WORK/home2/work")" ] || fail "something is left below the mount"
+[ -z "$(node 2 ls -A work)" ] || fail "something is left below the mount"
 node 3 sh -c 'echo later > work/later'
-node 2 "$FOREBAY" mount --book "${url%%\?*}?passfile=$WORK/home2/passfile" \
-    --listen 10.77.0.2 s3://lab/shared "$WORK/home2/work" || fail "node 2 mounts again"
+mount_on 2
 [ "$(node 2 cat work/later)" = later ] || fail "node 2 does not see what it missed"
 [ "$(node 2 sh -c 'ls work | wc -l')" = 92 ] || fail "not all names are there"
 
 for n in 1 2 3; do
     node $n "$FOREBAY" unmount "$WORK/home$n/work" || fail "unmount of node $n"
 done
-"$FOREBAY" book stop "$WORK/data/book" || fail "book stop"
-exec 7>&-
-wait $s3
-kill "${keeper[@]}"
+end_nodes

@@ -1,0 +1,97 @@
+#!/bin/bash
+# If this failed, Nextflow with Slurm could not work on a volume that all nodes write: tasks would end
+# "for an unknown reason", results would come late or not, or differ from those of one machine.
+# ring: short
+# as: root
+# alone: yes
+# bare: no
+# needs: nextflow java slurmctld slurmd sbatch munged /usr/lib/postgresql ip nsenter
+# limit: 300
+set -u
+. "$REAL/lib.sh"
+. "$REAL/nodes.sh"
+. "$REAL/cluster.sh"
+
+cat > main.nf <<'NF'
+params.reads = 'reads.txt'
+process SPLIT {
+    input: path reads
+    output: path 'chunk.*'
+    script: "split -l 500 $reads chunk."
+}
+process WORK {
+    tag "$chunk"
+    input: path chunk
+    output: tuple path('sum.txt'), path('large')
+    script: """
+        awk '{s += \$1} END {print s}' $chunk > sum.txt
+        seq 20000 > large
+        echo \${SLURMD_NODENAME:-here} > node.txt
+    """
+}
+process GATHER {
+    publishDir "${params.out}", mode: 'copy'
+    input:
+        path 'sum*.txt'
+        path 'large*'
+    output: path 'total.txt'
+    script: "cat sum*.txt | awk '{s += \$1} END {print s}' > total.txt; cat large* | wc -c >> total.txt"
+}
+workflow {
+    sums = SPLIT(file(params.reads)) | flatten | WORK
+    GATHER(sums.map { it[0] }.collect(), sums.map { it[1] }.collect())
+}
+NF
+seq 6000 > reads.txt
+cat > nextflow.config <<'CONF'
+profiles {
+    here { process.executor = 'local' }
+    nodes {
+        process.executor = 'slurm'
+        executor { queueSize = 8; pollInterval = '1s'; queueStatInterval = '1s'; exitReadTimeout = '5s' }
+    }
+}
+CONF
+
+say "on this machine alone"
+nextflow -q run main.nf -profile here -w "$WORK/bare-work" --out "$WORK/bare" > "$WORK/out" ||
+    { tail -50 .nextflow.log; fail "the bare run"; }
+
+say "a volume on four nodes and the head"
+nodes 4
+bucket
+book
+mkdir "$WORK/volume"
+for k in 1 2 3 4; do
+    node $k "$FOREBAY" mount --book "$(url_on $k)" --listen "10.77.0.$k" s3://lab/flow "$WORK/volume" ||
+        fail "mount on node $k"
+done
+"$FOREBAY" mount --book "$url" --listen $HEAD s3://lab/flow "$WORK/volume" || fail "mount on the head"
+cluster 4
+
+say "Nextflow on the head, its tasks on the nodes"
+cp main.nf nextflow.config reads.txt "$WORK/volume"
+mkdir "$WORK/head"
+cd "$WORK/head" || exit 1
+nextflow -q run "$WORK/volume/main.nf" -c "$WORK/volume/nextflow.config" -profile nodes \
+    -w "$WORK/volume/work" --reads "$WORK/volume/reads.txt" --out "$WORK/volume/results" > "$WORK/out" ||
+    { tail -50 .nextflow.log; cat "$WORK/out" "$etc"/*.log; stop; fail "the run"; }
+same "$WORK/bare/total.txt" "$WORK/volume/results/total.txt"
+cat "$WORK"/volume/work/*/*/node.txt | sort | uniq -c | tee used
+[ "$(wc -l < used)" -ge 2 ] || { stop; fail "all tasks ran on one node"; }
+[ "$(cat "$WORK"/volume/work/*/*/.exitcode)" = 00000000000000 ] || { stop; fail "not all exit codes are there"; }
+
+say "-resume finds all of it"
+nextflow -q run "$WORK/volume/main.nf" -c "$WORK/volume/nextflow.config" -profile nodes -resume \
+    -w "$WORK/volume/work" --reads "$WORK/volume/reads.txt" --out "$WORK/volume/results" > "$WORK/out" ||
+    { tail -50 .nextflow.log; stop; fail "-resume"; }
+[ "$(find "$WORK/volume/work" -mindepth 2 -maxdepth 2 -name '??*' -path '*/work/??/*' | wc -l)" = 14 ] ||
+    { tail -50 .nextflow.log; stop; fail "-resume ran tasks again"; }
+cd "$WORK" || exit 1
+
+stop
+"$FOREBAY" unmount "$WORK/volume" || fail "unmount on the head"
+for k in 1 2 3 4; do
+    node $k "$FOREBAY" unmount "$WORK/volume" || fail "unmount on node $k"
+done
+end_nodes
