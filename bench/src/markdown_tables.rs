@@ -302,7 +302,7 @@ fn pipeline_row(
     row: &PairedRuns<'_>,
     missed: &mut u32,
 ) -> String {
-    let goal = targets::pipeline_goal(arm);
+    let goal = targets::pipeline_goal(name, arm);
     let wall = row.paired_figures(|record| record.ended.wall_s);
     let cpu = row.paired_figures(|record| record.ended.cpu_s);
     let seen = goal.compare_pairs(&wall);

@@ -47,6 +47,8 @@ CONF
     slurmctld || { cat "$etc"/*.log; fail "slurmctld"; }
     for number in $(seq "$1"); do
         mkdir "$etc/spool.n$number"
+        # Where it is looked for by programs whose environment has nothing of Slurm's, as Snakemake's jobs.
+        ${HEAD:+node "$number" mount --bind "$etc" /etc/slurm}
         ${HEAD:+node "$number"} slurmd -N "n$number" || { cat "$etc"/*.log; fail "slurmd n$number"; }
     done
     wait_for 30 all_idle "$1" || { cat "$etc"/*.log; sinfo; stop; fail "not all nodes come up"; }
@@ -54,7 +56,7 @@ CONF
 
 # NODES HOST: lines of slurm.conf; on a machine without nodes of their own, they differ by ports.
 slurm_nodes() {
-    local k each="CPUs=2 Gres=forebay_near:90 State=UNKNOWN"
+    local k each="CPUs=2 RealMemory=8000 Gres=forebay_near:90 State=UNKNOWN"
     if [ -z "${HEAD:-}" ]; then
         echo "NodeName=n[1-$1] NodeHostname=$2 Port=[16818-$((16817 + $1))] $each"
         return

@@ -5,6 +5,7 @@
 # bucket                an S3 server at $HEAD, and in the environment how it is reached
 # book                  a private database at $HEAD, whose URL is $url; nodes have its passfile
 # url_on K              the URL for node K
+# daemon_logs           prints what the daemons of all nodes have to say
 # end_nodes             ends nodes, bucket and book
 # No case logic here.
 
@@ -72,6 +73,8 @@ book() {
 }
 
 url_on() { echo "${url%%\?*}?passfile=$WORK/home$1/passfile"; }
+
+daemon_logs() { find "$WORK"/home* -name daemon.log -exec tail -n 20 {} +; }
 
 end_nodes() {
     "$FOREBAY" book stop "$WORK/data/book" || fail "book stop"

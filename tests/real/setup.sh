@@ -119,3 +119,14 @@ fi
 if [ ! -x "$ROOT/.venv/bin/snakemake" ] && [ -f "$ROOT/scripts/setup-demo.sh" ]; then
     bash "$ROOT/scripts/setup-demo.sh"
 fi
+
+# Beside the venv: where Slurm is not installed, Snakemake would not start with it.
+plugin=(snakemake-executor-plugin-slurm==2.8.0 snakemake-executor-plugin-slurm-jobstep==0.6.1
+    throttler==1.2.3 pandas==3.1.1 python-dateutil==2.9.0.post0 six==1.17.0)
+if [ "$(cat "$TOOLS/snakemake-slurm/version" 2> /dev/null)" != "${plugin[*]}" ]; then
+    say "Snakemake's plugin for Slurm (60 MB, once)"
+    rm -rf "$TOOLS/snakemake-slurm"
+    "$ROOT/.venv/bin/pip" install --quiet --disable-pip-version-check --no-deps \
+        --target "$TOOLS/snakemake-slurm" "${plugin[@]}"
+    echo "${plugin[*]}" > "$TOOLS/snakemake-slurm/version"
+fi

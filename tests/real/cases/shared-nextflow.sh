@@ -75,7 +75,7 @@ mkdir "$WORK/head"
 cd "$WORK/head" || exit 1
 nextflow -q run "$WORK/volume/main.nf" -c "$WORK/volume/nextflow.config" -profile nodes \
     -w "$WORK/volume/work" --reads "$WORK/volume/reads.txt" --out "$WORK/volume/results" > "$WORK/out" ||
-    { tail -50 .nextflow.log; cat "$WORK/out" "$etc"/*.log; stop; fail "the run"; }
+    { tail -50 .nextflow.log; cat "$WORK/out" "$etc"/*.log; daemon_logs; stop; fail "the run"; }
 same "$WORK/bare/total.txt" "$WORK/volume/results/total.txt"
 cat "$WORK"/volume/work/*/*/node.txt | sort | uniq -c | tee used
 [ "$(wc -l < used)" -ge 2 ] || { stop; fail "all tasks ran on one node"; }

@@ -39,7 +39,12 @@ impl SharedNode {
                 let Some(number) = state.held(folder)?.names.get(name).copied() else {
                     return Ok(None);
                 };
-                let file = state.files.get_mut(&number).ok_or(Errno::IO)?;
+                let Some(file) = state.files.get_mut(&number) else {
+                    tracing::warn!(
+                        "folder {folder} has a name for file {number}, which is not known"
+                    );
+                    return Err(Errno::IO);
+                };
                 file.kernel += 1;
                 return Ok(Some(self.seen(&state, number, trust)?));
             }

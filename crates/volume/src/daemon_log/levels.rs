@@ -8,7 +8,15 @@ use tracing_subscriber::filter::Targets;
 
 /// Our crates that a daemon consists of. What libraries say of themselves is not for our log: a
 /// client of a bucket may tell what it signs.
-const OURS: [&str; 3] = ["forebay_os", "forebay_packlog", "forebay_volume"];
+const OURS: [&str; 7] = [
+    "forebay_book",
+    "forebay_objstore",
+    "forebay_os",
+    "forebay_packlog",
+    "forebay_peers",
+    "forebay_sharing",
+    "forebay_volume",
+];
 /// What people leave out of the name of a module, the first that fits.
 const LEFT_OUT: [&str; 2] = ["forebay_volume::", "forebay_"];
 
@@ -105,6 +113,22 @@ mod tests {
         let all: LogLevels = "TRACE".parse().expect("a level");
         assert!(all.0.would_enable("forebay_volume::watch", &Level::TRACE));
         assert!(!all.0.would_enable("object_store::aws", &Level::ERROR), "it is not ours");
+    }
+
+    #[test]
+    fn each_crate_that_says_something_is_heard() {
+        let crates = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+        let mut silent: Vec<String> = Vec::new();
+        for folder in std::fs::read_dir(crates).expect("crates").flatten() {
+            let manifest = folder.path().join("Cargo.toml");
+            let manifest = std::fs::read_to_string(manifest).expect("a manifest");
+            let name = format!("forebay_{}", folder.file_name().to_string_lossy());
+            let speaks = manifest.lines().any(|line| line.starts_with("tracing."));
+            if speaks && !LogLevels::default().0.would_enable(&name, &Level::WARN) {
+                silent.push(name);
+            }
+        }
+        assert!(silent.is_empty(), "their warnings reach no log: {silent:?}");
     }
 
     #[test]

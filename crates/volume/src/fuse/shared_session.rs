@@ -63,6 +63,16 @@ impl KernelCaches for KernelMemory {
     }
 }
 
+/// Failures that no program expects leave a line in the log, so that somebody can find out why.
+fn log_failure(header: &InHeader, error: Errno) {
+    let (opcode, file) = (header.opcode, header.nodeid);
+    match error {
+        Errno::IO => tracing::warn!("request {opcode} on file {file} failed: {error}"),
+        Errno::STALE => tracing::debug!("request {opcode} on file {file} failed: {error}"),
+        _ => {}
+    }
+}
+
 /// A request, and where it came from.
 struct Asked<'a> {
     header: &'a InHeader,
@@ -215,7 +225,10 @@ impl SharedSession {
             let asked = Asked { header, body, device };
             match catch_unwind(AssertUnwindSafe(|| self.serve(&asked))) {
                 Ok(Ok(())) => {}
-                Ok(Err(error)) => device.send_error(header.unique, error),
+                Ok(Err(error)) => {
+                    log_failure(header, error);
+                    device.send_error(header.unique, error);
+                }
                 Err(_) => device.send_error(header.unique, Errno::IO),
             }
         }

@@ -1,0 +1,69 @@
+#!/bin/bash
+# If this failed, Snakemake with Slurm could not work on a volume that all nodes write without waiting
+# for files to appear, or would make other results than one machine does.
+# ring: long
+# as: root
+# alone: yes
+# bare: no
+# needs: snakemake bwa samtools bcftools bamsort bgzip slurmctld slurmd sbatch munged /usr/lib/postgresql ip
+# limit: 600
+set -u
+. "$REAL/lib.sh"
+. "$REAL/nodes.sh"
+. "$REAL/cluster.sh"
+
+# The demo's workflow, with a donor that is small enough to be run twice.
+cat > "$WORK/small.yaml" <<'YAML'
+sequences: {chr01: 30000, chr02: 24000, chr03: 20000, chr04: 20000, chr05: 20000, chr06: 20000,
+            chr07: 20000, chr08: 20000, chr09: 20000, chr10: 20000, chr11: 20000, chr12: 20000}
+depth: {tumour: 24, normal: 20}
+controls: {control1: 8, control2: 8, control3: 8, control4: 8}
+pieces: 2
+YAML
+export XDG_CACHE_HOME=$WORK/tmp/cache
+failed_jobs() {
+    find "$WORK/volume/run/.snakemake/slurm_logs" -name '*.log' -exec tail -n 40 {} +
+}
+smk=(snakemake --snakefile "$ROOT/workflows/wgs/Snakefile" --configfile "$WORK/small.yaml")
+
+say "on this machine alone"
+mkdir inputs bare
+(cd inputs && "${smk[@]}" --quiet all --cores 2 -- inputs) || fail "the inputs"
+(cd bare && "${smk[@]}" --quiet all --cores 2 --config "inputs=$PWD/../inputs/data") || fail "the bare run"
+
+say "a volume on four nodes and the head"
+nodes 4
+bucket
+book
+mkdir "$WORK/volume"
+for k in 1 2 3 4; do
+    node $k "$FOREBAY" mount --book "$(url_on $k)" --listen "10.77.0.$k" s3://lab/smk "$WORK/volume" ||
+        fail "mount on node $k"
+done
+"$FOREBAY" mount --book "$url" --listen $HEAD s3://lab/smk "$WORK/volume" || fail "mount on the head"
+cluster 4
+
+say "Snakemake on the head, its jobs on the nodes, no wait for files"
+cp -r inputs/data "$WORK/volume/inputs"
+mkdir "$WORK/volume/run"
+# Slurm has no accounts here. Jobs have the plugin, too: the environment goes with them.
+export PYTHONPATH=$TOOLS/snakemake-slurm
+(cd "$WORK/volume/run" && "${smk[@]}" --executor slurm --jobs 8 --latency-wait 0 --slurm-no-account \
+    --slurm-status-command squeue --slurm-init-seconds-before-status-checks 2 \
+    --seconds-between-status-checks 2 --default-resources runtime=10 mem_mb=100 \
+    --config "inputs=$WORK/volume/inputs") > "$WORK/out" 2>&1 ||
+    { tail -n 60 "$WORK/out"; failed_jobs; daemon_logs; stop; fail "the run"; }
+stop
+
+say "the same results"
+(cd bare/results && find . -type f ! -name '*.log' -print0 | LC_ALL=C sort -z | xargs -0 sha256sum) > expected
+(cd "$WORK/volume/run/results" && find . -type f ! -name '*.log' -print0 | LC_ALL=C sort -z |
+    xargs -0 sha256sum) > got
+[ -s expected ] || fail "no results"
+diff expected got || fail "other results"
+
+"$FOREBAY" unmount "$WORK/volume" || fail "unmount on the head"
+for k in 1 2 3 4; do
+    node $k "$FOREBAY" unmount "$WORK/volume" || fail "unmount on node $k"
+done
+end_nodes
