@@ -12,7 +12,7 @@ of four nodes without peers as well. In each repeat all take turns in a drawn or
 Nothing is read twice: each turn mounts anew, with empty directories.
 
 FOREBAY=path   the binary under test (default target/release/forebay); the server's is examples/s3_memory
-               beside it
+               beside it, or in target/release
 """
 import argparse
 import json
@@ -90,7 +90,8 @@ def main():
     wanted = parser.parse_args()
     # On a disk: a directory in memory would leave out what keeping parts costs.
     work = Path(tempfile.mkdtemp(prefix="forebay-peers-", dir=TARGET if TARGET.is_dir() else "."))
-    shutil.copy(FOREBAY.parent / "examples/s3_memory", work / "s3_memory")
+    beside = FOREBAY.parent / "examples/s3_memory"
+    shutil.copy(beside if beside.exists() else TARGET / "release/examples/s3_memory", work / "s3_memory")
     server = Server(work, wanted.latency, "--rate", str(wanted.rate))
     kept = {key: value for key, value in os.environ.items() if not key.upper().startswith("AWS")}
     env = {**kept, **server.settings, "XDG_STATE_HOME": str(work / "states")}

@@ -16,10 +16,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 pairs=3 repeats=7 minutes=8 slow=1 check=()
 pipelines=(--every-read)
-bucket=(--repeats 1 --gib 10 --without s3fs,rclone) reads=(--repeats 2) cluster=(--repeats 1)
+bucket=(--repeats 1 --gib 10 --without s3fs,rclone) reads=(--repeats 2) cluster=(--repeats 1) peers=(--mib 512 --repeats 1)
 for word in "$@"; do
     case $word in
-        --full) pairs=15 repeats=8 minutes=180 slow=5 bucket=() reads=(--all) cluster=() ;;
+        --full) pairs=15 repeats=8 minutes=180 slow=5 bucket=() reads=(--all) cluster=() peers=() ;;
         --check) check=(--check) ;;
         -h | --help) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 0 ;;
         *) echo "bench/run.sh: unknown argument $word; there are --full, --check" >&2; exit 2 ;;
@@ -48,7 +48,8 @@ cluster_table="A volume on several nodes was not measured: that takes root."
 if [ "$(id -u)" -eq 0 ]; then
     cluster_table=$(FOREBAY=$forebay BUILT=yes bench/cluster.sh "${cluster[@]}") || status=1
 fi
+peers_table=$(FOREBAY=$forebay bench/peers.py "${peers[@]}") || status=1
 reads_table=$(FOREBAY=$forebay bench/reads.sh "${reads[@]}") || status=1
 "$bench" table ${check[@]+"${check[@]}"} || exit $?
-printf '\n%s\n' "$slow_table" "$bucket_table" "$cluster_table" "$reads_table"
+printf '\n%s\n' "$slow_table" "$bucket_table" "$cluster_table" "$peers_table" "$reads_table"
 exit "$status"
