@@ -1,0 +1,84 @@
+#!/bin/bash
+# If this failed, a node that is taken away in the middle of a workflow (a spot instance, a crash)
+# would take results of others with it, or stop all of them.
+# ring: long
+# as: root
+# alone: yes
+# bare: no
+# needs: nextflow java slurmctld slurmd sbatch munged /usr/lib/postgresql ip nsenter
+# limit: 600
+set -u
+. "$REAL/lib.sh"
+. "$REAL/nodes.sh"
+. "$REAL/cluster.sh"
+
+cat > main.nf <<'NF'
+process WORK {
+    tag "$number"
+    errorStrategy 'retry'
+    maxRetries 3
+    input: val number
+    output: path 'large'
+    script: "sleep 3; seq $number 20000 > large; echo started >> ${params.started}/$number"
+}
+process GATHER {
+    publishDir "${params.out}", mode: 'copy'
+    input: path 'large*'
+    output: path 'total.txt'
+    script: "cat large* | awk '{s += \$1} END {print s}' > total.txt"
+}
+workflow { Channel.of(1..32) | WORK | collect | GATHER }
+NF
+cat > nextflow.config <<'CONF'
+process.executor = 'slurm'
+executor { queueSize = 8; pollInterval = '1s'; queueStatInterval = '1s'; exitReadTimeout = '60s' }
+CONF
+wanted=$(for n in $(seq 32); do seq "$n" 20000; done | awk '{s += $1} END {print s}')
+
+say "a volume on four nodes and the head"
+nodes 4
+bucket
+book
+mkdir "$WORK/volume" "$WORK/started"
+for k in 1 2 3 4; do
+    node $k "$FOREBAY" mount --book "$(url_on $k)" --listen "10.77.0.$k" s3://lab/lost "$WORK/volume" ||
+        fail "mount on node $k"
+done
+"$FOREBAY" mount --book "$url" --listen $HEAD s3://lab/lost "$WORK/volume" || fail "mount on the head"
+cluster 4
+
+say "a node is gone when a third of the tasks have ended"
+finished() { find "$WORK/started" -type f | wc -l; }
+mkdir "$WORK/head"
+cd "$WORK/head" || exit 1
+cp ../d/main.nf ../d/nextflow.config "$WORK/volume"
+nextflow -q run "$WORK/volume/main.nf" -c "$WORK/volume/nextflow.config" -w "$WORK/volume/work" \
+    --started "$WORK/started" --out "$WORK/volume/results" > "$WORK/out" 2>&1 &
+engine=$!
+third() { [ "$(finished)" -ge 10 ] || ! kill -0 $engine; }
+wait_for 30 third || fail "no tasks end"
+kill -0 $engine || { cat "$WORK/out"; tail -n 50 .nextflow.log; fail "the engine has ended"; }
+squeue -h -w n3 -o %i > "$WORK/lost-jobs"
+ours=$(readlink "/proc/${keeper[3]}/ns/net")
+for process in /proc/[0-9]*; do
+    [ "$(readlink "$process/ns/net")" = "$ours" ] && kill -9 "${process#/proc/}"
+done
+scontrol update nodename=n3 state=down reason=gone
+wait $engine || { tail -n 80 .nextflow.log; cat "$WORK/out"; daemon_logs; stop; fail "the run"; }
+
+[ "$(cat "$WORK/volume/results/total.txt")" = "$wanted" ] || { stop; fail "another result"; }
+[ "$(finished)" = 32 ] || { stop; fail "$(finished) tasks"; }
+again=$(cat "$WORK"/started/* | wc -l)
+lost=$(wc -l < "$WORK/lost-jobs")
+say "$((again - 32)) tasks ran twice, of $lost that ran on the lost node"
+[ $((again - 32)) -le "$lost" ] || { stop; fail "tasks of other nodes ran again"; }
+cd "$WORK" || exit 1
+
+unset "keeper[3]"
+for pid in "$etc"/slurmd.n3.pid; do rm "$pid"; done
+stop
+"$FOREBAY" unmount "$WORK/volume" || fail "unmount on the head"
+for k in "${!keeper[@]}"; do
+    node "$k" "$FOREBAY" unmount "$WORK/volume" || fail "unmount on node $k"
+done
+end_nodes
