@@ -167,6 +167,42 @@ pub(crate) mod init {
     pub(crate) const HAS_EXPIRE_ONLY: u64 = 1 << 35;
     pub(crate) const DIRECT_IO_ALLOW_MMAP: u64 = 1 << 36;
     pub(crate) const PASSTHROUGH: u64 = 1 << 37;
+    pub(crate) const OVER_IO_URING: u64 = 1 << 41;
+}
+
+/// How requests are laid out that come through io_uring (protocol 7.42).
+pub(crate) mod ring {
+    use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+    /// `FUSE_IO_URING_CMD_REGISTER`: a place in a queue.
+    pub(crate) const REGISTER: u32 = 1;
+    /// `FUSE_IO_URING_CMD_COMMIT_AND_FETCH`: an answer, and a place for the next request.
+    pub(crate) const COMMIT_AND_FETCH: u32 = 2;
+    /// Most bytes of the fixed part of a request (`FUSE_URING_OP_IN_OUT_SZ`).
+    pub(crate) const FIXED_SIZE: usize = 128;
+
+    wire! {
+        /// `struct fuse_uring_ent_in_out`
+        EntryState { flags: u64, commit_id: u64, payload_size: u32, padding: u32, reserved: u64 }
+        /// `struct fuse_uring_cmd_req`
+        Command { flags: u64, commit_id: u64, queue: u16, padding: [u8; 6] }
+    }
+
+    /// `struct fuse_uring_req_header`: the header of a request or of its answer, the fixed part of the
+    /// request, and what is said of the rest.
+    #[repr(C)]
+    #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable)]
+    pub(crate) struct RequestHeader {
+        pub(crate) in_out: [u8; 128],
+        pub(crate) fixed: [u8; FIXED_SIZE],
+        pub(crate) entry: EntryState,
+    }
+
+    impl Default for RequestHeader {
+        fn default() -> RequestHeader {
+            RequestHeader { in_out: [0; 128], fixed: [0; FIXED_SIZE], entry: EntryState::default() }
+        }
+    }
 }
 
 /// Which fields of a SETATTR count (`FATTR_*`).
@@ -269,6 +305,8 @@ mod tests {
             ("fuse_statx", size_of::<Statx>(), 256),
             ("fuse_statx_out", size_of::<StatxOut>(), 288),
             ("fuse_backing_map", size_of::<BackingMap>(), 16),
+            ("fuse_uring_req_header", size_of::<ring::RequestHeader>(), 288),
+            ("fuse_uring_cmd_req", size_of::<ring::Command>(), 24),
         ] {
             assert_eq!(ours, kernel, "{name}");
         }

@@ -32,7 +32,10 @@ unsafe impl Sync for Thread {}
 #[derive(Debug)]
 struct Waiter {
     thread: Thread,
-    done: AtomicBool,
+    /// Somebody wants the wait to end.
+    interrupted: AtomicBool,
+    /// It has ended, and so may the thread: no signal is sent any more.
+    done: Mutex<bool>,
 }
 
 #[derive(Debug, Default)]
@@ -61,15 +64,51 @@ impl LockWaiters {
             return;
         };
         drop(all);
+        waiter.interrupted.store(true, Relaxed);
         // Again and again: the signal is lost when it arrives just before the thread sleeps.
         std::thread::spawn(move || {
-            while !waiter.done.load(Relaxed) {
-                // SAFETY: `done` is set before the thread ends, and read just above; the thread
-                // outlives this by the grace that it gives after setting `done`.
+            loop {
+                let done = waiter.done.lock();
+                if *done {
+                    return;
+                }
+                // SAFETY: the thread ends only after it has set `done`, for which it needs the lock.
                 unsafe { libc::pthread_kill(waiter.thread.0, WAKE) };
+                drop(done);
                 std::thread::sleep(Duration::from_millis(5));
             }
         });
+    }
+
+    /// Waits in this thread, which may do something else afterwards.
+    ///
+    /// # Errors
+    /// EINTR when the program behind the request got a signal, and those of
+    /// [`PendingLock::wait_for_lock`].
+    pub(super) fn wait_here(&self, unique: u64, device: &Device, lock: PendingLock) -> Result<()> {
+        // The daemon holds all signals back; this thread must hear the one that wakes it.
+        hear_wake_signal(true);
+        // SAFETY: asks for this thread's own handle.
+        let thread = Thread(unsafe { libc::pthread_self() });
+        let waiter = Arc::new(Waiter {
+            thread,
+            interrupted: AtomicBool::new(false),
+            done: Mutex::new(false),
+        });
+        let early = {
+            let mut all = self.0.lock();
+            all.sleeping.insert(unique, Arc::clone(&waiter));
+            all.early.contains(&unique)
+        };
+        let is_interrupted = || early || waiter.interrupted.load(Relaxed);
+        let result = match early {
+            true => Err(Errno::INTR),
+            false => lock.wait_for_lock(Some(device), &is_interrupted),
+        };
+        *waiter.done.lock() = true;
+        self.0.lock().sleeping.remove(&unique);
+        hear_wake_signal(false);
+        result
     }
 
     pub(super) fn wait_in_thread(
@@ -79,17 +118,7 @@ impl LockWaiters {
         lock: PendingLock,
         act: impl FnOnce() -> Result<()> + Send + 'static,
     ) {
-        static HANDLER: Once = Once::new();
-        HANDLER.call_once(|| {
-            extern "C" fn wake(_: i32) {}
-            // SAFETY: the handler does nothing; without SA_RESTART it makes fcntl return EINTR.
-            unsafe {
-                let mut action: libc::sigaction = std::mem::zeroed();
-                action.sa_sigaction = wake as *const () as usize;
-                libc::sigaction(WAKE, &action, std::ptr::null_mut());
-            }
-        });
-        let all = Arc::clone(&self.0);
+        let waiters = LockWaiters(Arc::clone(&self.0));
         let refuse_with = device.clone();
         let spawned = std::thread::Builder::new()
             .name("forebay-lock".into())
@@ -98,34 +127,34 @@ impl LockWaiters {
                 if let Err(error) = act() {
                     return device.send_error(unique, error);
                 }
-                // The daemon holds all signals back; this thread must hear the one that wakes it.
-                // SAFETY: a zeroed set is a valid one.
-                unsafe {
-                    let mut only: libc::sigset_t = std::mem::zeroed();
-                    libc::sigaddset(&mut only, WAKE);
-                    libc::pthread_sigmask(libc::SIG_UNBLOCK, &only, std::ptr::null_mut());
-                }
-                // SAFETY: asks for this thread's own handle.
-                let thread = Thread(unsafe { libc::pthread_self() });
-                let waiter = Arc::new(Waiter { thread, done: AtomicBool::new(false) });
-                let interrupted = {
-                    let mut all = all.lock();
-                    all.sleeping.insert(unique, Arc::clone(&waiter));
-                    all.early.contains(&unique)
-                };
-                let result =
-                    if interrupted { Err(Errno::INTR) } else { lock.wait_for_lock(Some(&device)) };
-                waiter.done.store(true, Relaxed);
-                all.lock().sleeping.remove(&unique);
-                match result {
+                match waiters.wait_here(unique, &device, lock) {
                     Ok(()) => device.send_reply(unique, &[]),
                     Err(error) => device.send_error(unique, error),
                 }
-                // Whoever read `done` as false a moment ago may still signal this thread.
-                std::thread::sleep(Duration::from_millis(20));
             });
         if spawned.is_err() {
             refuse_with.send_error(unique, Errno::NOLCK);
         }
+    }
+}
+
+/// Whether this thread is woken by the signal, as if it had none to fear.
+fn hear_wake_signal(hear: bool) {
+    static HANDLER: Once = Once::new();
+    HANDLER.call_once(|| {
+        extern "C" fn wake(_: i32) {}
+        // SAFETY: the handler does nothing; without SA_RESTART it makes fcntl return EINTR.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = wake as *const () as usize;
+            libc::sigaction(WAKE, &action, std::ptr::null_mut());
+        }
+    });
+    let how = if hear { libc::SIG_UNBLOCK } else { libc::SIG_BLOCK };
+    // SAFETY: a zeroed set is a valid one.
+    unsafe {
+        let mut only: libc::sigset_t = std::mem::zeroed();
+        libc::sigaddset(&mut only, WAKE);
+        libc::pthread_sigmask(how, &only, std::ptr::null_mut());
     }
 }
