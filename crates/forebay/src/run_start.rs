@@ -122,8 +122,8 @@ pub(crate) fn explain_uring_obstacle(obstacle: &UringObstacle) -> (String, &'sta
              with io_uring_setup, io_uring_enter and io_uring_register",
         ),
         UringObstacle::Cpus => (
-            "each CPU that the machine may ever have would need a thread, and there are more than \
-             64, or gaps between their numbers"
+            "it needs a thread on each CPU that the machine may ever have, and some are off, or not \
+             for this process, or there are more than 64"
                 .to_owned(),
             "--transport auto takes /dev/fuse",
         ),

@@ -100,6 +100,15 @@ pub struct DeviceCommand {
     pub data: [u8; COMMAND_DATA],
 }
 
+/// Whether the end of a command is waited for at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CommandWait {
+    /// It is.
+    ForEnd,
+    /// Something else comes first.
+    No,
+}
+
 /// Memory that the kernel shares, or that is nobody's but ours.
 #[derive(Debug)]
 pub struct SharedMemory {
@@ -152,7 +161,7 @@ impl Drop for SharedMemory {
 /// A ring for one command at a time.
 #[derive(Debug)]
 pub struct CommandRing {
-    // Dropped first: nothing is under way then, for `run` waits.
+    // Dropped first: what is under way ends with it.
     fd: OwnedFd,
     rings: SharedMemory,
     entries: SharedMemory,
@@ -203,7 +212,8 @@ impl CommandRing {
         }
     }
 
-    /// Sends a command and waits for its end; gives what the device says.
+    /// Sends a command, whose end is to be waited for before the next one, and waits for its end if
+    /// that is said: both are one system call then. Gives what the device says, if it is waited for.
     ///
     /// # Errors
     /// The device's. EBADFD when the ring was not claimed, EEXIST when another thread has it.
@@ -211,7 +221,12 @@ impl CommandRing {
     /// # Safety
     /// What the device reads and writes on this command must be there until it ends, and must not be
     /// used meanwhile.
-    pub unsafe fn run(&mut self, device: BorrowedFd<'_>, ask: &DeviceCommand) -> io::Result<i32> {
+    pub unsafe fn send(
+        &mut self,
+        device: BorrowedFd<'_>,
+        ask: &DeviceCommand,
+        waits: CommandWait,
+    ) -> io::Result<Option<i32>> {
         let entry = WideEntry {
             opcode: OP_COMMAND,
             flags: 0,
@@ -228,30 +243,48 @@ impl CommandRing {
             file_index: 0,
             data: ask.data,
         };
-        let Offsets { head, tail, .. } = self.said.command_offsets;
-        let (taken, given) = (self.rings.counter(head), self.rings.counter(tail));
+        let given = self.rings.counter(self.said.command_offsets.tail);
         // SAFETY: there is one entry, which the kernel has done with: nothing is under way.
         unsafe { self.entries.at(0).cast::<WideEntry>().write(entry) };
-        let number = given.load(Ordering::Relaxed).wrapping_add(1);
-        given.store(number, Ordering::Release);
+        given.store(given.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
+        match waits {
+            CommandWait::ForEnd => self.wait().map(Some),
+            CommandWait::No => self.enter(0).map(|()| None),
+        }
+    }
+
+    /// Waits for the end of the command that was sent; gives what the device says.
+    ///
+    /// # Errors
+    /// The device's, and those of [`CommandRing::send`].
+    pub fn wait(&mut self) -> io::Result<i32> {
         loop {
-            let left = number.wrapping_sub(taken.load(Ordering::Acquire));
-            let (fd, none) = (self.fd.as_raw_fd(), std::ptr::null::<u8>());
-            // SAFETY: what the command needs is there, as the caller says.
-            let entered = unsafe {
-                libc::syscall(libc::SYS_io_uring_enter, fd, left, 1, ENTER_WAIT, none, 0)
-            };
-            if let Some(result) = self.take_result() {
-                return match result {
-                    0.. => Ok(result),
-                    error => Err(io::Error::from_raw_os_error(-error)),
-                };
+            match self.take_result() {
+                Some(result @ 0..) => return Ok(result),
+                Some(error) => return Err(io::Error::from_raw_os_error(-error)),
+                None => self.enter(1)?,
             }
-            let error = io::Error::last_os_error();
-            if entered < 0 && error.kind() != io::ErrorKind::Interrupted {
-                // It was not sent, so it must not go with the next one.
-                given.store(number.wrapping_sub(1), Ordering::Release);
-                return Err(error);
+        }
+    }
+
+    /// Hands over what was not yet, and waits for so many results, or for a signal.
+    fn enter(&self, results: libc::c_uint) -> io::Result<()> {
+        let Offsets { head, tail, .. } = self.said.command_offsets;
+        let (taken, given) = (self.rings.counter(head), self.rings.counter(tail));
+        let number = given.load(Ordering::Relaxed);
+        let left = number.wrapping_sub(taken.load(Ordering::Acquire));
+        let (fd, none) = (self.fd.as_raw_fd(), std::ptr::null::<u8>());
+        // SAFETY: what the command needs is there, as the caller of `send` says.
+        let entered = unsafe {
+            libc::syscall(libc::SYS_io_uring_enter, fd, left, results, ENTER_WAIT, none, 0)
+        };
+        match io::Error::last_os_error() {
+            _ if entered >= 0 => Ok(()),
+            error if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+            error => {
+                // What was not handed over must not go with the next one.
+                given.store(taken.load(Ordering::Acquire), Ordering::Release);
+                Err(error)
             }
         }
     }
@@ -282,11 +315,12 @@ mod tests {
 
     use super::*;
 
-    fn refusal(ring: &mut CommandRing) -> Option<i32> {
+    fn refusal(ring: &mut CommandRing, waits: CommandWait) -> Option<i32> {
         let ask = DeviceCommand { operation: 1, address: 0, length: 0, data: [0; COMMAND_DATA] };
         let file = File::open("/proc/self/status").expect("a file that takes no commands");
         // SAFETY: nobody reads or writes anything.
-        let done = unsafe { ring.run(file.as_fd(), &ask) };
+        let done = unsafe { ring.send(file.as_fd(), &ask, waits) };
+        let done = done.and_then(|result| result.map_or_else(|| ring.wait(), Ok));
         done.expect_err("it takes no commands").raw_os_error()
     }
 
@@ -295,11 +329,12 @@ mod tests {
         let Ok(mut ring) = CommandRing::new() else {
             return eprintln!("SKIPPED: no io_uring with commands on this machine");
         };
-        assert_eq!(refusal(&mut ring), Some(libc::EBADFD), "it is nobody's");
+        let refused = refusal(&mut ring, CommandWait::ForEnd);
+        assert_eq!(refused, Some(libc::EBADFD), "it is nobody's");
         std::thread::spawn(move || {
             ring.claim().expect("it is this thread's");
-            for _ in 0..5 {
-                assert_eq!(refusal(&mut ring), Some(libc::EOPNOTSUPP));
+            for waits in [CommandWait::ForEnd, CommandWait::No, CommandWait::ForEnd] {
+                assert_eq!(refusal(&mut ring, waits), Some(libc::EOPNOTSUPP));
             }
             assert!(ring.claim().is_err(), "once");
         })

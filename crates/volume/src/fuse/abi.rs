@@ -94,6 +94,7 @@ wire! {
     InvalInodeOut { ino: u64, off: i64, len: i64 }
     InvalEntryOut { parent: u64, namelen: u32, flags: u32 }
     BackingMap { fd: i32, flags: u32, padding: u64 }
+    NotifyRetrieveOut { notify_unique: u64, nodeid: u64, offset: u64, size: u32, padding: u32 }
 }
 
 /// Request numbers (`enum fuse_opcode`).
@@ -134,6 +135,7 @@ pub(crate) mod op {
     pub(crate) const INTERRUPT: u32 = 36;
     pub(crate) const DESTROY: u32 = 38;
     pub(crate) const IOCTL: u32 = 39;
+    pub(crate) const NOTIFY_REPLY: u32 = 41;
     pub(crate) const BATCH_FORGET: u32 = 42;
     pub(crate) const FALLOCATE: u32 = 43;
     pub(crate) const READDIRPLUS: u32 = 44;
@@ -268,6 +270,8 @@ pub(crate) const FSYNC_DATA_ONLY: u32 = 1;
 pub(crate) const NOTIFY_INVAL_INODE: i32 = 2;
 /// See [`NOTIFY_INVAL_INODE`].
 pub(crate) const NOTIFY_INVAL_ENTRY: i32 = 3;
+/// `FUSE_NOTIFY_RETRIEVE`: the kernel answers with a request of its own.
+pub(crate) const NOTIFY_RETRIEVE: i32 = 5;
 /// `FUSE_NOTIFY_INC_EPOCH` (Linux 6.16): no name is believed that was told before.
 pub(crate) const NOTIFY_INC_EPOCH: i32 = 8;
 /// `FUSE_EXPIRE_ONLY`, in the latter's flags.

@@ -8,8 +8,11 @@
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use forebay_os::command_ring::{COMMAND_DATA, CommandRing, DeviceCommand, SharedMemory};
+use forebay_os::command_ring::{
+    COMMAND_DATA, CommandRing, CommandWait, DeviceCommand, SharedMemory,
+};
 use rustix::io::Errno;
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -22,6 +25,22 @@ const FRONT: usize = 16 << 10;
 /// Where the two parts of memory begin and end, for the kernel.
 type Segments = [libc::iovec; 2];
 
+/// How far a place has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum EntryState {
+    /// The kernel knows nothing of it.
+    New,
+    /// The same, and requests may wait already; the number of a node that may be a file.
+    NewForWaiting(u64),
+    /// It waits in the kernel's queue, or has a request of it.
+    Registered,
+}
+
+/// Such requests until now, which differ in their numbers.
+static ASKED_FOR: AtomicU64 = AtomicU64::new(0);
+/// Far from those of other requests.
+const FIRST_ASKED_FOR: u64 = 1 << 62;
+
 /// A place in a queue, used by one thread.
 #[derive(Debug)]
 pub(super) struct QueueEntry {
@@ -31,8 +50,7 @@ pub(super) struct QueueEntry {
     queue: u16,
     memory: SharedMemory,
     payload_size: usize,
-    /// It waits in the kernel's queue, or has a request of it.
-    registered: bool,
+    state: EntryState,
     /// Of the request that has come.
     header: InHeader,
     commit_id: u64,
@@ -60,7 +78,7 @@ impl QueueEntry {
             queue,
             memory: SharedMemory::new(FRONT + payload_size)?,
             payload_size,
-            registered: false,
+            state: EntryState::New,
             header: InHeader::default(),
             commit_id: 0,
             fixed: 0,
@@ -71,6 +89,20 @@ impl QueueEntry {
         })
     }
 
+    /// The same, for a queue in which requests may wait already. The kernel gives those to a place
+    /// that has answered, not to a new one: so it is made to send one that can be answered.
+    ///
+    /// # Errors
+    /// Those of [`QueueEntry::new`].
+    pub(super) fn new_for_waiting(
+        device: &Device,
+        queue: u16,
+        node: u64,
+    ) -> io::Result<QueueEntry> {
+        let entry = QueueEntry::new(device, queue)?;
+        Ok(QueueEntry { state: EntryState::NewForWaiting(node), ..entry })
+    }
+
     /// Gives the kernel the last answer, if there was a request, and waits for a request. False: the
     /// mount is gone.
     ///
@@ -78,14 +110,15 @@ impl QueueEntry {
     /// The kernel's: before the first request it is one that refuses the place, and requests go
     /// other ways.
     pub(super) fn next_request(&mut self) -> io::Result<bool> {
-        let came = match self.registered {
-            true => self.commit_and_fetch(),
-            false => self.register(),
+        let came = match self.state {
+            EntryState::Registered => self.commit_and_fetch(),
+            EntryState::New => self.register(None),
+            EntryState::NewForWaiting(node) => self.register(Some(node)),
         };
         let gone = [libc::ENOTCONN, libc::ECONNABORTED, libc::ENODEV, libc::ECANCELED];
         match came {
             Ok(_) => {
-                self.registered = true;
+                self.state = EntryState::Registered;
                 self.begin_request();
                 Ok(true)
             }
@@ -94,7 +127,7 @@ impl QueueEntry {
         }
     }
 
-    fn register(&mut self) -> io::Result<i32> {
+    fn register(&mut self, node: Option<u64>) -> io::Result<i32> {
         self.ring.claim()?;
         let at = |offset: usize, size: usize| libc::iovec {
             iov_base: self.memory.at(offset).cast(),
@@ -102,7 +135,18 @@ impl QueueEntry {
         };
         let segments: Segments =
             [at(0, size_of::<ring::RequestHeader>()), at(FRONT, self.payload_size)];
-        self.run(ring::REGISTER, 0, Some(&segments))
+        let waits = node.map_or(CommandWait::ForEnd, |_| CommandWait::No);
+        let sent = self.send(ring::REGISTER, 0, Some(&segments), waits)?;
+        let node = match (sent, node) {
+            (Some(result), _) => return Ok(result),
+            (None, None) => return self.ring.wait(),
+            (None, Some(node)) => node,
+        };
+        let number = FIRST_ASKED_FOR + 2 * ASKED_FOR.fetch_add(1, Relaxed);
+        if let Err(error) = self.device.ask_for_request(number, node) {
+            tracing::debug!("a queue's new thread waits for its first request: {error}");
+        }
+        self.ring.wait()
     }
 
     fn commit_and_fetch(&mut self) -> io::Result<i32> {
@@ -119,19 +163,26 @@ impl QueueEntry {
             self.memory.at(0).cast::<OutHeader>().write(answer);
             self.memory.at(told).cast::<u32>().write(size as u32);
         }
-        self.run(ring::COMMIT_AND_FETCH, self.commit_id, None)
+        let sent = self.send(ring::COMMIT_AND_FETCH, self.commit_id, None, CommandWait::ForEnd)?;
+        sent.map_or_else(|| self.ring.wait(), Ok)
     }
 
-    fn run(&mut self, operation: u32, commit_id: u64, at: Option<&Segments>) -> io::Result<i32> {
+    fn send(
+        &mut self,
+        operation: u32,
+        commit_id: u64,
+        at: Option<&Segments>,
+        waits: CommandWait,
+    ) -> io::Result<Option<i32>> {
         let ask = ring::Command { commit_id, queue: self.queue, ..ring::Command::default() };
         let mut data = [0; COMMAND_DATA];
         data[..size_of::<ring::Command>()].copy_from_slice(ask.as_bytes());
         let address = at.map_or(0, |segments| segments.as_ptr().addr() as u64);
         let length = at.map_or(0, |segments| segments.len() as u32);
         let command = DeviceCommand { operation, address, length, data };
-        // SAFETY: the memory is this entry's own, and `self` is borrowed for us alone: nobody has a
-        // reference into it while the kernel may write.
-        unsafe { self.ring.run(self.device.as_fd(), &command) }
+        // SAFETY: the memory is this entry's own, and `self` is borrowed for us alone until the end is
+        // waited for: nobody has a reference into it while the kernel may write.
+        unsafe { self.ring.send(self.device.as_fd(), &command, waits) }
     }
 
     /// A request has come, which is refused unless it is answered.
@@ -213,9 +264,15 @@ const MOST_QUEUES: u16 = 64;
 /// # Errors
 /// Those of [`QueueEntry::new`]; `Unsupported` where CPUs are not numbered from 0, or too many.
 pub(super) fn one_for_each_queue(device: &Device) -> io::Result<Vec<QueueEntry>> {
-    let possible = std::fs::read_to_string("/sys/devices/system/cpu/possible")?;
-    let count = queue_count(&possible).ok_or(io::ErrorKind::Unsupported)?;
+    let count = queues_here().ok_or(io::ErrorKind::Unsupported)?;
     (0..count).map(|queue| QueueEntry::new(device, queue)).collect()
+}
+
+/// How many queues there are, if threads of this process may run on the CPUs of all.
+fn queues_here() -> Option<u16> {
+    let possible = std::fs::read_to_string("/sys/devices/system/cpu/possible").ok()?;
+    let ours = rustix::thread::sched_getaffinity(None).ok()?;
+    queue_count(&possible).filter(|count| (0..*count).all(|cpu| ours.is_set(usize::from(cpu))))
 }
 
 /// How many queues there are where the CPUs of this list are possible.
@@ -231,7 +288,7 @@ fn queue_count(possible: &str) -> Option<u16> {
 pub(super) fn bind_to_cpu(queue: u16) {
     let mut only = rustix::thread::CpuSet::new();
     only.set(usize::from(queue));
-    // A CPU that is off, or not for this process, asks for nothing; and if it does, all is served.
+    // It was among ours. If it has been taken away since, it asks for nothing, and all is served.
     let _ = rustix::thread::sched_setaffinity(None, &only);
 }
 
@@ -247,8 +304,7 @@ pub fn check_uring() -> Result<(), UringObstacle> {
         Ok(_) => return Err(UringObstacle::Switch),
     }
     CommandRing::new().map_err(|error| UringObstacle::Ring(error.to_string()))?;
-    let possible = std::fs::read_to_string("/sys/devices/system/cpu/possible").unwrap_or_default();
-    queue_count(&possible).map(drop).ok_or(UringObstacle::Cpus)
+    queues_here().map(drop).ok_or(UringObstacle::Cpus)
 }
 
 /// Why requests can't come through io_uring.
@@ -260,7 +316,7 @@ pub enum UringObstacle {
     Switch,
     /// This process may not use io_uring, as the error says.
     Ring(String),
-    /// Too many are possible, or their numbers have gaps.
+    /// Some are off or not for this process, too many are possible, or their numbers have gaps.
     Cpus,
 }
 

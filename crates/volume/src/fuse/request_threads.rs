@@ -18,7 +18,7 @@ use super::device::Device;
 use super::queue_entry::{QueueEntry, bind_to_cpu};
 use super::reply_path::ReplyPath;
 use super::session::{BUFFER, MOST_BYTES, Session};
-use crate::native::PendingLock;
+use crate::native::{Native, PendingLock};
 
 /// Threads that take requests from the same place, and how many there are.
 #[derive(Debug)]
@@ -147,10 +147,14 @@ impl Session {
                 Err(error) => return Err(error),
             }
             served_any = true;
-            if was_last {
-                self.add_worker(crew, scope);
-            }
             let (header, body, reply) = source.request()?;
+            if header.opcode == op::NOTIFY_REPLY {
+                reply.send_reply(header.unique, &[]);
+                continue;
+            }
+            if was_last {
+                self.add_worker(header.nodeid, crew, scope);
+            }
             if header.opcode == op::DESTROY {
                 reply.send_reply(header.unique, &[]);
                 match reply {
@@ -162,7 +166,7 @@ impl Session {
             let served = catch_unwind(AssertUnwindSafe(|| {
                 let waits = self.dispatch_request(header, body, reply, &mut scratch);
                 waits.into_iter().for_each(|lock| {
-                    self.wait_for_lock(header.unique, reply, lock, crew, scope);
+                    self.wait_for_lock(header, reply, lock, crew, scope);
                 });
             }));
             if served.is_err() {
@@ -174,7 +178,7 @@ impl Session {
     /// Waits for a lock in a thread of a queue, in whose place another one serves if it must.
     fn wait_for_lock<'scope>(
         self: &'scope Arc<Session>,
-        unique: u64,
+        header: &InHeader,
         reply: ReplyPath<'_>,
         lock: PendingLock,
         crew: &'scope Crew,
@@ -182,9 +186,10 @@ impl Session {
     ) {
         crew.locked.fetch_add(1, Relaxed);
         if crew.idle.load(Relaxed) == 0 {
-            self.add_worker(crew, scope);
+            self.add_worker(header.nodeid, crew, scope);
         }
-        let done = self.waiters.wait_here(unique, &self.device, lock);
+        let unique = header.unique;
+        let done = self.waiters.wait_for_thread(unique, header.pid, &self.device, lock);
         crew.locked.fetch_sub(1, Relaxed);
         match done {
             Ok(()) => reply.send_reply(unique, &[]),
@@ -192,9 +197,10 @@ impl Session {
         }
     }
 
-    /// Nobody waits for the next request: another thread does from now on.
+    /// Nobody waits for the next request, after one about a node: another thread does from now on.
     fn add_worker<'scope>(
         self: &'scope Arc<Session>,
+        node: u64,
         crew: &'scope Crew,
         scope: &'scope Scope<'scope, '_>,
     ) {
@@ -205,7 +211,10 @@ impl Session {
         let give_up = || {
             crew.all.fetch_sub(1, Relaxed);
         };
-        let source = match crew.queue.map(|queue| QueueEntry::new(&self.device, queue)) {
+        let entry = crew.queue.map(|queue| {
+            QueueEntry::new_for_waiting(&self.device, queue, known_file(self.native(), node))
+        });
+        let source = match entry {
             None => RequestSource::reading(self.device.clone()),
             Some(Ok(entry)) => RequestSource::Queue(Box::new(entry)),
             Some(Err(_)) => return give_up(),
@@ -220,4 +229,14 @@ impl Session {
             give_up();
         }
     }
+}
+
+/// The number of a node that is a file, if possible this one.
+fn known_file(native: &Native, node: u64) -> u64 {
+    if native.node(node).is_ok_and(|node| !node.is_dir()) {
+        return node;
+    }
+    let mut file = node;
+    native.for_each_handle(|handle| file = handle.node.id);
+    file
 }
