@@ -89,7 +89,11 @@ fn an_ordinary_user_has_it_too() {
     let mut command = place.program("setpriv");
     command.args(["--reuid", &user, "--regid", &user, "--clear-groups"]).arg(&binary);
     command.args(["run", "-q", "--transport", "uring", "-o"]).arg(&place.run);
-    command.args(["--", "sh", "-c", &script]).env("OUT", &out).env("HOME", &place.all);
+    command.args(["--", "sh", "-c", &script]);
+    let node = place.all.join("node").display().to_string();
+    let prepare = format!("mknod -m 666 {node} c 10 229; mount --bind {node} /dev/fuse");
+    let mut command = place.apart(&prepare, &command);
+    command.env("OUT", &out).env("HOME", &place.all);
     assert_eq!(done(&mut command).code(0).text(), "x\n");
     let queues = std::fs::read_to_string(out).expect("it was counted");
     assert_ne!(queues.trim(), "0");
