@@ -10,6 +10,11 @@ pub(crate) const VERSION: (u32, u32) = (7, 41);
 /// Oldest minor version of the kernel's protocol with everything we rely on (Linux 5.4).
 pub(crate) const OLDEST_MINOR: u32 = 31;
 
+/// The largest read or write that the kernel is to send at once.
+pub(crate) const MOST_BYTES: usize = 1 << 20;
+/// Room for a whole request: a write's data and what precedes it.
+pub(crate) const BUFFER: usize = MOST_BYTES + (64 << 10);
+
 /// Declares request and reply structs with the derives that let them be read from and written to
 /// the device without copying field by field.
 macro_rules! wire {

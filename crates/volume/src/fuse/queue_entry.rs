@@ -16,9 +16,8 @@ use forebay_os::command_ring::{
 use rustix::io::Errno;
 use zerocopy::{FromBytes, IntoBytes};
 
-use super::abi::{InHeader, OutHeader, ring};
+use super::abi::{InHeader, MOST_BYTES, OutHeader, ring};
 use super::device::Device;
-use super::session::MOST_BYTES;
 
 /// Bytes before the payload: the headers, and room to join the fixed part of a request to the rest.
 const FRONT: usize = 16 << 10;

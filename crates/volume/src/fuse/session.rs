@@ -24,10 +24,7 @@ use crate::recorder::Recorder;
 use forebay_os::clock::Clock;
 use forebay_os::fast_wake::FastWake;
 
-/// The largest read or write the kernel sends at once.
-pub(super) const MOST_BYTES: usize = 1 << 20;
-/// Room for a whole request: a write's data and what precedes it.
-pub(super) const BUFFER: usize = MOST_BYTES + (64 << 10);
+pub(super) use super::abi::{BUFFER, MOST_BYTES};
 
 /// One covered tree and what serves it.
 #[derive(Debug)]
