@@ -40,7 +40,7 @@ daemons() {
 power() { seeded 500 -p forebay --test cli -- --nocapture a_power_failure_takes_nothing; }
 fuzz() { scripts/fuzz.sh "${FUZZ_SECONDS:-600}"; }
 simgrid() { /usr/bin/python3 tests/simgrid/compare.py "$FOREBAY"; }
-real() { tests/real/run --long; }
+real() { tests/real/run --long && tests/real/run --long --transport uring; }
 xfstests() { scripts/xfstests.sh; }
 reports() { scripts/reports.sh "${CHECKS:?DIR with cases of public reports}"; }
 

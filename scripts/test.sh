@@ -8,6 +8,7 @@
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . scripts/landing.sh
+over_uring=(--only posix --only pjdfstest --only fsx --only locks --only kill --only signals --only open-files)
 
 format() { cargo fmt --all --check; }
 page() { web/check; }
@@ -23,7 +24,8 @@ workflow() { scripts/test-workflow.sh; }
 schema() { scripts/setup-demo.sh && .venv/bin/python -B tests/schema/check.py "$FOREBAY"; }
 simgrid() { /usr/bin/python3 tests/simgrid/compare.py "$FOREBAY" 8; }
 browser() { tests/browser/run; }
-real() { tests/real/run; }
+# Both ways to the kernel; over io_uring what asks most of it.
+real() { tests/real/run && tests/real/run --transport uring --as root "${over_uring[@]}"; }
 
 steps=(format page docs licences build lint rust schema workflow simgrid browser real)
 for step in "$@"; do

@@ -281,6 +281,11 @@ impl<'a> MicroBench<'a> {
             Some(tier) if is_whole => forebay_command::whole_folder_options(folder, tier, scratch)?,
             Some(tier) => forebay_command::packed_options(tier, scratch)?,
         };
+        let way = if workload.over_uring { "uring" } else { "device" };
+        let options = match self.forebay.shim || recorder.is_some() {
+            true => options,
+            false => [options, vec!["--transport".into(), way.into()]].concat(),
+        };
         if is_whole {
             let folder = dir.join(folder);
             std::fs::create_dir(&folder).with_context("create", &folder)?;

@@ -18,6 +18,7 @@ mod packed_files;
 mod process;
 mod small;
 mod unmounted;
+mod uring;
 mod whole_folders;
 
 /// How much work is done; 1.0 is what the tables are made with.
@@ -121,6 +122,8 @@ pub struct Workload {
     pub cold: bool,
     /// It starts `forebay run` itself instead of being run under it.
     pub starts_runs: bool,
+    /// Requests of its managed runs come through io_uring, else through `/dev/fuse`.
+    pub over_uring: bool,
     /// How the files of its covered runs are stored.
     pub layout: FileLayout,
     /// Makes what the workload needs.
@@ -141,7 +144,8 @@ pub fn all_workloads() -> impl Iterator<Item = &'static Workload> {
         metadata_operations::WORKLOADS,
         append::WORKLOADS,
     ];
-    let rules = [packed_files::WORKLOADS, whole_folders::WORKLOADS, unmounted::WORKLOADS];
+    let rules =
+        [packed_files::WORKLOADS, uring::WORKLOADS, whole_folders::WORKLOADS, unmounted::WORKLOADS];
     data.into_iter().chain(rules).chain([process::WORKLOADS]).flatten()
 }
 

@@ -17,6 +17,7 @@ pub(super) const SYNCED: Workload = Workload {
     unit: FigureUnit::OpsPerSecond,
     cold: false,
     starts_runs: false,
+    over_uring: false,
     layout: FileLayout::Plain,
     setup: |place| append_line(&open_log(place)?).map(drop),
     run: |place, meter| {
@@ -41,6 +42,7 @@ pub(super) static WORKLOADS: &[Workload] = &[
         unit: FigureUnit::OpsPerSecond,
         cold: false,
         starts_runs: false,
+        over_uring: false,
         layout: FileLayout::Plain,
         setup: do_nothing,
         run: |place, meter| {

@@ -21,6 +21,7 @@ const BASE: Workload = Workload {
     unit: FigureUnit::MibPerSecond,
     cold: false,
     starts_runs: false,
+    over_uring: false,
     layout: FileLayout::Plain,
     setup: do_nothing,
     run: |_, _| Ok(()),

@@ -18,6 +18,7 @@ const BASE: Workload = Workload {
     unit: FigureUnit::OpsPerSecond,
     cold: false,
     starts_runs: false,
+    over_uring: false,
     layout: FileLayout::Plain,
     setup: |place| create_small_files(place, STATTED),
     run: |_, _| Ok(()),
@@ -56,18 +57,21 @@ pub(super) const UNLINK: Workload = Workload {
     ..BASE
 };
 
+/// Each file is asked for once.
+pub(super) const STAT_FIRST: Workload = Workload {
+    name: "stat-first",
+    operation: "stat of 5,000 files new to the run",
+    setup: |place| create_small_files(place, REMOVED),
+    run: |place, meter| {
+        let names = numbered_names("f", place.scale.scaled_ops(REMOVED));
+        meter.measure_pass(names.len() as u64, |at| stat_small_file(place, &names[at as usize]))
+    },
+    ..BASE
+};
+
 /// The workloads on names.
 pub(super) static WORKLOADS: &[Workload] = &[
-    Workload {
-        name: "stat-first",
-        operation: "stat of 5,000 files new to the run",
-        setup: |place| create_small_files(place, REMOVED),
-        run: |place, meter| {
-            let names = numbered_names("f", place.scale.scaled_ops(REMOVED));
-            meter.measure_pass(names.len() as u64, |at| stat_small_file(place, &names[at as usize]))
-        },
-        ..BASE
-    },
+    STAT_FIRST,
     STAT,
     Workload {
         name: "missing-first",

@@ -18,6 +18,7 @@ const BASE: Workload = Workload {
     unit: FigureUnit::OpsPerSecond,
     cold: false,
     starts_runs: false,
+    over_uring: false,
     layout: FileLayout::Plain,
     setup: |place| create_small_files(place, READ),
     run: |_, _| Ok(()),

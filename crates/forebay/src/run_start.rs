@@ -7,9 +7,9 @@ use std::path::Path;
 
 use forebay_model::run::note_key;
 use forebay_model::{ByteCount, Header, Micros, Privacy, Salt, civil_from_days};
-use forebay_volume::launch;
+use forebay_volume::launch::{self, UringObstacle};
 
-use crate::exit::{CommandError, NOTHING_RUN};
+use crate::exit::{CommandError, NOTHING_RUN, WRONG_USAGE};
 use crate::output::{Force, OutputKind, OutputTarget};
 
 /// How much is traced.
@@ -61,6 +61,72 @@ impl From<CpuLatency> for launch::CpuLatency {
             CpuLatency::Low => launch::CpuLatency::Low,
             CpuLatency::System => launch::CpuLatency::System,
         }
+    }
+}
+
+/// The way on which operations come to a managed directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum TransportOption {
+    /// Uring where root has allowed that, else device
+    Auto,
+    /// /dev/fuse
+    Device,
+    /// Io_uring (Linux 6.14), which wakes nobody on another CPU; nothing is run where it is not
+    /// allowed
+    Uring,
+}
+
+/// What says the same as `--transport`, where that is not given.
+const TRANSPORT_VARIABLE: &str = "FOREBAY_TRANSPORT";
+
+/// The way that is wanted, by the option or by the environment.
+pub(crate) fn wanted_transport(
+    option: Option<TransportOption>,
+) -> Result<launch::Transport, CommandError> {
+    let named = std::env::var(TRANSPORT_VARIABLE).ok().filter(|_| option.is_none());
+    let named = named.filter(|name| !name.is_empty()).map(|name| {
+        <TransportOption as clap::ValueEnum>::from_str(&name, false).map_err(|_| {
+            let message = format!("{TRANSPORT_VARIABLE} is `{name}`, which is no transport");
+            CommandError::new(WRONG_USAGE, message, "it may be auto, device or uring")
+        })
+    });
+    match option.or(named.transpose()?).unwrap_or(TransportOption::Auto) {
+        TransportOption::Device => Ok(launch::Transport::Device),
+        TransportOption::Auto => Ok(launch::Transport::Automatic),
+        TransportOption::Uring => match launch::check_uring() {
+            Ok(()) => Ok(launch::Transport::Automatic),
+            Err(obstacle) => Err(refuse_uring(&obstacle)),
+        },
+    }
+}
+
+fn refuse_uring(obstacle: &UringObstacle) -> CommandError {
+    let (message, next) = explain_uring_obstacle(obstacle);
+    CommandError::new(NOTHING_RUN, format!("--transport uring does not work here: {message}"), next)
+}
+
+/// Why operations can't come through io_uring, and what would mend it.
+pub(crate) fn explain_uring_obstacle(obstacle: &UringObstacle) -> (String, &'static str) {
+    match obstacle {
+        UringObstacle::Kernel => (
+            "this kernel's FUSE has no io_uring".to_owned(),
+            "Linux 6.14 has it, if built with FUSE_IO_URING; --transport auto takes /dev/fuse",
+        ),
+        UringObstacle::Switch => (
+            "root has not allowed io_uring to FUSE".to_owned(),
+            "as root: echo Y > /sys/module/fuse/parameters/enable_uring (each boot:              fuse.enable_uring=1 on the kernel's command line)",
+        ),
+        UringObstacle::Ring(error) => (
+            format!("this process may not use io_uring: {error}"),
+            "sysctl kernel.io_uring_disabled is 0 where all may; containers need a seccomp profile \
+             with io_uring_setup, io_uring_enter and io_uring_register",
+        ),
+        UringObstacle::Cpus => (
+            "it needs a thread on each CPU that the machine may ever have, and some are off, or not \
+             for this process, or there are more than 64"
+                .to_owned(),
+            "--transport auto takes /dev/fuse",
+        ),
     }
 }
 

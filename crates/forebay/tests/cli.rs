@@ -147,6 +147,8 @@ mod suspended;
 mod tiers;
 #[path = "cli/top.rs"]
 mod top;
+#[path = "cli/transport.rs"]
+mod transport;
 #[path = "cli/trees.rs"]
 mod trees;
 #[path = "cli/trust.rs"]

@@ -3,6 +3,7 @@
 //! Nothing here knows of tiers, buckets or requests. What it is not: it decides nothing.
 
 pub mod clock;
+pub mod command_ring;
 pub mod credentials;
 pub mod descriptor_path;
 pub mod descriptors;

@@ -21,7 +21,7 @@ use parking_lot::Mutex;
 use crate::backend::Backend;
 use crate::bucket::{PeerGroup, PeerSetup, PreparedVolume};
 use crate::daemon_log::{self, LogOwner};
-use crate::fuse::{EmulatedStorage, Session};
+use crate::fuse::{EmulatedStorage, Session, Transport};
 use crate::ipc::WriteBackProgress;
 use crate::ipc::{BucketWaiting, UploadReport};
 use crate::ipc::{Channel, ToDaemon, ToLauncher, WriteBackReport};
@@ -62,6 +62,8 @@ pub(crate) struct DaemonSetup {
     pub(crate) recorder: RunRecorder,
     /// How fast CPUs wake up meanwhile.
     pub(crate) cpu_latency: CpuLatency,
+    /// The way on which requests come.
+    pub(crate) transport: Transport,
     /// `None`: nobody asked for a record.
     pub(crate) record: Option<RecordingOptions>,
     pub(crate) role: DaemonRole,
@@ -220,6 +222,7 @@ fn serve_volumes(parts: DaemonSetup) -> io::Result<()> {
         peers,
         volume,
         kind,
+        transport,
         ..
     } = parts;
     let is_bare = wanted != RunRecorder::Mount;
@@ -291,6 +294,7 @@ fn serve_volumes(parts: DaemonSetup) -> io::Result<()> {
         only_for,
         emulated,
         fast_wake,
+        transport,
         bucket,
         shared_volume: Mutex::new(shared_volume),
         peers,

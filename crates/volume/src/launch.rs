@@ -27,6 +27,7 @@ use crate::bucket;
 use crate::daemon;
 pub use crate::daemon::{CpuLatency, RecordingOptions, RunRecorder};
 use crate::daemon_log;
+pub use crate::fuse::{Transport, UringObstacle, check_uring};
 use crate::ipc::WriteBackProgress;
 use crate::ipc::{Channel, ToDaemon, ToLauncher, WriteBackReport};
 use crate::live;
@@ -57,6 +58,8 @@ pub struct LaunchOptions {
     pub chosen: fn(RunRecorder, &str),
     /// How fast CPUs wake up meanwhile.
     pub cpu_latency: CpuLatency,
+    /// The way on which requests come to a mount.
+    pub transport: Transport,
     /// Nodes with which the bytes of attached buckets are shared.
     pub peers: Option<bucket::PeerOptions>,
     /// How buckets are reached that are attached to them.
@@ -201,6 +204,7 @@ pub fn run_command(launch: LaunchOptions) -> Result<RunOutcome, LaunchError> {
                 every_read: launch.every_read,
                 recorder,
                 cpu_latency: launch.cpu_latency,
+                transport: launch.transport,
                 record: Some(daemon::RecordingOptions {
                     header,
                     state: launch.state,

@@ -17,6 +17,7 @@ mod runtimes;
 mod slurm;
 mod state;
 mod text;
+mod transport;
 mod trial_run;
 mod wake_up;
 mod watches;
@@ -59,7 +60,7 @@ struct Check {
 }
 
 /// All that is looked at, in this order.
-const CHECKS: [Check; 16] = [
+const CHECKS: [Check; 17] = [
     Check {
         name: "FUSE device",
         asks: "does the kernel have FUSE, and may this user open /dev/fuse?",
@@ -101,6 +102,12 @@ const CHECKS: [Check; 16] = [
         asks: "can CPUs be kept awake while programs wait for many operations?",
         decides: false,
         look: wake_up::run_check,
+    },
+    Check {
+        name: "transport",
+        asks: "can operations come through io_uring, which wakes nobody on another CPU?",
+        decides: false,
+        look: transport::run_check,
     },
     Check {
         name: "lasting mounts",

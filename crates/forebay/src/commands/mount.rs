@@ -20,7 +20,9 @@ use rustix::mount::MountFlags;
 use crate::exit::{CommandError, DAEMON_LOST, FILES_AWAY, NOTHING_RUN};
 use crate::output::{Force, OutputTarget};
 use crate::peer_options::PeerArgs;
-use crate::run_start::{CpuLatency, TraceLevel, claim_run_file, run_header, run_name};
+use crate::run_start::{
+    CpuLatency, TraceLevel, TransportOption, claim_run_file, run_header, run_name, wanted_transport,
+};
 use crate::{console, daemon_logs, foreign, placement, state_directories, write_back_progress};
 use refused::{explain_mount_failure, first_hidden_name, refuse_mounted_point};
 
@@ -77,6 +79,9 @@ pub(crate) struct Args {
     /// How long CPUs may take to wake up while programs wait for Forebay
     #[arg(long, value_enum, default_value = "low")]
     cpu_latency: CpuLatency,
+    /// The way on which operations come to Forebay; default: FOREBAY_TRANSPORT, or auto
+    #[arg(long, value_enum)]
+    transport: Option<TransportOption>,
     /// Be as slow as another storage: a profile's name (ebs-gp3) or FILE.toml; or what each
     /// operation on names takes, and what all reads, and all writes, get, such as 5ms,125MiB/s
     #[arg(long, value_name = "PROFILE", value_parser = emulate::parse_boxed_profile)]
@@ -109,6 +114,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args) -> Result<i32, CommandError> {
     foreign::refuse_foreign_url(&args.volume, NOTHING_RUN)?;
+    let transport = wanted_transport(args.transport)?;
     let point = resolve_mount_point(&args.dir);
     let shown = args.volume.canonicalize().unwrap_or_else(|_| args.volume.clone());
     refuse_mounted_point(&point)?;
@@ -160,6 +166,7 @@ pub(crate) fn run(args: Args) -> Result<i32, CommandError> {
         withheld: withheld_flags(args.suid, args.dev)?,
         every_read: args.trace == TraceLevel::EveryRead,
         cpu_latency: args.cpu_latency.into(),
+        transport,
         placement,
         warmed: placement::report_warmed_cache,
         emulated: emulated.transpose()?,

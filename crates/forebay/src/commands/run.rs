@@ -16,7 +16,8 @@ use crate::exit::{
 use crate::output::{Force, OutputTarget};
 use crate::peer_options::PeerArgs;
 use crate::run_start::{
-    CpuLatency, RecorderOption, TraceLevel, claim_run_file, random_salt, run_header, run_name,
+    CpuLatency, RecorderOption, TraceLevel, TransportOption, claim_run_file, random_salt,
+    run_header, run_name, wanted_transport,
 };
 use crate::{
     console, daemon_logs, placement, state_directories, summary_text, write_back_progress,
@@ -50,6 +51,9 @@ pub(crate) struct Args {
     /// How long CPUs may take to wake up while programs wait for Forebay
     #[arg(long, value_enum, default_value = "low")]
     cpu_latency: CpuLatency,
+    /// The way on which operations come to Forebay; default: FOREBAY_TRANSPORT, or auto
+    #[arg(long, value_enum)]
+    transport: Option<TransportOption>,
     /// Where the run file goes
     #[arg(short, long, value_name = "RUN")]
     output: Option<PathBuf>,
@@ -87,6 +91,7 @@ pub(crate) fn run(mut args: Args) -> Result<i32, CommandError> {
         let message = format!("the current directory can't be found: {error}");
         CommandError::new(NOTHING_RUN, message, "cd to a directory that exists")
     })?;
+    let transport = wanted_transport(args.transport)?;
     let name = run_name();
     let place = args.output.as_deref().map(|path| claim_run_file(path, args.force)).transpose()?;
     let output = match &place {
@@ -125,6 +130,7 @@ pub(crate) fn run(mut args: Args) -> Result<i32, CommandError> {
         chosen: report_recorder,
         every_read: args.trace == TraceLevel::EveryRead,
         cpu_latency: args.cpu_latency.into(),
+        transport,
         placement,
         warmed: placement::report_warmed_cache,
         sent_away: placement::report_sent_away,

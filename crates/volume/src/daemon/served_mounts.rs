@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 
 use super::{Event, ManagedDirectory};
 use crate::bucket::{PeerGroup, Prefix, PreparedVolume};
-use crate::fuse::{self, Device, EmulatedStorage, Session};
+use crate::fuse::{self, Device, EmulatedStorage, Session, Transport};
 use crate::native::{Native, NativeSettings};
 use crate::overmount::{Handover, OvermountPlan, OvermountTarget, receive_mount};
 use crate::processes::ProcessTable;
@@ -27,6 +27,7 @@ pub(super) struct MountContext {
     pub(super) only_for: Option<u32>,
     pub(super) emulated: Option<EmulatedStorage>,
     pub(super) fast_wake: Option<Arc<FastWake>>,
+    pub(super) transport: Transport,
     pub(super) bucket: Mutex<Option<PreparedVolume>>,
     pub(super) shared_volume: Mutex<Option<PreparedShared>>,
     /// Nodes that share what is read of buckets.
@@ -123,6 +124,7 @@ impl MountContext {
             local: target.fs.local,
             only_for: self.only_for,
             fast_wake: self.fast_wake.clone(),
+            transport: self.transport,
         };
         let passthrough = tree.passthrough;
         let (recorder, processes) = (&self.recorder, &self.processes);

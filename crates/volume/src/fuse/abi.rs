@@ -10,6 +10,11 @@ pub(crate) const VERSION: (u32, u32) = (7, 41);
 /// Oldest minor version of the kernel's protocol with everything we rely on (Linux 5.4).
 pub(crate) const OLDEST_MINOR: u32 = 31;
 
+/// The largest read or write that the kernel is to send at once.
+pub(crate) const MOST_BYTES: usize = 1 << 20;
+/// Room for a whole request: a write's data and what precedes it.
+pub(crate) const BUFFER: usize = MOST_BYTES + (64 << 10);
+
 /// Declares request and reply structs with the derives that let them be read from and written to
 /// the device without copying field by field.
 macro_rules! wire {
@@ -94,6 +99,7 @@ wire! {
     InvalInodeOut { ino: u64, off: i64, len: i64 }
     InvalEntryOut { parent: u64, namelen: u32, flags: u32 }
     BackingMap { fd: i32, flags: u32, padding: u64 }
+    NotifyRetrieveOut { notify_unique: u64, nodeid: u64, offset: u64, size: u32, padding: u32 }
 }
 
 /// Request numbers (`enum fuse_opcode`).
@@ -134,6 +140,7 @@ pub(crate) mod op {
     pub(crate) const INTERRUPT: u32 = 36;
     pub(crate) const DESTROY: u32 = 38;
     pub(crate) const IOCTL: u32 = 39;
+    pub(crate) const NOTIFY_REPLY: u32 = 41;
     pub(crate) const BATCH_FORGET: u32 = 42;
     pub(crate) const FALLOCATE: u32 = 43;
     pub(crate) const READDIRPLUS: u32 = 44;
@@ -167,6 +174,42 @@ pub(crate) mod init {
     pub(crate) const HAS_EXPIRE_ONLY: u64 = 1 << 35;
     pub(crate) const DIRECT_IO_ALLOW_MMAP: u64 = 1 << 36;
     pub(crate) const PASSTHROUGH: u64 = 1 << 37;
+    pub(crate) const OVER_IO_URING: u64 = 1 << 41;
+}
+
+/// How requests are laid out that come through io_uring (protocol 7.42).
+pub(crate) mod ring {
+    use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+    /// `FUSE_IO_URING_CMD_REGISTER`: a place in a queue.
+    pub(crate) const REGISTER: u32 = 1;
+    /// `FUSE_IO_URING_CMD_COMMIT_AND_FETCH`: an answer, and a place for the next request.
+    pub(crate) const COMMIT_AND_FETCH: u32 = 2;
+    /// Most bytes of the fixed part of a request (`FUSE_URING_OP_IN_OUT_SZ`).
+    pub(crate) const FIXED_SIZE: usize = 128;
+
+    wire! {
+        /// `struct fuse_uring_ent_in_out`
+        EntryState { flags: u64, commit_id: u64, payload_size: u32, padding: u32, reserved: u64 }
+        /// `struct fuse_uring_cmd_req`
+        Command { flags: u64, commit_id: u64, queue: u16, padding: [u8; 6] }
+    }
+
+    /// `struct fuse_uring_req_header`: the header of a request or of its answer, the fixed part of the
+    /// request, and what is said of the rest.
+    #[repr(C)]
+    #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable)]
+    pub(crate) struct RequestHeader {
+        pub(crate) in_out: [u8; 128],
+        pub(crate) fixed: [u8; FIXED_SIZE],
+        pub(crate) entry: EntryState,
+    }
+
+    impl Default for RequestHeader {
+        fn default() -> RequestHeader {
+            RequestHeader { in_out: [0; 128], fixed: [0; FIXED_SIZE], entry: EntryState::default() }
+        }
+    }
 }
 
 /// Which fields of a SETATTR count (`FATTR_*`).
@@ -232,6 +275,8 @@ pub(crate) const FSYNC_DATA_ONLY: u32 = 1;
 pub(crate) const NOTIFY_INVAL_INODE: i32 = 2;
 /// See [`NOTIFY_INVAL_INODE`].
 pub(crate) const NOTIFY_INVAL_ENTRY: i32 = 3;
+/// `FUSE_NOTIFY_RETRIEVE`: the kernel answers with a request of its own.
+pub(crate) const NOTIFY_RETRIEVE: i32 = 5;
 /// `FUSE_NOTIFY_INC_EPOCH` (Linux 6.16): no name is believed that was told before.
 pub(crate) const NOTIFY_INC_EPOCH: i32 = 8;
 /// `FUSE_EXPIRE_ONLY`, in the latter's flags.
@@ -269,6 +314,8 @@ mod tests {
             ("fuse_statx", size_of::<Statx>(), 256),
             ("fuse_statx_out", size_of::<StatxOut>(), 288),
             ("fuse_backing_map", size_of::<BackingMap>(), 16),
+            ("fuse_uring_req_header", size_of::<ring::RequestHeader>(), 288),
+            ("fuse_uring_cmd_req", size_of::<ring::Command>(), 24),
         ] {
             assert_eq!(ours, kernel, "{name}");
         }

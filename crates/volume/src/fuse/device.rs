@@ -174,6 +174,18 @@ impl Device {
         let _ = self.write_message(abi::NOTIFY_INC_EPOCH, 0, &[]);
     }
 
+    /// Has the kernel send a request that asks for nothing (NOTIFY_REPLY), into the queue of the CPU
+    /// on which this thread is. `unique` is even, and no other such request has it; the node is a
+    /// regular file that the kernel knows.
+    ///
+    /// # Errors
+    /// The kernel's; EINVAL for what is no regular file, ENODEV when the mount is gone.
+    pub(super) fn ask_for_request(&self, unique: u64, node: u64) -> io::Result<()> {
+        let nothing =
+            abi::NotifyRetrieveOut { notify_unique: unique, nodeid: node, ..Default::default() };
+        self.write_message(abi::NOTIFY_RETRIEVE, 0, &[nothing.as_bytes()])
+    }
+
     /// Duplicates the descriptor, for hand-over between processes.
     ///
     /// # Errors

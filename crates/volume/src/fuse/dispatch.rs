@@ -7,36 +7,44 @@ use rustix::io::Errno;
 use zerocopy::FromBytes;
 
 use super::abi::{self, InHeader, op};
-use super::device::Device;
 use super::opcodes::{HANDED, NAMING, OF_OPEN, OF_TWO, Opcode, RIGHTLESS, UNASKED};
+use super::reply_path::ReplyPath;
 use super::request_cost::{self, CostProbe};
 use super::session::{Request, Session};
-use crate::native::RelocationReadGuard;
+use crate::native::{PendingLock, RelocationReadGuard};
 use forebay_os::credentials::Caller;
 
 impl Session {
-    /// Hands a request to the room that serves its kind.
+    /// Hands a request to the room that serves its kind. Gives a lock that this thread has to wait
+    /// for, and answer, once nothing is held any more.
     pub(super) fn dispatch_request(
         &self,
         header: &InHeader,
         body: &[u8],
-        device: &Device,
+        reply: ReplyPath<'_>,
         scratch: &mut Vec<u8>,
-    ) {
+    ) -> Option<PendingLock> {
+        let refuse = |error| {
+            reply.send_error(header.unique, error);
+            None
+        };
         match header.opcode {
-            op::FORGET | op::BATCH_FORGET => return self.forget(header, body),
-            op::INTERRUPT => return self.waiters.interrupt(body),
+            op::FORGET | op::BATCH_FORGET => self.forget(header, body),
+            op::INTERRUPT => self.waiters.interrupt(body),
             _ => {}
+        }
+        if matches!(header.opcode, op::FORGET | op::BATCH_FORGET | op::INTERRUPT) {
+            return None;
         }
         let is_over = self.gate.read_recursive();
         if *is_over {
-            return device.send_error(header.unique, Errno::NOTCONN);
+            return refuse(Errno::NOTCONN);
         }
         let Some(opcode) = Opcode::from_code(header.opcode) else {
-            return device.send_error(header.unique, Errno::NOSYS);
+            return refuse(Errno::NOSYS);
         };
         if self.tree.only_for.is_some_and(|owner| !may_use_mount(header, opcode, owner)) {
-            return device.send_error(header.unique, Errno::ACCESS);
+            return refuse(Errno::ACCESS);
         }
         let clock = self.recorder.clock();
         let began = clock.elapsed_nanos();
@@ -45,9 +53,10 @@ impl Session {
             if let CostProbe::Took(nanos) = asked {
                 self.recorder.note_request_latency(nanos);
             }
-            return request_cost::answer_probe(header, body, device);
+            request_cost::answer_probe(header, body, reply);
+            return None;
         }
-        let asked = Cell::new(device.begin_request(header, body));
+        let asked = Cell::new(self.device.begin_request(header, body));
         // A caller may hold its own locks when it reads, writes or closes: don't look it up then.
         let of_collected = abi::tells_collected_times(header, body);
         let process = match (self.recorder.is_silent(), of_collected || opcode.has_fact(UNASKED)) {
@@ -59,7 +68,7 @@ impl Session {
         let request = Request {
             header,
             body,
-            device,
+            reply,
             process,
             clock,
             began,
@@ -68,6 +77,7 @@ impl Session {
             asked,
             held_back: Cell::new(0),
             counted: Cell::new(None),
+            waits: Cell::new(None),
         };
         if of_collected {
             // Whoever closes a file need not own it.
@@ -75,7 +85,8 @@ impl Session {
         } else if !opcode.has_fact(RIGHTLESS)
             && let Err(error) = self.tree.native.impersonate_caller(caller)
         {
-            return request.send_error(error);
+            request.send_error(error);
+            return None;
         }
         let _naming = opcode.has_fact(NAMING).then(|| self.tree.native.naming.read_recursive());
         let _still = self.lock_against_relocation(header, opcode, body);
@@ -95,6 +106,7 @@ impl Session {
                 OpCount { nanos, ..OpCount::default() },
             );
         }
+        request.waits.take()
     }
 
     /// What a request names does not change its place meanwhile; what it has open does not anyway.

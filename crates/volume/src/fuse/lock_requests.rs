@@ -6,6 +6,7 @@ use forebay_model::Op;
 use zerocopy::IntoBytes;
 
 use super::abi::{self, FileLock, LkIn};
+use super::reply_path::ReplyPath;
 use super::session::{Request, Session};
 use crate::native::{AdvisoryLock, LockOutcome, Result};
 use forebay_os::credentials::Caller;
@@ -36,15 +37,17 @@ impl Session {
         );
         match outcome? {
             LockOutcome::Done => request.send_reply(&[]),
-            LockOutcome::Later(waiting) => {
-                let native = Arc::clone(&self.tree.native);
-                let header = request.header;
-                let caller = Caller { pid: header.pid, uid: header.uid, gid: header.gid };
-                let device = request.device.clone();
-                self.waiters.wait_in_thread(header.unique, device, waiting, move || {
-                    native.impersonate_caller(caller)
-                });
-            }
+            LockOutcome::Later(waiting) => match request.reply {
+                ReplyPath::Device(device) => {
+                    let native = Arc::clone(&self.tree.native);
+                    let header = request.header;
+                    let caller = Caller { pid: header.pid, uid: header.uid, gid: header.gid };
+                    let act = move || native.impersonate_caller(caller);
+                    self.waiters.wait_in_thread(header.unique, device.clone(), waiting, act);
+                }
+                // Its place in the queue is taken until it is answered, and the thread with it.
+                ReplyPath::Entry(_) => request.waits.set(Some(waiting)),
+            },
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use rustix::io::{Errno, Result};
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::abi::{self, InHeader, op};
-use super::device::Device;
+use super::reply_path::ReplyPath;
 use forebay_os::clock::Clock;
 
 const NAME: &str = "system.forebay.request";
@@ -50,13 +50,13 @@ impl CostProbe {
 
 /// Answers such a request as getxattr(2) does: with the length for who asks for no bytes, and ERANGE
 /// for who has too little room.
-pub(super) fn answer_probe(header: &InHeader, body: &[u8], device: &Device) {
+pub(super) fn answer_probe(header: &InHeader, body: &[u8], reply: ReplyPath<'_>) {
     let room = abi::GetxattrIn::ref_from_prefix(body).map_or(0, |(ask, _)| ask.size as usize);
     let length = abi::GetxattrOut { size: ANSWER.len() as u32, padding: 0 };
     match room {
-        0 => device.send_reply(header.unique, &[length.as_bytes()]),
-        room if room < ANSWER.len() => device.send_error(header.unique, Errno::RANGE),
-        _ => device.send_reply(header.unique, &[ANSWER]),
+        0 => reply.send_reply(header.unique, &[length.as_bytes()]),
+        room if room < ANSWER.len() => reply.send_error(header.unique, Errno::RANGE),
+        _ => reply.send_reply(header.unique, &[ANSWER]),
     }
 }
 

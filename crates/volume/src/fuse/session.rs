@@ -6,25 +6,25 @@ use std::io;
 use std::sync::Arc;
 
 use forebay_model::{AccessPattern, ClassId, Op, OpCount, OpKey, ProcessId, TreeId};
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use rustix::io::Errno;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::abi::{self, InHeader, init, op};
 use super::device::Device;
 use super::emulated_latency::StorageDemand;
+use super::queue_entry::{self, QueueEntry};
+use super::reply_path::ReplyPath;
+use super::transport::Transport;
 use super::waiters::LockWaiters;
 use crate::native::DirectoryWatch;
-use crate::native::{FileHandle, Native, Node, OpenReply, Result};
+use crate::native::{FileHandle, Native, Node, OpenReply, PendingLock, Result};
 use crate::processes::ProcessTable;
 use crate::recorder::Recorder;
 use forebay_os::clock::Clock;
 use forebay_os::fast_wake::FastWake;
 
-/// The largest read or write the kernel sends at once.
-pub(super) const MOST_BYTES: usize = 1 << 20;
-/// Room for a whole request: a write's data and what precedes it.
-pub(super) const BUFFER: usize = MOST_BYTES + (64 << 10);
+pub(super) use super::abi::{BUFFER, MOST_BYTES};
 
 /// One covered tree and what serves it.
 #[derive(Debug)]
@@ -43,6 +43,8 @@ pub struct ServedTree {
     pub only_for: Option<u32>,
     /// Hears of each request; `None`: CPUs sleep as they do.
     pub fast_wake: Option<Arc<FastWake>>,
+    /// The way on which requests are wanted.
+    pub transport: Transport,
 }
 
 /// A served mount.
@@ -55,6 +57,8 @@ pub struct Session {
     pub(super) waiters: LockWaiters,
     /// Held to read while a request is served; true when no more are.
     pub(super) gate: RwLock<bool>,
+    /// Places in the queues of CPUs, until threads wait there; none: all comes through the device.
+    pub(super) entries: Mutex<Vec<QueueEntry>>,
 }
 
 /// Where a request was counted.
@@ -65,8 +69,8 @@ type RequestCountKey = (Option<ProcessId>, TreeId, ClassId, OpKey);
 pub(super) struct Request<'a> {
     pub(super) header: &'a InHeader,
     pub(super) body: &'a [u8],
-    /// The descriptor it came from, which must carry its answer.
-    pub(super) device: &'a Device,
+    /// The way it came, which must carry its answer.
+    pub(super) reply: ReplyPath<'a>,
     pub(super) process: Option<ProcessId>,
     pub(super) clock: &'a dyn Clock,
     pub(super) began: u64,
@@ -81,6 +85,8 @@ pub(super) struct Request<'a> {
     pub(super) held_back: Cell<u64>,
     /// It may be counted before its reply is given or afterwards; both are known once it is served.
     pub(super) counted: Cell<Option<RequestCountKey>>,
+    /// The lock that its thread is to wait for before it is answered.
+    pub(super) waits: Cell<Option<PendingLock>>,
 }
 
 impl<'a> Request<'a> {
@@ -117,7 +123,7 @@ impl<'a> Request<'a> {
 
     fn send_message(&self, error: i32, parts: &[&[u8]]) {
         let (asked, unique) = (self.asked.take(), self.header.unique);
-        self.held_back.set(self.device.send_delayed_reply(asked, error, unique, parts));
+        self.held_back.set(self.reply.send_delayed_reply(asked, error, unique, parts));
     }
 
     pub(super) fn reply_result(&self, result: Result<()>) {
@@ -132,6 +138,19 @@ impl<'a> Request<'a> {
 pub(super) fn parse_name(bytes: &[u8]) -> Result<(&CStr, &[u8])> {
     let name = CStr::from_bytes_until_nul(bytes).map_err(|_| Errno::INVAL)?;
     Ok((name, &bytes[name.to_bytes_with_nul().len()..]))
+}
+
+/// Places in the queues of all CPUs, where requests are to come through io_uring; else none.
+fn queue_entries(tree: &ServedTree, device: &Device) -> Vec<QueueEntry> {
+    // What takes milliseconds gains nothing, and needs more threads than each CPU should have.
+    let (usual, most) = tree.native.backend().thread_counts(1);
+    if tree.transport == Transport::Device || device.is_emulating() || (usual, most) != (1, 1) {
+        return Vec::new();
+    }
+    queue_entry::one_for_each_queue(device).unwrap_or_else(|error| {
+        tracing::info!("requests come through /dev/fuse: no io_uring for them: {error}");
+        Vec::new()
+    })
 }
 
 impl Session {
@@ -193,7 +212,15 @@ impl Session {
         if device.collects_writes() {
             wanted |= init::WRITEBACK_CACHE;
         }
-        let agreed = wanted & offered;
+        let mut agreed = wanted & offered;
+        // The kernel lets programs wait until all queues have a place: only who has them agrees.
+        let entries = match offered & init::OVER_IO_URING {
+            0 => Vec::new(),
+            _ => queue_entries(&tree, &device),
+        };
+        if !entries.is_empty() {
+            agreed |= init::OVER_IO_URING;
+        }
         let passthrough = agreed & init::PASSTHROUGH != 0;
         let answer = abi::InitOut {
             major: abi::VERSION.0,
@@ -222,8 +249,8 @@ impl Session {
         }
         tree.native.start_migrator();
         crate::native::start_eager_write_back(&tree.native);
-        let (waiters, gate) = Default::default();
-        Ok(Arc::new(Session { tree, device, recorder, processes, waiters, gate }))
+        let ((waiters, gate), entries) = (Default::default(), Mutex::new(entries));
+        Ok(Arc::new(Session { tree, device, recorder, processes, waiters, gate, entries }))
     }
 
     /// Counts an answered request.

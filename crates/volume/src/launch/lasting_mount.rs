@@ -19,6 +19,7 @@ use crate::bucket;
 use crate::daemon::{self, CpuLatency, RecordingOptions};
 use crate::daemon_log;
 use crate::fuse::EmulatedStorage;
+use crate::fuse::Transport;
 use crate::ipc::WriteBackProgress;
 use crate::ipc::{BucketWaiting, UploadReport};
 use crate::live;
@@ -43,6 +44,8 @@ pub struct MountOptions {
     pub every_read: bool,
     /// How fast CPUs wake up meanwhile.
     pub cpu_latency: CpuLatency,
+    /// The way on which requests come to it.
+    pub transport: Transport,
     /// Where files go; `None`: all stay in place.
     pub placement: Option<PlacementOptions>,
     /// UploadReport what was copied to tiers before the volume is shown.
@@ -171,6 +174,7 @@ pub fn mount_volume(wanted: MountOptions) -> Result<LastingMount, LaunchError> {
                 tiers,
                 every_read: wanted.every_read,
                 cpu_latency: wanted.cpu_latency,
+                transport: wanted.transport,
                 record: wanted.record,
                 role: daemon::DaemonRole::Lasting { access: wanted.access },
                 emulated: wanted.emulated,

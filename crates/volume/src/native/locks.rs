@@ -123,15 +123,19 @@ pub struct PendingLock {
 }
 
 impl PendingLock {
-    /// Sleeps until the lock is held. A signal to this thread ends the wait.
+    /// Sleeps until the lock is held. A signal to this thread ends the wait, if that is meant.
     ///
     /// Without passthrough a mapped file has pages of its own in the kernel. A lock is the moment
     /// at which programs (SQLite's shared index among them) rely on seeing each other's, so what
     /// was written goes down before a lock is given up, and what was cached goes after one is had.
     ///
     /// # Errors
-    /// EINTR after a signal; EAGAIN when it was not to sleep.
-    pub(crate) fn wait_for_lock(self, device: Option<&dyn Kernel>) -> Result<()> {
+    /// EINTR after a signal that is meant; EAGAIN when it was not to sleep.
+    pub(crate) fn wait_for_lock(
+        self,
+        device: Option<&dyn Kernel>,
+        is_interrupted: &dyn Fn() -> bool,
+    ) -> Result<()> {
         let unlocks = self.lock.kind == libc::F_UNLCK;
         let mapped = device.filter(|_| self.handle.state != IoState::Passthrough);
         let bring = || {
@@ -144,7 +148,13 @@ impl PendingLock {
         if unlocks {
             bring();
         }
-        self.take_with_grace()?;
+        loop {
+            match self.take_with_grace() {
+                // Left over from a wait before this one.
+                Err(Errno::INTR) if !is_interrupted() => {}
+                taken => break taken?,
+            }
+        }
         if !unlocks {
             bring();
         }

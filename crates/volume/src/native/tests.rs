@@ -253,7 +253,7 @@ fn locks_hold_against_the_world_outside() {
         |owner, kind| AdvisoryLock { start: 0, end: u64::MAX, kind, pid: 7, owner, flock: false };
     let set = |lock| match native.setlk(opened.fh, lock, false)? {
         LockOutcome::Done => Ok(()),
-        LockOutcome::Later(waiting) => waiting.wait_for_lock(None),
+        LockOutcome::Later(waiting) => waiting.wait_for_lock(None, &|| true),
     };
     assert_eq!(set(whole(1, libc::F_WRLCK)), Ok(()));
     // Another inside process, and one outside, are both refused; who holds it is told.
@@ -281,7 +281,7 @@ fn a_close_that_is_told_late_ends_no_lock_that_was_taken_since() {
         let lock = AdvisoryLock { start: 0, end: u64::MAX, kind, pid: 7, owner, flock: false };
         match native.setlk(fh, lock, false)? {
             LockOutcome::Done => Ok(()),
-            LockOutcome::Later(waiting) => waiting.wait_for_lock(None),
+            LockOutcome::Later(waiting) => waiting.wait_for_lock(None, &|| true),
         }
     };
     // A process that closes the file, and one whose description had the address of the next; the
@@ -325,7 +325,7 @@ fn a_flock_ends_with_the_last_close_although_the_backing_file_is_held() {
         AdvisoryLock { start: 0, end: 0, kind: libc::F_WRLCK, pid: 0, owner: 0, flock: true };
     let lock = |fh| match native.setlk(fh, whole, false).expect("asked") {
         LockOutcome::Done => Ok(()),
-        LockOutcome::Later(waiting) => waiting.wait_for_lock(None),
+        LockOutcome::Later(waiting) => waiting.wait_for_lock(None, &|| true),
     };
     assert_eq!(lock(first), Ok(()));
     assert_eq!(lock(second), Err(Errno::AGAIN));

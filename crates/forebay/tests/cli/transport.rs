@@ -1,0 +1,153 @@
+//! The two ways on which operations come to a managed directory: `/dev/fuse`, and io_uring where root
+//! has allowed it to FUSE. If these fail, programs hang on a machine with the fast way, or get other
+//! answers there, or the way is another than people are told.
+
+use std::process::Stdio;
+
+use crate::place::{Done, PATIENCE, Place, USER, done, finish, skip};
+
+const SWITCH: &str = "/sys/module/fuse/parameters/enable_uring";
+
+/// The switch of the whole machine, turned for a test that runs alone; as it was afterwards.
+struct Switch(String);
+
+impl Switch {
+    /// `None`, loudly, where the kernel has none.
+    fn turn(to: &str) -> Option<Switch> {
+        let was = std::fs::read_to_string(SWITCH);
+        let turned = was.and_then(|was| std::fs::write(SWITCH, to).map(|()| Switch(was)));
+        match turned {
+            Ok(switch) => Some(switch),
+            Err(error) => skip(&format!("this kernel's FUSE has no io_uring: {SWITCH}: {error}")),
+        }
+    }
+}
+
+impl Drop for Switch {
+    fn drop(&mut self) {
+        let _ = std::fs::write(SWITCH, &self.0);
+    }
+}
+
+/// Alone, with the switch turned.
+fn place_with_switch(to: &str) -> Option<(Place, Switch)> {
+    let place = Place::with_root()?.alone();
+    let switch = Switch::turn(to)?;
+    Some((place, switch))
+}
+
+/// Says how many threads serve the queues of CPUs in this run's daemon.
+const QUEUES: &str = "cat /proc/[0-9]*/task/[0-9]*/comm 2>/dev/null | grep -c '^forebay-c[0-9]' \
+                      > \"$OUT\"; ";
+
+/// Operations of all kinds, whose answers are printed.
+const PROGRAM: &str = r#"set -e
+mkdir d; echo one > d/f; echo two >> d/f; cat d/f; mv d/f d/g; ln d/g h; ln -s h l; readlink l
+stat -c '%s %h %a %F' h l d; chmod 600 h; touch -d @12345 h; stat -c '%a %Y' h
+head -c 5000000 /dev/zero | tr '\0' x > big; cksum < big; truncate -s 70000 big; cksum < big
+dd if=/dev/zero of=big bs=4096 seek=100 count=3 conv=notrunc,fsync 2> /dev/null; cksum < big
+for i in 1 2 3 4 5 6 7 8; do
+    (for j in $(seq 50); do echo $i $j > w$i-$j; cat w$i-$j; done | cksum) > s$i &
+done
+wait; cat s?; ls | wc -l; rm w*; ls
+flock l true; ! flock -n big false; mkfifo p; (echo through > p &); cat p
+! cat absent 2> /dev/null; ! rmdir d 2> /dev/null; rm -r d; ls; df . > /dev/null
+"#;
+
+fn run_over(place: &Place, transport: &str) -> (Done, String) {
+    let out = place.all.join(format!("queues-{transport}"));
+    let script = format!("{QUEUES}{PROGRAM}");
+    let mut command = place.script(&["-q", "--force", "--transport", transport], &script);
+    let done = done(command.env("OUT", &out));
+    std::fs::remove_dir_all(&place.project).expect("removed");
+    std::fs::create_dir(&place.project).expect("made");
+    (done, std::fs::read_to_string(out).unwrap_or_default())
+}
+
+#[test]
+fn both_ways_give_the_same_answers() {
+    let Some((place, _on)) = place_with_switch("Y") else { return };
+    let (device, none) = run_over(&place, "device");
+    let (uring, queues) = run_over(&place, "uring");
+    assert_eq!(none.trim(), "0", "the device has no queues");
+    let cpus = std::fs::read_to_string("/sys/devices/system/cpu/possible").expect("a list");
+    let last: u32 = cpus.trim().rsplit('-').next().and_then(|n| n.parse().ok()).expect("a number");
+    let queues: u32 = queues.trim().parse().expect("a number");
+    assert!(queues > last, "{queues} threads for the queues of CPUs {cpus}");
+    assert_eq!(device.code(0).text(), uring.code(0).text());
+    assert_eq!(uring.text().lines().filter(|line| *line == "two").count(), 1);
+    place.nothing_left();
+}
+
+#[test]
+fn an_ordinary_user_has_it_too() {
+    let Some((place, _on)) = place_with_switch("Y") else { return };
+    let binary = place.give_to_user();
+    let user = USER.to_string();
+    let script = format!("{QUEUES}echo x > f; cat f; rm f");
+    let out = place.all.join("queues");
+    let mut command = place.program("setpriv");
+    command.args(["--reuid", &user, "--regid", &user, "--clear-groups"]).arg(&binary);
+    command.args(["run", "-q", "--transport", "uring", "-o"]).arg(&place.run);
+    command.args(["--", "sh", "-c", &script]);
+    let node = place.all.join("node").display().to_string();
+    let prepare = format!("mknod -m 666 {node} c 10 229; mount --bind {node} /dev/fuse");
+    let mut command = place.apart(&prepare, &command);
+    command.env("OUT", &out).env("HOME", &place.all);
+    assert_eq!(done(&mut command).code(0).text(), "x\n");
+    let queues = std::fs::read_to_string(out).expect("it was counted");
+    assert_ne!(queues.trim(), "0");
+}
+
+/// More wait on one CPU than any crew has threads from the start, and what ends their wait comes
+/// from that CPU, too.
+#[test]
+fn waits_for_locks_hold_nobody_up() {
+    let Some((place, _on)) = place_with_switch("Y") else { return };
+    let script = r#"taskset -p -c 0 $$ > ../bound; touch f
+        exec 9< f; flock 9
+        for i in $(seq 40); do (flock f echo had >> ../had) & done
+        until [ "$(pgrep -c -f "^flock f echo had")" -ge 40 ]; do sleep 0.05; done
+        sleep 0.2
+        timeout --signal INT 0.3 flock f true; echo "interrupted $?"
+        echo more > g; cat g
+        flock -u 9; exec 9<&-
+        wait; wc -l < ../had"#;
+    let mut command = place.script(&["-q", "--transport", "uring"], script);
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let ended = finish(child.spawn().expect("started"), PATIENCE);
+    assert_eq!(ended.code(0).text().lines().collect::<Vec<_>>(), ["interrupted 124", "more", "40"]);
+    place.nothing_left();
+}
+
+#[test]
+fn a_daemon_that_dies_lets_programs_go() {
+    let Some((place, _on)) = place_with_switch("Y") else { return };
+    let script = r#"touch f; exec 9< f; flock 9
+        (flock f true; echo "ended" > ../ended) &
+        (while cat f; do :; done; echo "refused" > ../refused) 2> /dev/null &
+        sleep 0.3
+        daemon=$(grep -l '^forebay-mount$' /proc/[0-9]*/task/[0-9]*/comm | head -1)
+        kill -9 "$(echo "$daemon" | cut -d/ -f3)"
+        wait"#;
+    let child = place.script(&["-q", "--transport", "uring"], script).spawn().expect("started");
+    let ended = finish(child, PATIENCE);
+    assert_ne!(ended.status.code(), Some(0), "{}", ended.text());
+    for name in ["ended", "refused"] {
+        place.wait_for(name);
+    }
+    place.nobody_left();
+}
+
+#[test]
+fn where_root_has_not_allowed_it_people_are_told() {
+    let Some((place, _off)) = place_with_switch("N") else { return };
+    let refused = done(&mut place.script(&["--transport", "uring"], "echo never"));
+    refused.code(125).says(SWITCH);
+    assert!(!refused.text().contains("never"));
+    let auto = done(&mut place.script(&["-q", "--transport", "auto"], "echo x > f; cat f"));
+    assert_eq!(auto.code(0).text(), "x\n");
+    assert!(done(&mut place.forebay(&["doctor"])).text().contains("enable_uring"));
+    let mut wrong = place.script(&["-q"], "true");
+    done(wrong.env("FOREBAY_TRANSPORT", "train")).code(2).says("auto, device or uring");
+}
