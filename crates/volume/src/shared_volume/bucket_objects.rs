@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use forebay_objstore::{BucketClient, PutCondition};
+use forebay_objstore::{BucketClient, PutCondition, RequestError};
 use forebay_sharing::ObjectStore;
 use parking_lot::Mutex;
 
@@ -52,10 +52,15 @@ impl BucketObjects {
             return Ok(bytes.clone());
         }
         let start = number * PART;
-        let bytes = self.bucket.get(object, start..size.min(start + PART))?;
+        let wanted = start..size.min(start + PART);
+        let bytes = self.bucket.get(object, wanted).map_err(as_io_error)?;
         *part = Some(bytes.clone());
         Ok(bytes)
     }
+}
+
+fn as_io_error(failed: RequestError) -> io::Error {
+    io::Error::new(failed.kind, failed.why)
 }
 
 impl ObjectStore for BucketObjects {
@@ -66,8 +71,9 @@ impl ObjectStore for BucketObjects {
             at += read as u64;
             Ok(read)
         };
-        self.bucket.upload(object, object, size, PutCondition::Always, &mut next)?;
-        Ok(())
+        let when = PutCondition::Always;
+        let written = self.bucket.upload(object, object, size, when, &mut next);
+        written.map(drop).map_err(as_io_error)
     }
 
     fn read(&self, object: &str, size: u64, offset: u64, length: usize) -> io::Result<Vec<u8>> {
@@ -87,6 +93,6 @@ impl ObjectStore for BucketObjects {
     }
 
     fn remove(&self, object: &str) -> io::Result<()> {
-        Ok(self.bucket.delete(object)?)
+        self.bucket.delete(object).map_err(as_io_error)
     }
 }
