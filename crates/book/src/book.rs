@@ -101,6 +101,12 @@ pub trait Book: Debug + Send + Sync {
     /// As above.
     fn file(&self, volume: VolumeId, inode: InodeNumber) -> Result<Option<FileRecord>>;
 
+    /// Folders that have a name of a file, as it was last published, in the order of their numbers.
+    ///
+    /// # Errors
+    /// As above.
+    fn folders_with(&self, volume: VolumeId, inode: InodeNumber) -> Result<Vec<FolderId>>;
+
     /// How the book is.
     ///
     /// # Errors

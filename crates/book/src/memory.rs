@@ -414,6 +414,13 @@ impl Book for MemoryBook {
         Ok(self.state.lock().volume(volume)?.files.get(&inode).cloned())
     }
 
+    fn folders_with(&self, volume: VolumeId, inode: InodeNumber) -> Result<Vec<FolderId>> {
+        let mut state = self.state.lock();
+        let folders = state.volume(volume)?.folders.iter();
+        let with = folders.filter(|(_, folder)| folder.names.values().any(|to| *to == inode));
+        Ok(with.map(|(number, _)| *number).collect())
+    }
+
     fn status(&self) -> Result<BookStatus> {
         let (state, now) = (self.state.lock(), self.clock.elapsed_nanos());
         let numbered = state.volumes.iter().enumerate();

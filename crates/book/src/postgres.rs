@@ -165,6 +165,10 @@ impl Book for PostgresBook {
         self.call(async |client| looks::file(client, volume, inode).await)
     }
 
+    fn folders_with(&self, volume: VolumeId, inode: InodeNumber) -> Result<Vec<FolderId>> {
+        self.call(async |client| looks::folders_with(client, volume, inode).await)
+    }
+
     fn status(&self) -> Result<BookStatus> {
         self.call(async |client| status::status(client).await)
     }

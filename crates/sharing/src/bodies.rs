@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 
 use forebay_book::InodeNumber;
 
+/// Objects of the bucket that are to be removed, a line each.
+const NOTE: &str = "unneeded";
+
 /// A directory with the bytes of files that are on this node.
 #[derive(Debug)]
 pub struct BodyDirectory(PathBuf);
@@ -40,6 +43,18 @@ impl BodyDirectory {
     #[must_use]
     pub fn path(&self, file: InodeNumber) -> PathBuf {
         self.0.join(file.to_string())
+    }
+
+    /// What was left for the next process of this node; empty if nothing was.
+    pub(crate) fn read_note(&self) -> io::Result<String> {
+        match std::fs::read_to_string(self.0.join(NOTE)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+            read => read,
+        }
+    }
+
+    pub(crate) fn write_note(&self, text: &str) -> io::Result<()> {
+        std::fs::write(self.0.join(NOTE), text)
     }
 
     pub(crate) fn create(&self, file: InodeNumber, bytes: &[u8]) -> io::Result<File> {

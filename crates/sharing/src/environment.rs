@@ -32,6 +32,29 @@ pub trait Messages: Debug + Send + Sync {
     fn ask(&self, node: &Neighbour, question: &Question) -> Result<Answer, Unanswered>;
 }
 
+/// A bucket: objects that are written once, whole, and never changed.
+pub trait ObjectStore: Debug + Send + Sync {
+    /// Writes an object of `size` bytes, those of a file from its start. It may be asked for again
+    /// after an error, by another name.
+    ///
+    /// # Errors
+    /// Those of the bucket, of the disk; InvalidData: the file has another length.
+    fn write(&self, object: &str, size: u64, bytes: &std::fs::File) -> std::io::Result<()>;
+
+    /// Bytes of an object of `size` bytes; fewer than asked for where it ends.
+    ///
+    /// # Errors
+    /// NotFound: it is gone. Otherwise those of the bucket.
+    fn read(&self, object: &str, size: u64, offset: u64, length: usize)
+    -> std::io::Result<Vec<u8>>;
+
+    /// Removes an object, if it is there.
+    ///
+    /// # Errors
+    /// Those of the bucket.
+    fn remove(&self, object: &str) -> std::io::Result<()>;
+}
+
 /// Time, as a test moves it or as it is. The clock goes on while the machine sleeps.
 pub trait Time: Clock {
     /// Lets this time pass.

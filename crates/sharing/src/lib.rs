@@ -20,7 +20,7 @@ mod wire;
 
 pub use bodies::BodyDirectory;
 pub use environment::{
-    KernelCaches, MachineTime, Messages, Neighbour, NoKernelCaches, Time, Unanswered,
+    KernelCaches, MachineTime, Messages, Neighbour, NoKernelCaches, ObjectStore, Time, Unanswered,
 };
 pub use messages::{Answer, BYTES_MOST, Question};
 pub use node::{

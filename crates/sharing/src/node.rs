@@ -13,10 +13,12 @@ mod publishing;
 mod state;
 #[cfg(test)]
 mod tests;
+mod uploads;
 
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use forebay_book::{Book, LeaseKeeper, NodeOffer, VolumeId};
@@ -26,7 +28,7 @@ use rustix::io::Errno;
 
 use super::Result;
 use super::bodies::BodyDirectory;
-use super::environment::{KernelCaches, Messages, Time};
+use super::environment::{KernelCaches, Messages, ObjectStore, Time};
 pub use content::IN_MEMORY_MOST;
 pub use names::{AttributeChange, ListedName, NewFile, RenameRule, Seen};
 use state::State;
@@ -89,6 +91,9 @@ pub struct SharedNode {
     bodies: BodyDirectory,
     owner: (u32, u32),
     caches: std::sync::OnceLock<Arc<dyn KernelCaches>>,
+    store: std::sync::OnceLock<Arc<dyn ObjectStore>>,
+    /// Bytes that copies of what the bucket has may take on this disk.
+    copy_limit: AtomicU64,
     state: Mutex<State>,
     /// Something in the state is other than it was.
     changed: Condvar,
@@ -129,10 +134,12 @@ impl SharedNode {
             bodies,
             owner,
             caches: std::sync::OnceLock::new(),
+            store: std::sync::OnceLock::new(),
+            copy_limit: AtomicU64::new(u64::MAX),
             changed: Condvar::new(),
             dirtied: Condvar::new(),
         };
-        node.remove_unknown_bodies()?;
+        node.take_over_bodies()?;
         Ok(Arc::new(node))
     }
 

@@ -525,7 +525,14 @@ impl DaemonState {
         let mut notes = write_back_record::write_back_notes(&homecomings, drained, took);
         notes.extend(self.recorder.request_latency_note());
         notes.extend(missed.notes());
-        let shared = self.shared_mount.as_ref().map(|mount| mount.finish());
+        let shared = self.shared_mount.as_ref().map(|mount| {
+            mount.finish(&|underway| {
+                let word = ToLauncher::WriteBackProgress(*underway);
+                std::iter::once(&self.control)
+                    .chain(&self.waiting)
+                    .for_each(|who| who.try_send_message(&word));
+            })
+        });
         let (left, shared) = shared.unzip();
         let shipped = self.finish_upload().or(shared);
         let ended = self.end_of_run(missed.events == 0);

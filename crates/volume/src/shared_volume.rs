@@ -1,6 +1,7 @@
 //! A volume that several nodes write, mounted: what is needed before the daemon is there, and what
 //! serves it then. Its names are in a book; `forebay_sharing` knows the rules.
 
+mod bucket_objects;
 mod transport;
 
 use std::io;
@@ -14,21 +15,26 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use forebay_book::{Book, BookUrl, NodeKey, NodeOffer, PostgresBook, VolumeName};
+use forebay_model::{ByteCount, Micros};
 use forebay_objstore::{AwsSettings, BucketClient, PutCondition, RequestError};
+use forebay_os::clock::Clock;
 use forebay_peers::{PeerServer, PeerToken};
-use forebay_sharing::{BodyDirectory, MachineTime, NodeSetup, SharedNode};
+use forebay_sharing::{MachineTime, NodeSetup, SharedNode};
 use parking_lot::Mutex;
 use rustix::fs::{FlockOperation, flock};
 
 use crate::fuse::{Device, SharedSession};
-use crate::ipc::UploadReport;
+use crate::ipc::{UploadReport, WriteBackProgress};
+use bucket_objects::BucketObjects;
 use transport::{NodeMessages, SHARING, SharingVerb};
 
 /// The object that says whose prefix this is, to Forebay and to people.
 const NOTE: &str = "FOREBAY-SHARED-VOLUME.txt";
-/// At the end of a mount the book is waited for so long.
+/// At the end of a mount the book and the bucket are waited for so long.
 const LAST_WORD: Duration = Duration::from_secs(300);
 /// Threads that serve a mount at first, and at most: each request to another node keeps one waiting.
+/// Threads that bring long files to the bucket, a file each.
+const UPLOADS: usize = 3;
 const THREADS: usize = 4;
 const THREADS_MOST: usize = 64;
 
@@ -47,6 +53,9 @@ pub struct SharedOptions {
     pub listen: SocketAddr,
     /// Where they reach it: `HOST:PORT`. It is the node's name, too.
     pub address: String,
+    /// Bytes that copies of long files may take on this machine's disk that the bucket has, too;
+    /// `None`: all but a sixteenth of the disk.
+    pub space: Option<u64>,
 }
 
 /// Why a shared volume can't be mounted.
@@ -193,13 +202,19 @@ impl SharedMount {
             bodies: bodies.clone(),
             owner: (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw()),
         })?;
+        let bucket = BucketClient::open(&wanted.url, wanted.settings.clone());
+        let bucket = bucket.map_err(io::Error::other)?;
+        node.set_store(Arc::new(BucketObjects::new(bucket)));
+        let disk = rustix::fs::statvfs(&bodies)?;
+        let usual = disk.f_blocks * disk.f_frsize / 16 * 15;
+        node.set_copy_limit(wanted.space.unwrap_or(usual));
         let verb = SharingVerb { node: Arc::clone(&node) };
         let server = PeerServer::start(listener, &token, vec![(SHARING, Arc::new(verb))])?;
         let device = Device::new(device);
         let session = SharedSession::from_handshake(Arc::clone(&node), device, only_for, bodies)?;
         let publishing = Arc::clone(&node);
         let renewing = Arc::clone(&node);
-        let threads = vec![
+        let mut threads = vec![
             Builder::new()
                 .name("forebay-publish".into())
                 .spawn(move || publishing.publish_while_serving())?,
@@ -207,6 +222,11 @@ impl SharedMount {
                 .name("forebay-renew".into())
                 .spawn(move || renewing.renew_while_serving())?,
         ];
+        for number in 0..UPLOADS {
+            let node = Arc::clone(&node);
+            let name = format!("forebay-upload-{number}");
+            threads.push(Builder::new().name(name).spawn(move || node.upload_while_serving())?);
+        }
         Ok(Arc::new(SharedMount {
             node,
             session,
@@ -226,20 +246,25 @@ impl SharedMount {
         self.session.serve_requests(THREADS, THREADS_MOST)
     }
 
-    /// Nobody uses it any more: publishes what is left, and leaves the other nodes. Gives what people
-    /// should know.
-    pub(crate) fn finish(&self) -> (Vec<String>, UploadReport) {
-        let until =
-            std::time::Duration::from_nanos(forebay_os::clock::Clock::elapsed_nanos(&MachineTime))
-                + LAST_WORD;
-        let mut left = self.node.publish();
-        while left == Err(rustix::io::Errno::TIMEDOUT)
-            && Duration::from_nanos(forebay_os::clock::Clock::elapsed_nanos(&MachineTime)) < until
-        {
-            left = self.node.publish();
+    /// Nobody uses it any more: publishes what is left, brings long files to the bucket, and leaves
+    /// the other nodes. Gives what people should know.
+    pub(crate) fn finish(&self, tell: &dyn Fn(&WriteBackProgress)) -> (Vec<String>, UploadReport) {
+        let start = MachineTime.elapsed_nanos();
+        let in_time =
+            || Duration::from_nanos(MachineTime.elapsed_nanos().saturating_sub(start)) < LAST_WORD;
+        let mut published = self.node.publish();
+        while published == Err(rustix::io::Errno::TIMEDOUT) && in_time() {
+            published = self.node.publish();
         }
-        let left = left.and(self.node.leave()).err().map(|error| {
-            format!("the book did not take the last changes ({error}); the daemon's log says why")
+        let owed = match published {
+            Ok(()) => self.finish_uploads(tell, &in_time),
+            Err(_) => self.node.owed(),
+        };
+        let left = published.and(self.node.leave()).err().map(|error| {
+            format!(
+                "the book did not take the last changes ({error}), which are lost; the daemon's log \
+                 says why"
+            )
         });
         drop(self.server.lock().take());
         for thread in self.threads.lock().drain(..) {
@@ -254,31 +279,48 @@ impl SharedMount {
                 counts.lost
             ));
         }
-        words.extend(self.files_of_this_node_alone());
+        let state = self.state.display();
+        let alone = (owed.0 > 0).then(|| {
+            format!(
+                "the bytes of {} long files ({}) are on this machine alone, in {state}: the bucket \
+                 does not take them; mounting the volume again here goes on",
+                owed.0,
+                ByteCount(owed.1)
+            )
+        });
         let report = UploadReport {
             url: self.url.clone(),
-            left,
+            shipped: self.node.brought(),
+            left: left.or(alone),
             kept: self.state.clone(),
             is_shared: true,
-            ..UploadReport::default()
         };
         (words, report)
     }
 
-    /// Files whose bytes nobody else has.
-    fn files_of_this_node_alone(&self) -> Option<String> {
-        let bodies = BodyDirectory::open(&self.state.join("bodies")).ok()?;
-        let numbers = bodies.numbers().ok()?;
-        let size = |number| std::fs::metadata(bodies.path(number)).map_or(0, |meta| meta.len());
-        let bytes: u64 = numbers.iter().map(|number| size(*number)).sum();
-        (!numbers.is_empty()).then(|| {
-            format!(
-                "the bytes of {} long files ({}) are on this machine alone, in {}: other nodes read \
-                 them while the volume is mounted here",
-                numbers.len(),
-                forebay_model::ByteCount(bytes),
-                self.state.display()
-            )
-        })
+    /// Waits until the bucket has all long files of this node. Gives those that it does not have,
+    /// and their bytes.
+    fn finish_uploads(
+        &self,
+        tell: &dyn Fn(&WriteBackProgress),
+        in_time: &dyn Fn() -> bool,
+    ) -> (u64, u64) {
+        let start = MachineTime.elapsed_nanos();
+        let all = self.node.owed();
+        let mut left = all;
+        while left.0 > 0 && in_time() {
+            if !self.node.upload_next() {
+                std::thread::sleep(Duration::from_millis(100));
+            }
+            left = self.node.owed();
+            let took = MachineTime.elapsed_nanos().saturating_sub(start) / 1000;
+            tell(&WriteBackProgress {
+                publishing: false,
+                files: (all.0.saturating_sub(left.0), all.0),
+                bytes: (all.1.saturating_sub(left.1), all.1),
+                took: Micros(took),
+            });
+        }
+        left
     }
 }

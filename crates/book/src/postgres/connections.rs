@@ -151,7 +151,14 @@ pub(super) async fn in_transaction<T>(
     let send = async |text| {
         client.batch_execute(text).await.map_err(|error| failures::from_client(&error))
     };
-    send("BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '5s'").await?;
+    // All statements find rows by their keys. Where the database has not counted its rows lately, it
+    // takes tables for small, and would read them whole each time.
+    send(
+        "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '5s'; \
+         SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; \
+         SET LOCAL enable_mergejoin = off; SET LOCAL jit = off",
+    )
+    .await?;
     match work().await {
         Ok(done) => send("COMMIT").await.map(|()| done),
         Err(error) => match send("ROLLBACK").await {

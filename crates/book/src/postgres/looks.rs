@@ -84,6 +84,17 @@ pub(super) async fn file(
     found.first().map(|row| file_at(row, 0)).transpose()
 }
 
+pub(super) async fn folders_with(
+    client: &Client,
+    volume: VolumeId,
+    inode: InodeNumber,
+) -> Result<Vec<FolderId>> {
+    let text = "SELECT DISTINCT folder FROM forebay.name \
+                WHERE volume = $1 AND inode = $2 ORDER BY folder";
+    let found = rows(client, text, &[(&volume.0, Type::INT4), (&inode.0, Type::INT8)]).await?;
+    Ok(found.iter().map(|row| FolderId(row.get(0))).collect())
+}
+
 fn file_at(row: &Row, at: usize) -> Result<FileRecord> {
     let inode = InodeNumber(row.get(at));
     let damaged = |what: &str| {

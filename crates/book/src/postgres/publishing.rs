@@ -1,6 +1,8 @@
 //! A publication: one transaction that looks at the node's lease and number, at the epochs of its
 //! folders, and then changes files, names and holds, each kind in one statement.
 
+use std::collections::HashSet;
+
 use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 
@@ -29,7 +31,7 @@ pub(super) async fn publish(
     let volume = member.volume;
     claim(client, member, publication, folders).await?;
     write_files(client, volume, &publication.files).await?;
-    let mut unnamed = write_names(client, volume, folders).await?;
+    let mut unnamed = write_names(client, volume, publication, folders).await?;
     check_names(client, volume, publication, folders).await?;
     let versions = settle_folders(client, volume, folders).await?;
     unnamed.extend(removed(folders));
@@ -39,6 +41,10 @@ pub(super) async fn publish(
         [(&member.node.0, Type::INT8), (&publication.number.0, Type::INT8)];
     change(client, note, &values).await?;
     Ok(Published { again: false, versions })
+}
+
+fn made(folders: &[&FolderChange]) -> impl Iterator<Item = FolderId> {
+    folders.iter().filter(|change| change.claim == Claim::Made).map(|change| change.folder)
 }
 
 fn removed(folders: &[&FolderChange]) -> impl Iterator<Item = i64> {
@@ -54,11 +60,7 @@ async fn claim(
     folders: &[&FolderChange],
 ) -> Result<()> {
     let volume: Value<'_> = (&member.volume.0, Type::INT4);
-    let made: Vec<i64> = folders
-        .iter()
-        .filter(|change| change.claim == Claim::Made)
-        .map(|change| change.folder.0)
-        .collect();
+    let made: Vec<i64> = made(folders).map(|folder| folder.0).collect();
     let files = publication.files.iter().map(|file| file.inode.0);
     if let Some(most) = files.chain(made.iter().copied()).max() {
         let lent = "SELECT next_inode FROM forebay.volume WHERE id = $1";
@@ -189,6 +191,7 @@ async fn write_files(client: &Client, volume: VolumeId, files: &[FileRecord]) ->
 async fn write_names(
     client: &Client,
     volume: VolumeId,
+    publication: &Publication,
     folders: &[&FolderChange],
 ) -> Result<Vec<i64>> {
     let all =
@@ -197,14 +200,20 @@ async fn write_names(
     if all.is_empty() {
         return Ok(Vec::new());
     }
-    let places: Vec<i64> = all.iter().map(|(folder, _)| folder.0).collect();
-    let names: Vec<&[u8]> = all.iter().map(|(_, change)| change.name().as_bytes()).collect();
+    // A folder that is just made has no names yet.
+    let made: HashSet<FolderId> = made(folders).collect();
+    let old = all.iter().filter(|(folder, _)| !made.contains(folder));
+    let (places, names): (Vec<i64>, Vec<&[u8]>) =
+        old.map(|(folder, change)| (folder.0, change.name().as_bytes())).unzip();
     let forget = "DELETE FROM forebay.name n USING unnest($2, $3) gone(folder, name) \
                   WHERE n.volume = $1 AND n.folder = gone.folder AND n.name = gone.name \
                   RETURNING n.inode";
     let values: [Value<'_>; 3] =
         [(&volume.0, Type::INT4), (&places, Type::INT8_ARRAY), (&names, Type::BYTEA_ARRAY)];
-    let unnamed = rows(client, forget, &values).await?.iter().map(|row| row.get(0)).collect();
+    let unnamed = match places.is_empty() {
+        true => Vec::new(),
+        false => rows(client, forget, &values).await?.iter().map(|row| row.get(0)).collect(),
+    };
     let sets = all.iter().filter_map(|(folder, change)| match change {
         NameChange::Set(name, inode) => Some((folder.0, name.as_bytes(), inode.0)),
         NameChange::Remove(_) => None,
@@ -216,10 +225,15 @@ async fn write_names(
     let places: Vec<i64> = sets.iter().map(|set| set.0).collect();
     let names: Vec<&[u8]> = sets.iter().map(|set| set.1).collect();
     let inodes: Vec<i64> = sets.iter().map(|set| set.2).collect();
+    let written: HashSet<i64> = publication.files.iter().map(|file| file.inode.0).collect();
+    let others: Vec<i64> =
+        inodes.iter().copied().filter(|inode| !written.contains(inode)).collect();
     let missing = "SELECT wanted FROM unnest($2) wanted WHERE NOT EXISTS \
                    (SELECT FROM forebay.file WHERE volume = $1 AND inode = wanted) LIMIT 1";
-    let values: [Value<'_>; 2] = [(&volume.0, Type::INT4), (&inodes, Type::INT8_ARRAY)];
-    if let Some(row) = rows(client, missing, &values).await?.first() {
+    let values: [Value<'_>; 2] = [(&volume.0, Type::INT4), (&others, Type::INT8_ARRAY)];
+    if !others.is_empty()
+        && let Some(row) = rows(client, missing, &values).await?.first()
+    {
         return Err(no_file(InodeNumber(row.get(0))));
     }
     let set = "INSERT INTO forebay.name (volume, folder, name, inode) \
@@ -241,17 +255,25 @@ async fn check_names(
     publication: &Publication,
     folders: &[&FolderChange],
 ) -> Result<()> {
-    if publication.files.is_empty() {
-        return Ok(());
+    let names = folders.iter().flat_map(|change| &change.names);
+    let mut named: HashSet<i64> = names
+        .filter_map(|name| match name {
+            NameChange::Set(_, inode) => Some(inode.0),
+            NameChange::Remove(_) => None,
+        })
+        .chain(folders.iter().map(|change| change.folder.0))
+        .collect();
+    let files = publication.files.iter().map(|file| file.inode.0);
+    let files: Vec<i64> = files.filter(|inode| !named.contains(inode)).collect();
+    if !files.is_empty() {
+        let places: Vec<i64> = folders.iter().map(|change| change.folder.0).collect();
+        // Few names lead to a file, and many may be in a folder.
+        let text = "SELECT DISTINCT inode FROM forebay.name \
+                    WHERE volume = $1 AND inode = ANY($2) AND folder + 0 = ANY($3)";
+        let values: [Value<'_>; 3] =
+            [(&volume.0, Type::INT4), (&files, Type::INT8_ARRAY), (&places, Type::INT8_ARRAY)];
+        named.extend(rows(client, text, &values).await?.iter().map(|row| row.get::<_, i64>(0)));
     }
-    let places: Vec<i64> = folders.iter().map(|change| change.folder.0).collect();
-    let files: Vec<i64> = publication.files.iter().map(|file| file.inode.0).collect();
-    let text = "SELECT DISTINCT inode FROM forebay.name \
-                WHERE volume = $1 AND inode = ANY($2) AND folder = ANY($3)";
-    let values: [Value<'_>; 3] =
-        [(&volume.0, Type::INT4), (&files, Type::INT8_ARRAY), (&places, Type::INT8_ARRAY)];
-    let named: std::collections::BTreeSet<i64> =
-        rows(client, text, &values).await?.iter().map(|row| row.get(0)).collect();
     check_named(publication, |inode| named.contains(&inode.0))
 }
 

@@ -51,6 +51,7 @@ suite! {
     folders_are_made_and_removed
     a_file_of_nobodys_folder_is_refused
     all_that_a_file_is_comes_back
+    folders_with_a_file_are_told
     numbers_are_lent_once
     times_of_files_decide_nothing
     a_node_that_leaves_gives_all_up
@@ -445,6 +446,18 @@ fn all_that_a_file_is_comes_back(world: &World) {
     node.publish(vec![held(ROOT, epoch, vec![])], vec![after.clone()]);
     let found = world.book.file(world.volume(), after.inode).expect("a look");
     assert_eq!(found, Some(after));
+}
+
+fn folders_with_a_file_are_told(world: &World) {
+    let mut node = world.node(1);
+    let (root, epoch) = (ROOT, node.take(ROOT));
+    let inode = node.inode();
+    let set = |text: &str| NameChange::Set(name(text), inode);
+    node.publish(vec![held(root, epoch, vec![set("a"), set("b")])], vec![small(inode, "1")]);
+    assert_eq!(world.book.folders_with(world.volume(), inode).expect("a look"), [ROOT]);
+    let gone = ["a", "b"].map(|text| NameChange::Remove(name(text)));
+    node.publish(vec![held(root, epoch, gone.into())], vec![]);
+    assert_eq!(world.book.folders_with(world.volume(), inode).expect("a look"), []);
 }
 
 fn numbers_are_lent_once(world: &World) {

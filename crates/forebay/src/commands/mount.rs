@@ -122,7 +122,7 @@ pub(crate) fn run(args: Args) -> Result<i32, CommandError> {
     let url = bucket_volume::as_bucket_url(&args.volume).map(str::to_owned);
     let follows = args.bucket.is_read_only();
     let state = args.bucket.state_directory().map(Path::to_owned);
-    let shared = args.shared.into_options(url.as_deref(), state.as_deref())?;
+    let shared = args.shared.into_options(url.as_deref(), state.as_deref(), args.bucket.space())?;
     let peers = args.peers.into_options(args.bucket.state_directory())?;
     let in_bucket = match &url {
         Some(_) if shared.is_some() => None,

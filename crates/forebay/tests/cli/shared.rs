@@ -77,6 +77,12 @@ impl Nodes {
         end
     }
 
+    /// Long files that the bucket has.
+    fn objects(&self) -> usize {
+        let files = fs::read_dir(self.volume.object("").with_file_name("shared").join("files"));
+        files.map_or(0, |all| all.flatten().count())
+    }
+
     /// The process that serves a node.
     fn daemon(&self, node: usize) -> String {
         let point = self.point(node);
@@ -223,9 +229,20 @@ fn nodes_change_names_files_and_folders_in_turn() {
     fs::write(b.join("w"), "4").expect("it is free");
     assert_eq!(text(&a.join("w")), "4");
 
-    nodes.unmount(0).says("are on this machine alone");
+    // Whoever unmounts waits until the bucket has it.
+    fs::write(a.join("last"), &long).expect("written");
+    nodes.unmount(0).says("the book has all names of s3://ours/lab/shared");
     assert_eq!(text(&b.join("w")), "4");
-    assert!(fs::read(b.join("long")).expect("it is here since it was changed") == both);
+    assert!(fs::read(b.join("long")).expect("it was changed here") == both);
+    assert!(fs::read(b.join("last")).expect("from the bucket") == long);
+    nodes.unmount(1);
+    assert!(nodes.objects() >= 2);
+    // All of it is there again for a node that has nothing.
+    fs::remove_dir_all(nodes.folder("state0")).expect("a disk was lost");
+    fs::remove_dir_all(nodes.folder("state1")).expect("a disk was lost");
+    nodes.mount(0);
+    assert!(fs::read(a.join("last")).expect("from the bucket") == long);
+    assert!(fs::read(a.join("long")).expect("from the bucket") == both);
 }
 
 #[test]
@@ -264,18 +281,26 @@ fn when_a_node_is_killed_the_others_go_on_and_it_comes_back() {
     file.sync_all().expect("in the book");
     let long = vec![7; 200_000];
     fs::write(a.join("d/long"), &long).expect("written");
-    assert!(fs::read(b.join("d/long")).expect("it comes") == long);
+    wait_until("the bucket has it", || nodes.objects() == 1);
     drop(file);
+    // This one is told durable, and is not in the bucket yet, or just is.
+    let mut alone = File::create(a.join("d/alone")).expect("made");
+    alone.write_all(&long).and_then(|()| alone.sync_all()).expect("on the disk");
+    drop(alone);
     nodes.volume.kill(&a);
     // Its lease has to end first.
     assert_eq!(text(&b.join("d/safe")), "1");
     fs::write(b.join("d/safe"), "2").expect("it is free");
-    let alone = fs::read(b.join("d/long")).expect_err("one node alone has it");
-    assert_eq!(alone.raw_os_error(), Some(5));
+    assert!(fs::read(b.join("d/long")).expect("from the bucket") == long);
+    match fs::read(b.join("d/alone")) {
+        Ok(bytes) => assert!(bytes == long, "the bucket had it already"),
+        Err(error) => assert_eq!(error.raw_os_error(), Some(5), "one node alone has it"),
+    }
     nodes.mount(0);
     assert_eq!(text(&a.join("d/safe")), "2");
     assert!(fs::read(a.join("d/long")).expect("it is here") == long);
-    assert!(fs::read(b.join("d/long")).expect("it comes again") == long);
+    assert!(fs::read(b.join("d/alone")).expect("it comes again") == long);
+    wait_until("it goes on bringing files", || nodes.objects() >= 2);
 }
 
 #[test]

@@ -17,11 +17,15 @@ use crate::messages::{Answer, BYTES_MOST, Question};
 /// ones lie on the disk of the node that wrote them.
 pub const IN_MEMORY_MOST: usize = 32 << 10;
 
+/// How often bytes are looked for that are brought elsewhere meanwhile.
+const MOVES: u32 = 4;
+
 /// Where bytes are to be read.
 enum Place {
     Here(Vec<u8>),
     Disk(Arc<std::fs::File>),
     Node(NodeId),
+    Bucket(String, u64),
 }
 
 impl SharedNode {
@@ -30,15 +34,29 @@ impl SharedNode {
     /// # Errors
     /// EIO: the node that has them does not answer, or they were lost. ESTALE.
     pub fn read(&self, number: InodeNumber, offset: u64, length: usize) -> Result<Vec<u8>> {
-        let place = {
-            let mut state = self.state.lock();
-            self.place_of(&mut state, number, offset, length)?
-        };
-        match place {
-            Place::Here(bytes) => Ok(bytes),
-            Place::Disk(file) => read_at(&file, offset, length).map_err(|error| disk_error(&error)),
-            Place::Node(node) => self.read_from(node, number, offset, length),
+        for _ in 0..MOVES {
+            let place = {
+                let mut state = self.state.lock();
+                self.place_of(&mut state, number, offset, length)?
+            };
+            let read = match place {
+                Place::Here(bytes) => return Ok(bytes),
+                Place::Disk(file) => {
+                    return read_at(&file, offset, length).map_err(|error| disk_error(&error));
+                }
+                Place::Node(node) => self.read_from(node, number, offset, length)?,
+                Place::Bucket(object, size) => {
+                    self.read_object(number, &object, size, (offset, length))?
+                }
+            };
+            if let Some(bytes) = read {
+                return Ok(bytes);
+            }
+            // They were brought elsewhere since this node heard of it.
+            self.refresh_place(number)?;
         }
+        tracing::warn!("nobody has the bytes of file {number} that the book speaks of");
+        Err(Errno::IO)
     }
 
     /// The same of bytes that are on this node.
@@ -60,7 +78,7 @@ impl SharedNode {
         match place {
             Place::Here(bytes) => Ok(bytes),
             Place::Disk(file) => read_at(&file, offset, length).map_err(|error| disk_error(&error)),
-            Place::Node(_) => Err(Errno::NODATA),
+            Place::Node(_) | Place::Bucket(..) => Err(Errno::NODATA),
         }
     }
 
@@ -72,6 +90,11 @@ impl SharedNode {
         length: usize,
     ) -> Result<Place> {
         let me = state.me();
+        let known = state.files.get(&number).ok_or(Errno::STALE)?;
+        let is_copied = match &known.record.bytes {
+            FileBytes::InBucket { object, .. } => state.has_copy(number, object),
+            _ => false,
+        };
         let file = state.files.get_mut(&number).ok_or(Errno::STALE)?;
         if file.is_lost {
             return Err(Errno::IO);
@@ -80,9 +103,8 @@ impl SharedNode {
             (Body::Memory(body), _) => Place::Here(slice(body, offset, length)),
             (Body::Published, FileBytes::None) => Place::Here(Vec::new()),
             (Body::Published, FileBytes::InBook(body)) => Place::Here(slice(body, offset, length)),
-            (Body::Published, FileBytes::InBucket { object, .. }) => {
-                tracing::warn!("file {number} is in the bucket as {object}, which is not read yet");
-                return Err(Errno::OPNOTSUPP);
+            (Body::Published, FileBytes::InBucket { object, .. }) if !is_copied => {
+                Place::Bucket(object.clone(), file.record.size)
             }
             (Body::Published, FileBytes::OnNode(node)) if *node != me => Place::Node(*node),
             (Body::Local | Body::Published, _) => {
@@ -115,26 +137,35 @@ impl SharedNode {
         number: InodeNumber,
         offset: u64,
         length: usize,
-    ) -> Result<Vec<u8>> {
+    ) -> Result<Option<Vec<u8>>> {
         let length = u32::try_from(length).unwrap_or(u32::MAX).min(BYTES_MOST);
         match self.ask_node(node, &Question::Bytes { file: number, offset, length })? {
-            Answer::Bytes(bytes) => Ok(bytes),
-            _ => {
-                tracing::warn!("node {node} has no bytes of file {number}, and nobody else has");
-                Err(Errno::IO)
-            }
+            Answer::Bytes(bytes) => Ok(Some(bytes)),
+            _ => Ok(None),
         }
     }
 
-    /// Makes the bytes of a file ones that can be changed here; its folder is held. Those that only
-    /// another node has come first, up to `keep`.
+    /// Makes the bytes of a file ones that can be changed here; its folder is held. Those that are
+    /// elsewhere come first, up to `keep`.
     fn bring(&self, number: InodeNumber, keep: u64) -> Result<()> {
-        let node = {
+        {
             let mut state = self.state.lock();
             let me = state.me();
+            let known = state.files.get(&number).ok_or(Errno::STALE)?;
+            let is_copied = match &known.record.bytes {
+                FileBytes::InBucket { object, .. } => state.has_copy(number, object),
+                _ => false,
+            };
+            state.note_bytes_change(number);
             let file = state.files.get_mut(&number).ok_or(Errno::STALE)?;
             if file.is_lost {
                 return Err(Errno::IO);
+            }
+            if matches!(file.body, Body::Published)
+                && let FileBytes::InBucket { object, .. } = &file.record.bytes
+                && !file.replaced.contains(object)
+            {
+                file.replaced.push(object.clone());
             }
             match (&file.body, &mut file.record.bytes) {
                 (Body::Memory(_) | Body::Local, _) => return Ok(()),
@@ -147,22 +178,26 @@ impl SharedNode {
                     return Ok(());
                 }
                 (Body::Published, _) if keep == 0 => {
-                    file.body = Body::Memory(Vec::new());
+                    (file.body, file.local) = (Body::Memory(Vec::new()), None);
+                    self.bodies.remove(number);
                     return Ok(());
                 }
-                (Body::Published, FileBytes::InBucket { .. }) => return Err(Errno::OPNOTSUPP),
+                (Body::Published, FileBytes::InBucket { .. }) if is_copied => {
+                    file.body = Body::Local;
+                    return Ok(());
+                }
                 (Body::Published, FileBytes::OnNode(node)) if *node == me => {
                     file.body = Body::Local;
                     return Ok(());
                 }
-                (Body::Published, FileBytes::OnNode(node)) => *node,
+                (Body::Published, _) => {}
             }
-        };
+        }
         let made = self.bodies.create(number, b"").map_err(|error| disk_error(&error))?;
         let mut have = 0;
         while have < keep {
             let want = usize::try_from(keep - have).unwrap_or(usize::MAX).min(BYTES_MOST as usize);
-            let bytes = self.read_from(node, number, have, want)?;
+            let bytes = self.read(number, have, want)?;
             if bytes.is_empty() {
                 break;
             }
@@ -248,18 +283,6 @@ impl SharedNode {
             }
         };
         open.sync_data().map_err(|error| disk_error(&error))
-    }
-
-    /// Bytes that an earlier process left, and that nobody is said to find here, go.
-    pub(super) fn remove_unknown_bodies(&self) -> io::Result<()> {
-        let me = self.state.lock().me();
-        for number in self.bodies.numbers()? {
-            let known = self.book.file(self.volume, number).map_err(io::Error::other)?;
-            if known.is_none_or(|file| file.bytes != FileBytes::OnNode(me)) {
-                self.bodies.remove(number);
-            }
-        }
-        Ok(())
     }
 }
 

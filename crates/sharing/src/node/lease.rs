@@ -64,6 +64,7 @@ impl SharedNode {
     /// What the book says: changes are not published then, or others wait until the lease is over.
     pub fn leave(&self) -> Result<()> {
         let published = self.publish();
+        self.keep_unneeded();
         let member = {
             let mut state = self.state.lock();
             state.is_over = true;

@@ -166,6 +166,7 @@ impl SharedNode {
         numbers.dedup();
         let me = state.me();
         let mut files = Vec::new();
+        let mut unneeded = std::mem::take(&mut state.uploads.unneeded);
         for number in numbers {
             let leaving = |file: &File| {
                 file.home.as_ref().is_some_and(|(folder, _)| given_up.contains(folder))
@@ -182,11 +183,14 @@ impl SharedNode {
             state.dirty_files.remove(&number);
             let stays_open = file.writers > 0 && !file.is_folder() && leaving(file);
             files.push(file.record_now(me, stays_open));
+            if !matches!(file.record.bytes, FileBytes::InBucket { .. }) {
+                unneeded.append(&mut file.replaced);
+            }
         }
         state.collected = state.change;
         let number = state.last_number.next();
         let publication = Arc::new(Publication { number, folders, files });
-        Some(Pending { publication, up_to: state.change, given_up })
+        Some(Pending { publication, up_to: state.change, given_up, unneeded })
     }
 }
 
@@ -208,7 +212,10 @@ impl File {
         if stays_open {
             self.keep_bytes_here();
         }
+        let is_elsewhere = self.is_elsewhere(me) || self.is_in_bucket();
         match &mut self.body {
+            // It was not written yet: its bytes are where they were.
+            Body::Published if is_elsewhere => {}
             _ if stays_open => self.record.bytes = FileBytes::OnNode(me),
             Body::Published => {}
             Body::Memory(body) if body.is_empty() => {
@@ -221,6 +228,10 @@ impl File {
             Body::Local => self.record.bytes = FileBytes::OnNode(me),
         }
         self.shown_record()
+    }
+
+    fn is_in_bucket(&self) -> bool {
+        matches!(self.record.bytes, FileBytes::InBucket { .. })
     }
 
     /// What was published of a small body is all there is of it: it stays in memory.
@@ -248,7 +259,19 @@ impl File {
 impl State {
     /// The book has the pending publication.
     pub(super) fn finish_pending(&mut self) {
-        let Some(Pending { publication, up_to, given_up }) = self.pending.take() else { return };
+        let Some(pending) = self.pending.take() else { return };
+        let Pending { publication, up_to, given_up, unneeded } = pending;
+        let me = self.me();
+        for file in &publication.files {
+            let is_written = self.files.get(&file.inode).is_some_and(|file| file.writers > 0);
+            if file.bytes == FileBytes::OnNode(me) {
+                // Also one that is written still: it is brought when it was closed.
+                self.uploads.owed.entry(file.inode).or_default();
+            } else if !is_written {
+                self.uploads.owed.remove(&file.inode);
+            }
+        }
+        self.uploads.to_remove.extend(unneeded.into_iter().map(|object| (0, object)));
         self.last_number = publication.number;
         self.published = self.published.max(up_to);
         self.counts.publications += 1;

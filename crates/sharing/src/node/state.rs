@@ -12,6 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::io::Errno;
 
 use super::NodeCounts;
+use super::uploads::Uploads;
 use crate::Result;
 
 /// The attribute of a record that has the number of names, where that is not 1. Programs do not see
@@ -50,6 +51,8 @@ pub(super) struct File {
     pub(super) is_lost: bool,
     /// Its descriptor, while somebody has it open.
     pub(super) local: Option<Arc<std::fs::File>>,
+    /// Objects that had its bytes before they changed here.
+    pub(super) replaced: Vec<String>,
 }
 
 /// How far a hold has come on its way to another node.
@@ -103,6 +106,8 @@ pub(super) struct Pending {
     pub(super) up_to: u64,
     /// Folders that it gives up.
     pub(super) given_up: Vec<FolderId>,
+    /// Objects that no file needs once it is taken.
+    pub(super) unneeded: Vec<String>,
 }
 
 /// Numbers for files to come.
@@ -141,6 +146,7 @@ pub(super) struct State {
     /// Nothing more is served.
     pub(super) is_over: bool,
     pub(super) counts: NodeCounts,
+    pub(super) uploads: Uploads,
 }
 
 impl File {
@@ -157,6 +163,7 @@ impl File {
             away: false,
             is_lost: false,
             local: None,
+            replaced: Vec::new(),
         }
     }
 
@@ -167,6 +174,7 @@ impl File {
         self.body = Body::Published;
         self.is_lost = false;
         self.local = None;
+        self.replaced.clear();
     }
 
     pub(super) fn is_folder(&self) -> bool {
@@ -214,6 +222,7 @@ impl State {
             is_joining: false,
             is_over: false,
             counts: NodeCounts::default(),
+            uploads: Uploads::default(),
         };
         let mut root = File::from_record(root_record(owner), None);
         root.kernel = 1; // It is never forgotten.
@@ -340,6 +349,9 @@ impl State {
         let nameless = file.links == 0;
         if !file.is_unused() || (has_folder && !nameless) {
             return false;
+        }
+        if nameless {
+            self.note_file_gone(number);
         }
         self.files.remove(&number);
         nameless

@@ -5,4 +5,5 @@ mod histories;
 mod losses;
 mod sharing;
 mod threads;
+mod uploads;
 mod worlds;

@@ -99,7 +99,7 @@ pub struct UploadReport {
     pub left: Option<String>,
     /// Where that is.
     pub kept: PathBuf,
-    /// It is a volume that several nodes write: what is left is lost, and nothing goes to a bucket.
+    /// It is a volume that several nodes write: its names go to a book.
     pub is_shared: bool,
 }
 

@@ -70,6 +70,11 @@ impl Options {
         self.state.as_deref()
     }
 
+    /// What its files may take of this machine's disk.
+    pub(super) fn space(&self) -> Option<ByteCount> {
+        self.space
+    }
+
     /// The volume is to be read alone.
     pub(super) fn is_read_only(&self) -> bool {
         self.read_only
@@ -203,7 +208,7 @@ pub(super) fn report_upload(told: &UploadReport) -> bool {
             true
         }
         Some(why) if told.is_shared => {
-            console::note(&format!("{url}: {why}; they are lost"));
+            console::note(&format!("{url}: {why}"));
             false
         }
         None => {

@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
+use forebay_model::ByteCount;
 use forebay_peers::DEFAULT_PORT;
 use forebay_volume::bucket::directory_name_for;
 use forebay_volume::shared_volume::{SharedError, SharedOptions};
@@ -17,10 +18,10 @@ use crate::{placement, state_directories};
 #[derive(Debug, Default, clap::Args)]
 pub(in crate::commands) struct Options {
     /// Mount a volume that several nodes write at the same time: its names are in this book, a
-    /// PostgreSQL database or the folder of a private one (`forebay book`). Long files stay on the
-    /// disk of the node that wrote them
+    /// PostgreSQL database or the folder of a private one (`forebay book`). Long files go to
+    /// the bucket after they were closed
     #[arg(long, value_name = "URL|DIR", requires = "listen", help_heading = "Shared volumes",
-        conflicts_with_all = ["read_only", "take_over", "durable", "space", "patience", "rules", "site",
+        conflicts_with_all = ["read_only", "take_over", "durable", "patience", "rules", "site",
             "peers", "output", "emulate"])]
     book: Option<String>,
     /// Where the other nodes of a shared volume reach this one, such as 10.0.0.7 or 10.0.0.7:7420;
@@ -35,6 +36,7 @@ impl Options {
         self,
         url: Option<&str>,
         state: Option<&Path>,
+        space: Option<ByteCount>,
     ) -> Result<Option<SharedOptions>, CommandError> {
         let Some(book) = self.book else { return Ok(None) };
         let Some(url) = url else {
@@ -61,6 +63,7 @@ impl Options {
             state,
             book: named_book(&book)?,
             listen,
+            space: space.map(ByteCount::get),
             address: format!("{host}:{}", listen.port()),
         }))
     }
