@@ -308,6 +308,7 @@ impl CommandRing {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_macros)] // A test has a terminal.
 mod tests {
     //! If these fail, a mount over io_uring has no answer, or takes one that is another's.
     use std::fs::File;

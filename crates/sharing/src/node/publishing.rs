@@ -119,7 +119,7 @@ impl SharedNode {
     }
 
     /// All that changed, as one publication; `None`: nothing did.
-    fn collect(&self, state: &mut MutexGuard<'_, State>) -> Option<Pending> {
+    pub(super) fn collect(&self, state: &mut MutexGuard<'_, State>) -> Option<Pending> {
         let state = &mut **state;
         let mut folders = Vec::new();
         let mut given_up = Vec::new();
@@ -183,6 +183,8 @@ impl SharedNode {
             state.dirty_files.remove(&number);
             let stays_open = file.writers > 0 && !file.is_folder() && leaving(file);
             files.push(file.record_now(me, stays_open));
+            // From now on: it may be closed before the book has answered, and is taken back then.
+            file.away |= stays_open;
             if !matches!(file.record.bytes, FileBytes::InBucket { .. }) {
                 unneeded.append(&mut file.replaced);
             }

@@ -1,6 +1,7 @@
 //! If these fail, a program on one node does not see what one on another has closed, or sees what is
 //! lost later; or nodes wait for each other for ever.
 
+mod handing_over;
 mod histories;
 mod losses;
 mod sharing;

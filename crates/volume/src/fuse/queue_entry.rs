@@ -320,6 +320,7 @@ pub enum UringObstacle {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_macros)] // A test has a terminal.
 mod tests {
     //! If these fail, a machine is left without a queue, and its mounts wait for ever.
     use super::*;

@@ -1,0 +1,43 @@
+//! A folder that goes to another node while programs close files in it.
+
+use std::time::Duration;
+
+use forebay_book::FolderId;
+
+use super::worlds::World;
+use crate::node::state::{Stage, State};
+
+/// Met with Snakemake on four nodes: the last bytes of small files were gone.
+#[test]
+fn a_file_that_is_closed_while_its_folder_goes_to_another_node_keeps_its_bytes() {
+    let world = World::new();
+    let (a, b) = (world.node(1), world.node(2));
+    a.mkdir("d").expect("made");
+    a.put("d/f", b"old").expect("written");
+    let folder = FolderId(a.known("d").expect("it is there").file.0);
+    let file = a.known("d/f").expect("it is there").file;
+    a.0.open(file, true).expect("opened");
+    a.0.write(file, 0, b"new").expect("written");
+    // A gives the folder up: the publication that says so is on its way to the book.
+    {
+        let mut state = a.0.state.lock();
+        state.folders.get_mut(&folder).expect("it is held").stage = Stage::Ready;
+        state.pending = a.0.collect(&mut state);
+    }
+    std::thread::scope(|scope| {
+        let closes = scope.spawn(|| a.close(file, true));
+        // Until it has closed, or waits for the book.
+        for _ in 0..100_000 {
+            if closes.is_finished() {
+                break;
+            }
+            std::thread::yield_now();
+        }
+        let deadline = a.0.deadline(Duration::from_secs(30));
+        let gone = |state: &State| state.pending.is_none();
+        a.0.publish_until(gone, deadline).expect("published");
+        closes.join().expect("no panic").expect("closed");
+    });
+    assert_eq!(b.read("d/f").expect("it is whole"), b"new");
+    assert_eq!(a.read("d/f").expect("it is whole"), b"new");
+}
