@@ -9,6 +9,7 @@ mod lease;
 mod looks;
 mod names;
 mod open_files;
+mod owed;
 mod publishing;
 mod state;
 #[cfg(test)]

@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::io::Errno;
 
 use super::NodeCounts;
-use super::uploads::Uploads;
+use super::owed::Uploads;
 use crate::Result;
 
 /// The attribute of a record that has the number of names, where that is not 1. Programs do not see

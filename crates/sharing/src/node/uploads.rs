@@ -10,6 +10,7 @@ use forebay_book::{FileBytes, FileRecord, FolderId, InodeNumber};
 use rustix::io::Errno;
 
 use super::SharedNode;
+use super::owed::{LocalCopy, Owed};
 use super::state::{Body, State};
 use crate::Result;
 use crate::environment::ObjectStore;
@@ -32,40 +33,6 @@ enum Brought {
     NotOwed,
     /// It changes, or others are at work.
     Later,
-}
-
-/// A file whose bytes this node has to bring to the bucket.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Owed {
-    /// When it was first seen here: nanoseconds of the node's clock; 0: not yet.
-    since: u64,
-}
-
-/// Bytes on this node's disk that are in the bucket, too.
-#[derive(Debug)]
-pub(super) struct Copy {
-    pub(super) object: String,
-    size: u64,
-    /// The later, the higher.
-    age: u64,
-    /// The book says that the bucket has them.
-    may_go: bool,
-}
-
-/// Bytes on their way to the bucket, and what is to be removed there.
-#[derive(Debug, Default)]
-pub(super) struct Uploads {
-    pub(super) owed: rustc_hash::FxHashMap<InodeNumber, Owed>,
-    pub(super) copies: rustc_hash::FxHashMap<InodeNumber, Copy>,
-    /// Files that a thread sends now; true: they were changed meanwhile.
-    pub(super) under_way: rustc_hash::FxHashMap<InodeNumber, bool>,
-    /// Objects that no file needs any more once the next publication is taken.
-    pub(super) unneeded: Vec<String>,
-    /// Objects that no file needs, and since when: 0: since just now.
-    pub(super) to_remove: Vec<(u64, String)>,
-    counter: u64,
-    /// Files and bytes that were brought to the bucket.
-    pub(super) brought: (u64, u64),
 }
 
 impl SharedNode {
@@ -130,6 +97,7 @@ impl SharedNode {
             let has_rested = now.saturating_sub(owed.since) >= rest.as_nanos() as u64;
             if has_rested && !is_written && !uploads.under_way.contains_key(number) {
                 found = Some(*number);
+                break;
             }
         }
         if let Some(number) = found {
@@ -188,7 +156,15 @@ impl SharedNode {
         if record.bytes != FileBytes::OnNode(me) {
             return Ok(Brought::NotOwed);
         }
-        let file = self.bodies.open_file(number)?;
+        let file = match self.bodies.open_file(number) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                // A small file that is written still, or one that somebody took from the directory.
+                tracing::debug!("file {number} has no bytes on this disk");
+                return Ok(Brought::NotOwed);
+            }
+            Err(error) => return Err(error),
+        };
         let size = file.metadata()?.len();
         if size != record.size {
             return Ok(Brought::Later);
@@ -229,7 +205,7 @@ impl SharedNode {
             file.body = Body::Published;
             state.uploads.counter += 1;
             let age = state.uploads.counter;
-            let copy = Copy { object: object.to_owned(), size, age, may_go: false };
+            let copy = LocalCopy { object: object.to_owned(), size, age, may_go: false };
             state.uploads.copies.insert(number, copy);
             state.uploads.owed.remove(&number);
             state.note_file_change(number);
