@@ -18,6 +18,7 @@ use forebay_book::{Book, BookUrl, NodeKey, NodeOffer, PostgresBook, VolumeName};
 use forebay_model::{ByteCount, Micros};
 use forebay_objstore::{AwsSettings, BucketClient, PutCondition, RequestError};
 use forebay_os::clock::Clock;
+use forebay_os::fast_wake::FastWake;
 use forebay_peers::{PeerServer, PeerToken};
 use forebay_sharing::{MachineTime, NodeSetup, SharedNode};
 use parking_lot::Mutex;
@@ -184,6 +185,7 @@ impl SharedMount {
         prepared: PreparedShared,
         device: OwnedFd,
         only_for: Option<u32>,
+        fast_wake: Option<Arc<FastWake>>,
     ) -> io::Result<Arc<SharedMount>> {
         let PreparedShared { wanted, key, listener, lock } = prepared;
         let book = Arc::new(PostgresBook::open(&wanted.book).map_err(io::Error::other)?);
@@ -211,7 +213,8 @@ impl SharedMount {
         let verb = SharingVerb { node: Arc::clone(&node) };
         let server = PeerServer::start(listener, &token, vec![(SHARING, Arc::new(verb))])?;
         let device = Device::new(device);
-        let session = SharedSession::from_handshake(Arc::clone(&node), device, only_for, bodies)?;
+        let session =
+            SharedSession::from_handshake(Arc::clone(&node), device, only_for, bodies, fast_wake)?;
         let publishing = Arc::clone(&node);
         let renewing = Arc::clone(&node);
         let mut threads = vec![

@@ -61,7 +61,8 @@ impl MountContext {
             let target =
                 targets.remove(&number).ok_or_else(|| io::Error::other("an unknown mount"))?;
             if let Some(prepared) = self.shared_volume.lock().take_if(|_| number == 0) {
-                let mount = SharedMount::start(prepared, fd, self.only_for)?;
+                let mount =
+                    SharedMount::start(prepared, fd, self.only_for, self.fast_wake.clone())?;
                 std::thread::Builder::new().name("forebay-mount".into()).spawn({
                     let (mount, events) = (Arc::clone(&mount), events.clone());
                     move || {

@@ -13,7 +13,9 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::thread::{Builder, Scope};
 
 use forebay_book::{FileKind, FolderId, InodeNumber};
-use forebay_sharing::{KernelCaches, ListedName, Seen, SharedNode};
+use forebay_os::clock::Clock;
+use forebay_os::fast_wake::FastWake;
+use forebay_sharing::{KernelCaches, ListedName, MachineTime, Seen, SharedNode};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use rustix::fs::FileType;
@@ -38,6 +40,8 @@ pub(crate) struct SharedSession {
     only_for: Option<u32>,
     /// On the disk that has the bytes of long files.
     disk: PathBuf,
+    /// Keeps CPUs awake while requests follow each other.
+    fast_wake: Option<Arc<FastWake>>,
     /// Open folders, and what is listed of them.
     listings: Mutex<FxHashMap<u64, Arc<Vec<ListedName>>>>,
     next_listing: AtomicU64,
@@ -117,6 +121,7 @@ impl SharedSession {
         device: Device,
         only_for: Option<u32>,
         disk: PathBuf,
+        fast_wake: Option<Arc<FastWake>>,
     ) -> io::Result<Arc<SharedSession>> {
         let mut buffer = vec![0; BUFFER];
         let size = device
@@ -168,6 +173,7 @@ impl SharedSession {
             device,
             only_for,
             disk,
+            fast_wake,
             listings: Mutex::default(),
             next_listing: AtomicU64::new(1),
         }))
@@ -220,6 +226,9 @@ impl SharedSession {
             if header.opcode == op::DESTROY {
                 device.send_reply(header.unique, &[]);
                 return Ok(());
+            }
+            if let Some(wake) = &self.fast_wake {
+                wake.count_request(MachineTime.elapsed_nanos());
             }
             // A fault of ours must cost one request, not leave its caller waiting for ever.
             let asked = Asked { header, body, device };
