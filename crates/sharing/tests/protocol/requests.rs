@@ -19,7 +19,9 @@ impl Protocol {
                     self.answer(state, look.folder, (holder, epoch), &mut step);
                     step("is not answered, and begins again", Step::Begin, None);
                 }
-                Step::Told(content) => events.push(self.seen(state, at, content)),
+                Step::Told(content, of_others) => {
+                    events.push(self.seen(state, at, content, of_others));
+                }
                 Step::Read(content) => events.extend(self.read(state, at, content)),
             }
         }
@@ -34,7 +36,7 @@ impl Protocol {
         let node = state.node(look.node);
         if let Some(held) = state.held(look.node, look.folder) {
             if !node.has_stopped || self.has(Fault::LooksPastItsLease) {
-                step("knows by itself", Step::Told(held.content), None);
+                step("knows by itself", Step::Told(held.content, false), None);
             }
             return;
         }
@@ -50,7 +52,7 @@ impl Protocol {
                     step("reads who holds the folder", Step::Ask(holder, found.epoch), None);
                 }
             }
-            _ => step("reads the book", Step::Told(found.content), None),
+            _ => step("reads the book", Step::Told(found.content, true), None),
         }
     }
 
@@ -68,7 +70,7 @@ impl Protocol {
         let Some(held) = state.held(holder, folder).filter(|held| held.epoch == epoch) else {
             if self.has(Fault::BelievesAFormerHolder) {
                 let content = Content { version: 0, place: Place::Nowhere, has_name: folder == 0 };
-                step("is told by one that holds it no longer", Step::Told(content), None);
+                step("is told by one that holds it no longer", Step::Told(content, true), None);
             }
             return;
         };
@@ -76,14 +78,14 @@ impl Protocol {
             return;
         }
         if self.has(Fault::AnswersBeforePublishing) {
-            step("is told what nobody has published", Step::Told(held.content), None);
+            step("is told what nobody has published", Step::Told(held.content, true), None);
         } else if let Some(to) = self.publish(state, holder, Some(folder)) {
-            step("is told what was published just now", Step::Told(held.content), Some(to));
+            step("is told what was published just now", Step::Told(held.content, true), Some(to));
         }
     }
 
     /// A look has come to one folder's content.
-    fn seen(&self, state: &State, at: usize, content: Content) -> Event {
+    fn seen(&self, state: &State, at: usize, content: Content, of_others: bool) -> Event {
         let mut to = state.clone();
         let look = state.looks[at];
         let folder = usize::from(look.folder);
@@ -92,7 +94,7 @@ impl Protocol {
         } else if content.version < look.closed[folder] {
             to.flaw = Some(Flaw::Stale);
         }
-        if state.held(look.node, look.folder).is_none() {
+        if of_others {
             to.seen[folder] = to.seen[folder].max(content.version);
         }
         let is_second = look.folder != look.first;

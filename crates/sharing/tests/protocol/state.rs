@@ -61,8 +61,8 @@ pub(crate) enum Step {
     Begin,
     /// It asks this node, which holds the folder under this epoch.
     Ask(u8, u8),
-    /// The answer is on its way.
-    Told(Content),
+    /// The answer is on its way; whether another node or the book gave it.
+    Told(Content, bool),
     /// The record is known; bytes are to be read by it.
     Read(Content),
 }
