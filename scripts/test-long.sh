@@ -4,7 +4,7 @@
 # which is committed: the whole takes hours, so its steps may run on different days.
 #
 #   scripts/test-long.sh             all steps
-#   scripts/test-long.sh STEP...     some: oldest kills machines daemons power fuzz simgrid real
+#   scripts/test-long.sh STEP...     some: oldest kills machines daemons power protocol fuzz simgrid real
 #                                    xfstests reports
 #   FUZZ_SECONDS=600                 how long each target of fuzz.sh is fed
 #   CHECKS=DIR                       cases of public reports that are kept elsewhere: the step reports,
@@ -38,13 +38,18 @@ daemons() {
 }
 # 500 power failures below a volume in a bucket, on ext4 and XFS, as root.
 power() { seeded 500 -p forebay --test cli -- --nocapture a_power_failure_takes_nothing; }
+# Every order of events of the model of shared volumes, within large limits.
+protocol() {
+    FOREBAY_MODEL=large landing_cargo test --quiet --profile landing --locked -p forebay-sharing \
+        --test protocol -- --nocapture
+}
 fuzz() { scripts/fuzz.sh "${FUZZ_SECONDS:-600}"; }
 simgrid() { /usr/bin/python3 tests/simgrid/compare.py "$FOREBAY"; }
 real() { tests/real/run --long && tests/real/run --long --transport uring; }
 xfstests() { scripts/xfstests.sh; }
 reports() { scripts/reports.sh "${CHECKS:?DIR with cases of public reports}"; }
 
-all=(oldest kills machines daemons power fuzz simgrid real xfstests reports)
+all=(oldest kills machines daemons power protocol fuzz simgrid real xfstests reports)
 # Before the step is over the next may take an hour: each is kept as it ends.
 step_ended() {  # STEP LINE
     local last=tests/long.last step

@@ -39,4 +39,5 @@ pub use postgres::{PostgresBook, SCHEMA};
 pub use private_server::{Owner, PrivateServer, ServerState};
 pub use publication::{After, Claim, FolderChange, MAX_BODY, NameChange, Publication};
 pub use records::{FileBytes, FileKind, FileRecord, NodeOffer};
+pub use rules::may_speak;
 pub use url::{BookUrl, PasswordSources};

@@ -21,7 +21,7 @@ use super::lease::{LEASE, Membership};
 use super::publication::{After, Claim, FolderChange, NameChange, Publication};
 use super::records::{FileRecord, NodeOffer};
 use super::rules::{
-    check_block, check_hold, check_member, check_named, check_number, made_twice, name_taken,
+    check_block, check_member, check_named, check_number, made_twice, may_speak, name_taken,
     never_lent, no_file, no_folder, not_empty, unknown_node,
 };
 
@@ -235,7 +235,7 @@ impl Volume {
             }
             (Claim::Held(_), None) => Err(no_folder(change.folder)),
             (Claim::Held(epoch), Some(found)) => {
-                check_hold(change.folder, (node, epoch), (found.holder, found.epoch))
+                may_speak(change.folder, (node, epoch), (found.holder, found.epoch))
             }
         }
     }

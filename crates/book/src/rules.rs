@@ -36,7 +36,11 @@ pub(crate) fn unknown_node(member: &Membership) -> Error {
     )
 }
 
-pub(crate) fn check_hold(
+/// Whether a node may speak of a folder under this epoch, as the book finds it: its holder and epoch.
+///
+/// # Errors
+/// Fenced: another node holds it by now, or nobody, or this one under another epoch.
+pub fn may_speak(
     folder: FolderId,
     (node, epoch): (NodeId, Epoch),
     found: (Option<NodeId>, Epoch),

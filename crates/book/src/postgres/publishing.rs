@@ -15,7 +15,7 @@ use crate::lease::Membership;
 use crate::publication::{After, Claim, FolderChange, NameChange, Publication};
 use crate::records::{FileBytes, FileRecord};
 use crate::rules::{
-    check_hold, check_named, check_number, made_twice, never_lent, no_file, no_folder, not_empty,
+    check_named, check_number, made_twice, may_speak, never_lent, no_file, no_folder, not_empty,
 };
 
 pub(super) async fn publish(
@@ -81,7 +81,7 @@ async fn claim(
             (Claim::Held(_), None) => return Err(no_folder(change.folder)),
             (Claim::Held(epoch), Some(row)) => {
                 let holder = row.get::<_, Option<i64>>(1).map(NodeId);
-                check_hold(change.folder, (member.node, epoch), (holder, Epoch(row.get(2))))?;
+                may_speak(change.folder, (member.node, epoch), (holder, Epoch(row.get(2))))?;
             }
         }
     }
