@@ -65,7 +65,7 @@ impl SharedNode {
     /// Attributes of a file that was looked up.
     ///
     /// # Errors
-    /// ESTALE: it has no name any more, and is not open here. Otherwise as [`SharedNode::look_up`].
+    /// ESTALE: it was never looked up, or is forgotten. Otherwise as [`SharedNode::look_up`].
     pub fn attributes(&self, number: InodeNumber) -> Result<Seen> {
         let deadline = self.deadline(PATIENCE);
         let mut state = self.state.lock();
@@ -227,13 +227,8 @@ impl SharedNode {
         let mut state = self.state.lock();
         match found {
             Some(record) => state.learn(record, None),
-            None => {
-                let file = state.files.get_mut(&number).ok_or(Errno::STALE)?;
-                file.links = 0;
-                if file.opens == 0 {
-                    return Err(Errno::STALE);
-                }
-            }
+            // As on a disk, a program that was just about to open it does so: it came first.
+            None => state.files.get_mut(&number).ok_or(Errno::STALE)?.links = 0,
         }
         Ok(state)
     }

@@ -41,3 +41,20 @@ fn a_file_that_is_closed_while_its_folder_goes_to_another_node_keeps_its_bytes()
     assert_eq!(b.read("d/f").expect("it is whole"), b"new");
     assert_eq!(a.read("d/f").expect("it is whole"), b"new");
 }
+
+#[test]
+fn a_file_that_another_node_renames_over_is_still_opened_by_who_came_first() {
+    let world = World::new();
+    let (a, b) = (world.node(1), world.node(2));
+    a.mkdir("d").expect("made");
+    a.put("d/f", b"first").expect("written");
+    // As open(2) does: the name, the attributes for the permission, the file.
+    let file = b.known("d/f").expect("it is there").file;
+    a.put("d/new", b"second").expect("written");
+    a.rename("d/new", "d/f").expect("renamed over");
+    assert_eq!(b.0.attributes(file).expect("it was looked up").links, 0);
+    b.0.open(file, false).expect("opened");
+    assert_eq!(b.0.read(file, 0, 100).expect("as it was"), b"first");
+    b.close(file, false).expect("closed");
+    assert_eq!(b.read("d/f").expect("it is there"), b"second");
+}
