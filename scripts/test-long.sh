@@ -4,7 +4,7 @@
 # which is committed: the whole takes hours, so its steps may run on different days.
 #
 #   scripts/test-long.sh             all steps
-#   scripts/test-long.sh STEP...     some: oldest kills machines daemons power protocol fuzz simgrid real
+#   scripts/test-long.sh STEP...     some: oldest kills machines daemons power shared protocol fuzz simgrid real
 #                                    xfstests reports
 #   FUZZ_SECONDS=600                 how long each target of fuzz.sh is fed
 #   CHECKS=DIR                       cases of public reports that are kept elsewhere: the step reports,
@@ -38,6 +38,11 @@ daemons() {
 }
 # 500 power failures below a volume in a bucket, on ext4 and XFS, as root.
 power() { seeded 500 -p forebay --test cli -- --nocapture a_power_failure_takes_nothing; }
+# What programs on three nodes see of 1,000 files fits one order of what they did.
+shared() {
+    FOREBAY_ROUNDS=1000 landing_cargo test --quiet --profile landing --locked -p forebay --test cli \
+        -- --nocapture what_three_nodes_see
+}
 # Every order of events of the model of shared volumes, within large limits.
 protocol() {
     FOREBAY_MODEL=large landing_cargo test --quiet --profile landing --locked -p forebay-sharing \
@@ -49,7 +54,7 @@ real() { tests/real/run --long && tests/real/run --long --transport uring; }
 xfstests() { scripts/xfstests.sh; }
 reports() { scripts/reports.sh "${CHECKS:?DIR with cases of public reports}"; }
 
-all=(oldest kills machines daemons power protocol fuzz simgrid real xfstests reports)
+all=(oldest kills machines daemons power shared protocol fuzz simgrid real xfstests reports)
 # Before the step is over the next may take an hour: each is kept as it ends.
 step_ended() {  # STEP LINE
     local last=tests/long.last step

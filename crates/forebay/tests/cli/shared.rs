@@ -12,13 +12,13 @@ use crate::bucket::Volume;
 use crate::place::{Done, done, skip, wait_until};
 
 /// A book, and nodes of one machine, each with an address, a mount point and a state directory.
-struct Nodes {
+pub(crate) struct Nodes {
     volume: Volume,
     net: String,
 }
 
 impl Nodes {
-    fn with_postgres(count: usize) -> Option<Nodes> {
+    pub(crate) fn with_postgres(count: usize) -> Option<Nodes> {
         static NETS: AtomicU32 = AtomicU32::new(0);
         let debian = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
         let mut places: Vec<PathBuf> = debian.map(|entry| entry.path().join("bin")).collect();
@@ -53,7 +53,7 @@ impl Nodes {
         self.volume.place.all.join(name)
     }
 
-    fn point(&self, node: usize) -> PathBuf {
+    pub(crate) fn point(&self, node: usize) -> PathBuf {
         self.folder(&format!("node{node}"))
     }
 
