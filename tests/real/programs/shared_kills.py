@@ -9,6 +9,7 @@ version is written, `sure NAME VERSION` when fsync has promised it, `saw NAME VE
 on another node has read it. A version that is older than the last promise, or that nobody has tried to
 write, or a file that is not as its version says, is what must not be.
 """
+import errno
 import os
 import random
 import sys
@@ -25,6 +26,17 @@ def body(name, version):
     """A file's bytes, by its version: the number first, then as many bytes as the version says."""
     length = 20 + version * 7919 % (LONGEST if version % 5 == 0 else 400)
     return (f"{version} {name} ".encode() * (length // 8 + 1))[:length] + b"\n"
+
+
+def read_whole(path):
+    """A file's bytes. ESTALE: a long one was written over elsewhere while it was read; it is opened again."""
+    for _ in range(5):
+        try:
+            return Path(path).read_bytes()
+        except OSError as error:
+            if error.errno != errno.ESTALE:
+                raise
+    raise OSError(errno.ESTALE, "written over again and again", str(path))
 
 
 def version_of(name, found):
@@ -109,7 +121,7 @@ def check(ledgers, volume):
     for name, promised in sorted(sure.items()):
         began = time.monotonic()
         try:
-            found = version_of(name, Path(volume, name).read_bytes())
+            found = version_of(name, read_whole(f"{volume}/{name}"))
             if found < promised:
                 wrong.append(f"{name}: version {found}, and {promised} was promised")
             if found > promises(ledgers)[1].get(name, 0):
