@@ -4,7 +4,7 @@
 # other's files at once, what idle nodes cost the book, and memory. Prints tables (Markdown); every
 # measurement is a line of target/bench/cluster.jsonl.
 #
-#   bench/cluster.sh [--repeats 5] [--seconds 4] [--latency 0] [--tries 50] [--only PARTS] [--without SYSTEMS]
+#   bench/cluster.sh [--repeats 5] [--seconds 4] [--latency 0] [--tries 10] [--only PARTS] [--without SYSTEMS]
 #   --only tasks,fresh,idle,memory   some parts alone; --names 100000: files of the last one
 #   --without moosefs            one of: juicefs-redis, juicefs-postgres, moosefs
 #   FOREBAY=path                 the binary under test (default target/release/forebay, built first)

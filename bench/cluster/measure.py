@@ -173,7 +173,7 @@ def main():
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=4)
     parser.add_argument("--latency", type=float, default=0)
-    parser.add_argument("--tries", type=int, default=50)
+    parser.add_argument("--tries", type=int, default=10)
     parser.add_argument("--names", type=int, default=100_000)
     parser.add_argument("--only", type=lambda words: words.split(","), default=PARTS)
     parser.add_argument("--without", type=lambda words: words.split(","), default=())
