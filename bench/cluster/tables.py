@@ -1,7 +1,7 @@
 """The tables of bench/cluster.sh, from what was seen, with the goals beside."""
 import statistics
 
-# What is promised: see docs/engineering or the issue of shared volumes.
+# What is promised.
 OF_ALONE = 0.8          # tasks of one node, shared, in times of the volume with one writer
 OF_PEER = {"juicefs-redis": 4.0, "juicefs-postgres": 8.0}
 LOOK_MS = {"look_p50_ms": 3.0, "look_p99_ms": 10.0}

@@ -61,12 +61,7 @@ say "a volume on four nodes and the head"
 nodes 4
 bucket
 book
-mkdir "$WORK/volume"
-for k in 1 2 3 4; do
-    node $k "$FOREBAY" mount --book "$(url_on $k)" --listen "10.77.0.$k" s3://lab/flow "$WORK/volume" ||
-        fail "mount on node $k"
-done
-"$FOREBAY" mount --book "$url" --listen $HEAD s3://lab/flow "$WORK/volume" || fail "mount on the head"
+volume_everywhere flow
 cluster 4
 
 say "Nextflow on the head, its tasks on the nodes"
@@ -90,8 +85,5 @@ nextflow -q run "$WORK/volume/main.nf" -c "$WORK/volume/nextflow.config" -profil
 cd "$WORK" || exit 1
 
 stop
-"$FOREBAY" unmount "$WORK/volume" || fail "unmount on the head"
-for k in 1 2 3 4; do
-    node $k "$FOREBAY" unmount "$WORK/volume" || fail "unmount on node $k"
-done
+volume_nowhere
 end_nodes

@@ -39,12 +39,8 @@ say "a volume on four nodes and the head"
 nodes 4
 bucket
 book
-mkdir "$WORK/volume" "$WORK/started"
-for k in 1 2 3 4; do
-    node $k "$FOREBAY" mount --book "$(url_on $k)" --listen "10.77.0.$k" s3://lab/lost "$WORK/volume" ||
-        fail "mount on node $k"
-done
-"$FOREBAY" mount --book "$url" --listen $HEAD s3://lab/lost "$WORK/volume" || fail "mount on the head"
+mkdir "$WORK/started"
+volume_everywhere lost
 cluster 4
 
 say "a node is gone when a third of the tasks have ended"
@@ -92,8 +88,5 @@ cd "$WORK" || exit 1
 unset "keeper[3]"
 for pid in "$etc"/slurmd.n3.pid; do rm "$pid"; done
 stop
-"$FOREBAY" unmount "$WORK/volume" || fail "unmount on the head"
-for k in "${!keeper[@]}"; do
-    node "$k" "$FOREBAY" unmount "$WORK/volume" || fail "unmount on node $k"
-done
+volume_nowhere
 end_nodes

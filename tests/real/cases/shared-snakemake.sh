@@ -35,12 +35,7 @@ say "a volume on four nodes and the head"
 nodes 4
 bucket
 book
-mkdir "$WORK/volume"
-for k in 1 2 3 4; do
-    node $k "$FOREBAY" mount --book "$(url_on $k)" --listen "10.77.0.$k" s3://lab/smk "$WORK/volume" ||
-        fail "mount on node $k"
-done
-"$FOREBAY" mount --book "$url" --listen $HEAD s3://lab/smk "$WORK/volume" || fail "mount on the head"
+volume_everywhere smk
 cluster 4
 
 say "Snakemake on the head, its jobs on the nodes, no wait for files"
@@ -62,8 +57,5 @@ say "the same results"
 [ -s expected ] || fail "no results"
 diff expected got || fail "other results"
 
-"$FOREBAY" unmount "$WORK/volume" || fail "unmount on the head"
-for k in 1 2 3 4; do
-    node $k "$FOREBAY" unmount "$WORK/volume" || fail "unmount on node $k"
-done
+volume_nowhere
 end_nodes
