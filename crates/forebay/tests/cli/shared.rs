@@ -272,6 +272,52 @@ fn a_shared_volume_and_one_of_one_writer_are_told_apart() {
 }
 
 #[test]
+fn long_files_lie_in_a_directory_that_all_nodes_have() {
+    let Some(nodes) = Nodes::with_postgres(0) else { return };
+    let kept = nodes.folder("lustre");
+    fs::create_dir(&kept).expect("made");
+    let place = kept.to_str().expect("a name");
+    let (a, b) = (nodes.point(0), nodes.point(1));
+    for (node, point) in [&a, &b].into_iter().enumerate() {
+        fs::create_dir(point).expect("a mount point");
+        nodes.try_mount(node, place, point).code(0).says("no other machine has");
+    }
+    let long: Vec<u8> = (0..3_000_000u32).map(|at| (at % 253) as u8).collect();
+    fs::write(a.join("long"), &long).expect("written");
+    fs::write(a.join("short"), "1").expect("written");
+    let files = || fs::read_dir(kept.join("files")).map_or(0, |all| all.flatten().count());
+    wait_until("it is kept there", || files() == 1);
+    let told = nodes.unmount(0);
+    told.says(&format!("the book has all names of {place}"));
+    fs::remove_dir_all(nodes.folder("state0")).expect("a disk was lost");
+    assert!(fs::read(b.join("long")).expect("from the directory") == long);
+    // An object of the volume is nobody's business but its nodes'.
+    let kept_mode = |name: &str| fs::metadata(kept.join(name)).expect("there").mode() & 0o777;
+    assert_eq!(kept_mode("files"), 0o700);
+    let mut end = File::options().append(true).open(b.join("long")).expect("opened");
+    end.write_all(b"more").expect("appended");
+    drop(end);
+    nodes.try_mount(0, place, &a).code(0);
+    assert!(fs::read(a.join("long")).expect("it comes") == [&long[..], b"more"].concat());
+    assert_eq!(text(&a.join("short")), "1");
+    nodes.unmount(0);
+    nodes.unmount(1);
+
+    // What can't be one.
+    fs::create_dir(kept.join("files/in")).expect("made");
+    nodes.try_mount(0, place, &kept.join("files/in")).code(125).says("can't have its mount in it");
+    let other = nodes.folder("other");
+    fs::create_dir(&other).and_then(|()| fs::write(other.join("x"), "")).expect("made");
+    let named = other.to_str().expect("a name");
+    nodes.try_mount(0, named, &a).code(125).says("it has x, and is no shared volume");
+    fs::remove_file(other.join("x")).expect("removed");
+    nodes.try_mount(0, named, &a).code(125).says("of another volume");
+    let mut inside = nodes.volume.forebay(&["mount", "--listen", "127.0.0.1", "--book"]);
+    inside.arg(nodes.folder("book")).arg("--state").arg(other.join("state")).arg(&other).arg(&a);
+    done(&mut inside).code(125).says("which all nodes have");
+}
+
+#[test]
 fn when_a_node_is_killed_the_others_go_on_and_it_comes_back() {
     let Some(nodes) = Nodes::with_postgres(2) else { return };
     let (a, b) = (nodes.point(0), nodes.point(1));
