@@ -1,9 +1,11 @@
 //! A volume that several nodes write, mounted: what is needed before the daemon is there, and what
 //! serves it then. Its names are in a book; `forebay_sharing` knows the rules.
 
+mod book_peers;
 mod bucket_objects;
 mod directory_objects;
 mod long_files;
+mod object_place;
 mod transport;
 
 use std::io;
@@ -20,13 +22,15 @@ use forebay_model::{ByteCount, Micros};
 use forebay_objstore::RequestError;
 use forebay_os::clock::Clock;
 use forebay_os::fast_wake::FastWake;
-use forebay_peers::{PeerServer, PeerToken};
+use forebay_peers::{DEFAULT_PORT, PeerToken, PeerWaits, VerbTable, parse_peers};
 use forebay_sharing::{MachineTime, NodeSetup, SharedNode};
 use parking_lot::Mutex;
 use rustix::fs::{FlockOperation, flock};
 
+use crate::bucket::{OwnPeer, PeerGroup};
 use crate::fuse::{Device, SharedSession};
 use crate::ipc::{UploadReport, WriteBackProgress};
+use book_peers::BookPeers;
 pub use long_files::LongFiles;
 use transport::{NodeMessages, SHARING, SharingVerb};
 
@@ -159,8 +163,7 @@ pub(crate) struct SharedMount {
     session: Arc<SharedSession>,
     state: PathBuf,
     shown: String,
-    /// Taken when it ends.
-    server: Mutex<Option<PeerServer>>,
+    peers: Arc<PeerGroup>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     _lock: OwnedFd,
 }
@@ -177,14 +180,15 @@ impl SharedMount {
         fast_wake: Option<Arc<FastWake>>,
     ) -> io::Result<Arc<SharedMount>> {
         let PreparedShared { wanted, name, key, listener, lock } = prepared;
-        let book = Arc::new(PostgresBook::open(&wanted.book).map_err(io::Error::other)?);
+        let book: Arc<dyn Book> =
+            Arc::new(PostgresBook::open(&wanted.book).map_err(io::Error::other)?);
         let volume = book.open_volume(&name).map_err(io::Error::other)?;
         let secret = book.peer_secret(volume).map_err(io::Error::other)?;
         let token = PeerToken::parse(&secret.0).map_err(io::Error::other)?;
         let offer = NodeOffer::new(&wanted.address, key, &wanted.address);
         let bodies = wanted.state.join("bodies");
         let node = SharedNode::join(NodeSetup {
-            book: book as Arc<dyn Book>,
+            book: Arc::clone(&book),
             volume,
             offer: offer.map_err(io::Error::other)?,
             messages: Arc::new(NodeMessages::new(&token)?),
@@ -192,12 +196,20 @@ impl SharedMount {
             bodies: bodies.clone(),
             owner: (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw()),
         })?;
-        node.set_store(wanted.long_files.open()?);
         let disk = rustix::fs::statvfs(&bodies)?;
         let usual = disk.f_blocks * disk.f_frsize / 16 * 15;
-        node.set_copy_limit(wanted.space.unwrap_or(usual));
+        let space = wanted.space.unwrap_or(usual);
+        node.set_copy_limit(space);
         let verb = SharingVerb { node: Arc::clone(&node) };
-        let server = PeerServer::start(listener, &token, vec![(SHARING, Arc::new(verb))])?;
+        let own = parse_peers(&wanted.address, DEFAULT_PORT).map_err(io::Error::other)?.remove(0);
+        let list = BookPeers::new(book, volume, own.clone());
+        let parts = wanted.state.join("parts");
+        let own = OwnPeer { name: own, listen: wanted.listen, parts, space };
+        let verbs: VerbTable = vec![(SHARING, Arc::new(verb))];
+        let own = Some((own, listener));
+        let waits = PeerWaits::default();
+        let peers = PeerGroup::start_among(Arc::new(list), &token, own, verbs, waits)?;
+        node.set_store(wanted.long_files.open(&name, &peers)?);
         let device = Device::new(device);
         let session =
             SharedSession::from_handshake(Arc::clone(&node), device, only_for, bodies, fast_wake)?;
@@ -221,7 +233,7 @@ impl SharedMount {
             session,
             state: wanted.state,
             shown: wanted.long_files.shown(),
-            server: Mutex::new(Some(server)),
+            peers,
             threads: Mutex::new(threads),
             _lock: lock,
         }))
@@ -255,12 +267,14 @@ impl SharedMount {
                  says why"
             )
         });
-        drop(self.server.lock().take());
+        let moved = self.peers.status();
+        let told = self.peers.finish();
         for thread in self.threads.lock().drain(..) {
             let _ = thread.join();
         }
         let counts = self.node.counts();
-        let mut words = Vec::new();
+        let is_worth_a_word = moved.from_peers + moved.to_peers > 0 || !moved.troubles.is_empty();
+        let mut words = if is_worth_a_word { told } else { Vec::new() };
         if counts.lost > 0 {
             words.push(format!(
                 "{} changes were lost, since other nodes took over while this one was away; the \

@@ -1,6 +1,8 @@
 //! Volumes that several nodes write. If these fail, a program on one node does not see what one on
 //! another has closed, two nodes write over each other, or a node that was away spoils what others did.
 
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -10,6 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use crate::bucket::Volume;
 use crate::place::{Done, done, skip, wait_until};
+use crate::s3::faults::Refusal;
 
 /// A book, and nodes of one machine, each with an address, a mount point and a state directory.
 pub(crate) struct Nodes {
@@ -78,9 +81,20 @@ impl Nodes {
     }
 
     /// Long files that the bucket has.
-    fn objects(&self) -> usize {
+    fn object_names(&self) -> BTreeSet<OsString> {
         let files = fs::read_dir(self.volume.object("").with_file_name("shared").join("files"));
-        files.map_or(0, |all| all.flatten().count())
+        files.into_iter().flatten().flatten().map(|file| file.file_name()).collect()
+    }
+
+    fn objects(&self) -> usize {
+        self.object_names().len()
+    }
+
+    /// Writes a file over, and waits until the bucket has it.
+    fn replace(&self, node: usize, name: &str, bytes: &[u8]) {
+        let before = self.object_names();
+        fs::write(self.point(node).join(name), bytes).expect("written over");
+        wait_until("the bucket has it", || !self.object_names().is_subset(&before));
     }
 
     /// The process that serves a node.
@@ -269,6 +283,47 @@ fn a_shared_volume_and_one_of_one_writer_are_told_apart() {
     done(alone.arg(&there)).code(2).says("--listen");
     let mut both = nodes.volume.forebay(&["mount", "--book", "x", "--listen", "127.0.0.1"]);
     done(both.args(["--read-only", "s3://ours/lab/x"]).arg(&there)).code(2);
+}
+
+#[test]
+fn what_many_nodes_read_comes_from_the_bucket_once() {
+    let Some(nodes) = Nodes::with_postgres(4) else { return };
+    let all: Vec<PathBuf> = (0..4).map(|node| nodes.point(node)).collect();
+    let mut reference = vec![0; 30_000_000];
+    let mut drawn = 1u64;
+    for byte in &mut reference {
+        // The upper bits of a generator of Knuth's (MMIX): no two parts are alike.
+        drawn =
+            drawn.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        *byte = (drawn >> 56) as u8;
+    }
+    fs::write(all[0].join("hg38.fa"), &reference).expect("written");
+    wait_until("the bucket has it", || nodes.objects() == 1);
+    let sent = || nodes.volume.server.tally().get("GET").map_or(0, |counts| counts.sent);
+    let before = sent();
+    let is_right = |node: &Path| fs::read(node.join("hg38.fa")).expect("it comes") == reference;
+    std::thread::scope(|scope| {
+        let reads: Vec<_> = all[1..].iter().map(|node| scope.spawn(|| is_right(node))).collect();
+        assert!(reads.into_iter().all(|read| read.join().expect("no panic")));
+    });
+    let came = sent() - before;
+    assert!(came * 10 <= reference.len() as u64 * 11, "{came} bytes of {}", reference.len());
+
+    // What the kernel has of it is right as long as the file is the same: nobody is asked again.
+    nodes.unmount(0).says("went to peers");
+    nodes.unmount(2);
+    nodes.unmount(3);
+    nodes.volume.server.refuse(Some(Refusal::Away));
+    assert!(is_right(&all[1]));
+    nodes.volume.server.refuse(None);
+    // Of another one nothing is left.
+    nodes.mount(0);
+    for at in [17, 29_000_000] {
+        reference[at] ^= 1;
+        nodes.replace(0, "hg38.fa", &reference);
+        let read = fs::read(all[1].join("hg38.fa")).expect("it comes");
+        assert!(read == reference, "changed at {at}");
+    }
 }
 
 #[test]

@@ -6,16 +6,21 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Read, Write};
+use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use forebay_sharing::ObjectStore;
+use bytes::Bytes;
+use forebay_objstore::RequestError;
 use parking_lot::Mutex;
 use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, linkat, mkdirat, openat, renameat, unlinkat};
 use rustix::io::Errno;
+
+use super::object_place::ObjectPlace;
+use crate::bucket::ReadParts;
 
 /// What says whose place this is, to Forebay and to people.
 pub(super) const NOTE: &str = "FOREBAY-SHARED-VOLUME.txt";
@@ -30,8 +35,9 @@ const UNFINISHED: &str = ".new-";
 const FILES: &str = "files";
 /// Files that are kept open: an open of another node's file asks the server.
 const KEPT_OPEN: usize = 64;
-/// Bytes that are copied at a time.
+/// Bytes that are copied at a time, and that are read at a time.
 const PIECE: usize = 1 << 20;
+const READ: usize = 256 << 10;
 /// A note that another node has just made may not be seen at once (nfs(5), "Data and metadata
 /// coherence").
 const LOOKS: u32 = 50;
@@ -156,6 +162,17 @@ impl DirectoryObjects {
         Ok(file)
     }
 
+    fn read_exact(&self, object: &str, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+        match self.opened(object)?.read_exact_at(bytes, offset) {
+            // Removed by another node, on a storage that tells so (open(2), ESTALE).
+            Err(error) if error.raw_os_error() == Some(Errno::STALE.raw_os_error()) => {
+                self.close(object);
+                self.opened(object)?.read_exact_at(bytes, offset)
+            }
+            read => read,
+        }
+    }
+
     fn close(&self, object: &str) {
         self.open.lock().retain(|(name, _)| name != object);
     }
@@ -184,7 +201,38 @@ fn copy_whole(from: &File, to: &mut File, size: u64) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidData, why))
 }
 
-impl ObjectStore for DirectoryObjects {
+impl ReadParts for DirectoryObjects {
+    fn stream_range(
+        &self,
+        name: &str,
+        _version: Option<&str>,
+        range: Range<u64>,
+        take: &mut dyn FnMut(Bytes) -> Result<(), RequestError>,
+    ) -> Result<(), RequestError> {
+        for start in range.clone().step_by(READ) {
+            let length = (range.end - start).min(READ as u64);
+            let mut bytes = vec![0; length as usize];
+            self.read_exact(name, &mut bytes, start)?;
+            take(bytes.into())?;
+        }
+        Ok(())
+    }
+
+    fn stream_up_to(
+        &self,
+        name: &str,
+        version: &str,
+        range: Range<u64>,
+        begin: &mut dyn FnMut(u64),
+        take: &mut dyn FnMut(Bytes) -> Result<(), RequestError>,
+    ) -> Result<(), RequestError> {
+        let size = self.opened(name)?.metadata()?.len();
+        begin(size);
+        self.stream_range(name, Some(version), range.start..range.end.min(size), take)
+    }
+}
+
+impl ObjectPlace for DirectoryObjects {
     fn write(&self, object: &str, size: u64, bytes: &File) -> io::Result<()> {
         let fresh = format!("{FILES}/{UNFINISHED}{}", object.rsplit('/').next().unwrap_or(object));
         mkdirat(&self.directory, FILES, Mode::RWXU).or_else(allow_existing)?;
@@ -201,21 +249,6 @@ impl ObjectStore for DirectoryObjects {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = openat(&self.directory, FILES, flags, Mode::empty())?;
         Ok(rustix::fs::fsync(folder)?)
-    }
-
-    fn read(&self, object: &str, size: u64, offset: u64, length: usize) -> io::Result<Vec<u8>> {
-        let left = usize::try_from(size.saturating_sub(offset)).unwrap_or(usize::MAX);
-        let mut bytes = vec![0; length.min(left)];
-        let read = self.opened(object)?.read_exact_at(&mut bytes, offset);
-        let read = match read {
-            // Removed by another node, on a storage that tells so (open(2), ESTALE).
-            Err(error) if error.raw_os_error() == Some(Errno::STALE.raw_os_error()) => {
-                self.close(object);
-                self.opened(object)?.read_exact_at(&mut bytes, offset)
-            }
-            read => read,
-        };
-        read.map(|()| bytes)
     }
 
     fn remove(&self, object: &str) -> io::Result<()> {
@@ -290,14 +323,20 @@ mod tests {
         store.write("files/1.2", size, &file).expect("written");
         let mode = fs::metadata(folder.path().join("files/1.2")).expect("there").permissions();
         assert_eq!(std::os::unix::fs::PermissionsExt::mode(&mode) & 0o777, 0o600);
-        assert_eq!(
-            store.read("files/1.2", size, 2_999_990, 100).expect("read"),
-            content[2_999_990..]
-        );
-        assert_eq!(store.read("files/1.2", size, size + 5, 100).expect("the end"), b"");
+        let read = |range: Range<u64>| {
+            let (mut all, mut long) = (Vec::new(), 0);
+            let mut take = |bytes: Bytes| {
+                all.extend_from_slice(&bytes);
+                Ok(())
+            };
+            store.stream_up_to("files/1.2", "1", range, &mut |size| long = size, &mut take)?;
+            assert_eq!(long, size);
+            Ok::<_, RequestError>(all)
+        };
+        assert!(read(5..size + 5).expect("read") == content[5..]);
         opened(folder.path()).remove("files/1.2").expect("by another node");
         store.remove("files/1.2").expect("again");
-        let gone = store.read("files/1.2", size, 0, 1).expect_err("it is gone");
-        assert_eq!(gone.kind(), io::ErrorKind::NotFound);
+        let gone = read(0..1).expect_err("it is gone");
+        assert_eq!(gone.kind, io::ErrorKind::NotFound);
     }
 }

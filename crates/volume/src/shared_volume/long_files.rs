@@ -12,6 +12,8 @@ use forebay_sharing::ObjectStore;
 use super::SharedError;
 use super::bucket_objects::BucketObjects;
 use super::directory_objects::{DirectoryObjects, NOTE, NOTE_TEXT};
+use super::object_place::{ObjectPlace, SharedObjects};
+use crate::bucket::{PeerGroup, ReadParts};
 
 /// Where long files lie.
 #[derive(Debug, Clone)]
@@ -67,18 +69,24 @@ impl LongFiles {
         }
     }
 
-    /// What brings files there, and reads them.
+    /// What brings files there, and reads them by way of these peers.
     ///
     /// # Errors
     /// The client can't be made; the directory can't be opened.
-    pub(super) fn open(&self) -> io::Result<Arc<dyn ObjectStore>> {
-        Ok(match self {
+    pub(super) fn open(
+        &self,
+        name: &VolumeName,
+        peers: &Arc<PeerGroup>,
+    ) -> io::Result<Arc<dyn ObjectStore>> {
+        let place: Arc<dyn ObjectPlace> = match self {
             LongFiles::Bucket { url, settings } => {
                 let bucket = BucketClient::open(url, settings.clone()).map_err(io::Error::other)?;
-                Arc::new(BucketObjects::new(bucket))
+                Arc::new(BucketObjects(bucket))
             }
             LongFiles::Directory(path) => Arc::new(DirectoryObjects::open(path)?),
-        })
+        };
+        let parts = peers.share_parts(name.as_str(), Arc::clone(&place) as Arc<dyn ReadParts>);
+        Ok(Arc::new(SharedObjects::new(place, parts)))
     }
 
     /// Whether this path is within the place itself.

@@ -1,6 +1,6 @@
 //! Requests about open files of a shared volume.
 
-use forebay_book::{EntryName, FileKind};
+use forebay_book::{EntryName, FileKind, InodeNumber};
 use forebay_sharing::{AttributeChange, Seen};
 use rustix::io::Errno;
 use zerocopy::IntoBytes;
@@ -18,8 +18,8 @@ fn may_write(flags: u32) -> bool {
     flags.cast_signed() & libc::O_ACCMODE != libc::O_RDONLY
 }
 
-fn opened(writes: bool) -> abi::OpenOut {
-    abi::OpenOut { fh: if writes { WRITES } else { 0 }, open_flags: 0, backing_id: 0 }
+fn opened(writes: bool, open_flags: u32) -> abi::OpenOut {
+    abi::OpenOut { fh: if writes { WRITES } else { 0 }, open_flags, backing_id: 0 }
 }
 
 impl SharedSession {
@@ -36,7 +36,7 @@ impl SharedSession {
             self.node.forget(seen.file, 1);
             return Err(error);
         }
-        asked.reply(&[entry_of(&seen).as_bytes(), opened(writes).as_bytes()])
+        asked.reply(&[entry_of(&seen).as_bytes(), opened(writes, 0).as_bytes()])
     }
 
     fn create_or_find(
@@ -65,7 +65,26 @@ impl SharedSession {
         let (ask, _) = asked.parse::<abi::OpenIn>()?;
         let writes = may_write(ask.flags);
         self.node.open(asked.file(), writes)?;
-        asked.reply(&[opened(writes).as_bytes()])
+        let flags = if self.has_cached(asked.file()) { abi::fopen::KEEP_CACHE } else { 0 };
+        asked.reply(&[opened(writes, flags).as_bytes()])
+    }
+
+    /// Whether what the kernel remembers of a file's bytes is still right: they were read from the same
+    /// object when it was opened the last time, and no object is ever changed.
+    fn has_cached(&self, file: InodeNumber) -> bool {
+        let object = self.node.object_read(file);
+        let mut cached = self.cached_objects.lock();
+        match object {
+            Some(object) if cached.get(&file) == Some(&object) => true,
+            Some(object) => {
+                cached.insert(file, object);
+                false
+            }
+            None => {
+                cached.remove(&file);
+                false
+            }
+        }
     }
 
     pub(super) fn read(&self, asked: &Asked<'_>) -> Result<()> {
