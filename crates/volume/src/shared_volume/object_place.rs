@@ -18,11 +18,11 @@ use crate::bucket::{ReadParts, SharedParts};
 const CHUNK: u64 = 1 << 20;
 /// Chunks that are kept in memory.
 const KEPT: usize = 96;
-/// Chunks that come ahead of who reads on: as many as a part has, so that the next part is on its way
-/// to its home before it is needed.
-const AHEAD: u64 = 8;
+/// Chunks that come ahead of who reads on: three parts of eight, so that four requests to the bucket are
+/// under way for one program. A file's second chunk brings fewer: many a program reads no more.
+const AHEAD: u64 = 24;
 /// Chunks on their way ahead of all readers, at most.
-const AHEAD_OF_ALL: usize = 32;
+const AHEAD_OF_ALL: usize = 48;
 /// What peers call the state of an object: none ever has another.
 const VERSION: &str = "1";
 
@@ -132,7 +132,7 @@ impl ObjectReader {
     /// is asked for, or fails then.
     fn read_ahead(self: &Arc<Self>, object: &str, size: u64, number: u64) {
         let reads_on = number > 0 && self.is_known(object, number - 1);
-        let last = number + if reads_on { AHEAD } else { 0 };
+        let last = number + if reads_on { AHEAD.min(2 * number) } else { 0 };
         for next in (number + 1..=last).take_while(|next| next * CHUNK < size) {
             if self.is_known(object, next) {
                 continue;
