@@ -6,6 +6,7 @@ mod changes;
 mod content;
 mod holds;
 mod lease;
+mod locking;
 mod looks;
 mod names;
 mod open_files;

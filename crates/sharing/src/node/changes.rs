@@ -9,7 +9,7 @@ use parking_lot::MutexGuard;
 use rustix::io::Errno;
 
 use super::names::{AttributeChange, NewFile, RenameRule, Seen};
-use super::state::{Body, File, HeldFolder, LINKS, State};
+use super::state::{Body, File, HeldFolder, State};
 use super::{NAP, PATIENCE, SharedNode};
 use crate::Result;
 
@@ -269,13 +269,23 @@ impl SharedNode {
     /// ESTALE: it has no name any more. EINVAL: a length for what is no file. Those of
     /// [`SharedNode::create`], and of the disk.
     pub fn set_attributes(&self, number: InodeNumber, change: AttributeChange) -> Result<Seen> {
-        let _pins = self.pin_file(number)?;
+        let _pins = match change.size {
+            Some(_) => self.pin_to_write(number)?,
+            None => self.pin_file(number)?,
+        };
         if let Some(size) = change.size {
+            if self.state.lock().files.get(&number).is_some_and(File::has_lost_locks) {
+                return Err(Errno::IO);
+            }
             self.truncate(number, size)?;
         }
         let now = self.time.unix_nanos();
         let mut state = self.state.lock();
+        let settled = state.settled;
         let file = state.files.get_mut(&number).ok_or(Errno::STALE)?;
+        if change.size.is_some() {
+            file.unsettled = settled;
+        }
         let record = &mut file.record;
         record.mode = change.mode.map_or(record.mode, |mode| mode & 0o7777);
         record.uid = change.uid.unwrap_or(record.uid);
@@ -299,7 +309,7 @@ impl SharedNode {
         self.attributes(number)?;
         let state = self.state.lock();
         let file = state.files.get(&number).ok_or(Errno::STALE)?;
-        let all = file.record.attributes.iter().filter(|(name, _)| name != LINKS);
+        let all = file.record.attributes.iter().filter(|(name, _)| name.starts_with(USERS));
         Ok(all.cloned().collect())
     }
 

@@ -250,7 +250,7 @@ impl SharedNode {
             rdev,
             links: if file.is_folder() { 1 } else { file.links },
             name_trust: trust,
-            attribute_trust: if elsewhere || file.is_elsewhere(state.me()) {
+            attribute_trust: if elsewhere || file.is_elsewhere(state.me()) || file.is_locked() {
                 Duration::ZERO
             } else {
                 trust

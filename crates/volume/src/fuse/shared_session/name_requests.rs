@@ -154,7 +154,7 @@ impl SharedSession {
 
     pub(super) fn opendir(&self, asked: &Asked<'_>) -> Result<()> {
         let names = self.node.list(asked.folder())?;
-        let fh = self.next_listing.fetch_add(1, Relaxed);
+        let fh = self.next_handle.fetch_add(1, Relaxed);
         self.listings.lock().insert(fh, Arc::new(names));
         asked.reply(&[abi::OpenOut { fh, open_flags: 0, backing_id: 0 }.as_bytes()])
     }
