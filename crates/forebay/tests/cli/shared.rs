@@ -1,6 +1,8 @@
 //! Volumes that several nodes write. If these fail, a program on one node does not see what one on
 //! another has closed, two nodes write over each other, or a node that was away spoils what others did.
 
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -10,6 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use crate::bucket::Volume;
 use crate::place::{Done, done, skip, wait_until};
+use crate::s3::faults::Refusal;
 
 /// A book, and nodes of one machine, each with an address, a mount point and a state directory.
 pub(crate) struct Nodes {
@@ -78,9 +81,20 @@ impl Nodes {
     }
 
     /// Long files that the bucket has.
-    fn objects(&self) -> usize {
+    fn object_names(&self) -> BTreeSet<OsString> {
         let files = fs::read_dir(self.volume.object("").with_file_name("shared").join("files"));
-        files.map_or(0, |all| all.flatten().count())
+        files.into_iter().flatten().flatten().map(|file| file.file_name()).collect()
+    }
+
+    fn objects(&self) -> usize {
+        self.object_names().len()
+    }
+
+    /// Writes a file over, and waits until the bucket has it.
+    fn replace(&self, node: usize, name: &str, bytes: &[u8]) {
+        let before = self.object_names();
+        fs::write(self.point(node).join(name), bytes).expect("written over");
+        wait_until("the bucket has it", || !self.object_names().is_subset(&before));
     }
 
     /// The processes that serve a node: the daemon, and who looks after it.
@@ -274,6 +288,93 @@ fn a_shared_volume_and_one_of_one_writer_are_told_apart() {
     done(alone.arg(&there)).code(2).says("--listen");
     let mut both = nodes.volume.forebay(&["mount", "--book", "x", "--listen", "127.0.0.1"]);
     done(both.args(["--read-only", "s3://ours/lab/x"]).arg(&there)).code(2);
+}
+
+#[test]
+fn what_many_nodes_read_comes_from_the_bucket_once() {
+    let Some(nodes) = Nodes::with_postgres(4) else { return };
+    let all: Vec<PathBuf> = (0..4).map(|node| nodes.point(node)).collect();
+    let mut reference = vec![0; 30_000_000];
+    let mut drawn = 1u64;
+    for byte in &mut reference {
+        // The upper bits of a generator of Knuth's (MMIX): no two parts are alike.
+        drawn =
+            drawn.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        *byte = (drawn >> 56) as u8;
+    }
+    fs::write(all[0].join("hg38.fa"), &reference).expect("written");
+    wait_until("the bucket has it", || nodes.objects() == 1);
+    let sent = || nodes.volume.server.tally().get("GET").map_or(0, |counts| counts.sent);
+    let before = sent();
+    let is_right = |node: &Path| fs::read(node.join("hg38.fa")).expect("it comes") == reference;
+    std::thread::scope(|scope| {
+        let reads: Vec<_> = all[1..].iter().map(|node| scope.spawn(|| is_right(node))).collect();
+        assert!(reads.into_iter().all(|read| read.join().expect("no panic")));
+    });
+    let came = sent() - before;
+    assert!(came * 10 <= reference.len() as u64 * 11, "{came} bytes of {}", reference.len());
+
+    // What the kernel has of it is right as long as the file is the same: nobody is asked again.
+    nodes.unmount(0).says("went to peers");
+    nodes.unmount(2);
+    nodes.unmount(3);
+    nodes.volume.server.refuse(Some(Refusal::Away));
+    assert!(is_right(&all[1]));
+    nodes.volume.server.refuse(None);
+    // Of another one nothing is left.
+    nodes.mount(0);
+    for at in [17, 29_000_000] {
+        reference[at] ^= 1;
+        nodes.replace(0, "hg38.fa", &reference);
+        let read = fs::read(all[1].join("hg38.fa")).expect("it comes");
+        assert!(read == reference, "changed at {at}");
+    }
+}
+
+#[test]
+fn long_files_lie_in_a_directory_that_all_nodes_have() {
+    let Some(nodes) = Nodes::with_postgres(0) else { return };
+    let kept = nodes.folder("lustre");
+    fs::create_dir(&kept).expect("made");
+    let place = kept.to_str().expect("a name");
+    let (a, b) = (nodes.point(0), nodes.point(1));
+    for (node, point) in [&a, &b].into_iter().enumerate() {
+        fs::create_dir(point).expect("a mount point");
+        nodes.try_mount(node, place, point).code(0).says("no other machine has");
+    }
+    let long: Vec<u8> = (0..3_000_000u32).map(|at| (at % 253) as u8).collect();
+    fs::write(a.join("long"), &long).expect("written");
+    fs::write(a.join("short"), "1").expect("written");
+    let files = || fs::read_dir(kept.join("files")).map_or(0, |all| all.flatten().count());
+    wait_until("it is kept there", || files() == 1);
+    let told = nodes.unmount(0);
+    told.says(&format!("the book has all names of {place}"));
+    fs::remove_dir_all(nodes.folder("state0")).expect("a disk was lost");
+    assert!(fs::read(b.join("long")).expect("from the directory") == long);
+    // An object of the volume is nobody's business but its nodes'.
+    let kept_mode = |name: &str| fs::metadata(kept.join(name)).expect("there").mode() & 0o777;
+    assert_eq!(kept_mode("files"), 0o700);
+    let mut end = File::options().append(true).open(b.join("long")).expect("opened");
+    end.write_all(b"more").expect("appended");
+    drop(end);
+    nodes.try_mount(0, place, &a).code(0);
+    assert!(fs::read(a.join("long")).expect("it comes") == [&long[..], b"more"].concat());
+    assert_eq!(text(&a.join("short")), "1");
+    nodes.unmount(0);
+    nodes.unmount(1);
+
+    // What can't be one.
+    fs::create_dir(kept.join("files/in")).expect("made");
+    nodes.try_mount(0, place, &kept.join("files/in")).code(125).says("can't have its mount in it");
+    let other = nodes.folder("other");
+    fs::create_dir(&other).and_then(|()| fs::write(other.join("x"), "")).expect("made");
+    let named = other.to_str().expect("a name");
+    nodes.try_mount(0, named, &a).code(125).says("it has x, and is no shared volume");
+    fs::remove_file(other.join("x")).expect("removed");
+    nodes.try_mount(0, named, &a).code(125).says("of another volume");
+    let mut inside = nodes.volume.forebay(&["mount", "--listen", "127.0.0.1", "--book"]);
+    inside.arg(nodes.folder("book")).arg("--state").arg(other.join("state")).arg(&other).arg(&a);
+    done(&mut inside).code(125).says("which all nodes have");
 }
 
 #[test]

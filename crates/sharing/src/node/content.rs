@@ -59,6 +59,22 @@ impl SharedNode {
         Err(Errno::IO)
     }
 
+    /// The object that has the bytes of a file now, if they are not on this node's disk: as long as it
+    /// is this one, the bytes are the same.
+    #[must_use]
+    pub fn object_read(&self, number: InodeNumber) -> Option<String> {
+        let state = self.state.lock();
+        let file = state.files.get(&number)?;
+        match (&file.body, &file.record.bytes) {
+            (Body::Published, FileBytes::InBucket { object, .. })
+                if !file.is_lost && !state.has_copy(number, object) =>
+            {
+                Some(object.clone())
+            }
+            _ => None,
+        }
+    }
+
     /// The same of bytes that are on this node.
     pub(super) fn read_here(
         &self,

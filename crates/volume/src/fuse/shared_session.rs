@@ -45,6 +45,8 @@ pub(crate) struct SharedSession {
     disk: PathBuf,
     /// Keeps CPUs awake while requests follow each other.
     fast_wake: Option<Arc<FastWake>>,
+    /// Of files that the kernel knows, the object from which it may have bytes.
+    cached_objects: Mutex<FxHashMap<InodeNumber, String>>,
     /// Open folders, and what is listed of them.
     listings: Mutex<FxHashMap<u64, Arc<Vec<ListedName>>>>,
     /// For open folders and files.
@@ -182,6 +184,7 @@ impl SharedSession {
             only_for,
             disk,
             fast_wake,
+            cached_objects: Mutex::default(),
             listings: Mutex::default(),
             next_handle: AtomicU64::new(1),
             lock_waits: LockWaits::default(),
@@ -281,7 +284,7 @@ impl SharedSession {
         match header.opcode {
             op::FORGET => {
                 if let Ok((forget, _)) = asked.parse::<abi::ForgetIn>() {
-                    self.node.forget(asked.file(), forget.nlookup);
+                    self.forget(asked.file(), forget.nlookup);
                 }
                 return Ok(());
             }
@@ -348,10 +351,16 @@ impl SharedSession {
             let whole = rest.len() / size_of::<abi::ForgetOne>() * size_of::<abi::ForgetOne>();
             let list = <[abi::ForgetOne]>::ref_from_bytes(&rest[..whole]);
             for one in list.into_iter().flatten() {
-                self.node.forget(InodeNumber(one.nodeid.cast_signed()), one.nlookup);
+                self.forget(InodeNumber(one.nodeid.cast_signed()), one.nlookup);
             }
         }
         Ok(())
+    }
+
+    fn forget(&self, file: InodeNumber, lookups: u64) {
+        // Without an inode the kernel has no bytes either; a file that is still known is read once more.
+        self.cached_objects.lock().remove(&file);
+        self.node.forget(file, lookups);
     }
 
     fn statfs(&self, asked: &Asked<'_>) -> Result<()> {

@@ -8,7 +8,7 @@ use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
 
 use super::super::file_blocks::BLOCK;
-use super::super::request::Bucket;
+use super::super::request::ReadParts;
 use super::PeerCounters;
 use super::part::PartReader;
 use super::part_id::{PART, PartId, name_below};
@@ -37,17 +37,17 @@ pub(super) struct SharedPrefixes(RwLock<Vec<SharedPrefix>>);
 struct SharedPrefix {
     bucket: String,
     prefix: String,
-    requests: Arc<dyn Bucket>,
+    requests: Arc<dyn ReadParts>,
 }
 
 impl SharedPrefixes {
     /// One more.
-    pub(super) fn add(&self, (bucket, prefix): (String, String), requests: Arc<dyn Bucket>) {
+    pub(super) fn add(&self, (bucket, prefix): (String, String), requests: Arc<dyn ReadParts>) {
         self.0.write().push(SharedPrefix { bucket, prefix, requests });
     }
 
     /// The bucket that has a part, and the name of the object there; `None`: it is not mounted.
-    fn find(&self, part: &PartId) -> Option<(Arc<dyn Bucket>, String)> {
+    fn find(&self, part: &PartId) -> Option<(Arc<dyn ReadParts>, String)> {
         let all = self.0.read();
         all.iter().filter(|one| one.bucket == part.bucket).find_map(|one| {
             let name = name_below(&one.prefix, &part.key)?;

@@ -13,7 +13,7 @@ use parking_lot::{Condvar, Mutex};
 
 use super::super::block_checksums::{BlockChecksummer, matches_checksums};
 use super::super::file_blocks::BLOCK;
-use super::super::request::Bucket;
+use super::super::request::ReadParts;
 use super::part_id::{PART, PartId};
 use forebay_objstore::RequestError;
 
@@ -66,7 +66,7 @@ impl Part {
     pub(super) fn fetch_from(
         &self,
         file: &File,
-        bucket: &dyn Bucket,
+        bucket: &dyn ReadParts,
         name: &str,
         id: &PartId,
     ) -> Result<u64, RequestError> {

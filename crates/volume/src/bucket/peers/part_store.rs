@@ -11,7 +11,7 @@ use parking_lot::{Condvar, Mutex};
 use rustc_hash::FxHashMap;
 use rustix::fs::{FlockOperation, flock, statvfs};
 
-use super::super::request::Bucket;
+use super::super::request::ReadParts;
 use super::PeerCounters;
 use super::part::{Part, PartReader};
 use super::part_id::{PART, PartId};
@@ -102,7 +102,7 @@ impl PartStore {
     pub(super) fn find_or_fetch(
         self: &Arc<Self>,
         id: &PartId,
-        bucket: &Arc<dyn Bucket>,
+        bucket: &Arc<dyn ReadParts>,
         name: &str,
     ) -> Result<PartReader, NoRoom> {
         let mut held = self.held.lock();
@@ -140,7 +140,7 @@ impl PartStore {
         id: &PartId,
         part: &Arc<Part>,
         file: &File,
-        bucket: &dyn Bucket,
+        bucket: &dyn ReadParts,
         name: &str,
     ) {
         let mut fetching = self.fetching.lock();

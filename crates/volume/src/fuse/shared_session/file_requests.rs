@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use forebay_book::{EntryName, FileKind};
+use forebay_book::{EntryName, FileKind, InodeNumber};
 use forebay_sharing::{AttributeChange, Seen};
 use rustix::io::Errno;
 use zerocopy::IntoBytes;
@@ -26,10 +26,10 @@ fn goes_to_the_end(ask: &abi::WriteIn) -> bool {
 }
 
 impl SharedSession {
-    fn opened(&self, writes: bool) -> abi::OpenOut {
+    fn opened(&self, writes: bool, open_flags: u32) -> abi::OpenOut {
         let number = self.next_handle.fetch_add(1, Relaxed) << 1;
         let fh = number | if writes { WRITES } else { 0 };
-        abi::OpenOut { fh, open_flags: 0, backing_id: 0 }
+        abi::OpenOut { fh, open_flags, backing_id: 0 }
     }
 
     pub(super) fn create(&self, asked: &Asked<'_>) -> Result<()> {
@@ -45,7 +45,7 @@ impl SharedSession {
             self.node.forget(seen.file, 1);
             return Err(error);
         }
-        asked.reply(&[entry_of(&seen).as_bytes(), self.opened(writes).as_bytes()])
+        asked.reply(&[entry_of(&seen).as_bytes(), self.opened(writes, 0).as_bytes()])
     }
 
     fn create_or_find(
@@ -74,7 +74,26 @@ impl SharedSession {
         let (ask, _) = asked.parse::<abi::OpenIn>()?;
         let writes = may_write(ask.flags);
         self.node.open(asked.file(), writes)?;
-        asked.reply(&[self.opened(writes).as_bytes()])
+        let flags = if self.has_cached(asked.file()) { abi::fopen::KEEP_CACHE } else { 0 };
+        asked.reply(&[self.opened(writes, flags).as_bytes()])
+    }
+
+    /// Whether what the kernel remembers of a file's bytes is still right: they were read from the same
+    /// object when it was opened the last time, and no object is ever changed.
+    fn has_cached(&self, file: InodeNumber) -> bool {
+        let object = self.node.object_read(file);
+        let mut cached = self.cached_objects.lock();
+        match object {
+            Some(object) if cached.get(&file) == Some(&object) => true,
+            Some(object) => {
+                cached.insert(file, object);
+                false
+            }
+            None => {
+                cached.remove(&file);
+                false
+            }
+        }
     }
 
     pub(super) fn read(&self, asked: &Asked<'_>) -> Result<()> {
