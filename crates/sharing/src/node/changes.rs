@@ -266,7 +266,7 @@ impl SharedNode {
     /// Changes attributes.
     ///
     /// # Errors
-    /// ESTALE: it has no name any more. EINVAL: a length for what is no file. Those of
+    /// ESTALE: it is not known. EINVAL: a length for what is no file. Those of
     /// [`SharedNode::create`], and of the disk.
     pub fn set_attributes(&self, number: InodeNumber, change: AttributeChange) -> Result<Seen> {
         let _pins = match change.size {
@@ -374,13 +374,31 @@ impl SharedNode {
             if !is_folder && home.is_none_or(|(home, _)| *home != folder) {
                 continue; // It was moved in between.
             }
-            if !is_folder {
-                state.confirm_home(number)?;
-            }
+            let is_there = is_folder || state.confirm_home(number).is_ok();
             drop(state);
-            return Ok(Some(pins));
+            if is_there {
+                return Ok(Some(pins));
+            }
+            drop(pins);
+            self.follow(number)?;
         }
         Err(Errno::AGAIN)
+    }
+
+    /// A file is not in the folder any more in which it was seen, and which was held just now: so the
+    /// book knows where another node has moved it, or that it has no name any more.
+    fn follow(&self, number: InodeNumber) -> Result<()> {
+        let folders = self.ask_book(|| self.book.folders_with(self.volume, number))?;
+        let mut state = self.state.lock();
+        let file = state.files.get_mut(&number).ok_or(Errno::STALE)?;
+        match (folders.first(), &mut file.home) {
+            // Its name there is found when that folder is held.
+            (Some(folder), Some((home, _))) => *home = *folder,
+            (Some(_), None) => return Err(Errno::STALE),
+            // As on a disk, who has it open goes on with it.
+            (None, _) => (file.links, file.away) = (0, false),
+        }
+        Ok(())
     }
 }
 

@@ -125,8 +125,7 @@ impl SharedNode {
     /// the folder was given up meanwhile, it is taken back.
     ///
     /// # Errors
-    /// ESTALE: another node has removed the file, or moved it to another folder. EIO: it was lost.
-    /// Those of [`SharedNode::set_attributes`].
+    /// EIO: it was lost, or locks on it were. Those of [`SharedNode::set_attributes`].
     pub fn flush(&self, number: InodeNumber) -> Result<()> {
         let is_away = {
             let mut state = self.state.lock();
