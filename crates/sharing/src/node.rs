@@ -15,6 +15,7 @@ mod publishing;
 mod state;
 #[cfg(test)]
 mod tests;
+mod times;
 mod uploads;
 
 use std::io;

@@ -116,7 +116,7 @@ impl SharedNode {
         if state.files.get(&number).is_some_and(File::is_folder) {
             return Err(Errno::ISDIR);
         }
-        let gone = state.remove_file_name(number, folder, name);
+        let gone = state.remove_file_name(number, folder, name, now);
         state.touch_folder(folder, now);
         drop(state);
         if gone {
@@ -210,13 +210,19 @@ impl SharedNode {
                 Some(number) if is_folder(number) => {
                     state.remove_folder(FolderId(number.0), to, new);
                 }
-                Some(number) => gone = state.remove_file_name(number, to, new).then_some(number),
+                Some(number) => {
+                    gone = state.remove_file_name(number, to, new, now).then_some(number);
+                }
                 None => {}
             }
             state.set_name(from, old, None);
             state.set_name(to, new, Some(moved));
             if let Some(file) = state.files.get_mut(&moved) {
                 file.home = Some((to, new.clone()));
+                if !file.is_folder() {
+                    file.note_changed(now, None, None);
+                    state.note_file_change(moved);
+                }
             }
             state.touch_folder(from, now);
             state.touch_folder(to, now);
@@ -254,6 +260,7 @@ impl SharedNode {
         if let Some(file) = state.files.get_mut(&number) {
             file.links += 1;
             file.kernel += 1;
+            file.note_changed(now, None, None);
         }
         state.note_file_change(number);
         state.touch_folder(folder, now);
@@ -290,8 +297,10 @@ impl SharedNode {
         record.mode = change.mode.map_or(record.mode, |mode| mode & 0o7777);
         record.uid = change.uid.unwrap_or(record.uid);
         record.gid = change.gid.unwrap_or(record.gid);
-        let default_time = change.size.map(|_| now);
-        record.mtime_ns = change.mtime_ns.or(default_time).unwrap_or(record.mtime_ns);
+        if change.size.is_some() {
+            file.note_modified(now);
+        }
+        file.note_changed(now, change.atime_ns, change.mtime_ns);
         if file.links > 0 && !file.away {
             state.note_file_change(number);
         }
@@ -329,6 +338,7 @@ impl SharedNode {
             return Err(Errno::OPNOTSUPP);
         }
         let _pins = self.pin_file(number)?;
+        let now = self.time.unix_nanos();
         let mut state = self.state.lock();
         let file = state.files.get_mut(&number).ok_or(Errno::STALE)?;
         let all = &mut file.record.attributes;
@@ -348,6 +358,7 @@ impl SharedNode {
         if let Some(value) = value {
             all.push((name.to_vec(), value.to_vec()));
         }
+        file.note_changed(now, None, None);
         state.note_file_change(number);
         drop(state);
         self.dirtied.notify_one();
@@ -429,8 +440,12 @@ impl State {
         number: InodeNumber,
         folder: FolderId,
         name: &EntryName,
+        now: i64,
     ) -> bool {
         self.set_name(folder, name, None);
+        if let Some(file) = self.files.get_mut(&number) {
+            file.note_changed(now, None, None);
+        }
         self.drop_name(number, &(folder, name.clone()))
     }
 

@@ -111,7 +111,7 @@ impl SharedNode {
         let settled = state.settled;
         let file = state.files.get_mut(&number).ok_or(Errno::STALE)?;
         file.unsettled = settled;
-        file.record.mtime_ns = now;
+        file.note_modified(now);
         if file.links > 0 && !file.away {
             state.note_file_change(number);
         }

@@ -357,7 +357,7 @@ impl State {
     /// A folder's names changed at this time.
     pub(super) fn touch_folder(&mut self, folder: FolderId, now: i64) {
         if let Some(file) = self.files.get_mut(&folder.inode()) {
-            file.record.mtime_ns = now;
+            file.note_modified(now);
         }
         self.note_file_change(folder.inode());
     }

@@ -392,20 +392,22 @@ fn type_of(kind: FileKind) -> FileType {
 }
 
 fn attr_of(seen: &Seen) -> Attr {
-    let (second, nanos) =
-        (seen.mtime_ns.div_euclid(1_000_000_000), seen.mtime_ns.rem_euclid(1_000_000_000));
-    let (second, nanos) = (second.cast_unsigned(), nanos as u32);
+    let time = |nanos: i64| {
+        (nanos.div_euclid(1_000_000_000).cast_unsigned(), nanos.rem_euclid(1_000_000_000) as u32)
+    };
+    let (atime, atimensec) = time(seen.atime_ns);
+    let (mtime, mtimensec) = time(seen.mtime_ns);
+    let (ctime, ctimensec) = time(seen.ctime_ns);
     Attr {
         ino: seen.file.0.cast_unsigned(),
         size: seen.size,
         blocks: seen.size.div_ceil(512),
-        // One time is kept.
-        atime: second,
-        mtime: second,
-        ctime: second,
-        atimensec: nanos,
-        mtimensec: nanos,
-        ctimensec: nanos,
+        atime,
+        mtime,
+        ctime,
+        atimensec,
+        mtimensec,
+        ctimensec,
         mode: mode_of(seen),
         nlink: seen.links,
         uid: seen.uid,
