@@ -100,5 +100,5 @@ end_nodes() {
     "$FOREBAY" book stop "$WORK/data/book" || fail "book stop"
     exec 7>&-
     wait "$s3"
-    kill "${keeper[@]}"
+    [ ${#keeper[@]} = 0 ] || kill "${keeper[@]}"
 }

@@ -137,6 +137,8 @@ mod sample;
 mod shared;
 #[path = "cli/shared_histories.rs"]
 mod shared_histories;
+#[path = "cli/shared_locks.rs"]
+mod shared_locks;
 #[path = "cli/simulate.rs"]
 mod simulate;
 #[path = "cli/status.rs"]

@@ -97,6 +97,10 @@ pub trait KernelCaches: Debug + Send + Sync {
     /// From now on no name is believed that was told before, nor the attributes of these files: also
     /// not answers that are under way. It waits for nobody.
     fn forget(&self, files: &[InodeNumber]);
+
+    /// From now on the attributes of this file are not believed that were told before, nor, if `bytes`,
+    /// any byte that was read; bytes that are just being read are waited for.
+    fn forget_file(&self, file: InodeNumber, bytes: bool);
 }
 
 /// Nobody remembers anything.
@@ -109,4 +113,6 @@ impl KernelCaches for NoKernelCaches {
     }
 
     fn forget(&self, _files: &[InodeNumber]) {}
+
+    fn forget_file(&self, _file: InodeNumber, _bytes: bool) {}
 }

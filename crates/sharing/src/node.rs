@@ -6,6 +6,7 @@ mod changes;
 mod content;
 mod holds;
 mod lease;
+mod locking;
 mod looks;
 mod names;
 mod open_files;
@@ -14,6 +15,7 @@ mod publishing;
 mod state;
 #[cfg(test)]
 mod tests;
+mod times;
 mod uploads;
 
 use std::io;

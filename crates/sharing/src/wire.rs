@@ -6,6 +6,7 @@ use forebay_book::{
 };
 use serde::{Deserialize, Serialize};
 
+use super::locks::{Lock, LockFamily, LockKind};
 use super::messages::{Answer, Question};
 
 #[derive(Serialize, Deserialize)]
@@ -15,6 +16,7 @@ enum WireQuestion {
     GiveUp(i64),
     IsWritten(i64),
     Bytes(i64, u64, u32),
+    Locks { of: i64, file: i64, wanted: WireLock, waits: bool },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -28,6 +30,17 @@ enum WireAnswer {
     Written(bool),
     Bytes(Vec<u8>),
     NoBytes,
+    Locks(Option<WireLock>, bool),
+}
+
+#[derive(Serialize, Deserialize)]
+struct WireLock {
+    is_whole: bool,
+    is_exclusive: bool,
+    start: u64,
+    end: u64,
+    owner: u64,
+    pid: u32,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -106,6 +119,24 @@ fn from_wire(file: WireFile) -> Option<FileRecord> {
     })
 }
 
+fn lock_to_wire(lock: &Lock) -> WireLock {
+    let Lock { family, kind, start, end, owner, pid } = *lock;
+    let is_whole = family == LockFamily::Whole;
+    WireLock { is_whole, is_exclusive: kind == LockKind::Exclusive, start, end, owner, pid }
+}
+
+fn lock_from_wire(lock: &WireLock) -> Lock {
+    let WireLock { is_whole, is_exclusive, start, end, owner, pid } = *lock;
+    Lock {
+        family: if is_whole { LockFamily::Whole } else { LockFamily::Range },
+        kind: if is_exclusive { LockKind::Exclusive } else { LockKind::Shared },
+        start,
+        end,
+        owner,
+        pid,
+    }
+}
+
 fn pack<T: Serialize>(what: &T) -> Vec<u8> {
     postcard::to_stdvec(what).expect("memory is not refused, and all types can be written")
 }
@@ -121,6 +152,12 @@ pub fn encode_question(question: &Question) -> Vec<u8> {
         Question::GiveUp { folder } => WireQuestion::GiveUp(folder.0),
         Question::IsWritten { file } => WireQuestion::IsWritten(file.0),
         Question::Bytes { file, offset, length } => WireQuestion::Bytes(file.0, *offset, *length),
+        Question::Locks { of, file, wanted, waits } => WireQuestion::Locks {
+            of: of.0,
+            file: file.0,
+            wanted: lock_to_wire(wanted),
+            waits: *waits,
+        },
     })
 }
 
@@ -138,6 +175,12 @@ pub fn decode_question(bytes: &[u8]) -> Option<Question> {
         WireQuestion::Bytes(file, offset, length) => {
             Question::Bytes { file: InodeNumber(file), offset, length }
         }
+        WireQuestion::Locks { of, file, wanted, waits } => Question::Locks {
+            of: NodeId(of),
+            file: InodeNumber(file),
+            wanted: lock_from_wire(&wanted),
+            waits,
+        },
     })
 }
 
@@ -157,6 +200,9 @@ pub fn encode_answer(answer: &Answer) -> Vec<u8> {
         Answer::Written(is) => WireAnswer::Written(*is),
         Answer::Bytes(bytes) => WireAnswer::Bytes(bytes.clone()),
         Answer::NoBytes => WireAnswer::NoBytes,
+        Answer::Locks { in_the_way, has_others } => {
+            WireAnswer::Locks(in_the_way.as_ref().map(lock_to_wire), *has_others)
+        }
     })
 }
 
@@ -180,6 +226,9 @@ pub fn decode_answer(bytes: &[u8]) -> Option<Answer> {
         WireAnswer::Written(is) => Answer::Written(is),
         WireAnswer::Bytes(bytes) => Answer::Bytes(bytes),
         WireAnswer::NoBytes => Answer::NoBytes,
+        WireAnswer::Locks(in_the_way, has_others) => {
+            Answer::Locks { in_the_way: in_the_way.as_ref().map(lock_from_wire), has_others }
+        }
     })
 }
 
@@ -206,6 +255,8 @@ mod tests {
     #[test]
     fn what_is_sent_is_what_comes() {
         let name = EntryName::new("ä\u{1}").expect("a name");
+        let lock = |family, kind| Lock { family, kind, start: 1, end: u64::MAX, owner: 3, pid: 4 };
+        let wanted = lock(LockFamily::Whole, LockKind::Shared);
         let questions = [
             Question::Look { folder: FolderId(1), name: Some(name.clone()) },
             Question::Look { folder: FolderId(i64::MAX), name: None },
@@ -213,6 +264,7 @@ mod tests {
             Question::GiveUp { folder: FolderId(3) },
             Question::IsWritten { file: InodeNumber(4) },
             Question::Bytes { file: InodeNumber(5), offset: u64::MAX, length: 6 },
+            Question::Locks { of: NodeId(6), file: InodeNumber(7), wanted, waits: true },
         ];
         for question in questions {
             assert_eq!(decode_question(&encode_question(&question)), Some(question));
@@ -231,6 +283,11 @@ mod tests {
             Answer::Written(true),
             Answer::Bytes(vec![1; 1000]),
             Answer::NoBytes,
+            Answer::Locks { in_the_way: None, has_others: true },
+            Answer::Locks {
+                in_the_way: Some(lock(LockFamily::Range, LockKind::Exclusive)),
+                has_others: true,
+            },
         ];
         for answer in answers {
             assert_eq!(decode_answer(&encode_answer(&answer)), Some(answer));
@@ -239,9 +296,9 @@ mod tests {
 
     #[test]
     fn what_is_no_message_is_refused() {
-        for bytes in [&b""[..], b"\xff", b"\x00\x02\x01\x01/", b"\x05\x01"] {
+        for bytes in [&b""[..], b"\xff", b"\x00\x02\x01\x01/", b"\x06\x01"] {
             assert_eq!(decode_question(bytes), None, "{bytes:?}");
         }
-        assert_eq!(decode_answer(b"\x09"), None);
+        assert_eq!(decode_answer(b"\x0a"), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use forebay_book::{Claim, Entry, Epoch, ErrorKind, FolderId, InodeNumber, Taken};
+use forebay_book::{Claim, Entry, Epoch, ErrorKind, FileBytes, FolderId, InodeNumber, Taken};
 use parking_lot::MutexGuard;
 use rustix::io::Errno;
 
@@ -176,7 +176,22 @@ impl SharedNode {
         let mut back: Vec<InodeNumber> = Vec::new();
         for Entry { name, file } in names.published {
             let number = file.inode;
+            let me = state.me();
+            let known = state.files.get_mut(&number);
+            let is_overtaken = known.is_some_and(|known| {
+                known.take_lockers(&file);
+                // It was published as being here when it went: somebody has changed it since.
+                let is_overtaken = known.away && file.bytes != FileBytes::OnNode(me);
+                known.away &= !is_overtaken;
+                is_overtaken
+            });
             state.learn(file, Some((folder, name.clone())));
+            if let Some(file) = state.files.get_mut(&number).filter(|_| is_overtaken) {
+                file.is_lost = true;
+                tracing::error!(
+                    "what was written of file {number} is lost: others have changed it"
+                );
+            }
             if state.files.get(&number).is_some_and(|file| file.away) {
                 back.push(number);
             }
@@ -256,7 +271,7 @@ impl SharedNode {
         let mut known: Vec<InodeNumber> = vec![folder.inode()];
         if let Some(held) = state.folders.get(&folder) {
             let in_kernel = |number: &&InodeNumber| {
-                state.files.get(*number).is_some_and(|file| file.kernel > 0)
+                state.files.get(*number).is_some_and(|file| file.kernel > 0 && !file.is_locked())
             };
             known.extend(held.names.values().filter(in_kernel));
         }
@@ -267,12 +282,14 @@ impl SharedNode {
     /// A folder is another's now, or nobody's.
     pub(super) fn release_folder(state: &mut State, folder: FolderId) {
         let Some(held) = state.folders.remove(&folder) else { return };
+        let settled = state.settled;
         for number in held.names.into_values() {
-            if let Some(file) = state.files.get_mut(&number)
-                && file.writers > 0
-                && !file.is_folder()
-            {
-                file.away = true;
+            if let Some(file) = state.files.get_mut(&number) {
+                if file.is_being_written(settled) {
+                    file.away = true;
+                    state.away.insert(number);
+                }
+                file.note_folder_gone();
             }
             settle_body(state.files.get_mut(&number));
             state.forget_if_unused(number);
@@ -285,9 +302,10 @@ impl SharedNode {
 fn settle_body(file: Option<&mut File>) {
     if let Some(file) = file
         && !file.away
-        && file.opens == 0
     {
         file.body = Body::Published;
-        file.local = None;
+        if file.opens == 0 {
+            file.local = None;
+        }
     }
 }

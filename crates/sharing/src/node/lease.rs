@@ -115,6 +115,7 @@ impl SharedNode {
         if !is_lost && state.still_holds_all(&registration) {
             tracing::info!("registered anew; nobody has taken anything meanwhile");
             state.member = registration.member;
+            state.lose_locks();
             drop(state);
             self.lease.note_renewed(start);
             return Ok(());
@@ -167,6 +168,7 @@ impl State {
         }
         self.folders.clear();
         self.removed.clear();
+        self.lose_locks();
         for number in self.dirty_files.drain() {
             let Some(file) = self.files.get_mut(&number) else { continue };
             if !file.is_folder() && !file.away {

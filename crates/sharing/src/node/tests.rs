@@ -3,6 +3,7 @@
 
 mod handing_over;
 mod histories;
+mod locks;
 mod losses;
 mod sharing;
 mod threads;
