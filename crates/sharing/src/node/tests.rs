@@ -3,6 +3,7 @@
 
 mod handing_over;
 mod histories;
+mod idle;
 mod locks;
 mod losses;
 mod sharing;
