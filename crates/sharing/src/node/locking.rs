@@ -117,7 +117,7 @@ impl SharedNode {
         if own.is_some() || pins.is_none() {
             return Ok(own);
         }
-        let found = self.ask_lockers(file, wanted, false)?;
+        let found = self.ask_lockers(file, wanted, false, &mut Vec::new())?;
         Ok(found.map(|found| Lock { pid: 0, ..found.unwrap_or(*wanted) }))
     }
 
@@ -174,11 +174,22 @@ impl SharedNode {
             return Ok(Some(InTheWay::There));
         }
         let pins = self.pin_file(file)?;
-        if pins.is_some() && self.ask_lockers(file, wanted, waits)?.is_some() {
+        let mut asked = Vec::new();
+        if pins.is_some() && self.ask_lockers(file, wanted, waits, &mut asked)?.is_some() {
             return Ok(Some(InTheWay::There));
         }
         let mut state = self.state.lock();
         let me = state.me();
+        if pins.is_some() {
+            // While others were asked this node may have lost the folder with its lease, and taken it
+            // again: then somebody may have the lock who was not asked.
+            let known = state.files.get(&file).ok_or(Errno::STALE)?;
+            let knows = |node: &NodeId| *node == me || asked.contains(node);
+            let holds = state.is_ours(known) && self.lease.may_change();
+            if !holds || !lockers_of(&known.record).iter().all(knows) {
+                return Ok(Some(InTheWay::There));
+            }
+        }
         let known = state.files.get_mut(&file).ok_or(Errno::STALE)?;
         let locks = known.locks_mut();
         locks.refused_by = None;
@@ -210,13 +221,14 @@ impl SharedNode {
         Ok(None)
     }
 
-    /// Asks all nodes that may have locks on a file, whose folder is held. Gives the lock that is in
-    /// the way, if its node says which.
+    /// Asks all nodes that may have locks on a file, whose folder is held, and notes whom. Gives the
+    /// lock that is in the way, if its node says which.
     fn ask_lockers(
         &self,
         file: InodeNumber,
         wanted: &Lock,
         waits: bool,
+        asked: &mut Vec<NodeId>,
     ) -> Result<Option<Option<Lock>>> {
         let (nodes, me) = {
             let state = self.state.lock();
@@ -224,6 +236,7 @@ impl SharedNode {
         };
         let mut without = Vec::new();
         for node in nodes.iter().filter(|node| **node != me) {
+            asked.push(*node);
             match self.ask_locker(*node, file, wanted, waits)? {
                 Verdict::InTheWay(lock) => {
                     let mut state = self.state.lock();
