@@ -26,8 +26,8 @@ pub use environment::{
 pub use locks::{Lock, LockFamily, LockKind, Unlocked};
 pub use messages::{Answer, BYTES_MOST, Question};
 pub use node::{
-    AttributeChange, IN_MEMORY_MOST, ListedName, NewFile, NodeCounts, NodeSetup, RenameRule, Seen,
-    SharedNode, TRUST,
+    AttributeChange, BytesPlace, IN_MEMORY_MOST, ListedName, NewFile, NodeCounts, NodeSetup,
+    RenameRule, Seen, SharedNode, TRUST,
 };
 pub use wire::{decode_answer, decode_question, encode_answer, encode_question};
 

@@ -32,7 +32,7 @@ use rustix::io::Errno;
 use super::Result;
 use super::bodies::BodyDirectory;
 use super::environment::{KernelCaches, Messages, ObjectStore, Time};
-pub use content::IN_MEMORY_MOST;
+pub use content::{BytesPlace, IN_MEMORY_MOST};
 pub use names::{AttributeChange, ListedName, NewFile, RenameRule, Seen};
 use state::State;
 

@@ -35,7 +35,7 @@ mod writer_note;
 
 pub use health::{UnavailableBucket, find_ailing_bucket};
 pub use peers::{OwnPeer, PeerOptions};
-pub(crate) use peers::{PeerGroup, PeerSetup, SharedParts};
+pub(crate) use peers::{PART, PeerGroup, PeerSetup, SharedParts};
 pub(crate) use prefix::{AttachmentDirectory, Prefix, PreparedPrefix, attach_prefix};
 pub use prefix::{BucketAccess, directory_name_for};
 pub use read_replica::ReplicaOptions;

@@ -7,6 +7,7 @@ mod directory_objects;
 mod long_files;
 mod object_place;
 mod transport;
+mod warming;
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -23,7 +24,7 @@ use forebay_objstore::RequestError;
 use forebay_os::clock::Clock;
 use forebay_os::fast_wake::FastWake;
 use forebay_peers::{DEFAULT_PORT, PeerToken, PeerWaits, VerbTable, parse_peers};
-use forebay_sharing::{MachineTime, NodeSetup, SharedNode};
+use forebay_sharing::{MachineTime, NodeSetup, ObjectStore, SharedNode};
 use parking_lot::Mutex;
 use rustix::fs::{FlockOperation, flock};
 
@@ -32,6 +33,7 @@ use crate::fuse::{Device, SharedSession};
 use crate::ipc::{UploadReport, WriteBackProgress};
 use book_peers::BookPeers;
 pub use long_files::LongFiles;
+use object_place::SharedObjects;
 use transport::{NodeMessages, SHARING, SharingVerb};
 
 /// At the end of a mount the book and the bucket are waited for so long.
@@ -163,13 +165,16 @@ pub(crate) struct SharedMount {
     session: Arc<SharedSession>,
     state: PathBuf,
     shown: String,
+    name: VolumeName,
     peers: Arc<PeerGroup>,
+    objects: Arc<SharedObjects>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     _lock: OwnedFd,
 }
 
 impl SharedMount {
-    /// Joins the other nodes, and shakes hands with the kernel over a mount that was made.
+    /// Joins the other nodes, and shakes hands with the kernel over a mount that was made. Its peers may
+    /// ask by `more` verbs.
     ///
     /// # Errors
     /// What the book, the network or the kernel says.
@@ -178,6 +183,7 @@ impl SharedMount {
         device: OwnedFd,
         only_for: Option<u32>,
         fast_wake: Option<Arc<FastWake>>,
+        more: VerbTable,
     ) -> io::Result<Arc<SharedMount>> {
         let PreparedShared { wanted, name, key, listener, lock } = prepared;
         let book: Arc<dyn Book> =
@@ -205,11 +211,13 @@ impl SharedMount {
         let list = BookPeers::new(book, volume, own.clone());
         let parts = wanted.state.join("parts");
         let own = OwnPeer { name: own, listen: wanted.listen, parts, space };
-        let verbs: VerbTable = vec![(SHARING, Arc::new(verb))];
+        let mut verbs: VerbTable = vec![(SHARING, Arc::new(verb))];
+        verbs.extend(more);
         let own = Some((own, listener));
         let waits = PeerWaits::default();
         let peers = PeerGroup::start_among(Arc::new(list), &token, own, verbs, waits)?;
-        node.set_store(wanted.long_files.open(&name, &peers)?);
+        let objects = wanted.long_files.open(&name, &peers)?;
+        node.set_store(Arc::clone(&objects) as Arc<dyn ObjectStore>);
         let device = Device::new(device);
         let session =
             SharedSession::from_handshake(Arc::clone(&node), device, only_for, bodies, fast_wake)?;
@@ -233,10 +241,22 @@ impl SharedMount {
             session,
             state: wanted.state,
             shown: wanted.long_files.shown(),
+            name,
             peers,
+            objects,
             threads: Mutex::new(threads),
             _lock: lock,
         }))
+    }
+
+    /// The volume's name, the same on all nodes.
+    pub(crate) fn name(&self) -> &str {
+        self.name.as_str()
+    }
+
+    /// The nodes among which it is one.
+    pub(crate) fn peers(&self) -> &Arc<PeerGroup> {
+        &self.peers
     }
 
     /// Serves until the mount is gone.

@@ -332,6 +332,36 @@ fn what_many_nodes_read_comes_from_the_bucket_once() {
 }
 
 #[test]
+fn files_of_a_shared_volume_come_to_all_nodes_ahead() {
+    let Some(nodes) = Nodes::with_postgres(3) else { return };
+    let (a, b) = (nodes.point(0), nodes.point(1));
+    let long: Vec<u8> = (0..20_000_000u32).map(|at| (at / 3 % 255) as u8).collect();
+    fs::create_dir_all(a.join("refs/index")).expect("made");
+    fs::write(a.join("refs/hg38.fa"), &long).expect("written");
+    fs::write(a.join("refs/index/hg38.fa.sa"), &long[5..]).expect("written");
+    fs::write(a.join("refs/README"), "small").expect("written");
+    // Those that the bucket does not have yet are waited for.
+    let told = done(nodes.volume.forebay(&["warm"]).arg(b.join("refs")));
+    told.code(0);
+    for node in 1..=3 {
+        told.says(&format!("{}.{node}:7420 has 3 files (38.1 MiB)", nodes.net));
+    }
+    let status = done(nodes.volume.forebay(&["status", "--json"]).arg(&b)).text();
+    let status: serde_json::Value = serde_json::from_str(&status).expect("JSON");
+    let peers = &status["mounts"][0]["peers"];
+    assert_eq!((&peers["peers"], &peers["kept"]), (&3.into(), &39_999_995.into()), "{peers}");
+    // All of it is here.
+    nodes.unmount(0);
+    nodes.unmount(2);
+    nodes.volume.server.refuse(Some(Refusal::Away));
+    assert!(fs::read(b.join("refs/hg38.fa")).expect("from the disk") == long);
+    assert!(fs::read(b.join("refs/index/hg38.fa.sa")).expect("from the disk") == long[5..]);
+    nodes.volume.server.refuse(None);
+    let none = done(nodes.volume.forebay(&["warm"]).arg(b.join("none")));
+    none.code(1).says("No such file");
+}
+
+#[test]
 fn long_files_lie_in_a_directory_that_all_nodes_have() {
     let Some(nodes) = Nodes::with_postgres(0) else { return };
     let kept = nodes.folder("lustre");

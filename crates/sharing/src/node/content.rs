@@ -20,6 +20,22 @@ pub const IN_MEMORY_MOST: usize = 32 << 10;
 /// How often bytes are looked for that are brought elsewhere meanwhile.
 const MOVES: u32 = 4;
 
+/// Where the bytes of a file are, for whoever keeps some of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BytesPlace {
+    /// In memory, in the book, or on this node's disk.
+    Here,
+    /// In the bucket.
+    Object {
+        /// The object's name.
+        name: String,
+        /// Its bytes.
+        size: u64,
+    },
+    /// On another node alone.
+    Elsewhere,
+}
+
 /// Where bytes are to be read.
 enum Place {
     Here(Vec<u8>),
@@ -59,19 +75,21 @@ impl SharedNode {
         Err(Errno::IO)
     }
 
-    /// The object that has the bytes of a file now, if they are not on this node's disk: as long as it
-    /// is this one, the bytes are the same.
+    /// Where the bytes of a file are now. As long as they are in one object, they are the same.
     #[must_use]
-    pub fn object_read(&self, number: InodeNumber) -> Option<String> {
+    pub fn bytes_place(&self, number: InodeNumber) -> BytesPlace {
         let state = self.state.lock();
-        let file = state.files.get(&number)?;
+        let Some(file) = state.files.get(&number) else { return BytesPlace::Elsewhere };
         match (&file.body, &file.record.bytes) {
             (Body::Published, FileBytes::InBucket { object, .. })
                 if !file.is_lost && !state.has_copy(number, object) =>
             {
-                Some(object.clone())
+                BytesPlace::Object { name: object.clone(), size: file.record.size }
             }
-            _ => None,
+            (Body::Published, FileBytes::OnNode(node)) if *node != state.me() => {
+                BytesPlace::Elsewhere
+            }
+            _ => BytesPlace::Here,
         }
     }
 

@@ -29,6 +29,7 @@ use forebay_peers::{
     Attempt, FixedPeers, PeerClient, PeerError, PeerHealth, PeerList, PeerName, PeerReply,
     PeerServer, PeerToken, PeerWaits, VerbTable,
 };
+pub(crate) use part_id::PART;
 use part_id::split_url;
 use part_store::PartStore;
 use shared_bucket::SharedBucket;
@@ -187,14 +188,14 @@ impl PeerGroup {
         Arc::new(SharedBucket::new(bucket, parts))
     }
 
-    /// The same of what is read alone.
+    /// The same of parts of objects that are read alone, cut as [`PART`] says.
     pub(crate) fn share_parts(
         self: &Arc<Self>,
         url: &str,
         place: Arc<dyn ReadParts>,
-    ) -> SharedParts {
+    ) -> Arc<SharedParts> {
         self.shared.add(split_url(url), Arc::clone(&place));
-        SharedParts::new(place, Arc::clone(self), url)
+        Arc::new(SharedParts::new(place, Arc::clone(self), url))
     }
 
     /// What the others call this node.

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use bytes::Bytes;
 use forebay_book::VolumeName;
 use forebay_objstore::{AwsSettings, BucketClient, PutCondition};
-use forebay_sharing::ObjectStore;
 
 use super::SharedError;
 use super::bucket_objects::BucketObjects;
@@ -77,7 +76,7 @@ impl LongFiles {
         &self,
         name: &VolumeName,
         peers: &Arc<PeerGroup>,
-    ) -> io::Result<Arc<dyn ObjectStore>> {
+    ) -> io::Result<Arc<SharedObjects>> {
         let place: Arc<dyn ObjectPlace> = match self {
             LongFiles::Bucket { url, settings } => {
                 let bucket = BucketClient::open(url, settings.clone()).map_err(io::Error::other)?;

@@ -5,24 +5,26 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use bytes::{Bytes, BytesMut};
 use forebay_objstore::RequestError;
 use forebay_sharing::ObjectStore;
 use parking_lot::Mutex;
 
-use crate::bucket::{ReadParts, SharedParts};
+use crate::bucket::{PART, ReadParts, SharedParts};
 
 /// Bytes that are asked for at once: what the kernel asks for at most.
 const CHUNK: u64 = 1 << 20;
 /// Chunks that are kept in memory.
 const KEPT: usize = 96;
-/// Chunks that come ahead of who reads on: as many as a part has, so that the next part is on its way
-/// to its home before it is needed.
-const AHEAD: u64 = 8;
+/// Chunks that come ahead of who reads on: three parts of eight, so that four requests to the bucket are
+/// under way for one program. A file's second chunk brings fewer: many a program reads no more.
+const AHEAD: u64 = 24;
 /// Chunks on their way ahead of all readers, at most.
-const AHEAD_OF_ALL: usize = 32;
+const AHEAD_OF_ALL: usize = 48;
+/// Parts of one file that are brought at a time.
+const WARMED_AT_ONCE: usize = 4;
 /// What peers call the state of an object: none ever has another.
 const VERSION: &str = "1";
 
@@ -46,9 +48,34 @@ pub(super) struct SharedObjects {
 }
 
 impl SharedObjects {
-    pub(super) fn new(place: Arc<dyn ObjectPlace>, parts: SharedParts) -> SharedObjects {
+    pub(super) fn new(place: Arc<dyn ObjectPlace>, parts: Arc<SharedParts>) -> SharedObjects {
         let (chunks, ahead) = (Mutex::default(), AtomicUsize::new(0));
         SharedObjects { place, reader: Arc::new(ObjectReader { parts, chunks, ahead }) }
+    }
+}
+
+impl SharedObjects {
+    /// Brings all parts of an object of `size` bytes to this node's disk, and counts bytes as they come.
+    ///
+    /// # Errors
+    /// As [`ObjectStore::read`]; StorageFull.
+    pub(super) fn warm(&self, object: &str, size: u64, came: &AtomicU64) -> io::Result<()> {
+        let next = AtomicU64::new(0);
+        let bring = || {
+            loop {
+                let number = next.fetch_add(1, Relaxed);
+                let Some(left) = size.checked_sub(number * PART).filter(|left| *left > 0) else {
+                    return Ok(());
+                };
+                self.reader.parts.keep((object, VERSION), size, number).map_err(as_io_error)?;
+                came.fetch_add(left.min(PART), Relaxed);
+            }
+        };
+        std::thread::scope(|scope| {
+            let all: Vec<_> = (0..WARMED_AT_ONCE).map(|_| scope.spawn(bring)).collect();
+            all.into_iter()
+                .try_for_each(|one| one.join().unwrap_or(Err(io::ErrorKind::Other.into())))
+        })
     }
 }
 
@@ -85,7 +112,7 @@ type Chunk = Arc<Mutex<Option<Bytes>>>;
 
 #[derive(Debug)]
 struct ObjectReader {
-    parts: SharedParts,
+    parts: Arc<SharedParts>,
     /// By object and number of the chunk, the one that was read last at the end.
     chunks: Mutex<VecDeque<((String, u64), Chunk)>>,
     /// How many are on their way before somebody asked.
@@ -132,7 +159,7 @@ impl ObjectReader {
     /// is asked for, or fails then.
     fn read_ahead(self: &Arc<Self>, object: &str, size: u64, number: u64) {
         let reads_on = number > 0 && self.is_known(object, number - 1);
-        let last = number + if reads_on { AHEAD } else { 0 };
+        let last = number + if reads_on { AHEAD.min(2 * number) } else { 0 };
         for next in (number + 1..=last).take_while(|next| next * CHUNK < size) {
             if self.is_known(object, next) {
                 continue;
@@ -145,6 +172,7 @@ impl ObjectReader {
             drop(self.chunk(object, next));
             let (reader, object) = (Arc::clone(self), object.to_owned());
             let bring = move || {
+                // Who needs it asks again, and hears why.
                 let _ = reader.read_chunk(&object, size, next);
                 reader.ahead.fetch_sub(1, Relaxed);
             };

@@ -12,7 +12,7 @@ use super::super::request::ReadParts;
 use super::PeerCounters;
 use super::part::PartReader;
 use super::part_id::{PART, PartId, name_below};
-use super::part_store::{NoRoom, PartStore};
+use super::part_store::{NoRoom, Origin, PartStore};
 use forebay_peers::{AnswerStream, PeerAnswer, PeerRequest, PeerVerb, Refusal, RefusalKind};
 
 /// Its name.
@@ -80,7 +80,7 @@ impl BytesVerb {
             return self.store.find(part).ok_or_else(why);
         }
         self.store
-            .find_or_fetch(part, &bucket, &name)
+            .find_or_fetch(part, &Origin::bucket(&bucket), &name)
             .map_err(|NoRoom| Refusal::new(RefusalKind::Busy, "there is no room for one more part"))
     }
 }

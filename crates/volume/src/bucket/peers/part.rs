@@ -170,6 +170,14 @@ impl PartReader {
         self.part.wait_for_length()
     }
 
+    /// Waits until all of it is here.
+    ///
+    /// # Errors
+    /// Why it does not come.
+    pub(super) fn wait_until_complete(&self) -> Result<(), RequestError> {
+        self.part.wait_until(|progress| matches!(progress.end, Some(Ok(_))).then_some(()))
+    }
+
     /// Some bytes from the start of a range within the part, once they are here; the range begins
     /// with a block, and ends with one or with the part.
     ///

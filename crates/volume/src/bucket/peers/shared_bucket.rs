@@ -14,11 +14,11 @@ use forebay_objstore::{FolderListing, ObjectMetadata, RequestError};
 #[derive(Debug)]
 pub(super) struct SharedBucket {
     inner: Arc<dyn Bucket>,
-    parts: SharedParts,
+    parts: Arc<SharedParts>,
 }
 
 impl SharedBucket {
-    pub(super) fn new(inner: Arc<dyn Bucket>, parts: SharedParts) -> SharedBucket {
+    pub(super) fn new(inner: Arc<dyn Bucket>, parts: Arc<SharedParts>) -> SharedBucket {
         SharedBucket { inner, parts }
     }
 }

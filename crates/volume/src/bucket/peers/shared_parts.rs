@@ -11,7 +11,7 @@ use super::super::request::ReadParts;
 use super::PeerGroup;
 use super::bytes_verb::{BYTES, BytesQuestion};
 use super::part_id::{PartId, cut_into_parts, key_below, split_url};
-use super::part_store::PartStore;
+use super::part_store::{NoRoom, Origin, PartStore};
 use forebay_objstore::RequestError;
 use forebay_os::clock::MachineClock;
 use forebay_peers::{
@@ -96,12 +96,22 @@ impl SharedParts {
 
     /// Hands a piece over; whatever others do not give comes from the bucket.
     fn stream_piece(&self, mut piece: Piece<'_>, take: Take<'_>) -> Result<(), RequestError> {
+        if let Some(store) = self.group.store().filter(|store| store.find(&piece.id).is_some()) {
+            self.stream_own(store, &mut piece, take)?;
+            if piece.left.is_empty() {
+                return Ok(());
+            }
+        }
         let peers = self.group.list.current_peers();
         match self.find_home(&peers, &piece.id) {
             Home::Own(store) => self.stream_own(store, &mut piece, take)?,
             Home::Peer(peer, asked) => self.stream_from_peer(peer, asked, &mut piece, take)?,
             Home::Nobody => {}
         }
+        self.stream_from_bucket(piece, take)
+    }
+
+    fn stream_from_bucket(&self, piece: Piece<'_>, take: Take<'_>) -> Result<(), RequestError> {
         if piece.left.is_empty() {
             return Ok(());
         }
@@ -119,7 +129,8 @@ impl SharedParts {
         piece: &mut Piece<'_>,
         take: Take<'_>,
     ) -> Result<(), RequestError> {
-        let Ok(reader) = store.find_or_fetch(&piece.id, &self.inner, piece.name) else {
+        let origin = Origin::bucket(&self.inner);
+        let Ok(reader) = store.find_or_fetch(&piece.id, &origin, piece.name) else {
             return Ok(());
         };
         while !piece.left.is_empty() {
@@ -275,6 +286,30 @@ impl SharedParts {
         Ok(())
     }
 
+    /// Brings one part of an object of `size` bytes to this node's disk, whoever its home is.
+    ///
+    /// # Errors
+    /// Those of the place where the object lies. `StorageFull`: this node keeps no more parts.
+    pub(crate) fn keep(
+        self: &Arc<Self>,
+        (name, version): (&str, &str),
+        size: u64,
+        number: u64,
+    ) -> Result<(), RequestError> {
+        let id = self.part_id(name, version, number);
+        let full = || {
+            let why = "this node has no room for more parts of files".to_owned();
+            RequestError { kind: ErrorKind::StorageFull, why }
+        };
+        let store = self.group.store().ok_or_else(full)?;
+        let peers = self.group.list.current_peers();
+        let origin = match self.find_home(&peers, &id) {
+            Home::Peer(..) => Origin::peers(Arc::new(FromHome { parts: Arc::clone(self), size })),
+            Home::Own(_) | Home::Nobody => Origin::bucket(&self.inner),
+        };
+        store.find_or_fetch(&id, &origin, name).map_err(|NoRoom| full())?.wait_until_complete()
+    }
+
     /// A few bytes within one part, if some node has it. `None`: they are to come from the bucket.
     pub(super) fn read_if_kept(
         &self,
@@ -297,4 +332,45 @@ fn question(piece: &Piece<'_>, only_here: bool) -> Bytes {
     let Range { start: from, end: to } = piece.within_part();
     let question = BytesQuestion { part: piece.id.clone(), from, to, only_here };
     serde_json::to_vec(&question).expect("plain data").into()
+}
+
+/// Parts as their homes give them; this node is none of these.
+#[derive(Debug)]
+struct FromHome {
+    parts: Arc<SharedParts>,
+    /// Bytes of the object.
+    size: u64,
+}
+
+impl ReadParts for FromHome {
+    fn stream_range(
+        &self,
+        name: &str,
+        version: Option<&str>,
+        range: Range<u64>,
+        take: Take<'_>,
+    ) -> Result<(), RequestError> {
+        let peers = self.parts.group.list.current_peers();
+        for (number, left) in cut_into_parts(range) {
+            let id = self.parts.part_id(name, version.unwrap_or_default(), number);
+            let mut piece = Piece { id, name, left };
+            if let Home::Peer(peer, asked) = self.parts.find_home(&peers, &piece.id) {
+                self.parts.stream_from_peer(peer, asked, &mut piece, take)?;
+            }
+            self.parts.stream_from_bucket(piece, take)?;
+        }
+        Ok(())
+    }
+
+    fn stream_up_to(
+        &self,
+        name: &str,
+        version: &str,
+        range: Range<u64>,
+        begin: &mut dyn FnMut(u64),
+        take: Take<'_>,
+    ) -> Result<(), RequestError> {
+        begin(self.size);
+        self.stream_range(name, Some(version), range.start..range.end.min(self.size), take)
+    }
 }

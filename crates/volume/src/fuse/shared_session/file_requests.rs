@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use forebay_book::{EntryName, FileKind, InodeNumber};
-use forebay_sharing::{AttributeChange, Seen};
+use forebay_sharing::{AttributeChange, BytesPlace, Seen};
 use rustix::io::Errno;
 use zerocopy::IntoBytes;
 
@@ -81,15 +81,14 @@ impl SharedSession {
     /// Whether what the kernel remembers of a file's bytes is still right: they were read from the same
     /// object when it was opened the last time, and no object is ever changed.
     fn has_cached(&self, file: InodeNumber) -> bool {
-        let object = self.node.object_read(file);
+        let place = self.node.bytes_place(file);
         let mut cached = self.cached_objects.lock();
-        match object {
-            Some(object) if cached.get(&file) == Some(&object) => true,
-            Some(object) => {
-                cached.insert(file, object);
-                false
-            }
-            None => {
+        match place {
+            BytesPlace::Object { name, .. } => match cached.insert(file, name.clone()) {
+                Some(before) => before == name,
+                None => false,
+            },
+            BytesPlace::Here | BytesPlace::Elsewhere => {
                 cached.remove(&file);
                 false
             }
