@@ -11,6 +11,7 @@ use forebay_book::{FileRecord, InodeNumber, NodeId};
 use rustix::io::Errno;
 
 use super::SharedNode;
+use super::file_locks::FileLocks;
 use super::state::{File, State};
 use crate::Result;
 use crate::environment::Neighbour;
@@ -27,21 +28,6 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(16);
 const WAITS: Duration = Duration::from_millis(100);
 /// So long who waits on this node lets one on another node come first, after a lock was given up.
 const TURN: Duration = Duration::from_millis(50);
-
-/// What a node knows of the locks on a file.
-#[derive(Debug, Default)]
-pub(super) struct FileLocks {
-    /// Those of its own programs.
-    pub(super) table: LockTable,
-    /// They were lost with the lease: who had them does not change the file any more.
-    pub(super) are_lost: bool,
-    /// The node whose lock was in the way the last time: it is asked before the folder is taken.
-    refused_by: Option<NodeId>,
-    /// Until this moment of the node's clock somebody on another node waits, as far as is known.
-    others_wait_until: u64,
-    /// Until this moment they come first.
-    turn_of_others: u64,
-}
 
 /// Why a lock is not to be had.
 enum InTheWay {

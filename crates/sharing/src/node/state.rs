@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::io::Errno;
 
 use super::NodeCounts;
-use super::locking::FileLocks;
+use super::file_locks::FileLocks;
 use super::owed::Uploads;
 use crate::Result;
 use crate::environment::Neighbour;
