@@ -24,6 +24,8 @@ const LOCKERS: &[u8] = b"forebay.lockers";
 /// Between two questions to the node whose lock is in the way: at first, and at most.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(16);
+/// The same where it does not answer.
+const PAUSE_AWAY: Duration = Duration::from_millis(250);
 /// A node that asked so long ago waits still, if it has not got its lock.
 const WAITS: Duration = Duration::from_millis(100);
 /// So long who waits on this node lets one on another node come first, after a lock was given up.
@@ -33,8 +35,16 @@ const TURN: Duration = Duration::from_millis(50);
 enum InTheWay {
     /// A program of this node has one.
     Here,
-    /// One of another node has, or may have.
+    /// One of another node has.
     There,
+    /// One of a node that does not answer may have.
+    Silent,
+}
+
+impl InTheWay {
+    fn on_another_node(lock: Option<Lock>) -> InTheWay {
+        if lock.is_some() { InTheWay::There } else { InTheWay::Silent }
+    }
 }
 
 /// What another node says.
@@ -85,6 +95,8 @@ impl SharedNode {
                     self.time.wait(pause);
                     pause = (pause * 2).min(LONGEST_PAUSE);
                 }
+                // Its lease has to end.
+                InTheWay::Silent => self.time.wait(PAUSE_AWAY),
             }
         }
     }
@@ -155,14 +167,16 @@ impl SharedNode {
             locks.refused_by
         };
         if let Some(node) = refused_by
-            && let Verdict::InTheWay(_) = self.ask_locker(node, file, wanted, waits)?
+            && let Verdict::InTheWay(lock) = self.ask_locker(node, file, wanted, waits)?
         {
-            return Ok(Some(InTheWay::There));
+            return Ok(Some(InTheWay::on_another_node(lock)));
         }
         let pins = self.pin_file(file)?;
         let mut asked = Vec::new();
-        if pins.is_some() && self.ask_lockers(file, wanted, waits, &mut asked)?.is_some() {
-            return Ok(Some(InTheWay::There));
+        if pins.is_some()
+            && let Some(lock) = self.ask_lockers(file, wanted, waits, &mut asked)?
+        {
+            return Ok(Some(InTheWay::on_another_node(lock)));
         }
         let mut state = self.state.lock();
         let me = state.me();
@@ -270,7 +284,11 @@ impl SharedNode {
         self.state.lock().neighbours.insert(node, asked.clone());
         Ok(match self.messages.ask(&asked, &question) {
             Ok(Answer::Locks { in_the_way, has_others }) => verdict(in_the_way, has_others),
-            _ => Verdict::InTheWay(None),
+            silent => {
+                let Neighbour { name, address, .. } = asked;
+                tracing::debug!("locks on file {file}: node {name} ({address}) says {silent:?}");
+                Verdict::InTheWay(None)
+            }
         })
     }
 
