@@ -151,6 +151,9 @@ impl SharedNode {
         let Some(file) = state.files.get_mut(&number) else { return };
         file.opens = file.opens.saturating_sub(1);
         file.writers = file.writers.saturating_sub(u32::from(writes));
+        if file.writers == 0 {
+            file.unsettled = 0;
+        }
         if file.opens == 0 {
             (file.local, file.locks) = (None, None);
         }

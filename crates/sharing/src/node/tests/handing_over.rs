@@ -55,6 +55,7 @@ fn what_fsync_made_durable_stays_so_where_its_folder_goes_to_another_node() {
     // A child of the program closes the descriptors that it has of its parent.
     a.0.flush(file).expect("closed");
     b.put("d/other", b"1").expect("written");
+    b.put("root-too", b"").expect("made");
     world.cut_off(1);
     assert_eq!(b.read("d/f").expect("it is in the book"), b"safe");
     world.reach(1);
