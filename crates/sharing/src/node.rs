@@ -4,6 +4,7 @@ mod answers;
 mod asking;
 mod changes;
 mod content;
+mod file_locks;
 mod holds;
 mod idle;
 mod lease;
