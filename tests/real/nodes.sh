@@ -18,7 +18,7 @@ if [ "${INSIDE:-}" != yes ]; then
     INSIDE=yes exec unshare --net bash "$0"
 fi
 
-declare -A keeper
+declare -A keeper=()
 
 nodes() {
     local k

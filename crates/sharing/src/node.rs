@@ -4,7 +4,9 @@ mod answers;
 mod asking;
 mod changes;
 mod content;
+mod file_locks;
 mod holds;
+mod idle;
 mod lease;
 mod locking;
 mod looks;
@@ -22,7 +24,7 @@ mod uploads;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::time::Duration;
 
 use forebay_book::{Book, LeaseKeeper, NodeOffer, VolumeId};
@@ -49,6 +51,8 @@ const PATIENCE_OF_ANSWERS: Duration = Duration::from_secs(3);
 /// Changes that may wait for their publication; who makes more waits. So a publication stays one that
 /// a database takes in its time.
 const UNPUBLISHED_MOST: u64 = 10_000;
+/// Names in held folders that are kept in memory, some 100 MB, unless somebody says otherwise.
+const NAMES_KEPT: usize = 100_000;
 /// One look at whether what is waited for has come.
 const NAP: Duration = Duration::from_millis(20);
 
@@ -99,6 +103,8 @@ pub struct SharedNode {
     store: std::sync::OnceLock<Arc<dyn ObjectStore>>,
     /// Bytes that copies of what the bucket has may take on this disk.
     copy_limit: AtomicU64,
+    /// Names in held folders that are kept in memory.
+    names_kept: AtomicUsize,
     state: Mutex<State>,
     /// Something in the state is other than it was.
     changed: Condvar,
@@ -145,6 +151,7 @@ impl SharedNode {
             caches: std::sync::OnceLock::new(),
             store: std::sync::OnceLock::new(),
             copy_limit: AtomicU64::new(u64::MAX),
+            names_kept: AtomicUsize::new(NAMES_KEPT),
             changed: Condvar::new(),
             dirtied: Condvar::new(),
             asked_for: Condvar::new(),

@@ -53,3 +53,4 @@ user "$FOREBAY" unmount "$home/work" || fail "the user's unmount"
 [ -z "$(ls -A "$home/work")" ] || fail "something is left below the mount"
 "$FOREBAY" unmount "$WORK/root" || fail "root's unmount"
 end_nodes
+if mountpoint -q /dev/fuse; then umount /dev/fuse "$WORK/dev"; fi

@@ -5,7 +5,6 @@ use std::time::Duration;
 use forebay_book::{
     Claim, Entry, Epoch, ErrorKind, FileBytes, FolderId, Holder, InodeNumber, Taken,
 };
-use parking_lot::MutexGuard;
 use rustix::io::Errno;
 
 use super::state::{Body, File, HeldFolder, Stage, State, root_record};
@@ -230,7 +229,8 @@ impl SharedNode {
             // Another node asked at the same time.
             Some(_) => {}
         }
-        self.forget_in_kernel(state, folder);
+        drop(state);
+        self.forget_folders_in_kernel(&[folder]);
         let mut state = self.state.lock();
         loop {
             match state.folders.get_mut(&folder) {
@@ -268,11 +268,14 @@ impl SharedNode {
         Answer::NotHeld
     }
 
-    /// Nothing that the kernel was told of a folder may be believed any longer.
-    fn forget_in_kernel(&self, state: MutexGuard<'_, State>, folder: FolderId) {
+    /// Nothing that the kernel was told of these folders may be believed any longer.
+    pub(super) fn forget_folders_in_kernel(&self, folders: &[FolderId]) {
         let Some(caches) = self.caches.get().filter(|caches| caches.can_forget()) else { return };
-        let mut known: Vec<InodeNumber> = vec![folder.inode()];
-        if let Some(held) = state.folders.get(&folder) {
+        let mut known: Vec<InodeNumber> = Vec::new();
+        let state = self.state.lock();
+        for folder in folders {
+            known.push(folder.inode());
+            let Some(held) = state.folders.get(folder) else { continue };
             let in_kernel = |number: &&InodeNumber| {
                 state.files.get(*number).is_some_and(|file| file.kernel > 0 && !file.is_locked())
             };

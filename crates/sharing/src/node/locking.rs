@@ -11,6 +11,7 @@ use forebay_book::{FileRecord, InodeNumber, NodeId};
 use rustix::io::Errno;
 
 use super::SharedNode;
+use super::file_locks::FileLocks;
 use super::state::{File, State};
 use crate::Result;
 use crate::environment::Neighbour;
@@ -23,32 +24,27 @@ const LOCKERS: &[u8] = b"forebay.lockers";
 /// Between two questions to the node whose lock is in the way: at first, and at most.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(16);
+/// The same where it does not answer.
+const PAUSE_AWAY: Duration = Duration::from_millis(250);
 /// A node that asked so long ago waits still, if it has not got its lock.
 const WAITS: Duration = Duration::from_millis(100);
 /// So long who waits on this node lets one on another node come first, after a lock was given up.
 const TURN: Duration = Duration::from_millis(50);
 
-/// What a node knows of the locks on a file.
-#[derive(Debug, Default)]
-pub(super) struct FileLocks {
-    /// Those of its own programs.
-    pub(super) table: LockTable,
-    /// They were lost with the lease: who had them does not change the file any more.
-    pub(super) are_lost: bool,
-    /// The node whose lock was in the way the last time: it is asked before the folder is taken.
-    refused_by: Option<NodeId>,
-    /// Until this moment of the node's clock somebody on another node waits, as far as is known.
-    others_wait_until: u64,
-    /// Until this moment they come first.
-    turn_of_others: u64,
-}
-
 /// Why a lock is not to be had.
 enum InTheWay {
     /// A program of this node has one.
     Here,
-    /// One of another node has, or may have.
+    /// One of another node has.
     There,
+    /// One of a node that does not answer may have.
+    Silent,
+}
+
+impl InTheWay {
+    fn on_another_node(lock: Option<Lock>) -> InTheWay {
+        if lock.is_some() { InTheWay::There } else { InTheWay::Silent }
+    }
 }
 
 /// What another node says.
@@ -99,6 +95,8 @@ impl SharedNode {
                     self.time.wait(pause);
                     pause = (pause * 2).min(LONGEST_PAUSE);
                 }
+                // Its lease has to end.
+                InTheWay::Silent => self.time.wait(PAUSE_AWAY),
             }
         }
     }
@@ -117,7 +115,7 @@ impl SharedNode {
         if own.is_some() || pins.is_none() {
             return Ok(own);
         }
-        let found = self.ask_lockers(file, wanted, false)?;
+        let found = self.ask_lockers(file, wanted, false, &mut Vec::new())?;
         Ok(found.map(|found| Lock { pid: 0, ..found.unwrap_or(*wanted) }))
     }
 
@@ -169,16 +167,29 @@ impl SharedNode {
             locks.refused_by
         };
         if let Some(node) = refused_by
-            && let Verdict::InTheWay(_) = self.ask_locker(node, file, wanted, waits)?
+            && let Verdict::InTheWay(lock) = self.ask_locker(node, file, wanted, waits)?
         {
-            return Ok(Some(InTheWay::There));
+            return Ok(Some(InTheWay::on_another_node(lock)));
         }
         let pins = self.pin_file(file)?;
-        if pins.is_some() && self.ask_lockers(file, wanted, waits)?.is_some() {
-            return Ok(Some(InTheWay::There));
+        let mut asked = Vec::new();
+        if pins.is_some()
+            && let Some(lock) = self.ask_lockers(file, wanted, waits, &mut asked)?
+        {
+            return Ok(Some(InTheWay::on_another_node(lock)));
         }
         let mut state = self.state.lock();
         let me = state.me();
+        if pins.is_some() {
+            // While others were asked this node may have lost the folder with its lease, and taken it
+            // again: then somebody may have the lock who was not asked.
+            let known = state.files.get(&file).ok_or(Errno::STALE)?;
+            let knows = |node: &NodeId| *node == me || asked.contains(node);
+            let holds = state.is_ours(known) && self.lease.may_change();
+            if !holds || !lockers_of(&known.record).iter().all(knows) {
+                return Ok(Some(InTheWay::There));
+            }
+        }
         let known = state.files.get_mut(&file).ok_or(Errno::STALE)?;
         let locks = known.locks_mut();
         locks.refused_by = None;
@@ -210,13 +221,14 @@ impl SharedNode {
         Ok(None)
     }
 
-    /// Asks all nodes that may have locks on a file, whose folder is held. Gives the lock that is in
-    /// the way, if its node says which.
+    /// Asks all nodes that may have locks on a file, whose folder is held, and notes whom. Gives the
+    /// lock that is in the way, if its node says which.
     fn ask_lockers(
         &self,
         file: InodeNumber,
         wanted: &Lock,
         waits: bool,
+        asked: &mut Vec<NodeId>,
     ) -> Result<Option<Option<Lock>>> {
         let (nodes, me) = {
             let state = self.state.lock();
@@ -224,6 +236,7 @@ impl SharedNode {
         };
         let mut without = Vec::new();
         for node in nodes.iter().filter(|node| **node != me) {
+            asked.push(*node);
             match self.ask_locker(*node, file, wanted, waits)? {
                 Verdict::InTheWay(lock) => {
                     let mut state = self.state.lock();
@@ -271,7 +284,11 @@ impl SharedNode {
         self.state.lock().neighbours.insert(node, asked.clone());
         Ok(match self.messages.ask(&asked, &question) {
             Ok(Answer::Locks { in_the_way, has_others }) => verdict(in_the_way, has_others),
-            _ => Verdict::InTheWay(None),
+            silent => {
+                let Neighbour { name, address, .. } = asked;
+                tracing::debug!("locks on file {file}: node {name} ({address}) says {silent:?}");
+                Verdict::InTheWay(None)
+            }
         })
     }
 

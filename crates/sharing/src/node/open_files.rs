@@ -128,9 +128,8 @@ impl SharedNode {
     /// EIO: it was lost, or locks on it were. Those of [`SharedNode::set_attributes`].
     pub fn flush(&self, number: InodeNumber) -> Result<()> {
         let is_away = {
-            let mut state = self.state.lock();
-            let file = state.files.get_mut(&number).ok_or(Errno::STALE)?;
-            file.unsettled = 0;
+            let state = self.state.lock();
+            let file = state.files.get(&number).ok_or(Errno::STALE)?;
             file.away && file.links > 0
         };
         if is_away {
@@ -152,6 +151,9 @@ impl SharedNode {
         let Some(file) = state.files.get_mut(&number) else { return };
         file.opens = file.opens.saturating_sub(1);
         file.writers = file.writers.saturating_sub(u32::from(writes));
+        if file.writers == 0 {
+            file.unsettled = 0;
+        }
         if file.opens == 0 {
             (file.local, file.locks) = (None, None);
         }
@@ -168,6 +170,11 @@ impl SharedNode {
     /// Those of the disk, of [`SharedNode::flush`] and of [`SharedNode::publish`].
     pub fn fsync(&self, number: InodeNumber) -> Result<()> {
         self.sync_bytes(number)?;
+        // What is durable stays so where its folder goes to another node. Who closes one of several
+        // descriptors may go on: a child closes all that it has of its parent's.
+        if let Some(file) = self.state.lock().files.get_mut(&number) {
+            file.unsettled = 0;
+        }
         self.flush(number)?;
         self.publish()
     }

@@ -50,6 +50,8 @@ impl SharedNode {
             self.time.wait(DELAY);
             // Who asks for it is told why it fails.
             let _ = self.publish();
+            // Folders that are not given back now are so later.
+            let _ = self.give_back_idle();
         }
     }
 

@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::io::Errno;
 
 use super::NodeCounts;
-use super::locking::FileLocks;
+use super::file_locks::FileLocks;
 use super::owed::Uploads;
 use crate::Result;
 use crate::environment::Neighbour;
@@ -52,7 +52,7 @@ pub(super) struct File {
     /// Its folder was given up while a program was writing: what is written since is to be published
     /// when the folder is held again.
     pub(super) away: bool,
-    /// Count of settled writes when a program last wrote without closing it or giving up a lock since;
+    /// Count of settled writes when a program last wrote without fsync or giving up a lock since;
     /// 0: none did.
     pub(super) unsettled: u64,
     /// Locks of this node's programs.
@@ -216,7 +216,7 @@ impl File {
         self.kernel == 0 && self.opens == 0
     }
 
-    /// A program writes it, and has neither closed it since nor given up a lock: its bytes are not for
+    /// A program writes it, without fsync or giving up a lock since: its bytes are not for
     /// others to change. Who has locks on it writes in turn with others. But never so the index that
     /// SQLite keeps in memory which its programs share (`-shm`): two nodes do not share memory.
     pub(super) fn is_being_written(&self, settled: u64) -> bool {

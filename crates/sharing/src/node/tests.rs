@@ -4,6 +4,7 @@
 mod clocks;
 mod handing_over;
 mod histories;
+mod idle;
 mod locks;
 mod long_away;
 mod losses;

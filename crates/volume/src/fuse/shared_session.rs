@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::thread::{Builder, Scope};
 
-use forebay_book::{FileKind, FolderId, InodeNumber};
+use forebay_book::{EntryName, FileKind, FolderId, InodeNumber};
 use forebay_os::clock::Clock;
 use forebay_os::fast_wake::FastWake;
 use forebay_sharing::{KernelCaches, ListedName, MachineTime, Seen, SharedNode};
@@ -76,6 +76,13 @@ impl KernelCaches for KernelMemory {
 
     fn forget_file(&self, file: InodeNumber, bytes: bool) {
         self.device.invalidate_node(file.0.cast_unsigned(), bytes);
+    }
+
+    fn drop_names(&self, folder: FolderId, names: &[EntryName]) {
+        for name in names {
+            let name = std::os::unix::ffi::OsStrExt::from_bytes(name.as_bytes());
+            self.device.invalidate_entry(folder.0.cast_unsigned(), name);
+        }
     }
 }
 

@@ -120,6 +120,8 @@ pub fn mount_volume(wanted: MountOptions) -> Result<LastingMount, LaunchError> {
     let volumes = [local.unwrap_or(wanted.volume)];
     let volumes = volumes.as_slice();
     let mut plan = overmount::plan_mounts(volumes, &wanted.ways).map_err(LaunchError::Refused)?;
+    // Who serves a shared volume has no files whose own permissions would count.
+    plan.kernel_checks = shared.is_some();
     let volume = plan.targets[0].path.clone();
     if opened.as_ref().is_some_and(bucket::PreparedVolume::is_read_only) {
         plan.targets.iter_mut().for_each(|target| target.flags |= MountFlags::RDONLY);
