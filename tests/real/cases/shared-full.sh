@@ -26,6 +26,7 @@ said() { grep -h "$1" "$WORK/home$2"/.local/state/forebay/daemons/*/daemon.log; 
 say "the database's disk is full: programs are told, and the log says what to do"
 node 1 sh -c "mkdir $v/d && echo before > $v/d/before && sync $v/d/before $v/d" || fail "it does not work at all"
 dd if=/dev/zero of="$WORK/data/filler" bs=64k 2> /dev/null && fail "there is always room"
+truncate -s -2M "$WORK/data/filler"
 fill() {  # Small files are in the book: at some number it takes no more.
     local number
     for number in $(seq 300); do
@@ -54,3 +55,4 @@ while read -r number; do
 done < promised
 for k in 1 2; do node $k "$FOREBAY" unmount "$v" || fail "unmount of node $k"; done
 end_nodes
+umount "$WORK/data" || fail "somebody uses the database's disk still"
