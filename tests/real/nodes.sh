@@ -66,7 +66,7 @@ for name, value in json.loads(sys.stdin.readline()).items():
 
 book() {
     local k
-    mkdir "$WORK/data"
+    mkdir -p "$WORK/data"
     chmod 755 "$WORK"
     url=$("$FOREBAY" book start --listen $HEAD:5432 "$WORK/data/book") || fail "book start"
     for k in "${!keeper[@]}"; do

@@ -18,6 +18,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 mod times;
+mod unreached;
 mod uploads;
 
 use std::io;
@@ -37,6 +38,7 @@ use super::environment::{KernelCaches, Messages, ObjectStore, Time};
 pub use content::{BytesPlace, IN_MEMORY_MOST};
 pub use names::{AttributeChange, ListedName, NewFile, RenameRule, Seen};
 use state::State;
+use unreached::Unreached;
 
 /// How long the kernel may believe an answer about a folder that is held here. Others can't take the
 /// folder sooner than 5 s after this node stops giving such answers.
@@ -108,6 +110,9 @@ pub struct SharedNode {
     changed: Condvar,
     /// Somebody changed something that is to be published.
     dirtied: Condvar,
+    /// Somebody who does not reach this node wants a folder.
+    asked_for: Condvar,
+    unreached: Unreached,
 }
 
 /// A moment by which a wait ends.
@@ -124,7 +129,8 @@ impl SharedNode {
         let bodies = BodyDirectory::open(&bodies)?;
         let clock: Arc<dyn Clock> = Arc::<dyn Time>::clone(&time);
         let lease = LeaseKeeper::new(clock);
-        let refused = |error: forebay_book::Error| io::Error::other(error);
+        let refused =
+            |error: forebay_book::Error| io::Error::other(format!("{error}; {}", error.next));
         let before = book.register(volume, &offer).map_err(refused)?;
         if !before.holds.is_empty() {
             book.leave(&before.member).map_err(refused)?;
@@ -148,6 +154,8 @@ impl SharedNode {
             names_kept: AtomicUsize::new(NAMES_KEPT),
             changed: Condvar::new(),
             dirtied: Condvar::new(),
+            asked_for: Condvar::new(),
+            unreached: Unreached::default(),
         };
         node.take_over_bodies()?;
         Ok(Arc::new(node))
@@ -219,7 +227,7 @@ impl SharedNode {
                 Ok(answer) => return Ok(answer),
                 Err(error) if !error.is_passing() => return Err(self.refused(&error)),
                 Err(error) if self.is_over(deadline) => {
-                    return Err(self.give_up_waiting(&format_args!("the book: {error}")));
+                    return Err(self.give_up_waiting(&said_by_book(&error)));
                 }
                 Err(_) => self.time.wait(10 * NAP),
             }
@@ -228,7 +236,12 @@ impl SharedNode {
 
     /// The book's refusal as programs see it.
     fn refused(&self, error: &forebay_book::Error) -> Errno {
-        tracing::warn!("the book: {error}; {}", error.next);
+        tracing::warn!("{}", said_by_book(error));
         Errno::IO
     }
+}
+
+/// Why the book does not do what was asked, and what people can do about it.
+fn said_by_book(error: &forebay_book::Error) -> String {
+    format!("the book: {error}; {}", error.next)
 }

@@ -2,7 +2,7 @@
 //! a connection between different ones.
 
 use forebay_book::{
-    Entry, EntryName, FileBytes, FileKind, FileRecord, FolderId, InodeNumber, NodeId,
+    Entry, EntryName, FileBytes, FileKind, FileRecord, FolderId, InodeNumber, MAX_BODY, NodeId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -98,7 +98,19 @@ fn to_wire(file: &FileRecord) -> WireFile {
     }
 }
 
+/// A message that says what no file can be is none: sizes and bodies go on to kernels and to memory.
+fn is_possible(file: &WireFile) -> bool {
+    let body = match &file.place {
+        WirePlace::InBook(body) => body.len(),
+        _ => 0,
+    };
+    file.inode > 0 && i64::try_from(file.size).is_ok() && body <= MAX_BODY
+}
+
 fn from_wire(file: WireFile) -> Option<FileRecord> {
+    if !is_possible(&file) {
+        return None;
+    }
     let bytes = match file.place {
         WirePlace::None => FileBytes::None,
         WirePlace::InBook(body) => FileBytes::InBook(body),
@@ -141,6 +153,12 @@ fn pack<T: Serialize>(what: &T) -> Vec<u8> {
     postcard::to_stdvec(what).expect("memory is not refused, and all types can be written")
 }
 
+/// All of the bytes; numbers of elements that they do not have are believed by nobody.
+fn unpack<'b, T: Deserialize<'b>>(bytes: &'b [u8]) -> Option<T> {
+    let (found, rest) = postcard::take_from_bytes(bytes).ok()?;
+    rest.is_empty().then_some(found)
+}
+
 /// A question as bytes.
 #[must_use]
 pub fn encode_question(question: &Question) -> Vec<u8> {
@@ -164,7 +182,7 @@ pub fn encode_question(question: &Question) -> Vec<u8> {
 /// The question that bytes are; `None`: they are none.
 #[must_use]
 pub fn decode_question(bytes: &[u8]) -> Option<Question> {
-    Some(match postcard::from_bytes(bytes).ok()? {
+    Some(match unpack(bytes)? {
         WireQuestion::Look(folder, name) => {
             let name = name.map(EntryName::new).transpose().ok()?;
             Question::Look { folder: FolderId(folder), name }
@@ -209,7 +227,7 @@ pub fn encode_answer(answer: &Answer) -> Vec<u8> {
 /// The answer that bytes are; `None`: they are none.
 #[must_use]
 pub fn decode_answer(bytes: &[u8]) -> Option<Answer> {
-    Some(match postcard::from_bytes(bytes).ok()? {
+    Some(match unpack(bytes)? {
         WireAnswer::NotHeld => Answer::NotHeld,
         WireAnswer::Busy(why) => Answer::Busy(why),
         WireAnswer::Found(file, is_known) => {
@@ -231,6 +249,9 @@ pub fn decode_answer(bytes: &[u8]) -> Option<Answer> {
         }
     })
 }
+
+#[cfg(test)]
+mod hostile;
 
 #[cfg(test)]
 mod tests {

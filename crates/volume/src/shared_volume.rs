@@ -223,6 +223,7 @@ impl SharedMount {
             SharedSession::from_handshake(Arc::clone(&node), device, only_for, bodies, fast_wake)?;
         let publishing = Arc::clone(&node);
         let renewing = Arc::clone(&node);
+        let giving_up = Arc::clone(&node);
         let mut threads = vec![
             Builder::new()
                 .name("forebay-publish".into())
@@ -230,6 +231,9 @@ impl SharedMount {
             Builder::new()
                 .name("forebay-renew".into())
                 .spawn(move || renewing.renew_while_serving())?,
+            Builder::new()
+                .name("forebay-give-up".into())
+                .spawn(move || giving_up.give_up_wanted_while_serving())?,
         ];
         for number in 0..UPLOADS {
             let node = Arc::clone(&node);

@@ -16,8 +16,8 @@ use crate::s3::faults::Refusal;
 
 /// A book, and nodes of one machine, each with an address, a mount point and a state directory.
 pub(crate) struct Nodes {
-    volume: Volume,
-    net: String,
+    pub(crate) volume: Volume,
+    pub(crate) net: String,
 }
 
 impl Nodes {
@@ -43,7 +43,7 @@ impl Nodes {
         Some(nodes)
     }
 
-    fn book(&self, words: &[&str]) -> Done {
+    pub(crate) fn book(&self, words: &[&str]) -> Done {
         let mut command = self.volume.place.forebay(&["book"]);
         command.args(words).arg(self.folder("book"));
         for name in ["PGPASSWORD", "PGPASSFILE"] {
@@ -52,7 +52,41 @@ impl Nodes {
         done(&mut command)
     }
 
-    fn folder(&self, name: &str) -> PathBuf {
+    /// Asks a database of the book's server.
+    pub(crate) fn psql(&self, database: &str, text: &str) -> Command {
+        let debian = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+        let found = debian.map(|entry| entry.path().join("bin/psql")).find(|psql| psql.is_file());
+        let mut command = Command::new(found.unwrap_or_else(|| PathBuf::from("psql")));
+        let book = self.folder("book");
+        command.args([
+            "-XAtq",
+            "-v",
+            "ON_ERROR_STOP=1",
+            "-U",
+            "forebay",
+            "-d",
+            database,
+            "-c",
+            text,
+        ]);
+        command.arg("-h").arg(&book).env("PGPASSFILE", book.join("passfile")).current_dir("/");
+        command
+    }
+
+    #[track_caller]
+    pub(crate) fn sql(&self, text: &str) -> String {
+        let end = done(&mut self.psql("forebay", text));
+        end.code(0);
+        end.text().trim_end().to_owned()
+    }
+
+    /// What the daemons of all nodes have to say.
+    pub(crate) fn logs(&self) -> String {
+        let all = crate::daemon_log::folders(&self.volume.place);
+        all.iter().map(|folder| text(&folder.join("daemon.log"))).collect()
+    }
+
+    pub(crate) fn folder(&self, name: &str) -> PathBuf {
         self.volume.place.all.join(name)
     }
 
@@ -60,7 +94,7 @@ impl Nodes {
         self.folder(&format!("node{node}"))
     }
 
-    fn try_mount(&self, node: usize, url: &str, point: &Path) -> Done {
+    pub(crate) fn try_mount(&self, node: usize, url: &str, point: &Path) -> Done {
         let mut command = self.volume.forebay(&["mount", "--book"]);
         command.arg(self.folder("book"));
         command.arg("--listen").arg(format!("{}.{}:7420", self.net, node + 1));
@@ -69,7 +103,7 @@ impl Nodes {
     }
 
     #[track_caller]
-    fn mount(&self, node: usize) {
+    pub(crate) fn mount(&self, node: usize) {
         self.try_mount(node, "s3://ours/lab/shared", &self.point(node)).code(0);
     }
 
@@ -136,7 +170,7 @@ impl Drop for Nodes {
     }
 }
 
-fn text(path: &Path) -> String {
+pub(crate) fn text(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| format!("({error})"))
 }
 

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 use super::names::{AttributeChange, NewFile, RenameRule, Seen};
 use super::state::{Body, File, HeldFolder, State};
-use super::{NAP, PATIENCE, SharedNode};
+use super::{NAP, PATIENCE, SharedNode, said_by_book};
 use crate::Result;
 
 /// Numbers that are lent at a time.
@@ -97,7 +97,7 @@ impl SharedNode {
                 }
                 Err(error) if !error.is_passing() => return Err(self.refused(&error)),
                 Err(error) if self.is_over(deadline) => {
-                    return Err(self.give_up_waiting(&format_args!("the book: {error}")));
+                    return Err(self.give_up_waiting(&said_by_book(&error)));
                 }
                 Err(_) => self.time.wait(10 * NAP),
             }

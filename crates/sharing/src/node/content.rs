@@ -174,7 +174,11 @@ impl SharedNode {
     ) -> Result<Option<Vec<u8>>> {
         let length = u32::try_from(length).unwrap_or(u32::MAX).min(BYTES_MOST);
         match self.ask_node(node, &Question::Bytes { file: number, offset, length })? {
-            Answer::Bytes(bytes) => Ok(Some(bytes)),
+            Answer::Bytes(mut bytes) => {
+                // Whoever sends more than was asked for is not believed in that.
+                bytes.truncate(length as usize);
+                Ok(Some(bytes))
+            }
             _ => Ok(None),
         }
     }

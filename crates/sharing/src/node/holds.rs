@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use forebay_book::{Claim, Entry, Epoch, ErrorKind, FileBytes, FolderId, InodeNumber, Taken};
+use forebay_book::{
+    Claim, Entry, Epoch, ErrorKind, FileBytes, FolderId, Holder, InodeNumber, Taken,
+};
 use rustix::io::Errno;
 
 use super::state::{Body, File, HeldFolder, Stage, State, root_record};
-use super::{Deadline, PATIENCE, PATIENCE_OF_ANSWERS, SharedNode, UNPUBLISHED_MOST};
+use super::{Deadline, PATIENCE, PATIENCE_OF_ANSWERS, SharedNode, UNPUBLISHED_MOST, said_by_book};
 use crate::Result;
-use crate::environment::Neighbour;
 use crate::messages::{Answer, Question};
 
 /// Between two questions to a holder that does not give up: at first, and at most.
@@ -104,6 +105,8 @@ impl SharedNode {
     /// Takes a folder that nobody here holds, from whoever holds it.
     fn take(&self, folder: FolderId, deadline: Deadline) -> Result<()> {
         let mut pause = FIRST_PAUSE;
+        let mut asked = None;
+        self.let_others_take(folder);
         loop {
             let member = self.state.lock().member;
             let waits_for = match self.book.take(&member, &[folder]) {
@@ -111,27 +114,27 @@ impl SharedNode {
                     let epoch = taken.first().map_or(Epoch(0), |(_, epoch)| *epoch);
                     match self.install(folder, epoch) {
                         Ok(()) => return Ok(()),
-                        Err(error) if error.is_passing() => format!("the book: {error}"),
+                        Err(error) if error.is_passing() => said_by_book(&error),
                         Err(error) => return Err(self.refused(&error)),
                     }
                 }
                 Ok(Taken::HeldBy(others)) => {
                     let Some((_, holder)) = others.into_iter().next() else { continue };
-                    let holder =
-                        Neighbour { node: holder.node, name: holder.name, address: holder.address };
-                    let why = match self.messages.ask(&holder, &Question::GiveUp { folder }) {
-                        Ok(Answer::GivenUp) => {
+                    let question = Question::GiveUp { folder };
+                    match self.ask_or_want(folder, &holder, &question, &mut asked) {
+                        Ok(Answer::GivenUp) if !self.is_over(deadline) => {
                             pause = FIRST_PAUSE;
-                            None
+                            continue;
                         }
-                        // It gave it up in the meantime, perhaps.
-                        Ok(Answer::Busy(why)) => Some(why),
-                        Ok(_) => Some("it holds it no longer".to_owned()),
-                        Err(unanswered) => Some(unanswered.0),
-                    };
-                    let Some(why) = why else { continue };
-                    let Neighbour { name, address, .. } = holder;
-                    format!("node {name} ({address}), which holds folder {folder}: {why}")
+                        Ok(_) => format!(
+                            "node {} ({}) does not give up folder {folder}, whatever it says",
+                            holder.name, holder.address
+                        ),
+                        Err(why) => {
+                            let Holder { name, address, .. } = holder;
+                            format!("node {name} ({address}), which holds folder {folder}: {why}")
+                        }
+                    }
                 }
                 Err(error) => match error.kind {
                     ErrorKind::LeaseExpired | ErrorKind::Fenced => {
@@ -142,7 +145,7 @@ impl SharedNode {
                         tracing::debug!("folder {folder} can't be taken: {error}");
                         return Err(Errno::STALE);
                     }
-                    _ if error.is_passing() => format!("the book: {error}"),
+                    _ if error.is_passing() => said_by_book(&error),
                     _ => return Err(self.refused(&error)),
                 },
             };

@@ -39,10 +39,11 @@ impl SharedNode {
         let member = self.state.lock().member;
         let start = self.lease.begin_renewal();
         match self.book.renew(&member) {
-            Ok(()) => {
+            Ok(wanted) => {
                 // Who has registered anew meanwhile has another lease.
                 if self.state.lock().member == member {
                     self.lease.note_renewed(start);
+                    self.note_wanted(wanted);
                 }
                 self.changed.notify_all();
                 Ok(())
@@ -73,6 +74,7 @@ impl SharedNode {
         self.lease.note_lost();
         self.changed.notify_all();
         self.dirtied.notify_all();
+        self.asked_for.notify_all();
         match self.book.leave(&member) {
             Ok(()) => published,
             Err(error) => Err(self.refused(&error)),

@@ -144,7 +144,7 @@ impl SharedNode {
                 return Ok(state.held(folder)?.names.iter().filter_map(listed).collect());
             }
             drop(state);
-            let by_book = || {
+            let by_book = |_| {
                 let look = self.book.list(self.volume, folder)?;
                 Ok((look.holder, look.published))
             };

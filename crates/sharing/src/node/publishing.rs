@@ -10,7 +10,7 @@ use forebay_book::{
 use parking_lot::MutexGuard;
 
 use super::state::{Body, File, LINKS, Pending, Stage, State};
-use super::{Deadline, PATIENCE, SharedNode};
+use super::{Deadline, PATIENCE, SharedNode, said_by_book};
 use crate::Result;
 
 /// How long after a change it is published, if nobody asks before: programs that make many files get
@@ -104,7 +104,7 @@ impl SharedNode {
                 }
                 _ if error.is_passing() => {
                     if self.is_over(deadline) {
-                        return Err(self.give_up_waiting(&format_args!("the book: {error}")));
+                        return Err(self.give_up_waiting(&said_by_book(&error)));
                     }
                     drop(state);
                     self.time.wait(PAUSE);

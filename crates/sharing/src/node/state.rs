@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use forebay_book::{
     Claim, EntryName, Epoch, FileBytes, FileKind, FileRecord, FolderId, Holder, InodeNumber,
-    Membership, NodeId, Publication, PublicationNumber, Registration,
+    Membership, NodeId, Publication, PublicationNumber, Registration, Wanted,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -144,6 +144,8 @@ pub(super) struct State {
     pub(super) hints: FxHashMap<FolderId, Holder>,
     /// Nodes that were asked for locks.
     pub(super) neighbours: FxHashMap<NodeId, Neighbour>,
+    /// Folders that are to be given up, since the book says so.
+    pub(super) wanted: Vec<Wanted>,
     /// Counts how often all that was written was settled, from 1.
     pub(super) settled: u64,
     /// Files that are away; some may be so no longer.
@@ -253,6 +255,7 @@ impl State {
             numbers: Numbers::default(),
             hints: FxHashMap::default(),
             neighbours: FxHashMap::default(),
+            wanted: Vec::new(),
             settled: 1,
             away: FxHashSet::default(),
             dirty_files: FxHashSet::default(),
