@@ -11,6 +11,7 @@ mod doctor;
 mod explain;
 mod export;
 mod import;
+pub(crate) mod join;
 mod leave;
 mod list;
 mod logs;
@@ -55,6 +56,8 @@ pub(crate) enum Command {
     Sample(sample::Args),
     /// Make a run file of the records that another tool kept of a run
     Import(import::Args),
+    /// Make one run of the run files of several nodes
+    Join(join::Args),
     /// Write what a run or a workload file says there is to do, for other tools
     Export(export::Args),
     /// Learn a workflow from its run, and find where its files should live
@@ -114,6 +117,7 @@ impl Command {
             Command::Logs(args) => logs::run(&args),
             Command::Sample(args) => sample::run(&args),
             Command::Import(args) => import::run(&args),
+            Command::Join(args) => join::run(&args),
             Command::Export(args) => export::run(&args),
             Command::Plan(args) => plan::run(&args),
             Command::Report(args) => report::run(&args),
