@@ -6,10 +6,13 @@ use clap::CommandFactory;
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Run and see", &["run", "summary", "report", "explain", "list", "clean"]),
     ("Watch", &["top", "status", "logs", "sample", "doctor", "manual", "completions"]),
-    ("Decide", &["plan", "simulate", "bench", "probe", "replay", "study", "import", "export"]),
+    (
+        "Decide",
+        &["plan", "simulate", "bench", "probe", "replay", "study", "import", "join", "export"],
+    ),
     (
         "Volumes and data",
-        &["mount", "unmount", "warm", "attach", "detach", "check", "restore", "book"],
+        &["mount", "unmount", "leave", "warm", "attach", "detach", "check", "restore", "book"],
     ),
     ("Reads in less space", &["reads"]),
 ];

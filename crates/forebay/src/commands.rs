@@ -11,6 +11,8 @@ mod doctor;
 mod explain;
 mod export;
 mod import;
+pub(crate) mod join;
+mod leave;
 mod list;
 mod logs;
 mod manual;
@@ -54,6 +56,8 @@ pub(crate) enum Command {
     Sample(sample::Args),
     /// Make a run file of the records that another tool kept of a run
     Import(import::Args),
+    /// Make one run of the run files of several nodes
+    Join(join::Args),
     /// Write what a run or a workload file says there is to do, for other tools
     Export(export::Args),
     /// Learn a workflow from its run, and find where its files should live
@@ -82,6 +86,8 @@ pub(crate) enum Command {
     Mount(mount::Args),
     /// End a mount, and wait until its files are written back
     Unmount(unmount::Args),
+    /// End a mount now, with programs in it, on a machine that is about to be taken away
+    Leave(leave::Args),
     /// Bring files of buckets to this node and its peers, before programs ask for them
     Warm(warm::Args),
     /// Start, look at and stop the database in which the nodes of a cluster find each other
@@ -111,6 +117,7 @@ impl Command {
             Command::Logs(args) => logs::run(&args),
             Command::Sample(args) => sample::run(&args),
             Command::Import(args) => import::run(&args),
+            Command::Join(args) => join::run(&args),
             Command::Export(args) => export::run(&args),
             Command::Plan(args) => plan::run(&args),
             Command::Report(args) => report::run(&args),
@@ -125,6 +132,7 @@ impl Command {
             Command::Check(args) => check::run(&args),
             Command::Mount(args) => mount::run(args),
             Command::Unmount(args) => unmount::run(&args),
+            Command::Leave(args) => leave::run(&args),
             Command::Warm(args) => warm::run(&args),
             Command::Book(args) => book::run(&args),
             Command::Attach(args) => attach::run(&args),

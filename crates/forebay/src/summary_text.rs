@@ -292,7 +292,11 @@ impl TextPage {
             let text = format!("{part} of the {cpu} of CPU time belongs to no task that was seen.");
             self.push_paragraph("", Style::Bold, &text);
         }
+        if let Some(text) = nodes_sentence(s) {
+            self.push_paragraph("", Style::Bold, &text);
+        }
         let unseen = [
+            jobs_sentence(s),
             outside_sentence(s),
             not_seen_sentence(s),
             whole_folders_sentence(s),
@@ -332,6 +336,35 @@ impl TextPage {
             self.push_line(&format!("{start}{line}"));
         }
     }
+}
+
+/// Nodes that are named before the rest is told in a number.
+const NODES_MAX: usize = 8;
+
+/// On how many nodes tasks ran, and how many on each.
+fn nodes_sentence(s: &Summary) -> Option<String> {
+    let used = s.nodes.iter().filter(|node| node.tasks > 0);
+    let mut used: Vec<String> = used
+        .map(|node| {
+            let tasks = counted(node.tasks, "task", "tasks");
+            format!("{} ({tasks})", replace_control(&node.name))
+        })
+        .collect();
+    let count = used.len() as u64;
+    if count == 0 {
+        return None;
+    }
+    if used.len() > NODES_MAX {
+        let more = used.split_off(NODES_MAX).len();
+        used.push(format!("{more} more"));
+    }
+    Some(format!("Tasks ran on {}: {}.", counted(count, "node", "nodes"), used.join(", ")))
+}
+
+/// Jobs of which only their start is known.
+fn jobs_sentence(s: &Summary) -> Option<String> {
+    let jobs = (s.jobs_not_recorded > 0).then(|| counted(s.jobs_not_recorded, "job", "jobs"))?;
+    Some(format!("{jobs} that began on other nodes and left no record."))
 }
 
 /// Words of a text; a number and its unit are one.

@@ -81,6 +81,8 @@ mod front_door;
 mod help;
 #[path = "cli/import.rs"]
 mod import;
+#[path = "cli/join.rs"]
+mod join;
 #[path = "cli/notifications.rs"]
 mod notifications;
 #[path = "cli/older.rs"]

@@ -8,6 +8,7 @@ mod anonymised_copy;
 mod copy;
 mod given;
 mod header;
+mod join;
 mod machine_samples;
 mod network;
 mod note;
@@ -23,6 +24,7 @@ pub use crate::run_rows::{
     IoWait, OpKind, OpRow, OpenRow, ProcessRow, TaskRow, UnrelatedProcesses,
 };
 pub use header::{Header, RunOrigin};
+pub use join::{JoinReport, NodeRow, check_joinable};
 pub use reader::Run;
 pub use writer::RunWriter;
 

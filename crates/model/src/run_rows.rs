@@ -43,6 +43,8 @@ pub struct TaskRow {
     pub cpu_wait: Option<Micros>,
     /// The most memory that one of its processes was seen to hold; if known.
     pub memory_peak: Option<ByteCount>,
+    /// The node that it ran on, if the run was joined of several nodes' run files.
+    pub node: Option<String>,
 }
 
 /// A process with what was last known of it.

@@ -78,10 +78,27 @@ pub struct Summary {
     pub cpu_us: Option<Micros>,
     /// Of that, what belongs to no task that was seen.
     pub cpu_unattributed_us: Option<Micros>,
+    /// Where a joined run was recorded; empty for a run of one machine.
+    pub nodes: Vec<NodeSummary>,
+    /// Jobs that began on other nodes and left no record.
+    pub jobs_not_recorded: u64,
     /// The machine that it ran on, and others that were sampled meanwhile.
     pub machines: Vec<MachineSummary>,
     /// What to try next.
     pub advice: Option<Advice>,
+}
+
+/// A node of a joined run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct NodeSummary {
+    /// Its name.
+    pub name: String,
+    /// Tasks that ran there, without drivers.
+    pub tasks: u64,
+    /// Their wall time, summed.
+    pub wall_us: Micros,
+    /// What was added to its times.
+    pub clock_shift_us: i64,
 }
 
 /// Bytes as far as they were seen.

@@ -277,6 +277,8 @@ impl SharedMount {
         let start = MachineTime.elapsed_nanos();
         let in_time =
             || Duration::from_nanos(MachineTime.elapsed_nanos().saturating_sub(start)) < LAST_WORD;
+        // Those who were cut off have closed nothing.
+        self.node.close_all();
         let mut published = self.node.publish();
         while published == Err(rustix::io::Errno::TIMEDOUT) && in_time() {
             published = self.node.publish();

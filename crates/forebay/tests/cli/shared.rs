@@ -396,6 +396,40 @@ fn files_of_a_shared_volume_come_to_all_nodes_ahead() {
 }
 
 #[test]
+fn a_node_that_leaves_takes_nothing_with_it_though_programs_are_in_it() {
+    let Some(nodes) = Nodes::with_postgres(2) else { return };
+    let (a, b) = (nodes.point(0), nodes.point(1));
+    let long: Vec<u8> = (0..9_000_000u32).map(|at| (at % 241) as u8).collect();
+    fs::create_dir(a.join("task")).expect("made");
+    fs::write(a.join("task/long"), &long).expect("written");
+    fs::write(a.join("task/short"), "1").expect("written");
+    let mut open = File::create(a.join("task/open")).expect("made");
+    open.write_all(&long).expect("written");
+    let mut shell = Command::new("sleep");
+    let mut shell = shell.arg("1000").current_dir(a.join("task")).spawn().expect("started");
+    done(nodes.volume.forebay(&["unmount"]).arg(&a)).code(1).says("is in use");
+    let told = done(nodes.volume.forebay(&["leave", "--within", "100s"]).arg(&a));
+    told.code(0).says("the book has all names of s3://ours/lab/shared");
+    assert!(open.write_all(b"more").is_err(), "it is cut off");
+    fs::read_dir(a.join("task")).expect_err("the mount is gone");
+    // The machine is gone, too. Nobody waits for a lease.
+    fs::remove_dir_all(nodes.folder("state0")).expect("a disk was lost");
+    assert!(fs::read(b.join("task/long")).expect("from the bucket") == long);
+    assert!(fs::read(b.join("task/open")).expect("from the bucket") == long);
+    assert_eq!(text(&b.join("task/short")), "1");
+    fs::write(b.join("task/short"), "2").expect("it is free");
+    let _ = shell.kill().and_then(|()| shell.wait());
+
+    // A bucket that takes nothing is not waited for longer than was said.
+    fs::write(b.join("task/late"), &long).expect("written");
+    nodes.volume.server.refuse(Some(Refusal::Away));
+    let told = done(nodes.volume.forebay(&["leave", "--within", "2s"]).arg(&b));
+    told.code(121).says("not all of it is safe yet").says("on its disk alone");
+    nodes.volume.server.refuse(None);
+    done(nodes.volume.forebay(&["leave"]).arg(&b)).code(1).says("nothing of Forebay's");
+}
+
+#[test]
 fn long_files_lie_in_a_directory_that_all_nodes_have() {
     let Some(nodes) = Nodes::with_postgres(0) else { return };
     let kept = nodes.folder("lustre");

@@ -48,6 +48,16 @@ pub const IO_URING_RINGS: NoteKey<u64> = NoteKey::new("io_uring_rings");
 pub const CALLS_OF_32_BITS: NoteKey<u64> = NoteKey::new("calls_of_32_bits");
 /// Descriptors of recorded files that came from elsewhere: what went through them is not in the record.
 pub const STRANGE_DESCRIPTORS: NoteKey<u64> = NoteKey::new("strange_descriptors");
+/// The node that a job ran on, by the name that its batch system has for it.
+pub const NODE: NoteKey<String> = NoteKey::new("node");
+/// What a job of another run was sent as: one word for each call of `sbatch` or `srun`.
+pub const JOB: NoteKey<String> = NoteKey::new("job");
+/// The program that sent it.
+pub const JOB_SENT_BY: NoteKey<String> = NoteKey::new("job_sent_by");
+/// Run files that were joined.
+pub const JOINED_RUNS: NoteKey<u64> = NoteKey::new("joined_runs");
+/// Jobs that began, and of which there was no run file when the others were joined.
+pub const JOBS_NOT_RECORDED: NoteKey<u64> = NoteKey::new("jobs_not_recorded");
 /// What a simulated run cost by a price sheet, in USD.
 pub const COST_USD: NoteKey<f64> = NoteKey::new("cost_usd");
 /// The same line by line, in JSON.

@@ -33,6 +33,12 @@ impl Run {
         run_file_check::check_file_header(path)?;
         let conn = untrusted_file::open_untrusted(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
             .map_err(|e| sqlite_error(path, "open", e))?;
+        let conn = match run_file_check::is_without_locks(&conn, path) {
+            true => {
+                untrusted_file::open_unlocked(path).map_err(|e| sqlite_error(path, "open", e))?
+            }
+            false => conn,
+        };
         let format = run_file_check::check_schema_version(&conn, path)?;
         Ok(Self { conn, path: path.to_owned(), format })
     }
@@ -44,7 +50,7 @@ impl Run {
     }
 
     /// A column that files of an older format lack, where it is NULL.
-    fn column_or_null(&self, format: i32, column: &'static str) -> &'static str {
+    pub(super) fn column_or_null(&self, format: i32, column: &'static str) -> &'static str {
         if self.format < format { "NULL" } else { column }
     }
 
@@ -126,12 +132,26 @@ impl Run {
             }
             false => "SELECT NULL AS of, NULL AS wait, NULL AS peak",
         };
+        let joined = self.conn.table_exists(None, "nodes").map_err(|e| self.read_error(e))?;
+        // Where most of its processes were: one may have handed it over elsewhere.
+        let nodes = match joined {
+            true => {
+                "SELECT on_task, node, max(many) FROM (
+                   SELECT p.task AS on_task, n.name AS node, count(*) * 1000000 + n.node AS many
+                   FROM processes p JOIN process_nodes USING (process) JOIN nodes n USING (node)
+                   GROUP BY p.task, n.node)
+                 GROUP BY on_task"
+            }
+            false => "SELECT NULL AS on_task, NULL AS node",
+        };
         self.query_rows(
             &format!(
                 "SELECT task, name, engine, key, kind, started_us, ended_us, exit_status, processes,
                         cpu_user_us, cpu_system_us, rchar_upper, wchar_upper, waited_us,
-                        {cores}, {memory}, u.wait, u.peak
-                 FROM tasks LEFT JOIN ({usage}) u ON u.of = task WHERE kind != 'others' ORDER BY task"
+                        {cores}, {memory}, u.wait, u.peak, d.node
+                 FROM tasks LEFT JOIN ({usage}) u ON u.of = task
+                   LEFT JOIN ({nodes}) d ON d.on_task = task
+                 WHERE kind != 'others' ORDER BY task"
             ),
             |r| {
                 Ok(TaskRow {
@@ -153,6 +173,7 @@ impl Run {
                     memory: bytes_at(r, 15)?,
                     cpu_wait: micros_at(r, 16)?,
                     memory_peak: bytes_at(r, 17)?,
+                    node: r.get(18)?,
                 })
             },
         )
@@ -307,7 +328,7 @@ impl Run {
         })
     }
 
-    fn query_rows<T>(
+    pub(super) fn query_rows<T>(
         &self,
         sql: &str,
         row: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
@@ -326,7 +347,7 @@ impl Run {
     }
 
     /// A row more than a file of this length has room for: pages in it lead to themselves.
-    fn endless_rows_error() -> rusqlite::Error {
+    pub(super) fn endless_rows_error() -> rusqlite::Error {
         let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_INTERRUPT);
         rusqlite::Error::SqliteFailure(code, None)
     }

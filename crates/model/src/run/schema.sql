@@ -80,6 +80,23 @@ CREATE TABLE process_usage (
   memory_peak_bytes INTEGER        -- the most memory at a time
 );
 
+-- Where a run was recorded that was joined of several run files (not in older files of this version).
+CREATE TABLE nodes (
+  node                 INTEGER PRIMARY KEY,
+  name                 TEXT NOT NULL,
+  host                 ,           -- name of the machine; NULL if not known
+  runs                 INTEGER NOT NULL,  -- run files that came from it
+  clock_shift_us       INTEGER NOT NULL,  -- what was added to its times
+  clock_shift_least_us INTEGER,    -- what files allow that it and the first node used; NULL: nothing told
+  clock_shift_most_us  INTEGER
+);
+
+-- On which node a process was (not in older files of this version).
+CREATE TABLE process_nodes (
+  process INTEGER PRIMARY KEY,     -- processes.process
+  node    INTEGER NOT NULL         -- nodes.node
+);
+
 -- Processes that came in from elsewhere: neither the command nor anything that it started. Their
 -- children are in `processes` by their parent (not in older files of this version).
 CREATE TABLE strangers (

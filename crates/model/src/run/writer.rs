@@ -309,7 +309,7 @@ fn write_ops(c: &Connection, o: &OpDelta) -> rusqlite::Result<()> {
     )
 }
 
-fn write_sample(c: &Connection, s: &MachineSample) -> rusqlite::Result<()> {
+pub(super) fn write_sample(c: &Connection, s: &MachineSample) -> rusqlite::Result<()> {
     execute_cached(
         c,
         "INSERT OR REPLACE INTO samples

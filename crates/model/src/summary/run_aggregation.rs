@@ -3,10 +3,10 @@
 use super::advice::{self, Disk, Evidence, OpLine};
 use super::open_file_sums::OpenFileSums;
 use super::{
-    ClassSummary, OpSummary, StorageVerdict, Summary, TimeSplit, UnseenProgram, outside_summary,
-    task_summary,
+    ClassSummary, NodeSummary, OpSummary, StorageVerdict, Summary, TimeSplit, UnseenProgram,
+    outside_summary, task_summary,
 };
-use crate::run::{OpRow, note_key};
+use crate::run::{OpRow, TaskRow, note_key};
 use crate::{MachineSample, Micros, Op, Result, Run};
 use std::collections::{BTreeMap, HashMap};
 
@@ -72,6 +72,8 @@ pub(super) fn summarize_run(run: &Run) -> Result<Summary> {
         cpu_us: cpu,
         cpu_unattributed_us: cpu.map(|cpu| cpu - attributed),
         tasks,
+        nodes: nodes_with_tasks(run, &rows)?,
+        jobs_not_recorded: header.note(&note_key::JOBS_NOT_RECORDED).unwrap_or_default(),
         machines: Vec::new(),
         advice: None,
     };
@@ -88,6 +90,22 @@ pub(super) fn summarize_run(run: &Run) -> Result<Summary> {
     };
     summary.advice = advice::best_advice(&evidence);
     Ok(summary)
+}
+
+/// The nodes of a joined run, and what ran on each.
+fn nodes_with_tasks(run: &Run, rows: &[TaskRow]) -> Result<Vec<NodeSummary>> {
+    let nodes = run.nodes()?.into_iter().map(|node| {
+        let here =
+            || rows.iter().filter(|task| !task.driver && task.node.as_deref() == Some(&*node.name));
+        let wall = |task: &TaskRow| Some(task.ended?.since(task.started?));
+        NodeSummary {
+            tasks: here().count() as u64,
+            wall_us: here().filter_map(wall).sum(),
+            clock_shift_us: node.clock_shift_us,
+            name: node.name.clone(),
+        }
+    });
+    Ok(nodes.collect())
 }
 
 /// A share between 0 and 1.

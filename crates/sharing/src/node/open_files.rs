@@ -163,6 +163,20 @@ impl SharedNode {
         }
     }
 
+    /// The kernel is gone, with whoever had files open: as if all of them had been closed.
+    pub fn close_all(&self) {
+        let open: Vec<(InodeNumber, u32, u32)> = {
+            let state = self.state.lock();
+            let open = state.files.iter().filter(|(_, file)| file.opens > 0);
+            open.map(|(number, file)| (*number, file.opens, file.writers)).collect()
+        };
+        for (number, opens, writers) in open {
+            for open in 0..opens {
+                self.release(number, open < writers);
+            }
+        }
+    }
+
     /// Makes a file durable: its name and, if it is small, its bytes in the book; else its bytes on
     /// this node's disk.
     ///

@@ -4,7 +4,7 @@ mod critical;
 mod task_files;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use forebay_model::run::TaskRow;
 use forebay_model::summary::ByteBounds;
@@ -32,10 +32,11 @@ fn panel_data(run: &IndexedRun, strings: &mut StringTable, _: Option<&ReportPric
     timed.sort_by_key(|task| (task.started, task.id));
     let (drivers, tasks): (Vec<&TaskRow>, Vec<&TaskRow>) =
         timed.into_iter().partition(|task| task.driver);
-    let (lanes, count) = assign_lanes(run, &tasks);
+    let (lanes, count, of_nodes) = lanes_by_node(run, &tasks);
     let mut notes = vec![
         "A task is on the lowest lane that was free when it began: lanes are no cores.".to_owned(),
     ];
+    notes.extend(of_nodes);
     let untimed = run.tasks.iter().filter(|task| task.started.is_none()).count();
     if untimed > 0 {
         notes.push(format!("{untimed} tasks are not shown: nobody told when they began."));
@@ -103,7 +104,7 @@ fn task_rows(
         "written_at_most_bytes": column(written.iter().map(at_most)),
         "cores": column(tasks.iter().map(|task| task.cores)),
         "key": column(tasks.iter().map(|task| {
-            strings.intern_optional(task.key.as_ref().map(|key| key.as_bytes()))
+            strings.intern_optional(key_with_node(task).as_ref().map(|key| key.as_bytes()))
         })),
         "command": column(tasks.iter().map(|task| {
             run.commands.get(&task.id).map_or(-1, |words| strings.intern_text(&command_text(words)))
@@ -130,6 +131,39 @@ fn task_amount(
     let at_least = ByteCount(pairs().map(|(bytes, _)| bytes).sum());
     let seen = task.waited.is_some() && !pairs().any(|(_, hidden)| hidden);
     ByteBounds { seen: seen.then_some(at_least), at_least, at_most }
+}
+
+/// What tells a task from others of its name, and where it ran.
+fn key_with_node(task: &TaskRow) -> Option<String> {
+    match (&task.key, &task.node) {
+        (Some(key), Some(node)) => Some(format!("{key} on {node}")),
+        (None, Some(node)) => Some(format!("on {node}")),
+        (key, None) => key.clone(),
+    }
+}
+
+/// For each task a lane of its node, how many there are, and of a joined run which are whose.
+fn lanes_by_node(run: &IndexedRun, tasks: &[&TaskRow]) -> (Vec<usize>, usize, Option<String>) {
+    let mut nodes: BTreeMap<Option<&str>, Vec<usize>> = BTreeMap::new();
+    for (at, task) in tasks.iter().enumerate() {
+        nodes.entry(task.node.as_deref()).or_default().push(at);
+    }
+    let (mut lanes, mut first) = (vec![0; tasks.len()], 0);
+    let mut told = Vec::new();
+    for (node, places) in &nodes {
+        let of_node: Vec<&TaskRow> = places.iter().map(|&at| tasks[at]).collect();
+        let (own, count) = assign_lanes(run, &of_node);
+        for (&at, lane) in places.iter().zip(own) {
+            lanes[at] = first + lane;
+        }
+        told.extend(node.map(|node| match count {
+            1 => format!("{} is {node}", first + 1),
+            _ => format!("{} to {} are {node}", first + 1, first + count),
+        }));
+        first += count;
+    }
+    let told = (!told.is_empty()).then(|| format!("Lanes by node: {}.", told.join(", ")));
+    (lanes, first, told)
 }
 
 /// For each task a lane on which no other is at its time, and how many there are.

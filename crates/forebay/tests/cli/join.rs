@@ -1,0 +1,101 @@
+//! A pipeline on several nodes leaves several run files. If these fail, the whole has tasks or bytes
+//! that nobody did, or lacks those that somebody did.
+
+use std::path::{Path, PathBuf};
+
+use forebay_model::Run;
+
+use crate::place::{FOREBAY, Place, done};
+
+/// Records a shell script in the project, without a mount.
+fn recorded(place: &Place, name: &str, script: &str) -> PathBuf {
+    let path = place.all.join(name);
+    let mut run = place.forebay(&["run", "--recorder", "notify", "-q", "-o"]);
+    run.arg(&path).args(["--", "sh", "-c", script]);
+    done(&mut run).code(0);
+    path
+}
+
+/// Bytes read and written by operations and by open files.
+fn bytes(path: &Path) -> (u64, u64) {
+    let run = Run::open(path).expect("readable");
+    let ops: u64 = run.operation_rows().expect("ops").iter().map(|op| op.bytes.0).sum();
+    let mut opens = 0;
+    let each = |row: forebay_model::run::OpenRow| {
+        let open = row.open;
+        opens += open.read.map_or(0, |io| io.bytes.0) + open.wrote.map_or(0, |io| io.bytes.0);
+    };
+    run.for_each_open(each).expect("opens");
+    (ops, opens)
+}
+
+#[test]
+fn two_recorded_runs_become_one_that_every_command_reads() {
+    let place = Place::new();
+    let parts = [
+        recorded(&place, "1.run", "head -c 30000 /dev/zero > f; cp f g"),
+        recorded(&place, "2.run", "cat f g > h; rm g"),
+    ];
+    let folder = place.all.join("parts");
+    std::fs::create_dir(&folder).expect("made");
+    std::fs::rename(&parts[1], folder.join("2.run")).expect("moved");
+    let parts = [parts[0].clone(), folder.join("2.run")];
+    let mut join = place.forebay(&["join", "-o"]);
+    join.arg(&place.run).arg(&parts[0]).arg(&folder);
+    done(&mut join).code(0).says("2 run files of 1 node joined").says("the joined run is in");
+    let sums = parts
+        .iter()
+        .map(|part| bytes(part))
+        .fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
+    assert_eq!(bytes(&place.run), sums);
+    assert!(sums.1 >= 30_000 * 4, "{sums:?}");
+    let run = Run::open(&place.run).expect("readable");
+    // f, g and h: each is one file, whoever used it.
+    let names = run.files().expect("files").into_iter().map(|file| file.path);
+    let mut names: Vec<String> = names.map(|path| String::from_utf8(path).expect("text")).collect();
+    names.sort();
+    assert_eq!(names, ["f", "g", "h"]);
+    let tasks = run.tasks().expect("tasks");
+    let mut tasks: Vec<&str> =
+        tasks.iter().filter(|task| !task.driver).map(|task| &*task.name).collect();
+    tasks.sort_unstable();
+    assert_eq!(tasks, ["cat", "cp", "head", "rm"]);
+    assert!(run.is_complete().expect("read"));
+    let shown = done(place.forebay(&["summary"]).arg(&place.run)).code(0).text();
+    assert!(shown.contains("forebay join") && shown.contains("Tasks ran on 1 node:"), "{shown}");
+    done(place.forebay(&["explain"]).arg(&place.run)).code(0);
+    let page = done(place.forebay(&["report", "--json"]).arg(&place.run)).code(0).text();
+    let page: serde_json::Value = serde_json::from_str(&page).expect("JSON");
+    let notes = page["runs"][0]["panels"]["occupancy"]["notes"].to_string();
+    assert!(notes.contains("Lanes by node"), "{notes}");
+    let workload = done(place.forebay(&["export"]).arg(&place.run)).code(0).text();
+    assert!(workload.contains("schemaVersion"), "{workload}");
+}
+
+#[test]
+fn what_is_no_run_is_named_and_the_rest_is_joined() {
+    let place = Place::new();
+    let good = recorded(&place, "1.run", "echo x > f");
+    std::fs::write(place.all.join("bad.run"), "nothing").expect("written");
+    let mut join = place.forebay(&["join", "-o"]);
+    join.arg(&place.run).arg(&good).arg(place.all.join("bad.run"));
+    done(&mut join).code(1).says("bad.run is left out").says("1 run file of 1 node joined");
+    assert!(!Run::open(&place.run).expect("readable").is_complete().expect("read"));
+    // Nothing takes the place of what it is made from, and nothing is left behind.
+    let mut over = place.forebay(&["join", "-o"]);
+    over.arg(&good).arg(&good);
+    done(&mut over).code(1).says("would take the place of what it is made from");
+    let mut none = place.forebay(&["join", "-o"]);
+    none.arg(place.all.join("none.run")).arg(place.all.join("bad.run"));
+    done(&mut none).code(1).says("it is no SQLite file");
+    let mut again = place.program(FOREBAY);
+    again.args(["join", "-o"]).arg(place.all.join("again.run")).arg(&place.run);
+    done(&mut again).code(1).says("it was joined already");
+    let left: Vec<_> = std::fs::read_dir(&place.all)
+        .expect("listed")
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .filter(|name| name.starts_with('.') || name == "none.run" || name == "again.run")
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}
