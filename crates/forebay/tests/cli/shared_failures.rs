@@ -125,6 +125,8 @@ fn a_database_without_a_free_connection_is_waited_for_and_named() {
     nodes.mount(0);
     let mut file = File::create(a.join("f")).expect("made");
     file.write_all(b"1").and_then(|()| file.sync_all()).expect("in the book");
+    // A program that is started closes what it has of this one's files: that asks the daemon.
+    drop(file);
     nodes.signal(0, "-STOP");
     nodes.sql(END_CONNECTIONS);
     let mut others: Vec<Child> = Vec::new();
@@ -134,6 +136,7 @@ fn a_database_without_a_free_connection_is_waited_for_and_named() {
         others.push(other.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("psql"));
     }
     nodes.signal(0, "-CONT");
+    let mut file = File::options().append(true).open(a.join("f")).expect("it is held");
     file.write_all(b"2").expect("it is held");
     let refused = file.sync_all().expect_err("the book does not have it");
     assert_eq!(refused.raw_os_error(), TIMED_OUT, "{refused}");
