@@ -132,8 +132,10 @@ fn a_database_without_a_free_connection_is_waited_for_and_named() {
     let mut others: Vec<Child> = Vec::new();
     while done(&mut nodes.psql("forebay", "SELECT 1")).stderr.is_empty() {
         assert!(others.len() < 40, "there is always room");
-        let mut other = nodes.psql("postgres", "SELECT pg_sleep(600)");
-        others.push(other.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("psql"));
+        // It goes on to read from a pipe: an idle connection ends with its program.
+        let mut other = nodes.psql("postgres", "SELECT 1");
+        other.args(["-f", "-"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        others.push(other.spawn().expect("psql"));
     }
     nodes.signal(0, "-CONT");
     let append = || {
