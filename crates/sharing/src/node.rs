@@ -24,7 +24,8 @@ mod uploads;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::time::Duration;
 
 use forebay_book::{Book, LeaseKeeper, NodeOffer, VolumeId};
@@ -43,8 +44,8 @@ use unreached::Unreached;
 /// How long the kernel may believe an answer about a folder that is held here. Others can't take the
 /// folder sooner than 5 s after this node stops giving such answers.
 pub const TRUST: Duration = Duration::from_secs(1);
-/// How long a program waits for other nodes or for the book, before its request fails with ETIMEDOUT.
-/// A node that is gone loses its folders after 15 s.
+/// How long a program waits for other nodes or for the book, before its request fails with ETIMEDOUT,
+/// unless somebody says otherwise. A node that is gone loses its folders after 15 s.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// The same for who answers another node, which asks again.
 const PATIENCE_OF_ANSWERS: Duration = Duration::from_secs(3);
@@ -103,6 +104,10 @@ pub struct SharedNode {
     store: std::sync::OnceLock<Arc<dyn ObjectStore>>,
     /// Bytes that copies of what the bucket has may take on this disk.
     copy_limit: AtomicU64,
+    /// How long programs wait, nanoseconds.
+    patience: AtomicU64,
+    /// Whether fsync waits until the bucket has a file.
+    syncs_to_store: AtomicBool,
     /// Names in held folders that are kept in memory.
     names_kept: AtomicUsize,
     state: Mutex<State>,
@@ -151,6 +156,8 @@ impl SharedNode {
             caches: std::sync::OnceLock::new(),
             store: std::sync::OnceLock::new(),
             copy_limit: AtomicU64::new(u64::MAX),
+            patience: AtomicU64::new(PATIENCE.as_nanos() as u64),
+            syncs_to_store: AtomicBool::new(false),
             names_kept: AtomicUsize::new(NAMES_KEPT),
             changed: Condvar::new(),
             dirtied: Condvar::new(),
@@ -165,6 +172,18 @@ impl SharedNode {
     /// longer than a request takes.
     pub fn set_caches(&self, caches: Arc<dyn KernelCaches>) {
         let _ = self.caches.set(caches);
+    }
+
+    /// How long programs wait for other nodes, for the book, and with fsync for the bucket, before
+    /// their request fails with ETIMEDOUT. At least as long as a node may be away before it loses its
+    /// folders (15 s), or each such loss is an error.
+    pub fn set_patience(&self, patience: Duration) {
+        let nanos = u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX);
+        self.patience.store(nanos, Relaxed);
+    }
+
+    fn patience(&self) -> Duration {
+        Duration::from_nanos(self.patience.load(Relaxed))
     }
 
     /// Figures of this moment.
@@ -221,7 +240,7 @@ impl SharedNode {
     /// # Errors
     /// ETIMEDOUT: it did not answer. EIO: it refuses.
     fn ask_book<T>(&self, ask: impl Fn() -> forebay_book::Result<T>) -> Result<T> {
-        let deadline = self.deadline(PATIENCE);
+        let deadline = self.deadline(self.patience());
         loop {
             match ask() {
                 Ok(answer) => return Ok(answer),

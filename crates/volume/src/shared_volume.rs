@@ -60,6 +60,11 @@ pub struct SharedOptions {
     /// Bytes that copies of long files may take on this machine's disk that the bucket has, too;
     /// `None`: all but a sixteenth of the disk.
     pub space: Option<u64>,
+    /// Whether fsync returns when the bucket has a long file; else when this machine's disk has it.
+    pub syncs_to_bucket: bool,
+    /// How long programs wait for other nodes, for the book and, with fsync, for the bucket; `None`:
+    /// 30 s.
+    pub patience: Option<Duration>,
 }
 
 /// Why a shared volume can't be mounted.
@@ -206,6 +211,10 @@ impl SharedMount {
         let usual = disk.f_blocks * disk.f_frsize / 16 * 15;
         let space = wanted.space.unwrap_or(usual);
         node.set_copy_limit(space);
+        node.set_syncs_to_store(wanted.syncs_to_bucket);
+        if let Some(patience) = wanted.patience {
+            node.set_patience(patience);
+        }
         let verb = SharingVerb { node: Arc::clone(&node) };
         let own = parse_peers(&wanted.address, DEFAULT_PORT).map_err(io::Error::other)?.remove(0);
         let list = BookPeers::new(book, volume, own.clone());

@@ -86,6 +86,13 @@ impl Nodes {
         all.iter().map(|folder| text(&folder.join("daemon.log"))).collect()
     }
 
+    /// Waits until a daemon's log has these words: its lines are written a moment after what they
+    /// tell.
+    #[track_caller]
+    pub(crate) fn say(&self, words: &str) {
+        wait_until(&format!("a log says `{words}`"), || self.logs().contains(words));
+    }
+
     pub(crate) fn folder(&self, name: &str) -> PathBuf {
         self.volume.place.all.join(name)
     }
@@ -95,7 +102,12 @@ impl Nodes {
     }
 
     pub(crate) fn try_mount(&self, node: usize, url: &str, point: &Path) -> Done {
-        let mut command = self.volume.forebay(&["mount", "--book"]);
+        self.try_mount_with(&[], node, url, point)
+    }
+
+    fn try_mount_with(&self, more: &[&str], node: usize, url: &str, point: &Path) -> Done {
+        let mut command = self.volume.forebay(&["mount"]);
+        command.args(more).arg("--book");
         command.arg(self.folder("book"));
         command.arg("--listen").arg(format!("{}.{}:7420", self.net, node + 1));
         command.arg("--state").arg(self.folder(&format!("state{node}"))).arg(url).arg(point);
@@ -427,6 +439,39 @@ fn a_node_that_leaves_takes_nothing_with_it_though_programs_are_in_it() {
     told.code(121).says("not all of it is safe yet").says("on its disk alone");
     nodes.volume.server.refuse(None);
     done(nodes.volume.forebay(&["leave"]).arg(&b)).code(1).says("nothing of Forebay's");
+}
+
+#[test]
+fn with_durable_bucket_fsync_waits_for_the_bucket_and_a_lost_node_takes_nothing() {
+    let Some(nodes) = Nodes::with_postgres(1) else { return };
+    let (a, b) = (nodes.point(0), nodes.point(1));
+    fs::create_dir(&b).expect("a mount point");
+    let mount = |patience: &str| {
+        let more = ["--durable", "bucket", "--patience", patience];
+        nodes.try_mount_with(&more, 1, "s3://ours/lab/shared", &b)
+    };
+    mount("5s").code(125).says("--patience of less than 20 s").says("nothing was mounted");
+    mount("20s").code(0);
+    let long: Vec<u8> = (0..5_000_000u32).map(|at| (at % 239) as u8).collect();
+    let mut file = File::create(b.join("calls.vcf")).expect("made");
+    file.write_all(&long).and_then(|()| file.sync_all()).expect("the bucket has it");
+    assert_eq!(nodes.objects(), 1);
+    nodes.volume.server.refuse(Some(Refusal::Away));
+    file.write_all(b"more").expect("written");
+    let refused = file.sync_all().expect_err("the bucket does not take it");
+    assert_eq!(refused.kind(), ErrorKind::TimedOut, "{refused}");
+    nodes.volume.server.refuse(None);
+    file.sync_all().expect("the bucket has it");
+    nodes.say("does not come into the bucket");
+    // The machine is lost, with its disk.
+    nodes.signal(1, "-KILL");
+    let _ = nodes.volume.forebay(&["unmount", "--lazy"]).arg(&b).output();
+    fs::remove_dir_all(nodes.folder("state1")).expect("a disk was lost");
+    drop(file);
+    assert!(
+        fs::read(a.join("calls.vcf")).expect("from the bucket") == [&long[..], b"more"].concat()
+    );
+    nodes.unmount(0);
 }
 
 #[test]
