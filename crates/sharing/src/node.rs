@@ -89,6 +89,21 @@ pub struct NodeCounts {
     pub lost: u64,
 }
 
+/// How a node is at one moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct NodeStanding {
+    /// Folders that it holds.
+    pub folders: u64,
+    /// Names in them that are in memory.
+    pub names: u64,
+    /// For how long it may change what it holds without another renewal; zero: not now.
+    pub lease_left: Duration,
+    /// Changes that the book does not have yet.
+    pub unpublished: u64,
+    /// Since it began.
+    pub counts: NodeCounts,
+}
+
 /// One of the nodes that write a volume.
 #[derive(Debug)]
 pub struct SharedNode {
@@ -190,6 +205,19 @@ impl SharedNode {
     #[must_use]
     pub fn counts(&self) -> NodeCounts {
         self.state.lock().counts
+    }
+
+    /// How it is at this moment.
+    #[must_use]
+    pub fn standing(&self) -> NodeStanding {
+        let state = self.state.lock();
+        NodeStanding {
+            folders: state.folders.len() as u64,
+            names: state.folders.values().map(|held| held.names.len() as u64).sum(),
+            lease_left: self.lease.time_left(),
+            unpublished: state.change - state.published,
+            counts: state.counts,
+        }
     }
 
     /// The time that files get now, nanoseconds since 1970.
