@@ -44,6 +44,8 @@ pub struct BucketClient {
     /// MiB that parts of uploads may take, of all uploads together.
     room: Arc<tokio::sync::Semaphore>,
     odd: sieve::RejectedKeys,
+    /// An upload of parts that must not write over an object goes to a name of its own first.
+    ends_by_copy: bool,
 }
 
 /// Tells one state of an object from all others: its ETag (RFC 9110, section 8.8.3).
@@ -74,7 +76,8 @@ impl BucketClient {
         let prefix = prefix.trim_matches('/').to_owned();
         let (hedge, odd) = (Arc::default(), Arc::default());
         let room = Arc::new(tokio::sync::Semaphore::new(upload::ROOM_MIB));
-        let objects = BucketClient { runtime, store, prefix, hedge, room, odd };
+        let objects =
+            BucketClient { runtime, store, prefix, hedge, room, odd, ends_by_copy: false };
         objects.object_path("")?;
         Ok(objects)
     }
