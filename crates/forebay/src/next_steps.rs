@@ -23,15 +23,17 @@ pub(crate) fn bucket_next_step(failed: &RequestError) -> &'static str {
         }
         ErrorKind::NotFound => {
             "is it the right bucket, and AWS_REGION or AWS_ENDPOINT_URL, or AZURE_STORAGE_ACCOUNT?"
-        },
+        }
         ErrorKind::PermissionDenied => {
             "a volume lists, writes, reads and deletes: is AWS_ACCESS_KEY_ID of one who may? \
              (for az:// AZURE_STORAGE_KEY)"
         }
         ErrorKind::InvalidData => "a newer Forebay may have written it, or it was changed",
         ErrorKind::AlreadyExists => "another machine has just mounted it",
-        _ => "is the network there, and AWS_ENDPOINT_URL or AZURE_STORAGE_ENDPOINT set if it is not \
-              the usual one?",
+        _ => {
+            "is the network there, and AWS_ENDPOINT_URL or AZURE_STORAGE_ENDPOINT set if it is not \
+              the usual one?"
+        }
     }
 }
 

@@ -8,6 +8,7 @@ mod exposed_content;
 use std::fmt::Write;
 use std::path::{Component, Path, PathBuf};
 
+use crate::bucket_url::is_bucket_url;
 use crate::toml::{ConfigError, TomlDocument};
 pub use exposed_content::{ExposedContent, ExposedReads};
 

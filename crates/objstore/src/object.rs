@@ -52,6 +52,14 @@ pub struct BucketClient {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ObjectVersion(pub String);
 
+impl ObjectVersion {
+    /// Azure's listings leave out the quotes that an ETag has.
+    fn from_e_tag(e_tag: String) -> ObjectVersion {
+        let is_whole = e_tag.starts_with('"') || e_tag.starts_with("W/");
+        ObjectVersion(if is_whole { e_tag } else { format!("\"{e_tag}\"") })
+    }
+}
+
 /// An object that is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObjectMetadata {
@@ -214,5 +222,10 @@ fn retry_listing<T, E>(ask: impl Fn() -> Result<T, E>) -> Result<T, E> {
 }
 
 fn found_from_meta(name: String, meta: ObjectMeta) -> ObjectMetadata {
-    ObjectMetadata { name, size: meta.size, version: meta.e_tag.map(ObjectVersion), tag: None }
+    ObjectMetadata {
+        name,
+        size: meta.size,
+        version: meta.e_tag.map(ObjectVersion::from_e_tag),
+        tag: None,
+    }
 }

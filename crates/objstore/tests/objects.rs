@@ -48,7 +48,11 @@ fn contract(objects: &BucketClient) {
         objects.put_when("log/1", Bytes::from_static(b"d"), PutCondition::Is(&first), "you-2");
     assert_eq!(late.unwrap_err().kind, ErrorKind::StaleNetworkFileHandle);
     let head = objects.head("log/1").unwrap().unwrap();
-    assert_eq!((head.size, head.version, head.tag.as_deref()), (2, second, Some("me-2")));
+    assert_eq!((head.size, &head.version, head.tag.as_deref()), (2, &second, Some("me-2")));
+
+    // Not all that speaks S3 tells it in a listing.
+    let listed = objects.list_recursive("log").unwrap().remove(0).version;
+    assert!(listed.is_none() || listed == head.version, "{listed:?} is {:?}", head.version);
 
     // Longer than one request.
     let long: Vec<u8> = (0..20_000_000u32).map(|at| (at / 7) as u8).collect();

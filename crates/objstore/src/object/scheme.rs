@@ -151,6 +151,7 @@ fn open_azure(container: &str, settings: BucketSettings, odd: &RejectedKeys) -> 
         .with_client_options(ClientOptions::new().with_timeout(PATIENCE))
         .with_retry(retry_setting())
         .with_http_connector(FilteringConnector(Arc::clone(odd)));
+    let mut has_account = false;
     for (name, value) in azure_settings(settings.into_azure_pairs()) {
         let known = AZURE_NAMES.iter().find(|(theirs, _)| *theirs == name);
         let called = known.map_or(name.as_str(), |(_, called)| called);
@@ -159,7 +160,12 @@ fn open_azure(container: &str, settings: BucketSettings, odd: &RejectedKeys) -> 
         if key == AzureConfigKey::Endpoint && value.starts_with("http://") {
             builder = builder.with_allow_http(true);
         }
+        has_account |= key == AzureConfigKey::AccountName;
         builder = builder.with_config(key, value);
+    }
+    if !has_account {
+        let why = "AZURE_STORAGE_ACCOUNT is not set: whose container is it?";
+        return Err(invalid_input_error(why.to_owned()));
     }
     Ok(Arc::new(builder.build()?))
 }

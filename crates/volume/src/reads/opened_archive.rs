@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use forebay_model::attached::{ExposedReads};
+use forebay_model::attached::ExposedReads;
 use forebay_model::bucket_url::is_bucket_url;
 use forebay_model::is_file_name;
 use forebay_reads::{Archive, DirectoryObjects, ExportedFile, Kind, MANIFEST};

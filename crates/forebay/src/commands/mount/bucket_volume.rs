@@ -22,8 +22,6 @@ pub(super) use error_advice::explain_bucket_error;
 pub(in crate::commands) use error_advice::{format_utc_minute, mount_next_step};
 pub(super) use reading::{explain_reading, refuse_reading};
 
-/// What names a bucket begins so.
-
 /// Options of a volume in a bucket.
 #[derive(Debug, Default, clap::Args)]
 pub(in crate::commands) struct Options {
