@@ -24,6 +24,16 @@ pub(crate) struct ColumnShape<'a> {
     pub(crate) raw_len: usize,
     /// Of a second mate's bases: what [`expand_packed_bits`] says of the first's.
     pub(crate) first: Option<&'a [u8]>,
+    /// The reads that are wanted, where not all are: a codec may leave out what others have.
+    pub(crate) wanted: Option<ReadRange>,
+}
+
+/// Reads of a group that follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ReadRange {
+    pub(crate) first: usize,
+    /// The one behind the last.
+    pub(crate) end: usize,
 }
 
 /// A codec by its number in the format.

@@ -22,9 +22,9 @@ mod lane_transpose;
 mod map;
 mod tables;
 
+pub(crate) use decode::{UnitPlace, decode_sequence, decode_strings, decode_wanted};
 #[cfg(test)]
-pub(crate) use decode::decode_sequence_by;
-pub(crate) use decode::{decode_sequence, decode_strings};
+pub(crate) use decode::{UnitReads, decode_sequence_by};
 pub(crate) use encode::{SequenceKind, encode_sequence, encode_strings, estimate_bits};
 #[cfg(test)]
 pub(crate) use instruction_set::InstructionSet;

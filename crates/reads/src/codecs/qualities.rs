@@ -88,7 +88,8 @@ fn open_qualities(bytes: &[u8], shape: &ColumnShape<'_>) -> Result<OpenColumn> {
     }
     let spans = unit_spans(shape, together);
     let count = spans.iter().map(|span| *span as usize).sum();
-    let (units, most) = rans::decode_sequence(wire.rest(), &spans, count)?;
+    let decoded = rans::decode_wanted(wire.rest(), &spans, count, shape.wanted)?;
+    let (units, most) = (decoded.units, decoded.below);
     if most != symbols.len().pow(together) {
         return Err(Error::damaged("symbols and units differ"));
     }
@@ -105,6 +106,11 @@ fn open_qualities(bytes: &[u8], shape: &ColumnShape<'_>) -> Result<OpenColumn> {
 }
 
 impl LetterSource for QualityUnits {
+    fn skip_reads(&mut self, lengths: &[u32]) -> Result<()> {
+        self.at += lengths.iter().map(|len| (*len as usize).div_ceil(self.together)).sum::<usize>();
+        Ok(())
+    }
+
     fn write_read(&mut self, to: &mut [u8], len: usize) -> Result<()> {
         let from = self.at;
         self.at += len.div_ceil(self.together);

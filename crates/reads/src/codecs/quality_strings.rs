@@ -12,7 +12,7 @@ mod dictionary;
 use super::{Codec, ColumnShape, LetterSource, OpenColumn, SLACK};
 use crate::error::{Error, Result};
 use crate::kept_bytes::KeptBytes;
-use crate::rans::{self, SequenceKind, UnitWidths, WIDTH_MAX};
+use crate::rans::{self, SequenceKind, UnitPlace, UnitWidths, WIDTH_MAX};
 use crate::wire::{WireReader, append_prefixed_bytes, append_varint};
 use dictionary::Dictionary;
 
@@ -167,6 +167,8 @@ impl CodedReads {
 #[derive(Debug)]
 struct QualityStrings {
     units: KeptBytes,
+    /// From where on units are known, at or before the first read that is wanted.
+    near: UnitPlace,
     at: usize,
     /// Of each unit its qualities, the first in the lowest byte, and how many from bit 32 on.
     meaning: Box<[u64; 256]>,
@@ -187,14 +189,30 @@ fn open_strings(bytes: &[u8], shape: &ColumnShape<'_>) -> Result<OpenColumn> {
         *meaning = u64::from_le_bytes(eight) | u64::from(*width) << 32;
     }
     let count = wire.read_bounded_varint(shape.raw_len)?;
-    let (units, found) = rans::decode_strings(wire.rest(), shape.lengths, count, &widths)?;
-    if found != entries {
+    let decoded = rans::decode_strings(wire.rest(), shape.lengths, count, &widths, shape.wanted)?;
+    if decoded.below != entries {
         return Err(Error::damaged("dictionary and units differ"));
     }
-    Ok(OpenColumn::letters(QualityStrings { units, at: 0, meaning }))
+    let (units, near) = (decoded.units, decoded.near);
+    Ok(OpenColumn::letters(QualityStrings { units, near, at: 0, meaning }))
 }
 
 impl LetterSource for QualityStrings {
+    fn skip_reads(&mut self, lengths: &[u32]) -> Result<()> {
+        let until: usize = lengths.iter().map(|len| *len as usize).sum();
+        let UnitPlace { mut unit, mut place } = self.near;
+        while place < until {
+            let entry = self.units.get(unit).map(|unit| self.meaning[usize::from(*unit)]);
+            place += entry.map_or(0, |entry| (entry >> 32) as usize).max(1);
+            unit += 1;
+        }
+        self.at = unit;
+        match place == until && unit <= self.units.len() {
+            true => Ok(()),
+            false => Err(Error::damaged("a string goes beyond its read")),
+        }
+    }
+
     fn write_read(&mut self, to: &mut [u8], len: usize) -> Result<()> {
         let (mut done, to) = (0, &mut to[..len + SLACK]);
         let rest = &self.units[self.at..];

@@ -124,7 +124,7 @@ fn decompress_smallest(how: u8, bytes: &[u8], raw_len: usize) -> Result<Vec<u8>>
     let raw = match how {
         PLAIN => bytes.to_vec(),
         ZSTD => frames::decompress(bytes, raw_len)?,
-        RANS => rans::decode_sequence(bytes, &[raw_len as u32], raw_len)?.0.to_vec(),
+        RANS => rans::decode_sequence(bytes, &[raw_len as u32], raw_len)?.units.to_vec(),
         _ => return Err(Error::damaged("a stream that nothing makes")),
     };
     match raw.len() == raw_len {
