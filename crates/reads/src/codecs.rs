@@ -26,6 +26,16 @@ pub(crate) struct ColumnShape<'a> {
     pub(crate) first: Option<&'a [u8]>,
     /// The reads that are wanted, where not all are: a codec may leave out what others have.
     pub(crate) wanted: Option<ReadRange>,
+    /// The same column of a group near by, which this is most likely like: who encodes need not
+    /// find out all by itself then.
+    pub(crate) like: Option<EncodedColumn<'a>>,
+}
+
+/// A column as it stands in an archive.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EncodedColumn<'a> {
+    pub(crate) codec: u8,
+    pub(crate) bytes: &'a [u8],
 }
 
 /// Reads of a group that follow each other.

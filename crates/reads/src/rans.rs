@@ -20,6 +20,7 @@ mod encode;
 mod instruction_set;
 mod lane_transpose;
 mod map;
+mod sequence_model;
 mod tables;
 
 pub(crate) use decode::{UnitPlace, decode_sequence, decode_strings, decode_wanted};
@@ -28,6 +29,7 @@ pub(crate) use decode::{UnitReads, decode_sequence_by};
 pub(crate) use encode::{SequenceKind, encode_sequence, encode_strings, estimate_bits};
 #[cfg(test)]
 pub(crate) use instruction_set::InstructionSet;
+pub(crate) use sequence_model::SequenceModel;
 
 use crate::error::{Error, Result};
 use crate::wire::{WireReader, append_varint};

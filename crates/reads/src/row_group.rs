@@ -10,7 +10,9 @@ use std::sync::Arc;
 
 use memchr::memchr;
 
-use crate::codecs::{self, CodecCandidates, ColumnShape, FOR_TEXT, OpenColumn, ReadRange};
+use crate::codecs::{
+    self, CodecCandidates, ColumnShape, EncodedColumn, FOR_TEXT, OpenColumn, ReadRange,
+};
 use crate::columns::{
     ExceptionRuns, MateColumns, decode_lengths, encode_exceptions, encode_lengths,
 };
@@ -36,6 +38,25 @@ pub(crate) struct EncodedChunk {
     pub(crate) codec: u8,
     pub(crate) raw_len: usize,
     pub(crate) bytes: Vec<u8>,
+}
+
+/// Qualities of a mate as they were encoded, for groups that are like theirs.
+#[derive(Clone, Debug)]
+pub(crate) struct ColumnModel {
+    codec: u8,
+    bytes: Vec<u8>,
+}
+
+impl ColumnModel {
+    /// Of a mate that has columns.
+    pub(crate) fn of_mate(mate: &EncodedMate) -> Option<ColumnModel> {
+        let chunk = mate.chunks.iter().find(|chunk| chunk.column == Column::Qualities)?;
+        Some(ColumnModel { codec: chunk.codec, bytes: chunk.bytes.clone() })
+    }
+
+    fn as_column(&self) -> EncodedColumn<'_> {
+        EncodedColumn { codec: self.codec, bytes: &self.bytes }
+    }
 }
 
 /// One mate's part of a group.
@@ -76,14 +97,16 @@ pub(crate) fn split_record(text: &[u8]) -> Option<(&[u8], &[u8])> {
     Some(text.split_at(end))
 }
 
-/// Encodes a mate; `first` has nothing in it if this is the first one.
+/// Encodes a mate; `first` has nothing in it if this is the first one. `like` is a mate of a group near
+/// by.
 pub(crate) fn encode_mate(
     records: &TextRecords,
     first: &MateReference,
     profile: PackProfile,
+    like: Option<&ColumnModel>,
 ) -> (EncodedMate, MateReference) {
     if let Some(columns) = MateColumns::from_records(&records.text, &records.ends) {
-        let mate = encode_columns(&columns, records.text.len(), first, profile);
+        let mate = encode_columns(&columns, records.text.len(), first, profile, like);
         let again = open_mate(&mate, columns.lengths.len(), first, &[Column::Bases], None);
         if let Ok((text, lent)) = again
             && text.into_text().is_ok_and(|text| text == records.text)
@@ -107,18 +130,17 @@ fn encode_chunk(
     lengths: &[u32],
     candidates: CodecCandidates,
 ) -> EncodedChunk {
-    encode_chunk_after(column, raw, lengths, candidates, None)
+    let shape = ColumnShape { lengths, raw_len: raw.len(), first: None, wanted: None, like: None };
+    encode_shaped(column, raw, &shape, candidates)
 }
 
-fn encode_chunk_after(
+fn encode_shaped(
     column: Column,
     raw: &[u8],
-    lengths: &[u32],
+    shape: &ColumnShape<'_>,
     candidates: CodecCandidates,
-    first: Option<&[u8]>,
 ) -> EncodedChunk {
-    let shape = ColumnShape { lengths, raw_len: raw.len(), first, wanted: None };
-    let (codec, bytes) = codecs::encode_column(raw, &shape, candidates);
+    let (codec, bytes) = codecs::encode_column(raw, shape, candidates);
     EncodedChunk { column, codec, raw_len: raw.len(), bytes }
 }
 
@@ -127,22 +149,23 @@ fn encode_columns(
     text_len: usize,
     first: &MateReference,
     profile: PackProfile,
+    like: Option<&ColumnModel>,
 ) -> EncodedMate {
     let lengths = &columns.lengths;
+    let shape = ColumnShape {
+        lengths,
+        raw_len: columns.bases.len(),
+        first: first.bases.as_ref().map(|bits| &bits[..]),
+        wanted: None,
+        like: like.map(ColumnModel::as_column),
+    };
     let mut chunks = vec![encode_chunk(Column::Lengths, &encode_lengths(lengths), &[], FOR_TEXT)];
     let odd = encode_exceptions(&columns.bases);
     // Text that is mostly no bases (proteins, say) is better off as text.
     if odd.len() > columns.bases.len() / 4 {
         chunks.push(encode_chunk(Column::Bases, &columns.bases, lengths, FOR_TEXT));
     } else {
-        let behind = first.bases.as_ref().map(|bits| &bits[..]);
-        chunks.push(encode_chunk_after(
-            Column::Bases,
-            &columns.bases,
-            lengths,
-            profile.bases,
-            behind,
-        ));
+        chunks.push(encode_shaped(Column::Bases, &columns.bases, &shape, profile.bases));
         if !odd.is_empty() {
             chunks.push(encode_chunk(Column::Exceptions, &odd, &[], FOR_TEXT));
         }
@@ -154,7 +177,7 @@ fn encode_columns(
     if rule == MateNameRule::Own {
         chunks.push(encode_chunk(Column::Names, &columns.names, lengths, profile.names));
     }
-    chunks.push(encode_chunk(Column::Qualities, &columns.qualities, lengths, profile.qualities));
+    chunks.push(encode_shaped(Column::Qualities, &columns.qualities, &shape, profile.qualities));
     EncodedMate { text_len, style: columns.style, rule: rule as u8, chunks }
 }
 
@@ -201,7 +224,8 @@ pub(crate) fn open_mate(
     let span = part.map(|part| RecordSpan::find_part(style, &lengths, &names, part)).transpose()?;
     let wanted = span.map(|span| ReadRange { first: span.first, end: span.end });
     let behind = first.bases.as_ref().map(|bits| &bits[..]);
-    let shape = ColumnShape { lengths: &lengths, raw_len: letters, first: None, wanted };
+    let shape =
+        ColumnShape { lengths: &lengths, raw_len: letters, first: None, wanted, like: None };
     let bases = open_letters(mate, Column::Bases, &ColumnShape { first: behind, ..shape })?;
     let lent = bases.share_bits().filter(|_| part.is_none() && lends_bases(mate, leans));
     let odd = optional_column(mate, Column::Exceptions, &[])?;
@@ -249,7 +273,8 @@ fn optional_column(mate: &EncodedMate, column: Column, lengths: &[u32]) -> Resul
     let Some(chunk) = mate.chunks.iter().find(|chunk| chunk.column == column) else {
         return Ok(None);
     };
-    let shape = ColumnShape { lengths, raw_len: chunk.raw_len, first: None, wanted: None };
+    let shape =
+        ColumnShape { lengths, raw_len: chunk.raw_len, first: None, wanted: None, like: None };
     let raw = codecs::decode_column(chunk.codec, &chunk.bytes, &shape);
     raw.map(Some).map_err(|error| error.with_context(column.name()))
 }

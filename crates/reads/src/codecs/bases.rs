@@ -15,7 +15,7 @@ use super::{Codec, ColumnShape, LetterSource, OpenColumn, ReadRange};
 use crate::error::{Error, Result};
 use crate::frames;
 use crate::kept_bytes::KeptBytes;
-use crate::rans;
+use crate::rans::{self, SequenceKind};
 use crate::wire::{WireReader, append_prefixed_bytes};
 use base_placement::{BasePlacement, WindowTable};
 
@@ -106,7 +106,7 @@ fn encode_bases(
         places.clear();
     } else {
         places =
-            rans::encode_sequence(&places, &[places.len() as u32], 8, rans::SequenceKind::Bytes);
+            rans::encode_sequence(&places, &[places.len() as u32], 8, SequenceKind::Bytes, None);
     }
     append_prefixed_bytes(&mut out, &places);
     out.extend(frames::compress_with_prefix(&packed, first));

@@ -65,7 +65,8 @@ fn decode_reads(id: u8, bytes: &[u8], shape: &ColumnShape<'_>, reads: ReadRange)
 
 /// What a second mate is told of the first.
 fn packed_of(lengths: &[u32], column: &[u8]) -> Vec<u8> {
-    let shape = ColumnShape { lengths, raw_len: column.len(), first: None, wanted: None };
+    let shape =
+        ColumnShape { lengths, raw_len: column.len(), first: None, wanted: None, like: None };
     let bytes = (find_codec(BASES).expect("bases").encode)(column, &shape).expect("any bytes");
     expand_packed_bits(&bytes, column.len(), lengths.len()).expect("what was packed").to_vec()
 }
@@ -115,8 +116,13 @@ fn names_of_mgi_and_nanopores_are_smaller_than_by_zstd() {
         )
     };
     for names in [made_names(of_mgi), made_names(of_a_pore)] {
-        let shape =
-            ColumnShape { lengths: &[0; 5000], raw_len: names.len(), first: None, wanted: None };
+        let shape = ColumnShape {
+            lengths: &[0; 5000],
+            raw_len: names.len(),
+            first: None,
+            wanted: None,
+            like: None,
+        };
         let (id, bytes) = encode_column(&names, &shape, FOR_NAMES);
         assert_eq!(decode_column(id, &bytes, &shape).expect("names"), names);
         let zstd = zstd::bulk::compress(&names, 19).expect("memory to memory").len();
@@ -133,7 +139,7 @@ proptest! {
     ) {
         // The first mate's bases, or some others.
         let first = if turned { packed_of(&lengths, &column) } else { first };
-        let shape = ColumnShape { lengths: &lengths, raw_len: column.len(), first: Some(&first), wanted: None };
+        let shape = ColumnShape { lengths: &lengths, raw_len: column.len(), first: Some(&first), wanted: None, like: None };
         for codec in CODECS.iter().copied().chain([&bases::QUICK, &qualities::QUICK, &quality_strings::QUICK]) {
             // Of other bytes than bases, exceptions take care; names are lines.
             let other = column.iter().any(|byte| !b"ACGT".contains(byte));
@@ -156,7 +162,7 @@ proptest! {
     #[test]
     fn names_come_back(names in names()) {
         let lengths = vec![0; names.iter().filter(|byte| **byte == b'\n').count()];
-        let shape = ColumnShape { lengths: &lengths, raw_len: names.len(), first: None, wanted: None };
+        let shape = ColumnShape { lengths: &lengths, raw_len: names.len(), first: None, wanted: None, like: None };
         let (id, bytes) = encode_column(&names, &shape, FOR_NAMES);
         prop_assert_eq!(decode_column(id, &bytes, &shape).expect("names"), &names[..]);
         let codec = find_codec(5).expect("names");
@@ -167,7 +173,7 @@ proptest! {
     #[test]
     fn vectors_and_plain_arithmetic_agree((lengths, column) in columns(), bytes: bool) {
         let kind = if bytes { SequenceKind::Bytes } else { SequenceKind::Qualities };
-        let bytes = crate::rans::encode_sequence(&column, &lengths, 128, kind);
+        let bytes = crate::rans::encode_sequence(&column, &lengths, 128, kind, None);
         for way in InstructionSet::all_supported() {
             let again = decode_all(way, &bytes, &lengths, column.len(), None);
             prop_assert_eq!(&again.expect("what was encoded").0[..], &column[..], "{:?}", way);
@@ -195,7 +201,7 @@ proptest! {
                 left -= u32::from(widths[usize::from(unit)]);
             }
         }
-        let mut bytes = crate::rans::encode_strings(&units, &lengths, &widths, 128, kind);
+        let mut bytes = crate::rans::encode_strings(&units, &lengths, &widths, 128, kind, None);
         for way in InstructionSet::all_supported() {
             let again = decode_all(way, &bytes, &lengths, units.len(), Some(&widths));
             prop_assert_eq!(&again.expect("what was encoded").0[..], &units[..], "{:?}", way);
@@ -220,7 +226,7 @@ proptest! {
         cut in any::<proptest::sample::Index>(),
     ) {
         let first = packed_of(&lengths, &column);
-        let shape = ColumnShape { lengths: &lengths, raw_len: column.len(), first: Some(&first), wanted: None };
+        let shape = ColumnShape { lengths: &lengths, raw_len: column.len(), first: Some(&first), wanted: None, like: None };
         for codec in CODECS {
             let Some(mut bytes) = (codec.encode)(&column, &shape) else { continue };
             let whole = bytes.clone();
@@ -238,7 +244,7 @@ proptest! {
             }
         }
         // Damage is the same to all ways, too.
-        let mut bytes = crate::rans::encode_sequence(&column, &lengths, 128, SequenceKind::Qualities);
+        let mut bytes = crate::rans::encode_sequence(&column, &lengths, 128, SequenceKind::Qualities, None);
         for (at, with) in &flips {
             let at = at.index(bytes.len());
             bytes[at] ^= with;
@@ -260,7 +266,7 @@ proptest! {
     ) {
         for codec in CODECS {
             let first = Some(&bytes[..]).filter(|_| raw_len % 2 == 0);
-            let shape = ColumnShape { lengths: &lengths, raw_len, first, wanted: None };
+            let shape = ColumnShape { lengths: &lengths, raw_len, first, wanted: None, like: None };
             let _ = decode_column(codec.id, &bytes, &shape);
             let _ = expand_packed_bits(&bytes, raw_len, lengths.len());
         }
@@ -297,7 +303,13 @@ fn qualities_of_many_levels_are_strings_where_that_pays() {
         })
         .collect();
     let strings = find_codec(7).expect("strings");
-    let shape = ColumnShape { lengths: &lengths, raw_len: runs.len(), first: None, wanted: None };
+    let shape = ColumnShape {
+        lengths: &lengths,
+        raw_len: runs.len(),
+        first: None,
+        wanted: None,
+        like: None,
+    };
     for column in [&runs, &walk] {
         let single = (find_codec(4).expect("single").encode)(column, &shape).expect("any");
         if let Some(bytes) = (strings.encode)(column, &shape) {
@@ -316,6 +328,6 @@ fn qualities_of_many_levels_are_strings_where_that_pays() {
 fn numbers_of_codecs_are_theirs_alone() {
     let ids: Vec<u8> = CODECS.iter().map(|codec| codec.id).collect();
     assert_eq!(ids, (0..CODECS.len() as u8).collect::<Vec<u8>>());
-    let shape = ColumnShape { lengths: &[], raw_len: 0, first: None, wanted: None };
+    let shape = ColumnShape { lengths: &[], raw_len: 0, first: None, wanted: None, like: None };
     assert!(decode_column(200, b"", &shape).expect_err("no codec").to_string().contains("200"));
 }
