@@ -14,6 +14,7 @@ mod same;
 mod zstandard;
 
 use crate::error::{Error, Kind, Result};
+pub(crate) use crate::rans::ReadRange;
 
 /// What both sides know of a column.
 #[derive(Clone, Copy, Debug)]
@@ -36,14 +37,6 @@ pub(crate) struct ColumnShape<'a> {
 pub(crate) struct EncodedColumn<'a> {
     pub(crate) codec: u8,
     pub(crate) bytes: &'a [u8],
-}
-
-/// Reads of a group that follow each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ReadRange {
-    pub(crate) first: usize,
-    /// The one behind the last.
-    pub(crate) end: usize,
 }
 
 /// A codec by its number in the format.

@@ -57,6 +57,14 @@ const TABLES_MAX: usize = 128;
 /// The places that each unit takes in its read, 1 to [`WIDTH_MAX`].
 pub(crate) type UnitWidths = [u8; 256];
 
+/// Reads of a group that follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ReadRange {
+    pub(crate) first: usize,
+    /// The one behind the last.
+    pub(crate) end: usize,
+}
+
 /// How a context is made: `(bin * levels + level) * width + before`, where
 /// - `bin` is `min(position * scale >> SCALE, bins - 1)`,
 /// - `position` is the place of the unit's first letter in its read,
