@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 
+use zstd::bulk::Compressor;
 use zstd::zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer, get_error_name};
 
 use crate::error::{Error, Result};
@@ -16,19 +17,31 @@ const WINDOW_LOG_MAX: u32 = 25;
 thread_local! {
     /// Names have dozens of small frames; a context for each costs as much as they do.
     static CONTEXT: RefCell<DCtx<'static>> = RefCell::new(DCtx::create());
+    static COMPRESSOR: RefCell<Compressor<'static>> =
+        RefCell::new(Compressor::new(LEVEL).expect("memory"));
 }
 
 /// One frame.
 pub(crate) fn compress(raw: &[u8]) -> Vec<u8> {
-    zstd::bulk::compress(raw, LEVEL).expect("memory to memory, into a buffer of the bound's size")
+    compress_at(raw, LEVEL)
+}
+
+/// The same, as hard as zstd's `level` tries.
+pub(crate) fn compress_at(raw: &[u8], level: i32) -> Vec<u8> {
+    COMPRESSOR.with_borrow_mut(|compressor| {
+        compressor.set_compression_level(level).expect("a level that there is");
+        compressor.compress(raw).expect("memory to memory, into a buffer of the bound's size")
+    })
 }
 
 /// One frame that can be read only by who has `first`, as if that stood before it.
 pub(crate) fn compress_with_prefix(raw: &[u8], first: &[u8]) -> Vec<u8> {
-    let mut context = zstd::bulk::Compressor::new(LEVEL).expect("memory");
-    if !first.is_empty() {
-        context.context_mut().ref_prefix(first).expect("a context that does nothing yet");
+    if first.is_empty() {
+        return compress(raw);
     }
+    // One that is kept would have to outlive what it refers to.
+    let mut context = Compressor::new(LEVEL).expect("memory");
+    context.context_mut().ref_prefix(first).expect("a context that does nothing yet");
     context.compress(raw).expect("memory to memory, into a buffer of the bound's size")
 }
 

@@ -99,7 +99,7 @@ pub(super) fn append_tables(
     let bytes: Vec<u8> = tables.iter_mut().flat_map(|shares| round_frequencies(shares)).collect();
     out.push(tables.len() as u8);
     for raw in [encode_map(&map, clusters.contexts), bytes] {
-        append_prefixed_bytes(out, &zstd::bulk::compress(&raw, LEVEL).expect("memory to memory"));
+        append_prefixed_bytes(out, &frames::compress_at(&raw, LEVEL));
     }
     (map, tables)
 }
