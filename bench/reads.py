@@ -21,6 +21,7 @@ one set that is repeated until it has 500 MB of text, unless --short is given.
 
 FOREBAY=path   the binary under test (default target/release/forebay)
 TURN=command   runs each tool, where others on this machine measure by turns; its own time does not count
+TURN_ALL=command   the same for what is told by the clock, and so needs all cores (default TURN)
 """
 import argparse
 import filecmp
@@ -41,6 +42,7 @@ BESIDE = os.path.join(os.path.dirname(FOREBAY), "examples/reads_pread")
 BUILT = os.path.join(os.environ.get("CARGO_TARGET_DIR", "target"), "release/examples/reads_pread")
 PREAD = BESIDE if os.path.exists(BESIDE) else BUILT
 TURN = shlex.split(os.environ.get("TURN", ""))
+TURN_ALL = shlex.split(os.environ.get("TURN_ALL", "")) or TURN
 # The largest resident set of a command, in KiB.
 PEAK = ("import resource,subprocess,sys;subprocess.run(sys.argv[1:],check=True);"
         "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
@@ -83,10 +85,10 @@ def size(path):
     return os.path.getsize(path)
 
 
-def run(command):
+def run(command, turn=None):
     """CPU and wall seconds of a shell command."""
     timed = f"TIMEFORMAT='took %U %S %R'; time {{ {command}; }}"
-    done = subprocess.run([*TURN, "bash", "-o", "pipefail", "-c", timed], capture_output=True, text=True)
+    done = subprocess.run([*(turn or TURN), "bash", "-o", "pipefail", "-c", timed], capture_output=True, text=True)
     if done.returncode != 0:
         raise RuntimeError(f"{command}\n{done.stderr}")
     user, system, wall = map(float, done.stderr.split("took ")[-1].split())
@@ -175,7 +177,8 @@ def measure_long(packed, repeats):
                 *plain, "-o", archive]
         memory = int(subprocess.run(pack, capture_output=True, text=True, check=True).stdout) / 1024
         for threads in (1, 2):
-            times = [run(f"{FOREBAY} reads cat -t {threads} {archive} > /dev/null") for _ in range(repeats)]
+            cat = f"{FOREBAY} reads cat -t {threads} {archive} > /dev/null"
+            times = [run(cat, TURN_ALL) for _ in range(repeats)]
             wall[threads] = min(clock for _, clock in times)
         return {"text": length, "wall": wall, "memory_mib": memory}
 
