@@ -153,9 +153,24 @@ pub(super) struct Table {
     pub(super) processes: u32,
     /// Opens under way, of which the number is not known yet.
     pub(super) opening: u32,
+    /// From here on the lowest free number is looked for.
+    pub(super) lowest: i32,
 }
 
 impl Table {
+    /// The number that the next open gets, as far as is known: the lowest that is free (open(2)).
+    pub(super) fn guess_next(&mut self) -> i32 {
+        while self.held.contains_key(&self.lowest) {
+            self.lowest += 1;
+        }
+        self.lowest
+    }
+
+    /// An open got another number.
+    pub(super) fn correct_guess(&mut self, fd: i32) {
+        self.lowest = fd;
+    }
+
     /// Descriptors of recorded files, in order.
     pub(super) fn sessions(&self) -> Vec<(i32, u64)> {
         let sessions = self.held.iter().filter_map(|(fd, held)| match held {

@@ -173,16 +173,8 @@ impl Supervisor {
         {
             found = Some((fd, facts));
         }
-        let all = if found.is_none() { target.descriptors() } else { Vec::new() };
-        for fd in all {
-            if self.held(process, fd).is_some() {
-                continue;
-            }
-            let Some(facts) = target.facts_of(fd) else { continue };
-            if self.is_of(&open, process, target, fd, &facts) {
-                found = Some((fd, facts));
-                break;
-            }
+        if found.is_none() {
+            found = self.find_descriptor(&open, process, target);
         }
         let Some((fd, facts)) = found else {
             // It is to be looked for again as it was.
@@ -193,6 +185,34 @@ impl Supervisor {
         };
         self.count_opening(process, false);
         self.begin_session(process, fd, open, facts, created);
+        None
+    }
+
+    /// The descriptor that an open has become: most often the lowest free one. All of a process that
+    /// has many are looked at only where that is not so.
+    fn find_descriptor(
+        &mut self,
+        open: &PendingOpen,
+        process: u32,
+        target: Target,
+    ) -> Option<(i32, FileFacts)> {
+        let table = self.table_of(process)?;
+        let guess = self.tables.get_mut(&table)?.guess_next();
+        if let Some(facts) = target.facts_of(guess)
+            && self.is_of(open, process, target, guess, &facts)
+        {
+            return Some((guess, facts));
+        }
+        for fd in target.descriptors() {
+            if self.held(process, fd).is_some() {
+                continue;
+            }
+            let Some(facts) = target.facts_of(fd) else { continue };
+            if self.is_of(open, process, target, fd, &facts) {
+                self.tables.get_mut(&table)?.correct_guess(fd);
+                return Some((fd, facts));
+            }
+        }
         None
     }
 

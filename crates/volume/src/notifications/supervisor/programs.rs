@@ -107,7 +107,7 @@ impl Supervisor {
     fn first_table(&mut self, process: u32) -> u64 {
         let held = Target(process).descriptors().into_iter().map(|fd| (fd, Held::Outside));
         let held = held.collect();
-        self.new_table(Table { held, processes: 1, opening: 0 })
+        self.new_table(Table { held, processes: 1, ..Table::default() })
     }
 
     fn inherit_table(&mut self, process: u32, parent: u32, above: u64) -> u64 {
@@ -255,7 +255,7 @@ impl Supervisor {
                 session.holders += 1;
             }
         }
-        let own = self.new_table(Table { held, processes: 1, opening: 0 });
+        let own = self.new_table(Table { held, processes: 1, ..Table::default() });
         if let Some(known) = self.processes.get_mut(&process) {
             known.table = own;
         }
