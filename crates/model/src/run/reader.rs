@@ -33,6 +33,12 @@ impl Run {
         run_file_check::check_file_header(path)?;
         let conn = untrusted_file::open_untrusted(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
             .map_err(|e| sqlite_error(path, "open", e))?;
+        let conn = match run_file_check::is_without_locks(&conn, path) {
+            true => {
+                untrusted_file::open_unlocked(path).map_err(|e| sqlite_error(path, "open", e))?
+            }
+            false => conn,
+        };
         let format = run_file_check::check_schema_version(&conn, path)?;
         Ok(Self { conn, path: path.to_owned(), format })
     }

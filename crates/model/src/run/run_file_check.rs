@@ -67,6 +67,15 @@ pub(super) fn is_run_file(path: &Path) -> bool {
         && !wal_exists(path)
 }
 
+/// Whether the file lies where nothing can be locked, as on a shared volume, and nobody writes it.
+pub(super) fn is_without_locks(conn: &Connection, path: &Path) -> bool {
+    let first = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
+    let refused = first.is_err_and(|error| {
+        error.sqlite_error_code() == Some(rusqlite::ErrorCode::SystemIoFailure)
+    });
+    refused && !wal_exists(path)
+}
+
 fn wal_exists(path: &Path) -> bool {
     let mut wal = path.as_os_str().to_owned();
     wal.push("-wal");

@@ -20,7 +20,17 @@ const ROW_BYTES_MIN: u64 = 4;
 
 /// Opens a run file: no program in it is run, and reading it ends.
 pub(super) fn open_untrusted(path: &Path, how: OpenFlags) -> rusqlite::Result<Connection> {
-    let mut conn = Connection::open_with_flags(path, how | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    let conn = Connection::open_with_flags(path, how | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    guard(conn, path)
+}
+
+/// The same for reading, on a file system without locks.
+pub(super) fn open_unlocked(path: &Path) -> rusqlite::Result<Connection> {
+    let how = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    guard(Connection::open_with_flags_and_vfs(path, how, c"unix-none")?, path)
+}
+
+fn guard(mut conn: Connection, path: &Path) -> rusqlite::Result<Connection> {
     for (setting, value) in [
         (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
         (DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false),

@@ -5,6 +5,7 @@ use std::ffi::{CString, OsString};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
@@ -43,11 +44,33 @@ pub(super) struct DaemonLinks {
     pub(super) log: daemon_log::LogOptions,
 }
 
+/// What is executed.
+pub(super) struct Program {
+    words: Vec<CString>,
+    variables: Vec<(CString, CString)>,
+}
+
+impl Program {
+    pub(super) fn new(
+        words: &[OsString],
+        variables: &[(OsString, OsString)],
+    ) -> Result<Program, std::ffi::NulError> {
+        let text = |word: &OsString| CString::new(word.as_bytes());
+        Ok(Program {
+            words: words.iter().map(text).collect::<Result<_, _>>()?,
+            variables: variables
+                .iter()
+                .map(|(name, value)| Ok((text(name)?, text(value)?)))
+                .collect::<Result<_, _>>()?,
+        })
+    }
+}
+
 /// Becomes the command. Whatever stops that is written to `news`, which exec closes.
 pub(super) fn exec_command(
     way: Way<'_>,
     directory: &Path,
-    words: &[CString],
+    program: &Program,
     daemon: DaemonLinks,
     news: OwnedFd,
     signals: &SavedSignalMask,
@@ -116,7 +139,12 @@ pub(super) fn exec_command(
         let _ = measure_request_cost(&MachineClock);
     }
     signals.restore_for_command();
-    let mut pointers: Vec<*const libc::c_char> = words.iter().map(|word| word.as_ptr()).collect();
+    for (name, value) in &program.variables {
+        // SAFETY: two strings that end with NUL; this process has one thread.
+        unsafe { libc::setenv(name.as_ptr(), value.as_ptr(), 1) };
+    }
+    let mut pointers: Vec<*const libc::c_char> =
+        program.words.iter().map(|word| word.as_ptr()).collect();
     pointers.push(std::ptr::null());
     // SAFETY: a null-terminated array of NUL-terminated strings that live until exec.
     unsafe { libc::execvp(pointers[0], pointers.as_ptr()) };

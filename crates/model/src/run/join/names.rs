@@ -39,9 +39,9 @@ pub(super) fn is_local(fs_type: &str) -> bool {
     LOCAL.contains(&fs_type)
 }
 
-/// How near two starts of one process number have to be for one process, in microseconds: the
-/// kernel tells them in hundredths of a second.
-const SAME_START_US: i64 = 30_000;
+/// How near two starts of one process number have to be for one process, in microseconds: records
+/// begin to count a little after the time of day that they say, and numbers come again much later.
+const SAME_START_US: i64 = 2_000_000;
 
 /// Numbers by names, and what the latest run file added to them.
 #[derive(Debug, Default)]
