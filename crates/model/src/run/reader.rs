@@ -133,12 +133,14 @@ impl Run {
             false => "SELECT NULL AS of, NULL AS wait, NULL AS peak",
         };
         let joined = self.conn.table_exists(None, "nodes").map_err(|e| self.read_error(e))?;
-        // Where its first process was.
+        // Where most of its processes were: one may have handed it over elsewhere.
         let nodes = match joined {
             true => {
-                "SELECT p.task AS on_task, n.name AS node, min(p.process)
-                 FROM processes p JOIN process_nodes USING (process) JOIN nodes n USING (node)
-                 GROUP BY p.task"
+                "SELECT on_task, node, max(many) FROM (
+                   SELECT p.task AS on_task, n.name AS node, count(*) * 1000000 + n.node AS many
+                   FROM processes p JOIN process_nodes USING (process) JOIN nodes n USING (node)
+                   GROUP BY p.task, n.node)
+                 GROUP BY on_task"
             }
             false => "SELECT NULL AS on_task, NULL AS node",
         };

@@ -186,7 +186,7 @@ fn what_two_records_have_counts_once() {
             .process(21, Some(1), (110 - started) * SECOND + 10_000 * (started % 2), "cat f")
             .open(1, "x1", (110 - started) * SECOND + 20_000, false)
     };
-    let runs = [part(100).write(place.path(), "a"), part(101).write(place.path(), "b")];
+    let runs = [part(100).write(place.path(), "a"), part(107).write(place.path(), "b")];
     let (run, report) = join(place.path(), &runs, 0);
     assert_eq!(report.processes_seen_twice, 1);
     assert_eq!(opens(&run).len(), 1);
@@ -299,6 +299,7 @@ fn what_can_not_be_joined_is_refused_by_name() {
 /// Prints how long joins of many tasks take; refuses nothing.
 #[test]
 #[ignore = "a measurement"]
+#[allow(clippy::disallowed_macros)] // A test has a terminal.
 fn time_of_a_join_of_24_000_tasks() {
     for (files, tasks_each) in [(4, 6_000), (2_400, 10)] {
         let place = tempfile::tempdir().expect("a directory");
