@@ -51,7 +51,7 @@ protocol() {
 fuzz() { scripts/fuzz.sh "${FUZZ_SECONDS:-600}"; }
 simgrid() { /usr/bin/python3 tests/simgrid/compare.py "$FOREBAY"; }
 real() { tests/real/run --long && tests/real/run --long --transport uring; }
-xfstests() { scripts/xfstests.sh; }
+xfstests() { scripts/xfstests.sh && TRANSPORT=uring scripts/xfstests.sh; }
 reports() { scripts/reports.sh "${CHECKS:?DIR with cases of public reports}"; }
 
 all=(oldest kills machines daemons power shared protocol fuzz simgrid real xfstests reports)

@@ -5,17 +5,28 @@
 #
 #   scripts/xfstests.sh [WORDS]   words for its `check`; without: -g quick
 #   XFSTESTS=URL                  where its repository is, if not at kernel.org
+#   TRANSPORT=device|uring        how operations come to forebay; uring turns the kernel's switch on meanwhile
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 root=$PWD version=v2026.01.27 source=${XFSTESTS:-https://git.kernel.org/pub/scm/fs/xfs/xfstests-dev.git}
 forebay=$(realpath "${FOREBAY:-target/landing/forebay}")
 tree=$root/target/tools/xfstests-$version
+transport=${TRANSPORT:-device} switch=/sys/module/fuse/parameters/enable_uring
 
 fail() {  # cause, where, next step
     printf 'xfstests: %s\n  where: %s\n  next:  %s\n' "$1" "$2" "$3" >&2
     exit 1
 }
 [ "$(id -u)" = 0 ] || fail "these tests need root" "user $(id -un)" "run them with sudo"
+
+case $transport in
+    device) ;;
+    uring)
+        was=$(cat "$switch" 2> /dev/null) ||
+            fail "this kernel's FUSE has no io_uring" "$switch" "Linux 6.14 or later has it"
+        ;;
+    *) fail "there is no transport $transport" "TRANSPORT" "device or uring" ;;
+esac
 
 packages=(acl attr autoconf automake bc e2fsprogs file fio gawk libacl1-dev libaio-dev libattr1-dev
     libcap-dev libgdbm-dev libssl-dev libtool-bin liburing-dev perl pkg-config psmisc quota uuid-dev
@@ -26,7 +37,7 @@ if ! dpkg -s "${packages[@]}" > /dev/null 2>&1; then
     apt-get -qq -y -o DPkg::Lock::Timeout=600 install --no-install-recommends "${packages[@]}" > /dev/null
 fi
 for user in fsgqa 123456-fsgqa fsgqa2; do
-    id "$user" > /dev/null 2>&1 || useradd --system --user-group "$user"
+    id "$user" > /dev/null 2>&1 || useradd --system --user-group --home-dir / "$user"
 done
 if [ ! -e "$tree/built" ]; then
     rm -rf "$tree"
@@ -44,7 +55,9 @@ fi
 work=$(mktemp -d /var/tmp/forebay-xfstests.XXXXXX)
 chmod 755 "$work"
 mkdir "$work"/{test,scratch,at.test,at.scratch,sbin,state}
-trap 'umount "$work"/at.* 2> /dev/null || true; rm -rf "$work"' EXIT
+trap 'umount "$work"/at.* 2> /dev/null || true; rm -rf "$work"
+    [ -z "${was:-}" ] || echo "$was" > "$switch"' EXIT
+[ "$transport" = device ] || echo Y > "$switch"
 cat > "$work/sbin/mount.fuse.forebay" <<HELPER
 #!/bin/bash
 # mount -t fuse.forebay DIRECTORY POINT -o OPTIONS
@@ -64,7 +77,7 @@ while [ \$# -gt 0 ]; do
     shift
 done
 export XDG_STATE_HOME=$work/state
-"$forebay" mount --allow-other --nonempty --dev \$suid "\$from" "\$at" > /dev/null 2> $work/said || {
+"$forebay" mount --transport $transport --allow-other --nonempty --dev \$suid "\$from" "\$at" > /dev/null 2> $work/said || {
     cat $work/said >&2
     exit 32
 }

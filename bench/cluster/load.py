@@ -4,6 +4,8 @@
     load.py tasks FOLDER SECONDS     tasks of a workflow in folders of their own, until the time is over
     load.py looks FOLDER COUNT       what a head node asks of so many finished tasks: status, listing
     load.py fresh A B TRIES          A closes, B looks at once: how often it sees something old
+    load.py write FILE MIB           a file that no two parts of are alike
+    load.py read FILE                reads it from its start to its end
 """
 import json
 import os
@@ -12,6 +14,7 @@ import time
 from pathlib import Path
 
 SMALL = b"a line of a task's log, of some length\n" * 8
+MIB = 1 << 20
 # What Nextflow keeps of a task beside its results.
 KEPT = (".command.sh", ".command.run", ".command.begin", ".command.out", ".command.err", ".command.log",
         ".command.trace", "counts.tsv", "summary.txt")
@@ -119,5 +122,22 @@ def fresh(first, second, tries):
     return {"fresh": seen}
 
 
+def write(path, mib):
+    part = os.urandom(MIB)
+    with open(path, "wb", buffering=0) as file:
+        for number in range(int(mib)):
+            file.write(number.to_bytes(8, "little") + part[8:])
+    return {}
+
+
+def read(path):
+    began, size = time.perf_counter(), 0
+    with open(path, "rb", buffering=0) as file:
+        while part := file.read(MIB):
+            size += len(part)
+    return {"read_s": time.perf_counter() - began, "bytes": size}
+
+
 if __name__ == "__main__":
-    print(json.dumps({"tasks": tasks, "looks": looks, "fresh": fresh}[sys.argv[1]](*sys.argv[2:])))
+    parts = {"tasks": tasks, "looks": looks, "fresh": fresh, "write": write, "read": read}
+    print(json.dumps(parts[sys.argv[1]](*sys.argv[2:])))

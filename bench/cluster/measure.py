@@ -16,7 +16,7 @@ from tables import tables
 from ground import Server, ground, run  # noqa: E402, of bench/bucket, which nodes put on the path
 
 LOAD = Path(__file__).with_name("load.py")
-PARTS = ("tasks", "fresh", "idle", "memory")
+PARTS = ("tasks", "fresh", "reference", "idle", "memory")
 LOOKED_AT = 200     # finished tasks that the head asks for
 SETTLE_S = 15       # until what PostgreSQL counts has arrived (its backends tell it up to 10 s late)
 QUIET_S = 40        # how long idle nodes are watched
@@ -30,7 +30,7 @@ class Scene:
         self.results = open(work.parent / "cluster.jsonl", "a", encoding="utf-8")
         self.local = ground(work)
         self.nodes = network(4)
-        self.server = Server(work, wanted.latency, "--listen", HEAD)
+        self.server = Server(work, wanted.latency, "--listen", HEAD, "--rate", str(wanted.rate))
         self.started = {}
 
     def system(self, name):
@@ -97,6 +97,34 @@ def fresh(scene, name, count, wanted):
             scene.note("fresh", name, count, tries=wanted.tries, cases=seen)
 
 
+def reference(scene, name, count, wanted):
+    """One long file, read by one node alone, then by all at once; each time on nodes that know nothing."""
+    system = scene.system(name)
+    system.fresh()
+    size = wanted.reference << 20
+
+    def read_by(nodes):
+        points = [(node, system.mount(node)) for node in nodes]
+        before = scene.server.counted()["sent"]
+        ran = [begin(node, "read", point / "reference") for node, point in points]
+        ran = [end(child) for child in ran]
+        sent = scene.server.counted()["sent"] - before
+        for node in nodes:
+            system.unmount(node)
+        if any(one["bytes"] != size for one in ran):
+            raise RuntimeError(f"{name}: {ran} of {size} bytes")
+        return [size / one["read_s"] / 1e6 for one in ran], sent / size
+    first = scene.nodes[0]
+    end(begin(first, "write", system.mount(first) / "reference", wanted.reference))
+    system.unmount(first)
+    (alone,), _ = read_by(scene.nodes[1:2])
+    rates, fetched = read_by(scene.nodes[:count])
+    values = {"alone_mb_s": alone, "slowest_mb_s": min(rates)}
+    if system.has_bucket:
+        values["times_fetched"] = fetched
+    scene.note("reference", name, count, mib=wanted.reference, **values)
+
+
 def idle(scene, name, count, _wanted):
     """Transactions that nodes ask for while nobody does anything."""
     system = scene.system(name)
@@ -157,10 +185,13 @@ def turns(wanted):
 
 
 def once(wanted):
-    """What is no matter of speed."""
+    """What is no matter of luck, and what takes long."""
     for name in SYSTEMS:
         if name not in wanted.without and "fresh" in wanted.only and SYSTEMS[name].most_nodes > 1:
             yield fresh, name, 2
+    for name in SYSTEMS:
+        if name not in wanted.without and "reference" in wanted.only and SYSTEMS[name].most_nodes > 1:
+            yield reference, name, 4
     if "idle" in wanted.only:
         yield idle, "forebay", 4
     if "memory" in wanted.only:
@@ -175,6 +206,8 @@ def main():
     parser.add_argument("--latency", type=float, default=0)
     parser.add_argument("--tries", type=int, default=10)
     parser.add_argument("--names", type=int, default=100_000)
+    parser.add_argument("--rate", type=float, default=25)
+    parser.add_argument("--reference", type=int, default=1024)
     parser.add_argument("--only", type=lambda words: words.split(","), default=PARTS)
     parser.add_argument("--without", type=lambda words: words.split(","), default=())
     wanted = parser.parse_args()

@@ -31,6 +31,7 @@ def ask(book, port, environment, *questions):
 class System:
     """Services are on the head; they start once, and wait while others are measured."""
     most_nodes = 4
+    has_bucket = True
 
     def __init__(self, scene):
         self.scene, self.work, self.volume = scene, scene.local / type(self).__name__, 0
@@ -163,6 +164,7 @@ class JuiceFsPostgres(JuiceFs):
 
 class MooseFs(System):
     """MooseFS 3 with one chunk server, whose disk is the same ext4."""
+    has_bucket = False
 
     def services(self):
         for name in ("master", "chunks", "space"):

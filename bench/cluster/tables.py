@@ -5,6 +5,8 @@ import statistics
 OF_ALONE = 0.8          # tasks of one node, shared, in times of the volume with one writer
 OF_PEER = {"juicefs-redis": 4.0, "juicefs-postgres": 8.0}
 LOOK_MS = {"look_p50_ms": 3.0, "look_p99_ms": 10.0}
+TIMES_FETCHED = 1.1     # bytes from the bucket, in times of the file's, where all nodes read it at once
+OF_ONE_READER = 0.8     # what each of them gets, in times of what one gets that reads it alone
 IDLE = 1.0              # transactions of a node in 5 s
 NAMES = {"ext4": "bare ext4", "forebay-alone": "Forebay, one writer", "forebay": "Forebay, shared",
          "juicefs-redis": "JuiceFS + Redis", "juicefs-postgres": "JuiceFS + PostgreSQL", "moosefs": "MooseFS"}
@@ -77,6 +79,25 @@ def of_fresh(seen):
     yield ""
 
 
+def of_reference(seen):
+    rows = [one for one in seen if one["part"] == "reference"]
+    if not rows:
+        return
+    yield (f"One file of {rows[0]['mib']} MiB, read by nodes that know nothing of it (MB a second; bytes that the "
+           "bucket gave, in times of the file's):")
+    yield ""
+    yield f"| | one node | {rows[0]['nodes']} at once, the slowest | share | from the bucket |"
+    yield "|---|---|---|---|---|"
+    for one in rows:
+        share, fetched = one["slowest_mb_s"] / one["alone_mb_s"], one.get("times_fetched")
+        ours = one["system"] == "forebay"
+        cells = [f"{one['alone_mb_s']:.0f}", f"{one['slowest_mb_s']:.0f}",
+                 verdict(share, OF_ONE_READER) if ours else f"{share:.2f}",
+                 "" if fetched is None else verdict(fetched, TIMES_FETCHED, least=False) if ours else f"{fetched:.2f}"]
+        yield f"| {NAMES[one['system']]} | {' | '.join(cells)} |"
+    yield ""
+
+
 def of_idle(seen):
     for one in seen:
         if one["part"] == "idle":
@@ -96,5 +117,5 @@ def of_memory(seen):
 
 def tables(seen, wanted):
     head = (f"One volume on several nodes; {wanted.repeats} repeats of {wanted.seconds:g} s in turn, medians; "
-            f"the bucket answers after {wanted.latency:g} ms")
-    return "\n".join([head, "", *of_tasks(seen), *of_fresh(seen), *of_idle(seen), *of_memory(seen)])
+            f"the bucket answers after {wanted.latency:g} ms, and gives {wanted.rate:g} MB/s a connection")
+    return "\n".join([head, "", *of_tasks(seen), *of_fresh(seen), *of_reference(seen), *of_idle(seen), *of_memory(seen)])

@@ -18,7 +18,7 @@ if [ "${INSIDE:-}" != yes ]; then
     INSIDE=yes exec unshare --net bash "$0"
 fi
 
-declare -A keeper
+declare -A keeper=()
 
 nodes() {
     local k
@@ -66,7 +66,7 @@ for name, value in json.loads(sys.stdin.readline()).items():
 
 book() {
     local k
-    mkdir "$WORK/data"
+    mkdir -p "$WORK/data"
     chmod 755 "$WORK"
     url=$("$FOREBAY" book start --listen $HEAD:5432 "$WORK/data/book") || fail "book start"
     for k in "${!keeper[@]}"; do
@@ -100,5 +100,5 @@ end_nodes() {
     "$FOREBAY" book stop "$WORK/data/book" || fail "book stop"
     exec 7>&-
     wait "$s3"
-    kill "${keeper[@]}"
+    [ ${#keeper[@]} = 0 ] || kill "${keeper[@]}"
 }

@@ -34,15 +34,25 @@ pub trait Book: Debug + Send + Sync {
     /// own, and its earlier registrations end.
     ///
     /// # Errors
-    /// NameTaken: another node of this name is alive.
+    /// NameTaken: another node of this name is alive, or one of this key has another address.
     fn register(&self, volume: VolumeId, offer: &NodeOffer) -> Result<Registration>;
 
-    /// Makes the lease last for [`super::LEASE`] from now.
+    /// Makes the lease last for [`super::LEASE`] from now. Gives folders that the node holds and
+    /// others want who do not reach it ([`Book::want`]), in the order of their numbers: a hundred at
+    /// most, the others with a later renewal.
     ///
     /// # Errors
     /// LeaseExpired: it was over. Fenced: the node has registered anew. OtherSchema: a newer Forebay
     /// has changed the tables since.
-    fn renew(&self, node: &Membership) -> Result<()>;
+    fn renew(&self, node: &Membership) -> Result<Vec<Wanted>>;
+
+    /// Asks for a folder whose holder does not answer this node: the holder hears of it with its next
+    /// renewal. It counts until the folder changes hands; of several that ask, the last one is named.
+    /// Nothing is asked of who asks, nor of nobody.
+    ///
+    /// # Errors
+    /// As above.
+    fn want(&self, node: &Membership, folder: FolderId) -> Result<()>;
 
     /// Gives up all holds and the lease. What is not published by now is lost. A node that has left
     /// may leave again.
@@ -136,6 +146,17 @@ pub struct Holder {
     pub address: String,
     /// Under which epoch it holds the folder.
     pub epoch: Epoch,
+}
+
+/// A folder that a node wants who does not reach its holder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// The folder.
+    pub folder: FolderId,
+    /// What people call the node that wants it.
+    pub name: String,
+    /// Its address; empty: nowhere.
+    pub address: String,
 }
 
 /// What came of taking hold of folders.

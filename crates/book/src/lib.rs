@@ -26,7 +26,7 @@ mod url;
 
 pub use book::{
     Book, BookStatus, Entry, Holder, Look, NodeState, Published, Registration, TableSize, Taken,
-    VolumeState,
+    VolumeState, Wanted,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use ids::{

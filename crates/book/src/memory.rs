@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 
 use super::book::{
     Book, BookStatus, Entry, Holder, Look, NodeState, Published, Registration, TableSize, Taken,
-    VolumeState,
+    VolumeState, Wanted,
 };
 use super::error::{Error, ErrorKind, Result};
 use super::ids::{
@@ -18,11 +18,12 @@ use super::ids::{
     PublicationNumber, Term, Version, VolumeId, VolumeName,
 };
 use super::lease::{LEASE, Membership};
+use super::postgres::SCHEMA;
 use super::publication::{After, Claim, FolderChange, NameChange, Publication};
 use super::records::{FileRecord, NodeOffer};
 use super::rules::{
-    check_block, check_member, check_named, check_number, made_twice, may_speak, name_taken,
-    never_lent, no_file, no_folder, not_empty, unknown_node,
+    WANTED_MOST, check_block, check_member, check_named, check_number, key_taken, made_twice,
+    may_speak, name_taken, never_lent, no_file, no_folder, not_empty, unknown_node,
 };
 
 /// A book that lives as long as its process.
@@ -52,6 +53,20 @@ struct Folder {
     epoch: Epoch,
     version: Version,
     names: BTreeMap<EntryName, InodeNumber>,
+    /// Who wants it, while it has this epoch.
+    wanted: Option<(Epoch, NodeId)>,
+}
+
+impl Folder {
+    fn new(holder: Option<NodeId>, epoch: Epoch) -> Folder {
+        Folder { holder, epoch, version: Version(0), names: BTreeMap::new(), wanted: None }
+    }
+
+    /// Who wants it of this node now.
+    fn wanted_of(&self, node: NodeId) -> Option<NodeId> {
+        let (_, by) = self.wanted.filter(|(epoch, _)| *epoch == self.epoch)?;
+        (self.holder == Some(node)).then_some(by)
+    }
 }
 
 #[derive(Debug)]
@@ -228,9 +243,7 @@ impl Volume {
         match (change.claim, found) {
             (Claim::Made, Some(_)) => Err(made_twice(change.folder)),
             (Claim::Made, None) => {
-                let (holder, epoch, version) = (Some(node), Epoch(1), Version(0));
-                let made = Folder { holder, epoch, version, names: BTreeMap::new() };
-                self.folders.insert(change.folder, made);
+                self.folders.insert(change.folder, Folder::new(Some(node), Epoch(1)));
                 Ok(())
             }
             (Claim::Held(_), None) => Err(no_folder(change.folder)),
@@ -248,8 +261,7 @@ impl Book for MemoryBook {
         if let Some(at) = state.volumes.iter().position(|volume| volume.name == *name) {
             return Ok(number(at));
         }
-        let root =
-            Folder { holder: None, epoch: Epoch(0), version: Version(0), names: BTreeMap::new() };
+        let root = Folder::new(None, Epoch(0));
         state.volumes.push(Volume {
             name: name.clone(),
             next_inode: FolderId::ROOT.0 + 1,
@@ -274,6 +286,15 @@ impl Book for MemoryBook {
         if let Some(rival) = rival {
             let ago = Duration::from_nanos(now.saturating_sub(rival.renewed));
             return Err(name_taken(offer.name(), &rival.address, ago));
+        }
+        let twin = state.nodes.iter().find(|node| {
+            let same = node.volume == volume && node.key == offer.key;
+            let is_alive = node.expires > now && !node.address.is_empty();
+            same && is_alive && node.address != offer.address()
+        });
+        if let Some(twin) = twin {
+            let ago = Duration::from_nanos(now.saturating_sub(twin.renewed));
+            return Err(key_taken(&twin.address, ago));
         }
         let known = |node: &Node| node.volume == volume && node.key == offer.key;
         let at = state.nodes.iter().position(known).unwrap_or_else(|| {
@@ -302,10 +323,31 @@ impl Book for MemoryBook {
         Ok(Registration { member: Membership { volume, node: id, term }, holds, published })
     }
 
-    fn renew(&self, member: &Membership) -> Result<()> {
+    fn renew(&self, member: &Membership) -> Result<Vec<Wanted>> {
         let (mut state, now) = (self.state.lock(), self.clock.elapsed_nanos());
         let node = state.member(member, now)?;
         (node.renewed, node.expires) = (now, now + LEASE.as_nanos() as u64);
+        let folders = state.volume(member.volume)?.folders.iter();
+        let wanted: Vec<(FolderId, NodeId)> = folders
+            .filter_map(|(folder, found)| Some((*folder, found.wanted_of(member.node)?)))
+            .take(WANTED_MOST as usize)
+            .collect();
+        let named = |(folder, by)| {
+            let node = state.nodes.iter().find(|node| node.id == by)?;
+            Some(Wanted { folder, name: node.name.clone(), address: node.address.clone() })
+        };
+        Ok(wanted.into_iter().filter_map(named).collect())
+    }
+
+    fn want(&self, member: &Membership, folder: FolderId) -> Result<()> {
+        let (mut state, now) = (self.state.lock(), self.clock.elapsed_nanos());
+        state.member(member, now)?;
+        let folders = &mut state.volume(member.volume)?.folders;
+        if let Some(found) = folders.get_mut(&folder)
+            && found.holder.is_some_and(|holder| holder != member.node)
+        {
+            found.wanted = Some((found.epoch, member.node));
+        }
         Ok(())
     }
 
@@ -433,7 +475,7 @@ impl Book for MemoryBook {
         });
         Ok(BookStatus {
             server: "memory".to_owned(),
-            schema: 1,
+            schema: SCHEMA,
             read_only: None,
             round_trip: Duration::ZERO,
             connections: (0, 0),

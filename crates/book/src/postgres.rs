@@ -13,7 +13,9 @@ mod status;
 use tokio::runtime::Runtime;
 use tokio_postgres::types::Type;
 
-use super::book::{Book, BookStatus, Entry, Look, NodeState, Published, Registration, Taken};
+use super::book::{
+    Book, BookStatus, Entry, Look, NodeState, Published, Registration, Taken, Wanted,
+};
 use super::error::{Error, ErrorKind, Result};
 use super::ids::{EntryName, FolderId, InodeBlock, InodeNumber, PeerSecret, VolumeId, VolumeName};
 use super::lease::Membership;
@@ -108,8 +110,12 @@ impl Book for PostgresBook {
         })
     }
 
-    fn renew(&self, member: &Membership) -> Result<()> {
+    fn renew(&self, member: &Membership) -> Result<Vec<Wanted>> {
         self.call(async |client| nodes::renew(client, member).await)
+    }
+
+    fn want(&self, member: &Membership, folder: FolderId) -> Result<()> {
+        self.call(async |client| holds::want(client, member, folder).await)
     }
 
     fn leave(&self, member: &Membership) -> Result<()> {

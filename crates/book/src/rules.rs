@@ -9,6 +9,8 @@ use super::publication::Publication;
 
 /// At most so many numbers are lent at a time.
 const MAX_BLOCK: u32 = 1_000_000;
+/// A renewal tells of so many folders that others want, at most.
+pub(crate) const WANTED_MOST: i64 = 100;
 
 pub(crate) fn check_member(member: &Membership, term: Term, alive: bool) -> Result<()> {
     if term != member.term {
@@ -113,6 +115,19 @@ pub(crate) fn name_taken(name: &str, address: &str, renewed: Duration) -> Error 
             renewed.as_secs()
         ),
         "give this one another name, or wait until the lease of the other is over (15 s)",
+    )
+}
+
+/// Another process speaks for the node, at another address: of a state directory that was copied.
+pub(crate) fn key_taken(address: &str, renewed: Duration) -> Error {
+    Error::new(
+        ErrorKind::NameTaken,
+        format!(
+            "the node of this state directory is alive at {address}; it renewed its lease {} s ago",
+            renewed.as_secs()
+        ),
+        "if the directory is a copy of that node's, remove the file `key` in this one; if the node has \
+         another address now, wait until its lease is over (15 s)",
     )
 }
 

@@ -12,7 +12,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ),
     (
         "Volumes and data",
-        &["mount", "unmount", "warm", "attach", "detach", "check", "restore", "book"],
+        &["mount", "unmount", "leave", "warm", "attach", "detach", "check", "restore", "book"],
     ),
     ("Reads in less space", &["reads"]),
 ];

@@ -12,6 +12,7 @@ mod explain;
 mod export;
 mod import;
 pub(crate) mod join;
+mod leave;
 mod list;
 mod logs;
 mod manual;
@@ -85,6 +86,8 @@ pub(crate) enum Command {
     Mount(mount::Args),
     /// End a mount, and wait until its files are written back
     Unmount(unmount::Args),
+    /// End a mount now, with programs in it, on a machine that is about to be taken away
+    Leave(leave::Args),
     /// Bring files of buckets to this node and its peers, before programs ask for them
     Warm(warm::Args),
     /// Start, look at and stop the database in which the nodes of a cluster find each other
@@ -129,6 +132,7 @@ impl Command {
             Command::Check(args) => check::run(&args),
             Command::Mount(args) => mount::run(args),
             Command::Unmount(args) => unmount::run(&args),
+            Command::Leave(args) => leave::run(&args),
             Command::Warm(args) => warm::run(&args),
             Command::Book(args) => book::run(&args),
             Command::Attach(args) => attach::run(&args),

@@ -139,8 +139,12 @@ mod rescue;
 mod sample;
 #[path = "cli/shared.rs"]
 mod shared;
+#[path = "cli/shared_failures.rs"]
+mod shared_failures;
 #[path = "cli/shared_histories.rs"]
 mod shared_histories;
+#[path = "cli/shared_locks.rs"]
+mod shared_locks;
 #[path = "cli/simulate.rs"]
 mod simulate;
 #[path = "cli/status.rs"]

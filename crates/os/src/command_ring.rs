@@ -5,7 +5,7 @@
 //! `include/uapi/linux/io_uring.h` of Linux 6.18.
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -199,6 +199,23 @@ impl CommandRing {
         Ok(CommandRing { fd, rings, entries, said })
     }
 
+    /// Whether this process may use such rings: a filter of system calls may let them be made, and
+    /// refuse what comes after.
+    ///
+    /// # Errors
+    /// Those of [`CommandRing::new`], and the filter's.
+    pub fn probe() -> io::Result<()> {
+        let mut ring = CommandRing::new()?;
+        ring.claim()?;
+        let takes_none = std::fs::File::open("/proc/self/status")?;
+        let ask = DeviceCommand { operation: 1, address: 0, length: 0, data: [0; COMMAND_DATA] };
+        // SAFETY: nobody reads or writes anything.
+        match unsafe { ring.send(takes_none.as_fd(), &ask, CommandWait::ForEnd) } {
+            Err(error) if error.raw_os_error() != Some(libc::EOPNOTSUPP) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
     /// Makes the ring this thread's.
     ///
     /// # Errors
@@ -312,7 +329,6 @@ impl CommandRing {
 mod tests {
     //! If these fail, a mount over io_uring has no answer, or takes one that is another's.
     use std::fs::File;
-    use std::os::fd::AsFd;
 
     use super::*;
 
@@ -348,6 +364,14 @@ mod tests {
         })
         .join()
         .expect("the thread");
+    }
+
+    #[test]
+    fn who_may_make_a_ring_and_use_it_is_told_so() {
+        match CommandRing::new() {
+            Ok(_) => CommandRing::probe().expect("nothing refuses what comes after"),
+            Err(_) => assert!(CommandRing::probe().is_err()),
+        }
     }
 
     #[test]

@@ -34,6 +34,13 @@ impl Pack {
         }
     }
 
+    /// Whether the log has all bytes of a file.
+    pub fn is_content_in_log(&self, ino: u64) -> bool {
+        let state = self.state.lock();
+        let Some(inode) = state.index.inodes.get(ino) else { return false };
+        inode.work.is_none() && !matches!(inode.bytes, ContentLocation::Body { .. })
+    }
+
     /// The working file that has a file's bytes, if the log has not: its body, or one that the log
     /// could not take.
     pub fn open_working_file(&self, ino: u64) -> Result<Option<WorkingFile>> {
@@ -77,6 +84,18 @@ impl Pack {
         Ok((work, false))
     }
 
+    /// Opens a working file once more, with other flags.
+    ///
+    /// # Errors
+    /// Those of open(2).
+    pub fn reopen_working_file(
+        &self,
+        work: &WorkingFile,
+        flags: rustix::fs::OFlags,
+    ) -> Result<std::os::fd::OwnedFd> {
+        self.works.reopen(work, flags)
+    }
+
     /// A working file is about to be written to.
     ///
     /// # Errors
@@ -101,9 +120,23 @@ impl Pack {
     /// # Errors
     /// ENOSPC and the like; the working file has the bytes then, also after a kill.
     pub fn commit_content(&self, ino: u64, work: &WorkingFile, more: bool) -> Result<()> {
-        self.forget_eager_copy(ino);
         let stat =
             forebay_os::file_identity::statx_nofollow(std::os::fd::AsFd::as_fd(&work.file), c"")?;
+        self.commit_content_as(ino, work, &stat, more)
+    }
+
+    /// The same of a working file that statx(2) has just said this of.
+    ///
+    /// # Errors
+    /// Those of [`Pack::commit_content`].
+    pub fn commit_content_as(
+        &self,
+        ino: u64,
+        work: &WorkingFile,
+        stat: &rustix::fs::Statx,
+        more: bool,
+    ) -> Result<()> {
+        self.forget_eager_copy(ino);
         let (mtime, ctime) =
             (Time::from_timestamp(&stat.stx_mtime), Time::from_timestamp(&stat.stx_ctime));
         let size = stat.stx_size;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::CString;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use parking_lot::Mutex;
@@ -11,6 +11,8 @@ use rustix::fs::{
     AtFlags, Dir, MemfdFlags, Mode, OFlags, fchmod, ftruncate, memfd_create, openat, unlinkat,
 };
 use rustix::io::Errno;
+
+use forebay_os::file_identity::reopen_with_flags;
 
 /// Idle ones that are kept.
 const MOST_IDLE: usize = 64;
@@ -23,6 +25,8 @@ pub struct WorkingFile {
     pub(super) number: u64,
     /// Its bytes.
     pub file: OwnedFd,
+    /// Its mode may be another than that of a new one.
+    pub mode_changed: bool,
 }
 
 impl WorkingFile {
@@ -30,7 +34,7 @@ impl WorkingFile {
     pub(super) fn in_memory() -> Result<WorkingFile, Errno> {
         let file = memfd_create(c"forebay", MemfdFlags::CLOEXEC)?;
         fchmod(&file, OPEN)?;
-        Ok(WorkingFile { number: 0, file })
+        Ok(WorkingFile { number: 0, file, mode_changed: false })
     }
 
     pub(super) fn is_in_memory(&self) -> bool {
@@ -73,7 +77,7 @@ impl WorkingFiles {
                     let file = made?;
                     // Whoever a worker acts as may open it again; the directory keeps others out.
                     fchmod(&file, OPEN)?;
-                    return Ok(WorkingFile { number, file });
+                    return Ok(WorkingFile { number, file, mode_changed: false });
                 }
             }
         }
@@ -84,13 +88,28 @@ impl WorkingFiles {
         if work.is_in_memory() {
             return;
         }
+        let mode = || match work.mode_changed {
+            true => fchmod(&work.file, OPEN),
+            false => Ok(()),
+        };
+        let clean = ftruncate(&work.file, 0).and_then(|()| mode()).is_ok();
         let mut idle = self.idle.lock();
-        let clean = ftruncate(&work.file, 0).and_then(|()| fchmod(&work.file, OPEN)).is_ok();
         if idle.len() < MOST_IDLE && clean {
-            idle.push(work);
+            idle.push(WorkingFile { mode_changed: false, ..work });
         } else {
+            drop(idle);
             self.remove(work.number);
         }
+    }
+
+    /// Opens one again, with other flags, by its name: a way through `/proc` is a longer one.
+    pub(super) fn reopen(&self, work: &WorkingFile, flags: OFlags) -> Result<OwnedFd, Errno> {
+        let how = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        match work.is_in_memory() {
+            true => Err(Errno::NOENT),
+            false => openat(&self.root, working_file_name(work.number), how, Mode::empty()),
+        }
+        .or_else(|_| reopen_with_flags(work.file.as_fd(), flags))
     }
 
     /// Removes the idle ones.
@@ -102,7 +121,7 @@ impl WorkingFiles {
 
     pub(super) fn open(&self, number: u64) -> Result<WorkingFile, Errno> {
         openat(&self.root, working_file_name(number), FLAGS, Mode::empty())
-            .map(|file| WorkingFile { number, file })
+            .map(|file| WorkingFile { number, file, mode_changed: true })
     }
 
     pub(super) fn stat(&self, number: u64) -> Option<rustix::fs::Statx> {

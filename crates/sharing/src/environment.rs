@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::time::Duration;
 
-use forebay_book::{InodeNumber, NodeId};
+use forebay_book::{EntryName, FolderId, InodeNumber, NodeId};
 use forebay_os::clock::Clock;
 
 use super::messages::{Answer, Question};
@@ -97,6 +97,13 @@ pub trait KernelCaches: Debug + Send + Sync {
     /// From now on no name is believed that was told before, nor the attributes of these files: also
     /// not answers that are under way. It waits for nobody.
     fn forget(&self, files: &[InodeNumber]);
+
+    /// From now on the attributes of this file are not believed that were told before, nor, if `bytes`,
+    /// any byte that was read; bytes that are just being read are waited for.
+    fn forget_file(&self, file: InodeNumber, bytes: bool);
+
+    /// These names of a folder, and the files to which they lead, need not be remembered at all: a hint.
+    fn drop_names(&self, _folder: FolderId, _names: &[EntryName]) {}
 }
 
 /// Nobody remembers anything.
@@ -109,4 +116,6 @@ impl KernelCaches for NoKernelCaches {
     }
 
     fn forget(&self, _files: &[InodeNumber]) {}
+
+    fn forget_file(&self, _file: InodeNumber, _bytes: bool) {}
 }

@@ -14,6 +14,7 @@
 
 mod bodies;
 mod environment;
+mod locks;
 mod messages;
 mod node;
 mod wire;
@@ -22,10 +23,11 @@ pub use bodies::BodyDirectory;
 pub use environment::{
     KernelCaches, MachineTime, Messages, Neighbour, NoKernelCaches, ObjectStore, Time, Unanswered,
 };
+pub use locks::{Lock, LockFamily, LockKind, Unlocked};
 pub use messages::{Answer, BYTES_MOST, Question};
 pub use node::{
-    AttributeChange, IN_MEMORY_MOST, ListedName, NewFile, NodeCounts, NodeSetup, RenameRule, Seen,
-    SharedNode, TRUST,
+    AttributeChange, BytesPlace, IN_MEMORY_MOST, ListedName, NewFile, NodeCounts, NodeSetup,
+    RenameRule, Seen, SharedNode, TRUST,
 };
 pub use wire::{decode_answer, decode_question, encode_answer, encode_question};
 

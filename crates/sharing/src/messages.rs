@@ -1,6 +1,8 @@
 //! What nodes ask each other.
 
-use forebay_book::{Entry, EntryName, FileRecord, FolderId, InodeNumber};
+use forebay_book::{Entry, EntryName, FileRecord, FolderId, InodeNumber, NodeId};
+
+use super::locks::Lock;
 
 /// Bytes of a file that one question asks for, at most.
 pub const BYTES_MOST: u32 = 1 << 20;
@@ -39,6 +41,17 @@ pub enum Question {
         /// How many; fewer come where the file ends. At most [`BYTES_MOST`].
         length: u32,
     },
+    /// Whether a program there has a lock that keeps this one out.
+    Locks {
+        /// The node that is meant: another one may have its address by now.
+        of: NodeId,
+        /// The file.
+        file: InodeNumber,
+        /// The lock that a program of the asking node wants.
+        wanted: Lock,
+        /// That program waits for it.
+        waits: bool,
+    },
 }
 
 /// What a node answers.
@@ -68,4 +81,11 @@ pub enum Answer {
     Bytes(Vec<u8>),
     /// It has no bytes of this file.
     NoBytes,
+    /// What its programs have locked.
+    Locks {
+        /// A lock that keeps the wanted one out.
+        in_the_way: Option<Lock>,
+        /// They have locks on the file, this one or others.
+        has_others: bool,
+    },
 }

@@ -4,8 +4,11 @@ mod answers;
 mod asking;
 mod changes;
 mod content;
+mod file_locks;
 mod holds;
+mod idle;
 mod lease;
+mod locking;
 mod looks;
 mod names;
 mod open_files;
@@ -14,12 +17,14 @@ mod publishing;
 mod state;
 #[cfg(test)]
 mod tests;
+mod times;
+mod unreached;
 mod uploads;
 
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::time::Duration;
 
 use forebay_book::{Book, LeaseKeeper, NodeOffer, VolumeId};
@@ -30,9 +35,10 @@ use rustix::io::Errno;
 use super::Result;
 use super::bodies::BodyDirectory;
 use super::environment::{KernelCaches, Messages, ObjectStore, Time};
-pub use content::IN_MEMORY_MOST;
+pub use content::{BytesPlace, IN_MEMORY_MOST};
 pub use names::{AttributeChange, ListedName, NewFile, RenameRule, Seen};
 use state::State;
+use unreached::Unreached;
 
 /// How long the kernel may believe an answer about a folder that is held here. Others can't take the
 /// folder sooner than 5 s after this node stops giving such answers.
@@ -45,6 +51,8 @@ const PATIENCE_OF_ANSWERS: Duration = Duration::from_secs(3);
 /// Changes that may wait for their publication; who makes more waits. So a publication stays one that
 /// a database takes in its time.
 const UNPUBLISHED_MOST: u64 = 10_000;
+/// Names in held folders that are kept in memory, some 100 MB, unless somebody says otherwise.
+const NAMES_KEPT: usize = 100_000;
 /// One look at whether what is waited for has come.
 const NAP: Duration = Duration::from_millis(20);
 
@@ -95,11 +103,16 @@ pub struct SharedNode {
     store: std::sync::OnceLock<Arc<dyn ObjectStore>>,
     /// Bytes that copies of what the bucket has may take on this disk.
     copy_limit: AtomicU64,
+    /// Names in held folders that are kept in memory.
+    names_kept: AtomicUsize,
     state: Mutex<State>,
     /// Something in the state is other than it was.
     changed: Condvar,
     /// Somebody changed something that is to be published.
     dirtied: Condvar,
+    /// Somebody who does not reach this node wants a folder.
+    asked_for: Condvar,
+    unreached: Unreached,
 }
 
 /// A moment by which a wait ends.
@@ -116,7 +129,8 @@ impl SharedNode {
         let bodies = BodyDirectory::open(&bodies)?;
         let clock: Arc<dyn Clock> = Arc::<dyn Time>::clone(&time);
         let lease = LeaseKeeper::new(clock);
-        let refused = |error: forebay_book::Error| io::Error::other(error);
+        let refused =
+            |error: forebay_book::Error| io::Error::other(format!("{error}; {}", error.next));
         let before = book.register(volume, &offer).map_err(refused)?;
         if !before.holds.is_empty() {
             book.leave(&before.member).map_err(refused)?;
@@ -137,8 +151,11 @@ impl SharedNode {
             caches: std::sync::OnceLock::new(),
             store: std::sync::OnceLock::new(),
             copy_limit: AtomicU64::new(u64::MAX),
+            names_kept: AtomicUsize::new(NAMES_KEPT),
             changed: Condvar::new(),
             dirtied: Condvar::new(),
+            asked_for: Condvar::new(),
+            unreached: Unreached::default(),
         };
         node.take_over_bodies()?;
         Ok(Arc::new(node))
@@ -210,7 +227,7 @@ impl SharedNode {
                 Ok(answer) => return Ok(answer),
                 Err(error) if !error.is_passing() => return Err(self.refused(&error)),
                 Err(error) if self.is_over(deadline) => {
-                    return Err(self.give_up_waiting(&format_args!("the book: {error}")));
+                    return Err(self.give_up_waiting(&said_by_book(&error)));
                 }
                 Err(_) => self.time.wait(10 * NAP),
             }
@@ -219,7 +236,12 @@ impl SharedNode {
 
     /// The book's refusal as programs see it.
     fn refused(&self, error: &forebay_book::Error) -> Errno {
-        tracing::warn!("the book: {error}; {}", error.next);
+        tracing::warn!("{}", said_by_book(error));
         Errno::IO
     }
+}
+
+/// Why the book does not do what was asked, and what people can do about it.
+fn said_by_book(error: &forebay_book::Error) -> String {
+    format!("the book: {error}; {}", error.next)
 }

@@ -2,10 +2,11 @@
 //! a connection between different ones.
 
 use forebay_book::{
-    Entry, EntryName, FileBytes, FileKind, FileRecord, FolderId, InodeNumber, NodeId,
+    Entry, EntryName, FileBytes, FileKind, FileRecord, FolderId, InodeNumber, MAX_BODY, NodeId,
 };
 use serde::{Deserialize, Serialize};
 
+use super::locks::{Lock, LockFamily, LockKind};
 use super::messages::{Answer, Question};
 
 #[derive(Serialize, Deserialize)]
@@ -15,6 +16,7 @@ enum WireQuestion {
     GiveUp(i64),
     IsWritten(i64),
     Bytes(i64, u64, u32),
+    Locks { of: i64, file: i64, wanted: WireLock, waits: bool },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -28,6 +30,17 @@ enum WireAnswer {
     Written(bool),
     Bytes(Vec<u8>),
     NoBytes,
+    Locks(Option<WireLock>, bool),
+}
+
+#[derive(Serialize, Deserialize)]
+struct WireLock {
+    is_whole: bool,
+    is_exclusive: bool,
+    start: u64,
+    end: u64,
+    owner: u64,
+    pid: u32,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -85,7 +98,19 @@ fn to_wire(file: &FileRecord) -> WireFile {
     }
 }
 
+/// A message that says what no file can be is none: sizes and bodies go on to kernels and to memory.
+fn is_possible(file: &WireFile) -> bool {
+    let body = match &file.place {
+        WirePlace::InBook(body) => body.len(),
+        _ => 0,
+    };
+    file.inode > 0 && i64::try_from(file.size).is_ok() && body <= MAX_BODY
+}
+
 fn from_wire(file: WireFile) -> Option<FileRecord> {
+    if !is_possible(&file) {
+        return None;
+    }
     let bytes = match file.place {
         WirePlace::None => FileBytes::None,
         WirePlace::InBook(body) => FileBytes::InBook(body),
@@ -106,8 +131,32 @@ fn from_wire(file: WireFile) -> Option<FileRecord> {
     })
 }
 
+fn lock_to_wire(lock: &Lock) -> WireLock {
+    let Lock { family, kind, start, end, owner, pid } = *lock;
+    let is_whole = family == LockFamily::Whole;
+    WireLock { is_whole, is_exclusive: kind == LockKind::Exclusive, start, end, owner, pid }
+}
+
+fn lock_from_wire(lock: &WireLock) -> Lock {
+    let WireLock { is_whole, is_exclusive, start, end, owner, pid } = *lock;
+    Lock {
+        family: if is_whole { LockFamily::Whole } else { LockFamily::Range },
+        kind: if is_exclusive { LockKind::Exclusive } else { LockKind::Shared },
+        start,
+        end,
+        owner,
+        pid,
+    }
+}
+
 fn pack<T: Serialize>(what: &T) -> Vec<u8> {
     postcard::to_stdvec(what).expect("memory is not refused, and all types can be written")
+}
+
+/// All of the bytes; numbers of elements that they do not have are believed by nobody.
+fn unpack<'b, T: Deserialize<'b>>(bytes: &'b [u8]) -> Option<T> {
+    let (found, rest) = postcard::take_from_bytes(bytes).ok()?;
+    rest.is_empty().then_some(found)
 }
 
 /// A question as bytes.
@@ -121,13 +170,19 @@ pub fn encode_question(question: &Question) -> Vec<u8> {
         Question::GiveUp { folder } => WireQuestion::GiveUp(folder.0),
         Question::IsWritten { file } => WireQuestion::IsWritten(file.0),
         Question::Bytes { file, offset, length } => WireQuestion::Bytes(file.0, *offset, *length),
+        Question::Locks { of, file, wanted, waits } => WireQuestion::Locks {
+            of: of.0,
+            file: file.0,
+            wanted: lock_to_wire(wanted),
+            waits: *waits,
+        },
     })
 }
 
 /// The question that bytes are; `None`: they are none.
 #[must_use]
 pub fn decode_question(bytes: &[u8]) -> Option<Question> {
-    Some(match postcard::from_bytes(bytes).ok()? {
+    Some(match unpack(bytes)? {
         WireQuestion::Look(folder, name) => {
             let name = name.map(EntryName::new).transpose().ok()?;
             Question::Look { folder: FolderId(folder), name }
@@ -138,6 +193,12 @@ pub fn decode_question(bytes: &[u8]) -> Option<Question> {
         WireQuestion::Bytes(file, offset, length) => {
             Question::Bytes { file: InodeNumber(file), offset, length }
         }
+        WireQuestion::Locks { of, file, wanted, waits } => Question::Locks {
+            of: NodeId(of),
+            file: InodeNumber(file),
+            wanted: lock_from_wire(&wanted),
+            waits,
+        },
     })
 }
 
@@ -157,13 +218,16 @@ pub fn encode_answer(answer: &Answer) -> Vec<u8> {
         Answer::Written(is) => WireAnswer::Written(*is),
         Answer::Bytes(bytes) => WireAnswer::Bytes(bytes.clone()),
         Answer::NoBytes => WireAnswer::NoBytes,
+        Answer::Locks { in_the_way, has_others } => {
+            WireAnswer::Locks(in_the_way.as_ref().map(lock_to_wire), *has_others)
+        }
     })
 }
 
 /// The answer that bytes are; `None`: they are none.
 #[must_use]
 pub fn decode_answer(bytes: &[u8]) -> Option<Answer> {
-    Some(match postcard::from_bytes(bytes).ok()? {
+    Some(match unpack(bytes)? {
         WireAnswer::NotHeld => Answer::NotHeld,
         WireAnswer::Busy(why) => Answer::Busy(why),
         WireAnswer::Found(file, is_known) => {
@@ -180,8 +244,14 @@ pub fn decode_answer(bytes: &[u8]) -> Option<Answer> {
         WireAnswer::Written(is) => Answer::Written(is),
         WireAnswer::Bytes(bytes) => Answer::Bytes(bytes),
         WireAnswer::NoBytes => Answer::NoBytes,
+        WireAnswer::Locks(in_the_way, has_others) => {
+            Answer::Locks { in_the_way: in_the_way.as_ref().map(lock_from_wire), has_others }
+        }
     })
 }
+
+#[cfg(test)]
+mod hostile;
 
 #[cfg(test)]
 mod tests {
@@ -206,6 +276,8 @@ mod tests {
     #[test]
     fn what_is_sent_is_what_comes() {
         let name = EntryName::new("ä\u{1}").expect("a name");
+        let lock = |family, kind| Lock { family, kind, start: 1, end: u64::MAX, owner: 3, pid: 4 };
+        let wanted = lock(LockFamily::Whole, LockKind::Shared);
         let questions = [
             Question::Look { folder: FolderId(1), name: Some(name.clone()) },
             Question::Look { folder: FolderId(i64::MAX), name: None },
@@ -213,6 +285,7 @@ mod tests {
             Question::GiveUp { folder: FolderId(3) },
             Question::IsWritten { file: InodeNumber(4) },
             Question::Bytes { file: InodeNumber(5), offset: u64::MAX, length: 6 },
+            Question::Locks { of: NodeId(6), file: InodeNumber(7), wanted, waits: true },
         ];
         for question in questions {
             assert_eq!(decode_question(&encode_question(&question)), Some(question));
@@ -231,6 +304,11 @@ mod tests {
             Answer::Written(true),
             Answer::Bytes(vec![1; 1000]),
             Answer::NoBytes,
+            Answer::Locks { in_the_way: None, has_others: true },
+            Answer::Locks {
+                in_the_way: Some(lock(LockFamily::Range, LockKind::Exclusive)),
+                has_others: true,
+            },
         ];
         for answer in answers {
             assert_eq!(decode_answer(&encode_answer(&answer)), Some(answer));
@@ -239,9 +317,9 @@ mod tests {
 
     #[test]
     fn what_is_no_message_is_refused() {
-        for bytes in [&b""[..], b"\xff", b"\x00\x02\x01\x01/", b"\x05\x01"] {
+        for bytes in [&b""[..], b"\xff", b"\x00\x02\x01\x01/", b"\x06\x01"] {
             assert_eq!(decode_question(bytes), None, "{bytes:?}");
         }
-        assert_eq!(decode_answer(b"\x09"), None);
+        assert_eq!(decode_answer(b"\x0a"), None);
     }
 }

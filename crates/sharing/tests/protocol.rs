@@ -10,6 +10,8 @@
 
 #[path = "protocol/faults.rs"]
 mod faults;
+#[path = "protocol/locks.rs"]
+mod locks;
 #[path = "protocol/model.rs"]
 mod model;
 #[path = "protocol/nodes.rs"]
@@ -29,6 +31,7 @@ const SMALL: &[(&str, Limits)] = &[
     ("renames", Limits { moves: 1, looks: 1, deaths: 1, cuts: 1, nodes: 2, ..NO_LIMITS }),
     ("common", Limits { writes: 1, moves: 1, looks: 1, switches: 1, nodes: 2, ..NO_LIMITS }),
     ("bytes", Limits { writes: 2, looks: 1, deaths: 1, uploads: 1, nodes: 2, ..NO_LIMITS }),
+    ("locks", Limits { locks: 3, deaths: 1, cuts: 1, ..NO_LIMITS }),
 ];
 /// Searched to the end where there is time.
 const LARGE: &[(&str, Limits)] = &[
@@ -39,6 +42,7 @@ const LARGE: &[(&str, Limits)] = &[
         Limits { writes: 1, moves: 1, looks: 1, switches: 2, cuts: 1, nodes: 2, ..NO_LIMITS },
     ),
     ("bytes", Limits { writes: 2, looks: 1, deaths: 1, cuts: 1, uploads: 2, ..NO_LIMITS }),
+    ("locks", Limits { locks: 4, writes: 1, deaths: 1, cuts: 1, ..NO_LIMITS }),
 ];
 
 /// States that were looked at, and the first property that does not hold, with the events before it.

@@ -35,10 +35,11 @@ mod writer_note;
 
 pub use health::{UnavailableBucket, find_ailing_bucket};
 pub use peers::{OwnPeer, PeerOptions};
-pub(crate) use peers::{PeerGroup, PeerSetup};
+pub(crate) use peers::{PART, PeerGroup, PeerSetup, SharedParts};
 pub(crate) use prefix::{AttachmentDirectory, Prefix, PreparedPrefix, attach_prefix};
 pub use prefix::{BucketAccess, directory_name_for};
 pub use read_replica::ReplicaOptions;
+pub(crate) use request::ReadParts;
 pub use role::BucketRole;
 pub(crate) use role::PreparedVolume;
 pub use state_directory::is_followed;

@@ -11,8 +11,8 @@ mod write_back_record;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use forebay_model::{CommandExit, Header, Micros, RunEnd};
@@ -34,7 +34,7 @@ use crate::recorder::Recorder;
 use crate::rescue::RescuerHandle;
 use crate::shared_volume::{PreparedShared, SharedMount};
 use crate::tiers::{ProgressReporter, Tiers, WriteBackScope, write_back_files};
-use crate::warm::{WARM, WarmTree, WarmTrees, WarmVerb, open_warm_socket};
+use crate::warm::{WARM, WarmSource, WarmTree, WarmTrees, WarmVerb, open_warm_socket};
 use forebay_os::clock::{Clock, SystemClock};
 use forebay_os::descriptor_path::current_path_below;
 use forebay_os::fast_wake::FastWake;
@@ -297,6 +297,7 @@ fn serve_volumes(parts: DaemonSetup) -> io::Result<()> {
         transport,
         bucket,
         shared_volume: Mutex::new(shared_volume),
+        warm_trees: Arc::clone(&warm_trees),
         peers,
         volumes,
         recorder,
@@ -345,8 +346,9 @@ fn serve_volumes(parts: DaemonSetup) -> io::Result<()> {
         processes: Arc::downgrade(&processes),
         sessions: sessions.iter().map(Arc::downgrade).collect(),
         tiers: volumes.iter().filter_map(|(_, tiers)| tiers.as_ref().map(Arc::downgrade)).collect(),
-        peers: peers.clone(),
+        peers: peers.clone().or(shared_mount.as_ref().map(|mount| Arc::clone(mount.peers()))),
     };
+    let all_peers = looks.peers.clone();
     let door = live::open_live_socket(looks).inspect_err(|error| {
         tracing::warn!("`forebay top` can't look: {error}");
     });
@@ -354,9 +356,14 @@ fn serve_volumes(parts: DaemonSetup) -> io::Result<()> {
     warm_trees.serve(shown.map(|((point, url), session)| WarmTree {
         point: point.clone(),
         url,
-        session: Arc::downgrade(session),
+        source: Arc::downgrade(session) as Weak<dyn WarmSource>,
     }));
-    if let Err(error) = open_warm_socket(warm_trees, peers.clone()) {
+    warm_trees.serve(shared_mount.iter().map(|mount| WarmTree {
+        point: points[0].clone(),
+        url: Some(mount.name().to_owned()),
+        source: Arc::downgrade(mount) as Weak<dyn WarmSource>,
+    }));
+    if let Err(error) = open_warm_socket(warm_trees, all_peers) {
         tracing::warn!("`forebay warm` can't ask: {error}");
     }
     // The command may start: it finds its own run, if it asks. Where the front is gone, nobody hears.

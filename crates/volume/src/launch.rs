@@ -39,7 +39,9 @@ use forebay_os::forks::{block_signals, fork};
 pub use lasting_mount::{LastingMount, MountOptions, UnmountReport, mount_volume};
 pub use shared::LaunchError;
 use shared::{bind_peers, make_socket_pair, open_tiers, prepare_whole_folders, system_failure};
-pub use unmount::{UnmountOutcome, lasting_mounts, resolve_mount_point, unmount_volume};
+pub use unmount::{
+    UnmountManner, UnmountOutcome, lasting_mounts, resolve_mount_point, unmount_volume,
+};
 
 /// What to run, and how to record it.
 #[derive(Debug)]

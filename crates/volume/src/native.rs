@@ -19,6 +19,7 @@ mod dormant;
 mod eager_write_back;
 mod file_io;
 mod iostate;
+mod kept_content;
 mod kernel_interface;
 mod lease;
 mod locks;
@@ -82,7 +83,7 @@ use tiered_view::boot_nanos;
 use crate::backend::{Backend, InPlace};
 use crate::recorder::{RecordedFile, RecordedPath};
 use crate::tiers::{StagingPath, Tiers};
-use node::RecordState;
+use node::{HandleFile, RecordState};
 use node_table::NodeTable;
 
 /// What a verb can fail with: the backing file system's own word.
@@ -252,6 +253,11 @@ impl Native {
         self.local.store(local, Relaxed);
         let _ = self.device.set(device);
         self.probe_path_passthrough();
+    }
+
+    /// Every change of the directory is made on this machine.
+    pub(crate) fn is_local(&self) -> bool {
+        self.local.load(Relaxed)
     }
 
     /// The kernel agreed to collect writes.
@@ -519,6 +525,10 @@ impl Native {
 
     /// Size in bytes of an open file that this machine has written.
     pub(crate) fn written_file_size(&self, handle: &FileHandle) -> Option<u64> {
+        // A packed file is looked at when its bytes are in the log: `packed_file_size`.
+        if handle.node.packed.get().is_some() {
+            return None;
+        }
         statx_as_cached(handle.file.as_fd()).ok().map(|stat| stat.stx_size)
     }
 
@@ -557,6 +567,18 @@ pub(crate) enum NodeDescriptor {
     Pin(Arc<OwnedFd>),
     Open(Arc<FileHandle>),
     Fresh(OwnedFd),
+}
+
+impl NodeDescriptor {
+    /// The file itself, open, and not the way to it alone.
+    pub(crate) fn open_file(&self) -> Option<BorrowedFd<'_>> {
+        match self {
+            NodeDescriptor::Open(handle) if handle.kind == HandleFile::Open => {
+                Some(handle.file.as_fd())
+            }
+            _ => None,
+        }
+    }
 }
 
 impl AsFd for NodeDescriptor {

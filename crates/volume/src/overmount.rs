@@ -72,6 +72,8 @@ pub struct OvermountPlan {
     pub shown: Vec<(PathBuf, OwnedFd)>,
     /// Folders in them in whose places directories of tiers are shown.
     pub folders: Vec<crate::tiers::FolderOnTier>,
+    /// The kernel checks permissions also where their owner alone looks in: nobody else does.
+    pub kernel_checks: bool,
 }
 
 /// A directory that can't be managed, and why.
@@ -94,7 +96,12 @@ pub fn plan_mounts(
     directories: &[PathBuf],
     ways: &BucketAccess,
 ) -> Result<OvermountPlan, RefusedDirectory> {
-    let mut plan = OvermountPlan { targets: Vec::new(), shown: Vec::new(), folders: Vec::new() };
+    let mut plan = OvermountPlan {
+        targets: Vec::new(),
+        shown: Vec::new(),
+        folders: Vec::new(),
+        kernel_checks: false,
+    };
     let all = current_mounts().unwrap_or_default();
     let mut wanted = Vec::new();
     for path in directories {

@@ -65,7 +65,12 @@ fn step_error<E: Into<io::Error>>(step: &str) -> impl FnOnce(E) -> NamespaceErro
 fn enter_private_namespace() -> Result<(), NamespaceError> {
     let pair = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None);
     let (ours, _theirs) = pair.map_err(step_error("making a socket pair"))?;
-    let nothing = OvermountPlan { targets: Vec::new(), shown: Vec::new(), folders: Vec::new() };
+    let nothing = OvermountPlan {
+        targets: Vec::new(),
+        shown: Vec::new(),
+        folders: Vec::new(),
+        kernel_checks: false,
+    };
     enter_namespace(&nothing, Path::new("/"), ours.as_fd(), &mut |_| ())
 }
 

@@ -56,6 +56,8 @@ struct KnownProcess {
     checking: AtomicBool,
     /// It is about to run its own program: see [`starting::is_starting`].
     forked: AtomicBool,
+    /// When to look whether it has.
+    fork_watch: starting::ForkWatch,
     ended: AtomicBool,
     /// No part of the run started it.
     stranger: AtomicBool,
@@ -231,38 +233,46 @@ impl ProcessTable {
         if thread == 0 {
             return None;
         }
-        if let Some(known) = self.lookup_cached(thread) {
-            self.detect_exec_if_forked(known);
-            return Some(known);
+        if let Some(known) = self.lookup_known(thread) {
+            self.detect_exec_if_forked(&known);
+            return Some(known.id);
         }
         self.credentials.revert();
         PROC.with_borrow_mut(|proc| self.discover_from_proc(proc, thread)).map(|known| known.id)
     }
 
     /// A process that has just forked may be another program by now, and gone soon: look at once.
-    fn detect_exec_if_forked(&self, id: ProcessId) {
-        let known = self.by_id.read().get(id.0 as usize).cloned();
-        let Some(known) = known.filter(|known| known.forked.load(Relaxed)) else { return };
+    fn detect_exec_if_forked(&self, known: &KnownProcess) {
+        let is_due = || known.fork_watch.take_due(self.recorder.clock().elapsed_nanos());
+        if !known.forked.load(Relaxed) || !is_due() {
+            return;
+        }
         self.credentials.revert();
         PROC.with_borrow_mut(|proc| {
             if let Ok(stat) = proc.read_stat(known.pid) {
-                self.detect_exec(proc, &known, &stat);
+                self.detect_exec(proc, known, &stat);
             }
         });
     }
 
     /// The process of a thread if it was met before; never waits.
     pub fn lookup_cached(&self, thread: u32) -> Option<ProcessId> {
-        let threads = self.by_thread.read();
-        let known = threads.get(&thread)?;
+        self.lookup_known(thread).map(|known| known.id)
+    }
+
+    fn lookup_known(&self, thread: u32) -> Option<Arc<KnownProcess>> {
+        let known = self.by_thread.read().get(&thread).cloned()?;
         let now = self.recorder.clock().elapsed_nanos();
         let age = now.saturating_sub(known.checked.load(Relaxed));
-        let trust = if known.forked.load(Relaxed) { TRUST_FORK_NANOS } else { TRUST_NANOS };
+        let trust = match known.forked.load(Relaxed) {
+            true => known.fork_watch.interval().clamp(TRUST_FORK_NANOS, TRUST_NANOS),
+            false => TRUST_NANOS,
+        };
         if age >= trust && !known.checking.swap(true, Relaxed) {
             known.checked.store(now, Relaxed);
-            let _ = self.later.send(BackgroundLookup::Check(Arc::clone(known)));
+            let _ = self.later.send(BackgroundLookup::Check(Arc::clone(&known)));
         }
-        Some(known.id)
+        Some(known)
     }
 
     fn detect_exec(&self, proc: &mut Proc, known: &KnownProcess, stat: &Stat) {
@@ -337,6 +347,7 @@ impl ProcessTable {
             accounted: AtomicU64::new(0),
             checking: AtomicBool::new(false),
             forked: AtomicBool::new(forked),
+            fork_watch: starting::ForkWatch::new(self.recorder.clock().elapsed_nanos()),
             ended: AtomicBool::new(false),
             stranger: AtomicBool::new(false),
             pidfd: Mutex::default(),

@@ -1,8 +1,13 @@
 //! A volume that several nodes write, mounted: what is needed before the daemon is there, and what
 //! serves it then. Its names are in a book; `forebay_sharing` knows the rules.
 
+mod book_peers;
 mod bucket_objects;
+mod directory_objects;
+mod long_files;
+mod object_place;
 mod transport;
+mod warming;
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -13,39 +18,37 @@ use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use bytes::Bytes;
 use forebay_book::{Book, BookUrl, NodeKey, NodeOffer, PostgresBook, VolumeName};
 use forebay_model::{ByteCount, Micros};
-use forebay_objstore::{AwsSettings, BucketClient, PutCondition, RequestError};
+use forebay_objstore::RequestError;
 use forebay_os::clock::Clock;
 use forebay_os::fast_wake::FastWake;
-use forebay_peers::{PeerServer, PeerToken};
-use forebay_sharing::{MachineTime, NodeSetup, SharedNode};
+use forebay_peers::{DEFAULT_PORT, PeerToken, PeerWaits, VerbTable, parse_peers};
+use forebay_sharing::{MachineTime, NodeSetup, ObjectStore, SharedNode};
 use parking_lot::Mutex;
 use rustix::fs::{FlockOperation, flock};
 
+use crate::bucket::{OwnPeer, PeerGroup};
 use crate::fuse::{Device, SharedSession};
 use crate::ipc::{UploadReport, WriteBackProgress};
-use bucket_objects::BucketObjects;
+use book_peers::BookPeers;
+pub use long_files::LongFiles;
+use object_place::SharedObjects;
 use transport::{NodeMessages, SHARING, SharingVerb};
 
-/// The object that says whose prefix this is, to Forebay and to people.
-const NOTE: &str = "FOREBAY-SHARED-VOLUME.txt";
 /// At the end of a mount the book and the bucket are waited for so long.
 const LAST_WORD: Duration = Duration::from_secs(300);
-/// Threads that serve a mount at first, and at most: each request to another node keeps one waiting.
 /// Threads that bring long files to the bucket, a file each.
 const UPLOADS: usize = 3;
+/// Threads that serve a mount at first, and at most: each request to another node keeps one waiting.
 const THREADS: usize = 4;
 const THREADS_MOST: usize = 64;
 
 /// How a shared volume is to be mounted.
 #[derive(Debug)]
 pub struct SharedOptions {
-    /// `s3://BUCKET/PREFIX`
-    pub url: String,
-    /// How the bucket is reached.
-    pub settings: AwsSettings,
+    /// Where its long files lie.
+    pub long_files: LongFiles,
     /// Where this node keeps what is its own.
     pub state: PathBuf,
     /// The book.
@@ -71,10 +74,13 @@ pub enum SharedError {
     /// The directory for what is this node's own.
     #[error("{}: {_1}", _0.display())]
     State(PathBuf, io::Error),
+    /// The directory that keeps the long files.
+    #[error("{}: {_1}", _0.display())]
+    Directory(PathBuf, io::Error),
     /// Nobody can listen there.
     #[error("listening at {0}: {1}")]
     Listen(SocketAddr, io::Error),
-    /// The prefix has something else, such as this object.
+    /// The place has something else, such as this object.
     #[error("it has {0}, and is no shared volume")]
     Foreign(String),
 }
@@ -83,6 +89,7 @@ pub enum SharedError {
 #[derive(Debug)]
 pub(crate) struct PreparedShared {
     wanted: SharedOptions,
+    name: VolumeName,
     key: NodeKey,
     listener: TcpListener,
     /// Nobody else uses the directory as long as this is open.
@@ -103,17 +110,23 @@ impl PreparedShared {
 /// Why it can't be.
 pub(crate) fn prepare_shared_volume(wanted: SharedOptions) -> Result<PreparedShared, SharedError> {
     let at = |error| SharedError::State(wanted.state.clone(), error);
-    let (lock, key) = open_state(&wanted.state, &wanted.url).map_err(at)?;
+    if wanted.long_files.contains(&wanted.state) {
+        return Err(at(io::Error::other(
+            "it lies in the directory of the volume, which all nodes have",
+        )));
+    }
+    let name = wanted.long_files.volume_name()?;
+    let (lock, key) = open_state(&wanted.state, name.as_str()).map_err(at)?;
     let listener = TcpListener::bind(wanted.listen)
         .map_err(|error| SharedError::Listen(wanted.listen, error))?;
-    claim_prefix(&wanted)?;
+    wanted.long_files.claim()?;
     let book = PostgresBook::open(&wanted.book)?;
-    book.open_volume(&VolumeName::new(&wanted.url)?)?;
-    Ok(PreparedShared { wanted, key, listener, lock })
+    book.open_volume(&name)?;
+    Ok(PreparedShared { wanted, name, key, listener, lock })
 }
 
 /// The directory of this node: locked, and of this volume.
-fn open_state(state: &Path, url: &str) -> io::Result<(OwnedFd, NodeKey)> {
+fn open_state(state: &Path, name: &str) -> io::Result<(OwnedFd, NodeKey)> {
     std::fs::create_dir_all(state.join("tree"))?;
     let mut how = std::fs::File::options();
     how.read(true).write(true).create(true).truncate(false).mode(0o600);
@@ -121,10 +134,10 @@ fn open_state(state: &Path, url: &str) -> io::Result<(OwnedFd, NodeKey)> {
     flock(&lock, FlockOperation::NonBlockingLockExclusive)
         .map_err(|_| io::Error::from(io::ErrorKind::ResourceBusy))?;
     match std::fs::read_to_string(state.join("volume")) {
-        Ok(known) if known == url => {}
+        Ok(known) if known == name => {}
         Ok(known) => return Err(io::Error::other(format!("it is of another volume, {known}"))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            std::fs::write(state.join("volume"), url)?;
+            std::fs::write(state.join("volume"), name)?;
         }
         Err(error) => return Err(error),
     }
@@ -145,39 +158,23 @@ fn open_state(state: &Path, url: &str) -> io::Result<(OwnedFd, NodeKey)> {
     Ok((lock.into(), NodeKey(key)))
 }
 
-/// The prefix is one of a shared volume, or becomes one if it has nothing. A mount with one writer
-/// refuses it from then on, as a prefix that is no volume.
-fn claim_prefix(wanted: &SharedOptions) -> Result<(), SharedError> {
-    let bucket = BucketClient::open(&wanted.url, wanted.settings.clone())?;
-    if bucket.object_size(NOTE)?.is_some() {
-        return Ok(());
-    }
-    if let Some(found) = bucket.list_recursive("")?.into_iter().next() {
-        return Err(SharedError::Foreign(found.name));
-    }
-    let text = "Nodes share this volume: `forebay mount --book` shows it. Its names and small files \
-                are in that book, a PostgreSQL database.\n";
-    match bucket.put_when(NOTE, Bytes::from_static(text.as_bytes()), PutCondition::Absent, "") {
-        Err(failed) if failed.kind != io::ErrorKind::AlreadyExists => Err(failed.into()),
-        _ => Ok(()),
-    }
-}
-
 /// A shared volume that is served.
 #[derive(Debug)]
 pub(crate) struct SharedMount {
     node: Arc<SharedNode>,
     session: Arc<SharedSession>,
     state: PathBuf,
-    url: String,
-    /// Taken when it ends.
-    server: Mutex<Option<PeerServer>>,
+    shown: String,
+    name: VolumeName,
+    peers: Arc<PeerGroup>,
+    objects: Arc<SharedObjects>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     _lock: OwnedFd,
 }
 
 impl SharedMount {
-    /// Joins the other nodes, and shakes hands with the kernel over a mount that was made.
+    /// Joins the other nodes, and shakes hands with the kernel over a mount that was made. Its peers may
+    /// ask by `more` verbs.
     ///
     /// # Errors
     /// What the book, the network or the kernel says.
@@ -186,17 +183,18 @@ impl SharedMount {
         device: OwnedFd,
         only_for: Option<u32>,
         fast_wake: Option<Arc<FastWake>>,
+        more: VerbTable,
     ) -> io::Result<Arc<SharedMount>> {
-        let PreparedShared { wanted, key, listener, lock } = prepared;
-        let book = Arc::new(PostgresBook::open(&wanted.book).map_err(io::Error::other)?);
-        let name = VolumeName::new(&wanted.url).map_err(io::Error::other)?;
+        let PreparedShared { wanted, name, key, listener, lock } = prepared;
+        let book: Arc<dyn Book> =
+            Arc::new(PostgresBook::open(&wanted.book).map_err(io::Error::other)?);
         let volume = book.open_volume(&name).map_err(io::Error::other)?;
         let secret = book.peer_secret(volume).map_err(io::Error::other)?;
         let token = PeerToken::parse(&secret.0).map_err(io::Error::other)?;
         let offer = NodeOffer::new(&wanted.address, key, &wanted.address);
         let bodies = wanted.state.join("bodies");
         let node = SharedNode::join(NodeSetup {
-            book: book as Arc<dyn Book>,
+            book: Arc::clone(&book),
             volume,
             offer: offer.map_err(io::Error::other)?,
             messages: Arc::new(NodeMessages::new(&token)?),
@@ -204,19 +202,28 @@ impl SharedMount {
             bodies: bodies.clone(),
             owner: (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw()),
         })?;
-        let bucket = BucketClient::open(&wanted.url, wanted.settings.clone());
-        let bucket = bucket.map_err(io::Error::other)?;
-        node.set_store(Arc::new(BucketObjects::new(bucket)));
         let disk = rustix::fs::statvfs(&bodies)?;
         let usual = disk.f_blocks * disk.f_frsize / 16 * 15;
-        node.set_copy_limit(wanted.space.unwrap_or(usual));
+        let space = wanted.space.unwrap_or(usual);
+        node.set_copy_limit(space);
         let verb = SharingVerb { node: Arc::clone(&node) };
-        let server = PeerServer::start(listener, &token, vec![(SHARING, Arc::new(verb))])?;
+        let own = parse_peers(&wanted.address, DEFAULT_PORT).map_err(io::Error::other)?.remove(0);
+        let list = BookPeers::new(book, volume, own.clone());
+        let parts = wanted.state.join("parts");
+        let own = OwnPeer { name: own, listen: wanted.listen, parts, space };
+        let mut verbs: VerbTable = vec![(SHARING, Arc::new(verb))];
+        verbs.extend(more);
+        let own = Some((own, listener));
+        let waits = PeerWaits::default();
+        let peers = PeerGroup::start_among(Arc::new(list), &token, own, verbs, waits)?;
+        let objects = wanted.long_files.open(&name, &peers)?;
+        node.set_store(Arc::clone(&objects) as Arc<dyn ObjectStore>);
         let device = Device::new(device);
         let session =
             SharedSession::from_handshake(Arc::clone(&node), device, only_for, bodies, fast_wake)?;
         let publishing = Arc::clone(&node);
         let renewing = Arc::clone(&node);
+        let giving_up = Arc::clone(&node);
         let mut threads = vec![
             Builder::new()
                 .name("forebay-publish".into())
@@ -224,6 +231,9 @@ impl SharedMount {
             Builder::new()
                 .name("forebay-renew".into())
                 .spawn(move || renewing.renew_while_serving())?,
+            Builder::new()
+                .name("forebay-give-up".into())
+                .spawn(move || giving_up.give_up_wanted_while_serving())?,
         ];
         for number in 0..UPLOADS {
             let node = Arc::clone(&node);
@@ -234,11 +244,23 @@ impl SharedMount {
             node,
             session,
             state: wanted.state,
-            url: wanted.url,
-            server: Mutex::new(Some(server)),
+            shown: wanted.long_files.shown(),
+            name,
+            peers,
+            objects,
             threads: Mutex::new(threads),
             _lock: lock,
         }))
+    }
+
+    /// The volume's name, the same on all nodes.
+    pub(crate) fn name(&self) -> &str {
+        self.name.as_str()
+    }
+
+    /// The nodes among which it is one.
+    pub(crate) fn peers(&self) -> &Arc<PeerGroup> {
+        &self.peers
     }
 
     /// Serves until the mount is gone.
@@ -255,6 +277,8 @@ impl SharedMount {
         let start = MachineTime.elapsed_nanos();
         let in_time =
             || Duration::from_nanos(MachineTime.elapsed_nanos().saturating_sub(start)) < LAST_WORD;
+        // Those who were cut off have closed nothing.
+        self.node.close_all();
         let mut published = self.node.publish();
         while published == Err(rustix::io::Errno::TIMEDOUT) && in_time() {
             published = self.node.publish();
@@ -269,12 +293,14 @@ impl SharedMount {
                  says why"
             )
         });
-        drop(self.server.lock().take());
+        let moved = self.peers.status();
+        let told = self.peers.finish();
         for thread in self.threads.lock().drain(..) {
             let _ = thread.join();
         }
         let counts = self.node.counts();
-        let mut words = Vec::new();
+        let is_worth_a_word = moved.from_peers + moved.to_peers > 0 || !moved.troubles.is_empty();
+        let mut words = if is_worth_a_word { told } else { Vec::new() };
         if counts.lost > 0 {
             words.push(format!(
                 "{} changes were lost, since other nodes took over while this one was away; the \
@@ -292,7 +318,7 @@ impl SharedMount {
             )
         });
         let report = UploadReport {
-            url: self.url.clone(),
+            url: self.shown.clone(),
             shipped: self.node.brought(),
             left: left.or(alone),
             kept: self.state.clone(),

@@ -6,6 +6,8 @@
 
 mod bringing;
 mod door;
+mod native_source;
+mod source;
 mod tree_walk;
 mod verb;
 
@@ -15,9 +17,9 @@ use std::sync::{Arc, Weak};
 use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
 
-use crate::fuse::Session;
 pub(crate) use door::open_warm_socket;
 pub use door::warm_files;
+pub(crate) use source::{BytesHere, FoundFile, WarmSource};
 pub(crate) use verb::{WARM, WarmVerb};
 
 /// A tree that this daemon serves.
@@ -25,9 +27,9 @@ pub(crate) use verb::{WARM, WarmVerb};
 pub(crate) struct WarmTree {
     /// Where it is seen.
     pub(crate) point: PathBuf,
-    /// `s3://BUCKET/PREFIX` of what it shows, by which peers know it.
+    /// `s3://BUCKET/PREFIX` of what it shows, or the name of a shared volume, by which peers know it.
     pub(crate) url: Option<String>,
-    pub(crate) session: Weak<Session>,
+    pub(crate) source: Weak<dyn WarmSource>,
 }
 
 /// All of them, as soon as they are served.

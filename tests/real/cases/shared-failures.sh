@@ -41,6 +41,27 @@ wait_for 10 comes_back || { daemon_logs; fail "node 2 does not come back"; }
 node 2 sh -c "echo again > $v/cut/again" || fail "node 2 takes no changes"
 [ "$(node 3 cat "$v/cut/again")" = again ] || fail "node 3 does not see them"
 
+say "two nodes that reach the book and not each other: each gets the other's folders by way of the book"
+node 1 sh -c "mkdir $v/apart && echo one > $v/apart/one"
+lost=02:00:00:00:00:99   # Nobody has it: what is sent there is gone, and nobody says so.
+node 1 ip neigh replace 10.77.0.2 lladdr $lost nud permanent dev eth0
+node 2 ip neigh replace 10.77.0.1 lladdr $lost nud permanent dev eth0
+began=$SECONDS
+[ "$(node 2 timeout 120 cat "$v/apart/one")" = one ] || { daemon_logs; fail "node 2 does not see what node 1 has closed"; }
+echo "a look took $((SECONDS - began)) s"
+began=$SECONDS
+node 2 timeout 120 sh -c "echo two > $v/apart/two" || { daemon_logs; fail "node 2 does not get the folder"; }
+echo "a change took $((SECONDS - began)) s"
+[ "$(node 1 timeout 120 cat "$v/apart/two")" = two ] || { daemon_logs; fail "node 1 does not see what node 2 has closed"; }
+[ "$(node 3 cat "$v/apart/one" "$v/apart/two")" = "one
+two" ] || fail "node 3, which reaches both, sees something else"
+said "gets no answer from this node" 1 | grep "10.77.0.2:7420" | tail -n 1 | grep . ||
+    { daemon_logs; fail "the log of node 1 does not say who does not reach it"; }
+node 1 ip neigh del 10.77.0.2 dev eth0
+node 2 ip neigh del 10.77.0.1 dev eth0
+node 1 timeout 120 sh -c "echo three > $v/apart/three" || fail "node 1 does not go on"
+[ "$(node 2 timeout 120 cat "$v/apart/three")" = three ] || fail "node 2 does not go on"
+
 say "the database away for longer than a lease: programs are told, and all goes on afterwards"
 node 1 sh -c "mkdir $v/db && echo before > $v/db/before"
 node 3 cat "$v/db/before" > /dev/null

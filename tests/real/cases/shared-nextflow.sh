@@ -65,11 +65,10 @@ volume_everywhere flow
 cluster 4
 
 say "Nextflow on the head, its tasks on the nodes"
+# All of it is in the volume, `.nextflow` with its locks and its database too.
 cp main.nf nextflow.config reads.txt "$WORK/volume"
-mkdir "$WORK/head"
-cd "$WORK/head" || exit 1
-nextflow -q run "$WORK/volume/main.nf" -c "$WORK/volume/nextflow.config" -profile nodes \
-    -w "$WORK/volume/work" --reads "$WORK/volume/reads.txt" --out "$WORK/volume/results" > "$WORK/out" ||
+cd "$WORK/volume" || exit 1
+nextflow -q run main.nf -profile nodes --out "$WORK/volume/results" > "$WORK/out" ||
     { tail -50 .nextflow.log; cat "$WORK/out" "$etc"/*.log; daemon_logs; stop; fail "the run"; }
 same "$WORK/bare/total.txt" "$WORK/volume/results/total.txt"
 cat "$WORK"/volume/work/*/*/node.txt | sort | uniq -c | tee used
@@ -77,9 +76,9 @@ cat "$WORK"/volume/work/*/*/node.txt | sort | uniq -c | tee used
 [ "$(cat "$WORK"/volume/work/*/*/.exitcode)" = 00000000000000 ] || { stop; fail "not all exit codes are there"; }
 
 say "-resume finds all of it"
-nextflow -q run "$WORK/volume/main.nf" -c "$WORK/volume/nextflow.config" -profile nodes -resume \
-    -w "$WORK/volume/work" --reads "$WORK/volume/reads.txt" --out "$WORK/volume/results" > "$WORK/out" ||
+nextflow -q run main.nf -profile nodes -resume --out "$WORK/volume/results" > "$WORK/out" ||
     { tail -50 .nextflow.log; stop; fail "-resume"; }
+[ "$(node 1 cat "$WORK/volume/.nextflow/history" | wc -l)" = 2 ] || { stop; fail "the history has not both runs"; }
 [ "$(find "$WORK/volume/work" -mindepth 2 -maxdepth 2 -name '??*' -path '*/work/??/*' | wc -l)" = 14 ] ||
     { tail -50 .nextflow.log; stop; fail "-resume ran tasks again"; }
 cd "$WORK" || exit 1

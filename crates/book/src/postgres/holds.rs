@@ -3,7 +3,7 @@
 use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 
-use super::nodes::lock_member;
+use super::nodes::{check, lock_member};
 use super::{change, rows};
 use crate::book::{Holder, Taken};
 use crate::error::Result;
@@ -46,6 +46,18 @@ pub(super) async fn take(
         taken.iter().map(|row| (FolderId(row.get(0)), Epoch(row.get(1)))).collect();
     taken.sort_unstable();
     Ok(Taken::All(taken))
+}
+
+/// Asks the holder of a folder for it, by its next renewal.
+pub(super) async fn want(client: &Client, member: &Membership, folder: FolderId) -> Result<()> {
+    check(client, member, "").await?;
+    // Only once for each node that asks: others hold the row while they publish.
+    let text = "UPDATE forebay.folder SET wanted_epoch = epoch, wanted_by = $3 \
+                WHERE volume = $1 AND inode = $2 AND holder <> $3 \
+                AND (wanted_epoch IS DISTINCT FROM epoch OR wanted_by <> $3)";
+    let values: [super::Value<'_>; 3] =
+        [(&member.volume.0, Type::INT4), (&folder.0, Type::INT8), (&member.node.0, Type::INT8)];
+    change(client, text, &values).await.map(drop)
 }
 
 /// Locks folders in the order of their numbers, and takes those away that nodes hold whose lease is

@@ -10,7 +10,10 @@ use super::{change, failures, rows};
 use crate::error::{Error, ErrorKind, Result};
 
 /// In order. Version N is what the first N make.
-const MIGRATIONS: &[&str] = &[include_str!("../../migrations/0001-tables.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../../migrations/0001-tables.sql"),
+    include_str!("../../migrations/0002-wanted.sql"),
+];
 /// Version of the tables that this Forebay speaks.
 pub const SCHEMA: u32 = MIGRATIONS.len() as u32;
 /// "forebay" on a telephone: whoever makes tables of ours in this database holds this.

@@ -8,7 +8,7 @@ use tokio_postgres::{Client, Row};
 
 use super::migrations::check_version;
 use super::{change, rows};
-use crate::book::{NodeState, Registration};
+use crate::book::{NodeState, Registration, Wanted};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ids::{
     Epoch, FolderId, InodeBlock, InodeNumber, NodeId, PeerSecret, PublicationNumber, Term,
@@ -16,7 +16,7 @@ use crate::ids::{
 };
 use crate::lease::{LEASE, Membership};
 use crate::records::NodeOffer;
-use crate::rules::{check_member, name_taken, unknown_node};
+use crate::rules::{WANTED_MOST, check_member, key_taken, name_taken, unknown_node};
 
 pub(super) async fn open_volume(client: &Client, name: &VolumeName) -> Result<VolumeId> {
     let text = name.as_str();
@@ -66,6 +66,14 @@ pub(super) async fn register(
     if let Some(row) = rows(client, rival, &who).await?.first() {
         return Err(name_taken(name, row.get(0), seconds(row.get(1))));
     }
+    let twin = "SELECT address, extract(epoch FROM clock_timestamp() - renewed)::float8 \
+                FROM forebay.node WHERE volume = $1 AND address NOT IN ('', $2) AND key = $3 \
+                AND expires > clock_timestamp()";
+    let whose: [super::Value<'_>; 3] =
+        [(&volume.0, Type::INT4), (&address, Type::TEXT), (&key, Type::BYTEA)];
+    if let Some(row) = rows(client, twin, &whose).await?.first() {
+        return Err(key_taken(row.get(0), seconds(row.get(1))));
+    }
     let enter = "INSERT INTO forebay.node AS n \
                  (volume, name, key, address, term, expires, renewed, published) \
                  VALUES ($1, $2, $3, $4, 1, clock_timestamp() + $5 * interval '1 second', \
@@ -89,11 +97,13 @@ pub(super) async fn register(
 }
 
 /// The version of the tables is looked at as well: whoever has them upgraded under a node ends it.
-pub(super) async fn renew(client: &Client, member: &Membership) -> Result<()> {
+pub(super) async fn renew(client: &Client, member: &Membership) -> Result<Vec<Wanted>> {
     let text = "UPDATE forebay.node SET expires = clock_timestamp() + $4 * interval '1 second', \
                 renewed = clock_timestamp() \
                 WHERE id = $1 AND volume = $2 AND term = $3 AND expires > clock_timestamp() \
-                RETURNING (SELECT max(version) FROM forebay.schema_version)";
+                RETURNING (SELECT max(version) FROM forebay.schema_version), \
+                EXISTS (SELECT FROM forebay.folder f \
+                WHERE f.holder = $1 AND f.wanted_epoch IS NOT NULL AND f.wanted_epoch = f.epoch)";
     let lease = LEASE.as_secs_f64();
     let values: [super::Value<'_>; 4] = [
         (&member.node.0, Type::INT8),
@@ -102,13 +112,31 @@ pub(super) async fn renew(client: &Client, member: &Membership) -> Result<()> {
         (&lease, Type::FLOAT8),
     ];
     match rows(client, text, &values).await?.first() {
-        Some(row) => check_version(row.get::<_, i32>(0).unsigned_abs()),
+        Some(row) => {
+            check_version(row.get::<_, i32>(0).unsigned_abs())?;
+            match row.get::<_, bool>(1) {
+                true => wanted_of(client, member.node).await,
+                false => Ok(Vec::new()),
+            }
+        }
         // Why not.
         None => {
             check(client, member, "").await?;
-            check_member(member, member.term, false)
+            check_member(member, member.term, false).map(|()| Vec::new())
         }
     }
+}
+
+/// What a node holds and others want.
+async fn wanted_of(client: &Client, node: NodeId) -> Result<Vec<Wanted>> {
+    let text = "SELECT f.inode, n.name, n.address FROM forebay.folder f \
+                JOIN forebay.node n ON n.id = f.wanted_by \
+                WHERE f.holder = $1 AND f.wanted_epoch IS NOT NULL AND f.wanted_epoch = f.epoch \
+                ORDER BY f.inode LIMIT $2";
+    let found = rows(client, text, &[(&node.0, Type::INT8), (&WANTED_MOST, Type::INT8)]).await?;
+    let wanted =
+        |row: &Row| Wanted { folder: FolderId(row.get(0)), name: row.get(1), address: row.get(2) };
+    Ok(found.iter().map(wanted).collect())
 }
 
 /// Locks the node that speaks, if it may: nobody ends its lease until the transaction is over.
@@ -116,7 +144,11 @@ pub(super) async fn lock_member(client: &Client, member: &Membership) -> Result<
     check(client, member, "FOR NO KEY UPDATE").await
 }
 
-async fn check(client: &Client, member: &Membership, how: &str) -> Result<PublicationNumber> {
+pub(super) async fn check(
+    client: &Client,
+    member: &Membership,
+    how: &str,
+) -> Result<PublicationNumber> {
     let text = format!(
         "SELECT term, expires > clock_timestamp(), published FROM forebay.node \
          WHERE id = $1 AND volume = $2 {how}"

@@ -170,21 +170,31 @@ async fn write_files(client: &Client, volume: VolumeId, files: &[FileRecord]) ->
         (&all.home, Type::INT8_ARRAY),
     ];
     change(client, text, &values).await?;
-    // Rare: an array of arrays can't be sent.
-    for file in files.iter().filter(|file| !file.attributes.is_empty()) {
-        let text = "UPDATE forebay.file SET attribute_names = $3, attribute_values = $4 \
-                    WHERE volume = $1 AND inode = $2";
-        let (names, contents): (Vec<&[u8]>, Vec<&[u8]>) =
-            file.attributes.iter().map(|(name, value)| (name.as_slice(), value.as_slice())).unzip();
-        let values: [Value<'_>; 4] = [
-            (&volume.0, Type::INT4),
-            (&file.inode.0, Type::INT8),
-            (&names, Type::BYTEA_ARRAY),
-            (&contents, Type::BYTEA_ARRAY),
-        ];
-        change(client, text, &values).await?;
+    // An array of arrays can't be sent: one of all attributes is, and who has which.
+    let (mut inodes, mut names, mut contents) =
+        (Vec::new(), Vec::<&[u8]>::new(), Vec::<&[u8]>::new());
+    for file in files {
+        for (name, value) in &file.attributes {
+            inodes.push(file.inode.0);
+            names.push(name);
+            contents.push(value);
+        }
     }
-    Ok(())
+    if inodes.is_empty() {
+        return Ok(());
+    }
+    let text = "UPDATE forebay.file f SET attribute_names = has.names, attribute_values = has.contents \
+                FROM (SELECT inode, array_agg(name ORDER BY at) AS names, \
+                array_agg(value ORDER BY at) AS contents \
+                FROM unnest($2, $3, $4) WITH ORDINALITY one(inode, name, value, at) GROUP BY inode) has \
+                WHERE f.volume = $1 AND f.inode = has.inode";
+    let values: [Value<'_>; 4] = [
+        (&volume.0, Type::INT4),
+        (&inodes, Type::INT8_ARRAY),
+        (&names, Type::BYTEA_ARRAY),
+        (&contents, Type::BYTEA_ARRAY),
+    ];
+    change(client, text, &values).await.map(drop)
 }
 
 /// Gives the files that lost a name.

@@ -58,6 +58,45 @@ fn tables_of_a_newer_forebay_are_refused_also_by_a_renewal() {
     assert_eq!(look.status().expect("a status").schema, 99);
 }
 
+/// What nodes of version 1 have left is all there after the update, and is not touched before.
+#[test]
+fn older_tables_are_refused_until_they_are_upgraded() {
+    let Some(server) = Server::shared() else { return };
+    let database = server.database();
+    let url = server.url(&database);
+    let first = include_str!("../../migrations/0001-tables.sql");
+    server.sql(
+        &database,
+        "CREATE SCHEMA forebay; CREATE TABLE forebay.schema_version (version integer PRIMARY KEY, \
+         forebay text NOT NULL, applied timestamptz NOT NULL DEFAULT clock_timestamp())",
+    );
+    server.sql(&database, first);
+    server.sql(
+        &database,
+        "INSERT INTO forebay.schema_version VALUES (1, '0.1'); \
+         INSERT INTO forebay.volume (name, next_inode) VALUES ('s3://ours/v', 7); \
+         INSERT INTO forebay.node (volume, key, name, address, term, expires, renewed, published) \
+         VALUES (1, '\\x01', 'old', '', 1, clock_timestamp() + interval '1 hour', now(), 0); \
+         INSERT INTO forebay.folder (volume, inode, holder, epoch, version) VALUES (1, 1, 1, 5, 3)",
+    );
+    let refused = PostgresBook::open(&url).expect_err("older");
+    assert_eq!(refused.kind, ErrorKind::OtherSchema);
+    assert!(refused.message.contains("version 1,"), "{refused}");
+    assert!(refused.next.contains("forebay book upgrade"), "{}", refused.next);
+    let book = PostgresBook::connect(&url).expect("it is there");
+    let busy = book.upgrade().expect_err("a node lives");
+    assert_eq!(busy.kind, ErrorKind::Busy);
+    assert!(busy.message.contains("old"), "{busy}");
+    server.sql(&database, "UPDATE forebay.node SET expires = '-infinity'");
+    book.upgrade().expect("upgraded");
+    book.upgrade().expect("once is enough");
+    let book = PostgresBook::open(&url).expect("it is of this version");
+    let member = joined(&book).member;
+    let taken = book.take(&member, &[ROOT]).expect("from the node that is gone");
+    assert_eq!(taken, forebay_book::Taken::All(vec![(ROOT, forebay_book::Epoch(7))]));
+    assert_eq!(book.renew(&member).expect("renewed"), []);
+}
+
 #[test]
 fn many_that_come_first_make_the_tables_once() {
     let Some(server) = Server::shared() else { return };
@@ -73,7 +112,7 @@ fn many_that_come_first_make_the_tables_once() {
         }
     });
     let status = PostgresBook::open(&url).expect("a book").status().expect("a status");
-    assert_eq!((status.schema, status.volumes.len()), (1, 1));
+    assert_eq!((status.schema, status.volumes.len()), (forebay_book::SCHEMA, 1));
     assert!(status.tables.iter().any(|table| table.table == "name" && table.bytes > 0));
     assert!(status.server.starts_with("PostgreSQL "), "{}", status.server);
 }

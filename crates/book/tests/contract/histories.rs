@@ -67,6 +67,9 @@ fn step(world: &World, dice: &mut Dice, state: &mut State) -> String {
         8 => format!("list {folder}: {:?}", world.book.list(volume, folder).map_err(kind)),
         _ => match dice.below(6) {
             0 => format!("leave {at}: {:?}", world.book.leave(&member).map_err(kind)),
+            1 => {
+                format!("want {at} {folder}: {:?}", world.book.want(&member, folder).map_err(kind))
+            }
             _ => {
                 let look = world.book.look_up(volume, folder, &name("b")).map_err(kind);
                 format!("look {folder}: {look:?}")

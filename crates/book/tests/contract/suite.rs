@@ -35,6 +35,7 @@ suite! {
     a_volume_is_made_once_with_an_empty_root
     a_node_that_registers_anew_ends_what_it_was
     two_living_nodes_of_one_name_are_refused
+    two_living_nodes_of_one_key_are_refused
     a_lease_that_is_over_refuses_everything
     renewals_keep_a_lease
     a_node_back_after_a_week_gets_what_nobody_took
@@ -46,6 +47,7 @@ suite! {
     publications_are_a_prefix_each_taken_once
     giving_up_publishes_and_releases_as_one
     an_older_epoch_is_fenced
+    who_is_not_reached_hears_of_who_wants_a_folder
     names_are_set_replaced_moved_and_removed
     a_file_lives_as_long_as_a_name
     folders_are_made_and_removed
@@ -108,6 +110,27 @@ fn two_living_nodes_of_one_name_are_refused(world: &World) {
     assert_eq!(kind(world.try_node(1, 1)), ErrorKind::NameTaken);
     let renamed = world.try_node(3, 1).expect("by another name");
     assert_eq!(renamed.member.node, first.member.node);
+}
+
+/// A machine that was copied with its state directory: the two would end each other's registrations.
+fn two_living_nodes_of_one_key_are_refused(world: &World) {
+    let node = world.node(1);
+    let key = forebay_book::NodeKey([1; 16]);
+    let copy = forebay_book::NodeOffer::new("node2", key, "10.0.0.2:7000").expect("an offer");
+    let error = world.book.register(world.volume(), &copy).expect_err("it is alive elsewhere");
+    assert_eq!(error.kind, ErrorKind::NameTaken);
+    assert!(error.message.contains("10.0.0.1:7000"), "{error}");
+    assert!(error.next.contains("`key`"), "{}", error.next);
+    world.book.renew(&node.member).expect("it has not noticed");
+    // A process that begins anew where the last one was killed.
+    let again = world.try_node(1, 1).expect("it is the same one");
+    world.pass(LEASE.as_secs() + 1);
+    let moved =
+        world.book.register(world.volume(), &copy).expect("the machine has another address");
+    assert_eq!(moved.member.node, again.member.node);
+    // Who was the node before is told when it wakes up.
+    assert_eq!(kind(world.book.renew(&again.member)), ErrorKind::Fenced);
+    assert_eq!(kind(world.try_node(1, 1)), ErrorKind::NameTaken);
 }
 
 fn a_lease_that_is_over_refuses_everything(world: &World) {
@@ -308,6 +331,40 @@ fn an_older_epoch_is_fenced(world: &World) {
     let theirs = first.try_publish(vec![held(ROOT, new, vec![])], vec![]);
     assert_eq!(kind(theirs), ErrorKind::Fenced, "another's epoch is no right");
     second.publish(vec![held(ROOT, new, vec![])], vec![]);
+}
+
+fn who_is_not_reached_hears_of_who_wants_a_folder(world: &World) {
+    let (mut first, second, third) = (world.node(1), world.node(2), world.node(3));
+    let root = first.take(ROOT);
+    let inner = first.make_folder(ROOT, root, "d");
+    let renew = |node: &super::worlds::Node<'_>| {
+        let wanted = world.book.renew(&node.member).expect("renewed");
+        wanted.into_iter().map(|it| (it.folder, it.name, it.address)).collect::<Vec<_>>()
+    };
+    let by = |folder, node: u8| (folder, format!("node{node}"), format!("10.0.0.{node}:7000"));
+    world.book.want(&first.member, ROOT).expect("of itself it wants nothing");
+    assert_eq!(renew(&first), []);
+    for _ in 0..2 {
+        world.book.want(&second.member, inner).expect("asked");
+    }
+    world.book.want(&third.member, ROOT).expect("asked");
+    world.book.want(&third.member, FolderId(99)).expect("there is none: nobody is asked");
+    assert_eq!(renew(&second), []);
+    // As long as it does not give them up, and without an end of what it may do.
+    for _ in 0..2 {
+        assert_eq!(renew(&first), [by(ROOT, 3), by(inner, 2)]);
+    }
+    world.book.want(&second.member, ROOT).expect("asked");
+    assert_eq!(renew(&first), [by(ROOT, 2), by(inner, 2)]);
+    let give_up =
+        |folder, epoch| FolderChange { after: After::GiveUp, ..held(folder, epoch, vec![]) };
+    first.publish(vec![give_up(ROOT, root)], vec![]);
+    assert_eq!(renew(&first), [by(inner, 2)]);
+    // What was wanted under an older epoch is over, whoever holds it then.
+    first.take(ROOT);
+    assert_eq!(renew(&first), [by(inner, 2)]);
+    world.pass(LEASE.as_secs() + 1);
+    assert_eq!(kind(world.book.want(&second.member, ROOT)), ErrorKind::LeaseExpired);
 }
 
 fn names_are_set_replaced_moved_and_removed(world: &World) {

@@ -38,6 +38,7 @@ use refused::{explain_mount_failure, first_hidden_name, refuse_mounted_point};
             --read-only s3://lab/references ~/refs             fetched once for three nodes\n  \
     forebay mount --book postgres://forebay@db/forebay --listen 10.0.0.7 s3://lab/shared ~/work\n  \
                                                                written by several nodes\n  \
+    forebay mount --book ... --listen 10.0.0.7 /lustre/lab/shared ~/work   long files on Lustre\n  \
     forebay unmount /mnt/project\n\n\
     VOLUME is an ordinary directory and stays the truth; DIR may be the same. Or it is \
     s3://BUCKET/PREFIX: files are written here and go to the bucket in the background; unmounting \
@@ -106,7 +107,7 @@ pub(crate) struct Args {
     shared: shared_volume::Options,
     #[command(flatten)]
     peers: PeerArgs,
-    /// The directory that is the volume, or s3://BUCKET/PREFIX
+    /// The directory that is the volume, or s3://BUCKET/PREFIX; with --book, where its long files lie
     volume: PathBuf,
     /// Where it is shown
     dir: PathBuf,
@@ -122,7 +123,8 @@ pub(crate) fn run(args: Args) -> Result<i32, CommandError> {
     let url = bucket_volume::as_bucket_url(&args.volume).map(str::to_owned);
     let follows = args.bucket.is_read_only();
     let state = args.bucket.state_directory().map(Path::to_owned);
-    let shared = args.shared.into_options(url.as_deref(), state.as_deref(), args.bucket.space())?;
+    let places = (args.volume.as_path(), point.as_path());
+    let shared = args.shared.into_options(places, state.as_deref(), args.bucket.space())?;
     let peers = args.peers.into_options(args.bucket.state_directory())?;
     let in_bucket = match &url {
         Some(_) if shared.is_some() => None,
@@ -139,8 +141,10 @@ pub(crate) fn run(args: Args) -> Result<i32, CommandError> {
         .map(|output| prepare_record(output, args.force, args.trace))
         .transpose()?;
     let placement = match url {
-        None => placement::load_placement(args.site.as_deref(), args.rules.as_deref())?,
-        Some(_) => None,
+        None if shared.is_none() => {
+            placement::load_placement(args.site.as_deref(), args.rules.as_deref())?
+        }
+        _ => None,
     };
     let asks = placement.as_ref().is_some_and(|wanted| wanted.rules.has_task_rules());
     if asks && record.is_none() {
@@ -157,7 +161,7 @@ pub(crate) fn run(args: Args) -> Result<i32, CommandError> {
     };
     let emulated = args.emulate.map(|profile| emulated_storage(*profile, args.server.as_deref()));
     let log = daemon_logs::wanted_log(args.log.as_ref(), &run_name(), args.foreground)?;
-    let log_folder = log.folder.clone();
+    let (log_folder, named) = (log.folder.clone(), args.volume.clone());
     let mount = MountOptions {
         volume: args.volume,
         // As it was named: links in it may be others'.
@@ -178,9 +182,7 @@ pub(crate) fn run(args: Args) -> Result<i32, CommandError> {
         log,
     };
     let mounted = launch::mount_volume(mount).map_err(|failure| match (failure, &url) {
-        (LaunchError::Shared(trouble), Some(url)) => {
-            shared_volume::explain_shared_error(url, &trouble)
-        }
+        (LaunchError::Shared(trouble), _) => shared_volume::explain_shared_error(&named, &trouble),
         (LaunchError::Bucket(trouble), Some(url)) if follows => {
             bucket_volume::explain_reading(url, &trouble)
         }

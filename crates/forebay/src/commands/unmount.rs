@@ -1,9 +1,12 @@
 //! `forebay unmount`: the end of a mount, with all its files home.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use forebay_model::ByteCount;
 use forebay_os::mount_users::MountUser;
-use forebay_volume::launch::{UnmountOutcome, lasting_mounts, resolve_mount_point, unmount_volume};
+use forebay_volume::launch::{
+    UnmountManner, UnmountOutcome, lasting_mounts, resolve_mount_point, unmount_volume,
+};
 
 use super::mount::{bucket_volume, finish_unmount};
 use crate::exit::{CommandError, FILES_AWAY};
@@ -28,7 +31,12 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<i32, CommandError> {
-    let point = resolve_mount_point(&args.dir);
+    unmount(&args.dir, if args.lazy { UnmountManner::Lazy } else { UnmountManner::Polite })
+}
+
+/// Unmounts, and says in words and by an exit code what came of it.
+pub(super) fn unmount(dir: &Path, manner: UnmountManner) -> Result<i32, CommandError> {
+    let point = resolve_mount_point(dir);
     let shown = point.display();
     let waiting = || {
         console::note(
@@ -37,12 +45,12 @@ pub(crate) fn run(args: &Args) -> Result<i32, CommandError> {
         );
     };
     // Who does not wait is told of no wait, and nothing is asked that may not answer.
-    if !args.lazy {
+    if manner == UnmountManner::Polite {
         bucket_volume::report_ailing_bucket(&point);
     }
     let ended = unmount_volume(
         &point,
-        args.lazy,
+        manner,
         waiting,
         write_back_progress::show_progress,
         bucket_volume::report_bucket_wait,
@@ -78,6 +86,21 @@ pub(crate) fn run(args: &Args) -> Result<i32, CommandError> {
             let message = format!("{shown} is unmounted; not all of it is in {url}: {why}");
             let kept = waiting.kept.display();
             let next = format!("nothing is lost: its daemon goes on trying, and it is in {kept}");
+            Err(CommandError::new(FILES_AWAY, message, next))
+        }
+        Ok(UnmountOutcome::Late(progress)) => {
+            let left = progress.map_or(String::new(), |progress| {
+                let (files, bytes) = (progress.files, progress.bytes);
+                format!(
+                    ": {} of {} files ({}) are left",
+                    files.1.saturating_sub(files.0),
+                    files.1,
+                    ByteCount(bytes.1.saturating_sub(bytes.0))
+                )
+            });
+            let message = format!("{shown} is left, and not all of it is safe yet{left}");
+            let next = "its daemon goes on as long as this machine is there; what is not brought then \
+                        is on its disk alone";
             Err(CommandError::new(FILES_AWAY, message, next))
         }
         Ok(UnmountOutcome::Lingering(users)) => {

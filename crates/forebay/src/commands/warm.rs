@@ -30,7 +30,8 @@ pub(crate) struct Args {
     /// Print JSON on standard output
     #[arg(long)]
     json: bool,
-    /// Files and directories of a mounted volume in a bucket, or of an attached bucket
+    /// Files and directories of a mounted volume in a bucket, of one that several nodes write, or of an
+    /// attached bucket
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
 }

@@ -36,8 +36,9 @@ pub(crate) fn check_command(
                 "{what} sends tasks to other machines, and tier {tier} is on this node alone: they \
                  would not find their files"
             ),
-            "use a tier with reach = \"shared\", or run without rules, or start Forebay inside each \
-             task; nothing was run",
+            "use a tier with reach = \"shared\", or run without rules, or in a volume that several \
+             nodes write (`forebay mount --book`), where files are on the nodes that make them; \
+             nothing was run",
         ));
     }
     console::note(&format!(

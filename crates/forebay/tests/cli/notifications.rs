@@ -16,7 +16,7 @@ use crate::recorders::{all_programs, lines, state_file};
 const NOTIFY: [&str; 4] = ["-q", "--recorder", "notify", "--force"];
 
 /// Python that speaks to the kernel: filters, and machine code.
-const KIT: &str = r#"
+pub(crate) const KIT: &str = r#"
 import ctypes, mmap, os, socket, struct, sys, threading, time
 L = ctypes.CDLL(None, use_errno=True)
 SECCOMP = {"x86_64": 317, "aarch64": 277}[os.uname().machine]

@@ -386,3 +386,81 @@ fn a_directory_is_never_newer_than_what_was_made_after_its_last_change() {
     assert_eq!(end.code(0).text(), "");
     packed.place.nobody_left();
 }
+
+/// What readers of a packed file see while others write, cut, lock, remove and map it.
+const READERS: &str = r#"
+import fcntl, mmap, os
+def fresh(name, text):
+    with open(name, "wb") as f: f.write(text)
+    return os.open(name, os.O_RDONLY)
+def told(*words): print(*words, flush=True)
+a = fresh("small/a", b"0123456789" * 30)
+told(os.pread(a, 5, 298), os.pread(a, 20, 0), os.pread(a, 5, 300))
+w = os.open("small/a", os.O_WRONLY)
+os.pwrite(w, b"written", 3); told(os.pread(a, 12, 0))
+os.close(w); told(os.pread(a, 12, 0))
+os.truncate("small/a", 5); told(os.read(a, 100), os.fstat(a).st_size)
+open("small/a", "ab").write(b"tail"); told(os.pread(a, 100, 0))
+os.unlink("small/a"); told(os.pread(a, 100, 0), os.fstat(a).st_nlink)
+os.close(a)
+b = fresh("small/b", b"b" * 300)
+os.truncate("small/b", 100); told(os.fstat(b).st_size, len(os.pread(b, 300, 0)))
+os.rename("small/b", "small/c"); os.link("small/c", "small/d"); told(os.pread(b, 4, 96))
+fcntl.lockf(b, fcntl.LOCK_SH); fcntl.flock(b, fcntl.LOCK_SH | fcntl.LOCK_NB)
+if os.fork() == 0:
+    try: fcntl.lockf(os.open("small/c", os.O_RDWR), fcntl.LOCK_EX | fcntl.LOCK_NB); told("taken")
+    except OSError: told("locked")
+    try: fcntl.flock(os.open("small/c", os.O_RDWR), fcntl.LOCK_EX | fcntl.LOCK_NB); told("taken")
+    except OSError: told("locked")
+    os._exit(0)
+os.wait(); told(len(os.pread(b, 300, 0)))
+e = fresh("small/e", b"e" * 300)
+told(os.lseek(e, 0, os.SEEK_DATA), os.lseek(e, 0, os.SEEK_HOLE))
+m = mmap.mmap(e, 300, prot=mmap.PROT_READ)
+with open("small/e", "r+b") as f: f.write(b"other")
+told(os.pread(e, 8, 0)); os.fsync(e); os.close(e); told(len(m[:]))
+f = fresh("small/f", b"f" * 300)
+g = os.open("small/g", os.O_RDWR | os.O_CREAT); told(os.copy_file_range(f, g, 300), os.pread(g, 3, 0))
+many = [fresh("small/%d" % n, b"%d" % n * 3000) for n in range(1000)]
+told(sum(len(os.pread(r, 20000, 0)) for r in many))
+told(sum(os.pread(r, 20000, 0) == b"%d" % n * 3000 for n, r in enumerate(many)))
+os.close(fresh("small/empty", b"")); told(os.read(os.open("small/empty", os.O_RDONLY), 9))
+"#;
+
+#[test]
+fn readers_see_what_writers_do_though_they_read_from_the_log() {
+    let Some(packed) = Packed::with_fuse() else { return };
+    let program = packed.place.all.join("readers.py");
+    std::fs::write(&program, READERS).expect("written");
+    let script = "mkdir small; exec python3 ../readers.py";
+    let bare = packed.place.all.join("bare");
+    std::fs::create_dir(&bare).expect("made");
+    let mut without = Command::new("sh");
+    let expected = done(without.args(["-c", script]).current_dir(&bare));
+    let end = done(&mut packed.script(PACK, script));
+    assert_eq!(end.code(0).text(), expected.code(0).text(), "{}", end.stderr);
+    packed.all_home();
+    let home = |name: &str| std::fs::read(packed.place.project.join(name)).expect(name);
+    for name in ["small/d", "small/e", "small/f", "small/999"] {
+        assert_eq!(home(name), std::fs::read(bare.join(name)).expect(name), "{name}");
+    }
+}
+
+#[test]
+fn a_directory_shows_changes_of_packed_names_at_once_and_has_their_time_in_the_end() {
+    let Some(packed) = Packed::with_fuse() else { return };
+    let old = "2001-01-01 UTC";
+    let script = format!(
+        "mkdir small small/a small/b; : > small/b/f; touch -d '{old}' small/a small/b
+        stat -c %Y small/a small/b; : > small/a/f; rm small/b/f; ls -a small/a > /dev/null
+        for d in small/a small/b; do [ $(stat -c %Y $d) -gt 1500000000 ] && echo newer; done
+        touch -d '{old}' small/b; stat -c %Y small/b"
+    );
+    let end = done(&mut packed.script(PACK, &script));
+    let expected = "978307200\n978307200\nnewer\nnewer\n978307200\n";
+    assert_eq!(end.code(0).text(), expected, "{}", end.stderr);
+    let time = |name: &str| std::fs::metadata(packed.place.project.join(name)).expect(name).mtime();
+    assert!(time("small/a") > 1_500_000_000);
+    assert_eq!(time("small/b"), 978_307_200, "what a program sets stays");
+    packed.all_home();
+}

@@ -338,3 +338,16 @@ fn who_may_not_or_needs_a_mount_is_told() {
     auto.code(0).says("recorder: bpf; the directory stays bare");
     place.nothing_left();
 }
+
+#[test]
+fn a_kernel_that_does_not_describe_itself_is_named() {
+    let Some(place) = place_for_both() else { return };
+    let hide = "mount -t tmpfs none /sys/kernel/btf";
+    let asked = place.script(&["-q", "--recorder", "bpf"], "echo never");
+    let end = done(&mut place.apart(hide, &asked));
+    end.code(125).says("does not describe itself");
+    assert!(!end.text().contains("never"));
+    let auto = place.script(&["-q", "--recorder", "auto"], "echo x > f; cat f");
+    assert_eq!(done(&mut place.apart(hide, &auto)).code(0).text(), "x\n");
+    place.nothing_left();
+}

@@ -1,6 +1,8 @@
 //! Volumes that several nodes write. If these fail, a program on one node does not see what one on
 //! another has closed, two nodes write over each other, or a node that was away spoils what others did.
 
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -10,11 +12,12 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use crate::bucket::Volume;
 use crate::place::{Done, done, skip, wait_until};
+use crate::s3::faults::Refusal;
 
 /// A book, and nodes of one machine, each with an address, a mount point and a state directory.
 pub(crate) struct Nodes {
-    volume: Volume,
-    net: String,
+    pub(crate) volume: Volume,
+    pub(crate) net: String,
 }
 
 impl Nodes {
@@ -40,7 +43,7 @@ impl Nodes {
         Some(nodes)
     }
 
-    fn book(&self, words: &[&str]) -> Done {
+    pub(crate) fn book(&self, words: &[&str]) -> Done {
         let mut command = self.volume.place.forebay(&["book"]);
         command.args(words).arg(self.folder("book"));
         for name in ["PGPASSWORD", "PGPASSFILE"] {
@@ -49,7 +52,41 @@ impl Nodes {
         done(&mut command)
     }
 
-    fn folder(&self, name: &str) -> PathBuf {
+    /// Asks a database of the book's server.
+    pub(crate) fn psql(&self, database: &str, text: &str) -> Command {
+        let debian = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+        let found = debian.map(|entry| entry.path().join("bin/psql")).find(|psql| psql.is_file());
+        let mut command = Command::new(found.unwrap_or_else(|| PathBuf::from("psql")));
+        let book = self.folder("book");
+        command.args([
+            "-XAtq",
+            "-v",
+            "ON_ERROR_STOP=1",
+            "-U",
+            "forebay",
+            "-d",
+            database,
+            "-c",
+            text,
+        ]);
+        command.arg("-h").arg(&book).env("PGPASSFILE", book.join("passfile")).current_dir("/");
+        command
+    }
+
+    #[track_caller]
+    pub(crate) fn sql(&self, text: &str) -> String {
+        let end = done(&mut self.psql("forebay", text));
+        end.code(0);
+        end.text().trim_end().to_owned()
+    }
+
+    /// What the daemons of all nodes have to say.
+    pub(crate) fn logs(&self) -> String {
+        let all = crate::daemon_log::folders(&self.volume.place);
+        all.iter().map(|folder| text(&folder.join("daemon.log"))).collect()
+    }
+
+    pub(crate) fn folder(&self, name: &str) -> PathBuf {
         self.volume.place.all.join(name)
     }
 
@@ -57,7 +94,7 @@ impl Nodes {
         self.folder(&format!("node{node}"))
     }
 
-    fn try_mount(&self, node: usize, url: &str, point: &Path) -> Done {
+    pub(crate) fn try_mount(&self, node: usize, url: &str, point: &Path) -> Done {
         let mut command = self.volume.forebay(&["mount", "--book"]);
         command.arg(self.folder("book"));
         command.arg("--listen").arg(format!("{}.{}:7420", self.net, node + 1));
@@ -66,26 +103,38 @@ impl Nodes {
     }
 
     #[track_caller]
-    fn mount(&self, node: usize) {
+    pub(crate) fn mount(&self, node: usize) {
         self.try_mount(node, "s3://ours/lab/shared", &self.point(node)).code(0);
     }
 
     #[track_caller]
-    fn unmount(&self, node: usize) -> Done {
+    pub(crate) fn unmount(&self, node: usize) -> Done {
         let end = self.volume.unmount(&self.point(node));
         end.code(0);
         end
     }
 
     /// Long files that the bucket has.
-    fn objects(&self) -> usize {
+    fn object_names(&self) -> BTreeSet<OsString> {
         let files = fs::read_dir(self.volume.object("").with_file_name("shared").join("files"));
-        files.map_or(0, |all| all.flatten().count())
+        files.into_iter().flatten().flatten().map(|file| file.file_name()).collect()
     }
 
-    /// The process that serves a node.
-    fn daemon(&self, node: usize) -> String {
+    fn objects(&self) -> usize {
+        self.object_names().len()
+    }
+
+    /// Writes a file over, and waits until the bucket has it.
+    fn replace(&self, node: usize, name: &str, bytes: &[u8]) {
+        let before = self.object_names();
+        fs::write(self.point(node).join(name), bytes).expect("written over");
+        wait_until("the bucket has it", || !self.object_names().is_subset(&before));
+    }
+
+    /// The processes that serve a node: the daemon, and who looks after it.
+    fn daemons(&self, node: usize) -> Vec<String> {
         let point = self.point(node);
+        let mut found = Vec::new();
         for entry in fs::read_dir("/proc").expect("processes").flatten() {
             let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
             let line = String::from_utf8_lossy(&line).replace('\0', " ");
@@ -93,14 +142,20 @@ impl Nodes {
             let is_ours =
                 line.contains("forebay mount") && line.ends_with(&format!("{} ", point.display()));
             if is_ours && name.parse::<u32>().is_ok() {
-                return name;
+                found.push(name);
             }
         }
-        panic!("nobody serves {}", point.display());
+        assert!(!found.is_empty(), "nobody serves {}", point.display());
+        found
     }
 
-    fn signal(&self, node: usize, signal: &str) {
-        let sent = Command::new("kill").args([signal, &self.daemon(node)]).status().expect("kill");
+    pub(crate) fn kill(&self, node: usize) {
+        self.volume.kill(&self.point(node));
+    }
+
+    pub(crate) fn signal(&self, node: usize, signal: &str) {
+        let sent =
+            Command::new("kill").arg(signal).args(self.daemons(node)).status().expect("kill");
         assert!(sent.success());
     }
 }
@@ -115,7 +170,7 @@ impl Drop for Nodes {
     }
 }
 
-fn text(path: &Path) -> String {
+pub(crate) fn text(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| format!("({error})"))
 }
 
@@ -210,8 +265,6 @@ fn nodes_change_names_files_and_folders_in_turn() {
     assert!(told.contains("k/p fifo 644 1") && told.ends_with("f\nb'1'\n"), "{told}");
     let elsewhere = fs::hard_link(a.join("k/f"), a.join("f")).expect_err("another folder");
     assert_eq!(elsewhere.kind(), ErrorKind::CrossesDevices);
-    // What is not there yet is refused.
-    nodes.volume.sh(&a, "flock k/f true 2> err && exit 1; grep -q 'not supported' err");
 
     // Two writers of one file.
     let mut first = File::create(a.join("w")).expect("made");
@@ -269,6 +322,157 @@ fn a_shared_volume_and_one_of_one_writer_are_told_apart() {
     done(alone.arg(&there)).code(2).says("--listen");
     let mut both = nodes.volume.forebay(&["mount", "--book", "x", "--listen", "127.0.0.1"]);
     done(both.args(["--read-only", "s3://ours/lab/x"]).arg(&there)).code(2);
+}
+
+#[test]
+fn what_many_nodes_read_comes_from_the_bucket_once() {
+    let Some(nodes) = Nodes::with_postgres(4) else { return };
+    let all: Vec<PathBuf> = (0..4).map(|node| nodes.point(node)).collect();
+    let mut reference = vec![0; 30_000_000];
+    let mut drawn = 1u64;
+    for byte in &mut reference {
+        // The upper bits of a generator of Knuth's (MMIX): no two parts are alike.
+        drawn =
+            drawn.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        *byte = (drawn >> 56) as u8;
+    }
+    fs::write(all[0].join("hg38.fa"), &reference).expect("written");
+    wait_until("the bucket has it", || nodes.objects() == 1);
+    let sent = || nodes.volume.server.tally().get("GET").map_or(0, |counts| counts.sent);
+    let before = sent();
+    let is_right = |node: &Path| fs::read(node.join("hg38.fa")).expect("it comes") == reference;
+    std::thread::scope(|scope| {
+        let reads: Vec<_> = all[1..].iter().map(|node| scope.spawn(|| is_right(node))).collect();
+        assert!(reads.into_iter().all(|read| read.join().expect("no panic")));
+    });
+    let came = sent() - before;
+    assert!(came * 10 <= reference.len() as u64 * 11, "{came} bytes of {}", reference.len());
+
+    // What the kernel has of it is right as long as the file is the same: nobody is asked again.
+    nodes.unmount(0).says("went to peers");
+    nodes.unmount(2);
+    nodes.unmount(3);
+    nodes.volume.server.refuse(Some(Refusal::Away));
+    assert!(is_right(&all[1]));
+    nodes.volume.server.refuse(None);
+    // Of another one nothing is left.
+    nodes.mount(0);
+    for at in [17, 29_000_000] {
+        reference[at] ^= 1;
+        nodes.replace(0, "hg38.fa", &reference);
+        let read = fs::read(all[1].join("hg38.fa")).expect("it comes");
+        assert!(read == reference, "changed at {at}");
+    }
+}
+
+#[test]
+fn files_of_a_shared_volume_come_to_all_nodes_ahead() {
+    let Some(nodes) = Nodes::with_postgres(3) else { return };
+    let (a, b) = (nodes.point(0), nodes.point(1));
+    let long: Vec<u8> = (0..20_000_000u32).map(|at| (at / 3 % 255) as u8).collect();
+    fs::create_dir_all(a.join("refs/index")).expect("made");
+    fs::write(a.join("refs/hg38.fa"), &long).expect("written");
+    fs::write(a.join("refs/index/hg38.fa.sa"), &long[5..]).expect("written");
+    fs::write(a.join("refs/README"), "small").expect("written");
+    // Those that the bucket does not have yet are waited for.
+    let told = done(nodes.volume.forebay(&["warm"]).arg(b.join("refs")));
+    told.code(0);
+    for node in 1..=3 {
+        told.says(&format!("{}.{node}:7420 has 3 files (38.1 MiB)", nodes.net));
+    }
+    let status = done(nodes.volume.forebay(&["status", "--json"]).arg(&b)).text();
+    let status: serde_json::Value = serde_json::from_str(&status).expect("JSON");
+    let peers = &status["mounts"][0]["peers"];
+    assert_eq!((&peers["peers"], &peers["kept"]), (&3.into(), &39_999_995.into()), "{peers}");
+    // All of it is here.
+    nodes.unmount(0);
+    nodes.unmount(2);
+    nodes.volume.server.refuse(Some(Refusal::Away));
+    assert!(fs::read(b.join("refs/hg38.fa")).expect("from the disk") == long);
+    assert!(fs::read(b.join("refs/index/hg38.fa.sa")).expect("from the disk") == long[5..]);
+    nodes.volume.server.refuse(None);
+    let none = done(nodes.volume.forebay(&["warm"]).arg(b.join("none")));
+    none.code(1).says("No such file");
+}
+
+#[test]
+fn a_node_that_leaves_takes_nothing_with_it_though_programs_are_in_it() {
+    let Some(nodes) = Nodes::with_postgres(2) else { return };
+    let (a, b) = (nodes.point(0), nodes.point(1));
+    let long: Vec<u8> = (0..9_000_000u32).map(|at| (at % 241) as u8).collect();
+    fs::create_dir(a.join("task")).expect("made");
+    fs::write(a.join("task/long"), &long).expect("written");
+    fs::write(a.join("task/short"), "1").expect("written");
+    let mut open = File::create(a.join("task/open")).expect("made");
+    open.write_all(&long).expect("written");
+    let mut shell = Command::new("sleep");
+    let mut shell = shell.arg("1000").current_dir(a.join("task")).spawn().expect("started");
+    done(nodes.volume.forebay(&["unmount"]).arg(&a)).code(1).says("is in use");
+    let told = done(nodes.volume.forebay(&["leave", "--within", "100s"]).arg(&a));
+    told.code(0).says("the book has all names of s3://ours/lab/shared");
+    assert!(open.write_all(b"more").is_err(), "it is cut off");
+    fs::read_dir(a.join("task")).expect_err("the mount is gone");
+    // The machine is gone, too. Nobody waits for a lease.
+    fs::remove_dir_all(nodes.folder("state0")).expect("a disk was lost");
+    assert!(fs::read(b.join("task/long")).expect("from the bucket") == long);
+    assert!(fs::read(b.join("task/open")).expect("from the bucket") == long);
+    assert_eq!(text(&b.join("task/short")), "1");
+    fs::write(b.join("task/short"), "2").expect("it is free");
+    let _ = shell.kill().and_then(|()| shell.wait());
+
+    // A bucket that takes nothing is not waited for longer than was said.
+    fs::write(b.join("task/late"), &long).expect("written");
+    nodes.volume.server.refuse(Some(Refusal::Away));
+    let told = done(nodes.volume.forebay(&["leave", "--within", "2s"]).arg(&b));
+    told.code(121).says("not all of it is safe yet").says("on its disk alone");
+    nodes.volume.server.refuse(None);
+    done(nodes.volume.forebay(&["leave"]).arg(&b)).code(1).says("nothing of Forebay's");
+}
+
+#[test]
+fn long_files_lie_in_a_directory_that_all_nodes_have() {
+    let Some(nodes) = Nodes::with_postgres(0) else { return };
+    let kept = nodes.folder("lustre");
+    fs::create_dir(&kept).expect("made");
+    let place = kept.to_str().expect("a name");
+    let (a, b) = (nodes.point(0), nodes.point(1));
+    for (node, point) in [&a, &b].into_iter().enumerate() {
+        fs::create_dir(point).expect("a mount point");
+        nodes.try_mount(node, place, point).code(0).says("no other machine has");
+    }
+    let long: Vec<u8> = (0..3_000_000u32).map(|at| (at % 253) as u8).collect();
+    fs::write(a.join("long"), &long).expect("written");
+    fs::write(a.join("short"), "1").expect("written");
+    let files = || fs::read_dir(kept.join("files")).map_or(0, |all| all.flatten().count());
+    wait_until("it is kept there", || files() == 1);
+    let told = nodes.unmount(0);
+    told.says(&format!("the book has all names of {place}"));
+    fs::remove_dir_all(nodes.folder("state0")).expect("a disk was lost");
+    assert!(fs::read(b.join("long")).expect("from the directory") == long);
+    // An object of the volume is nobody's business but its nodes'.
+    let kept_mode = |name: &str| fs::metadata(kept.join(name)).expect("there").mode() & 0o777;
+    assert_eq!(kept_mode("files"), 0o700);
+    let mut end = File::options().append(true).open(b.join("long")).expect("opened");
+    end.write_all(b"more").expect("appended");
+    drop(end);
+    nodes.try_mount(0, place, &a).code(0);
+    assert!(fs::read(a.join("long")).expect("it comes") == [&long[..], b"more"].concat());
+    assert_eq!(text(&a.join("short")), "1");
+    nodes.unmount(0);
+    nodes.unmount(1);
+
+    // What can't be one.
+    fs::create_dir(kept.join("files/in")).expect("made");
+    nodes.try_mount(0, place, &kept.join("files/in")).code(125).says("can't have its mount in it");
+    let other = nodes.folder("other");
+    fs::create_dir(&other).and_then(|()| fs::write(other.join("x"), "")).expect("made");
+    let named = other.to_str().expect("a name");
+    nodes.try_mount(0, named, &a).code(125).says("it has x, and is no shared volume");
+    fs::remove_file(other.join("x")).expect("removed");
+    nodes.try_mount(0, named, &a).code(125).says("of another volume");
+    let mut inside = nodes.volume.forebay(&["mount", "--listen", "127.0.0.1", "--book"]);
+    inside.arg(nodes.folder("book")).arg("--state").arg(other.join("state")).arg(&other).arg(&a);
+    done(&mut inside).code(125).says("which all nodes have");
 }
 
 #[test]

@@ -2,8 +2,9 @@
 //! has allowed it to FUSE. If these fail, programs hang on a machine with the fast way, or get other
 //! answers there, or the way is another than people are told.
 
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
+use crate::notifications::KIT;
 use crate::place::{Done, PATIENCE, Place, USER, done, finish, skip};
 
 const SWITCH: &str = "/sys/module/fuse/parameters/enable_uring";
@@ -120,6 +121,14 @@ fn waits_for_locks_hold_nobody_up() {
     place.nothing_left();
 }
 
+/// The daemon of this run, and of no other that this machine may have.
+const DAEMON: &str = r#"daemon() {
+    for d in $(grep -l '^forebay-mount$' /proc/[0-9]*/task/[0-9]*/comm 2> /dev/null | cut -d/ -f3 | sort -u); do
+        tr '\0' '\n' < /proc/$d/environ | grep -qxF "XDG_STATE_HOME=$XDG_STATE_HOME" && echo $d
+    done | head -1
+}
+"#;
+
 #[test]
 fn a_daemon_that_dies_lets_programs_go() {
     let Some((place, _on)) = place_with_switch("Y") else { return };
@@ -127,10 +136,10 @@ fn a_daemon_that_dies_lets_programs_go() {
         (flock f true; echo "ended" > ../ended) &
         (while cat f; do :; done; echo "refused" > ../refused) 2> /dev/null &
         sleep 0.3
-        daemon=$(grep -l '^forebay-mount$' /proc/[0-9]*/task/[0-9]*/comm | head -1)
-        kill -9 "$(echo "$daemon" | cut -d/ -f3)"
+        kill -9 $(daemon)
         wait"#;
-    let child = place.script(&["-q", "--transport", "uring"], script).spawn().expect("started");
+    let script = format!("{DAEMON}{script}");
+    let child = place.script(&["-q", "--transport", "uring"], &script).spawn().expect("started");
     let ended = finish(child, PATIENCE);
     assert_ne!(ended.status.code(), Some(0), "{}", ended.text());
     for name in ["ended", "refused"] {
@@ -150,4 +159,73 @@ fn where_root_has_not_allowed_it_people_are_told() {
     assert!(done(&mut place.forebay(&["doctor"])).text().contains("enable_uring"));
     let mut wrong = place.script(&["-q"], "true");
     done(wrong.env("FOREBAY_TRANSPORT", "train")).code(2).says("auto, device or uring");
+}
+
+/// Numbers of `io_uring_setup`, `io_uring_enter` and `io_uring_register`, the same on all machines.
+const RING_CALLS: [u32; 3] = [425, 426, 427];
+
+/// The same command where a filter refuses a system call, as Docker's does with all three.
+fn refused(place: &Place, call: u32, command: &Command) -> Command {
+    let filter = format!(
+        "{KIT}\nassert install({call}, EPERM) == (0, 0)\nos.execv(sys.argv[1], sys.argv[1:])"
+    );
+    let mut python = place.program("python3");
+    python.args(["-c", &filter]).arg(command.get_program()).args(command.get_args());
+    python
+}
+
+#[test]
+fn where_a_filter_refuses_rings_the_device_serves() {
+    let Some((place, _on)) = place_with_switch("Y") else { return };
+    for call in RING_CALLS {
+        let script = place.script(&["-q", "--force"], "echo x > f; cat f; rm f");
+        let end = done(&mut refused(&place, call, &script));
+        assert_eq!(end.code(0).text(), "x\n", "call {call}: {}", end.stderr);
+        let asked = place.script(&["--force", "--transport", "uring"], "echo never");
+        let end = done(&mut refused(&place, call, &asked));
+        assert!(!end.code(125).text().contains("never"), "call {call}");
+    }
+    place.nothing_left();
+}
+
+/// More requests wait than there are places, and nobody will take them.
+#[test]
+fn a_daemon_that_dies_while_its_queues_are_full_lets_all_go() {
+    let Some((place, _on)) = place_with_switch("Y") else { return };
+    let script = r#"touch f
+        for i in $(seq 200); do (while cat f; do :; done; echo $i >> ../refused) 2> /dev/null & done
+        sleep 0.5
+        daemon=$(daemon); kill -STOP $daemon; sleep 0.5; kill -9 $daemon
+        wait; touch ../all"#;
+    let script = format!("{DAEMON}{script}");
+    let child = place.script(&["-q", "--transport", "uring"], &script).spawn().expect("started");
+    let ended = finish(child, PATIENCE);
+    assert_ne!(ended.status.code(), Some(0), "{}", ended.text());
+    place.wait_for("all");
+    let refused = std::fs::read_to_string(place.all.join("refused")).expect("they were told");
+    assert_eq!(refused.lines().count(), 200);
+    place.nobody_left();
+}
+
+/// Ten thousand processes, of which each makes a file and ends, and a bomb of forks that ends.
+#[test]
+fn ten_thousand_processes_come_and_go() {
+    let Some((place, _on)) = place_with_switch("Y") else { return };
+    let program = "import os\n\
+        for batch in range(100):\n    \
+            os.mkdir(str(batch))\n    \
+            for n in range(100):\n        \
+                if os.fork() == 0:\n            \
+                    open(f'{batch}/{n}', 'w').write('x')\n            \
+                    os._exit(0)\n    \
+            for n in range(100): assert os.wait()[1] == 0\n";
+    std::fs::write(place.all.join("many.py"), program).expect("written");
+    let script =
+        "python3 ../many.py; find . -name .forebay -prune -o -type f -size 1c -print | wc -l
+        f() { [ $1 = 0 ] || { f $(($1 - 1)) & f $(($1 - 1)) & wait; }; }; f 9; echo bombed";
+    let end = done(&mut place.script(&["-q", "--transport", "uring"], script));
+    assert_eq!(end.code(0).text(), "10000\nbombed\n", "{}", end.stderr);
+    let record = place.record();
+    assert!(record.number("SELECT count(*) FROM processes") > 10_000);
+    place.nothing_left();
 }

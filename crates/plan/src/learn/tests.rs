@@ -19,6 +19,7 @@ pub(super) fn secs(seconds: f64) -> Micros {
 
 pub(super) fn task(id: u32, name: &str, start: f64, end: f64) -> TaskRow {
     TaskRow {
+        node: None,
         id,
         name: name.to_owned(),
         engine: "processes".to_owned(),

@@ -107,6 +107,7 @@ impl Story {
 
 fn task(id: u32, started: Option<Micros>, ended: Option<Micros>) -> TaskRow {
     TaskRow {
+        node: None,
         id,
         name: format!("t{id}"),
         engine: "processes".to_owned(),

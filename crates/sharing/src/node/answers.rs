@@ -19,7 +19,12 @@ impl SharedNode {
             Question::IsWritten { file } => {
                 let state = self.state.lock();
                 let file = state.files.get(file);
-                Answer::Written(file.is_some_and(|file| file.writers > 0 || file.away))
+                Answer::Written(
+                    file.is_some_and(|file| file.away || file.is_being_written(state.settled)),
+                )
+            }
+            Question::Locks { of, file, wanted, waits } => {
+                self.answer_locks((*of, *file), wanted, *waits)
             }
             Question::Bytes { file, offset, length } => {
                 match self.read_here(*file, *offset, (*length).min(BYTES_MOST) as usize) {

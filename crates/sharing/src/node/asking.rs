@@ -7,7 +7,8 @@ use forebay_book::{
 };
 use rustix::io::Errno;
 
-use super::{Deadline, PATIENCE, SharedNode};
+use super::unreached::NoAnswer;
+use super::{Deadline, PATIENCE, SharedNode, said_by_book};
 use crate::Result;
 use crate::environment::Neighbour;
 use crate::messages::{Answer, Question};
@@ -30,24 +31,29 @@ pub(super) enum Source {
 
 impl SharedNode {
     /// Asks the holder of a folder that is not held here. `by_book` reads the same from the book,
-    /// with who holds the folder.
+    /// with who holds the folder; what is held it may leave out, unless it is told that it counts.
+    ///
+    /// Where the holder does not answer, the book does as soon as the folder has changed hands since
+    /// this request began: whoever gave it up has published all until then.
     pub(super) fn ask_holder<T>(
         &self,
         folder: FolderId,
         question: &Question,
-        by_book: &dyn Fn() -> forebay_book::Result<(Option<Holder>, T)>,
+        by_book: &dyn Fn(bool) -> forebay_book::Result<(Option<Holder>, T)>,
     ) -> Result<(Source, Option<T>)> {
         let deadline = self.deadline(PATIENCE);
         let hint = self.state.lock().hints.get(&folder).cloned();
         if let Some(holder) = hint
-            && let Ok(answer) = self.messages.ask(&neighbour(&holder), question)
+            && let Ok(answer) = self.ask_if_reached(&neighbour(&holder), question)
             && !matches!(answer, Answer::NotHeld | Answer::Busy(_))
         {
             return Ok((Source::Node(answer), None));
         }
         let mut own_claims = 0;
+        let (mut first, mut asked) = (None, None);
         loop {
-            let waits_for = match by_book() {
+            let counts = first.is_some();
+            let waits_for = match by_book(counts) {
                 Ok((None, found)) => {
                     self.state.lock().hints.remove(&folder);
                     return Ok((Source::Book, Some(found)));
@@ -70,39 +76,30 @@ impl SharedNode {
                     } else {
                         state.hints.insert(folder, holder.clone());
                         drop(state);
-                        match self.ask_other(&holder, question) {
+                        let since = *first.get_or_insert(holder.epoch);
+                        match self.ask_or_want(folder, &holder, question, &mut asked) {
                             Ok(answer) => return Ok((Source::Node(answer), None)),
-                            Err(why) => why,
+                            Err(NoAnswer::Unreached(_)) if counts && holder.epoch > since => {
+                                return Ok((Source::Book, Some(found)));
+                            }
+                            Err(why) => {
+                                if let NoAnswer::Unreached(_) = why {
+                                    self.time.wait(PAUSE_AWAY);
+                                }
+                                format!("node {} ({}): {why}", holder.name, holder.address)
+                            }
                         }
                     }
                 }
                 Err(error) if error.kind == ErrorKind::Inconsistent => return Err(Errno::STALE),
                 Err(error) if error.is_passing() => {
                     self.time.wait(PAUSE_AWAY);
-                    format!("the book: {error}")
+                    said_by_book(&error)
                 }
                 Err(error) => return Err(self.refused(&error)),
             };
             self.pause_or_give_up(deadline, &waits_for)?;
         }
-    }
-
-    /// Asks a holder; gives why it has no answer, in words.
-    fn ask_other(
-        &self,
-        holder: &Holder,
-        question: &Question,
-    ) -> std::result::Result<Answer, String> {
-        let said = match self.messages.ask(&neighbour(holder), question) {
-            Ok(Answer::NotHeld) => "it holds it no longer".to_owned(),
-            Ok(Answer::Busy(why)) => why,
-            Ok(answer) => return Ok(answer),
-            Err(unanswered) => {
-                self.time.wait(PAUSE_AWAY);
-                unanswered.0
-            }
-        };
-        Err(format!("node {} ({}): {said}", holder.name, holder.address))
     }
 
     fn pause_or_give_up(&self, deadline: Deadline, waits_for: &str) -> Result<()> {
@@ -121,7 +118,7 @@ impl SharedNode {
         name: &EntryName,
     ) -> Result<Option<Option<(FileRecord, bool)>>> {
         let question = Question::Look { folder, name: Some(name.clone()) };
-        let by_book = || {
+        let by_book = |_| {
             let look = self.book.look_up(self.volume, folder, name)?;
             Ok((look.holder, look.published.map(|entry| entry.file)))
         };
@@ -145,11 +142,11 @@ impl SharedNode {
         let question = Question::Look { folder, name: None };
         // Any name: who holds the folder is what is asked.
         let any = EntryName::new("-").map_err(|_| Errno::IO)?;
-        let by_book = || {
+        let by_book = |counts: bool| {
             let holder = self.book.look_up(self.volume, folder, &any)?.holder;
             let file = match holder {
-                Some(_) => None,
-                None => self.book.file(self.volume, folder.inode())?,
+                Some(_) if !counts => None,
+                _ => self.book.file(self.volume, folder.inode())?,
             };
             Ok((holder, file))
         };

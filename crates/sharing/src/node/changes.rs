@@ -9,8 +9,8 @@ use parking_lot::MutexGuard;
 use rustix::io::Errno;
 
 use super::names::{AttributeChange, NewFile, RenameRule, Seen};
-use super::state::{Body, File, HeldFolder, LINKS, State};
-use super::{NAP, PATIENCE, SharedNode};
+use super::state::{Body, File, HeldFolder, State};
+use super::{NAP, PATIENCE, SharedNode, said_by_book};
 use crate::Result;
 
 /// Numbers that are lent at a time.
@@ -97,7 +97,7 @@ impl SharedNode {
                 }
                 Err(error) if !error.is_passing() => return Err(self.refused(&error)),
                 Err(error) if self.is_over(deadline) => {
-                    return Err(self.give_up_waiting(&format_args!("the book: {error}")));
+                    return Err(self.give_up_waiting(&said_by_book(&error)));
                 }
                 Err(_) => self.time.wait(10 * NAP),
             }
@@ -116,7 +116,7 @@ impl SharedNode {
         if state.files.get(&number).is_some_and(File::is_folder) {
             return Err(Errno::ISDIR);
         }
-        let gone = state.remove_file_name(number, folder, name);
+        let gone = state.remove_file_name(number, folder, name, now);
         state.touch_folder(folder, now);
         drop(state);
         if gone {
@@ -210,13 +210,19 @@ impl SharedNode {
                 Some(number) if is_folder(number) => {
                     state.remove_folder(FolderId(number.0), to, new);
                 }
-                Some(number) => gone = state.remove_file_name(number, to, new).then_some(number),
+                Some(number) => {
+                    gone = state.remove_file_name(number, to, new, now).then_some(number);
+                }
                 None => {}
             }
             state.set_name(from, old, None);
             state.set_name(to, new, Some(moved));
             if let Some(file) = state.files.get_mut(&moved) {
                 file.home = Some((to, new.clone()));
+                if !file.is_folder() {
+                    file.note_changed(now, None, None);
+                    state.note_file_change(moved);
+                }
             }
             state.touch_folder(from, now);
             state.touch_folder(to, now);
@@ -254,6 +260,7 @@ impl SharedNode {
         if let Some(file) = state.files.get_mut(&number) {
             file.links += 1;
             file.kernel += 1;
+            file.note_changed(now, None, None);
         }
         state.note_file_change(number);
         state.touch_folder(folder, now);
@@ -266,22 +273,34 @@ impl SharedNode {
     /// Changes attributes.
     ///
     /// # Errors
-    /// ESTALE: it has no name any more. EINVAL: a length for what is no file. Those of
+    /// ESTALE: it is not known. EINVAL: a length for what is no file. Those of
     /// [`SharedNode::create`], and of the disk.
     pub fn set_attributes(&self, number: InodeNumber, change: AttributeChange) -> Result<Seen> {
-        let _pins = self.pin_file(number)?;
+        let _pins = match change.size {
+            Some(_) => self.pin_to_write(number)?,
+            None => self.pin_file(number)?,
+        };
         if let Some(size) = change.size {
+            if self.state.lock().files.get(&number).is_some_and(File::has_lost_locks) {
+                return Err(Errno::IO);
+            }
             self.truncate(number, size)?;
         }
         let now = self.time.unix_nanos();
         let mut state = self.state.lock();
+        let settled = state.settled;
         let file = state.files.get_mut(&number).ok_or(Errno::STALE)?;
+        if change.size.is_some() {
+            file.unsettled = settled;
+        }
         let record = &mut file.record;
         record.mode = change.mode.map_or(record.mode, |mode| mode & 0o7777);
         record.uid = change.uid.unwrap_or(record.uid);
         record.gid = change.gid.unwrap_or(record.gid);
-        let default_time = change.size.map(|_| now);
-        record.mtime_ns = change.mtime_ns.or(default_time).unwrap_or(record.mtime_ns);
+        if change.size.is_some() {
+            file.note_modified(now);
+        }
+        file.note_changed(now, change.atime_ns, change.mtime_ns);
         if file.links > 0 && !file.away {
             state.note_file_change(number);
         }
@@ -299,7 +318,7 @@ impl SharedNode {
         self.attributes(number)?;
         let state = self.state.lock();
         let file = state.files.get(&number).ok_or(Errno::STALE)?;
-        let all = file.record.attributes.iter().filter(|(name, _)| name != LINKS);
+        let all = file.record.attributes.iter().filter(|(name, _)| name.starts_with(USERS));
         Ok(all.cloned().collect())
     }
 
@@ -319,6 +338,7 @@ impl SharedNode {
             return Err(Errno::OPNOTSUPP);
         }
         let _pins = self.pin_file(number)?;
+        let now = self.time.unix_nanos();
         let mut state = self.state.lock();
         let file = state.files.get_mut(&number).ok_or(Errno::STALE)?;
         let all = &mut file.record.attributes;
@@ -338,6 +358,7 @@ impl SharedNode {
         if let Some(value) = value {
             all.push((name.to_vec(), value.to_vec()));
         }
+        file.note_changed(now, None, None);
         state.note_file_change(number);
         drop(state);
         self.dirtied.notify_one();
@@ -364,13 +385,31 @@ impl SharedNode {
             if !is_folder && home.is_none_or(|(home, _)| *home != folder) {
                 continue; // It was moved in between.
             }
-            if !is_folder {
-                state.confirm_home(number)?;
-            }
+            let is_there = is_folder || state.confirm_home(number).is_ok();
             drop(state);
-            return Ok(Some(pins));
+            if is_there {
+                return Ok(Some(pins));
+            }
+            drop(pins);
+            self.follow(number)?;
         }
         Err(Errno::AGAIN)
+    }
+
+    /// A file is not in the folder any more in which it was seen, and which was held just now: so the
+    /// book knows where another node has moved it, or that it has no name any more.
+    fn follow(&self, number: InodeNumber) -> Result<()> {
+        let folders = self.ask_book(|| self.book.folders_with(self.volume, number))?;
+        let mut state = self.state.lock();
+        let file = state.files.get_mut(&number).ok_or(Errno::STALE)?;
+        match (folders.first(), &mut file.home) {
+            // Its name there is found when that folder is held.
+            (Some(folder), Some((home, _))) => *home = *folder,
+            (Some(_), None) => return Err(Errno::STALE),
+            // As on a disk, who has it open goes on with it.
+            (None, _) => (file.links, file.away) = (0, false),
+        }
+        Ok(())
     }
 }
 
@@ -401,8 +440,12 @@ impl State {
         number: InodeNumber,
         folder: FolderId,
         name: &EntryName,
+        now: i64,
     ) -> bool {
         self.set_name(folder, name, None);
+        if let Some(file) = self.files.get_mut(&number) {
+            file.note_changed(now, None, None);
+        }
         self.drop_name(number, &(folder, name.clone()))
     }
 

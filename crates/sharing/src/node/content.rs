@@ -20,6 +20,22 @@ pub const IN_MEMORY_MOST: usize = 32 << 10;
 /// How often bytes are looked for that are brought elsewhere meanwhile.
 const MOVES: u32 = 4;
 
+/// Where the bytes of a file are, for whoever keeps some of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BytesPlace {
+    /// In memory, in the book, or on this node's disk.
+    Here,
+    /// In the bucket.
+    Object {
+        /// The object's name.
+        name: String,
+        /// Its bytes.
+        size: u64,
+    },
+    /// On another node alone.
+    Elsewhere,
+}
+
 /// Where bytes are to be read.
 enum Place {
     Here(Vec<u8>),
@@ -57,6 +73,24 @@ impl SharedNode {
         }
         tracing::warn!("nobody has the bytes of file {number} that the book speaks of");
         Err(Errno::IO)
+    }
+
+    /// Where the bytes of a file are now. As long as they are in one object, they are the same.
+    #[must_use]
+    pub fn bytes_place(&self, number: InodeNumber) -> BytesPlace {
+        let state = self.state.lock();
+        let Some(file) = state.files.get(&number) else { return BytesPlace::Elsewhere };
+        match (&file.body, &file.record.bytes) {
+            (Body::Published, FileBytes::InBucket { object, .. })
+                if !file.is_lost && !state.has_copy(number, object) =>
+            {
+                BytesPlace::Object { name: object.clone(), size: file.record.size }
+            }
+            (Body::Published, FileBytes::OnNode(node)) if *node != state.me() => {
+                BytesPlace::Elsewhere
+            }
+            _ => BytesPlace::Here,
+        }
     }
 
     /// The same of bytes that are on this node.
@@ -140,7 +174,11 @@ impl SharedNode {
     ) -> Result<Option<Vec<u8>>> {
         let length = u32::try_from(length).unwrap_or(u32::MAX).min(BYTES_MOST);
         match self.ask_node(node, &Question::Bytes { file: number, offset, length })? {
-            Answer::Bytes(bytes) => Ok(Some(bytes)),
+            Answer::Bytes(mut bytes) => {
+                // Whoever sends more than was asked for is not believed in that.
+                bytes.truncate(length as usize);
+                Ok(Some(bytes))
+            }
             _ => Ok(None),
         }
     }

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use forebay_book::{Claim, Entry, Epoch, ErrorKind, FolderId, InodeNumber, Taken};
-use parking_lot::MutexGuard;
+use forebay_book::{
+    Claim, Entry, Epoch, ErrorKind, FileBytes, FolderId, Holder, InodeNumber, Taken,
+};
 use rustix::io::Errno;
 
 use super::state::{Body, File, HeldFolder, Stage, State, root_record};
-use super::{Deadline, PATIENCE, PATIENCE_OF_ANSWERS, SharedNode, UNPUBLISHED_MOST};
+use super::{Deadline, PATIENCE, PATIENCE_OF_ANSWERS, SharedNode, UNPUBLISHED_MOST, said_by_book};
 use crate::Result;
-use crate::environment::Neighbour;
 use crate::messages::{Answer, Question};
 
 /// Between two questions to a holder that does not give up: at first, and at most.
@@ -105,6 +105,8 @@ impl SharedNode {
     /// Takes a folder that nobody here holds, from whoever holds it.
     fn take(&self, folder: FolderId, deadline: Deadline) -> Result<()> {
         let mut pause = FIRST_PAUSE;
+        let mut asked = None;
+        self.let_others_take(folder);
         loop {
             let member = self.state.lock().member;
             let waits_for = match self.book.take(&member, &[folder]) {
@@ -112,27 +114,27 @@ impl SharedNode {
                     let epoch = taken.first().map_or(Epoch(0), |(_, epoch)| *epoch);
                     match self.install(folder, epoch) {
                         Ok(()) => return Ok(()),
-                        Err(error) if error.is_passing() => format!("the book: {error}"),
+                        Err(error) if error.is_passing() => said_by_book(&error),
                         Err(error) => return Err(self.refused(&error)),
                     }
                 }
                 Ok(Taken::HeldBy(others)) => {
                     let Some((_, holder)) = others.into_iter().next() else { continue };
-                    let holder =
-                        Neighbour { node: holder.node, name: holder.name, address: holder.address };
-                    let why = match self.messages.ask(&holder, &Question::GiveUp { folder }) {
-                        Ok(Answer::GivenUp) => {
+                    let question = Question::GiveUp { folder };
+                    match self.ask_or_want(folder, &holder, &question, &mut asked) {
+                        Ok(Answer::GivenUp) if !self.is_over(deadline) => {
                             pause = FIRST_PAUSE;
-                            None
+                            continue;
                         }
-                        // It gave it up in the meantime, perhaps.
-                        Ok(Answer::Busy(why)) => Some(why),
-                        Ok(_) => Some("it holds it no longer".to_owned()),
-                        Err(unanswered) => Some(unanswered.0),
-                    };
-                    let Some(why) = why else { continue };
-                    let Neighbour { name, address, .. } = holder;
-                    format!("node {name} ({address}), which holds folder {folder}: {why}")
+                        Ok(_) => format!(
+                            "node {} ({}) does not give up folder {folder}, whatever it says",
+                            holder.name, holder.address
+                        ),
+                        Err(why) => {
+                            let Holder { name, address, .. } = holder;
+                            format!("node {name} ({address}), which holds folder {folder}: {why}")
+                        }
+                    }
                 }
                 Err(error) => match error.kind {
                     ErrorKind::LeaseExpired | ErrorKind::Fenced => {
@@ -143,7 +145,7 @@ impl SharedNode {
                         tracing::debug!("folder {folder} can't be taken: {error}");
                         return Err(Errno::STALE);
                     }
-                    _ if error.is_passing() => format!("the book: {error}"),
+                    _ if error.is_passing() => said_by_book(&error),
                     _ => return Err(self.refused(&error)),
                 },
             };
@@ -176,7 +178,22 @@ impl SharedNode {
         let mut back: Vec<InodeNumber> = Vec::new();
         for Entry { name, file } in names.published {
             let number = file.inode;
+            let me = state.me();
+            let known = state.files.get_mut(&number);
+            let is_overtaken = known.is_some_and(|known| {
+                known.take_lockers(&file);
+                // It was published as being here when it went: somebody has changed it since.
+                let is_overtaken = known.away && file.bytes != FileBytes::OnNode(me);
+                known.away &= !is_overtaken;
+                is_overtaken
+            });
             state.learn(file, Some((folder, name.clone())));
+            if let Some(file) = state.files.get_mut(&number).filter(|_| is_overtaken) {
+                file.is_lost = true;
+                tracing::error!(
+                    "what was written of file {number} is lost: others have changed it"
+                );
+            }
             if state.files.get(&number).is_some_and(|file| file.away) {
                 back.push(number);
             }
@@ -212,7 +229,8 @@ impl SharedNode {
             // Another node asked at the same time.
             Some(_) => {}
         }
-        self.forget_in_kernel(state, folder);
+        drop(state);
+        self.forget_folders_in_kernel(&[folder]);
         let mut state = self.state.lock();
         loop {
             match state.folders.get_mut(&folder) {
@@ -250,13 +268,16 @@ impl SharedNode {
         Answer::NotHeld
     }
 
-    /// Nothing that the kernel was told of a folder may be believed any longer.
-    fn forget_in_kernel(&self, state: MutexGuard<'_, State>, folder: FolderId) {
+    /// Nothing that the kernel was told of these folders may be believed any longer.
+    pub(super) fn forget_folders_in_kernel(&self, folders: &[FolderId]) {
         let Some(caches) = self.caches.get().filter(|caches| caches.can_forget()) else { return };
-        let mut known: Vec<InodeNumber> = vec![folder.inode()];
-        if let Some(held) = state.folders.get(&folder) {
+        let mut known: Vec<InodeNumber> = Vec::new();
+        let state = self.state.lock();
+        for folder in folders {
+            known.push(folder.inode());
+            let Some(held) = state.folders.get(folder) else { continue };
             let in_kernel = |number: &&InodeNumber| {
-                state.files.get(*number).is_some_and(|file| file.kernel > 0)
+                state.files.get(*number).is_some_and(|file| file.kernel > 0 && !file.is_locked())
             };
             known.extend(held.names.values().filter(in_kernel));
         }
@@ -267,12 +288,14 @@ impl SharedNode {
     /// A folder is another's now, or nobody's.
     pub(super) fn release_folder(state: &mut State, folder: FolderId) {
         let Some(held) = state.folders.remove(&folder) else { return };
+        let settled = state.settled;
         for number in held.names.into_values() {
-            if let Some(file) = state.files.get_mut(&number)
-                && file.writers > 0
-                && !file.is_folder()
-            {
-                file.away = true;
+            if let Some(file) = state.files.get_mut(&number) {
+                if file.is_being_written(settled) {
+                    file.away = true;
+                    state.away.insert(number);
+                }
+                file.note_folder_gone();
             }
             settle_body(state.files.get_mut(&number));
             state.forget_if_unused(number);
@@ -285,9 +308,10 @@ impl SharedNode {
 fn settle_body(file: Option<&mut File>) {
     if let Some(file) = file
         && !file.away
-        && file.opens == 0
     {
         file.body = Body::Published;
-        file.local = None;
+        if file.opens == 0 {
+            file.local = None;
+        }
     }
 }

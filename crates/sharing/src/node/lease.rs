@@ -39,10 +39,11 @@ impl SharedNode {
         let member = self.state.lock().member;
         let start = self.lease.begin_renewal();
         match self.book.renew(&member) {
-            Ok(()) => {
+            Ok(wanted) => {
                 // Who has registered anew meanwhile has another lease.
                 if self.state.lock().member == member {
                     self.lease.note_renewed(start);
+                    self.note_wanted(wanted);
                 }
                 self.changed.notify_all();
                 Ok(())
@@ -73,6 +74,7 @@ impl SharedNode {
         self.lease.note_lost();
         self.changed.notify_all();
         self.dirtied.notify_all();
+        self.asked_for.notify_all();
         match self.book.leave(&member) {
             Ok(()) => published,
             Err(error) => Err(self.refused(&error)),
@@ -115,6 +117,7 @@ impl SharedNode {
         if !is_lost && state.still_holds_all(&registration) {
             tracing::info!("registered anew; nobody has taken anything meanwhile");
             state.member = registration.member;
+            state.lose_locks();
             drop(state);
             self.lease.note_renewed(start);
             return Ok(());
@@ -167,6 +170,7 @@ impl State {
         }
         self.folders.clear();
         self.removed.clear();
+        self.lose_locks();
         for number in self.dirty_files.drain() {
             let Some(file) = self.files.get_mut(&number) else { continue };
             if !file.is_folder() && !file.away {

@@ -9,6 +9,7 @@ use rustix::io::Errno;
 use super::asking::Source;
 use super::names::{ListedName, Seen};
 use super::state::{File, Stage, State, root_record};
+use super::times::times_of;
 use super::{Deadline, PATIENCE, SharedNode, TRUST};
 use crate::Result;
 use crate::messages::{Answer, Question};
@@ -143,7 +144,7 @@ impl SharedNode {
                 return Ok(state.held(folder)?.names.iter().filter_map(listed).collect());
             }
             drop(state);
-            let by_book = || {
+            let by_book = |_| {
                 let look = self.book.list(self.volume, folder)?;
                 Ok((look.holder, look.published))
             };
@@ -239,6 +240,7 @@ impl SharedNode {
         let elsewhere = file.is_folder()
             && state.folders.get(&FolderId(number.0)).is_none_or(|held| held.stage != Stage::Held);
         let FileRecord { kind, mode, uid, gid, mtime_ns, rdev, .. } = file.record;
+        let (atime_ns, ctime_ns) = times_of(&file.record);
         Ok(Seen {
             file: number,
             kind,
@@ -246,11 +248,13 @@ impl SharedNode {
             uid,
             gid,
             mtime_ns,
+            atime_ns,
+            ctime_ns,
             size: file.size(),
             rdev,
             links: if file.is_folder() { 1 } else { file.links },
             name_trust: trust,
-            attribute_trust: if elsewhere || file.is_elsewhere(state.me()) {
+            attribute_trust: if elsewhere || file.is_elsewhere(state.me()) || file.is_locked() {
                 Duration::ZERO
             } else {
                 trust

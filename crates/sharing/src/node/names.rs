@@ -19,6 +19,10 @@ pub struct Seen {
     pub gid: u32,
     /// Last modification, nanoseconds since 1970.
     pub mtime_ns: i64,
+    /// Last access, as far as it was set; else the last modification. Nanoseconds since 1970.
+    pub atime_ns: i64,
+    /// Last change of attributes or bytes, nanoseconds since 1970.
+    pub ctime_ns: i64,
     /// Length in bytes.
     pub size: u64,
     /// The device, for devices.
@@ -72,6 +76,8 @@ pub struct AttributeChange {
     pub size: Option<u64>,
     /// Last modification, nanoseconds since 1970.
     pub mtime_ns: Option<i64>,
+    /// Last access, nanoseconds since 1970.
+    pub atime_ns: Option<i64>,
 }
 
 /// What a rename does with a name that is there.

@@ -10,7 +10,7 @@ use forebay_book::{
 use parking_lot::MutexGuard;
 
 use super::state::{Body, File, LINKS, Pending, Stage, State};
-use super::{Deadline, PATIENCE, SharedNode};
+use super::{Deadline, PATIENCE, SharedNode, said_by_book};
 use crate::Result;
 
 /// How long after a change it is published, if nobody asks before: programs that make many files get
@@ -50,6 +50,8 @@ impl SharedNode {
             self.time.wait(DELAY);
             // Who asks for it is told why it fails.
             let _ = self.publish();
+            // Folders that are not given back now are so later.
+            let _ = self.give_back_idle();
         }
     }
 
@@ -102,7 +104,7 @@ impl SharedNode {
                 }
                 _ if error.is_passing() => {
                     if self.is_over(deadline) {
-                        return Err(self.give_up_waiting(&format_args!("the book: {error}")));
+                        return Err(self.give_up_waiting(&said_by_book(&error)));
                     }
                     drop(state);
                     self.time.wait(PAUSE);
@@ -158,7 +160,9 @@ impl SharedNode {
             // Who gets the folder has to know that they are written here.
             let names = state.folders.get(folder).map(|held| held.names.values());
             let written = names.into_iter().flatten().filter(|number| {
-                state.files.get(*number).is_some_and(|file| file.writers > 0 && !file.is_folder())
+                state.files.get(*number).is_some_and(|file| {
+                    file.is_being_written(state.settled) || file.has_other_lockers
+                })
             });
             numbers.extend(written);
         }
@@ -172,6 +176,7 @@ impl SharedNode {
                 file.home.as_ref().is_some_and(|(folder, _)| given_up.contains(folder))
             };
             let in_it = state.files.get(&number).is_some_and(|file| state.is_ours(file));
+            let settled = state.settled;
             let Some(file) = state.files.get_mut(&number) else {
                 state.dirty_files.remove(&number);
                 continue;
@@ -181,10 +186,14 @@ impl SharedNode {
                 continue;
             }
             state.dirty_files.remove(&number);
-            let stays_open = file.writers > 0 && !file.is_folder() && leaving(file);
+            let stays_open = file.is_being_written(settled) && leaving(file);
             files.push(file.record_now(me, stays_open));
             // From now on: it may be closed before the book has answered, and is taken back then.
-            file.away |= stays_open;
+            if stays_open {
+                file.away = true;
+                state.away.insert(number);
+            }
+            file.has_other_lockers = false;
             if !matches!(file.record.bytes, FileBytes::InBucket { .. }) {
                 unneeded.append(&mut file.replaced);
             }

@@ -5,19 +5,24 @@ use std::sync::Arc;
 
 use forebay_book::{
     Claim, EntryName, Epoch, FileBytes, FileKind, FileRecord, FolderId, Holder, InodeNumber,
-    Membership, NodeId, Publication, PublicationNumber, Registration,
+    Membership, NodeId, Publication, PublicationNumber, Registration, Wanted,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use rustix::io::Errno;
 
 use super::NodeCounts;
+use super::file_locks::FileLocks;
 use super::owed::Uploads;
 use crate::Result;
+use crate::environment::Neighbour;
 
 /// The attribute of a record that has the number of names, where that is not 1. Programs do not see
 /// it.
 pub(super) const LINKS: &[u8] = b"forebay.links";
+
+/// How names of files end that programs of one machine use as their common memory.
+const SHARED_MEMORY: &[u8] = b"-shm";
 
 /// Where the bytes of a file are, as of now.
 #[derive(Debug)]
@@ -47,6 +52,15 @@ pub(super) struct File {
     /// Its folder was given up while a program was writing: what is written since is to be published
     /// when the folder is held again.
     pub(super) away: bool,
+    /// Count of settled writes when a program last wrote without fsync or giving up a lock since;
+    /// 0: none did.
+    pub(super) unsettled: u64,
+    /// Locks of this node's programs.
+    pub(super) locks: Option<Box<FileLocks>>,
+    /// Who may have locks is other than the book says.
+    pub(super) has_other_lockers: bool,
+    /// Its bytes came from elsewhere since the kernel was last told to forget those that it had.
+    pub(super) is_other_in_kernel: bool,
     /// What a program wrote was lost: others took over before it was published.
     pub(super) is_lost: bool,
     /// Its descriptor, while somebody has it open.
@@ -128,6 +142,14 @@ pub(super) struct State {
     pub(super) numbers: Numbers,
     /// Who held a folder when it was last asked for.
     pub(super) hints: FxHashMap<FolderId, Holder>,
+    /// Nodes that were asked for locks.
+    pub(super) neighbours: FxHashMap<NodeId, Neighbour>,
+    /// Folders that are to be given up, since the book says so.
+    pub(super) wanted: Vec<Wanted>,
+    /// Counts how often all that was written was settled, from 1.
+    pub(super) settled: u64,
+    /// Files that are away; some may be so no longer.
+    pub(super) away: FxHashSet<InodeNumber>,
     /// Files to be published.
     pub(super) dirty_files: FxHashSet<InodeNumber>,
     /// Folders that were removed, with their epochs, and names that the book may have.
@@ -162,6 +184,10 @@ impl File {
             writers: 0,
             away: false,
             is_lost: false,
+            unsettled: 0,
+            locks: None,
+            has_other_lockers: false,
+            is_other_in_kernel: false,
             local: None,
             replaced: Vec::new(),
         }
@@ -169,10 +195,14 @@ impl File {
 
     /// Takes what another node or the book says of it.
     pub(super) fn replace(&mut self, record: FileRecord) {
+        // Nobody writes elsewhere what programs here have locked.
+        let may_change = matches!(record.bytes, FileBytes::OnNode(_)) && !self.is_locked();
+        self.is_other_in_kernel |= may_change || self.record != record;
         self.links = links_of(&record);
         self.record = record;
         self.body = Body::Published;
         self.is_lost = false;
+        self.has_other_lockers = false;
         self.local = None;
         self.replaced.clear();
     }
@@ -184,6 +214,18 @@ impl File {
     /// Nobody here has anything to do with it.
     pub(super) fn is_unused(&self) -> bool {
         self.kernel == 0 && self.opens == 0
+    }
+
+    /// A program writes it, without fsync or giving up a lock since: its bytes are not for
+    /// others to change. Who has locks on it writes in turn with others. But never so the index that
+    /// SQLite keeps in memory which its programs share (`-shm`): two nodes do not share memory.
+    pub(super) fn is_being_written(&self, settled: u64) -> bool {
+        let is_memory = || {
+            let name = self.home.as_ref().map(|(_, name)| name.as_bytes());
+            name.is_some_and(|name| name.ends_with(SHARED_MEMORY))
+        };
+        let is_written = self.unsettled == settled && !self.is_locked() || is_memory();
+        self.writers > 0 && !self.is_folder() && is_written
     }
 
     pub(super) fn size(&self) -> u64 {
@@ -212,6 +254,10 @@ impl State {
             taking: FxHashSet::default(),
             numbers: Numbers::default(),
             hints: FxHashMap::default(),
+            neighbours: FxHashMap::default(),
+            wanted: Vec::new(),
+            settled: 1,
+            away: FxHashSet::default(),
             dirty_files: FxHashSet::default(),
             removed: Vec::new(),
             change: 0,
@@ -314,7 +360,7 @@ impl State {
     /// A folder's names changed at this time.
     pub(super) fn touch_folder(&mut self, folder: FolderId, now: i64) {
         if let Some(file) = self.files.get_mut(&folder.inode()) {
-            file.record.mtime_ns = now;
+            file.note_modified(now);
         }
         self.note_file_change(folder.inode());
     }

@@ -22,6 +22,11 @@ pub(crate) enum Fault {
     PlaceBeforeUpload,
     BytesGoBeforeThePlaceIsPublished,
     UploadsUnderOneKey,
+    LocksWithoutAsking,
+    TakesSilenceForNo,
+    ForgetsLockersWhenGivingUp,
+    KeepsLocksPastItsLease,
+    LocksWhatItHoldsNoLonger,
 }
 
 pub(crate) const STALE: &str = "a look that begins after a close finds it";
@@ -30,6 +35,7 @@ pub(crate) const HOLDERS: &str = "one node at most takes changes";
 pub(crate) const RENAME: &str = "a rename is in both folders or in none";
 pub(crate) const CIRCLE: &str = "nodes do not wait for each other in a circle";
 pub(crate) const BYTES: &str = "bytes are those of the name, or their node is lost";
+pub(crate) const LOCK: &str = "one node at most has the lock";
 /// This is to happen, else the model says little.
 pub(crate) const ANSWERED: &str = "a look is answered by another node";
 
@@ -37,6 +43,7 @@ pub(crate) const ANSWERED: &str = "a look is answered by another node";
 const ONE_FOLDER: Limits = Limits { writes: 2, looks: 1, deaths: 1, cuts: 1, ..NO_LIMITS };
 const RENAMES: Limits = Limits { moves: 2, looks: 1, deaths: 1, cuts: 1, nodes: 2, ..NO_LIMITS };
 const COMMON: Limits = Limits { switches: 2, ..ONE_FOLDER };
+const LOCKS: Limits = Limits { locks: 3, deaths: 1, cuts: 1, ..NO_LIMITS };
 const LONG: Limits = Limits { uploads: 2, ..ONE_FOLDER };
 
 /// Fault, the limits within which it shows, and the properties of which one breaks.
@@ -58,4 +65,9 @@ pub(crate) const FAULTS: &[(Fault, Limits, &[&str])] = &[
     (Fault::PlaceBeforeUpload, LONG, &[BYTES]),
     (Fault::BytesGoBeforeThePlaceIsPublished, LONG, &[BYTES]),
     (Fault::UploadsUnderOneKey, LONG, &[BYTES]),
+    (Fault::LocksWithoutAsking, LOCKS, &[LOCK]),
+    (Fault::TakesSilenceForNo, LOCKS, &[LOCK]),
+    (Fault::ForgetsLockersWhenGivingUp, LOCKS, &[LOCK]),
+    (Fault::KeepsLocksPastItsLease, LOCKS, &[LOCK]),
+    (Fault::LocksWhatItHoldsNoLonger, LOCKS, &[LOCK]),
 ];

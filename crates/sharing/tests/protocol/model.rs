@@ -2,7 +2,7 @@
 
 use stateright::{Model, Property};
 
-use super::faults::{ANSWERED, BYTES, CIRCLE, Fault, HOLDERS, RENAME, SEEN, STALE};
+use super::faults::{ANSWERED, BYTES, CIRCLE, Fault, HOLDERS, LOCK, RENAME, SEEN, STALE};
 use super::state::{Change, FOLDERS, Flaw, Left, Place, State, Want};
 
 /// How much happens.
@@ -16,10 +16,20 @@ pub(crate) struct Limits {
     pub(crate) cuts: u8,
     pub(crate) switches: u8,
     pub(crate) uploads: u8,
+    pub(crate) locks: u8,
 }
 
-pub(crate) const NO_LIMITS: Limits =
-    Limits { nodes: 3, writes: 0, moves: 0, looks: 0, deaths: 0, cuts: 0, switches: 0, uploads: 0 };
+pub(crate) const NO_LIMITS: Limits = Limits {
+    nodes: 3,
+    writes: 0,
+    moves: 0,
+    looks: 0,
+    deaths: 0,
+    cuts: 0,
+    switches: 0,
+    uploads: 0,
+    locks: 0,
+};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Protocol {
@@ -44,6 +54,7 @@ impl Protocol {
     pub(crate) fn order(&self, change: Change) -> Vec<u8> {
         match change {
             Change::Write(folder) => vec![folder],
+            Change::Lock => vec![0],
             Change::Move(to) if self.has(Fault::PinsInTheOrderOfWords) => vec![1 - to, to],
             Change::Move(_) => vec![0, 1],
         }
@@ -71,8 +82,9 @@ impl Model for Protocol {
     type Action = Event;
 
     fn init_states(&self) -> Vec<State> {
-        let Limits { writes, moves, looks, deaths, cuts, switches, uploads, .. } = self.limits;
-        vec![State::first(Left { writes, moves, looks, deaths, cuts, switches, uploads })]
+        let Limits { writes, moves, looks, deaths, cuts, switches, uploads, locks, .. } =
+            self.limits;
+        vec![State::first(Left { writes, moves, looks, deaths, cuts, switches, uploads, locks })]
     }
 
     fn actions(&self, state: &State, events: &mut Vec<Event>) {
@@ -82,6 +94,7 @@ impl Model for Protocol {
                 self.publication(state, node, events);
                 self.upload_events(state, node, events);
                 self.new_requests(state, node, events);
+                self.unlock(state, node, events);
             }
             self.look_events(state, events);
             self.change_events(state, events);
@@ -116,6 +129,11 @@ impl Model for Protocol {
                 let content = state.book[0].content;
                 let kept = state.bucket & (1 << content.version) != 0;
                 state.flaw != Some(Flaw::WrongBytes) && (content.place != Place::Bucket || kept)
+            }),
+            Property::always(LOCK, |_, state: &State| {
+                let has =
+                    |node: &&super::state::Node| node.lives && !node.has_stopped && node.has_lock;
+                state.nodes.iter().filter(has).count() <= 1
             }),
             Property::sometimes(ANSWERED, |_, state: &State| {
                 state.seen.iter().any(|seen| *seen > 0)

@@ -75,6 +75,7 @@ impl Protocol {
             }
             let dead = to.node_mut(node);
             (dead.lives, dead.held, dead.disk, dead.uploads) = (false, [None; FOLDERS], 0, None);
+            dead.has_lock = false;
             event("dies, with its disk", to);
         }
         if state.left.cuts > 0 && !now.is_cut_off {
@@ -105,6 +106,9 @@ impl Protocol {
         let own =
             |folder: usize| held[folder].is_none_or(|held| state.speaks(node, folder as u8, held));
         let mine: Vec<bool> = (0..FOLDERS).map(own).collect();
+        // A lock stays where nobody can have taken the folder meanwhile.
+        let keeps = held[0].is_some() && mine.iter().all(|own| *own);
+        state.node_mut(node).has_lock &= keeps || self.has(Fault::KeepsLocksPastItsLease);
         if mine.iter().all(|own| *own) {
             return;
         }
@@ -118,7 +122,10 @@ impl Protocol {
             }
         }
         for want in state.wants.iter_mut().filter(|want| want.node == node) {
-            (want.pinned, want.asks) = ([false; FOLDERS], None);
+            if want.change == Change::Lock && self.has(Fault::LocksWhatItHoldsNoLonger) {
+                continue;
+            }
+            (want.pinned, want.asks, want.asked) = ([false; FOLDERS], None, 0);
         }
     }
 
@@ -231,7 +238,7 @@ impl Protocol {
         let mut want = |change, left: &dyn Fn(&mut State)| {
             let mut to = state.clone();
             left(&mut to);
-            to.wants.push(Want { node, change, pinned: [false; FOLDERS], asks: None });
+            to.wants.push(Want { node, change, pinned: [false; FOLDERS], asks: None, asked: 0 });
             events.push(Event { words: "wants to change something", node, to });
         };
         if state.left.writes > 0 {
@@ -239,6 +246,9 @@ impl Protocol {
             if self.limits.switches > 0 {
                 want(Change::Write(1), &|to| to.left.writes -= 1);
             }
+        }
+        if state.left.locks > 0 && !state.node(node).has_lock {
+            want(Change::Lock, &|to| to.left.locks -= 1);
         }
         if state.left.moves > 0 {
             for folder in 0..FOLDERS as u8 {

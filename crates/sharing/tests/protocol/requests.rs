@@ -69,7 +69,12 @@ impl Protocol {
         }
         let Some(held) = state.held(holder, folder).filter(|held| held.epoch == epoch) else {
             if self.has(Fault::BelievesAFormerHolder) {
-                let content = Content { version: 0, place: Place::Nowhere, has_name: folder == 0 };
+                let content = Content {
+                    version: 0,
+                    place: Place::Nowhere,
+                    has_name: folder == 0,
+                    lockers: 0,
+                };
                 step("is told by one that holds it no longer", Step::Told(content, true), None);
             }
             return;
@@ -146,6 +151,7 @@ impl Protocol {
         for (at, want) in state.wants.iter().enumerate() {
             match self.next_folder(want) {
                 Some(folder) => self.pin(state, (at, want), folder, events),
+                None if want.change == Change::Lock => self.lock(state, (at, want), events),
                 None => events.extend(self.change(state, at)),
             }
         }
@@ -230,6 +236,9 @@ impl Protocol {
         if self.has(Fault::GivesUpWithoutPublishing) {
             to.book[at].content = state.book[at].content;
         }
+        if self.has(Fault::ForgetsLockersWhenGivingUp) {
+            to.book[at].content.lockers = 0;
+        }
         to.book[at].holder = None;
         to.book[at].epoch += 1;
         to.node_mut(holder).held[at] = None;
@@ -265,6 +274,7 @@ impl Protocol {
                     after.disk |= 1 << version;
                 }
             }
+            Change::Lock => return None,
             Change::Move(folder) => {
                 let source = usize::from(1 - folder);
                 let moves = to.node(node).held[source].is_some_and(|held| held.content.has_name);
@@ -290,6 +300,7 @@ impl Protocol {
                 to.book[1].content.version = to.written[1];
                 to.closed[1] = to.written[1];
             }
+            Change::Lock => return None,
             Change::Move(folder) => {
                 let mut held = state.held(want.node, 0)?;
                 let is_there = match folder {

@@ -21,6 +21,8 @@ pub(crate) struct Content {
     pub(crate) version: u8,
     pub(crate) place: Place,
     pub(crate) has_name: bool,
+    /// Nodes that may have the lock on the file, a bit each.
+    pub(crate) lockers: u8,
 }
 
 /// A folder in the book.
@@ -52,6 +54,8 @@ pub(crate) struct Node {
     pub(crate) disk: u8,
     /// The version that it is bringing to the bucket.
     pub(crate) uploads: Option<u8>,
+    /// A program there has the lock on the file in folder 0, as far as the node knows.
+    pub(crate) has_lock: bool,
 }
 
 /// How far a look at one folder has come.
@@ -89,6 +93,8 @@ pub(crate) enum Change {
     Write(u8),
     /// Moves the name to this folder.
     Move(u8),
+    /// Gets the lock on the file in folder 0.
+    Lock,
 }
 
 /// A program wants to change something.
@@ -100,6 +106,8 @@ pub(crate) struct Want {
     pub(crate) pinned: [bool; FOLDERS],
     /// Who is asked to give up the next folder, and its epoch there. For a common folder: nobody.
     pub(crate) asks: Option<(Option<u8>, u8)>,
+    /// Nodes that have said that they do not have the lock, or whose lease is over, a bit each.
+    pub(crate) asked: u8,
 }
 
 /// What must not happen.
@@ -122,6 +130,7 @@ pub(crate) struct Left {
     /// A folder becomes common, or quiet again.
     pub(crate) switches: u8,
     pub(crate) uploads: u8,
+    pub(crate) locks: u8,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -147,7 +156,8 @@ pub(crate) struct State {
 
 impl State {
     pub(crate) fn first(left: Left) -> State {
-        let content = |has_name| Content { version: 0, place: Place::Nowhere, has_name };
+        let content =
+            |has_name| Content { version: 0, place: Place::Nowhere, has_name, lockers: 0 };
         let folder = |has_name| BookFolder {
             holder: None,
             epoch: 0,
@@ -161,6 +171,7 @@ impl State {
             held: [None; FOLDERS],
             disk: 0,
             uploads: None,
+            has_lock: false,
         };
         State {
             book: [folder(true), folder(false)],

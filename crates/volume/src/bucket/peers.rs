@@ -7,6 +7,7 @@ mod part;
 mod part_id;
 mod part_store;
 mod shared_bucket;
+mod shared_parts;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -20,7 +21,7 @@ use bytes::Bytes;
 use forebay_model::ByteCount;
 use parking_lot::Mutex;
 
-use super::request::Bucket;
+use super::request::{Bucket, ReadParts};
 use crate::ipc::{PeerStatus, PeerTrouble};
 use bytes_verb::{BYTES, BytesVerb, SharedPrefixes};
 use forebay_os::clock::MachineClock;
@@ -28,9 +29,11 @@ use forebay_peers::{
     Attempt, FixedPeers, PeerClient, PeerError, PeerHealth, PeerList, PeerName, PeerReply,
     PeerServer, PeerToken, PeerWaits, VerbTable,
 };
+pub(crate) use part_id::PART;
 use part_id::split_url;
 use part_store::PartStore;
 use shared_bucket::SharedBucket;
+pub(crate) use shared_parts::SharedParts;
 
 /// For how long a peer may be at something of which it says all the time how far it is.
 const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
@@ -129,9 +132,24 @@ impl PeerGroup {
         waits: PeerWaits,
     ) -> io::Result<Arc<PeerGroup>> {
         let PeerSetup { options: PeerOptions { peers, token, own }, listener } = setup;
+        let list = Arc::new(FixedPeers::from(peers));
+        PeerGroup::start_among(list, &token, own.zip(listener), more, waits)
+    }
+
+    /// The same among peers that come and go.
+    ///
+    /// # Errors
+    /// As [`PeerGroup::start`].
+    pub(crate) fn start_among(
+        list: Arc<dyn PeerList>,
+        token: &PeerToken,
+        own: Option<(OwnPeer, TcpListener)>,
+        more: VerbTable,
+        waits: PeerWaits,
+    ) -> io::Result<Arc<PeerGroup>> {
         let (shared, counters) = (Arc::<SharedPrefixes>::default(), Arc::<PeerCounters>::default());
         let (mut server, mut own_peer) = (None, None);
-        if let (Some(OwnPeer { name, parts, space, .. }), Some(listener)) = (own, listener) {
+        if let Some((OwnPeer { name, parts, space, .. }, listener)) = own {
             let store = PartStore::open_empty(&parts, space, Arc::clone(&counters));
             let store = store.map_err(|error| {
                 io::Error::new(error.kind(), format!("{}: {error}", parts.display()))
@@ -144,13 +162,13 @@ impl PeerGroup {
             };
             let mut verbs: VerbTable = vec![(BYTES, Arc::new(bytes))];
             verbs.extend(more);
-            server = Some(PeerServer::start(listener, &token, verbs)?);
+            server = Some(PeerServer::start(listener, token, verbs)?);
             own_peer = Some((name, store));
         }
         Ok(Arc::new(PeerGroup {
-            list: Arc::new(FixedPeers::from(peers)),
+            list,
             own: own_peer,
-            client: PeerClient::new(&token, waits)?,
+            client: PeerClient::new(token, waits)?,
             health: PeerHealth::new(Arc::new(MachineClock)),
             shared,
             counters,
@@ -166,8 +184,18 @@ impl PeerGroup {
         url: &str,
         bucket: Arc<dyn Bucket>,
     ) -> Arc<dyn Bucket> {
-        self.shared.add(split_url(url), Arc::clone(&bucket));
-        Arc::new(SharedBucket::new(bucket, Arc::clone(self), url))
+        let parts = self.share_parts(url, Arc::clone(&bucket) as Arc<dyn ReadParts>);
+        Arc::new(SharedBucket::new(bucket, parts))
+    }
+
+    /// The same of parts of objects that are read alone, cut as [`PART`] says.
+    pub(crate) fn share_parts(
+        self: &Arc<Self>,
+        url: &str,
+        place: Arc<dyn ReadParts>,
+    ) -> Arc<SharedParts> {
+        self.shared.add(split_url(url), Arc::clone(&place));
+        Arc::new(SharedParts::new(place, Arc::clone(self), url))
     }
 
     /// What the others call this node.

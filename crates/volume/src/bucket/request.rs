@@ -12,27 +12,10 @@ use forebay_objstore::{
 /// Requests at a time.
 pub(super) const AT_ONCE: usize = 8;
 
-/// Requests, so that tests can stop at every request.
-pub(crate) trait Bucket: std::fmt::Debug + Send + Sync {
-    /// Writes an object that is not there.
-    fn put_if_absent(&self, name: &str, bytes: Bytes, tag: &str) -> Result<(), RequestError>;
-    /// Reads a part of one.
-    fn get_range(
-        &self,
-        name: &str,
-        range: Range<u64>,
-        is_right: &dyn Fn(&[u8]) -> bool,
-    ) -> Result<Bytes, RequestError>;
-    /// Reads a part of one that is in this state, if the state is known.
-    fn get_version_range(
-        &self,
-        name: &str,
-        version: Option<&str>,
-        range: Range<u64>,
-        is_right: &dyn Fn(&[u8]) -> bool,
-    ) -> Result<Bytes, RequestError>;
-    /// The same, each byte handed over as it comes, in their order: perhaps not all before an
-    /// error.
+/// Long reads of objects, as nodes do them for each other.
+pub(crate) trait ReadParts: std::fmt::Debug + Send + Sync {
+    /// Reads a part of one that is in this state, if the state is known: each byte is handed over as
+    /// it comes, in their order, perhaps not all before an error.
     fn stream_range(
         &self,
         name: &str,
@@ -50,6 +33,27 @@ pub(crate) trait Bucket: std::fmt::Debug + Send + Sync {
         begin: &mut dyn FnMut(u64),
         take: &mut dyn FnMut(Bytes) -> Result<(), RequestError>,
     ) -> Result<(), RequestError>;
+}
+
+/// Requests, so that tests can stop at every request.
+pub(crate) trait Bucket: ReadParts {
+    /// Writes an object that is not there.
+    fn put_if_absent(&self, name: &str, bytes: Bytes, tag: &str) -> Result<(), RequestError>;
+    /// Reads a part of one.
+    fn get_range(
+        &self,
+        name: &str,
+        range: Range<u64>,
+        is_right: &dyn Fn(&[u8]) -> bool,
+    ) -> Result<Bytes, RequestError>;
+    /// Reads a part of one that is in this state, if the state is known.
+    fn get_version_range(
+        &self,
+        name: &str,
+        version: Option<&str>,
+        range: Range<u64>,
+        is_right: &dyn Fn(&[u8]) -> bool,
+    ) -> Result<Bytes, RequestError>;
     /// Writes a long object that is not there; tells its state. The bytes come from `next`.
     fn upload_if_absent(
         &self,
@@ -108,6 +112,31 @@ pub(super) fn map_in_parallel<T: Sync, R: Send>(all: &[T], ask: impl Fn(&T) -> R
     told
 }
 
+impl ReadParts for BucketClient {
+    fn stream_range(
+        &self,
+        name: &str,
+        version: Option<&str>,
+        range: Range<u64>,
+        take: &mut dyn FnMut(Bytes) -> Result<(), RequestError>,
+    ) -> Result<(), RequestError> {
+        let version = version.map(|version| ObjectVersion(version.to_owned()));
+        self.stream_part(name, range, version.as_ref(), take)
+    }
+
+    fn stream_up_to(
+        &self,
+        name: &str,
+        version: &str,
+        range: Range<u64>,
+        begin: &mut dyn FnMut(u64),
+        take: &mut dyn FnMut(Bytes) -> Result<(), RequestError>,
+    ) -> Result<(), RequestError> {
+        let version = ObjectVersion(version.to_owned());
+        BucketClient::stream_up_to(self, name, range, Some(&version), begin, take)
+    }
+}
+
 impl Bucket for BucketClient {
     fn put_if_absent(&self, name: &str, bytes: Bytes, tag: &str) -> Result<(), RequestError> {
         self.put_when(name, bytes, PutCondition::Absent, tag).map(drop)
@@ -131,29 +160,6 @@ impl Bucket for BucketClient {
     ) -> Result<Bytes, RequestError> {
         let version = version.map(|version| ObjectVersion(version.to_owned()));
         self.fetch_verified(name, range, version.as_ref(), is_right)
-    }
-
-    fn stream_range(
-        &self,
-        name: &str,
-        version: Option<&str>,
-        range: Range<u64>,
-        take: &mut dyn FnMut(Bytes) -> Result<(), RequestError>,
-    ) -> Result<(), RequestError> {
-        let version = version.map(|version| ObjectVersion(version.to_owned()));
-        self.stream_part(name, range, version.as_ref(), take)
-    }
-
-    fn stream_up_to(
-        &self,
-        name: &str,
-        version: &str,
-        range: Range<u64>,
-        begin: &mut dyn FnMut(u64),
-        take: &mut dyn FnMut(Bytes) -> Result<(), RequestError>,
-    ) -> Result<(), RequestError> {
-        let version = ObjectVersion(version.to_owned());
-        BucketClient::stream_up_to(self, name, range, Some(&version), begin, take)
     }
 
     fn upload_if_absent(

@@ -19,7 +19,9 @@ use crate::processes::ProcessTable;
 use crate::reads::ExportedReads;
 use crate::recorder::Recorder;
 use crate::shared_volume::{PreparedShared, SharedMount};
+use crate::warm::{WARM, WarmTrees, WarmVerb};
 use forebay_os::fast_wake::FastWake;
+use forebay_peers::VerbTable;
 
 /// What all mounts of a run share.
 pub(super) struct MountContext {
@@ -30,6 +32,8 @@ pub(super) struct MountContext {
     pub(super) transport: Transport,
     pub(super) bucket: Mutex<Option<PreparedVolume>>,
     pub(super) shared_volume: Mutex<Option<PreparedShared>>,
+    /// What `forebay warm` may ask for.
+    pub(super) warm_trees: Arc<WarmTrees>,
     /// Nodes that share what is read of buckets.
     pub(super) peers: Option<Arc<PeerGroup>>,
     /// In the order of the targets.
@@ -61,8 +65,10 @@ impl MountContext {
             let target =
                 targets.remove(&number).ok_or_else(|| io::Error::other("an unknown mount"))?;
             if let Some(prepared) = self.shared_volume.lock().take_if(|_| number == 0) {
-                let mount =
-                    SharedMount::start(prepared, fd, self.only_for, self.fast_wake.clone())?;
+                let warm: VerbTable =
+                    vec![(WARM, Arc::new(WarmVerb { trees: Arc::clone(&self.warm_trees) }))];
+                let wake = self.fast_wake.clone();
+                let mount = SharedMount::start(prepared, fd, self.only_for, wake, warm)?;
                 std::thread::Builder::new().name("forebay-mount".into()).spawn({
                     let (mount, events) = (Arc::clone(&mount), events.clone());
                     move || {

@@ -190,6 +190,7 @@ impl Session {
         (size, content): (Option<u64>, Option<Vec<u8>>),
     ) {
         let Some(record) = handle.record.get() else { return };
+        let size = size.or_else(|| self.tree.native.packed_file_size(handle));
         self.recorder.end_open_record(record, size);
         self.processes.request_accounting(record.process);
         let Some(content) = content else { return };

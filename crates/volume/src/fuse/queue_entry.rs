@@ -264,6 +264,8 @@ const MOST_QUEUES: u16 = 64;
 /// Those of [`QueueEntry::new`]; `Unsupported` where CPUs are not numbered from 0, or too many.
 pub(super) fn one_for_each_queue(device: &Device) -> io::Result<Vec<QueueEntry>> {
     let count = queues_here().ok_or(io::ErrorKind::Unsupported)?;
+    // From the answer to INIT on programs wait for all places: what may fail fails before.
+    CommandRing::probe()?;
     (0..count).map(|queue| QueueEntry::new(device, queue)).collect()
 }
 
@@ -302,7 +304,7 @@ pub fn check_uring() -> Result<(), UringObstacle> {
         Ok("Y" | "1") => {}
         Ok(_) => return Err(UringObstacle::Switch),
     }
-    CommandRing::new().map_err(|error| UringObstacle::Ring(error.to_string()))?;
+    CommandRing::probe().map_err(|error| UringObstacle::Ring(error.to_string()))?;
     queues_here().map(drop).ok_or(UringObstacle::Cpus)
 }
 

@@ -9,6 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread::{Builder, Scope};
+use std::time::Duration;
 
 use rustix::io::Errno;
 use zerocopy::FromBytes;
@@ -19,6 +20,10 @@ use super::queue_entry::{QueueEntry, bind_to_cpu};
 use super::reply_path::ReplyPath;
 use super::session::{BUFFER, MOST_BYTES, Session};
 use crate::native::{Native, PendingLock};
+
+/// For so long a thread of the device lets the kernel gather what it forgets. Signals for programs that
+/// wait for locks come as late at most.
+const FORGETS_TOGETHER: Duration = Duration::from_millis(2);
 
 /// Threads that take requests from the same place, and how many there are.
 #[derive(Debug)]
@@ -146,13 +151,17 @@ impl Session {
                 }
                 Err(error) => return Err(error),
             }
+            if crew.queue.is_some() && !served_any {
+                self.has_queues.store(true, Relaxed);
+            }
             served_any = true;
             let (header, body, reply) = source.request()?;
             if header.opcode == op::NOTIFY_REPLY {
                 reply.send_reply(header.unique, &[]);
                 continue;
             }
-            if was_last {
+            let rests = self.may_rest_after(header, crew);
+            if was_last && !rests {
                 self.add_worker(header.nodeid, crew, scope);
             }
             if header.opcode == op::DESTROY {
@@ -172,7 +181,18 @@ impl Session {
             if served.is_err() {
                 reply.send_error(header.unique, Errno::IO);
             }
+            if rests {
+                std::thread::sleep(FORGETS_TOGETHER);
+            }
         }
+    }
+
+    /// Whether this request may be followed by a rest: where queues serve, all that comes through the
+    /// device and is frequent is what the kernel has forgotten. It tells of many at once to who comes
+    /// for it seldom, and each time wakes a thread, mostly on another CPU.
+    fn may_rest_after(&self, header: &InHeader, crew: &Crew) -> bool {
+        let forgets = matches!(header.opcode, op::FORGET | op::BATCH_FORGET);
+        forgets && crew.queue.is_none() && self.has_queues.load(Relaxed)
     }
 
     /// Waits for a lock in a thread of a queue, in whose place another one serves if it must.

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::ffi::CStr;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use forebay_model::{AccessPattern, ClassId, Op, OpCount, OpKey, ProcessId, TreeId};
 use parking_lot::{Mutex, RwLock};
@@ -59,6 +60,8 @@ pub struct Session {
     pub(super) gate: RwLock<bool>,
     /// Places in the queues of CPUs, until threads wait there; none: all comes through the device.
     pub(super) entries: Mutex<Vec<QueueEntry>>,
+    /// Requests have come through queues: what comes through the device has time.
+    pub(super) has_queues: AtomicBool,
 }
 
 /// Where a request was counted.
@@ -249,8 +252,17 @@ impl Session {
         }
         tree.native.start_migrator();
         crate::native::start_eager_write_back(&tree.native);
-        let ((waiters, gate), entries) = (Default::default(), Mutex::new(entries));
-        Ok(Arc::new(Session { tree, device, recorder, processes, waiters, gate, entries }))
+        let ((waiters, gate, has_queues), entries) = (Default::default(), Mutex::new(entries));
+        Ok(Arc::new(Session {
+            tree,
+            device,
+            recorder,
+            processes,
+            waiters,
+            gate,
+            entries,
+            has_queues,
+        }))
     }
 
     /// Counts an answered request.

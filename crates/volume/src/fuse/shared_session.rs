@@ -2,6 +2,7 @@
 //! [`SharedNode`]. It translates, and decides nothing.
 
 mod file_requests;
+mod lock_requests;
 mod name_requests;
 
 use std::io;
@@ -12,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::thread::{Builder, Scope};
 
-use forebay_book::{FileKind, FolderId, InodeNumber};
+use forebay_book::{EntryName, FileKind, FolderId, InodeNumber};
 use forebay_os::clock::Clock;
 use forebay_os::fast_wake::FastWake;
 use forebay_sharing::{KernelCaches, ListedName, MachineTime, Seen, SharedNode};
@@ -21,6 +22,8 @@ use rustc_hash::FxHashMap;
 use rustix::fs::FileType;
 use rustix::io::Errno;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+use lock_requests::{LockWaits, LockingHandles};
 
 use super::abi::{self, Attr, EntryOut, InHeader, init, op};
 use super::device::Device;
@@ -42,9 +45,14 @@ pub(crate) struct SharedSession {
     disk: PathBuf,
     /// Keeps CPUs awake while requests follow each other.
     fast_wake: Option<Arc<FastWake>>,
+    /// Of files that the kernel knows, the object from which it may have bytes.
+    cached_objects: Mutex<FxHashMap<InodeNumber, String>>,
     /// Open folders, and what is listed of them.
     listings: Mutex<FxHashMap<u64, Arc<Vec<ListedName>>>>,
-    next_listing: AtomicU64,
+    /// For open folders and files.
+    next_handle: AtomicU64,
+    lock_waits: LockWaits,
+    locking_handles: LockingHandles,
 }
 
 /// Makes the kernel forget.
@@ -64,6 +72,17 @@ impl KernelCaches for KernelMemory {
             self.device.invalidate_node(file.0.cast_unsigned(), false);
         }
         self.device.expire_all_names();
+    }
+
+    fn forget_file(&self, file: InodeNumber, bytes: bool) {
+        self.device.invalidate_node(file.0.cast_unsigned(), bytes);
+    }
+
+    fn drop_names(&self, folder: FolderId, names: &[EntryName]) {
+        for name in names {
+            let name = std::os::unix::ffi::OsStrExt::from_bytes(name.as_bytes());
+            self.device.invalidate_entry(folder.0.cast_unsigned(), name);
+        }
     }
 }
 
@@ -138,8 +157,6 @@ impl SharedSession {
             return Err(io::Error::other(format!("the kernel speaks FUSE {major}.{minor}")));
         }
         let offered = u64::from(hello.flags) | (u64::from(hello.flags2) << 32);
-        // With locks among them the kernel asks for each: on one node alone they would be worth
-        // nothing, and are refused.
         let wanted = init::ASYNC_READ
             | init::POSIX_LOCKS
             | init::FLOCK_LOCKS
@@ -174,8 +191,11 @@ impl SharedSession {
             only_for,
             disk,
             fast_wake,
+            cached_objects: Mutex::default(),
             listings: Mutex::default(),
-            next_listing: AtomicU64::new(1),
+            next_handle: AtomicU64::new(1),
+            lock_waits: LockWaits::default(),
+            locking_handles: LockingHandles::default(),
         }))
     }
 
@@ -184,7 +204,11 @@ impl SharedSession {
     ///
     /// # Errors
     /// When the device fails otherwise than by the end of the mount.
-    pub(crate) fn serve_requests(&self, threads: usize, most: usize) -> io::Result<()> {
+    pub(crate) fn serve_requests(
+        self: &Arc<SharedSession>,
+        threads: usize,
+        most: usize,
+    ) -> io::Result<()> {
         let crew = Crew { all: AtomicUsize::new(threads), idle: AtomicUsize::new(0), most };
         let crew = &crew;
         std::thread::scope(|scope| {
@@ -206,7 +230,7 @@ impl SharedSession {
     }
 
     fn run_worker<'scope>(
-        &'scope self,
+        self: &'scope Arc<SharedSession>,
         device: &Device,
         crew: &'scope Crew,
         scope: &'scope Scope<'scope, '_>,
@@ -244,7 +268,11 @@ impl SharedSession {
     }
 
     /// Nobody waits for the next request: another thread does from now on.
-    fn add_worker<'scope>(&'scope self, crew: &'scope Crew, scope: &'scope Scope<'scope, '_>) {
+    fn add_worker<'scope>(
+        self: &'scope Arc<SharedSession>,
+        crew: &'scope Crew,
+        scope: &'scope Scope<'scope, '_>,
+    ) {
         let next = |all| (all < crew.most).then_some(all + 1);
         let Ok(number) = crew.all.fetch_update(Relaxed, Relaxed, next) else { return };
         let work = move || {
@@ -258,23 +286,34 @@ impl SharedSession {
         }
     }
 
-    fn serve(&self, asked: &Asked<'_>) -> Result<()> {
+    fn serve(self: &Arc<SharedSession>, asked: &Asked<'_>) -> Result<()> {
         let header = asked.header;
         match header.opcode {
             op::FORGET => {
                 if let Ok((forget, _)) = asked.parse::<abi::ForgetIn>() {
-                    self.node.forget(asked.file(), forget.nlookup);
+                    self.forget(asked.file(), forget.nlookup);
                 }
                 return Ok(());
             }
             op::BATCH_FORGET => return self.forget_many(asked),
-            op::INTERRUPT => return Ok(()),
+            op::INTERRUPT => {
+                self.lock_waits.interrupt(asked.body);
+                return Ok(());
+            }
             _ => {}
         }
         // What acts through an open file may come from whomever it was handed to.
         let by_handle = matches!(
             header.opcode,
-            op::READ | op::WRITE | op::FLUSH | op::RELEASE | op::RELEASEDIR | op::FSYNC
+            op::READ
+                | op::WRITE
+                | op::FLUSH
+                | op::RELEASE
+                | op::RELEASEDIR
+                | op::FSYNC
+                | op::GETLK
+                | op::SETLK
+                | op::SETLKW
         );
         let is_welcome = self.only_for.is_none_or(|owner| [owner, 0].contains(&header.uid));
         if !is_welcome && !by_handle {
@@ -305,8 +344,10 @@ impl SharedSession {
                 asked.reply(&[])
             }
             op::STATFS => self.statfs(asked),
-            // Locks would hold on this node alone.
-            op::GETLK | op::SETLK | op::SETLKW | op::FALLOCATE => Err(Errno::OPNOTSUPP),
+            op::GETLK => self.getlk(asked),
+            op::SETLK => self.setlk(asked, false),
+            op::SETLKW => self.setlk(asked, true),
+            op::FALLOCATE => Err(Errno::OPNOTSUPP),
             op::IOCTL => Err(Errno::NOTTY),
             _ => Err(Errno::NOSYS),
         }
@@ -317,10 +358,16 @@ impl SharedSession {
             let whole = rest.len() / size_of::<abi::ForgetOne>() * size_of::<abi::ForgetOne>();
             let list = <[abi::ForgetOne]>::ref_from_bytes(&rest[..whole]);
             for one in list.into_iter().flatten() {
-                self.node.forget(InodeNumber(one.nodeid.cast_signed()), one.nlookup);
+                self.forget(InodeNumber(one.nodeid.cast_signed()), one.nlookup);
             }
         }
         Ok(())
+    }
+
+    fn forget(&self, file: InodeNumber, lookups: u64) {
+        // Without an inode the kernel has no bytes either; a file that is still known is read once more.
+        self.cached_objects.lock().remove(&file);
+        self.node.forget(file, lookups);
     }
 
     fn statfs(&self, asked: &Asked<'_>) -> Result<()> {
@@ -352,20 +399,22 @@ fn type_of(kind: FileKind) -> FileType {
 }
 
 fn attr_of(seen: &Seen) -> Attr {
-    let (second, nanos) =
-        (seen.mtime_ns.div_euclid(1_000_000_000), seen.mtime_ns.rem_euclid(1_000_000_000));
-    let (second, nanos) = (second.cast_unsigned(), nanos as u32);
+    let time = |nanos: i64| {
+        (nanos.div_euclid(1_000_000_000).cast_unsigned(), nanos.rem_euclid(1_000_000_000) as u32)
+    };
+    let (atime, atimensec) = time(seen.atime_ns);
+    let (mtime, mtimensec) = time(seen.mtime_ns);
+    let (ctime, ctimensec) = time(seen.ctime_ns);
     Attr {
         ino: seen.file.0.cast_unsigned(),
         size: seen.size,
         blocks: seen.size.div_ceil(512),
-        // One time is kept.
-        atime: second,
-        mtime: second,
-        ctime: second,
-        atimensec: nanos,
-        mtimensec: nanos,
-        ctimensec: nanos,
+        atime,
+        mtime,
+        ctime,
+        atimensec,
+        mtimensec,
+        ctimensec,
         mode: mode_of(seen),
         nlink: seen.links,
         uid: seen.uid,

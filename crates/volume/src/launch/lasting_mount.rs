@@ -5,6 +5,7 @@ mod mount_startup;
 
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use rustix::mount::MountFlags;
 use rustix::process::{Pid, Signal, kill_process};
@@ -26,6 +27,7 @@ use crate::live;
 use crate::overmount::{self, MountAccess};
 use crate::shared_volume::{PreparedShared, SharedOptions, prepare_shared_volume};
 use crate::tiers::{CacheWarmReport, PlacementOptions, TierError};
+use forebay_os::clock::{Clock, MachineClock};
 use forebay_os::real_path::resolve_path;
 
 /// What to mount, and where.
@@ -120,6 +122,8 @@ pub fn mount_volume(wanted: MountOptions) -> Result<LastingMount, LaunchError> {
     let volumes = [local.unwrap_or(wanted.volume)];
     let volumes = volumes.as_slice();
     let mut plan = overmount::plan_mounts(volumes, &wanted.ways).map_err(LaunchError::Refused)?;
+    // Who serves a shared volume has no files whose own permissions would count.
+    plan.kernel_checks = shared.is_some();
     let volume = plan.targets[0].path.clone();
     if opened.as_ref().is_some_and(bucket::PreparedVolume::is_read_only) {
         plan.targets.iter_mut().for_each(|target| target.flags |= MountFlags::RDONLY);
@@ -238,12 +242,13 @@ impl LastingMount {
                 let _ = kill_process(daemon, passed_on);
             }
         });
-        match wait_for_last_word(&self.control, tell, |waiting| {
+        let waits = |waiting: &BucketWaiting| {
             waits(waiting);
             true
-        }) {
+        };
+        match wait_for_last_word(&self.control, tell, waits, None) {
             UnmountWait::Word(end) => end,
-            UnmountWait::Left(_) => None,
+            UnmountWait::Left(_) | UnmountWait::Late(_) => None,
         }
     }
 }
@@ -254,20 +259,28 @@ pub(super) enum UnmountWait {
     Word(Option<UnmountReport>),
     /// It was not waited for until the bucket takes what it does not take now.
     Left(BucketWaiting),
+    /// Its time was over when files had come so far, if they were on their way.
+    Late(Option<WriteBackProgress>),
 }
 
 /// Waits for the daemon's last word; `tell` is told how far files have come meanwhile, and `waits`
-/// says whether a bucket is waited for.
+/// says whether a bucket is waited for. `within` this time, if one is given.
 pub(super) fn wait_for_last_word(
     control: &Channel,
     tell: fn(&WriteBackProgress),
     waits: impl Fn(&BucketWaiting) -> bool,
+    within: Option<Duration>,
 ) -> UnmountWait {
     let mut latest = Latest::default();
+    let began = MachineClock.elapsed_nanos();
     loop {
         // Until files come home, perhaps for weeks, there is nothing to tell again.
-        if latest.is_some() && !control.has_message_within(LOOK_MS) {
+        if (latest.is_some() || within.is_some()) && !control.has_message_within(LOOK_MS) {
             latest.note_silence(tell);
+            let took = Duration::from_nanos(MachineClock.elapsed_nanos().saturating_sub(began));
+            if within.is_some_and(|within| took >= within) {
+                return UnmountWait::Late(latest.progress());
+            }
             continue;
         }
         match control.receive_message::<ToLauncher>() {

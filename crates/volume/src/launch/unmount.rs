@@ -33,6 +33,25 @@ pub enum UnmountOutcome {
     Lingering(Vec<MountUser>),
     /// It is gone, and its daemon goes on bringing files to a bucket that does not take them now.
     Shipping(BucketWaiting),
+    /// It is gone, and its daemon was not done within the time that it was given; so far had files
+    /// come, if they were on their way.
+    Late(Option<WriteBackProgress>),
+}
+
+/// What becomes of those who still use a mount, and how long its daemon is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnmountManner {
+    /// They are in the way.
+    Polite,
+    /// Nobody new can use it, and it ends when they are done. A bucket that takes nothing is not
+    /// waited for.
+    Lazy,
+    /// They are cut off: their requests fail from now on (ECONNABORTED, ENOTCONN). What they have
+    /// closed or synced is saved, as is what they have written, as far as it goes.
+    Leave {
+        /// For so long the daemon is waited for.
+        within: Duration,
+    },
 }
 
 /// Where volumes are mounted for everybody, by place.
@@ -53,28 +72,34 @@ fn is_lasting(mount: &MountEntry) -> bool {
     mount.source.starts_with('/')
 }
 
-/// Unmounts what is mounted at `point`, and waits until its files are home; with `lazy`, not for
-/// those who still use it, nor for a bucket that takes nothing. `waiting` is called if nothing is
-/// heard for a while, `underway` as files come home, `waits` now and then if a bucket is in the way.
+/// Unmounts what is mounted at `point` in this manner, and waits until its files are home.
+/// `waiting` is called if nothing is heard for a while, `underway` as files come home, `waits` now
+/// and then if a bucket is in the way.
 ///
 /// # Errors
 /// NotFound when nothing of ours is mounted there; ResourceBusy, with those who use it; else the
 /// system's.
 pub fn unmount_volume(
     point: &Path,
-    lazy: bool,
+    manner: UnmountManner,
     waiting: fn(),
     underway: fn(&WriteBackProgress),
     waits: fn(&BucketWaiting),
 ) -> Result<UnmountOutcome, (io::Error, Vec<MountUser>)> {
     let plain = |error| (error, Vec::new());
+    let (lazy, leaves) =
+        (manner == UnmountManner::Lazy, matches!(manner, UnmountManner::Leave { .. }));
+    let within = match manner {
+        UnmountManner::Leave { within } => Some(within),
+        UnmountManner::Polite | UnmountManner::Lazy => None,
+    };
     let all = lasting_mounts().map_err(plain)?;
     let found = all.iter().rfind(|mount| mount.point == point);
     let mount = found.ok_or_else(|| plain(io::ErrorKind::NotFound.into()))?;
     let daemon = connect_to_daemon(mount);
     let mut users = users_of_volume(&all, mount);
     let mut patience = LEAVING;
-    while !users.is_empty() && !lazy {
+    while !users.is_empty() && !lazy && !leaves {
         if patience.is_zero() {
             return Err((io::ErrorKind::ResourceBusy.into(), users));
         }
@@ -87,7 +112,13 @@ pub fn unmount_volume(
     if lazy && matches!(daemon, DaemonLiveness::Dying) {
         abort_connections(inner.iter().copied());
     }
-    let mut lazily = lazy;
+    // While they are there: what cuts off those who use them.
+    let cuts = match leaves {
+        true => inner.iter().map(|one| open_abort(one.device.1)).collect(),
+        false => Ok(Vec::new()),
+    };
+    let cuts = cuts.map_err(plain)?;
+    let mut lazily = lazy || leaves;
     for one in inner.iter().rev() {
         match unmount_at(&one.point, lazily) {
             Ok(()) => {}
@@ -100,14 +131,18 @@ pub fn unmount_volume(
             Err(error) => return Err((error, users_of_volume(&all, mount))),
         }
     }
-    if lazily && !lazy {
+    if leaves {
+        // A connection that has ended already is what is wanted.
+        cuts.iter().for_each(|cut| drop(abort_connection(cut)));
+        users = Vec::new();
+    } else if lazily && !lazy {
         users = users_of_volume(&all, mount);
     }
     let orphan = || UnmountOutcome::Orphan(PathBuf::from(&mount.source));
     match daemon {
         _ if !users.is_empty() => Ok(UnmountOutcome::Lingering(users)),
         DaemonLiveness::Lives(daemon) => {
-            if !daemon.has_message_within(PATIENCE_MS) {
+            if !leaves && !daemon.has_message_within(PATIENCE_MS) {
                 waiting();
             }
             let waits = |waiting: &BucketWaiting| {
@@ -116,8 +151,9 @@ pub fn unmount_volume(
                 }
                 !lazy
             };
-            Ok(match wait_for_last_word(&daemon, underway, waits) {
+            Ok(match wait_for_last_word(&daemon, underway, waits, within) {
                 UnmountWait::Word(end) => end.map_or_else(orphan, UnmountOutcome::Done),
+                UnmountWait::Late(progress) => UnmountOutcome::Late(progress),
                 UnmountWait::Left(waiting) => UnmountOutcome::Shipping(waiting),
             })
         }

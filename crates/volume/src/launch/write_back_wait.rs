@@ -37,6 +37,11 @@ impl Latest {
         self.now.is_some()
     }
 
+    /// How far files had come.
+    pub(super) fn progress(&self) -> Option<WriteBackProgress> {
+        self.now
+    }
+
     /// The daemon speaks.
     pub(super) fn note_progress(&mut self, now: WriteBackProgress, tell: fn(&WriteBackProgress)) {
         tell(&now);

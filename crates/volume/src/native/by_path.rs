@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
 
+use super::node::HandleFile;
 use super::open::{EXEC, opens_for_writing};
 use super::{FileHandle, Native, Node, Result};
 use forebay_os::file_identity::reopen_with_flags;
@@ -67,11 +68,14 @@ impl Native {
     /// # Errors
     /// The backing file system's.
     pub(super) fn ensure_opened<'h>(&self, handle: &'h FileHandle) -> Result<&'h OwnedFd> {
-        if !handle.by_path || handle.opened.get().is_some() {
+        if handle.kind == HandleFile::Open || handle.opened.get().is_some() {
             return Ok(handle.own_file());
         }
         let again = || reopen_with_flags(handle.file.as_fd(), OFlags::RDONLY | OFlags::NONBLOCK);
-        let file = self.credentials.run_as_daemon(|| self.with_free_descriptors(again))?;
+        let file = match handle.kind {
+            HandleFile::Log => self.open_working_file_late(handle)?,
+            _ => self.credentials.run_as_daemon(|| self.with_free_descriptors(again))?,
+        };
         Ok(handle.opened.get_or_init(|| file))
     }
 }

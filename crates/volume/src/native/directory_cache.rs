@@ -45,6 +45,8 @@ struct Inner {
     stat: Option<(ObservationTime, Box<Statx>)>,
     /// When it was seen that new files inherit no access control list.
     plain: Option<ObservationTime>,
+    /// The directory's time of change when the same was seen last, however long ago.
+    plain_since: Option<Time>,
     search: Option<ObservationTime>,
     change: Option<ObservationTime>,
     names: KnownNames,
@@ -206,6 +208,16 @@ impl CachedDirectory {
     /// That new files inherit no access control list.
     pub(super) fn cache_no_acl(&self, changes: u64, seen: ObservationTime) {
         self.store_if_unchanged(changes, |inner| inner.plain = Some(seen));
+    }
+
+    /// Whether new files inherited no list when the directory had this time of change.
+    pub(super) fn had_no_acl(&self, changed: Time) -> bool {
+        self.0.lock().plain_since == Some(changed)
+    }
+
+    /// They do not; `None`: who gives it a list now may leave the directory the same time.
+    pub(super) fn note_no_acl(&self, changed: Option<Time>) {
+        self.0.lock().plain_since = changed;
     }
 
     /// That the one user who is served has a right.

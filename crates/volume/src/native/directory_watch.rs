@@ -228,6 +228,10 @@ fn refresh_mapped(native: &Native, seen: &mut FxHashMap<u64, (i64, u32, u64)>) {
         if handle.state == IoState::Passthrough {
             return;
         }
+        if !handle.writes && handle.node.packed.get().is_some() {
+            // Whoever writes it does so here, and its working file is nobody's to know.
+            return;
+        }
         let Ok(mut stat) = statx_nofollow(handle.file.as_fd(), c"") else { return };
         native.apply_backend_attributes(&handle.node, &mut stat, Some(handle.file.as_fd()));
         let stamp = (stat.stx_mtime.tv_sec, stat.stx_mtime.tv_nsec, stat.stx_size);

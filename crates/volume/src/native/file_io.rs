@@ -26,6 +26,9 @@ impl Native {
         if let Some(done) = self.read_from_source(handle, offset, buffer) {
             return done;
         }
+        if let Some(done) = self.read_from_log(handle, offset, buffer) {
+            return done;
+        }
         self.write_held_pages(handle);
         self.ensure_opened(handle)?;
         let shared = handle.state == IoState::Direct && handle.node.locked.load(Relaxed);
@@ -53,7 +56,14 @@ impl Native {
                 offset + done as u64,
             ) {
                 Ok(0) => break,
-                Ok(count) => done += count,
+                Ok(count) => {
+                    done += count;
+                    // Where the file ended when it was opened, it seldom goes on: to be told so by
+                    // the storage would be one more system call for each small file.
+                    if offset + done as u64 == handle.stamp.2 {
+                        break;
+                    }
+                }
                 Err(Errno::INTR) => {}
                 // What was read before the fault is given; the fault comes back on the next read.
                 Err(error) if done == 0 => return Err(error),

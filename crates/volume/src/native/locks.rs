@@ -15,6 +15,7 @@ use rustc_hash::FxHashMap;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
+use super::node::HandleFile;
 use super::{FileHandle, IoState, Kernel, Native, Result};
 use forebay_os::file_identity::reopen_with_flags;
 
@@ -97,9 +98,10 @@ impl PosixLocks {
 
 /// A description that can hold read and write locks, or at least those its handle may take.
 fn open_for_locks(handle: &FileHandle) -> Result<OwnedFd> {
-    reopen_with_flags(handle.file.as_fd(), OFlags::RDWR | OFlags::NONBLOCK).or_else(|_| {
-        let mode = rustix::fs::fcntl_getfl(&handle.file)? & OFlags::ACCMODE;
-        reopen_with_flags(handle.file.as_fd(), mode | OFlags::NONBLOCK)
+    let file = handle.own_file();
+    reopen_with_flags(file.as_fd(), OFlags::RDWR | OFlags::NONBLOCK).or_else(|_| {
+        let mode = rustix::fs::fcntl_getfl(file)? & OFlags::ACCMODE;
+        reopen_with_flags(file.as_fd(), mode | OFlags::NONBLOCK)
     })
 }
 
@@ -209,6 +211,7 @@ impl Native {
     pub fn getlk(&self, fh: u64, lock: AdvisoryLock) -> Result<AdvisoryLock> {
         let handle = self.handle(fh)?;
         handle.node.locked.store(true, Relaxed);
+        self.ensure_file_to_lock(&handle)?;
         let file = self.posix_locks.open_file_for_owner(&handle, &lock)?;
         let mut raw = to_libc_flock(&lock);
         // SAFETY: the struct outlives the call.
@@ -229,6 +232,14 @@ impl Native {
         })
     }
 
+    /// A file that was read from the log so far gets one of its own.
+    fn ensure_file_to_lock(&self, handle: &FileHandle) -> Result<()> {
+        match handle.kind {
+            HandleFile::Log => self.ensure_opened(handle).map(drop),
+            HandleFile::Open | HandleFile::Path => Ok(()),
+        }
+    }
+
     /// Takes or gives up a lock; does not sleep.
     ///
     /// # Errors
@@ -240,6 +251,7 @@ impl Native {
             Arc::new(rustix::io::fcntl_dupfd_cloexec(self.ensure_opened(&handle)?, 0)?)
         } else {
             handle.node.locked.store(true, Relaxed);
+            self.ensure_file_to_lock(&handle)?;
             handle.note_lock_owner(lock.owner);
             self.posix_locks.open_file_for_owner(&handle, &lock)?
         };

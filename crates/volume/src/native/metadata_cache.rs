@@ -49,6 +49,13 @@ impl Drop for DirectoryChangeGuard<'_> {
     }
 }
 
+/// Whether nothing that happens from now on has this time: file systems stamp in steps of up to 10 ms.
+fn is_surely_past(time: Time) -> bool {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
+    let nanos = |sec: i64, nsec: i64| i128::from(sec) * 1_000_000_000 + i128::from(nsec);
+    nanos(now.tv_sec, now.tv_nsec) - nanos(time.sec, i64::from(time.nsec)) > 20_000_000
+}
+
 fn to_nanos(trust: Duration) -> u64 {
     u64::try_from(trust.as_nanos()).unwrap_or(u64::MAX)
 }
@@ -187,7 +194,8 @@ impl Native {
     /// Attributes of a directory.
     pub(super) fn stat_dir(&self, node: &Node, fd: BorrowedFd<'_>) -> Result<Statx> {
         let Some(trust) = self.metadata_cache_timeout(node).map(to_nanos) else {
-            return statx_nofollow(fd, c"");
+            let stat = statx_nofollow(fd, c"")?;
+            return Ok(node.folder.get().map_or(stat, |folder| folder.exposed_stat(stat)));
         };
         let (folder, now) = (node.folder(), super::boot_nanos());
         if let Some(stat) = folder.cached_stat(now, trust) {
@@ -197,8 +205,35 @@ impl Native {
         Ok(folder.cache_stat(changes, now, statx_nofollow(fd, c"")?))
     }
 
+    /// Attributes of a directory in which a file is about to be made; `None` where the file may get
+    /// an access control list from it.
+    ///
+    /// # Errors
+    /// Those of statx(2).
+    pub(super) fn stat_dir_without_acl(
+        &self,
+        dir: &Node,
+        fd: BorrowedFd<'_>,
+        ask: impl FnOnce() -> bool,
+    ) -> Result<Option<Statx>> {
+        if self.metadata_cache_timeout(dir).is_some() || !self.is_local() {
+            let plain = self.inherits_no_acl(dir, ask);
+            return plain.then(|| self.stat_dir(dir, fd)).transpose();
+        }
+        let (stat, folder) = (statx_nofollow(fd, c"")?, dir.folder());
+        // Whoever gives it a list changes the directory, and with that the time of its change.
+        let changed = Time::from_timestamp(&stat.stx_ctime);
+        if !folder.had_no_acl(changed) {
+            if ask() {
+                return Ok(None);
+            }
+            folder.note_no_acl(Some(changed).filter(|_| is_surely_past(changed)));
+        }
+        Ok(Some(folder.exposed_stat(stat)))
+    }
+
     /// Whether new files in a directory are known to get no access control list from it.
-    pub(super) fn inherits_no_acl(&self, dir: &Node, ask: impl FnOnce() -> bool) -> bool {
+    fn inherits_no_acl(&self, dir: &Node, ask: impl FnOnce() -> bool) -> bool {
         let Some(trust) = self.metadata_cache_timeout(dir).map(to_nanos) else { return !ask() };
         let (folder, now) = (dir.folder(), super::boot_nanos());
         if folder.inherits_no_acl(now, trust) {

@@ -19,7 +19,7 @@ use super::packed_file::PackedFile;
 use super::slot::TieredFileSlot;
 use super::unreported::UnreportedError;
 use crate::recorder::RecordedPath;
-pub(crate) use handle::{DirHandle, FileHandle, InodeOpens};
+pub(crate) use handle::{DirHandle, FileHandle, HandleFile, InodeOpens};
 
 /// The kernel's number for the root of a mount (`FUSE_ROOT_ID`).
 pub(crate) const ROOT: u64 = 1;

@@ -10,6 +10,7 @@ use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, Statx, accessat, openat};
 use rustix::io::Errno;
 
 use super::iostate::{CacheValidator, OpenConditions};
+use super::node::HandleFile;
 use super::{Backing, FileHandle, IoState, Native, Node, Result};
 use crate::tiers::CopyLease;
 use forebay_os::credentials::impersonated_ids;
@@ -66,6 +67,11 @@ fn non_root_writer(stat: &Statx) -> Option<(u32, u32)> {
     }
 }
 
+fn with_stat(file: OwnedFd) -> Result<(OwnedFd, Statx)> {
+    let stat = statx_nofollow(file.as_fd(), c"")?;
+    Ok((file, stat))
+}
+
 impl Native {
     /// Opens a file.
     ///
@@ -91,8 +97,8 @@ impl Native {
             true => OFlags::PATH | OFlags::CLOEXEC,
             false => self.backing_open_flags(flags),
         };
-        let file = match self.open_backing(&node, how) {
-            Err(Errno::ACCESS) if flags & EXEC != 0 => self.open_executable(&node)?,
+        let (file, mut stat) = match self.open_backing(&node, how) {
+            Err(Errno::ACCESS) if flags & EXEC != 0 => with_stat(self.open_executable(&node)?)?,
             // Who may only write, or only append, does so without the kernel's help.
             Err(Errno::ACCESS | Errno::PERM)
                 if self.collects_writes() && opens_for_writing(flags) =>
@@ -101,13 +107,13 @@ impl Native {
             }
             other => other?,
         };
-        let mut stat = statx_nofollow(file.as_fd(), c"")?;
         self.backend.apply_length(&mut stat);
         let in_the_way = |copy: &CopyLease| {
             opens_for_writing(flags) || !copy.is_held() && !copy.matches_original(&stat)
         };
         self.wait_for_closes(&node, in_the_way);
-        let opened = self.register_open_or_path(&node, (file, by_path), flags, &stat)?;
+        let kind = if by_path { HandleFile::Path } else { HandleFile::Open };
+        let opened = self.register_open_of(&node, (Arc::new(file), kind), flags, &stat)?;
         self.invalidate_stale_attrs(&node, Some(&stat).filter(|_| !opens_for_writing(flags)));
         Ok((opened, node))
     }
@@ -125,19 +131,22 @@ impl Native {
     /// Opens a program that the caller may execute and not read (mode 0711): its bytes go to the
     /// kernel, which runs it.
     fn open_executable(&self, node: &Arc<Node>) -> Result<OwnedFd> {
-        let held = self.open_backing(node, OFlags::PATH | OFlags::CLOEXEC)?;
+        let (held, _) = self.open_backing(node, OFlags::PATH | OFlags::CLOEXEC)?;
         accessat(CWD, proc_fd_path(held.as_fd()), Access::EXEC_OK, AtFlags::EACCESS)?;
         self.credentials.run_as_daemon(|| {
             self.with_free_descriptors(|| reopen_with_flags(held.as_fd(), backing_flags(0)))
         })
     }
 
-    fn open_backing(&self, node: &Arc<Node>, flags: OFlags) -> Result<OwnedFd> {
+    /// The file below, open, and what statx(2) says of it then.
+    fn open_backing(&self, node: &Arc<Node>, flags: OFlags) -> Result<(OwnedFd, Statx)> {
         if let Some(pin) = node.place.lock().pin.clone() {
-            return self.with_free_descriptors(|| reopen_with_flags(pin.as_fd(), flags));
+            return self
+                .with_free_descriptors(|| reopen_with_flags(pin.as_fd(), flags))
+                .and_then(with_stat);
         }
         let opened = match node.placed.get() {
-            Some(placed) => self.open_data_file(node, &placed, flags),
+            Some(placed) => self.open_data_file(node, &placed, flags).and_then(with_stat),
             None => self.open_by_name(node, flags),
         };
         match opened {
@@ -145,18 +154,20 @@ impl Native {
             Err(Errno::STALE | Errno::NOENT | Errno::LOOP) => {
                 let held = self.pinned_descriptor(node)?;
                 self.with_free_descriptors(|| reopen_with_flags(held.as_fd(), flags))
+                    .and_then(with_stat)
             }
             other => other,
         }
     }
 
-    fn open_by_name(&self, node: &Arc<Node>, flags: OFlags) -> Result<OwnedFd> {
+    fn open_by_name(&self, node: &Arc<Node>, flags: OFlags) -> Result<(OwnedFd, Statx)> {
         let (parent, name) = node.newest_name().ok_or(Errno::STALE)?;
         let dir = self.dir_fd(parent)?;
         let how = flags | OFlags::NOFOLLOW;
         let file = self.with_free_descriptors(|| openat(&dir, &name, how, Mode::empty()))?;
-        match FileIdentity::from_statx(&statx_nofollow(file.as_fd(), c"")?) == node.identity() {
-            true => Ok(file),
+        let (file, stat) = with_stat(file)?;
+        match FileIdentity::from_statx(&stat) == node.identity() {
+            true => Ok((file, stat)),
             false => Err(Errno::STALE),
         }
     }
@@ -172,14 +183,14 @@ impl Native {
         flags: u32,
         stat: &Statx,
     ) -> Result<OpenReply> {
-        self.register_open_or_path(node, (file, false), flags, stat)
+        self.register_open_of(node, (Arc::new(file), HandleFile::Open), flags, stat)
     }
 
-    /// The same of a file to which there may be the way only.
-    fn register_open_or_path(
+    /// The same of a file that is not open, or not there.
+    pub(super) fn register_open_of(
         &self,
         node: &Arc<Node>,
-        (mut file, mut by_path): (OwnedFd, bool),
+        (mut file, mut kind): (Arc<OwnedFd>, HandleFile),
         flags: u32,
         stat: &Statx,
     ) -> Result<OpenReply> {
@@ -187,7 +198,7 @@ impl Native {
         let mut open = node.open.lock();
         open.moving.take().iter().for_each(|ticket| ticket.cancel_migration());
         let copy = self.lend_copy_for_open(node, &mut open, flags, &file, stat)?;
-        let (bytes, from) = copy.as_ref().map_or((&file, stat), |copy| (&copy.file, &copy.stat));
+        let (bytes, from) = copy.as_ref().map_or((&*file, stat), |copy| (&copy.file, &copy.stat));
         let below = match self.collects_writes() {
             true => rustix::fs::fcntl_getfl(&file)?,
             false => backing_flags(flags),
@@ -217,10 +228,11 @@ impl Native {
             }
         }
         // Others are let in by the storage below, which may know more than modes and lists.
-        if by_path && (state != IoState::Passthrough || open.lent_for != Some(impersonated_ids().0))
+        if kind == HandleFile::Path
+            && (state != IoState::Passthrough || open.lent_for != Some(impersonated_ids().0))
         {
             match self.reopen_by_path(&file, flags) {
-                Ok(open) => (file, by_path) = (open, false),
+                Ok(open) => (file, kind) = (Arc::new(open), HandleFile::Open),
                 Err(error) => {
                     open.shared.remove_open();
                     return Err(error);
@@ -253,7 +265,7 @@ impl Native {
         let handle = Arc::new(FileHandle {
             node: Arc::clone(node),
             file,
-            by_path,
+            kind,
             opened: OnceLock::new(),
             copy,
             source,
@@ -261,6 +273,7 @@ impl Native {
             writes: wish.write,
             quiet: quiet_close,
             appends: AtomicBool::new(below.contains(OFlags::APPEND)),
+            syncs: flags & (libc::O_SYNC | libc::O_DSYNC) as u32 != 0,
             stamp: (stat.stx_mtime.tv_sec, stat.stx_mtime.tv_nsec, stat.stx_size),
             flocked: AtomicBool::new(false),
             closing: AtomicBool::new(false),
@@ -285,7 +298,7 @@ impl Native {
             (None, Some(tiers)) if node.packed.get().is_some() => {
                 tiers.pack_tier_directory().is_some_and(|room| room.local)
             }
-            _ => self.local.load(Relaxed),
+            _ => self.is_local(),
         }
     }
 

@@ -4,6 +4,7 @@
 
 mod attr;
 mod closing;
+mod from_log;
 mod list;
 mod make;
 mod open;
@@ -50,8 +51,12 @@ impl Native {
             // What has no name has no place in the log: its working file stays until it is gone.
             return Ok(());
         }
-        let now = used.stat_working_file()?;
         let dirty = packed.dirty.swap(false, Relaxed);
+        let now = used.stat_working_file().inspect_err(|_| {
+            if dirty {
+                packed.mark_dirty();
+            }
+        })?;
         let as_known =
             (attr.size, attr.mtime) == (now.stx_size, Time::from_timestamp(&now.stx_mtime));
         if !dirty && (!packed.has_own_data_file() || as_known) {
@@ -67,7 +72,7 @@ impl Native {
                 Attr { mode: attr.mode & !used.lost_set_id_bits(&now), ..attr },
             )?;
         }
-        let settled = pack.commit_content(packed.ino, &used.work, more);
+        let settled = pack.commit_content_as(packed.ino, &used.work, &now, more);
         if settled.is_err() {
             packed.mark_dirty();
         }

@@ -9,6 +9,7 @@ use rustix::fs::{Statx, Timestamps, futimens};
 use rustix::time::Timespec;
 
 use super::Result;
+use super::kept_content::KeptContent;
 use forebay_os::file_identity::statx_nofollow;
 use forebay_packlog::{Attr, Pack, Time, WorkingFile};
 
@@ -18,6 +19,8 @@ pub(crate) struct PackedFile {
     pub(crate) ino: u64,
     /// Its working file, while anybody has it open.
     pub(super) in_use: Mutex<Option<OpenWorkingFile>>,
+    /// Its bytes, as long as it is read and nobody needs a working file. Locked after that.
+    pub(super) kept: Mutex<Option<KeptContent>>,
     /// That file is its body, and will not be another's.
     pub(super) body: AtomicBool,
     /// Bytes were written that the pack does not know. Raised after each write, so whoever lowers it
@@ -28,7 +31,7 @@ pub(crate) struct PackedFile {
 impl PackedFile {
     pub(super) fn new(ino: u64) -> PackedFile {
         let (body, dirty) = (AtomicBool::new(false), AtomicBool::new(false));
-        PackedFile { ino, in_use: Mutex::new(None), body, dirty }
+        PackedFile { ino, in_use: Mutex::new(None), kept: Mutex::new(None), body, dirty }
     }
 
     /// Whether nothing of it would be missed: see `native::dormant`.
@@ -94,6 +97,11 @@ impl OpenWorkingFile {
     pub(super) fn new(work: WorkingFile, begun: bool) -> Result<OpenWorkingFile> {
         let since = Time::from_timestamp(&statx_nofollow(work.file.as_fd(), c"")?.stx_ctime);
         Ok(OpenWorkingFile { work, set_id: 0, begun, since })
+    }
+
+    /// One that has what the log says, and no time that anybody asks for until it is written.
+    pub(super) fn new_filled(work: WorkingFile, begun: bool) -> OpenWorkingFile {
+        OpenWorkingFile { work, set_id: 0, begun, since: Time::default() }
     }
 
     pub(super) fn stat_working_file(&self) -> Result<Statx> {

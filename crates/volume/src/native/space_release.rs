@@ -5,14 +5,14 @@
 //! program that has just made room can't understand.
 
 use std::ffi::CStr;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
-use rustix::fs::{OFlags, fstatvfs};
+use rustix::fs::{Mode, OFlags, Statx, fstatvfs, openat};
 
 use super::{FileHandle, Native, Node};
 use forebay_os::clock::{Clock, MachineClock};
@@ -58,7 +58,12 @@ impl Native {
         dir: BorrowedFd<'_>,
         name: &CStr,
     ) -> Option<(Arc<Node>, bool)> {
-        let stat = statx_nofollow(dir, name).ok()?;
+        // What holds it is there before it is looked at: one question less where it is to be kept.
+        // Of a file that a rule placed that is another file.
+        let (held, stat) = match self.tiers {
+            None => self.open_and_stat(dir, name)?,
+            Some(_) => (None, statx_nofollow(dir, name).ok()?),
+        };
         let node = self.table.find_by_identity(FileIdentity::from_statx(&stat))?;
         self.cancel_migration(&node);
         self.fetch_before_unlink(&node);
@@ -81,11 +86,26 @@ impl Native {
         if last && node.place.lock().pin.is_none() {
             let fd = match placed {
                 Some(placed) => self.tiers.as_ref()?.open_data_file(&placed, OFlags::PATH).ok()?,
-                None => self.open_verified_path(dir, name, &node).ok()?,
+                None => match held {
+                    Some(held) => held,
+                    None => self.open_verified_path(dir, name, &node).ok()?,
+                },
             };
             node.place.lock().pin = Some(Arc::new(fd));
         }
         Some((node, last))
+    }
+
+    /// A name's file, held by the way to it where it can be, and its attributes.
+    fn open_and_stat(&self, dir: BorrowedFd<'_>, name: &CStr) -> Option<(Option<OwnedFd>, Statx)> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        match self.with_free_descriptors(|| openat(dir, name, flags, Mode::empty())) {
+            Ok(held) => {
+                let stat = statx_nofollow(held.as_fd(), c"").ok()?;
+                Some((Some(held), stat))
+            }
+            Err(_) => Some((None, statx_nofollow(dir, name).ok()?)),
+        }
     }
 
     /// Lets go of a file that has just lost its last name, where its file system is nearly full.

@@ -32,11 +32,12 @@ impl Native {
         let spot = tiers.choose_placement(&path, || self.task_of_thread(thread))?;
         let Some(PlacementDecision { room: number, rule, task }) = spot else { return Ok(None) };
         let up = self.dir_fd_of(dir)?;
-        if !self.inherits_no_acl(dir, || inherits_acl(up.as_fd())) {
+        let Some(directory) =
+            self.stat_dir_without_acl(dir, up.as_fd(), || inherits_acl(up.as_fd()))?
+        else {
             // Only the file system in place knows what the new file would inherit.
             return Ok(None);
-        }
-        let directory = self.stat_dir(dir, up.as_fd())?;
+        };
         if device_number(&directory) != self.table.device() {
             // A part of the file system with a device number of its own, which the way home does
             // not enter.

@@ -31,6 +31,14 @@ impl Native {
         let held = self.in_place_descriptor(id, Errno::NODATA)?;
         buffer.clear();
         buffer.resize(size, 0);
+        if let Some(open) = held.open_file() {
+            // The kernel asks for `security.capability` before the first write to each new file.
+            // SAFETY: as below.
+            return length_or_errno(unsafe {
+                let value = buffer.as_mut_ptr().cast();
+                libc::fgetxattr(open.as_raw_fd(), name.as_ptr(), value, size)
+            });
+        }
         let path = proc_fd_path(held.as_fd());
         // SAFETY: two strings and a buffer with its own length, all alive across the call.
         length_or_errno(unsafe {

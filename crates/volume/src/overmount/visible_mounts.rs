@@ -66,7 +66,10 @@ impl MountGuard {
             let device = match geteuid().is_root() {
                 true => super::open_mount_point(target)
                     .and_then(|point| mount_as_root(&point, name, access, target.flags)),
-                false => helper::mount_by_helper(&target.point, name, access, target.flags),
+                false => {
+                    let checks = plan.kernel_checks;
+                    helper::mount_by_helper(&target.point, name, (access, checks), target.flags)
+                }
             };
             let device = device.map_err(at_step(step()))?;
             lasting.points.push(target.point.clone());

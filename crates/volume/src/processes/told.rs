@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use forebay_model::{Fact, Micros, Process, ProcessCounters, ProcessId};
 use parking_lot::Mutex;
 
+use super::starting::ForkWatch;
 use super::{KnownProcess, PROC, ProcessTable, Program};
 
 /// The scale of starts in `/proc/PID/stat`: hundredths of a second.
@@ -60,6 +61,7 @@ impl ProcessTable {
             accounted: AtomicU64::new(0),
             checking: AtomicBool::new(false),
             forked: AtomicBool::new(false),
+            fork_watch: ForkWatch::new(self.recorder.clock().elapsed_nanos()),
             ended: AtomicBool::new(false),
             stranger: AtomicBool::new(false),
             pidfd: Mutex::default(),

@@ -26,6 +26,9 @@ const WAITS: PeerWaits = PeerWaits {
     whole: Duration::from_secs(30),
 };
 
+/// The longest answer is a listing: some 150 bytes a name.
+const ANSWER_MOST: usize = 1 << 30;
+
 /// Asks other nodes.
 #[derive(Debug)]
 pub(super) struct NodeMessages(PeerClient);
@@ -35,13 +38,17 @@ impl NodeMessages {
         Ok(NodeMessages(PeerClient::new(token, WAITS)?))
     }
 
-    fn ask_peer(&self, peer: &PeerName, question: Bytes) -> Result<Vec<u8>, PeerError> {
+    /// `None`: it says more than any answer has.
+    fn ask_peer(&self, peer: &PeerName, question: Bytes) -> Result<Option<Vec<u8>>, PeerError> {
         let mut reply = self.0.ask(peer, SHARING, question)?;
         let mut said = Vec::new();
         while let Some(piece) = reply.next_piece()? {
             said.extend_from_slice(&piece);
+            if said.len() > ANSWER_MOST {
+                return Ok(None);
+            }
         }
-        Ok(said)
+        Ok(Some(said))
     }
 }
 
@@ -53,7 +60,8 @@ impl Messages for NodeMessages {
         };
         let said = self.ask_peer(&peer, Bytes::from(encode_question(question)));
         let said = said.map_err(|failed| Unanswered(failed.why))?;
-        decode_answer(&said).ok_or_else(|| Unanswered("answers what makes no sense".to_owned()))
+        let answer = said.as_deref().and_then(decode_answer);
+        answer.ok_or_else(|| Unanswered("answers what makes no sense".to_owned()))
     }
 }
 

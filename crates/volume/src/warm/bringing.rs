@@ -1,17 +1,13 @@
 //! Brings files of one tree here, some at a time, and says how far it is.
 
-use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use parking_lot::Mutex;
 use rustix::io::Errno;
 
-use super::tree_walk::{FoundFile, TreeWalk};
+use super::source::{BytesHere, FoundFile, WarmSource};
 use super::{WarmNode, WarmTree};
-use crate::backend::Backend;
-use crate::native::ROOT;
-use forebay_os::file_identity::{FileIdentity, statx_nofollow};
 
 /// Files at a time; a large one is brought by several requests at a time itself.
 const AT_ONCE: usize = 4;
@@ -19,17 +15,16 @@ const AT_ONCE: usize = 4;
 const NAMED: usize = 10;
 
 /// A tree that is brought here.
-#[derive(Debug)]
 pub(super) struct Bringing {
     progress: Mutex<Progress>,
     is_cancelled: AtomicBool,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Progress {
     node: WarmNode,
     /// Files that come just now.
-    under_way: Vec<Arc<OwnedFd>>,
+    under_way: Vec<BytesHere>,
 }
 
 impl Bringing {
@@ -48,11 +43,7 @@ impl Bringing {
     pub(super) fn state(&self) -> WarmNode {
         let progress = self.progress.lock();
         let mut node = progress.node.clone();
-        // A file that has not come whole is a hole, of which some has been filled.
-        let filled = progress.under_way.iter().filter_map(|file| {
-            let stat = rustix::fs::fstat(&**file).ok()?;
-            Some((stat.st_blocks as u64 * 512).min(stat.st_size as u64))
-        });
+        let filled = progress.under_way.iter().map(|here| here());
         node.bytes.0 = (node.bytes.0 + filled.sum::<u64>()).min(node.bytes.1);
         node
     }
@@ -69,14 +60,10 @@ impl Bringing {
 
     /// Brings all files at or below these paths.
     pub(super) fn bring_paths(&self, tree: &WarmTree, paths: &[Vec<u8>]) {
-        let session = tree.session.upgrade();
-        let opened = session.as_ref().map(|session| session.native().dir_fd(ROOT));
-        if let (Some(session), Some(Ok(root))) = (&session, opened) {
-            let backend = session.native().shared_backend();
-            let walk = TreeWalk { root: &root, backend: &*backend };
+        if let Some(source) = tree.source.upgrade() {
             let mut files = Vec::new();
             for path in paths {
-                walk.for_each_file(path, &mut |file| files.push(file), &mut |path, errno| {
+                source.for_each_file(path, &mut |file| files.push(file), &mut |path, errno| {
                     self.note_failure(path, errno);
                 });
             }
@@ -88,21 +75,21 @@ impl Bringing {
                 node.files.1 = files.len() as u64;
                 node.bytes.1 = files.iter().map(|file| file.size).sum();
             }
-            self.bring_files(&walk, &backend, &files);
+            self.bring_files(&*source, &files);
         } else {
             self.note_failure(tree.point.as_os_str().as_encoded_bytes(), Errno::NODEV);
         }
         self.progress.lock().node.is_over = true;
     }
 
-    fn bring_files(&self, walk: &TreeWalk<'_>, backend: &Arc<dyn Backend>, files: &[FoundFile]) {
+    fn bring_files(&self, source: &dyn WarmSource, files: &[FoundFile]) {
         let next = AtomicUsize::new(0);
         let work = || {
             while let Some(file) = files.get(next.fetch_add(1, Relaxed)) {
                 if self.is_cancelled.load(Relaxed) {
                     return;
                 }
-                match self.bring_file(walk, backend, file) {
+                match self.bring_file(source, file) {
                     Ok(()) => {
                         let node = &mut self.progress.lock().node;
                         node.files.0 += 1;
@@ -119,25 +106,15 @@ impl Bringing {
         });
     }
 
-    fn bring_file(
-        &self,
-        walk: &TreeWalk<'_>,
-        backend: &Arc<dyn Backend>,
-        file: &FoundFile,
-    ) -> Result<(), Errno> {
-        let opened = Arc::new(walk.open_path(&file.path)?);
-        let pinned = backend.pin_bytes_for_open();
-        let identity = FileIdentity::from_statx(&statx_nofollow(opened.as_fd(), c"")?);
-        let source = Arc::clone(backend).open_source(&identity, opened.as_fd())?;
-        drop(pinned);
-        // All of it is here, or it is decoded as it is read.
-        let Some(source) = source.filter(|source| source.own_length().is_none()) else {
-            return Ok(());
-        };
-        self.progress.lock().under_way.push(Arc::clone(&opened));
-        let brought = source.fetch_all();
-        source.close();
-        self.progress.lock().under_way.retain(|one| !Arc::ptr_eq(one, &opened));
+    fn bring_file(&self, source: &dyn WarmSource, file: &FoundFile) -> Result<(), Errno> {
+        let mut begun = None;
+        let brought = source.bring_file(&file.path, &mut |here| {
+            self.progress.lock().under_way.push(Arc::clone(&here));
+            begun = Some(here);
+        });
+        if let Some(here) = begun {
+            self.progress.lock().under_way.retain(|one| !Arc::ptr_eq(one, &here));
+        }
         brought
     }
 }

@@ -6,7 +6,8 @@ use std::os::fd::OwnedFd;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
 
-use super::tree_walk::{FoundFile, TreeWalk};
+use super::source::FoundFile;
+use super::tree_walk::TreeWalk;
 use crate::backend::InPlace;
 
 fn open(path: &std::path::Path) -> OwnedFd {

@@ -5,15 +5,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::fs::{Dir, FileType, Mode, OFlags, openat};
 use rustix::io::Errno;
 
+use super::source::FoundFile;
 use crate::backend::Backend;
 use forebay_os::file_identity::statx_nofollow;
-
-/// A file of a tree.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct FoundFile {
-    pub(super) path: Vec<u8>,
-    pub(super) size: u64,
-}
 
 /// A tree, as its backend keeps it on this machine.
 #[derive(Debug)]

@@ -2,24 +2,26 @@
 
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use forebay_model::ByteCount;
+use forebay_os::file_systems::file_system_kind;
 use forebay_peers::DEFAULT_PORT;
 use forebay_volume::bucket::directory_name_for;
-use forebay_volume::shared_volume::{SharedError, SharedOptions};
+use forebay_volume::shared_volume::{LongFiles, SharedError, SharedOptions};
 
 use super::super::book::named_book;
+use super::bucket_volume::as_bucket_url;
 use crate::exit::{CommandError, NOTHING_RUN};
 use crate::next_steps::bucket_next_step;
-use crate::{placement, state_directories};
+use crate::{console, placement, state_directories};
 
 /// Options of a volume that several nodes write.
 #[derive(Debug, Default, clap::Args)]
 pub(in crate::commands) struct Options {
     /// Mount a volume that several nodes write at the same time: its names are in this book, a
     /// PostgreSQL database or the folder of a private one (`forebay book`). Long files go to
-    /// the bucket after they were closed
+    /// VOLUME after they were closed: a bucket, or a directory that all nodes have
     #[arg(long, value_name = "URL|DIR", requires = "listen", help_heading = "Shared volumes",
         conflicts_with_all = ["read_only", "take_over", "durable", "patience", "rules", "site",
             "peers", "output", "emulate"])]
@@ -34,16 +36,16 @@ impl Options {
     /// The volume that is to be shared, if it is.
     pub(super) fn into_options(
         self,
-        url: Option<&str>,
+        (volume, point): (&Path, &Path),
         state: Option<&Path>,
         space: Option<ByteCount>,
     ) -> Result<Option<SharedOptions>, CommandError> {
         let Some(book) = self.book else { return Ok(None) };
-        let Some(url) = url else {
-            let what = "--book is for volumes that are called s3://BUCKET/PREFIX";
-            let next =
-                "name one; a directory is shared by its own file system; nothing was mounted";
-            return Err(CommandError::new(NOTHING_RUN, what, next));
+        let long_files = match as_bucket_url(volume) {
+            Some(url) => {
+                LongFiles::Bucket { url: url.to_owned(), settings: placement::bucket_settings() }
+            }
+            None => LongFiles::Directory(shared_directory(volume, point)?),
         };
         let listen = parse_listen(self.listen.as_deref().unwrap_or_default())?;
         let host = match listen.ip() {
@@ -55,11 +57,13 @@ impl Options {
         };
         let state = match state {
             Some(state) => std::path::absolute(state).unwrap_or(state.to_owned()),
-            None => state_directories::state_file(&format!("shared/{}", directory_name_for(url)))?,
+            None => {
+                let name = directory_name_for(&long_files.shown());
+                state_directories::state_file(&format!("shared/{name}"))?
+            }
         };
         Ok(Some(SharedOptions {
-            url: url.to_owned(),
-            settings: placement::bucket_settings(),
+            long_files,
             state,
             book: named_book(&book)?,
             listen,
@@ -67,6 +71,30 @@ impl Options {
             address: format!("{host}:{}", listen.port()),
         }))
     }
+}
+
+/// The directory that is to keep long files, if that can be.
+fn shared_directory(volume: &Path, point: &Path) -> Result<PathBuf, CommandError> {
+    let refuse = |why: &str| {
+        let what = format!("{}: {why}", volume.display());
+        let next = "name a directory that all nodes have (NFS, Lustre, EFS), or s3://BUCKET/PREFIX; \
+                    nothing was mounted";
+        CommandError::new(NOTHING_RUN, what, next)
+    };
+    let found = volume.canonicalize().map_err(|error| refuse(&error.to_string()))?;
+    if point.starts_with(&found) {
+        return Err(refuse("it keeps the volume's long files, and can't have its mount in it"));
+    }
+    let kind = std::fs::File::open(&found).and_then(|open| file_system_kind(&open));
+    let kind = kind.map_err(|error| refuse(&error.to_string()))?;
+    if kind.local {
+        console::note(&format!(
+            "{} is on {}, which no other machine has: nodes elsewhere can't join",
+            volume.display(),
+            kind.name
+        ));
+    }
+    Ok(found)
 }
 
 /// `ADDRESS:PORT`, or an address alone.
@@ -81,7 +109,7 @@ fn parse_listen(text: &str) -> Result<SocketAddr, CommandError> {
 }
 
 /// Why it can't be mounted, in words.
-pub(super) fn explain_shared_error(url: &str, trouble: &SharedError) -> CommandError {
+pub(super) fn explain_shared_error(volume: &Path, trouble: &SharedError) -> CommandError {
     let next = match trouble {
         SharedError::Bucket(failed) => bucket_next_step(failed).to_owned(),
         SharedError::Book(error) => error.next.clone(),
@@ -90,14 +118,17 @@ pub(super) fn explain_shared_error(url: &str, trouble: &SharedError) -> CommandE
                 .to_owned()
         }
         SharedError::State(..) => "name another directory with --state".to_owned(),
+        SharedError::Directory(..) => {
+            "name a directory that you may write, on this node and on all others".to_owned()
+        }
         SharedError::Listen(..) => {
             "name an address of this machine at which nothing listens".to_owned()
         }
         SharedError::Foreign(_) => {
-            "name a prefix that has nothing yet; one with a volume of one writer can't be shared"
+            "name a prefix or directory that has nothing yet; a volume of one writer can't be shared"
                 .to_owned()
         }
     };
-    let what = format!("{url} can't be mounted: {trouble}");
+    let what = format!("{} can't be mounted: {trouble}", volume.display());
     CommandError::new(NOTHING_RUN, what, format!("{next}; nothing was mounted"))
 }

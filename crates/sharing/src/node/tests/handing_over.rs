@@ -43,6 +43,65 @@ fn a_file_that_is_closed_while_its_folder_goes_to_another_node_keeps_its_bytes()
 }
 
 #[test]
+fn what_fsync_made_durable_stays_so_where_its_folder_goes_to_another_node() {
+    let world = World::new();
+    let (a, b) = (world.node(1), world.node(2));
+    a.mkdir("d").expect("made");
+    a.put("d/f", b"").expect("made");
+    let file = a.known("d/f").expect("it is there").file;
+    a.0.open(file, true).expect("opened");
+    a.0.write(file, 0, b"safe").expect("written");
+    a.0.fsync(file).expect("durable");
+    // A child of the program closes the descriptors that it has of its parent.
+    a.0.flush(file).expect("closed");
+    b.put("d/other", b"1").expect("written");
+    b.put("root-too", b"").expect("made");
+    world.cut_off(1);
+    assert_eq!(b.read("d/f").expect("it is in the book"), b"safe");
+    world.reach(1);
+    a.0.write(file, 4, b", not").expect("written");
+    a.0.flush(file).expect("closed by a child");
+    b.put("d/other", b"2").expect("written");
+    assert_eq!(b.put("d/f", b"mine"), Err(rustix::io::Errno::TXTBSY), "it is written still");
+    assert_eq!(a.close(file, true), Ok(()));
+    assert_eq!(b.read("d/f").expect("it is whole"), b"safe, not");
+}
+
+#[test]
+fn who_closes_a_file_follows_it_wherever_it_was_moved() {
+    let world = World::new();
+    let (a, b, c) = (world.node(1), world.node(2), world.node(3));
+    for folder in ["d", "e", "e/inner"] {
+        a.mkdir(folder).expect("made");
+    }
+    a.put("d/f", b"").expect("made");
+    a.put("d/g", b"").expect("made");
+    let [moved, removed] = ["d/f", "d/g"].map(|path| a.known(path).expect("it is there").file);
+    for file in [moved, removed] {
+        a.0.open(file, true).expect("opened");
+        a.0.write(file, 0, b"all ").expect("written");
+    }
+    b.rename("d/f", "e/inner/h").expect("moved while it is open");
+    a.0.write(moved, 4, b"of ").expect("written");
+    c.rename("e/inner", "d/inner").expect("its folder, too");
+    c.unlink("d/g").expect("removed while it is open");
+    a.0.write(moved, 7, b"it").expect("written");
+    a.0.write(removed, 4, b"gone").expect("written");
+    assert_eq!(a.close(moved, true), Ok(()));
+    assert_eq!(a.read_open(removed).expect("it is open still"), b"all gone");
+    assert_eq!(a.close(removed, true), Ok(()), "as on a disk");
+    for node in [&a, &b, &c] {
+        assert_eq!(node.read("d/inner/h").expect("it is whole"), b"all of it");
+        assert_eq!(node.read("d/g"), Err(rustix::io::Errno::NOENT));
+    }
+    // Attributes, by who knows it from before.
+    b.rename("d/inner/h", "h").expect("moved");
+    let change = crate::AttributeChange { mode: Some(0o600), ..Default::default() };
+    a.0.set_attributes(moved, change).expect("it is found");
+    assert_eq!(c.seen("h").expect("it is there").mode, 0o600);
+}
+
+#[test]
 fn a_file_that_another_node_renames_over_is_still_opened_by_who_came_first() {
     let world = World::new();
     let (a, b) = (world.node(1), world.node(2));

@@ -163,6 +163,46 @@ fn a_second_writer_is_told_and_the_first_one_closes_well() {
 }
 
 #[test]
+fn times_of_access_and_change_are_the_same_for_all() {
+    let world = World::new();
+    let (a, b) = (world.node(1), world.node(2));
+    a.put("f", b"1").expect("written");
+    let first = b.known("f").expect("it is there");
+    a.known("f").expect("it is there");
+    assert_eq!((first.atime_ns, first.ctime_ns), (first.mtime_ns, first.mtime_ns));
+    world.pass(1);
+    let set = AttributeChange { atime_ns: Some(5), mtime_ns: Some(-7), ..Default::default() };
+    a.0.set_attributes(first.file, set).expect("set");
+    let times = |seen: crate::Seen| (seen.atime_ns, seen.mtime_ns, seen.ctime_ns > first.ctime_ns);
+    assert_eq!(times(b.seen("f").expect("it is there")), (5, -7, true));
+    assert_eq!(b.0.extended(first.file).expect("asked"), [], "nobody sees where they are kept");
+    // Each of these is a change of the file.
+    let mut last = b.seen("f").expect("it is there");
+    let mut changed = |what: &str| {
+        let (one, other) = (a.seen("g").expect(what), b.seen("g").expect(what));
+        assert_eq!((one.ctime_ns, one.mtime_ns), (other.ctime_ns, -7), "{what}");
+        assert!(one.ctime_ns > last.ctime_ns, "{what}");
+        last = one;
+        world.pass(1);
+    };
+    world.pass(1);
+    b.rename("f", "g").expect("renamed");
+    changed("rename");
+    b.0.set_extended(first.file, b"user.x", Some(b"1"), None).expect("set");
+    changed("an attribute");
+    a.link("g", "h").expect("linked");
+    changed("link");
+    b.unlink("h").expect("removed");
+    changed("unlink");
+    let mode = AttributeChange { mode: Some(0o600), ..Default::default() };
+    a.0.set_attributes(first.file, mode).expect("set");
+    changed("chmod");
+    b.append("g", b"2").expect("written");
+    let after = a.seen("g").expect("it is there");
+    assert!(after.mtime_ns > 0 && after.ctime_ns == after.mtime_ns);
+}
+
+#[test]
 fn links_and_attributes_are_the_same_for_all() {
     let world = World::new();
     let (a, b) = (world.node(1), world.node(2));

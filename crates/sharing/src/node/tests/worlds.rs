@@ -42,24 +42,87 @@ impl Time for ManualTime {
     }
 }
 
+/// The same time as `time`, told by a clock that is wrong.
+#[derive(Debug)]
+pub(super) struct WrongClock {
+    pub(super) time: Arc<ManualTime>,
+    /// Nanoseconds by which it is ahead.
+    pub(super) ahead: i64,
+}
+
+impl Clock for WrongClock {
+    fn elapsed_nanos(&self) -> u64 {
+        // Since another start, too.
+        self.time.elapsed_nanos() + self.ahead.unsigned_abs()
+    }
+}
+
+impl Time for WrongClock {
+    fn wait(&self, time: Duration) {
+        self.time.wait(time);
+    }
+
+    fn note_waited(&self, time: Duration) {
+        self.time.note_waited(time);
+    }
+
+    fn unix_nanos(&self) -> i64 {
+        self.time.unix_nanos() + self.ahead
+    }
+}
+
 /// Nodes that reach each other by their addresses, unless they are cut off.
 #[derive(Debug, Default)]
 pub(super) struct Network {
     nodes: Mutex<BTreeMap<String, Arc<SharedNode>>>,
     away: Mutex<Vec<String>>,
+    /// Two that do not reach each other.
+    cuts: Mutex<Vec<[String; 2]>>,
+    meanwhile: Mutex<Option<Meanwhile>>,
     pub(super) asked: AtomicU64,
 }
 
-impl Messages for Network {
+/// What happens while a node asks in vain.
+#[derive(Clone)]
+struct Meanwhile(Arc<dyn Fn() + Send + Sync>);
+
+impl std::fmt::Debug for Meanwhile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Meanwhile")
+    }
+}
+
+/// A node's way into the network.
+#[derive(Debug)]
+struct Line {
+    network: Arc<Network>,
+    from: String,
+}
+
+impl Line {
+    fn reaches(&self, to: &String) -> bool {
+        let is_cut = |cut: &[String; 2]| cut.contains(to) && cut.contains(&self.from);
+        !self.network.away.lock().contains(to) && !self.network.cuts.lock().iter().any(is_cut)
+    }
+}
+
+impl Messages for Line {
     fn ask(
         &self,
         node: &Neighbour,
         question: &Question,
     ) -> std::result::Result<Answer, Unanswered> {
-        self.asked.fetch_add(1, Ordering::Relaxed);
-        let found = self.nodes.lock().get(&node.address).cloned();
-        let found = found.filter(|_| !self.away.lock().contains(&node.address));
-        let Some(found) = found else { return Err(Unanswered("is not reached".to_owned())) };
+        self.network.asked.fetch_add(1, Ordering::Relaxed);
+        let found = self.network.nodes.lock().get(&node.address).cloned();
+        let Some(found) = found.filter(|_| self.reaches(&node.address)) else {
+            let meanwhile = self.network.meanwhile.lock().take();
+            if let Some(meanwhile) = meanwhile {
+                // It may ask in vain itself.
+                (meanwhile.0)();
+                self.network.meanwhile.lock().get_or_insert(meanwhile);
+            }
+            return Err(Unanswered("is not reached".to_owned()));
+        };
         let question =
             crate::decode_question(&crate::encode_question(question)).expect("a question");
         let answer = found.answer(&question);
@@ -78,6 +141,10 @@ impl KernelCaches for Forgotten {
 
     fn forget(&self, files: &[InodeNumber]) {
         self.0.lock().extend(files);
+    }
+
+    fn forget_file(&self, file: InodeNumber, _bytes: bool) {
+        self.0.lock().push(file);
     }
 }
 
@@ -109,6 +176,11 @@ impl<T: Time + 'static> World<T> {
 
     /// A node; the same number is the same node, begun anew.
     pub(super) fn node(&self, number: u8) -> Node {
+        self.node_with(number, Arc::<T>::clone(&self.time) as Arc<dyn Time>)
+    }
+
+    /// One whose machine has a clock of its own.
+    pub(super) fn node_with(&self, number: u8, time: Arc<dyn Time>) -> Node {
         let volume = VolumeName::new("s3://lab/volume").expect("a name");
         let address = address(number);
         let offer = NodeOffer::new(&format!("node{number}"), NodeKey([number; 16]), &address);
@@ -116,8 +188,8 @@ impl<T: Time + 'static> World<T> {
             book: Arc::clone(&self.book),
             volume: self.book.open_volume(&volume).expect("a volume"),
             offer: offer.expect("an offer"),
-            messages: Arc::<Network>::clone(&self.network),
-            time: Arc::<T>::clone(&self.time),
+            messages: Arc::new(Line { network: Arc::clone(&self.network), from: address.clone() }),
+            time,
             bodies: self.folder.path().join(number.to_string()),
             owner: (0, 0),
         });
@@ -134,6 +206,22 @@ impl<T: Time + 'static> World<T> {
 
     pub(super) fn reach(&self, number: u8) {
         self.network.away.lock().retain(|away| *away != address(number));
+    }
+
+    /// Two nodes do not reach each other any more; both reach the book and all others.
+    pub(super) fn cut_between(&self, one: u8, other: u8) {
+        self.network.cuts.lock().push([address(one), address(other)]);
+    }
+
+    /// All reach each other again.
+    pub(super) fn mend(&self) {
+        self.network.cuts.lock().clear();
+        *self.network.meanwhile.lock() = None;
+    }
+
+    /// Does this whenever a node has asked in vain.
+    pub(super) fn meanwhile(&self, work: impl Fn() + Send + Sync + 'static) {
+        *self.network.meanwhile.lock() = Some(Meanwhile(Arc::new(work)));
     }
 
     pub(super) fn pass(&self, seconds: u64) {

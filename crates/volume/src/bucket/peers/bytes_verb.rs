@@ -8,11 +8,11 @@ use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
 
 use super::super::file_blocks::BLOCK;
-use super::super::request::Bucket;
+use super::super::request::ReadParts;
 use super::PeerCounters;
 use super::part::PartReader;
 use super::part_id::{PART, PartId, name_below};
-use super::part_store::{NoRoom, PartStore};
+use super::part_store::{NoRoom, Origin, PartStore};
 use forebay_peers::{AnswerStream, PeerAnswer, PeerRequest, PeerVerb, Refusal, RefusalKind};
 
 /// Its name.
@@ -37,17 +37,17 @@ pub(super) struct SharedPrefixes(RwLock<Vec<SharedPrefix>>);
 struct SharedPrefix {
     bucket: String,
     prefix: String,
-    requests: Arc<dyn Bucket>,
+    requests: Arc<dyn ReadParts>,
 }
 
 impl SharedPrefixes {
     /// One more.
-    pub(super) fn add(&self, (bucket, prefix): (String, String), requests: Arc<dyn Bucket>) {
+    pub(super) fn add(&self, (bucket, prefix): (String, String), requests: Arc<dyn ReadParts>) {
         self.0.write().push(SharedPrefix { bucket, prefix, requests });
     }
 
     /// The bucket that has a part, and the name of the object there; `None`: it is not mounted.
-    fn find(&self, part: &PartId) -> Option<(Arc<dyn Bucket>, String)> {
+    fn find(&self, part: &PartId) -> Option<(Arc<dyn ReadParts>, String)> {
         let all = self.0.read();
         all.iter().filter(|one| one.bucket == part.bucket).find_map(|one| {
             let name = name_below(&one.prefix, &part.key)?;
@@ -80,7 +80,7 @@ impl BytesVerb {
             return self.store.find(part).ok_or_else(why);
         }
         self.store
-            .find_or_fetch(part, &bucket, &name)
+            .find_or_fetch(part, &Origin::bucket(&bucket), &name)
             .map_err(|NoRoom| Refusal::new(RefusalKind::Busy, "there is no room for one more part"))
     }
 }

@@ -13,7 +13,7 @@ use parking_lot::{Condvar, Mutex};
 
 use super::super::block_checksums::{BlockChecksummer, matches_checksums};
 use super::super::file_blocks::BLOCK;
-use super::super::request::Bucket;
+use super::super::request::ReadParts;
 use super::part_id::{PART, PartId};
 use forebay_objstore::RequestError;
 
@@ -66,7 +66,7 @@ impl Part {
     pub(super) fn fetch_from(
         &self,
         file: &File,
-        bucket: &dyn Bucket,
+        bucket: &dyn ReadParts,
         name: &str,
         id: &PartId,
     ) -> Result<u64, RequestError> {
@@ -168,6 +168,14 @@ impl PartReader {
     /// Why it does not come.
     pub(super) fn length(&self) -> Result<u64, RequestError> {
         self.part.wait_for_length()
+    }
+
+    /// Waits until all of it is here.
+    ///
+    /// # Errors
+    /// Why it does not come.
+    pub(super) fn wait_until_complete(&self) -> Result<(), RequestError> {
+        self.part.wait_until(|progress| matches!(progress.end, Some(Ok(_))).then_some(()))
     }
 
     /// Some bytes from the start of a range within the part, once they are here; the range begins

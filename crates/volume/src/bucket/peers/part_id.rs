@@ -5,7 +5,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 /// Bytes of a part: what one request for a whole file asks for (`evicted_files`).
-pub(super) const PART: u64 = 8 << 20;
+pub(crate) const PART: u64 = 8 << 20;
 
 /// A part of an object, by names that all nodes have alike whatever they mounted.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]

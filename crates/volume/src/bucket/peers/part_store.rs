@@ -11,7 +11,7 @@ use parking_lot::{Condvar, Mutex};
 use rustc_hash::FxHashMap;
 use rustix::fs::{FlockOperation, flock, statvfs};
 
-use super::super::request::Bucket;
+use super::super::request::ReadParts;
 use super::PeerCounters;
 use super::part::{Part, PartReader};
 use super::part_id::{PART, PartId};
@@ -21,6 +21,24 @@ const LOCK: &str = "lock";
 const FETCHED_AT_ONCE: usize = 24;
 /// Of the disk so much stays free: the files of the volume leave as much (`local_copy`).
 const FREE: u64 = 16;
+
+/// Where parts come from.
+#[derive(Debug, Clone)]
+pub(super) struct Origin {
+    source: Arc<dyn ReadParts>,
+    /// What comes is counted as from the bucket; peers' bytes are counted as they come.
+    is_bucket: bool,
+}
+
+impl Origin {
+    pub(super) fn bucket(source: &Arc<dyn ReadParts>) -> Origin {
+        Origin { source: Arc::clone(source), is_bucket: true }
+    }
+
+    pub(super) fn peers(source: Arc<dyn ReadParts>) -> Origin {
+        Origin { source, is_bucket: false }
+    }
+}
 
 /// There is no room for one more part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,7 +112,7 @@ impl PartStore {
         self.held.lock().use_part(id)
     }
 
-    /// A part; where nobody has asked for it yet, it is fetched from its bucket, in which its object
+    /// A part; where nobody has asked for it yet, it is fetched from its origin, where its object
     /// has this name.
     ///
     /// # Errors
@@ -102,7 +120,7 @@ impl PartStore {
     pub(super) fn find_or_fetch(
         self: &Arc<Self>,
         id: &PartId,
-        bucket: &Arc<dyn Bucket>,
+        origin: &Origin,
         name: &str,
     ) -> Result<PartReader, NoRoom> {
         let mut held = self.held.lock();
@@ -122,8 +140,8 @@ impl PartStore {
         let reader = PartReader::open(Arc::clone(&part)).map_err(|_| NoRoom);
         let fetch = {
             let (store, id, part) = (Arc::clone(self), id.clone(), Arc::clone(&part));
-            let (bucket, name) = (Arc::clone(bucket), name.to_owned());
-            move || store.fetch_part(&id, &part, &file, bucket.as_ref(), &name)
+            let (origin, name) = (origin.clone(), name.to_owned());
+            move || store.fetch_part(&id, &part, &file, &origin, &name)
         };
         let thread = std::thread::Builder::new().name("forebay-part".into()).spawn(fetch);
         drop(held);
@@ -135,14 +153,7 @@ impl PartStore {
         reader
     }
 
-    fn fetch_part(
-        &self,
-        id: &PartId,
-        part: &Arc<Part>,
-        file: &File,
-        bucket: &dyn Bucket,
-        name: &str,
-    ) {
+    fn fetch_part(&self, id: &PartId, part: &Arc<Part>, file: &File, origin: &Origin, name: &str) {
         let mut fetching = self.fetching.lock();
         while *fetching >= FETCHED_AT_ONCE {
             self.fetched.wait(&mut fetching);
@@ -150,11 +161,13 @@ impl PartStore {
         *fetching += 1;
         drop(fetching);
         let turn = FetchTurn { store: self, part };
-        let came = part.fetch_from(file, bucket, name, id);
+        let came = part.fetch_from(file, origin.source.as_ref(), name, id);
         drop(turn);
         match came {
             Ok(bytes) => {
-                self.counters.add_from_bucket(bytes);
+                if origin.is_bucket {
+                    self.counters.add_from_bucket(bytes);
+                }
                 let mut held = self.held.lock();
                 if let Some(entry) = held.parts.get_mut(id) {
                     let reserved = std::mem::replace(&mut entry.bytes, bytes);

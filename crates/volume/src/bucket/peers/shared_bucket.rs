@@ -1,266 +1,52 @@
-//! A bucket of which nodes fetch each part once: what comes is the same as from the bucket itself,
-//! whatever peers do.
+//! A bucket of which nodes fetch each part once; all but long reads is the bucket's own.
 
-use std::io::{self, ErrorKind};
+use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
 use super::super::file_blocks::BLOCK;
-use super::super::request::Bucket;
-use super::PeerGroup;
-use super::bytes_verb::{BYTES, BytesQuestion};
-use super::part_id::{PartId, cut_into_parts, key_below, split_url};
-use super::part_store::PartStore;
+use super::super::request::{Bucket, ReadParts};
+use super::shared_parts::SharedParts;
 use forebay_objstore::{FolderListing, ObjectMetadata, RequestError};
-use forebay_os::clock::MachineClock;
-use forebay_peers::{
-    Attempt, PeerError, PeerErrorKind, PeerHealth, PeerName, RefusalKind, rank_peers,
-};
-
-type Take<'a> = &'a mut dyn FnMut(Bytes) -> Result<(), RequestError>;
 
 #[derive(Debug)]
 pub(super) struct SharedBucket {
     inner: Arc<dyn Bucket>,
-    group: Arc<PeerGroup>,
-    bucket: String,
-    prefix: String,
-    /// Peers that have not mounted this one.
-    unserved: PeerHealth,
-}
-
-/// Who has a part.
-enum Home<'a> {
-    Own(&'a Arc<PartStore>),
-    Peer(&'a PeerName, Asked),
-    Nobody,
-}
-
-/// That a peer may be asked: at all, and of this bucket.
-#[derive(Debug, Clone, Copy)]
-struct Asked {
-    at_all: Attempt,
-    of_this: Attempt,
-}
-
-/// Bytes of one part that are wanted.
-struct Piece<'a> {
-    id: PartId,
-    /// The object, for the bucket.
-    name: &'a str,
-    /// What is still to come, in the object.
-    left: Range<u64>,
-}
-
-impl Piece<'_> {
-    /// The same, counted from the start of the part.
-    fn within_part(&self) -> Range<u64> {
-        let start = self.id.start();
-        self.left.start - start..self.left.end - start
-    }
+    parts: Arc<SharedParts>,
 }
 
 impl SharedBucket {
-    pub(super) fn new(inner: Arc<dyn Bucket>, group: Arc<PeerGroup>, url: &str) -> SharedBucket {
-        let (bucket, prefix) = split_url(url);
-        let unserved = PeerHealth::new(Arc::new(MachineClock));
-        SharedBucket { inner, group, bucket, prefix, unserved }
-    }
-
-    fn part_id(&self, name: &str, version: &str, number: u64) -> PartId {
-        PartId {
-            bucket: self.bucket.clone(),
-            key: key_below(&self.prefix, name),
-            version: version.to_owned(),
-            number,
-        }
-    }
-
-    /// The first in rank that is there: all nodes find the same one, but for those that one of them
-    /// knows to be away.
-    fn find_home<'a>(&'a self, peers: &'a [PeerName], id: &PartId) -> Home<'a> {
-        for peer in rank_peers(peers, &id.as_bytes()) {
-            if Some(peer) == self.group.own_name() {
-                return self.group.store().map_or(Home::Nobody, Home::Own);
-            }
-            if let Some(at_all) = self.group.health.may_ask(peer)
-                && let Some(of_this) = self.unserved.may_ask(peer)
-            {
-                return Home::Peer(peer, Asked { at_all, of_this });
-            }
-        }
-        Home::Nobody
-    }
-
-    /// Hands a piece over; whatever others do not give comes from the bucket.
-    fn stream_piece(&self, mut piece: Piece<'_>, take: Take<'_>) -> Result<(), RequestError> {
-        let peers = self.group.list.current_peers();
-        match self.find_home(&peers, &piece.id) {
-            Home::Own(store) => self.stream_own(store, &mut piece, take)?,
-            Home::Peer(peer, asked) => self.stream_from_peer(peer, asked, &mut piece, take)?,
-            Home::Nobody => {}
-        }
-        if piece.left.is_empty() {
-            return Ok(());
-        }
-        let counters = &self.group.counters;
-        self.inner.stream_range(piece.name, Some(&piece.id.version), piece.left, &mut |bytes| {
-            counters.add_from_bucket(bytes.len() as u64);
-            take(bytes)
-        })
-    }
-
-    /// Of a part whose home is here. What is left then is to come from the bucket.
-    fn stream_own(
-        &self,
-        store: &Arc<PartStore>,
-        piece: &mut Piece<'_>,
-        take: Take<'_>,
-    ) -> Result<(), RequestError> {
-        let Ok(reader) = store.find_or_fetch(&piece.id, &self.inner, piece.name) else {
-            return Ok(());
-        };
-        while !piece.left.is_empty() {
-            let bytes = match reader.read_some(&piece.within_part()) {
-                Ok(bytes) => bytes,
-                Err(failed) if failed.kind == ErrorKind::InvalidData => {
-                    store.forget_damaged(&piece.id);
-                    return Ok(());
-                }
-                // The disk here is full: the bucket can give them still.
-                Err(failed) if failed.kind == ErrorKind::StorageFull => return Ok(()),
-                Err(failed) => return Err(failed),
-            };
-            piece.left.start += bytes.len() as u64;
-            take(bytes).inspect_err(|failed| {
-                // They were wrong when they came from the bucket.
-                if failed.kind == ErrorKind::InvalidData {
-                    store.forget_damaged(&piece.id);
-                }
-            })?;
-        }
-        Ok(())
-    }
-
-    /// Of a part whose home is elsewhere. What is left then is to come from the bucket.
-    fn stream_from_peer(
-        &self,
-        peer: &PeerName,
-        asked: Asked,
-        piece: &mut Piece<'_>,
-        take: Take<'_>,
-    ) -> Result<(), RequestError> {
-        let length = piece.left.end - piece.left.start;
-        let mut reply = match self.group.client.ask(peer, BYTES, question(piece, false)) {
-            Ok(reply) => reply,
-            Err(failed) => {
-                self.note_failure(&failed, asked);
-                return Ok(());
-            }
-        };
-        let broken = |why: String| PeerError {
-            kind: PeerErrorKind::Broken,
-            peer: peer.clone(),
-            why: format!("{why} of {}", piece.id.key),
-        };
-        if reply.length() != Some(length) {
-            let why = broken(format!("does not send the {length} bytes that it was asked for"));
-            self.note_failure(&why, asked);
-            return Ok(());
-        }
-        loop {
-            let bytes = match reply.next_piece() {
-                Ok(Some(bytes)) => bytes,
-                Ok(None) => break,
-                Err(failed) => {
-                    self.note_failure(&failed, asked);
-                    return Ok(());
-                }
-            };
-            let came = bytes.len() as u64;
-            let wrong = broken("sent wrong bytes".to_owned());
-            piece.left.start += came;
-            self.group.counters.add_from_peers(came);
-            take(bytes).inspect_err(|failed| {
-                if failed.kind == ErrorKind::InvalidData {
-                    self.note_failure(&wrong, asked);
-                }
-            })?;
-        }
-        self.note_success(peer);
-        Ok(())
-    }
-
-    fn note_success(&self, peer: &PeerName) {
-        self.unserved.note_success(peer);
-        self.group.note_success(peer);
-    }
-
-    fn note_failure(&self, failed: &PeerError, asked: Asked) {
-        match failed.kind {
-            // It is well, and not for this.
-            PeerErrorKind::Refused(RefusalKind::NotServed | RefusalKind::BadQuestion) => {
-                self.group.note_success(&failed.peer);
-                if self.unserved.note_failure(&failed.peer, asked.of_this, &failed.why) {
-                    tracing::warn!("{failed}");
-                    self.group.note_trouble(failed);
-                }
-            }
-            PeerErrorKind::Refused(_) => {
-                tracing::debug!("{failed}");
-                self.note_success(&failed.peer);
-            }
-            PeerErrorKind::Away | PeerErrorKind::Stranger | PeerErrorKind::Broken => {
-                self.group.note_failure(failed, asked.at_all);
-            }
-        }
-    }
-
-    /// A few bytes of a part that some node has. `None`: they are to come from the bucket.
-    fn read_kept(&self, piece: &Piece<'_>, is_right: &dyn Fn(&[u8]) -> bool) -> Option<Bytes> {
-        let length = piece.left.end - piece.left.start;
-        let peers = self.group.list.current_peers();
-        match self.find_home(&peers, &piece.id) {
-            Home::Own(store) => {
-                let reader = store.find(&piece.id)?;
-                let (mut left, mut all) = (piece.within_part(), Vec::new());
-                while !left.is_empty() {
-                    let bytes = reader.read_some(&left).ok()?;
-                    left.start += bytes.len() as u64;
-                    all.extend_from_slice(&bytes);
-                }
-                if !is_right(&all) {
-                    store.forget_damaged(&piece.id);
-                    return None;
-                }
-                Some(all.into())
-            }
-            Home::Peer(peer, asked) => {
-                let question = question(piece, true);
-                let came = self.group.client.ask_whole(peer, BYTES, question, length as usize);
-                let bytes = came.map_err(|failed| self.note_failure(&failed, asked)).ok()?;
-                if bytes.len() as u64 != length || !is_right(&bytes) {
-                    let (peer, why) =
-                        (peer.clone(), format!("sent wrong bytes of {}", piece.id.key));
-                    let failed = PeerError { kind: PeerErrorKind::Broken, peer, why };
-                    self.note_failure(&failed, asked);
-                    return None;
-                }
-                self.note_success(peer);
-                self.group.counters.add_from_peers(length);
-                Some(bytes)
-            }
-            Home::Nobody => None,
-        }
+    pub(super) fn new(inner: Arc<dyn Bucket>, parts: Arc<SharedParts>) -> SharedBucket {
+        SharedBucket { inner, parts }
     }
 }
 
-fn question(piece: &Piece<'_>, only_here: bool) -> Bytes {
-    let Range { start: from, end: to } = piece.within_part();
-    let question = BytesQuestion { part: piece.id.clone(), from, to, only_here };
-    serde_json::to_vec(&question).expect("plain data").into()
+impl ReadParts for SharedBucket {
+    fn stream_range(
+        &self,
+        name: &str,
+        version: Option<&str>,
+        range: Range<u64>,
+        take: &mut dyn FnMut(Bytes) -> Result<(), RequestError>,
+    ) -> Result<(), RequestError> {
+        match version.filter(|_| range.start.is_multiple_of(BLOCK)) {
+            Some(state) => self.parts.stream(name, state, range, take),
+            None => self.inner.stream_range(name, version, range, take),
+        }
+    }
+
+    fn stream_up_to(
+        &self,
+        name: &str,
+        version: &str,
+        range: Range<u64>,
+        begin: &mut dyn FnMut(u64),
+        take: &mut dyn FnMut(Bytes) -> Result<(), RequestError>,
+    ) -> Result<(), RequestError> {
+        self.inner.stream_up_to(name, version, range, begin, take)
+    }
 }
 
 impl Bucket for SharedBucket {
@@ -284,46 +70,14 @@ impl Bucket for SharedBucket {
         range: Range<u64>,
         is_right: &dyn Fn(&[u8]) -> bool,
     ) -> Result<Bytes, RequestError> {
-        if let Some(state) = version.filter(|_| range.start.is_multiple_of(BLOCK)) {
-            let mut parts = cut_into_parts(range.clone());
-            if let (Some((number, left)), None) = (parts.next(), parts.next()) {
-                let piece = Piece { id: self.part_id(name, state, number), name, left };
-                if let Some(bytes) = self.read_kept(&piece, is_right) {
-                    return Ok(bytes);
-                }
-            }
+        if let Some(state) = version.filter(|_| range.start.is_multiple_of(BLOCK))
+            && let Some(bytes) = self.parts.read_if_kept(name, state, range.clone(), is_right)
+        {
+            return Ok(bytes);
         }
         let bytes = self.inner.get_version_range(name, version, range, is_right)?;
-        self.group.counters.add_from_bucket(bytes.len() as u64);
+        self.parts.count_from_bucket(bytes.len() as u64);
         Ok(bytes)
-    }
-
-    fn stream_range(
-        &self,
-        name: &str,
-        version: Option<&str>,
-        range: Range<u64>,
-        take: &mut dyn FnMut(Bytes) -> Result<(), RequestError>,
-    ) -> Result<(), RequestError> {
-        let Some(state) = version.filter(|_| range.start.is_multiple_of(BLOCK)) else {
-            return self.inner.stream_range(name, version, range, take);
-        };
-        for (number, left) in cut_into_parts(range) {
-            let piece = Piece { id: self.part_id(name, state, number), name, left };
-            self.stream_piece(piece, take)?;
-        }
-        Ok(())
-    }
-
-    fn stream_up_to(
-        &self,
-        name: &str,
-        version: &str,
-        range: Range<u64>,
-        begin: &mut dyn FnMut(u64),
-        take: &mut dyn FnMut(Bytes) -> Result<(), RequestError>,
-    ) -> Result<(), RequestError> {
-        self.inner.stream_up_to(name, version, range, begin, take)
     }
 
     fn upload_if_absent(

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use parking_lot::Mutex;
 
-use super::request::Bucket;
+use super::request::{Bucket, ReadParts};
 use forebay_objstore::{FolderListing, ListedObject, ObjectMetadata, ObjectVersion, RequestError};
 
 /// Bytes of a stream come in such pieces.
@@ -82,6 +82,42 @@ fn missing(name: &str) -> RequestError {
     RequestError { kind: io::ErrorKind::NotFound, why: format!("{name} is not there") }
 }
 
+impl ReadParts for Memory {
+    fn stream_range(
+        &self,
+        name: &str,
+        of: Option<&str>,
+        range: Range<u64>,
+        take: &mut dyn FnMut(Bytes) -> Result<(), RequestError>,
+    ) -> Result<(), RequestError> {
+        let mut bytes = self.get_version_range(name, of, range, &|_| true)?;
+        while !bytes.is_empty() {
+            take(bytes.split_to(PIECE.min(bytes.len())))?;
+        }
+        Ok(())
+    }
+
+    fn stream_up_to(
+        &self,
+        name: &str,
+        version: &str,
+        range: Range<u64>,
+        begin: &mut dyn FnMut(u64),
+        take: &mut dyn FnMut(Bytes) -> Result<(), RequestError>,
+    ) -> Result<(), RequestError> {
+        let size = self.objects.lock().get(name).map(|(bytes, _)| bytes.len() as u64);
+        let size = size.ok_or_else(|| missing(name))?;
+        if range.start >= size {
+            let (kind, why) = (io::ErrorKind::InvalidInput, "it ends before".to_owned());
+            return Err(RequestError { kind, why });
+        }
+        // Who is refused hears that first.
+        self.get_version_range(name, Some(version), range.start..range.start, &|_| true)?;
+        begin(size);
+        self.stream_range(name, Some(version), range.start..range.end.min(size), take)
+    }
+}
+
 impl Bucket for Memory {
     fn put_if_absent(&self, name: &str, bytes: Bytes, tag: &str) -> Result<(), RequestError> {
         self.write()?;
@@ -130,40 +166,6 @@ impl Bucket for Memory {
             }
             _ => self.get_range(name, range, is_right),
         }
-    }
-
-    fn stream_range(
-        &self,
-        name: &str,
-        of: Option<&str>,
-        range: Range<u64>,
-        take: &mut dyn FnMut(Bytes) -> Result<(), RequestError>,
-    ) -> Result<(), RequestError> {
-        let mut bytes = self.get_version_range(name, of, range, &|_| true)?;
-        while !bytes.is_empty() {
-            take(bytes.split_to(PIECE.min(bytes.len())))?;
-        }
-        Ok(())
-    }
-
-    fn stream_up_to(
-        &self,
-        name: &str,
-        version: &str,
-        range: Range<u64>,
-        begin: &mut dyn FnMut(u64),
-        take: &mut dyn FnMut(Bytes) -> Result<(), RequestError>,
-    ) -> Result<(), RequestError> {
-        let size = self.objects.lock().get(name).map(|(bytes, _)| bytes.len() as u64);
-        let size = size.ok_or_else(|| missing(name))?;
-        if range.start >= size {
-            let (kind, why) = (io::ErrorKind::InvalidInput, "it ends before".to_owned());
-            return Err(RequestError { kind, why });
-        }
-        // Who is refused hears that first.
-        self.get_version_range(name, Some(version), range.start..range.start, &|_| true)?;
-        begin(size);
-        self.stream_range(name, Some(version), range.start..range.end.min(size), take)
     }
 
     fn upload_if_absent(

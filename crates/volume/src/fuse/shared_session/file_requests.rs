@@ -1,16 +1,18 @@
 //! Requests about open files of a shared volume.
 
-use forebay_book::{EntryName, FileKind};
-use forebay_sharing::{AttributeChange, Seen};
+use std::sync::atomic::Ordering::Relaxed;
+
+use forebay_book::{EntryName, FileKind, InodeNumber};
+use forebay_sharing::{AttributeChange, BytesPlace, Seen};
 use rustix::io::Errno;
 use zerocopy::IntoBytes;
 
 use super::super::abi;
 use super::super::session::{MOST_BYTES, parse_name};
 use super::{Asked, SharedSession, entry_of};
-use crate::native::Result;
+use crate::native::{Kernel, Result};
 
-/// The handle of a file that is open to be written; another one has 0.
+/// The bit in the handle of a file that is open to be written.
 const WRITES: u64 = 1;
 
 /// Whether an open file may be written.
@@ -18,11 +20,18 @@ fn may_write(flags: u32) -> bool {
     flags.cast_signed() & libc::O_ACCMODE != libc::O_RDONLY
 }
 
-fn opened(writes: bool) -> abi::OpenOut {
-    abi::OpenOut { fh: if writes { WRITES } else { 0 }, open_flags: 0, backing_id: 0 }
+/// Whether a write goes to the end of its file. Pages of a mapping go where they are.
+fn goes_to_the_end(ask: &abi::WriteIn) -> bool {
+    ask.flags.cast_signed() & libc::O_APPEND != 0 && ask.write_flags & abi::WRITE_CACHE == 0
 }
 
 impl SharedSession {
+    fn opened(&self, writes: bool, open_flags: u32) -> abi::OpenOut {
+        let number = self.next_handle.fetch_add(1, Relaxed) << 1;
+        let fh = number | if writes { WRITES } else { 0 };
+        abi::OpenOut { fh, open_flags, backing_id: 0 }
+    }
+
     pub(super) fn create(&self, asked: &Asked<'_>) -> Result<()> {
         let (ask, rest) = asked.parse::<abi::CreateIn>()?;
         let (name, _) = parse_name(rest)?;
@@ -36,7 +45,7 @@ impl SharedSession {
             self.node.forget(seen.file, 1);
             return Err(error);
         }
-        asked.reply(&[entry_of(&seen).as_bytes(), opened(writes).as_bytes()])
+        asked.reply(&[entry_of(&seen).as_bytes(), self.opened(writes, 0).as_bytes()])
     }
 
     fn create_or_find(
@@ -65,7 +74,25 @@ impl SharedSession {
         let (ask, _) = asked.parse::<abi::OpenIn>()?;
         let writes = may_write(ask.flags);
         self.node.open(asked.file(), writes)?;
-        asked.reply(&[opened(writes).as_bytes()])
+        let flags = if self.has_cached(asked.file()) { abi::fopen::KEEP_CACHE } else { 0 };
+        asked.reply(&[self.opened(writes, flags).as_bytes()])
+    }
+
+    /// Whether what the kernel remembers of a file's bytes is still right: they were read from the same
+    /// object when it was opened the last time, and no object is ever changed.
+    fn has_cached(&self, file: InodeNumber) -> bool {
+        let place = self.node.bytes_place(file);
+        let mut cached = self.cached_objects.lock();
+        match place {
+            BytesPlace::Object { name, .. } => match cached.insert(file, name.clone()) {
+                Some(before) => before == name,
+                None => false,
+            },
+            BytesPlace::Here | BytesPlace::Elsewhere => {
+                cached.remove(&file);
+                false
+            }
+        }
     }
 
     pub(super) fn read(&self, asked: &Asked<'_>) -> Result<()> {
@@ -78,11 +105,22 @@ impl SharedSession {
     pub(super) fn write(&self, asked: &Asked<'_>) -> Result<()> {
         let (ask, rest) = asked.parse::<abi::WriteIn>()?;
         let bytes = rest.get(..ask.size as usize).ok_or(Errno::INVAL)?;
-        self.node.write(asked.file(), ask.offset, bytes)?;
+        let offset = match goes_to_the_end(ask) {
+            true => self.node.append(asked.file(), bytes)?,
+            false => {
+                self.node.write(asked.file(), ask.offset, bytes)?;
+                ask.offset
+            }
+        };
         if ask.write_flags & abi::WRITE_KILL_SUIDGID != 0 {
             self.drop_set_id_bits(asked)?;
         }
-        asked.reply(&[abi::WriteOut { size: ask.size, padding: 0 }.as_bytes()])
+        asked.reply(&[abi::WriteOut { size: ask.size, padding: 0 }.as_bytes()])?;
+        if offset != ask.offset {
+            // The kernel has put them where it thought that the end is.
+            asked.device.invalidate_node(asked.header.nodeid, true);
+        }
+        Ok(())
     }
 
     /// Who changes a file may not be who its set-id bits speak for (chown(2), write(2)).
@@ -98,13 +136,17 @@ impl SharedSession {
     }
 
     pub(super) fn flush(&self, asked: &Asked<'_>) -> Result<()> {
-        self.node.flush(asked.file())?;
+        let (ask, _) = asked.parse::<abi::FlushIn>()?;
+        let flushed = self.node.flush(asked.file());
+        let unlocked = self.end_locks_at_close(asked.file(), ask.lock_owner);
+        flushed.and(unlocked)?;
         asked.reply(&[])
     }
 
     pub(super) fn release(&self, asked: &Asked<'_>) -> Result<()> {
         let (ask, _) = asked.parse::<abi::ReleaseIn>()?;
-        self.node.release(asked.file(), ask.fh == WRITES);
+        self.end_locks_at_release(asked.file(), ask);
+        self.node.release(asked.file(), ask.fh & WRITES != 0);
         asked.reply(&[])
     }
 

@@ -45,8 +45,10 @@ impl SharedSession {
     pub(super) fn setattr(&self, asked: &Asked<'_>) -> Result<()> {
         let (ask, _) = asked.parse::<abi::SetattrIn>()?;
         let has = |bit| ask.valid & bit != 0;
-        let said = ask.mtime.cast_signed().saturating_mul(1_000_000_000) + i64::from(ask.mtimensec);
-        let mtime = match (has(fattr::MTIME), has(fattr::MTIME_NOW)) {
+        let said = |seconds: u64, nanos: u32| {
+            seconds.cast_signed().saturating_mul(1_000_000_000).saturating_add(i64::from(nanos))
+        };
+        let time = |is_set, is_now, said| match (has(is_set), has(is_now)) {
             (_, true) => Some(self.node.now()),
             (true, false) => Some(said),
             (false, false) => None,
@@ -56,7 +58,8 @@ impl SharedSession {
             uid: has(fattr::UID).then_some(ask.uid),
             gid: has(fattr::GID).then_some(ask.gid),
             size: has(fattr::SIZE).then_some(ask.size),
-            mtime_ns: mtime,
+            mtime_ns: time(fattr::MTIME, fattr::MTIME_NOW, said(ask.mtime, ask.mtimensec)),
+            atime_ns: time(fattr::ATIME, fattr::ATIME_NOW, said(ask.atime, ask.atimensec)),
         };
         if has(fattr::KILL_SUIDGID) || change.uid.is_some() || change.gid.is_some() {
             self.drop_set_id_bits(asked)?;
@@ -154,7 +157,7 @@ impl SharedSession {
 
     pub(super) fn opendir(&self, asked: &Asked<'_>) -> Result<()> {
         let names = self.node.list(asked.folder())?;
-        let fh = self.next_listing.fetch_add(1, Relaxed);
+        let fh = self.next_handle.fetch_add(1, Relaxed);
         self.listings.lock().insert(fh, Arc::new(names));
         asked.reply(&[abi::OpenOut { fh, open_flags: 0, backing_id: 0 }.as_bytes()])
     }

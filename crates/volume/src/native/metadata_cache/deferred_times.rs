@@ -17,8 +17,10 @@ const BEHIND_MAX: u64 = 1_000_000_000;
 impl Native {
     /// A directory changes with its packed names: now, or soon where it is believed for longer.
     pub(in crate::native) fn touch_dir(&self, dir: &Arc<Node>, fd: BorrowedFd<'_>) {
-        match (self.metadata_cache_timeout(dir), self.pack()) {
-            (Some(_), Some(pack)) => {
+        // On this machine's own storage nobody else tells by them what is new.
+        let waits = self.is_local() || self.metadata_cache_timeout(dir).is_some();
+        match (waits, self.pack()) {
+            (true, Some(pack)) => {
                 if dir.folder().note_packed_change(pack.timestamp_now(), boot_nanos()) {
                     self.note_touched(dir);
                 }

@@ -17,14 +17,24 @@ use crate::native::{Backing, Result};
 use crate::recorder::OpenRecord;
 use crate::tiers::CopyLease;
 
+/// What an open file has of the file below.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HandleFile {
+    /// It is open.
+    Open,
+    /// The way to it (`O_PATH`): only the kernel has it open.
+    Path,
+    /// Nothing: its bytes are in the log, and something stands for it that is not to be asked.
+    Log,
+}
+
 /// One open file: what open(2) returned to one caller, shared by all who inherited it.
 #[derive(Debug)]
 pub(crate) struct FileHandle {
     pub(crate) node: Arc<Node>,
-    /// The file below.
-    pub(crate) file: OwnedFd,
-    /// That is the way to it (`O_PATH`), and only the kernel has it open.
-    pub(crate) by_path: bool,
+    /// The file below, as far as `kind` says.
+    pub(crate) file: Arc<OwnedFd>,
+    pub(crate) kind: HandleFile,
     /// It is open all the same, for what needs that ([`crate::native::Native::ensure_opened`]).
     pub(crate) opened: OnceLock<OwnedFd>,
     /// What its bytes are read from instead, as long as nobody changes the file.
@@ -37,6 +47,8 @@ pub(crate) struct FileHandle {
     pub(crate) quiet: bool,
     /// The backing descriptor appends.
     pub(crate) appends: AtomicBool,
+    /// Each write is to be safe when it is answered (`O_SYNC`, `O_DSYNC`).
+    pub(crate) syncs: bool,
     /// Time of modification and size when opened.
     pub(crate) stamp: (i64, u32, u64),
     /// A BSD lock was taken through this handle.

@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use super::open::copy_set_id_bits;
 use super::{PackedFile, SET_ID, opens_for_writing, set_working_times};
 use crate::native::open::EXEC;
-use crate::native::{AttributeChange, Entry, Native, Node, Result, TimeOrNow};
+use crate::native::{AttributeChange, Entry, FileHandle, Native, Node, Result, TimeOrNow};
 use forebay_packlog::{Attr, Time};
 
 fn to_statx_time(time: Time) -> StatxTimestamp {
@@ -40,6 +40,12 @@ impl Native {
         stat.stx_dev_major = rustix::fs::major(device);
         stat.stx_dev_minor = rustix::fs::minor(device);
         stat
+    }
+
+    /// Size in bytes of a packed file that was written, after a close of it; `None` of others.
+    pub(crate) fn packed_file_size(&self, handle: &FileHandle) -> Option<u64> {
+        let packed = handle.node.packed.get().filter(|_| handle.writes)?;
+        packed.attributes_and_links(self.pack()?).ok().map(|(attr, _)| attr.size)
     }
 
     /// Attributes of a packed file now.

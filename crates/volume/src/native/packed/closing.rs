@@ -15,6 +15,7 @@ impl Native {
         if node.open.lock().shared.is_open() {
             return;
         }
+        *packed.kept.lock() = None;
         // Locks end with the last close; the working file is another's soon.
         self.posix_locks.drop_node_locks(node.id);
         let nameless = self.pack().and_then(|pack| pack.attributes_and_links(packed.ino).ok());

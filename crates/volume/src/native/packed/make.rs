@@ -15,7 +15,7 @@ use super::{OpenWorkingFile, PackedFile, set_working_times};
 use crate::native::create::CreateReply;
 use crate::native::directory_cache::DirectoryRight;
 use crate::native::{CreateMode, Native, Node, ResolvedName, Result};
-use forebay_os::file_identity::{reopen_with_flags, statx_nofollow};
+use forebay_os::file_identity::statx_nofollow;
 use forebay_packlog::{Attr, Time};
 
 impl Native {
@@ -63,13 +63,19 @@ impl Native {
             true => pack.make_data_file(ino, &work),
             false => Ok(()),
         };
+        let stat_of_body = || {
+            set_working_times(&work, now, now)?;
+            statx_nofollow(work.file.as_fd(), c"")
+        };
         let ready = begun
-            .and_then(|()| set_working_times(&work, now, now))
-            .and_then(|()| statx_nofollow(work.file.as_fd(), c""))
+            .and_then(|()| match apart {
+                true => stat_of_body(),
+                // Nobody asks for its times before it is written.
+                false => Ok(self.statx_from_attr(ino, &attr, 1)),
+            })
             .and_then(|stat| {
-                let file = self.with_free_descriptors(|| {
-                    reopen_with_flags(work.file.as_fd(), self.backing_open_flags(flags))
-                })?;
+                let how = self.backing_open_flags(flags);
+                let file = self.with_free_descriptors(|| pack.reopen_working_file(&work, how))?;
                 Ok((stat, file))
             });
         let (mut stat, file) = match ready {

@@ -1,6 +1,6 @@
 //! Opening packed files: a working file with their bytes.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -10,7 +10,6 @@ use rustix::io::Errno;
 use super::{OpenWorkingFile, PackedFile, SET_ID, opens_for_writing, set_working_times};
 use crate::native::open::backing_flags;
 use crate::native::{Native, Node, OpenReply, Result};
-use forebay_os::file_identity::reopen_with_flags;
 use forebay_packlog::{Attr, Pack};
 
 impl Native {
@@ -24,6 +23,9 @@ impl Native {
         let pack = self.pack().ok_or(Errno::STALE)?;
         let (attr, _) = packed.attributes_and_links(pack)?;
         self.check_mode(&attr, backing_flags(flags), flags)?;
+        if let Some(opened) = self.open_from_log(node, packed, pack, &attr, flags)? {
+            return Ok(opened);
+        }
         let how = self.backing_open_flags(flags);
         let mut in_use = packed.in_use.lock();
         let (file, mut stat) = match self.open_working_file(pack, packed, &mut in_use, &attr, how) {
@@ -57,17 +59,28 @@ impl Native {
                 if newer {
                     packed.mark_dirty();
                 }
-                set_working_times(&work, attr.atime, attr.mtime)?;
-                let used = OpenWorkingFile::new(work, false)?;
-                packed.body.store(pack.is_data_file(packed.ino, &used.work), Relaxed);
+                let is_body = pack.is_data_file(packed.ino, &work);
+                let used = match is_body || newer {
+                    true => {
+                        set_working_times(&work, attr.atime, attr.mtime)?;
+                        OpenWorkingFile::new(work, false)?
+                    }
+                    // Of one that is filled from the log nobody asks for times before it is written.
+                    false => OpenWorkingFile::new_filled(work, false),
+                };
+                packed.body.store(is_body, Relaxed);
                 none.insert(used)
             }
         };
         if opens_for_writing(how) {
             self.begin_packed_write(pack, packed, used, attr)?;
         }
-        let file = self.with_free_descriptors(|| reopen_with_flags(used.work.file.as_fd(), how))?;
-        let stat = used.stat_working_file()?;
+        let again = || pack.reopen_working_file(&used.work, how);
+        let file = self.with_free_descriptors(again)?;
+        let stat = match packed.has_own_data_file() {
+            true => used.stat_working_file()?,
+            false => self.statx_from_attr(packed.ino, attr, 1),
+        };
         Ok((file, stat))
     }
 
@@ -98,6 +111,7 @@ pub(super) fn override_rights(stat: &mut Statx, attr: &Attr) {
 pub(super) fn copy_set_id_bits(used: &mut OpenWorkingFile, attr: &Attr) -> Result<()> {
     if attr.mode & SET_ID != 0 {
         let kept = if attr.mode & 0o010 != 0 { SET_ID } else { 0o4000 };
+        used.work.mode_changed = true;
         fchmod(&used.work.file, Mode::from_raw_mode(0o666 | attr.mode & (kept | 0o010)))?;
         used.set_id = u32::from(used.stat_working_file()?.stx_mode) & SET_ID;
         used.note_own_change()?;

@@ -135,8 +135,7 @@ impl Native {
         handle: &FileHandle,
         packed: &PackedFile,
     ) -> Result<()> {
-        let flags = rustix::fs::fcntl_getfl(&handle.file)?;
-        match flags.intersects(OFlags::DSYNC | OFlags::SYNC) {
+        match handle.syncs {
             true => self.fsync_packed(handle, packed),
             false => Ok(()),
         }

@@ -20,7 +20,7 @@ const HELPER: &str = "fusermount3";
 pub(super) fn mount_by_helper(
     point: &Path,
     name: &Path,
-    access: MountAccess,
+    (access, kernel_checks): (MountAccess, bool),
     flags: MountFlags,
 ) -> io::Result<OwnedFd> {
     let (ours, theirs) =
@@ -34,7 +34,10 @@ pub(super) fn mount_by_helper(
         options.push(OsStr::from_bytes(&[*byte]));
     }
     if access != MountAccess::Owner {
-        options.push(",allow_other,default_permissions");
+        options.push(",allow_other");
+    }
+    if access != MountAccess::Owner || kernel_checks {
+        options.push(",default_permissions");
     }
     for (flag, word) in [(MountFlags::RDONLY, ",ro"), (MountFlags::NOEXEC, ",noexec")] {
         if flags.contains(flag) {
