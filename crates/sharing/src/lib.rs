@@ -27,7 +27,7 @@ pub use locks::{Lock, LockFamily, LockKind, Unlocked};
 pub use messages::{Answer, BYTES_MOST, Question};
 pub use node::{
     AttributeChange, BytesPlace, IN_MEMORY_MOST, ListedName, NewFile, NodeCounts, NodeSetup,
-    RenameRule, Seen, SharedNode, TRUST,
+    NodeStanding, RenameRule, Seen, SharedNode, TRUST,
 };
 pub use wire::{decode_answer, decode_question, encode_answer, encode_question};
 

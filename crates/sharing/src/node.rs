@@ -24,7 +24,8 @@ mod uploads;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::time::Duration;
 
 use forebay_book::{Book, LeaseKeeper, NodeOffer, VolumeId};
@@ -43,8 +44,8 @@ use unreached::Unreached;
 /// How long the kernel may believe an answer about a folder that is held here. Others can't take the
 /// folder sooner than 5 s after this node stops giving such answers.
 pub const TRUST: Duration = Duration::from_secs(1);
-/// How long a program waits for other nodes or for the book, before its request fails with ETIMEDOUT.
-/// A node that is gone loses its folders after 15 s.
+/// How long a program waits for other nodes or for the book, before its request fails with ETIMEDOUT,
+/// unless somebody says otherwise. A node that is gone loses its folders after 15 s.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// The same for who answers another node, which asks again.
 const PATIENCE_OF_ANSWERS: Duration = Duration::from_secs(3);
@@ -88,6 +89,21 @@ pub struct NodeCounts {
     pub lost: u64,
 }
 
+/// How a node is at one moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct NodeStanding {
+    /// Folders that it holds.
+    pub folders: u64,
+    /// Names in them that are in memory.
+    pub names: u64,
+    /// For how long it may change what it holds without another renewal; zero: not now.
+    pub lease_left: Duration,
+    /// Changes that the book does not have yet.
+    pub unpublished: u64,
+    /// Since it began.
+    pub counts: NodeCounts,
+}
+
 /// One of the nodes that write a volume.
 #[derive(Debug)]
 pub struct SharedNode {
@@ -103,6 +119,10 @@ pub struct SharedNode {
     store: std::sync::OnceLock<Arc<dyn ObjectStore>>,
     /// Bytes that copies of what the bucket has may take on this disk.
     copy_limit: AtomicU64,
+    /// How long programs wait, nanoseconds.
+    patience: AtomicU64,
+    /// Whether fsync waits until the bucket has a file.
+    syncs_to_store: AtomicBool,
     /// Names in held folders that are kept in memory.
     names_kept: AtomicUsize,
     state: Mutex<State>,
@@ -151,6 +171,8 @@ impl SharedNode {
             caches: std::sync::OnceLock::new(),
             store: std::sync::OnceLock::new(),
             copy_limit: AtomicU64::new(u64::MAX),
+            patience: AtomicU64::new(PATIENCE.as_nanos() as u64),
+            syncs_to_store: AtomicBool::new(false),
             names_kept: AtomicUsize::new(NAMES_KEPT),
             changed: Condvar::new(),
             dirtied: Condvar::new(),
@@ -167,10 +189,35 @@ impl SharedNode {
         let _ = self.caches.set(caches);
     }
 
+    /// How long programs wait for other nodes, for the book, and with fsync for the bucket, before
+    /// their request fails with ETIMEDOUT. At least as long as a node may be away before it loses its
+    /// folders (15 s), or each such loss is an error.
+    pub fn set_patience(&self, patience: Duration) {
+        let nanos = u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX);
+        self.patience.store(nanos, Relaxed);
+    }
+
+    fn patience(&self) -> Duration {
+        Duration::from_nanos(self.patience.load(Relaxed))
+    }
+
     /// Figures of this moment.
     #[must_use]
     pub fn counts(&self) -> NodeCounts {
         self.state.lock().counts
+    }
+
+    /// How it is at this moment.
+    #[must_use]
+    pub fn standing(&self) -> NodeStanding {
+        let state = self.state.lock();
+        NodeStanding {
+            folders: state.folders.len() as u64,
+            names: state.folders.values().map(|held| held.names.len() as u64).sum(),
+            lease_left: self.lease.time_left(),
+            unpublished: state.change - state.published,
+            counts: state.counts,
+        }
     }
 
     /// The time that files get now, nanoseconds since 1970.
@@ -221,7 +268,7 @@ impl SharedNode {
     /// # Errors
     /// ETIMEDOUT: it did not answer. EIO: it refuses.
     fn ask_book<T>(&self, ask: impl Fn() -> forebay_book::Result<T>) -> Result<T> {
-        let deadline = self.deadline(PATIENCE);
+        let deadline = self.deadline(self.patience());
         loop {
             match ask() {
                 Ok(answer) => return Ok(answer),

@@ -347,6 +347,7 @@ fn serve_volumes(parts: DaemonSetup) -> io::Result<()> {
         sessions: sessions.iter().map(Arc::downgrade).collect(),
         tiers: volumes.iter().filter_map(|(_, tiers)| tiers.as_ref().map(Arc::downgrade)).collect(),
         peers: peers.clone().or(shared_mount.as_ref().map(|mount| Arc::clone(mount.peers()))),
+        shared: shared_mount.as_ref().map(Arc::downgrade),
     };
     let all_peers = looks.peers.clone();
     let door = live::open_live_socket(looks).inspect_err(|error| {

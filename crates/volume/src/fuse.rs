@@ -33,5 +33,5 @@ pub use emulated_latency::EmulatedStorage;
 pub use queue_entry::{UringObstacle, check_uring};
 pub(crate) use request_cost::measure_request_cost;
 pub use session::{ServedTree, Session};
-pub(crate) use shared_session::SharedSession;
+pub(crate) use shared_session::{SharedAccess, SharedSession};
 pub use transport::Transport;

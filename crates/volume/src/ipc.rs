@@ -12,7 +12,7 @@ use std::ffi::CStr;
 pub(crate) use channel::Channel;
 pub use live_status::{
     BucketStatus, DaemonKind, FileStatus, LiveStatus, OperationTotals, PeerStatus, PeerTrouble,
-    SCHEMA, TaskStatus, TierStatus,
+    SCHEMA, SharedStatus, TaskStatus, TierStatus,
 };
 pub use messages::{BucketWaiting, CacheReport, UploadReport, WriteBackProgress, WriteBackReport};
 pub(crate) use messages::{ToDaemon, ToLauncher};

@@ -9,7 +9,7 @@ mod live_snapshot;
 
 pub use crate::ipc::{
     BucketStatus, DaemonKind, FileStatus, LiveStatus, OperationTotals, PeerStatus, PeerTrouble,
-    SCHEMA, TaskStatus, TierStatus,
+    SCHEMA, SharedStatus, TaskStatus, TierStatus,
 };
 pub(crate) use door::{LiveSocket, open_live_socket};
 pub use door::{list_daemons, query_daemon};

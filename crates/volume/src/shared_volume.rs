@@ -22,15 +22,14 @@ use forebay_book::{Book, BookUrl, NodeKey, NodeOffer, PostgresBook, VolumeName};
 use forebay_model::{ByteCount, Micros};
 use forebay_objstore::RequestError;
 use forebay_os::clock::Clock;
-use forebay_os::fast_wake::FastWake;
 use forebay_peers::{DEFAULT_PORT, PeerToken, PeerWaits, VerbTable, parse_peers};
-use forebay_sharing::{MachineTime, NodeSetup, ObjectStore, SharedNode};
+use forebay_sharing::{MachineTime, NodeSetup, NodeStanding, ObjectStore, SharedNode};
 use parking_lot::Mutex;
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, StatVfs, flock};
 
 use crate::bucket::{OwnPeer, PeerGroup};
-use crate::fuse::{Device, SharedSession};
-use crate::ipc::{UploadReport, WriteBackProgress};
+use crate::fuse::{Device, SharedAccess, SharedSession};
+use crate::ipc::{SharedStatus, UploadReport, WriteBackProgress};
 use book_peers::BookPeers;
 pub use long_files::LongFiles;
 use object_place::SharedObjects;
@@ -60,6 +59,11 @@ pub struct SharedOptions {
     /// Bytes that copies of long files may take on this machine's disk that the bucket has, too;
     /// `None`: all but a sixteenth of the disk.
     pub space: Option<u64>,
+    /// Whether fsync returns when the bucket has a long file; else when this machine's disk has it.
+    pub syncs_to_bucket: bool,
+    /// How long programs wait for other nodes, for the book and, with fsync, for the bucket; `None`:
+    /// 30 s.
+    pub patience: Option<Duration>,
 }
 
 /// Why a shared volume can't be mounted.
@@ -181,8 +185,7 @@ impl SharedMount {
     pub(crate) fn start(
         prepared: PreparedShared,
         device: OwnedFd,
-        only_for: Option<u32>,
-        fast_wake: Option<Arc<FastWake>>,
+        access: SharedAccess,
         more: VerbTable,
     ) -> io::Result<Arc<SharedMount>> {
         let PreparedShared { wanted, name, key, listener, lock } = prepared;
@@ -206,6 +209,10 @@ impl SharedMount {
         let usual = disk.f_blocks * disk.f_frsize / 16 * 15;
         let space = wanted.space.unwrap_or(usual);
         node.set_copy_limit(space);
+        node.set_syncs_to_store(wanted.syncs_to_bucket);
+        if let Some(patience) = wanted.patience {
+            node.set_patience(patience);
+        }
         let verb = SharingVerb { node: Arc::clone(&node) };
         let own = parse_peers(&wanted.address, DEFAULT_PORT).map_err(io::Error::other)?.remove(0);
         let list = BookPeers::new(book, volume, own.clone());
@@ -219,8 +226,7 @@ impl SharedMount {
         let objects = wanted.long_files.open(&name, &peers)?;
         node.set_store(Arc::clone(&objects) as Arc<dyn ObjectStore>);
         let device = Device::new(device);
-        let session =
-            SharedSession::from_handshake(Arc::clone(&node), device, only_for, bodies, fast_wake)?;
+        let session = SharedSession::from_handshake(Arc::clone(&node), device, access, bodies)?;
         let publishing = Arc::clone(&node);
         let renewing = Arc::clone(&node);
         let giving_up = Arc::clone(&node);
@@ -261,6 +267,31 @@ impl SharedMount {
     /// The nodes among which it is one.
     pub(crate) fn peers(&self) -> &Arc<PeerGroup> {
         &self.peers
+    }
+
+    /// How this node is at this moment.
+    pub(crate) fn status(&self) -> SharedStatus {
+        let NodeStanding { folders, names, lease_left, unpublished, counts } = self.node.standing();
+        SharedStatus {
+            folders,
+            names,
+            lease_us: Micros::from(lease_left).get(),
+            unpublished,
+            publications: counts.publications,
+            taken: counts.taken,
+            given_up: counts.given_up,
+            lost: counts.lost,
+            owed: self.node.owed(),
+            brought: self.node.brought(),
+        }
+    }
+
+    /// The file system of this node that takes long files first.
+    ///
+    /// # Errors
+    /// The system's.
+    pub(crate) fn disk_room(&self) -> io::Result<StatVfs> {
+        Ok(rustix::fs::statvfs(&self.state)?)
     }
 
     /// Serves until the mount is gone.

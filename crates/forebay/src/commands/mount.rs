@@ -124,7 +124,7 @@ pub(crate) fn run(args: Args) -> Result<i32, CommandError> {
     let follows = args.bucket.is_read_only();
     let state = args.bucket.state_directory().map(Path::to_owned);
     let places = (args.volume.as_path(), point.as_path());
-    let shared = args.shared.into_options(places, state.as_deref(), args.bucket.space())?;
+    let shared = args.shared.into_options(places, state.as_deref(), &args.bucket)?;
     let peers = args.peers.into_options(args.bucket.state_directory())?;
     let in_bucket = match &url {
         Some(_) if shared.is_some() => None,

@@ -86,6 +86,13 @@ impl Nodes {
         all.iter().map(|folder| text(&folder.join("daemon.log"))).collect()
     }
 
+    /// Waits until a daemon's log has these words: its lines are written a moment after what they
+    /// tell.
+    #[track_caller]
+    pub(crate) fn say(&self, words: &str) {
+        wait_until(&format!("a log says `{words}`"), || self.logs().contains(words));
+    }
+
     pub(crate) fn folder(&self, name: &str) -> PathBuf {
         self.volume.place.all.join(name)
     }
@@ -95,7 +102,12 @@ impl Nodes {
     }
 
     pub(crate) fn try_mount(&self, node: usize, url: &str, point: &Path) -> Done {
-        let mut command = self.volume.forebay(&["mount", "--book"]);
+        self.try_mount_with(&[], node, url, point)
+    }
+
+    fn try_mount_with(&self, more: &[&str], node: usize, url: &str, point: &Path) -> Done {
+        let mut command = self.volume.forebay(&["mount"]);
+        command.args(more).arg("--book");
         command.arg(self.folder("book"));
         command.arg("--listen").arg(format!("{}.{}:7420", self.net, node + 1));
         command.arg("--state").arg(self.folder(&format!("state{node}"))).arg(url).arg(point);
@@ -427,6 +439,90 @@ fn a_node_that_leaves_takes_nothing_with_it_though_programs_are_in_it() {
     told.code(121).says("not all of it is safe yet").says("on its disk alone");
     nodes.volume.server.refuse(None);
     done(nodes.volume.forebay(&["leave"]).arg(&b)).code(1).says("nothing of Forebay's");
+}
+
+#[test]
+fn status_says_what_a_node_holds_and_what_is_on_its_way() {
+    let Some(nodes) = Nodes::with_postgres(2) else { return };
+    let (a, b) = (nodes.point(0), nodes.point(1));
+    let status = |node: &Path| -> serde_json::Value {
+        let told = done(nodes.volume.forebay(&["status", "--json"]).arg(node)).text();
+        serde_json::from_str(&told).expect("JSON")
+    };
+    nodes.volume.server.refuse(Some(Refusal::Away));
+    fs::create_dir(a.join("d")).expect("made");
+    for name in ["d/1", "d/2", "d/3"] {
+        fs::write(a.join(name), "short").expect("written");
+    }
+    fs::write(a.join("d/long"), vec![7; 1_000_000]).expect("written");
+    assert_eq!(fs::read(a.join("d/long")).expect("it is here").len(), 1_000_000);
+    let row = status(&a)["mounts"][0].clone();
+    let shared = &row["shared"];
+    // The root and `d`.
+    assert_eq!((&shared["folders"], &shared["names"]), (&2.into(), &5.into()), "{row}");
+    wait_until("the book has all", || status(&a)["mounts"][0]["shared"]["unpublished"] == 0);
+    let owed = || status(&a)["mounts"][0]["shared"]["owed"].clone();
+    wait_until("the long one waits", || owed() == serde_json::json!([1, 1_000_000]));
+    assert!(shared["lease_us"].as_u64().is_some_and(|left| (1..=10_000_000).contains(&left)));
+    assert!(row["requests"].as_u64().is_some_and(|count| count > 12), "{row}");
+    let told = done(nodes.volume.forebay(&["status"]).arg(&a));
+    let told = told.code(0).text();
+    for words in [
+        "mount of s3://ours/lab/shared, written by several nodes",
+        "holds 2 folders (5 names), lease for ",
+        "1 long files (977 KiB) are here alone, 0 (0 B) were brought to the bucket",
+    ] {
+        assert!(told.contains(words), "{words} is not in {told}");
+    }
+    assert!(!told.contains("? free"), "{told}");
+    nodes.volume.server.refuse(None);
+    wait_until("the bucket has it", || owed() == serde_json::json!([0, 0]));
+    assert_eq!(text(&b.join("d/1")), "short");
+    fs::remove_file(b.join("d/1")).expect("B takes the folder");
+    let shared = status(&b)["mounts"][0]["shared"].clone();
+    assert_eq!((&shared["folders"], &shared["lost"]), (&1.into(), &0.into()), "{shared}");
+    // A node that does not reach the book for as long as its lease is ill.
+    nodes.book(&["stop", "--force"]).code(0);
+    wait_until("it says so", || status(&a)["health"] == "degraded");
+    let told = done(nodes.volume.forebay(&["status"]).arg(&a)).text();
+    assert!(told.contains("does not renew this node's lease"), "{told}");
+    nodes.book(&["start"]).code(0);
+    wait_until("it is well again", || status(&a)["health"] == "well");
+    nodes.unmount(0);
+    nodes.unmount(1);
+}
+
+#[test]
+fn with_durable_bucket_fsync_waits_for_the_bucket_and_a_lost_node_takes_nothing() {
+    let Some(nodes) = Nodes::with_postgres(1) else { return };
+    let (a, b) = (nodes.point(0), nodes.point(1));
+    fs::create_dir(&b).expect("a mount point");
+    let mount = |patience: &str| {
+        let more = ["--durable", "bucket", "--patience", patience];
+        nodes.try_mount_with(&more, 1, "s3://ours/lab/shared", &b)
+    };
+    mount("5s").code(125).says("--patience of less than 20 s").says("nothing was mounted");
+    mount("20s").code(0);
+    let long: Vec<u8> = (0..5_000_000u32).map(|at| (at % 239) as u8).collect();
+    let mut file = File::create(b.join("calls.vcf")).expect("made");
+    file.write_all(&long).and_then(|()| file.sync_all()).expect("the bucket has it");
+    assert_eq!(nodes.objects(), 1);
+    nodes.volume.server.refuse(Some(Refusal::Away));
+    file.write_all(b"more").expect("written");
+    let refused = file.sync_all().expect_err("the bucket does not take it");
+    assert_eq!(refused.kind(), ErrorKind::TimedOut, "{refused}");
+    nodes.volume.server.refuse(None);
+    file.sync_all().expect("the bucket has it");
+    nodes.say("does not come into the bucket");
+    // The machine is lost, with its disk.
+    nodes.signal(1, "-KILL");
+    let _ = nodes.volume.forebay(&["unmount", "--lazy"]).arg(&b).output();
+    fs::remove_dir_all(nodes.folder("state1")).expect("a disk was lost");
+    drop(file);
+    assert!(
+        fs::read(a.join("calls.vcf")).expect("from the bucket") == [&long[..], b"more"].concat()
+    );
+    nodes.unmount(0);
 }
 
 #[test]

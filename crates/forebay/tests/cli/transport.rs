@@ -132,9 +132,10 @@ const DAEMON: &str = r#"daemon() {
 #[test]
 fn a_daemon_that_dies_lets_programs_go() {
     let Some((place, _on)) = place_with_switch("Y") else { return };
-    let script = r#"touch f; exec 9< f; flock 9
-        (flock f true; echo "ended" > ../ended) &
-        (while cat f; do :; done; echo "refused" > ../refused) 2> /dev/null &
+    // By the whole path: the way up from a mount whose daemon is gone is asked of the mount.
+    let script = r#"all=$(cd .. && pwd); touch f; exec 9< f; flock 9
+        (flock f true; echo "ended" > $all/ended) &
+        (while cat f; do :; done; echo "refused" > $all/refused) 2> /dev/null &
         sleep 0.3
         kill -9 $(daemon)
         wait"#;
@@ -192,11 +193,11 @@ fn where_a_filter_refuses_rings_the_device_serves() {
 #[test]
 fn a_daemon_that_dies_while_its_queues_are_full_lets_all_go() {
     let Some((place, _on)) = place_with_switch("Y") else { return };
-    let script = r#"touch f
-        for i in $(seq 200); do (while cat f; do :; done; echo $i >> ../refused) 2> /dev/null & done
+    let script = r#"all=$(cd .. && pwd); touch f
+        for i in $(seq 200); do (while cat f; do :; done; echo $i >> $all/refused) 2> /dev/null & done
         sleep 0.5
         daemon=$(daemon); kill -STOP $daemon; sleep 0.5; kill -9 $daemon
-        wait; touch ../all"#;
+        wait; touch $all/all"#;
     let script = format!("{DAEMON}{script}");
     let child = place.script(&["-q", "--transport", "uring"], &script).spawn().expect("started");
     let ended = finish(child, PATIENCE);

@@ -24,7 +24,7 @@ pub(crate) const OTHERS: [Other; 1] = [Other {
 }];
 
 /// Looks until one must have started: a minute.
-const LOOKS: u32 = 600;
+const LOOKS: u32 = 3000;
 
 /// One that runs, as long as this lives.
 #[derive(Debug)]
@@ -52,15 +52,14 @@ impl Other {
             assert!(std::env::var_os("CI").is_none_or(|ci| ci != "true"), "{name}, and CI=true");
             return None;
         }
-        let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
-        let port = free.expect("a port").port();
-        let mut command = Command::new(program);
-        command.args(self.words).arg(port.to_string()).stdin(Stdio::null());
-        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("started");
-        let running = Running { child, port };
+        // The port may be another's before it is bound: a server that ends tries the next.
+        let mut running = Running::start(&program, self.words);
         for _ in 0..LOOKS {
             if running.make(bucket) {
                 return Some(running);
+            }
+            if running.child.try_wait().expect("asked").is_some() {
+                running = Running::start(&program, self.words);
             }
             std::thread::sleep(Duration::from_millis(100));
         }
@@ -69,6 +68,15 @@ impl Other {
 }
 
 impl Running {
+    fn start(program: &Path, words: &[&str]) -> Running {
+        let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
+        let port = free.expect("a port").port();
+        let mut command = Command::new(program);
+        command.args(words).arg(port.to_string()).stdin(Stdio::null());
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("started");
+        Running { child, port }
+    }
+
     fn make(&self, bucket: &str) -> bool {
         let Ok(mut socket) = TcpStream::connect(("127.0.0.1", self.port)) else { return false };
         let signed = "Authorization: AWS4-HMAC-SHA256 \

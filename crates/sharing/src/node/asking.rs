@@ -8,7 +8,7 @@ use forebay_book::{
 use rustix::io::Errno;
 
 use super::unreached::NoAnswer;
-use super::{Deadline, PATIENCE, SharedNode, said_by_book};
+use super::{Deadline, SharedNode, said_by_book};
 use crate::Result;
 use crate::environment::Neighbour;
 use crate::messages::{Answer, Question};
@@ -41,7 +41,7 @@ impl SharedNode {
         question: &Question,
         by_book: &dyn Fn(bool) -> forebay_book::Result<(Option<Holder>, T)>,
     ) -> Result<(Source, Option<T>)> {
-        let deadline = self.deadline(PATIENCE);
+        let deadline = self.deadline(self.patience());
         let hint = self.state.lock().hints.get(&folder).cloned();
         if let Some(holder) = hint
             && let Ok(answer) = self.ask_if_reached(&neighbour(&holder), question)

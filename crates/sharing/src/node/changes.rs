@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 use super::names::{AttributeChange, NewFile, RenameRule, Seen};
 use super::state::{Body, File, HeldFolder, State};
-use super::{NAP, PATIENCE, SharedNode, said_by_book};
+use super::{NAP, SharedNode, said_by_book};
 use crate::Result;
 
 /// Numbers that are lent at a time.
@@ -75,7 +75,7 @@ impl SharedNode {
     }
 
     fn next_number(&self) -> Result<InodeNumber> {
-        let deadline = self.deadline(PATIENCE);
+        let deadline = self.deadline(self.patience());
         loop {
             let mut state = self.state.lock();
             if state.numbers.next < state.numbers.end {

@@ -291,11 +291,16 @@ impl SharedNode {
                 }
                 self.spill(file)?;
             }
-            self.local_file(file)?
+            let open = self.local_file(file)?;
+            // Who sends its bytes to the bucket meanwhile sends them again.
+            file.writing += 1;
+            open
         };
-        open.write_all_at(bytes, offset).map_err(|error| disk_error(&error))?;
+        let written = open.write_all_at(bytes, offset).map_err(|error| disk_error(&error));
         let mut state = self.state.lock();
         let file = state.files.get_mut(&number).ok_or(Errno::STALE)?;
+        file.writing = file.writing.saturating_sub(1);
+        written?;
         file.record.size = file.record.size.max(end);
         Ok(())
     }

@@ -8,7 +8,7 @@ use forebay_book::{
 use rustix::io::Errno;
 
 use super::state::{Body, File, HeldFolder, Stage, State, root_record};
-use super::{Deadline, PATIENCE, PATIENCE_OF_ANSWERS, SharedNode, UNPUBLISHED_MOST, said_by_book};
+use super::{Deadline, PATIENCE_OF_ANSWERS, SharedNode, UNPUBLISHED_MOST, said_by_book};
 use crate::Result;
 use crate::messages::{Answer, Question};
 
@@ -47,7 +47,7 @@ impl SharedNode {
         let mut wanted = folders.to_vec();
         wanted.sort_unstable();
         wanted.dedup();
-        let deadline = self.deadline(PATIENCE);
+        let deadline = self.deadline(self.patience());
         let mut state = self.state.lock();
         while state.change - state.collected > UNPUBLISHED_MOST && !state.is_over {
             self.dirtied.notify_one();

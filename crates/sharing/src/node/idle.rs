@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use forebay_book::{Claim, EntryName, FolderId};
 
+use super::SharedNode;
 use super::state::{Stage, State};
-use super::{PATIENCE, SharedNode};
 use crate::Result;
 
 impl SharedNode {
@@ -60,7 +60,7 @@ impl SharedNode {
         self.changed.notify_all();
         let gone =
             |state: &State| closed.iter().all(|(folder, _)| !state.folders.contains_key(folder));
-        self.publish_until(gone, self.deadline(PATIENCE))?;
+        self.publish_until(gone, self.deadline(self.patience()))?;
         if let Some(caches) = self.caches.get() {
             closed.iter().for_each(|(folder, names)| caches.drop_names(*folder, names));
         }

@@ -6,7 +6,7 @@ use forebay_book::{Claim, Epoch, ErrorKind, FolderId, Membership, RENEW_EVERY, R
 use rustix::io::Errno;
 
 use super::state::{Body, State};
-use super::{NAP, PATIENCE, SharedNode};
+use super::{NAP, SharedNode};
 use crate::Result;
 
 /// Between two attempts to renew while the book does not answer.
@@ -88,7 +88,7 @@ impl SharedNode {
 
     /// The same; what was not published is lost for sure, if `is_lost`.
     pub(super) fn rejoin_after(&self, seen: Membership, is_lost: bool) -> Result<()> {
-        let deadline = self.deadline(PATIENCE);
+        let deadline = self.deadline(self.patience());
         let mut state = self.state.lock();
         while state.is_joining && state.member == seen {
             self.nap_until(&mut state, deadline, &"another thread registers at the book")?;

@@ -10,7 +10,7 @@ use super::asking::Source;
 use super::names::{ListedName, Seen};
 use super::state::{File, Stage, State, root_record};
 use super::times::times_of;
-use super::{Deadline, PATIENCE, SharedNode, TRUST};
+use super::{Deadline, SharedNode, TRUST};
 use crate::Result;
 use crate::messages::{Answer, Question};
 
@@ -33,7 +33,7 @@ impl SharedNode {
     /// # Errors
     /// ESTALE: there is no such folder. ETIMEDOUT, EIO: who knows does not answer.
     pub fn look_up(&self, folder: FolderId, name: &EntryName) -> Result<Option<Seen>> {
-        let deadline = self.deadline(PATIENCE);
+        let deadline = self.deadline(self.patience());
         let mut state = self.state.lock();
         loop {
             if let Knows::Here(trust) = self.who_knows(&mut state, folder, deadline)? {
@@ -68,7 +68,7 @@ impl SharedNode {
     /// # Errors
     /// ESTALE: it was never looked up, or is forgotten. Otherwise as [`SharedNode::look_up`].
     pub fn attributes(&self, number: InodeNumber) -> Result<Seen> {
-        let deadline = self.deadline(PATIENCE);
+        let deadline = self.deadline(self.patience());
         let mut state = self.state.lock();
         loop {
             let file = state.files.get(&number).ok_or(Errno::STALE)?;
@@ -133,7 +133,7 @@ impl SharedNode {
     /// # Errors
     /// As [`SharedNode::look_up`].
     pub fn list(&self, folder: FolderId) -> Result<Vec<ListedName>> {
-        let deadline = self.deadline(PATIENCE);
+        let deadline = self.deadline(self.patience());
         let mut state = self.state.lock();
         loop {
             if let Knows::Here(_) = self.who_knows(&mut state, folder, deadline)? {

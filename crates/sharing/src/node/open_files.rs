@@ -178,7 +178,7 @@ impl SharedNode {
     }
 
     /// Makes a file durable: its name and, if it is small, its bytes in the book; else its bytes on
-    /// this node's disk.
+    /// this node's disk, or in the bucket ([`SharedNode::set_syncs_to_store`]).
     ///
     /// # Errors
     /// Those of the disk, of [`SharedNode::flush`] and of [`SharedNode::publish`].
@@ -190,6 +190,7 @@ impl SharedNode {
             file.unsettled = 0;
         }
         self.flush(number)?;
-        self.publish()
+        self.publish()?;
+        self.sync_to_store(number)
     }
 }

@@ -10,7 +10,7 @@ use forebay_book::{
 use parking_lot::MutexGuard;
 
 use super::state::{Body, File, LINKS, Pending, Stage, State};
-use super::{Deadline, PATIENCE, SharedNode, said_by_book};
+use super::{Deadline, SharedNode, said_by_book};
 use crate::Result;
 
 /// How long after a change it is published, if nobody asks before: programs that make many files get
@@ -29,7 +29,7 @@ impl SharedNode {
             let state = self.state.lock();
             (state.change, state.counts.lost)
         };
-        self.publish_until(|state| state.published >= change, self.deadline(PATIENCE))?;
+        self.publish_until(|state| state.published >= change, self.deadline(self.patience()))?;
         match self.state.lock().counts.lost == lost {
             true => Ok(()),
             false => Err(rustix::io::Errno::IO),

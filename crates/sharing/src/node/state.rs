@@ -55,6 +55,8 @@ pub(super) struct File {
     /// Count of settled writes when a program last wrote without fsync or giving up a lock since;
     /// 0: none did.
     pub(super) unsettled: u64,
+    /// Requests that write bytes of it now.
+    pub(super) writing: u32,
     /// Locks of this node's programs.
     pub(super) locks: Option<Box<FileLocks>>,
     /// Who may have locks is other than the book says.
@@ -185,6 +187,7 @@ impl File {
             away: false,
             is_lost: false,
             unsettled: 0,
+            writing: 0,
             locks: None,
             has_other_lockers: false,
             is_other_in_kernel: false,

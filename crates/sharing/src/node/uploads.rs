@@ -19,6 +19,8 @@ use crate::environment::ObjectStore;
 const REST: Duration = Duration::from_millis(500);
 /// Between two looks for something to do, and after a failure.
 const PAUSE: Duration = Duration::from_millis(500);
+/// The same for a program that waits with fsync.
+const SYNC_PAUSE: Duration = Duration::from_millis(50);
 /// An object that no file needs any more is removed so long after it was published: until then
 /// programs on other nodes may be reading it.
 const GRACE: Duration = Duration::from_secs(60);
@@ -35,6 +37,15 @@ enum Brought {
     Later,
 }
 
+/// Who brings a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sender {
+    /// A thread in the background: files that no program writes.
+    Background,
+    /// A program that waits for it, and may have it open.
+    Sync,
+}
+
 impl SharedNode {
     /// Where long files go. Without it they stay on this node's disk.
     pub fn set_store(&self, store: Arc<dyn ObjectStore>) {
@@ -44,6 +55,56 @@ impl SharedNode {
     /// How many bytes copies of files may take on this node's disk that the bucket has, too.
     pub fn set_copy_limit(&self, bytes: u64) {
         self.copy_limit.store(bytes, Relaxed);
+    }
+
+    /// Whether fsync returns when the bucket has a file's bytes; else when this node's disk has.
+    pub fn set_syncs_to_store(&self, does: bool) {
+        self.syncs_to_store.store(does, Relaxed);
+    }
+
+    /// Waits until the bucket has a file's bytes, if it is a long one: those that were written until
+    /// now, though programs have it open. What is published of it is published.
+    ///
+    /// # Errors
+    /// ETIMEDOUT: the bucket does not take it, or the file does not come to rest.
+    pub(super) fn sync_to_store(&self, number: InodeNumber) -> Result<()> {
+        if !self.syncs_to_store.load(Relaxed) || self.store.get().is_none() {
+            return Ok(());
+        }
+        let deadline = self.deadline(self.patience());
+        loop {
+            let is_mine = {
+                let mut state = self.state.lock();
+                let State { uploads, files, .. } = &mut *state;
+                let is_written = files.get(&number).is_some_and(|file| file.writing > 0);
+                let is_mine = !uploads.under_way.contains_key(&number);
+                if is_mine {
+                    uploads.under_way.insert(number, is_written);
+                }
+                is_mine
+            };
+            let why = if is_mine {
+                let brought = self.try_to_bring(number, Sender::Sync);
+                self.state.lock().uploads.under_way.remove(&number);
+                match brought {
+                    Ok(Brought::NotOwed) => return Ok(()),
+                    Ok(Brought::Done) => {
+                        // The book may not have heard of it, or taken other changes for lost.
+                        self.publish()?;
+                        return self.flush(number);
+                    }
+                    Ok(Brought::Later) => "it changes again and again".to_owned(),
+                    Err(error) => error.to_string(),
+                }
+            } else {
+                "another thread sends it".to_owned()
+            };
+            if self.is_over(deadline) {
+                let what = format!("file {number} does not come into the bucket: {why}");
+                return Err(self.give_up_waiting(&what));
+            }
+            self.time.wait(SYNC_PAUSE);
+        }
     }
 
     /// Files that the bucket does not have yet and this node has to bring there, and their bytes.
@@ -107,7 +168,7 @@ impl SharedNode {
     }
 
     fn bring_one(&self, number: InodeNumber) -> bool {
-        let brought = self.try_to_bring(number);
+        let brought = self.try_to_bring(number, Sender::Background);
         let mut state = self.state.lock();
         state.uploads.under_way.remove(&number);
         match brought {
@@ -131,7 +192,7 @@ impl SharedNode {
         true
     }
 
-    fn try_to_bring(&self, number: InodeNumber) -> io::Result<Brought> {
+    fn try_to_bring(&self, number: InodeNumber, sender: Sender) -> io::Result<Brought> {
         let Some(store) = self.store.get() else { return Ok(Brought::Later) };
         let (record, object) = {
             let mut state = self.state.lock();
@@ -170,7 +231,7 @@ impl SharedNode {
             return Ok(Brought::Later);
         }
         store.write(&object, size, &file)?;
-        match self.note_brought(number, (&object, size)) {
+        match self.note_brought(number, (&object, size), sender) {
             Ok(Brought::Done) => Ok(Brought::Done),
             other => {
                 // Nobody was told of it.
@@ -181,7 +242,12 @@ impl SharedNode {
     }
 
     /// The bucket has a file's bytes: the book is told, by who holds its folder.
-    fn note_brought(&self, number: InodeNumber, (object, size): (&str, u64)) -> Result<Brought> {
+    fn note_brought(
+        &self,
+        number: InodeNumber,
+        (object, size): (&str, u64),
+        sender: Sender,
+    ) -> Result<Brought> {
         for _ in 0..TRIES {
             let Some(folder) = self.folder_of(number)? else { return Ok(Brought::NotOwed) };
             let pins = match self.pin(&[folder]) {
@@ -194,7 +260,8 @@ impl SharedNode {
             let is_ours = state.files.get(&number).is_some_and(|file| state.is_ours(file));
             let changed = state.uploads.under_way.get(&number).copied().unwrap_or(true);
             let Some(file) = state.files.get_mut(&number).filter(|_| is_ours) else { continue };
-            let is_written = file.writers > 0 || file.away || file.is_lost || changed;
+            let is_open = sender == Sender::Background && file.writers > 0;
+            let is_written = is_open || file.writing > 0 || file.away || file.is_lost || changed;
             if is_written || matches!(file.body, Body::Memory(_)) || file.size() != size {
                 return Ok(Brought::Later);
             }

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 
 use super::{Event, ManagedDirectory};
 use crate::bucket::{PeerGroup, Prefix, PreparedVolume};
-use crate::fuse::{self, Device, EmulatedStorage, Session, Transport};
+use crate::fuse::{self, Device, EmulatedStorage, Session, SharedAccess, Transport};
 use crate::native::{Native, NativeSettings};
 use crate::overmount::{Handover, OvermountPlan, OvermountTarget, receive_mount};
 use crate::processes::ProcessTable;
@@ -67,8 +67,12 @@ impl MountContext {
             if let Some(prepared) = self.shared_volume.lock().take_if(|_| number == 0) {
                 let warm: VerbTable =
                     vec![(WARM, Arc::new(WarmVerb { trees: Arc::clone(&self.warm_trees) }))];
-                let wake = self.fast_wake.clone();
-                let mount = SharedMount::start(prepared, fd, self.only_for, wake, warm)?;
+                let access = SharedAccess {
+                    only_for: self.only_for,
+                    fast_wake: self.fast_wake.clone(),
+                    recorder: Arc::clone(&self.recorder),
+                };
+                let mount = SharedMount::start(prepared, fd, access, warm)?;
                 std::thread::Builder::new().name("forebay-mount".into()).spawn({
                     let (mount, events) = (Arc::clone(&mount), events.clone());
                     move || {

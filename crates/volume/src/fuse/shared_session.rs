@@ -5,6 +5,7 @@ mod file_requests;
 mod lock_requests;
 mod name_requests;
 
+use std::cell::Cell;
 use std::io;
 use std::os::fd::AsFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,6 +15,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::thread::{Builder, Scope};
 
 use forebay_book::{EntryName, FileKind, FolderId, InodeNumber};
+use forebay_model::{AccessPattern, Op, OpCount, OpKey};
 use forebay_os::clock::Clock;
 use forebay_os::fast_wake::FastWake;
 use forebay_sharing::{KernelCaches, ListedName, MachineTime, Seen, SharedNode};
@@ -27,24 +29,36 @@ use lock_requests::{LockWaits, LockingHandles};
 
 use super::abi::{self, Attr, EntryOut, InHeader, init, op};
 use super::device::Device;
+use super::failed::failure_name;
 use super::session::{BUFFER, MOST_BYTES};
 use crate::native::{Kernel, Result};
+use crate::recorder::Recorder;
 
 /// The first minor version of the protocol by which all names can be made to be asked for again
 /// (Linux 6.16).
 const FORGETS_ALL_NAMES: u32 = 44;
+/// Sums do not tell one order of reads from another.
+const UNKNOWN_ORDER: AccessPattern = AccessPattern::Random;
+
+/// Who may use a mount, and what its requests are noted with.
+#[derive(Debug)]
+pub(crate) struct SharedAccess {
+    /// Others than this user and root are refused.
+    pub(crate) only_for: Option<u32>,
+    /// Keeps CPUs awake while requests follow each other.
+    pub(crate) fast_wake: Option<Arc<FastWake>>,
+    /// Counts requests.
+    pub(crate) recorder: Arc<Recorder>,
+}
 
 /// A served mount.
 #[derive(Debug)]
 pub(crate) struct SharedSession {
     node: Arc<SharedNode>,
     device: Device,
-    /// Others than this user and root are refused.
-    only_for: Option<u32>,
+    access: SharedAccess,
     /// On the disk that has the bytes of long files.
     disk: PathBuf,
-    /// Keeps CPUs awake while requests follow each other.
-    fast_wake: Option<Arc<FastWake>>,
     /// Of files that the kernel knows, the object from which it may have bytes.
     cached_objects: Mutex<FxHashMap<InodeNumber, String>>,
     /// Open folders, and what is listed of them.
@@ -101,6 +115,8 @@ struct Asked<'a> {
     header: &'a InHeader,
     body: &'a [u8],
     device: &'a Device,
+    /// Bytes that were read or written.
+    moved: Cell<u64>,
 }
 
 impl<'a> Asked<'a> {
@@ -138,9 +154,8 @@ impl SharedSession {
     pub(crate) fn from_handshake(
         node: Arc<SharedNode>,
         device: Device,
-        only_for: Option<u32>,
+        access: SharedAccess,
         disk: PathBuf,
-        fast_wake: Option<Arc<FastWake>>,
     ) -> io::Result<Arc<SharedSession>> {
         let mut buffer = vec![0; BUFFER];
         let size = device
@@ -188,9 +203,8 @@ impl SharedSession {
         Ok(Arc::new(SharedSession {
             node,
             device,
-            only_for,
+            access,
             disk,
-            fast_wake,
             cached_objects: Mutex::default(),
             listings: Mutex::default(),
             next_handle: AtomicU64::new(1),
@@ -251,19 +265,40 @@ impl SharedSession {
                 device.send_reply(header.unique, &[]);
                 return Ok(());
             }
-            if let Some(wake) = &self.fast_wake {
-                wake.count_request(MachineTime.elapsed_nanos());
+            let began = MachineTime.elapsed_nanos();
+            if let Some(wake) = &self.access.fast_wake {
+                wake.count_request(began);
             }
             // A fault of ours must cost one request, not leave its caller waiting for ever.
-            let asked = Asked { header, body, device };
-            match catch_unwind(AssertUnwindSafe(|| self.serve(&asked))) {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => {
-                    log_failure(header, error);
-                    device.send_error(header.unique, error);
-                }
-                Err(_) => device.send_error(header.unique, Errno::IO),
+            let asked = Asked { header, body, device, moved: Cell::new(0) };
+            let served = catch_unwind(AssertUnwindSafe(|| self.serve(&asked)));
+            let served = served.unwrap_or(Err(Errno::IO));
+            self.count_request(&asked, began, served.err());
+            if let Err(error) = served {
+                log_failure(header, error);
+                device.send_error(header.unique, error);
             }
+        }
+    }
+
+    /// Adds a request to the sums of the daemon. One that waits for a lock is none: its time is that
+    /// of another program.
+    fn count_request(&self, asked: &Asked<'_>, began: u64, error: Option<Errno>) {
+        let op = match asked.header.opcode {
+            op::FORGET | op::BATCH_FORGET | op::INTERRUPT | op::SETLKW => return,
+            op::READ => Op::Read,
+            op::WRITE => Op::Write,
+            op::FSYNC | op::FSYNCDIR | op::SYNCFS => Op::Fsync,
+            // Sums know names and attributes as one group.
+            _ => Op::Getattr,
+        };
+        let (bytes, nanos) = (asked.moved.get(), MachineTime.elapsed_nanos().saturating_sub(began));
+        let count = OpCount { count: 1, nanos, bytes, failed: u64::from(error.is_some()) };
+        let (recorder, key) = (&self.access.recorder, OpKey::with_bytes(op, bytes, UNKNOWN_ORDER));
+        recorder.live_counters().count_operation(key, &count);
+        if let Some((error, name)) = error.and_then(|error| Some((error, failure_name(error)?))) {
+            let at = (error != Errno::STALE).then(|| recorder.clock().now());
+            recorder.live_counters().count_failure(name, at);
         }
     }
 
@@ -315,7 +350,7 @@ impl SharedSession {
                 | op::SETLK
                 | op::SETLKW
         );
-        let is_welcome = self.only_for.is_none_or(|owner| [owner, 0].contains(&header.uid));
+        let is_welcome = self.access.only_for.is_none_or(|owner| [owner, 0].contains(&header.uid));
         if !is_welcome && !by_handle {
             return Err(Errno::ACCESS);
         }

@@ -69,6 +69,9 @@ pub struct LiveStatus {
     /// Nodes that share what they read of buckets; `None`: it was given none.
     #[serde(default)]
     pub peers: Option<PeerStatus>,
+    /// How this node of a shared volume is; `None`: it serves none.
+    #[serde(default)]
+    pub shared: Option<SharedStatus>,
     /// What a person should know.
     pub warnings: Vec<String>,
     /// What it serves.
@@ -172,6 +175,31 @@ pub struct BucketStatus {
     /// need yet.
     #[serde(default)]
     pub here: Option<u64>,
+}
+
+/// A node of a volume that several nodes write.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SharedStatus {
+    /// Folders that this node holds: it alone changes them.
+    pub folders: u64,
+    /// Names in them that are in memory.
+    pub names: u64,
+    /// For how long it may change them without an answer of the book; 0: it may not now.
+    pub lease_us: u64,
+    /// Changes that the book does not have yet.
+    pub unpublished: u64,
+    /// Transactions that the book took, since the daemon began.
+    pub publications: u64,
+    /// Folders that were taken from others or from nobody, and those that others got.
+    pub taken: u64,
+    /// The same, given up.
+    pub given_up: u64,
+    /// Changes that were lost, since others took over while this node was away.
+    pub lost: u64,
+    /// Long files that are on this node alone, and their bytes.
+    pub owed: (u64, u64),
+    /// Long files that were brought to the bucket or directory, and their bytes.
+    pub brought: (u64, u64),
 }
 
 /// What a node and its peers gave each other, since the daemon began.

@@ -13,7 +13,7 @@ use crate::ipc::{Channel, find_daemon_sockets};
 use crate::overmount::{
     KIND, MountEntry, abort_connection, current_mounts, open_abort, unmount_at,
 };
-use forebay_os::mount_users::{MountUser, find_mount_users, is_zombie};
+use forebay_os::mount_users::{MountUser, MountUsers, find_mount_users, is_zombie};
 
 /// A wait longer than this is explained.
 const PATIENCE_MS: u16 = 2000;
@@ -128,7 +128,11 @@ pub fn unmount_volume(
                 lazily = true;
                 unmount_at(&one.point, true).map_err(plain)?;
             }
-            Err(error) => return Err((error, users_of_volume(&all, mount))),
+            Err(error) => {
+                let users = find_users(&all, mount);
+                let known = !users.known.is_empty();
+                return Err((error, if known { users.known } else { users.doubtful }));
+            }
         }
     }
     if leaves {
@@ -197,8 +201,13 @@ fn abort_connections<'m>(mounts: impl Iterator<Item = &'m MountEntry>) {
     }
 }
 
-/// Who uses a mount, or one of those below it.
+/// Who uses a mount, or one of those below it. Who waits for another file system with its memory
+/// locked is none: the kernel refuses to unmount what is mapped.
 fn users_of_volume(all: &[MountEntry], mount: &MountEntry) -> Vec<MountUser> {
+    find_users(all, mount).known
+}
+
+fn find_users(all: &[MountEntry], mount: &MountEntry) -> MountUsers {
     let ours = all.iter().filter(|one| one.source == mount.source);
     let devices: Vec<(u32, u32)> = ours.map(|one| one.device).collect();
     find_mount_users(&devices, Some(&mount.point))

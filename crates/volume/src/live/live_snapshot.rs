@@ -9,10 +9,11 @@ use crate::counters::Heat;
 use crate::daemon_log;
 use crate::fuse::Session;
 use crate::ipc::{
-    BucketStatus, DaemonKind, FileStatus, LiveStatus, SCHEMA, TaskStatus, TierStatus,
+    BucketStatus, DaemonKind, FileStatus, LiveStatus, SCHEMA, SharedStatus, TaskStatus, TierStatus,
 };
 use crate::processes::ProcessTable;
 use crate::recorder::Recorder;
+use crate::shared_volume::SharedMount;
 use crate::tiers::Tiers;
 use forebay_os::proc::Proc;
 
@@ -47,6 +48,7 @@ pub(crate) struct StatusSources {
     pub(crate) sessions: Vec<Weak<Session>>,
     pub(crate) tiers: Vec<Weak<Tiers>>,
     pub(crate) peers: Option<Arc<PeerGroup>>,
+    pub(crate) shared: Option<Weak<SharedMount>>,
 }
 
 impl StatusSources {
@@ -77,6 +79,8 @@ impl StatusSources {
         }
         live.bucket = self.bucket_status();
         live.peers = self.peers.as_ref().map(|peers| peers.status());
+        live.shared = self.shared.as_ref().and_then(Weak::upgrade).map(|mount| mount.status());
+        live.ailing.extend(live.shared.iter().filter_map(lease_problem));
         live.warnings.extend(live.peers.iter().flat_map(|peers| peers.away.iter().cloned()));
         if let Some(bucket) = &live.bucket {
             let url = &bucket.url;
@@ -96,7 +100,11 @@ impl StatusSources {
     fn managed_directory_usage(&self, point: &Path) -> TierStatus {
         let at = self.points.iter().position(|known| known == point);
         let session = at.and_then(|at| self.sessions.get(at)).and_then(Weak::upgrade);
-        let room = session.and_then(|session| session.native().statfs(ROOT).ok());
+        let shared = self.shared.as_ref().and_then(Weak::upgrade);
+        let room = match shared {
+            Some(mount) => mount.disk_room().ok(),
+            None => session.and_then(|session| session.native().statfs(ROOT).ok()),
+        };
         TierStatus {
             path: point.to_owned(),
             room: room.as_ref().map(|room| room.f_blocks * room.f_frsize),
@@ -157,6 +165,15 @@ impl StatusSources {
         let mut sessions = self.sessions.iter().filter_map(Weak::upgrade);
         sessions.find_map(|session| session.native().backend().bucket_status())
     }
+}
+
+/// Why a node of a shared volume does not do all that it should.
+fn lease_problem(shared: &SharedStatus) -> Option<String> {
+    (shared.lease_us == 0).then(|| {
+        "the book does not renew this node's lease: programs that change files wait; the daemon's \
+         log says why"
+            .to_owned()
+    })
 }
 
 fn add_tier_reports(tiers: &Tiers, live: &mut LiveStatus) {

@@ -39,12 +39,13 @@ pub(in crate::commands) struct Options {
     /// to it any more then
     #[arg(long)]
     take_over: bool,
-    /// When fsync(2) returns in a volume in a bucket, unless a rule says so: when this machine's
-    /// disk has the bytes, or when the bucket has
+    /// When fsync(2) returns in a volume in a bucket, or in a shared one, unless a rule says so: when
+    /// this machine's disk has the bytes, or when the bucket has
     #[arg(long, value_enum, default_value = "local")]
     durable: FsyncDurability,
     /// How long a bucket that does not answer is waited for: by who reads bytes that it alone has,
-    /// before that is an I/O error, and by `forebay unmount`; default: 5 min
+    /// before that is an I/O error, and by `forebay unmount`; default: 5 min. In a shared volume: how
+    /// long programs wait for other nodes, for the book and, with fsync, for the bucket; default: 30 s
     #[arg(long, value_name = "TIME")]
     patience: Option<Micros>,
     /// Show a volume in a bucket that another machine writes, or this one elsewhere, and follow what
@@ -73,6 +74,16 @@ impl Options {
     /// What its files may take of this machine's disk.
     pub(super) fn space(&self) -> Option<ByteCount> {
         self.space
+    }
+
+    /// Whether fsync waits for the bucket.
+    pub(super) fn syncs_to_bucket(&self) -> bool {
+        self.durable == FsyncDurability::Bucket
+    }
+
+    /// How long who does not answer is waited for.
+    pub(super) fn patience(&self) -> Option<Micros> {
+        self.patience
     }
 
     /// The volume is to be read alone.

@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use forebay_model::ByteCount;
 use forebay_os::file_systems::file_system_kind;
@@ -11,10 +12,13 @@ use forebay_volume::bucket::directory_name_for;
 use forebay_volume::shared_volume::{LongFiles, SharedError, SharedOptions};
 
 use super::super::book::named_book;
-use super::bucket_volume::as_bucket_url;
+use super::bucket_volume::{Options as BucketOptions, as_bucket_url};
 use crate::exit::{CommandError, NOTHING_RUN};
 use crate::next_steps::bucket_next_step;
 use crate::{console, placement, state_directories};
+
+/// After 15 s others may take the folders of a node that is gone: who gives up before fails for each.
+const SHORTEST_PATIENCE: Duration = Duration::from_secs(20);
 
 /// Options of a volume that several nodes write.
 #[derive(Debug, Default, clap::Args)]
@@ -23,8 +27,8 @@ pub(in crate::commands) struct Options {
     /// PostgreSQL database or the folder of a private one (`forebay book`). Long files go to
     /// VOLUME after they were closed: a bucket, or a directory that all nodes have
     #[arg(long, value_name = "URL|DIR", requires = "listen", help_heading = "Shared volumes",
-        conflicts_with_all = ["read_only", "take_over", "durable", "patience", "rules", "site",
-            "peers", "output", "emulate"])]
+        conflicts_with_all = ["read_only", "take_over", "rules", "site", "peers", "output",
+            "emulate"])]
     book: Option<String>,
     /// Where the other nodes of a shared volume reach this one, such as 10.0.0.7 or 10.0.0.7:7420;
     /// with 0.0.0.0 they use the name of this host
@@ -38,7 +42,7 @@ impl Options {
         self,
         (volume, point): (&Path, &Path),
         state: Option<&Path>,
-        space: Option<ByteCount>,
+        bucket: &BucketOptions,
     ) -> Result<Option<SharedOptions>, CommandError> {
         let Some(book) = self.book else { return Ok(None) };
         let long_files = match as_bucket_url(volume) {
@@ -47,6 +51,13 @@ impl Options {
             }
             None => LongFiles::Directory(shared_directory(volume, point)?),
         };
+        let patience = bucket.patience().map(Duration::from);
+        if patience.is_some_and(|patience| patience < SHORTEST_PATIENCE) {
+            let what = format!("--patience of less than {} s", SHORTEST_PATIENCE.as_secs());
+            let next = "a node that is gone is waited for so long before others take its folders; \
+                        nothing was mounted";
+            return Err(CommandError::new(NOTHING_RUN, what, next));
+        }
         let listen = parse_listen(self.listen.as_deref().unwrap_or_default())?;
         let host = match listen.ip() {
             ip if ip.is_unspecified() => {
@@ -67,7 +78,9 @@ impl Options {
             state,
             book: named_book(&book)?,
             listen,
-            space: space.map(ByteCount::get),
+            space: bucket.space().map(ByteCount::get),
+            syncs_to_bucket: bucket.syncs_to_bucket(),
+            patience,
             address: format!("{host}:{}", listen.port()),
         }))
     }

@@ -1,7 +1,7 @@
 //! What is told of each: text for people, JSON for scripts.
 
 use forebay_model::{ByteCount, Micros};
-use forebay_volume::ipc::{BucketStatus, PeerStatus};
+use forebay_volume::ipc::{BucketStatus, PeerStatus, SharedStatus};
 use forebay_volume::live::{DaemonKind, LiveStatus, TierStatus};
 use serde_json::{Value, json};
 
@@ -38,6 +38,7 @@ fn row_json(row: &DaemonStatus) -> Value {
             "lag_s": bucket.lag_us.map(to_seconds),
         })));
         told["peers"] = json!(live.peers);
+        told["shared"] = json!(live.shared);
         told["space"] = json!(space_by_tier(live));
         told["warnings"] = json!(live.warnings);
     }
@@ -97,6 +98,7 @@ fn row_text(row: &DaemonStatus) -> String {
         let errors = if errors.is_empty() { "none failed".to_owned() } else { errors.join(", ") };
         lines.push(format!("  {} requests, {errors}", group_thousands(request_count(live))));
         lines.extend(live.bucket.as_ref().map(bucket_line));
+        lines.extend(live.shared.iter().flat_map(shared_lines));
         lines.extend(live.peers.iter().flat_map(peer_lines));
         lines.extend(space_by_tier(live).iter().map(tier_line));
     }
@@ -115,6 +117,9 @@ fn daemon_in_words(live: &LiveStatus) -> String {
                 false => format!("run of {}", words.join(" ")),
             }
         }
+        DaemonKind::Mount if live.shared.is_some() => {
+            format!("mount of {volume}, written by several nodes")
+        }
         DaemonKind::Mount => format!("mount of {volume}"),
         DaemonKind::Bucket => format!("mount of {volume}, written here"),
         DaemonKind::BucketReader => format!("mount of {volume}, read alone"),
@@ -132,6 +137,34 @@ fn bucket_line(bucket: &BucketStatus) -> String {
         group_thousands(bucket.queued.0),
         ByteCount(bucket.queued.1)
     )
+}
+
+/// What a node of a shared volume holds, and what is on its way to the book and to the bucket.
+fn shared_lines(shared: &SharedStatus) -> Vec<String> {
+    let lease = match shared.lease_us {
+        0 => "without a lease now".to_owned(),
+        left => format!("lease for {}", Micros(left)),
+    };
+    let mut lines = vec![
+        format!(
+            "  holds {} folders ({} names), {lease}, {} changes for the book",
+            group_thousands(shared.folders),
+            group_thousands(shared.names),
+            group_thousands(shared.unpublished)
+        ),
+        format!(
+            "  {} long files ({}) are here alone, {} ({}) were brought to the bucket",
+            group_thousands(shared.owed.0),
+            ByteCount(shared.owed.1),
+            group_thousands(shared.brought.0),
+            ByteCount(shared.brought.1)
+        ),
+    ];
+    if shared.lost > 0 {
+        let lost = group_thousands(shared.lost);
+        lines.push(format!("  {lost} changes were lost while it was away; the log names them"));
+    }
+    lines
 }
 
 /// What peers gave each other, and who of them is away.

@@ -24,6 +24,21 @@ pub(super) fn queue_lines(view: &DaemonView) -> Vec<String> {
             format_bytes(bucket.shipped.1)
         ));
     }
+    if let Some(shared) = &live.shared {
+        lines.push(format!(
+            "shared: holds {} folders ({} names), {} changes for the book",
+            group_thousands(shared.folders),
+            group_thousands(shared.names),
+            group_thousands(shared.unpublished)
+        ));
+        lines.push(format!(
+            "  {} long files here alone ({}), {} brought to the bucket ({})",
+            group_thousands(shared.owed.0),
+            format_bytes(shared.owed.1),
+            group_thousands(shared.brought.0),
+            format_bytes(shared.brought.1)
+        ));
+    }
     if let Some(peers) = &live.peers {
         lines.push(format!(
             "{} peers: {} from them, {} from buckets, {} to them; {} kept",

@@ -247,3 +247,47 @@ fn a_file_that_is_open_to_be_written_elsewhere_keeps_its_bytes() {
     assert_eq!(a.read("f").expect("it is here"), long(3));
     assert_eq!(c.read("g").expect("it comes"), long(2));
 }
+
+#[test]
+fn fsync_waits_until_the_bucket_has_a_file_though_it_is_open() {
+    let (world, bucket) = (World::new(), Arc::new(Bucket::default()));
+    let (a, b) = (with_bucket(&world, &bucket, 1), with_bucket(&world, &bucket, 2));
+    a.0.set_syncs_to_store(true);
+    let file = a.make("f", FileKind::Regular).expect("made").file;
+    a.0.open(file, true).expect("opened");
+    a.0.write(file, 0, &long(1)).expect("written");
+    a.0.fsync(file).expect("the bucket has it");
+    let first = bucket.names();
+    assert_eq!(first.len(), 1);
+    // It goes on: what comes now is another object, and of the first one nobody is told any more.
+    a.0.write(file, 0, &long(2)).expect("written");
+    let writer = Arc::clone(&a.0);
+    *bucket.meanwhile.lock() =
+        Some(Box::new(move || writer.write(file, 0, &long(3)).expect("written")));
+    a.0.fsync(file).expect("the bucket has all of it");
+    world.cut_off(1);
+    world.pass(20);
+    let expected = [long(3).as_slice(), &long(2)[long(3).len().min(long(2).len())..]].concat();
+    assert_eq!(b.read("f").expect("its node is gone"), expected);
+}
+
+#[test]
+fn fsync_fails_where_the_bucket_does_not_take_a_file_and_loses_nothing() {
+    let (world, bucket) = (World::new(), Arc::new(Bucket::default()));
+    let a = with_bucket(&world, &bucket, 1);
+    a.0.set_syncs_to_store(true);
+    a.0.set_patience(std::time::Duration::from_secs(20));
+    let file = a.make("f", FileKind::Regular).expect("made").file;
+    a.0.open(file, true).expect("opened");
+    a.0.write(file, 0, b"short").expect("written");
+    *bucket.is_away.lock() = true;
+    a.0.fsync(file).expect("the book has it");
+    a.0.write(file, 0, &long(1)).expect("written");
+    assert_eq!(a.0.fsync(file), Err(Errno::TIMEDOUT));
+    a.0.renew().expect("no other thread does");
+    assert_eq!(a.read("f").expect("it is here"), long(1));
+    *bucket.is_away.lock() = false;
+    a.0.fsync(file).expect("the bucket has it");
+    a.close(file, true).expect("closed");
+    assert_eq!((a.0.owed(), bucket.names().len()), ((0, 0), 1));
+}

@@ -99,6 +99,7 @@ impl SharedSession {
         let (ask, _) = asked.parse::<abi::ReadIn>()?;
         let size = (ask.size as usize).min(MOST_BYTES);
         let bytes = self.node.read(asked.file(), ask.offset, size)?;
+        asked.moved.set(bytes.len() as u64);
         asked.reply(&[&bytes])
     }
 
@@ -112,6 +113,7 @@ impl SharedSession {
                 ask.offset
             }
         };
+        asked.moved.set(bytes.len() as u64);
         if ask.write_flags & abi::WRITE_KILL_SUIDGID != 0 {
             self.drop_set_id_bits(asked)?;
         }
