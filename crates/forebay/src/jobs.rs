@@ -8,6 +8,7 @@ mod folder;
 mod options;
 mod script;
 mod submission;
+mod token;
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -17,12 +18,13 @@ use std::time::{Duration, Instant};
 
 use forebay_model::run::note_key;
 
-use crate::commands::join;
 use crate::console;
 use crate::exit::{CommandError, NOT_EXECUTABLE, NOT_FOUND, NOTHING_RUN, WRONG_USAGE};
+use crate::joining::{join_files, say_report};
 use crate::output::OutputTarget;
 pub(crate) use folder::JobFolder;
-pub(crate) use submission::{find_stand_in, submit_job};
+pub(crate) use submission::submit_job;
+pub(crate) use token::find_stand_in;
 
 /// How long a run waits for records of jobs that have begun: engines see the end of a task a little
 /// before its record is written.
@@ -49,7 +51,7 @@ pub(crate) fn begin_job(folder: &Path, token: &str) -> Option<JobRecord> {
     if cover.is_empty() {
         return None;
     }
-    let program = submission::program_of_token(token)?;
+    let program = token::program_of_token(token)?;
     let name = folder::record_name(token, |name| variable(name));
     folder.note_begin(&name).ok()?;
     let mut notes = vec![
@@ -111,24 +113,27 @@ pub(crate) fn join_jobs(folder: &JobFolder, run: &Path, quiet: bool) {
     let mut files = vec![kept];
     files.extend(records);
     let place = OutputTarget::File(run.to_owned());
-    match join::join_files(&files, missing, &place) {
+    match join_files(&files, missing, &place) {
         Err(stop) => console::error(
             &format!("what jobs recorded can't be joined: {}", stop.message),
             Some(&format!("the run itself is in {}; {}", run.display(), folder.join_command())),
         ),
         Ok((report, nodes)) => {
             if !quiet {
-                join::say_report(&report, &nodes);
+                say_report(&report, &nodes);
             }
             if missing == 0 && report.left_out.is_empty() {
                 folder.remove();
                 return;
             }
-            let jobs = if missing == 1 { "1 job has" } else { &format!("{missing} jobs have") };
-            console::error(
-                &format!("{jobs} begun and left no record: they go on, or were killed"),
-                Some(&folder.join_command()),
-            );
+            let what = match missing {
+                0 => "records of jobs can't be read".to_owned(),
+                1 => "1 job has begun and left no record: it goes on, or was killed".to_owned(),
+                more => {
+                    format!("{more} jobs have begun and left no record: they go on, or were killed")
+                }
+            };
+            console::error(&what, Some(&folder.join_command()));
         }
     }
 }

@@ -1,16 +1,15 @@
 //! The folder of a run whose jobs are recorded: what is in it, and by which names.
 
+use std::collections::HashSet;
 use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{DirBuilderExt, symlink};
 use std::path::{Path, PathBuf};
 
+use super::token::{FOLDER_VARIABLE, STAND_INS, program_of_token};
 use crate::console;
 use crate::exit::{CommandError, NOTHING_RUN};
-
-/// Stands in front of Slurm's programs.
-pub(super) const STAND_INS: [&str; 2] = ["sbatch", "srun"];
 
 /// The folder of one run, seen by all nodes.
 #[derive(Debug)]
@@ -68,10 +67,7 @@ impl JobFolder {
             path.push(":");
             path.push(others);
         }
-        vec![
-            ("PATH".into(), path),
-            (super::submission::FOLDER_VARIABLE.into(), self.path.clone().into_os_string()),
-        ]
+        vec![("PATH".into(), path), (FOLDER_VARIABLE.into(), self.path.clone().into_os_string())]
     }
 
     /// Directories that are to be recorded.
@@ -98,8 +94,12 @@ impl JobFolder {
 
     /// Jobs that began and have no record yet.
     pub(super) fn unfinished(&self) -> u64 {
-        let began = fs::read_dir(self.path.join("began")).into_iter().flatten().flatten();
-        let open = began.filter(|job| !self.record(&job.file_name().to_string_lossy()).exists());
+        let names = |part: &str| {
+            let entries = fs::read_dir(self.path.join(part)).into_iter().flatten().flatten();
+            entries.map(|entry| entry.file_name().to_string_lossy().into_owned())
+        };
+        let recorded: HashSet<String> = names("records").collect();
+        let open = names("began").filter(|job| !recorded.contains(&format!("{job}.run")));
         open.count() as u64
     }
 
@@ -125,7 +125,7 @@ impl JobFolder {
     pub(super) fn join_command(&self) -> String {
         let folder = self.path.display();
         format!(
-            "when the last has ended: forebay join {folder}/head.run {folder}/records -o FILE; then \
+            "when all have ended: forebay join {folder}/head.run {folder}/records -o FILE; then \
              remove {folder}"
         )
     }
@@ -154,7 +154,7 @@ impl JobFolder {
 /// begun again.
 pub(super) fn record_name(token: &str, variable: impl Fn(&str) -> Option<String>) -> String {
     let mut name = token.to_owned();
-    let is_step = super::submission::program_of_token(token) == Some("srun");
+    let is_step = program_of_token(token) == Some("srun");
     let parts: &[&str] = match is_step {
         true => &["SLURM_JOB_ID", "SLURM_RESTART_COUNT", "SLURM_STEP_ID", "SLURM_PROCID"],
         false => &["SLURM_JOB_ID", "SLURM_RESTART_COUNT"],

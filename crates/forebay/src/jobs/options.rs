@@ -4,7 +4,7 @@
 /// Letters that take a value; all others are switches.
 const SHORT_WITH_VALUE: &str = "AabBcCdDeFGiJLmMnNopqrSTtwx";
 /// Letters that are switches.
-const SHORT: &str = "EHIhkKlOQsuvVXZ";
+const SHORT: &str = "EHIkKlOQsuvXZ";
 
 /// Options that take a value, as `--name value` or `--name=value`.
 #[rustfmt::skip]
@@ -119,7 +119,16 @@ mod tests {
 
     #[test]
     fn a_line_with_an_option_that_is_not_known_is_left_alone() {
-        for line in ["--surprise x job.sh", "-% job.sh", "--pty bash", "--multi-prog conf"] {
+        for line in [
+            "--surprise x job.sh",
+            "-% job.sh",
+            "--version",
+            "-V",
+            "--help",
+            "-h",
+            "--pty bash",
+            "--multi-prog conf",
+        ] {
             let words: Vec<&str> = line.split(' ').collect();
             assert_eq!(find_places("srun", &words), None, "{line}");
         }

@@ -42,6 +42,10 @@ impl JobWords<'_> {
     pub(super) fn script(&self, script: &[u8]) -> Option<Vec<u8>> {
         let first = script.split(|byte| *byte == b'\n').next()?;
         let interpreter = shell_of(std::str::from_utf8(first).ok()?)?;
+        // It asks Slurm which file it was sent from, and would find itself elsewhere.
+        if contains(script, b"scontrol") && contains(script, b"Command") {
+            return None;
+        }
         // Slurm reads options up to the first line that is no comment.
         let mut at = 0;
         for line in script.split_inclusive(|byte| *byte == b'\n') {
@@ -64,6 +68,10 @@ impl JobWords<'_> {
         let text = format!("[ -x {forebay} ] || exec \"$@\"; exec {run} \"$@\"");
         ["/bin/sh", "-c", &text, "sh"].map(str::to_owned).to_vec()
     }
+}
+
+fn contains(text: &[u8], word: &[u8]) -> bool {
+    text.windows(word.len()).any(|part| part == word)
 }
 
 /// The words of a shell in a script's first line, for a shell.
@@ -113,9 +121,14 @@ mod tests {
 
     #[test]
     fn scripts_of_other_languages_and_of_nothing_stay() {
-        for script in
-            ["#!/usr/bin/env python3\nprint()\n", "#!/bin/csh\nls\n", "echo\n", "", "#!\nx"]
-        {
+        for script in [
+            "#!/usr/bin/env python3\nprint()\n",
+            "#!/bin/csh\nls\n",
+            "echo\n",
+            "",
+            "#!\nx",
+            "#!/bin/sh\nscontrol show job $SLURM_JOB_ID | grep Command=\n",
+        ] {
             assert_eq!(words().script(script.as_bytes()), None, "{script:?}");
         }
         assert_eq!(words().script(b"#!/bin/sh\n#SBATCH -n 1\n"), None);

@@ -4,46 +4,33 @@
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{Read, Seek, Write};
-use std::os::unix::ffi::OsStrExt;
+use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::folder::{JobFolder, STAND_INS};
+use super::folder::JobFolder;
 use super::options::find_places;
 use super::script::JobWords;
-
-/// Names the folder of the run in the environment of its command.
-pub(super) const FOLDER_VARIABLE: &str = "FOREBAY_JOBS";
-
-/// The program of Slurm's in whose place this one was started.
-pub(crate) fn find_stand_in(called: &OsStr) -> Option<&'static str> {
-    let name = Path::new(called).file_name()?;
-    STAND_INS.into_iter().find(|known| name == *known)
-}
-
-/// Which program sent the job of this token.
-pub(super) fn program_of_token(token: &str) -> Option<&'static str> {
-    let name = token.split('-').next()?;
-    let plain = token.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-    STAND_INS.into_iter().find(|known| plain && name == *known)
-}
+use super::token::FOLDER_VARIABLE;
 
 /// Sends a job; comes back only if Slurm's program can't be started, with the exit code.
-pub(crate) fn submit_job(program: &'static str, words: Vec<OsString>) -> i32 {
+pub(crate) fn submit_job(program: &'static str, words: &[OsString]) -> i32 {
     let Some(real) = find_real(program) else {
         console_line(&format!("{program}: command not found"));
         return 127;
     };
-    let (words, input) = recorded_words(program, &words).unwrap_or((words, None));
-    let mut command = Command::new(&real);
-    command.arg0(program).args(words);
-    if let Some(input) = input {
-        command.stdin(input);
+    let mut error = None;
+    if let Some(recorded) = recorded_words(program, words) {
+        error = Some(Command::new(&real).arg0(program).args(recorded).exec());
     }
-    let error = command.exec();
-    console_line(&format!("{}: {error}", real.display()));
+    // Also where only the words that Forebay adds were too many for the system.
+    if error.as_ref().is_none_or(|error| error.raw_os_error() == Some(libc::E2BIG)) {
+        error = Some(Command::new(&real).arg0(program).args(words).exec());
+    }
+    let why = error.map(|error| error.to_string()).unwrap_or_default();
+    console_line(&format!("{}: {why}", real.display()));
     126
 }
 
@@ -61,17 +48,17 @@ fn find_real(program: &str) -> Option<PathBuf> {
     })
 }
 
-type RecordedWords = (Vec<OsString>, Option<Stdio>);
-
-/// The words with a job that is recorded, and its script if that came through standard input.
-fn recorded_words(program: &'static str, words: &[OsString]) -> Option<RecordedWords> {
+/// The words with which a job is recorded; `None`: it is to be sent as it is.
+fn recorded_words(program: &'static str, words: &[OsString]) -> Option<Vec<OsString>> {
     let folder = JobFolder::of_job(&PathBuf::from(std::env::var_os(FOLDER_VARIABLE)?));
     let forebay = std::env::current_exe().ok()?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_nanos();
     let token = format!("{program}-{now:x}-{}", std::process::id());
     let job =
         JobWords { forebay: forebay.to_str()?, folder: folder.path().to_str()?, token: &token };
-    let texts: Vec<&str> = words.iter().map(|word| word.to_str()).collect::<Option<_>>()?;
+    // Names of options are text, whatever their values are.
+    let texts: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+    let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
     let places = find_places(program, &texts)?;
     let mut made = words.to_vec();
     if program == "srun" {
@@ -81,48 +68,73 @@ fn recorded_words(program: &'static str, words: &[OsString]) -> Option<RecordedW
             return None;
         }
         made.splice(first..first, job.before_program().into_iter().map(OsString::from));
-        return Some((made, None));
+        return Some(made);
     }
     if let Some((word, from)) = places.wrap {
-        let text = texts.get(word)?;
+        let text = words.get(word)?.to_str()?;
         made[word] = format!("{}{}", &text[..from], job.wrapped(&text[from..])).into();
-        return Some((made, None));
+        return Some(made);
     }
     let Some(first) = places.first else {
-        // First the file: what was read from standard input is nowhere else.
-        let flags = rustix::fs::MemfdFlags::empty();
-        let mut file: fs::File = rustix::fs::memfd_create("script", flags).ok()?.into();
-        let mut script = Vec::new();
-        std::io::stdin().lock().read_to_end(&mut script).ok()?;
-        let text = job.script(&script).unwrap_or(script);
-        file.write_all(&text).and_then(|()| file.rewind()).ok()?;
-        return Some((made, Some(file.into())));
+        record_stream(0, &job)?;
+        return Some(made);
     };
+    if let Some(stream) = descriptor_of_path(&words[first]) {
+        record_stream(stream, &job)?;
+        return Some(made);
+    }
+    // What is read from a pipe is not there again.
+    if !fs::metadata(&words[first]).ok()?.is_file() {
+        return None;
+    }
     let script = job.script(&fs::read(&words[first]).ok()?)?;
     // Slurm names a job by its script.
     let name = Path::new(&words[first]).file_name()?;
     let place = folder.script_folder(&token);
     fs::create_dir(&place).ok()?;
-    let path = place.join(OsStr::from_bytes(name.as_bytes()));
+    let path = place.join(name);
     fs::write(&path, script).ok()?;
     made[first] = path.into_os_string();
-    Some((made, None))
+    Some(made)
+}
+
+/// The number of an open file that is named as a path, as `/dev/stdin` and `<(...)` of a shell are.
+fn descriptor_of_path(path: &OsStr) -> Option<i32> {
+    let path = path.to_str()?;
+    if path == "/dev/stdin" {
+        return Some(0);
+    }
+    ["/dev/fd/", "/proc/self/fd/"].iter().find_map(|start| path.strip_prefix(start)?.parse().ok())
+}
+
+/// Puts the script that comes from an open file into its place, with the job's record; all of what
+/// was read, whatever it is.
+fn record_stream(descriptor: i32, job: &JobWords<'_>) -> Option<()> {
+    // First the file: what was read from a pipe is nowhere else.
+    let mut file: fs::File =
+        rustix::fs::memfd_create("script", rustix::fs::MemfdFlags::empty()).ok()?.into();
+    let mut script = Vec::new();
+    fs::File::open(format!("/proc/self/fd/{descriptor}")).ok()?.read_to_end(&mut script).ok()?;
+    let text = job.script(&script).unwrap_or(script);
+    file.write_all(&text).and_then(|()| file.rewind()).ok()?;
+    // SAFETY: two numbers; the file behind the second is not used any more.
+    (unsafe { libc::dup2(file.as_raw_fd(), descriptor) } == descriptor).then_some(())
 }
 
 #[cfg(test)]
 mod tests {
-    //! If these fail, the stand-in is taken for something else, or something else for it.
+    //! If these fail, a script is read twice from where it is only once.
     use super::*;
 
     #[test]
-    fn only_names_of_slurms_programs_are_stood_in_for() {
-        assert_eq!(find_stand_in(OsStr::new("/x/bin/sbatch")), Some("sbatch"));
-        assert_eq!(find_stand_in(OsStr::new("srun")), Some("srun"));
-        assert_eq!(find_stand_in(OsStr::new("/usr/bin/forebay")), None);
-        assert_eq!(program_of_token("sbatch-18a-7"), Some("sbatch"));
-        assert_eq!(program_of_token("srun-18a-7"), Some("srun"));
-        for token in ["", "x-1", "sbatch/../x-1", "forebay"] {
-            assert_eq!(program_of_token(token), None, "{token}");
+    fn scripts_that_are_no_files_of_their_own_are_known() {
+        for (path, number) in
+            [("/dev/stdin", Some(0)), ("/dev/fd/63", Some(63)), ("/proc/self/fd/7", Some(7))]
+        {
+            assert_eq!(descriptor_of_path(OsStr::new(path)), number);
+        }
+        for path in ["job.sh", "/dev/fd/x", "dev/fd/6"] {
+            assert_eq!(descriptor_of_path(OsStr::new(path)), None);
         }
     }
 }

@@ -10,12 +10,31 @@ use crate::place::{Place, done};
 /// In the place of Slurm: runs the job at once, in a session of its own.
 const SBATCH: &str = r#"#!/bin/bash
 export SLURM_JOB_ID=$$ SLURMD_NODENAME=n1
+environment=(env)
+while :; do
+    case $1 in
+        --export=NONE)
+            environment=(env -i PATH=/usr/bin:/bin "HOME=$ALL" "SLURM_JOB_ID=$$" SLURMD_NODENAME=n1)
+            shift ;;
+        --requeue) again=1; shift ;;
+        -J) printf '%s' "$2" > "$ALL/name"; shift 2 ;;
+        *) break ;;
+    esac
+done
 case $1 in
-    --wrap=*) printf '#!/bin/sh\n%s\n' "${1#--wrap=}" > "$ALL/spool.$$" ;;
+    --wrap=*) printf '#!/bin/sh\n%s\n' "${1#--wrap=}" > "$ALL/spool.$$"; shift ;;
     "") cat > "$ALL/spool.$$" ;;
-    *) cp "$1" "$ALL/spool.$$"; shift ;;
+    *) cat < "$1" > "$ALL/spool.$$"; basename "$1" >> "$ALL/scripts"; shift ;;
 esac
-setsid --wait bash "$ALL/spool.$$" "$@"
+start() {
+    read -r interpreter < "$ALL/spool.$$"
+    interpreter=${interpreter#??}
+    "${environment[@]}" setsid --wait $interpreter "$ALL/spool.$$" "$@"
+}
+start "$@"
+status=$?
+[ -z "$again" ] || { export SLURM_RESTART_COUNT=1; start "$@"; }
+exit $status
 "#;
 const SRUN: &str = r#"#!/bin/bash
 export SLURM_JOB_ID=$$ SLURM_STEP_ID=0 SLURM_PROCID=0 SLURMD_NODENAME=n2
@@ -77,9 +96,85 @@ fn a_job_that_can_not_be_recorded_runs_as_it_is() {
     // A record can't be begun, a line is not understood, a script is for no shell.
     let script = "rm $FOREBAY_JOBS/trees; sbatch job.sh 2; sbatch --wrap='exit 5'; echo $? > status
                   printf '#!/usr/bin/env python3\\n' > py; echo 'open(\"made\", \"w\")' >> py
-                  sbatch py 2> /dev/null; true";
+                  sbatch py";
     flow(&place, script).code(0).says("handed over by sbatch (3)");
     assert_eq!((place.read("job.2"), place.read("status")), ("1\n2\n".into(), "5\n".into()));
+    assert!(place.project.join("made").exists(), "the script in Python");
+}
+
+#[test]
+fn scripts_are_read_once_wherever_they_come_from() {
+    let place = with_slurm();
+    // Of another program's output, by the names that engines and shells have for it.
+    let script = r##"
+        printf '#!/bin/sh\nseq 2 > stdin\n' | sbatch /dev/stdin
+        bash -c 'sbatch <(printf "#!/bin/sh\nseq 2 > substituted\n")'
+        printf '#!/usr/bin/env python3\nopen("python", "w").write("1\\n2\\n")\n' | sbatch
+        printf '#!/usr/bin/env python3\nopen("named", "w").write("1\\n2\\n")\n' | sbatch /dev/stdin
+        printf '#!/bin/sh\nscontrol show job | grep Command=\nseq 2 > asks\n' > asks.sh
+        sbatch asks.sh 2> /dev/null"##;
+    flow(&place, script).code(0).says("handed over by sbatch (3)").says("3 run files of");
+    for made in ["stdin", "substituted", "python", "named", "asks"] {
+        assert_eq!(place.read(made), "1\n2\n", "{made}");
+    }
+    let scripts = std::fs::read_to_string(place.all.join("scripts")).expect("written");
+    let scripts: Vec<&str> = scripts.lines().collect();
+    assert!(
+        matches!(scripts[..], ["stdin", number, "stdin", "asks.sh"] if number.parse::<u32>().is_ok()),
+        "Slurm names jobs by their scripts: {scripts:?}"
+    );
+}
+
+#[test]
+fn names_and_commands_of_any_bytes_come_as_they_were() {
+    let place = with_slurm();
+    let script = r#"
+        name=$(printf 'a\377 "b";$(touch no)\nc')
+        sbatch -J "$name" job.sh 2
+        cp job.sh "it's \"a\" job"; sbatch "it's \"a\" job" 3
+        sbatch --wrap="printf '%s' \"it's \\\$HOME\" > wrapped"
+        srun -n1 sh -c 'printf %s "$1" > step' sh "a'b\"c \$d"
+        # Longer than a word of a command line may be, with what Forebay adds.
+        sbatch --wrap="$(printf 'seq 2 > long #%0131020d' 0)""#;
+    flow(&place, script).code(0).says("5 run files of").says("handed over by sbatch (1)");
+    let name = std::fs::read(place.all.join("name")).expect("written");
+    assert_eq!(name, b"a\xff \"b\";$(touch no)\nc");
+    let read = |name: &str| place.read(name);
+    assert_eq!((read("job.2"), read("job.3")), ("1\n2\n".into(), "1\n2\n3\n".into()));
+    assert_eq!((read("wrapped"), read("step")), ("it's $HOME".into(), "a'b\"c $d".into()));
+    assert_eq!(read("long"), "1\n2\n");
+    assert!(!place.project.join("no").exists());
+}
+
+#[test]
+fn a_clean_environment_a_second_try_and_a_signal_are_as_without() {
+    let place = with_slurm();
+    let script = r#"
+        sbatch --export=NONE --wrap='seq 2 > clean; env > variables'
+        sbatch --requeue --wrap='echo "try ${SLURM_RESTART_COUNT-0}" >> tries'
+        # Slurm gives a signal to the first process of a job: what has its number.
+        sbatch --wrap='trap "echo caught > caught" USR1; kill -USR1 $PPID
+                       for i in $(seq 600); do [ -e caught ] && break; sleep 0.05; done'"#;
+    flow(&place, script).code(0).says("5 run files of");
+    let variables = place.read("variables");
+    assert!(!variables.contains("FOREBAY_JOBS") && variables.contains("HOME="), "{variables}");
+    assert_eq!(place.read("clean"), "1\n2\n");
+    assert_eq!(place.read("tries"), "try 0\ntry 1\n");
+    assert_eq!(place.read("caught"), "caught\n");
+}
+
+#[test]
+fn a_record_that_is_cut_is_left_out_and_the_rest_is_joined() {
+    let place = with_slurm();
+    let script = "sbatch job.sh 2; head -c 5000 $FOREBAY_JOBS/records/*.run > cut
+                  mv cut $FOREBAY_JOBS/records/sbatch-1-1.9.0.run";
+    flow(&place, script)
+        .code(0)
+        .says("2 run files of")
+        .says("sbatch-1-1.9.0.run is left out")
+        .says("records of jobs can't be read");
+    assert!(!Run::open(&place.run).expect("readable").is_complete().expect("read"));
+    assert!(place.all.join("jobs").exists(), "what was recorded is kept");
 }
 
 #[test]
