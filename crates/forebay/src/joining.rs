@@ -2,8 +2,10 @@
 //! for no run files.
 
 use std::path::PathBuf;
+use std::sync::mpsc::sync_channel;
+use std::thread::Scope;
 
-use forebay_model::run::{JoinReport, NodeRow};
+use forebay_model::run::{JoinPart, JoinReport, NodeRow};
 use forebay_model::{Run, RunWriter};
 
 use crate::console;
@@ -25,12 +27,45 @@ pub(crate) fn join_files(
         )
     };
     let part = place.part_path();
-    let (writer, report) = RunWriter::join_runs(&part, files, missing).map_err(stop)?;
+    let (writer, report) =
+        std::thread::scope(|scope| RunWriter::join_runs(&part, open_ahead(scope, files), missing))
+            .map_err(stop)?;
     let nodes = Run::open(&part).and_then(|run| run.nodes());
     let copied = nodes.and_then(|nodes| place.commit_run(&writer).map(|()| nodes));
     // It is Forebay's own, whatever came of it.
     let _ = writer.remove();
     Ok((report, copied.map_err(stop)?))
+}
+
+/// Run files that are open before it is their turn, of each thread that opens them.
+const AHEAD: usize = 8;
+/// Threads that open them; one more copies.
+const OPENERS_MOST: usize = 4;
+
+/// Opens run files, some ahead of who takes them in turn.
+fn open_ahead<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    files: &'scope [PathBuf],
+) -> impl Iterator<Item = (PathBuf, forebay_model::Result<JoinPart>)> + 'scope {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let openers = cpus.min(OPENERS_MOST).min(files.len()).max(1);
+    let opened: Vec<_> = (0..openers)
+        .map(|first| {
+            let (sender, receiver) = sync_channel(AHEAD);
+            scope.spawn(move || {
+                for file in files.iter().skip(first).step_by(openers) {
+                    if sender.send(JoinPart::open(file)).is_err() {
+                        return; // Nobody takes any more.
+                    }
+                }
+            });
+            receiver
+        })
+        .collect();
+    files.iter().enumerate().map_while(move |(at, file)| {
+        // A thread that is gone has panicked, which the scope passes on.
+        opened[at % openers].recv().ok().map(|part| (file.clone(), part))
+    })
 }
 
 /// How many files, how they fit, and what is not in the whole.

@@ -42,6 +42,10 @@ pub(crate) fn count_unseen_programs(seen: &ObservedRun) -> BTreeMap<&'static str
         }
     }
     for (process, row) in own() {
+        // A part of a shell that it forked has the shell's text, and did not start what stands in it.
+        if seen.parent(process).is_some_and(|parent| seen.processes[parent].argv == row.argv) {
+            continue;
+        }
         for name in shell_command(row).map(find_in_script).unwrap_or_default() {
             if !started.contains(&(process, name)) {
                 *counts.entry(name).or_insert(0) += 1;
@@ -142,6 +146,9 @@ mod tests {
             (5, Some(1), "/opt/bin/sbatch job.sh"),
         ];
         assert_eq!(counts(&forks), [("sbatch", 2)]);
+        let text = "sh -c echo|sbatch;srun";
+        let shell = [(1, None, text), (2, Some(1), text), (3, Some(1), "sbatch")];
+        assert_eq!(counts(&shell), [("sbatch", 1), ("srun", 1)]);
     }
 
     #[test]
