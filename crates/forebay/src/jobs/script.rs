@@ -1,6 +1,6 @@
 //! A job script that begins with its own record. Pure.
 
-/// Shells that understand the line.
+/// Shells that understand what is put into their scripts.
 const SHELLS: [&str; 6] = ["sh", "bash", "dash", "ksh", "zsh", "ash"];
 
 /// What a job is told.
@@ -21,13 +21,14 @@ impl JobWords<'_> {
         format!("{forebay} run --job-of {folder} --job {token} --")
     }
 
-    /// The line that has the script run once more, below a recorder. Nothing happens where Forebay
+    /// What has the script run once more, below a recorder; it stands before the script's first
+    /// command, in the same line, so that all lines keep their numbers. Nothing happens where Forebay
     /// is not there.
-    fn line(&self, interpreter: &str) -> String {
+    fn beginning(&self, interpreter: &str) -> String {
         let own = "\"${SLURM_JOB_ID-}.${SLURM_RESTART_COUNT-0}\"";
         format!(
             "if [ \"${{FOREBAY_IN_JOB-}}\" != {own} ] && [ -x {} ]; then FOREBAY_IN_JOB={own}; \
-             export FOREBAY_IN_JOB; exec {} {interpreter} \"$0\" \"$@\"; fi\n",
+             export FOREBAY_IN_JOB; exec {} {interpreter} \"$0\" \"$@\"; fi; ",
             quoted(self.forebay),
             self.recorder(),
         )
@@ -35,7 +36,7 @@ impl JobWords<'_> {
 
     /// A command of `--wrap`, which Slurm gives to a shell.
     pub(super) fn wrapped(&self, command: &str) -> String {
-        self.line("/bin/sh") + command
+        self.beginning("/bin/sh") + command
     }
 
     /// A script; `None`: it is for no shell, or there is nothing to do in it.
@@ -58,7 +59,7 @@ impl JobWords<'_> {
         if at >= script.len() {
             return None;
         }
-        Some([&script[..at], self.line(&interpreter).as_bytes(), &script[at..]].concat())
+        Some([&script[..at], self.beginning(&interpreter).as_bytes(), &script[at..]].concat())
     }
 
     /// Words that run a program below a recorder where Forebay is there, and as it is elsewhere.
@@ -108,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn the_line_comes_behind_all_that_slurm_reads() {
+    fn it_stands_behind_all_that_slurm_reads_and_lines_keep_their_numbers() {
         let script =
             b"#!/bin/bash -ue\n#SBATCH -n 4\n\n# words\n#SBATCH -J x\nset -e\n#SBATCH no\n";
         let made = String::from_utf8(words().script(script).expect("a shell's")).expect("text");
@@ -116,7 +117,8 @@ mod tests {
         let kept = ["#!/bin/bash -ue", "#SBATCH -n 4", "", "# words", "#SBATCH -J x"];
         assert_eq!(lines[..5], kept);
         assert!(lines[5].starts_with("if [ ") && lines[5].contains("'/bin/bash' '-ue' \"$0\""));
-        assert_eq!(lines[6..], ["set -e", "#SBATCH no"]);
+        assert!(lines[5].ends_with("; fi; set -e"), "{}", lines[5]);
+        assert_eq!(lines[6..], ["#SBATCH no"]);
     }
 
     #[test]
