@@ -12,6 +12,7 @@ set -u
 . "$REAL/nodes.sh"
 . "$REAL/cluster.sh"
 
+cd "$WORK" || exit 1
 cat > main.nf <<'NF'
 params.reads = 'reads.txt'
 process SPLIT {

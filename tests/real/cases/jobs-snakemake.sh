@@ -12,6 +12,7 @@ set -u
 . "$REAL/nodes.sh"
 . "$REAL/cluster.sh"
 
+cd "$WORK" || exit 1
 cat > Snakefile <<'SMK'
 rule gather:
     input: expand("sum.{n}", n=range(4))
