@@ -111,7 +111,7 @@ same one.told all.told
 grep -q "task WORK 6" all.told || check "tasks have no names"
 [ -z "$(ls "$WORK/volume/jobs" 2> /dev/null)" ] || check "records of jobs are left"
 
-say "arrays, steps, and a job that is killed"
+say "arrays, steps, jobs that are cancelled and killed"
 mkdir "$WORK/volume/plain"
 cat > "$WORK/volume/plain/array.sh" <<'SH'
 #!/bin/bash
@@ -126,12 +126,16 @@ sbatch --wait --output=/dev/null --wrap="cat array.* > '$1/whole'; exit 3"
 [ $? = 3 ] || exit 1
 sbatch --wait --output=/dev/null <<JOB
 #!/bin/sh
+#SBATCH -n 2
 srun -n 2 cp "$1/whole" "$1/copy.\$SLURM_JOB_ID"
 JOB
-killed=$(sbatch --parsable --output=/dev/null --wrap="touch '$1/began'; sleep 600")
+cancelled=$(sbatch --parsable --output=/dev/null --wrap="touch '$1/began'; sleep 600")
 while [ ! -e began ]; do sleep 0.1; done
-scancel --signal=KILL --full "$killed"
-while squeue -h -j "$killed" 2> /dev/null | grep -q .; do sleep 0.2; done
+scancel "$cancelled"
+while squeue -h -j "$cancelled" 2> /dev/null | grep -q .; do sleep 0.2; done
+# Here the recorder goes first.
+sbatch --wait --output=/dev/null --wrap='kill -KILL $PPID; sleep 600'
+true
 SH
 "$FOREBAY" run --recorder auto --jobs "$WORK/volume/jobs" --at "$WORK/volume" -o "$WORK/plain.run" -- \
     bash "$WORK/volume/plain/flow.sh" "$WORK/volume/plain" > "$WORK/out" 2> "$WORK/summary" ||
@@ -142,7 +146,8 @@ python3 - plain.run <<'PY' || check "plain jobs"
 import sqlite3, sys
 run = sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True)
 kinds = dict(run.execute("SELECT name, count(*) FROM tasks WHERE kind = 'task' GROUP BY name"))
-assert kinds.get("seq") == 5 and kinds.get("cp") == 2 and kinds.get("cat") == 1, kinds
+wanted = {"seq": 5, "cp": 2, "cat": 1, "touch": 1}
+assert {name: kinds.get(name) for name in wanted} == wanted, kinds
 made = dict(run.execute("""SELECT f.path, sum(o.written_bytes) FROM opens o JOIN files f USING (file)
                            WHERE f.path LIKE 'plain/array._' GROUP BY 1"""))
 assert made == {f"plain/array.{n}": 2 * n for n in range(1, 6)}, made
