@@ -2,7 +2,7 @@
 """Size and CPU of `forebay reads` beside gzip, bzip2, zstd, CRAM 3.1, BINSEQ CBQ and SRA, on FASTQ
 that you have, or that bench/reads-data.sh fetches. bench/reads.sh runs it with all that it needs.
 
-    bench/reads.py FOLDER [--repeats 3] [--threads 1,2] [--only NAME,...] [--json FILE]
+    bench/reads.py FOLDER [--repeats 3] [--threads 1,2] [--only NAME,...] [--short] [--json FILE]
 
 FOLDER has *_R1.fq.gz with *_R2.fq.gz beside them (pairs), and other *.fq.gz (single). Every set is
 unpacked first; each tool then reads plain files and writes files, and decodes to /dev/null. Sizes
@@ -12,11 +12,15 @@ of FASTQ text. What takes longest (zstd -19, CRAM archive, CBQ -l 19) is packed 
 for `.` (samtools does not read it), and what it gives back is not compared: it keeps no `+name`
 either. An archive is verified, and its files are compared.
 
-4 KiB at random are read by target/release/examples/reads_pread, in one process: no other tool here
-knows where byte n of a FASTQ is. Peers that are not on PATH are left out, and named
+4 KiB at random are read by examples/reads_pread beside the binary (or in target/release), in one
+process: no other tool here knows where byte n of a FASTQ is. Peers that are not on PATH are left out, and named
 (scripts/setup-reads-peers.sh installs them).
 
+The last table has a line for each goal (reads_goals.py) and set. Two threads and memory are judged by
+one set that is repeated until it has 500 MB of text, unless --short is given.
+
 FOREBAY=path   the binary under test (default target/release/forebay)
+TURN=command   runs each tool, where others on this machine measure by turns; its own time does not count
 """
 import argparse
 import filecmp
@@ -24,23 +28,25 @@ import gzip
 import json
 import os
 import re
-import resource
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
 
-from reads_peers import CRAMS, FOREBAY, PROFILES, missing, rows
+from reads_goals import PACKERS, goals_of_all, goals_of_long, show_goals
+from reads_peers import FOREBAY, missing, rows
 
-PREAD = os.path.join(os.environ.get("CARGO_TARGET_DIR", "target"), "release/examples/reads_pread")
-# Aims: sizes of CRAM, .gz and .sra; MB/s of one core by AVX2.
-OF_CRAM, FAST_OF_CRAM, OF_GZ = 0.97, 0.95, 0.62
-DECODE_MB = {"many levels": 640, "few levels": 700}
-FAST_MB = {"many levels": 900, "few levels": 1000}
-ENCODE_MB = {"default": 60, "fast": 100, "random": 40}
-DECODE_OF_SMALL, TWO_CORES = 8, 1.9
-PREAD_MS, PREAD_LEAST = {"default": 5, "random": 2}, 20 << 20
+BESIDE = os.path.join(os.path.dirname(FOREBAY), "examples/reads_pread")
+BUILT = os.path.join(os.environ.get("CARGO_TARGET_DIR", "target"), "release/examples/reads_pread")
+PREAD = BESIDE if os.path.exists(BESIDE) else BUILT
+TURN = shlex.split(os.environ.get("TURN", ""))
+# The largest resident set of a command, in KiB.
+PEAK = ("import resource,subprocess,sys;subprocess.run(sys.argv[1:],check=True);"
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
+PREAD_LEAST = 20 << 20
+# Text by which two threads and memory are judged.
+LONG = 500_000_000
 
 
 def sets(folder, only):
@@ -79,20 +85,19 @@ def size(path):
 
 def run(command):
     """CPU and wall seconds of a shell command."""
-    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True)
-    wall = time.monotonic() - start
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    timed = f"TIMEFORMAT='took %U %S %R'; time {{ {command}; }}"
+    done = subprocess.run([*TURN, "bash", "-o", "pipefail", "-c", timed], capture_output=True, text=True)
     if done.returncode != 0:
         raise RuntimeError(f"{command}\n{done.stderr}")
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, wall
+    user, system, wall = map(float, done.stderr.split("took ")[-1].split())
+    return user + system, wall
 
 
 def pread(archive):
     """Median and 99th percentile of milliseconds of 4 KiB at random, each group decoded anew."""
     if not os.path.exists(PREAD):
         return None
-    told = subprocess.run([PREAD, archive], capture_output=True, text=True, check=True).stdout
+    told = subprocess.run([*TURN, PREAD, archive], capture_output=True, text=True, check=True).stdout
     found = re.search(r"decoded anew: median ([0-9.]+) ms, 99 % ([0-9.]+) ms", told)
     return [float(number) for number in found.groups()]
 
@@ -152,55 +157,27 @@ def show(found):
               + " | ".join(f"{speed:.0f}" for speed in speeds) + " |")
 
 
-def aims(found, kind):
-    """What, found, target, whether it should be below; over all sets of a kind."""
-    few, many = min(row["threads"] for row in found), max(row["threads"] for row in found)
-
-    def total(tool, what, threads=few):
-        return sum(row[what] for row in found
-                   if (row["tool"], row["kind"], row["threads"]) == (tool, kind, threads))
-
-    def speed(tool, what):
-        return total(tool, "text") / 1e6 / total(tool, what)
-
-    own, fast, at_random = [f"forebay {profile}" for profile in PROFILES]
-    crams = {tool: total(f"CRAM 3.1 {tool}", "bytes") for tool in CRAMS}
-    if all(crams.values()):
-        best = min(crams, key=crams.get)
-        yield f"size, of CRAM 3.1 {best}, the smallest", total(own, "bytes") / crams[best], OF_CRAM, True
-        yield "size of fast, of CRAM 3.1 normal", total(fast, "bytes") / crams["normal"], FAST_OF_CRAM, True
-    for peer in ("gzip -6", "SRA"):
-        # A set that a peer can't take is in neither sum.
-        sets_of = {row["set"] for row in found if row["tool"] == peer}
-        mine = sum(row["bytes"] for row in found
-                   if row["tool"] == own and row["set"] in sets_of and (row["kind"], row["threads"]) == (kind, few))
-        if total(peer, "bytes"):
-            yield f"size, of {peer}", mine / total(peer, "bytes"), OF_GZ, True
-    yield "decode, MB/CPU-s", speed(own, "decode_cpu"), DECODE_MB[kind], False
-    yield "decode of fast, MB/CPU-s", speed(fast, "decode_cpu"), FAST_MB[kind], False
-    if all(crams.values()):
-        of_small = total("CRAM 3.1 small", "decode_cpu") / total(own, "decode_cpu")
-        yield "decode, times CRAM 3.1 small", of_small, DECODE_OF_SMALL, False
-    if many > few:
-        more = total(own, "decode_wall", few) / total(own, "decode_wall", many)
-        yield f"decode by {many} threads, times {few}, by the clock", more, TWO_CORES, False
-    for profile, least in ENCODE_MB.items():
-        yield f"encode, `{profile}`, MB/CPU-s", speed(f"forebay {profile}", "encode_cpu"), least, False
-    for tool, of, most in ((own, "", PREAD_MS["default"]), (at_random, ", `random`", PREAD_MS["random"])):
-        reads = [row["pread_ms"][0] for row in found if row["tool"] == tool and row["kind"] == kind and row["pread_ms"]]
-        if reads:
-            yield f"4 KiB at random{of}, ms, the slowest set's median", max(reads), most, True
-
-
-def judge(found):
-    print("\n| kind | what | found | target | |\n|---|---|---|---|---|")
-    for kind in sorted({row["kind"] for row in found}):
-        for what, value, target, low in aims(found, kind):
-            met = value <= target if low else value >= target
-            print(f"| {kind} | {what} | {value:.3g} | {'at most' if low else 'at least'} {target} | "
-                  f"{'met' if met else 'missed'} |")
-    if not all(row.get("exact", True) for row in found):
-        sys.exit("an archive did not give back its bytes")
+def measure_long(packed, repeats):
+    """The reads so many times over that there is much text: by one thread and two, and memory."""
+    with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as work:
+        plain, length = [], 0
+        for path in packed:
+            plain.append(os.path.join(work, os.path.basename(path).removesuffix(".gz")))
+            with gzip.open(path) as source:
+                text = source.read()
+            times = -(-LONG // (len(packed) * len(text)))
+            with open(plain[-1], "wb") as to:
+                for _ in range(times):
+                    to.write(text)
+            length += times * len(text)
+        archive, wall = os.path.join(work, "long.reads"), {}
+        pack = [*TURN, "/usr/bin/env", "python3", "-c", PEAK, FOREBAY, "reads", "pack", "-q", "-t", str(PACKERS),
+                *plain, "-o", archive]
+        memory = int(subprocess.run(pack, capture_output=True, text=True, check=True).stdout) / 1024
+        for threads in (1, 2):
+            times = [run(f"{FOREBAY} reads cat -t {threads} {archive} > /dev/null") for _ in range(repeats)]
+            wall[threads] = min(clock for _, clock in times)
+        return {"text": length, "wall": wall, "memory_mib": memory}
 
 
 def main():
@@ -209,6 +186,7 @@ def main():
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--only", default="")
+    parser.add_argument("--short", action="store_true", help="without what takes 500 MB of text")
     parser.add_argument("--json")
     arguments = parser.parse_args()
     found = sets(arguments.folder, [name for name in arguments.only.split(",") if name])
@@ -226,10 +204,17 @@ def main():
         everything += measure(name, packed, threads, arguments.repeats)
         show([row for row in everything if row["set"] == name])
         sys.stdout.flush()
-    judge(everything)
+    goals = list(goals_of_all(everything))
+    if not arguments.short:
+        # Pairs, if there are any: they have most to decode at a time.
+        name = max(found, key=lambda name: len(found[name]))
+        goals += goals_of_long(name, measure_long(found[name], arguments.repeats))
+    show_goals(goals)
     if arguments.json:
         with open(arguments.json, "w") as out:
             json.dump(everything, out, indent=1)
+    if not all(row.get("exact", True) for row in everything):
+        sys.exit("an archive did not give back its bytes")
 
 
 if __name__ == "__main__":

@@ -8,12 +8,14 @@
 #   bench/reads.sh --all     seven sets, 250 MB of text
 #   FOREBAY=path             the binary under test (default target/release/forebay, built first)
 #   BUILT=yes                builds nothing and installs nothing: uses what is there
+#   SETS=folder              measures the *.fq.gz of a folder of yours, and fetches none
 #
 # Other options are those of bench/reads.py, such as --repeats 5 or --only nanopore.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-case ${1:-} in -h | --help) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+case ${1:-} in -h | --help) sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 
+sets=${SETS:-target/bench/reads/sets}
 only=(--only hiseq2000,nextseq550)
 [ "${1:-}" != --all ] || { only=(); shift; }
 if [ -z "${BUILT:-}" ]; then
@@ -22,7 +24,7 @@ if [ -z "${BUILT:-}" ]; then
     cargo build --release --locked -p forebay-reads --example reads_pread >&2
     cargo build --release --locked -p forebay-objstore --example s3_memory >&2
 fi
-[ -e target/bench/reads/sets/nanopore.fq.gz ] || bench/reads-data.sh >&2
+[ -n "${SETS:-}" ] || [ -e "$sets/nanopore.fq.gz" ] || bench/reads-data.sh >&2
 export PATH=$PWD/target/tools/bin:$PATH
-bench/reads.py target/bench/reads/sets ${only[@]+"${only[@]}"} "$@"
-exec bench/reads_far.py target/bench/reads/sets --repeats 3
+bench/reads.py "$sets" ${only[@]+"${only[@]}"} "$@"
+exec bench/reads_far.py "$sets" --repeats 3

@@ -3,25 +3,26 @@
 #
 #   bench/run.sh             micro benchmarks, 7 repeats, 3 pairs of each pipeline, the demo's
 #                            workflow on slow storage once, a volume in a bucket and on several
-#                            nodes, and archives of reads beside other tools: 40 minutes
-#   bench/run.sh --full      8 repeats and 15 pairs with every-read: the figures that are published
+#                            nodes, and archives of reads beside other tools: an hour
+#   bench/run.sh --full      9 repeats and 15 pairs: the figures that are published
 #   bench/run.sh --check     as above; status 3 when a target is missed
 #   FOREBAY=path             the binary under test (default target/release/forebay, built first)
 #   CARGO_TARGET_DIR         is respected
 #
 # As root: ext4 with a journal on a loop image, cold reads, passthrough, and the ordinary user
-# besides. As an ordinary user: what that user can measure, and the table says what is missing.
+# besides; while it measures, root has the kernel's switch of FUSE over io_uring on. As an ordinary
+# user: what that user can measure, and the table says what is missing.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-pairs=3 repeats=7 minutes=8 slow=1 check=()
-pipelines=(--every-read)
+pairs=3 repeats=7 minutes=16 slow=1 check=()
+pipelines=(--every-read --rules --recorders)
 bucket=(--repeats 1 --gib 10 --without s3fs,rclone) reads=(--repeats 2) cluster=(--repeats 1) peers=(--mib 512 --repeats 1)
 for word in "$@"; do
     case $word in
-        --full) pairs=15 repeats=8 minutes=180 slow=5 bucket=() reads=(--all) cluster=() peers=() ;;
+        --full) pairs=15 repeats=9 minutes=360 slow=5 bucket=() reads=(--all) cluster=() peers=() ;;
         --check) check=(--check) ;;
-        -h | --help) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 0 ;;
+        -h | --help) sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 0 ;;
         *) echo "bench/run.sh: unknown argument $word; there are --full, --check" >&2; exit 2 ;;
     esac
 done
@@ -31,6 +32,14 @@ cargo build --release -p forebay-bench >&2
 [ -n "${FOREBAY:-}" ] || cargo build --release -p forebay >&2
 bench=$target/release/forebay-bench
 forebay=${FOREBAY:-$target/release/forebay}
+
+# Half of the rows are of operations over io_uring, which the kernel has switched off.
+switch=/sys/module/fuse/parameters/enable_uring
+if [ -w $switch ] && [ "$(cat $switch)" = N ]; then
+    trap 'echo N > $switch' EXIT
+    trap 'exit 130' INT TERM
+    echo Y > $switch
+fi
 
 # A failed run is in the table with its count; the other half is measured all the same.
 status=0

@@ -30,6 +30,7 @@ tests/simgrid/setup.sh
 scripts/setup-s3.sh
 scripts/setup-postgres.sh
 scripts/setup-browser.sh
+scripts/setup-azurite.sh
 scripts/setup-multiqc.sh
 
 scripts/setup-docs.sh

@@ -1,5 +1,5 @@
 # Git checks two branches of 1,500 files out in turn, and a C program of 40 files is built in each.
-# Words: ready, prepare, run, verify; see ../README.md.
+# Words: ready, prepare, run, verify, rules; see ../README.md.
 set -euo pipefail
 
 case $1 in
@@ -47,6 +47,9 @@ verify)
     [ -z "$(git status --short)" ]
     git fsck --strict --no-dangling
     ./program
+    ;;
+rules)
+    printf '[[rule]]\nmatch = "*.o"\nhome = "fast"\n'
     ;;
 *) echo "unknown word $1"; exit 2 ;;
 esac

@@ -1,5 +1,5 @@
 # A small Nextflow pipeline: one split, 64 short tasks, one merge; the cost is the engine's own
-# marker files, symbolic links and shells. Words: ready, prepare, run, verify; see ../README.md.
+# marker files, symbolic links and shells. Words: ready, prepare, run, verify, rules; see ../README.md.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 nextflow=$FOREBAY_ROOT/target/tools/nextflow/nextflow
@@ -22,6 +22,9 @@ run)
 verify)
     [ "$(wc -l < results/sums.txt)" = 64 ]
     [ "$(awk '{ lines += $2 } END { print lines }' results/sums.txt)" = 320000 ]
+    ;;
+rules)
+    printf '[[rule]]\nmatch = "work/**"\nhome = "fast"\n'
     ;;
 *) echo "unknown word $1"; exit 2 ;;
 esac

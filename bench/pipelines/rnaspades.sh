@@ -1,6 +1,6 @@
 # rnaSPAdes: many small files, several k-mer rounds, native threads. Reads of S. pombe when
 # FOREBAY_DATA (or ../shared/data) has them, else those of the Debian package: a run of one second,
-# too short for a verdict. Words: ready, prepare, run, verify; see ../README.md.
+# too short for a verdict. Words: ready, prepare, run, verify, rules; see ../README.md.
 set -euo pipefail
 pombe=${FOREBAY_DATA:-$FOREBAY_ROOT/../shared/data}/pombe-rnaseq
 package=/usr/share/spades/test_dataset
@@ -27,6 +27,10 @@ verify)
     grep -q '^>NODE_1_' assembly/transcripts.fasta
     [ "$(grep -v '^>' assembly/transcripts.fasta | tr -d '\n' | wc -c)" -gt 900 ]
     grep -q 'SPAdes pipeline finished' assembly/spades.log
+    ;;
+rules)
+    printf '[[rule]]\nmatch = "assembly/tmp/**"\nhome = "fast"\nafter = "discard"\n'
+    printf '[[rule]]\nmatch = "assembly/K*/**"\nhome = "fast"\n'
     ;;
 *) echo "unknown word $1"; exit 2 ;;
 esac

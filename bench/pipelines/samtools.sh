@@ -1,5 +1,5 @@
 # samtools sorts reads with little memory, so that it writes and merges some twenty temporary files.
-# Words: ready, prepare, run, verify; see ../README.md.
+# Words: ready, prepare, run, verify, rules; see ../README.md.
 set -euo pipefail
 
 case $1 in
@@ -23,6 +23,9 @@ run)
 verify)
     [ "$(samtools view -c sorted.bam)" = 300000 ]
     samtools view -H sorted.bam | grep -q SO:coordinate
+    ;;
+rules)
+    printf '[[rule]]\nmatch = "temporary*"\nhome = "fast"\nafter = "discard"\n'
     ;;
 *) echo "unknown word $1"; exit 2 ;;
 esac

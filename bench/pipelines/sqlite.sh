@@ -1,5 +1,5 @@
 # SQLite in 500 small transactions with a rollback journal, and Python's shelve: what task databases
-# of workflow engines do. Words: ready, prepare, run, verify; see ../README.md.
+# of workflow engines do. Words: ready, prepare, run, verify, rules; see ../README.md.
 set -euo pipefail
 
 case $1 in
@@ -30,6 +30,9 @@ assert tasks.execute("SELECT count(*) FROM task").fetchone() == (500,)
 with shelve.open("kept") as kept:
     assert len(kept) == 500
 '
+    ;;
+rules)
+    printf '[[rule]]\nmatch = "*-journal"\nhome = "fast"\nafter = "discard"\n'
     ;;
 *) echo "unknown word $1"; exit 2 ;;
 esac

@@ -1,5 +1,5 @@
 # The demo: a tumour/normal genome workflow in Genomon's shape under Snakemake, from simulated
-# reads to calls. Words: ready, prepare, run, verify; see ../README.md.
+# reads to calls. Words: ready, prepare, run, verify, rules; see ../README.md.
 set -euo pipefail
 workflow=$FOREBAY_ROOT/workflows/wgs
 venv=$FOREBAY_ROOT/.venv/bin
@@ -23,6 +23,9 @@ run)
 verify)
     [ -s results/report.txt ]
     (cd results && md5sum --quiet -c md5sums.txt)
+    ;;
+rules)
+    cat "$workflow/tiers.toml"
     ;;
 *) echo "unknown word $1"; exit 2 ;;
 esac

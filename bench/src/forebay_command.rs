@@ -38,9 +38,13 @@ impl ForebayBinary {
         }
         words.push(self.program.clone().into());
         words.push("run".into());
-        if arm == Arm::EveryRead {
-            words.extend(["--trace".into(), "every-read".into()]);
-        }
+        let of_arm: &[&str] = match arm {
+            Arm::EveryRead => &["--trace", "every-read"],
+            Arm::Bpf => &["--recorder", "bpf"],
+            Arm::Notify => &["--recorder", "notify"],
+            Arm::Bare | Arm::Covered | Arm::Rules => &[],
+        };
+        words.extend(of_arm.iter().map(OsString::from));
         words.extend_from_slice(options);
         words.extend(["-o".into(), run_file.into(), "--".into()]);
         words
@@ -63,7 +67,8 @@ pub fn whole_folder_options(folder: &str, tier: &Path, scratch: &Path) -> Result
     rule_options(tier, &rule, scratch)
 }
 
-fn rule_options(tier: &Path, rule: &str, scratch: &Path) -> Result<Vec<OsString>> {
+/// Options under which files go to `tier`, called `fast`, as `rule` says.
+pub fn rule_options(tier: &Path, rule: &str, scratch: &Path) -> Result<Vec<OsString>> {
     let (site, rules) = (scratch.join("site.toml"), scratch.join("rules.toml"));
     let tiers = format!("[tier.fast]\npath = \"{}\"\nreach = \"node\"\n", tier.display());
     std::fs::write(&site, tiers).with_context("write", &site)?;

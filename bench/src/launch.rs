@@ -47,10 +47,18 @@ pub struct CommandOutcome {
     /// Cores kept busy by others during the run (kernel threads that work for it included);
     /// none for runs too short for the kernel's 10 ms ticks.
     pub foreign_cores: Option<f64>,
+    /// The most that the daemon had resident, MiB; none where there was none, or it ended unseen.
+    #[serde(default)]
+    pub daemon_mib: Option<f64>,
 }
 
 /// Shortest run for which the load of others is told.
 const SHORTEST_S: f64 = 0.2;
+
+/// What the names of the program under test begin with.
+const DAEMON: &str = "forebay";
+/// What does the micro workloads.
+const OWN_NAME: &str = "forebay-bench";
 
 /// How long leftovers may take to end by themselves.
 const LINGER: Duration = Duration::from_secs(60);
@@ -73,8 +81,10 @@ impl MeasuredCommand {
         );
         let start = Instant::now();
         let mut child = command.spawn().with_context("start", &PathBuf::from(&self.words[0]))?;
-        let waited = self.wait_for_exit(&mut child, start);
+        let mut daemon_mib = None;
+        let waited = self.wait_for_exit(&mut child, start, &mut daemon_mib);
         let wall_s = start.elapsed().as_secs_f64();
+        daemon_mib = daemon_mib.max(daemon_memory());
         if waited.is_err() {
             terminate_all(&child);
         }
@@ -101,6 +111,7 @@ impl MeasuredCommand {
             linger_s,
             load1,
             foreign_cores,
+            daemon_mib: daemon_mib.map(|kib| kib as f64 / 1024.0),
         })
     }
 
@@ -140,9 +151,15 @@ impl MeasuredCommand {
         Ok(command)
     }
 
-    fn wait_for_exit(&self, child: &mut Child, start: Instant) -> Result<()> {
+    /// Looks at the daemon's memory ten times a second meanwhile.
+    fn wait_for_exit(
+        &self,
+        child: &mut Child,
+        start: Instant,
+        daemon_kib: &mut Option<u64>,
+    ) -> Result<()> {
         let pidfd = rustix::process::pidfd_open(child_pid(child), PidfdFlags::empty())?;
-        let slice = rustix::time::Timespec { tv_sec: 1, tv_nsec: 0 };
+        let slice = rustix::time::Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
         loop {
             let mut fds = [PollFd::new(&pidfd, PollFlags::IN)];
             match poll(&mut fds, Some(&slice)) {
@@ -151,6 +168,7 @@ impl MeasuredCommand {
                 Err(other) => return Err(other.into()),
             }
             interrupt::check_interrupt()?;
+            *daemon_kib = (*daemon_kib).max(daemon_memory());
             if start.elapsed().as_secs() >= self.limit_s {
                 let words = format!("{:?}", self.words);
                 let limit_s = self.limit_s;
@@ -212,6 +230,21 @@ fn kill_descendants() {
 fn is_zombie(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit(") ").next().is_none_or(|rest| rest.is_empty() || rest.starts_with('Z'))
+}
+
+/// The peak of resident memory (KiB) of the largest process below that is called [`DAEMON`]; none if
+/// there is none.
+fn daemon_memory() -> Option<u64> {
+    let peak = |pid: u32| {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+        let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
+        let name = field("Name:")?.trim();
+        if !name.starts_with(DAEMON) || name == OWN_NAME {
+            return None;
+        }
+        field("VmHWM:")?.split_whitespace().next()?.parse().ok()
+    };
+    list_descendants(std::process::id()).into_iter().filter_map(peak).max()
 }
 
 /// Children, their children, and so on.

@@ -12,6 +12,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+mod goal_tables;
 mod request_table;
 
 /// What to print.
@@ -30,7 +31,8 @@ pub fn print_tables(options: &Options) -> Result<()> {
     let small = SavedResults::load(&options.results.join(micro::FILE))?;
     let large = SavedResults::load(&options.results.join(pipelines::FILE))?;
     let mut missed = 0;
-    let mut text = micro_tables(&small, &mut missed);
+    let mut text = goal_tables::goal_tables(&small, &large);
+    text += &micro_tables(&small, &mut missed);
     text += &pipeline_table(&large, &mut missed);
     text += &raw_files_note(&options.results);
     match std::io::stdout().write_all(text.as_bytes()) {
@@ -276,7 +278,7 @@ fn pipeline_table(saved: &SavedResults, missed: &mut u32) -> String {
     for name in names {
         for (who, arm) in [RunUser::Root, RunUser::User]
             .into_iter()
-            .flat_map(|who| [(who, Arm::Covered), (who, Arm::EveryRead)])
+            .flat_map(|who| Arm::RECORDED.map(|arm| (who, arm)))
         {
             let Some(row) = PairedRuns::gather_runs(saved, name, who, arm) else { continue };
             rows += &pipeline_row(name, who, arm, &row, missed);

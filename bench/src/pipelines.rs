@@ -1,10 +1,11 @@
 //! Whole pipelines, bare and covered, in shuffled blocks: wall time and CPU time.
 //!
-//! A pipeline is one script in `bench/pipelines/`; it knows four words: `ready` (status 0, or why
-//! not), `prepare`, `run`, `verify`, each in its directory.
+//! A pipeline is one script in `bench/pipelines/`; it knows five words: `ready` (status 0, or why
+//! not), `prepare`, `run`, `verify`, each in its directory, and `rules`, which prints rules for its
+//! temporary files on the tier `fast`.
 
 use crate::error::{Error, ErrorContext, Kind, Result};
-use crate::forebay_command::ForebayBinary;
+use crate::forebay_command::{ForebayBinary, rule_options};
 use crate::launch::{CommandOutcome, MeasuredCommand};
 use crate::micro::{check_no_failures, open_session};
 use crate::run_directories::{Backing, RunDirectories};
@@ -43,6 +44,12 @@ pub struct Options {
     /// Add a run with `--trace every-read` to each block.
     #[arg(long)]
     pub every_read: bool,
+    /// Add a run with the rules that the pipeline's script has for its temporary files.
+    #[arg(long)]
+    pub rules: bool,
+    /// Add runs under the recorders without a mount.
+    #[arg(long)]
+    pub recorders: bool,
     /// The file system below.
     #[arg(long, value_enum, default_value_t = Backing::Ext4)]
     pub backing: Backing,
@@ -202,6 +209,16 @@ impl<'a> PipelineBench<'a> {
         if self.options.every_read {
             arms.push((self.who, Arm::EveryRead));
         }
+        if self.options.rules {
+            arms.push((self.who, Arm::Rules));
+        }
+        if self.options.recorders {
+            arms.push((self.who, Arm::Notify));
+            // The kernel lets nobody else look.
+            if self.who == RunUser::Root {
+                arms.push((self.who, Arm::Bpf));
+            }
+        }
         arms
     }
 
@@ -261,9 +278,15 @@ impl<'a> PipelineBench<'a> {
         let at_unix = host_info::unix_now();
         let dir = self.ground.create_run_directory(self.who)?;
         let run_file = self.ground.scratch.join("pipeline.run");
-        let outcome = self.attempt_run(pipeline, label.arm, &dir, &run_file);
+        let tier = match label.arm {
+            Arm::Rules => Some(self.ground.create_run_directory(self.who)?),
+            _ => None,
+        };
+        let outcome = self.attempt_run(pipeline, label.arm, &dir, tier.as_deref(), &run_file);
         interrupt::check_interrupt()?;
-        self.ground.remove_and_sync(&dir)?;
+        for dir in [Some(&dir), tier.as_ref()].into_iter().flatten() {
+            self.ground.remove_and_sync(dir)?;
+        }
         let requests = request_counts::count_requests(&run_file);
         let _ = std::fs::remove_file(&run_file);
         let mut record = RunRecord {
@@ -293,11 +316,21 @@ impl<'a> PipelineBench<'a> {
         pipeline: &Pipeline,
         arm: Arm,
         dir: &Path,
+        tier: Option<&Path>,
         run_file: &Path,
     ) -> Result<CommandOutcome> {
         self.prepare_launch(pipeline, "prepare", dir, &[]).run_expecting_success()?;
+        let options = match tier {
+            Some(tier) => {
+                let asked = self.prepare_launch(pipeline, "rules", dir, &[]);
+                asked.run_expecting_success()?;
+                let rules = std::fs::read_to_string(&asked.log).with_context("read", &asked.log)?;
+                rule_options(tier, &rules, &self.ground.scratch)?
+            }
+            None => Vec::new(),
+        };
         host_info::sync_file_system(dir)?;
-        let prefix = self.forebay.command_prefix(arm, &[], run_file);
+        let prefix = self.forebay.command_prefix(arm, &options, run_file);
         let ended = self.prepare_launch(pipeline, "run", dir, &prefix).run_expecting_success()?;
         self.prepare_launch(pipeline, "verify", dir, &[]).run_expecting_success()?;
         Ok(ended)

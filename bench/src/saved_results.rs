@@ -34,6 +34,18 @@ pub enum Arm {
     Covered,
     /// Under `forebay run --trace every-read`.
     EveryRead,
+    /// Under `forebay run` with rules for the pipeline's temporary files.
+    Rules,
+    /// Under `forebay run --recorder bpf`, without a mount.
+    Bpf,
+    /// Under `forebay run --recorder notify`, without a mount.
+    Notify,
+}
+
+impl Arm {
+    /// All but the bare one.
+    pub const RECORDED: [Self; 5] =
+        [Self::Covered, Self::EveryRead, Self::Rules, Self::Bpf, Self::Notify];
 }
 
 impl fmt::Display for RunUser {
@@ -51,6 +63,9 @@ impl fmt::Display for Arm {
             Self::Bare => "bare",
             Self::Covered => "covered",
             Self::EveryRead => "every-read",
+            Self::Rules => "rules",
+            Self::Bpf => "bpf",
+            Self::Notify => "notify",
         })
     }
 }

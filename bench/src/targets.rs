@@ -140,6 +140,9 @@ pub const MICRO: &[(&str, RunUser, TargetLimit)] = &[
     ("run-true", RunUser::User, TargetLimit::ExtraMs(100.0)),
 ];
 
+/// Resident memory of the daemon while thousands of files are made, at most, MiB.
+pub const MEMORY_MIB: f64 = 20.0;
+
 /// Requests to the daemon for each operation, at most, whoever asks.
 pub const REQUESTS: &[(&str, f64)] = &[("packed-create-300", 5.0), ("packed-create-300-8", 5.0)];
 
@@ -160,16 +163,24 @@ pub fn micro_goal(name: &str, who: RunUser) -> TargetLimit {
     found.map_or(TargetLimit::None, |(.., goal)| *goal)
 }
 
-/// A pipeline that does little but wait for its file system, and the most that a mount may add to it.
-const FILES_ALONE: (&str, f64) = ("sqlite", 0.20);
+/// A pipeline that does little but wait for its file system, and the most that a mount, and a
+/// recorder without one, may add to it.
+const FILES_ALONE: (&str, f64, f64) = ("sqlite", 0.20, 0.02);
 
 /// The promise for a whole pipeline.
 pub fn pipeline_goal(name: &str, arm: Arm) -> TargetLimit {
+    let (files_alone, most_mounted, most_bare) = FILES_ALONE;
     match arm {
         Arm::Bare => TargetLimit::None,
-        _ if name == FILES_ALONE.0 => TargetLimit::Overhead(FILES_ALONE.1, FILES_ALONE.1),
+        Arm::Bpf | Arm::Notify if name == files_alone => {
+            TargetLimit::Overhead(most_bare, most_bare)
+        }
+        _ if name == files_alone => TargetLimit::Overhead(most_mounted, most_mounted),
         Arm::Covered => TargetLimit::Overhead(0.03, 0.06),
         Arm::EveryRead => TargetLimit::Overhead(0.10, 0.10),
+        Arm::Rules => TargetLimit::Overhead(0.05, 0.05),
+        Arm::Bpf => TargetLimit::Overhead(0.01, 0.01),
+        Arm::Notify => TargetLimit::Overhead(0.03, 0.03),
     }
 }
 

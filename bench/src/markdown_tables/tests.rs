@@ -100,3 +100,34 @@ fn thousands_are_grouped() {
     assert_eq!(group_thousands(999.94, 1), "999.9");
     assert_eq!(group_thousands(12.0, 2), "12.00");
 }
+
+#[test]
+fn each_goal_stands_beside_its_figure_with_met_or_missed() {
+    let small = saved("uring-create-300", &[5.0; 7]);
+    let text = goal_tables::goal_tables(&small, &SavedResults::default());
+    assert!(text.contains("| mount, root, in place | 0.20, goal 0.29, **missed** | – |"), "{text}");
+    assert!(text.contains("| mount, ordinary user | 0.10, goal 0.25, **missed** | – |"), "{text}");
+    assert!(text.contains("| run, bpf | – | – | – | – | – | – |"), "{text}");
+    let barely = goal_tables::goal_tables(&saved("bpf-unlink", &[1.055; 7]), &small);
+    assert!(barely.contains("| – | 0.948, goal 0.95, **missed** | – |"), "{barely}");
+}
+
+#[test]
+fn each_way_of_recording_a_pipeline_has_its_goal() {
+    let mut large = saved("git", &[1.04; 15]);
+    for at in 0..large.records.len() {
+        let mut again = large.records[at].clone();
+        if again.label.arm == Arm::Covered {
+            again.ended.daemon_mib = Some(17.4);
+            large.records[at].ended.daemon_mib = Some(17.4);
+            again.label.arm = Arm::Rules;
+            large.records.push(again.clone());
+            again.label.arm = Arm::Notify;
+            large.records.push(again);
+        }
+    }
+    let text = goal_tables::goal_tables(&SavedResults::default(), &large);
+    let row = "| git | root | – | 1.040, goal 1.03, **missed** | 1.040, goal 1.03, **missed** | \
+               1.040, goal 1.05, met | – | 17 MiB, goal 20, met |";
+    assert!(text.contains(row), "{text}");
+}

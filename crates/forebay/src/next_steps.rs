@@ -9,19 +9,31 @@ use forebay_volume::reads::ReadsError;
 /// What can be done about what a bucket says.
 pub(crate) fn bucket_next_step(failed: &RequestError) -> &'static str {
     match failed.kind {
-        _ if failed.why == NO_KEYS => "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+        _ if failed.why == NO_KEYS => {
+            "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; for az://, AZURE_STORAGE_ACCOUNT and \
+             AZURE_STORAGE_KEY"
+        }
         _ if failed.why.contains("RequestTimeTooSkewed") => {
             "set this machine's clock: the bucket's is more than 15 minutes away"
         }
         _ if failed.why.contains("ExpiredToken") => "renew your credentials",
-        ErrorKind::InvalidInput => "name s3://BUCKET/PREFIX; settings are those of AWS's own tools",
-        ErrorKind::NotFound => "is it the right bucket, and AWS_REGION or AWS_ENDPOINT_URL?",
+        ErrorKind::InvalidInput => {
+            "name s3://BUCKET/PREFIX, with the settings of AWS's own tools, or az://CONTAINER/PREFIX, \
+             with AZURE_STORAGE_ACCOUNT and AZURE_STORAGE_KEY"
+        }
+        ErrorKind::NotFound => {
+            "is it the right bucket, and AWS_REGION or AWS_ENDPOINT_URL, or AZURE_STORAGE_ACCOUNT?"
+        }
         ErrorKind::PermissionDenied => {
-            "a volume lists, writes, reads and deletes: is AWS_ACCESS_KEY_ID of one who may?"
+            "a volume lists, writes, reads and deletes: is AWS_ACCESS_KEY_ID of one who may? \
+             (for az:// AZURE_STORAGE_KEY)"
         }
         ErrorKind::InvalidData => "a newer Forebay may have written it, or it was changed",
         ErrorKind::AlreadyExists => "another machine has just mounted it",
-        _ => "is the network there, and AWS_ENDPOINT_URL set if it is not AWS's?",
+        _ => {
+            "is the network there, and AWS_ENDPOINT_URL or AZURE_STORAGE_ENDPOINT set if it is not \
+              the usual one?"
+        }
     }
 }
 
@@ -29,7 +41,8 @@ pub(crate) fn bucket_next_step(failed: &RequestError) -> &'static str {
 pub(crate) fn attach_next_step(failed: &RequestError) -> &'static str {
     match failed.kind {
         ErrorKind::PermissionDenied => {
-            "attaching lists and reads: is AWS_ACCESS_KEY_ID of one who may? \
+            "attaching lists and reads: is AWS_ACCESS_KEY_ID of one who may? (for az:// \
+             AZURE_STORAGE_KEY) \
              AWS_SKIP_SIGNATURE=true is for public buckets"
         }
         _ => bucket_next_step(failed),

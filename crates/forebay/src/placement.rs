@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use forebay_model::run::note_key::capacity_note;
 use forebay_model::{ByteCount, Rules, Site};
-use forebay_objstore::{AwsSettings, ProfileFile};
+use forebay_objstore::{BucketSettings, ProfileFile};
 use forebay_volume::tiers::{PlacementOptions, TierError};
 
 use crate::exit::{CommandError, NOTHING_RUN};
@@ -119,8 +119,8 @@ pub(crate) fn capacity_limits(wanted: &PlacementOptions) -> Vec<(String, String)
 }
 
 /// How buckets are reached, as AWS's own tools are told.
-pub(crate) fn bucket_settings() -> AwsSettings {
-    AwsSettings::from_environment(std::env::vars_os(), |file, elsewhere| {
+pub(crate) fn bucket_settings() -> BucketSettings {
+    BucketSettings::from_environment(std::env::vars_os(), |file, elsewhere| {
         let name = match file {
             ProfileFile::Credentials => ".aws/credentials",
             ProfileFile::Config => ".aws/config",

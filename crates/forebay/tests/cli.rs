@@ -8,6 +8,8 @@
 
 #[path = "../examples/report_runs/made.rs"]
 mod made;
+#[path = "../../objstore/tests/common/others.rs"]
+mod others;
 #[path = "common/place.rs"]
 mod place;
 #[path = "common/processes.rs"]
@@ -23,6 +25,8 @@ mod attach_plain;
 mod attach_reads;
 #[path = "cli/attach_s3.rs"]
 mod attach_s3;
+#[path = "cli/azure.rs"]
+mod azure;
 #[path = "cli/bench.rs"]
 mod bench;
 #[path = "cli/bench_bad_input.rs"]

@@ -8,6 +8,7 @@ mod exposed_content;
 use std::fmt::Write;
 use std::path::{Component, Path, PathBuf};
 
+use crate::bucket_url::is_bucket_url;
 use crate::toml::{ConfigError, TomlDocument};
 pub use exposed_content::{ExposedContent, ExposedReads};
 
@@ -17,7 +18,7 @@ pub const SHARDS_MAX: u32 = 10_000;
 /// A directory that is shown inside a volume.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attachment {
-    /// The directory, absolute; or `s3://BUCKET/PREFIX`.
+    /// The directory, absolute; or the URL of a bucket or of a prefix.
     pub source: PathBuf,
     /// Where it is shown, relative to the volume.
     pub at: PathBuf,
@@ -33,12 +34,6 @@ impl Attachment {
     pub fn bucket_url(&self) -> Option<&str> {
         self.source.to_str().filter(|source| is_bucket_url(source))
     }
-}
-
-/// Whether a source is a bucket, or a prefix of one, and no directory.
-#[must_use]
-pub fn is_bucket_url(source: &str) -> bool {
-    source.starts_with("s3://")
 }
 
 /// All that is attached to one volume, by where it is shown.

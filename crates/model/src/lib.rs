@@ -5,6 +5,7 @@
 //! nothing and prints nothing.
 
 pub mod attached;
+pub mod bucket_url;
 mod dates;
 pub mod error;
 pub mod event;

@@ -2,8 +2,12 @@
 
 use std::io;
 
-/// Answers of S3 that no patience helps with (Amazon S3 API reference, error responses).
-const REFUSED: [&str; 5] = [
+/// Answers of S3 (Amazon S3 API reference, error responses) and of Azure (Blob service error codes)
+/// that no patience helps with.
+const REFUSED: [&str; 8] = [
+    "AuthenticationFailed",
+    "AuthorizationFailure",
+    "AuthorizationPermissionMismatch",
     "AccessDenied",
     "InvalidAccessKeyId",
     "SignatureDoesNotMatch",
@@ -63,8 +67,9 @@ fn extract_xml_message(why: String) -> String {
 }
 
 /// How the client begins to say what it did.
-const STARTS: [&str; 5] = [
+const STARTS: [&str; 6] = [
     "Generic S3 error: ",
+    "Generic MicrosoftAzure error: ",
     "Error performing list request: ",
     "Error performing ",
     "Error after 0 retries in ",
@@ -138,7 +143,9 @@ impl From<object_store::Error> for RequestError {
         // Of a listing the client tells no kinds.
         let said = |codes: &[&str]| codes.iter().any(|code| why.contains(code));
         let kind = match kind {
-            io::ErrorKind::Other if said(&["NoSuchBucket"]) => io::ErrorKind::NotFound,
+            io::ErrorKind::Other if said(&["NoSuchBucket", "ContainerNotFound"]) => {
+                io::ErrorKind::NotFound
+            }
             io::ErrorKind::Other if said(&REFUSED) => io::ErrorKind::PermissionDenied,
             io::ErrorKind::Other if said(&[ENDLESS]) => io::ErrorKind::InvalidData,
             kind => kind,

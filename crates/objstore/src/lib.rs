@@ -15,4 +15,4 @@ pub use object::{
     VersionPin,
 };
 pub use patience::{RetryWindow, retry_patiently};
-pub use settings::{AwsSettings, ProfileFile};
+pub use settings::{BucketSettings, ProfileFile};

@@ -44,11 +44,21 @@ pub struct BucketClient {
     /// MiB that parts of uploads may take, of all uploads together.
     room: Arc<tokio::sync::Semaphore>,
     odd: sieve::RejectedKeys,
+    /// An upload of parts that must not write over an object goes to a name of its own first.
+    ends_by_copy: bool,
 }
 
 /// Tells one state of an object from all others: its ETag (RFC 9110, section 8.8.3).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ObjectVersion(pub String);
+
+impl ObjectVersion {
+    /// Azure's listings leave out the quotes that an ETag has.
+    fn from_e_tag(e_tag: String) -> ObjectVersion {
+        let is_whole = e_tag.starts_with('"') || e_tag.starts_with("W/");
+        ObjectVersion(if is_whole { e_tag } else { format!("\"{e_tag}\"") })
+    }
+}
 
 /// An object that is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,7 +84,8 @@ impl BucketClient {
         let prefix = prefix.trim_matches('/').to_owned();
         let (hedge, odd) = (Arc::default(), Arc::default());
         let room = Arc::new(tokio::sync::Semaphore::new(upload::ROOM_MIB));
-        let objects = BucketClient { runtime, store, prefix, hedge, room, odd };
+        let objects =
+            BucketClient { runtime, store, prefix, hedge, room, odd, ends_by_copy: false };
         objects.object_path("")?;
         Ok(objects)
     }
@@ -211,5 +222,10 @@ fn retry_listing<T, E>(ask: impl Fn() -> Result<T, E>) -> Result<T, E> {
 }
 
 fn found_from_meta(name: String, meta: ObjectMeta) -> ObjectMetadata {
-    ObjectMetadata { name, size: meta.size, version: meta.e_tag.map(ObjectVersion), tag: None }
+    ObjectMetadata {
+        name,
+        size: meta.size,
+        version: meta.e_tag.map(ObjectVersion::from_e_tag),
+        tag: None,
+    }
 }

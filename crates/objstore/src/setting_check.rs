@@ -5,7 +5,8 @@ use std::net::Ipv6Addr;
 /// What is wrong with it, in words that hold no secret.
 pub(super) fn check_setting(name: &str, value: &str) -> Result<(), String> {
     // Keys and tokens are sent in a line of a header, in which a blank may be.
-    let is_sent = name.ends_with("ACCESS_KEY_ID") || name.ends_with("TOKEN");
+    let is_sent = ["ACCESS_KEY_ID", "TOKEN", "ACCOUNT", "ACCOUNT_NAME"];
+    let is_sent = is_sent.iter().any(|end| name.ends_with(end));
     let is_address = name.ends_with("REGION") || name.contains("ENDPOINT");
     let fits = |c: char| c.is_ascii_graphic() || c == ' ' && !is_address;
     let odd = value.chars().find(|c| !fits(*c)).filter(|_| is_sent || is_address);

@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::fmt;
 
-/// Names begin so, in the environment, of what AWS's own tools take from it.
-const PREFIX: &str = "AWS_";
+/// Names begin so, in the environment, of what AWS's and Azure's own tools take from it.
+const PREFIXES: [&str; 2] = ["AWS_", "AZURE_"];
 /// The name of a key there; who has one needs no file.
 const KEY: &str = "AWS_ACCESS_KEY_ID";
 /// What of a profile is used, and what it is called in the environment (AWS SDKs and Tools
@@ -21,9 +21,10 @@ const OTHER_WAYS: [&str; 5] =
     ["credential_process", "role_arn", "sso_session", "sso_start_url", "login_session"];
 
 /// Names and values as AWS's own tools have them in the environment (`AWS_ACCESS_KEY_ID`,
-/// `AWS_REGION`, `AWS_ENDPOINT_URL`, ...) or in `~/.aws`. They are never shown.
+/// `AWS_REGION`, `AWS_ENDPOINT_URL`, ...) or in `~/.aws`, and Azure's in the environment
+/// (`AZURE_STORAGE_ACCOUNT`, `AZURE_STORAGE_KEY`, ...). They are never shown.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct AwsSettings {
+pub struct BucketSettings {
     pairs: Vec<(String, String)>,
     trouble: Option<String>,
 }
@@ -37,19 +38,20 @@ pub enum ProfileFile {
     Config,
 }
 
-impl AwsSettings {
+impl BucketSettings {
     /// Those of an environment; where that has no key, with those of its profile. `read` gives the
     /// text of a file, if it is there, which the environment may say is elsewhere.
     pub fn from_environment(
         environment: impl IntoIterator<Item = (OsString, OsString)>,
         read: impl Fn(ProfileFile, Option<&str>) -> Option<String>,
-    ) -> AwsSettings {
+    ) -> BucketSettings {
         let text = |(name, value): (OsString, OsString)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         };
-        let ours = |(name, _): &(String, String)| name.starts_with(PREFIX);
+        let ours =
+            |(name, _): &(String, String)| PREFIXES.iter().any(|prefix| name.starts_with(prefix));
         let pairs: Vec<_> = environment.into_iter().filter_map(text).filter(ours).collect();
-        let mut settings = AwsSettings { pairs, trouble: None };
+        let mut settings = BucketSettings { pairs, trouble: None };
         if settings.get(KEY).is_none() {
             settings.add_profile(read);
         }
@@ -86,25 +88,30 @@ impl AwsSettings {
         }
     }
 
-    /// All of them.
+    /// Those for S3.
     ///
     /// # Errors
     /// Why a profile is of no use, in words.
-    pub(super) fn into_pairs(self) -> Result<Vec<(String, String)>, String> {
+    pub(super) fn into_s3_pairs(self) -> Result<Vec<(String, String)>, String> {
         match self.trouble {
             None => Ok(self.pairs),
             Some(trouble) => Err(trouble),
         }
     }
-}
 
-impl From<Vec<(String, String)>> for AwsSettings {
-    fn from(pairs: Vec<(String, String)>) -> Self {
-        AwsSettings { pairs, trouble: None }
+    /// Those for Azure: of AWS none are looked at.
+    pub(super) fn into_azure_pairs(self) -> Vec<(String, String)> {
+        self.pairs
     }
 }
 
-impl fmt::Debug for AwsSettings {
+impl From<Vec<(String, String)>> for BucketSettings {
+    fn from(pairs: Vec<(String, String)>) -> Self {
+        BucketSettings { pairs, trouble: None }
+    }
+}
+
+impl fmt::Debug for BucketSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.pairs.iter().map(|(name, _)| name)).finish()
     }
@@ -136,9 +143,9 @@ mod tests {
     const CONFIG: &str = "[default]\nregion = eu-west-1\n[profile lab]\nregion=eu-north-1\n\
         s3 =\n  region = no\nendpoint_url = http://lab:9000\n[profile work]\nsso_session = us\n";
 
-    fn settings(environment: &[(&str, &str)]) -> AwsSettings {
+    fn settings(environment: &[(&str, &str)]) -> BucketSettings {
         let pairs = environment.iter().map(|(name, value)| (name.into(), value.into()));
-        AwsSettings::from_environment(pairs, |file, elsewhere| match (file, elsewhere) {
+        BucketSettings::from_environment(pairs, |file, elsewhere| match (file, elsewhere) {
             (ProfileFile::Credentials, None) => Some(CREDENTIALS.to_owned()),
             (ProfileFile::Config, None) => Some(CONFIG.to_owned()),
             _ => None,
@@ -149,7 +156,7 @@ mod tests {
     fn nothing_but_the_names_is_shown() {
         let settings = settings(&[("AWS_ACCESS_KEY_ID", "hush"), ("OTHER", "hush too")]);
         assert_eq!(format!("{settings:?}"), "[\"AWS_ACCESS_KEY_ID\"]");
-        assert_eq!(settings.into_pairs().map(|pairs| pairs.len()), Ok(1));
+        assert_eq!(settings.into_s3_pairs().map(|pairs| pairs.len()), Ok(1));
     }
 
     #[test]
@@ -164,7 +171,7 @@ mod tests {
         assert_eq!(lab.get("AWS_ENDPOINT_URL"), Some("http://lab:9000"));
         let own = settings(&[(KEY, "mine")]);
         assert_eq!((own.get(KEY), own.get("AWS_SECRET_ACCESS_KEY")), (Some("mine"), None));
-        let work = settings(&[("AWS_PROFILE", "work")]).into_pairs().expect_err("no key");
+        let work = settings(&[("AWS_PROFILE", "work")]).into_s3_pairs().expect_err("no key");
         assert!(work.contains("sso_session") && work.contains("--profile work"), "{work}");
         let elsewhere =
             settings(&[("AWS_SHARED_CREDENTIALS_FILE", "/x"), ("AWS_CONFIG_FILE", "/y")]);

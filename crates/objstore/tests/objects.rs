@@ -48,7 +48,11 @@ fn contract(objects: &BucketClient) {
         objects.put_when("log/1", Bytes::from_static(b"d"), PutCondition::Is(&first), "you-2");
     assert_eq!(late.unwrap_err().kind, ErrorKind::StaleNetworkFileHandle);
     let head = objects.head("log/1").unwrap().unwrap();
-    assert_eq!((head.size, head.version, head.tag.as_deref()), (2, second, Some("me-2")));
+    assert_eq!((head.size, &head.version, head.tag.as_deref()), (2, &second, Some("me-2")));
+
+    // Not all that speaks S3 tells it in a listing.
+    let listed = objects.list_recursive("log").unwrap().remove(0).version;
+    assert!(listed.is_none() || listed == head.version, "{listed:?} is {:?}", head.version);
 
     // Longer than one request.
     let long: Vec<u8> = (0..20_000_000u32).map(|at| (at / 7) as u8).collect();
@@ -68,6 +72,20 @@ fn contract(objects: &BucketClient) {
     assert_eq!(changed.kind, ErrorKind::StaleNetworkFileHandle, "{changed}");
     let never = objects.fetch_verified("a/long.bam", 0..4, None, &|_| false).unwrap_err();
     assert_eq!(never.kind, ErrorKind::InvalidData, "{never}");
+
+    // The same where nothing may be there yet.
+    let new = |tag: &str, bytes: &[u8]| {
+        let mut rest = bytes;
+        let mut next = |buffer: &mut [u8]| std::io::Read::read(&mut rest, buffer);
+        objects.upload("b/new", tag, bytes.len() as u64, PutCondition::Absent, &mut next)
+    };
+    assert_eq!(new("n-1", &long).unwrap(), objects.head("b/new").unwrap().unwrap().version);
+    new("n-1", &long).expect("it is this one: an answer was lost");
+    let other: Vec<u8> = long.iter().rev().copied().collect();
+    assert_eq!(new("n-2", &other).unwrap_err().kind, ErrorKind::AlreadyExists);
+    assert!(objects.get("b/new", 0..long.len() as u64).unwrap() == long, "it was written over");
+    assert_eq!(names("b"), [("b/new".to_owned(), long.len() as u64)], "nothing is left beside it");
+    assert_eq!(names(".forebay"), []);
 
     for length in [long.len() - 1, long.len() + 1] {
         let mut rest = &long[..];
@@ -96,7 +114,8 @@ fn every_scheme_keeps_the_contract() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("bucket")).unwrap();
     let server = Server::start(folder.path(), Duration::ZERO);
-    for scheme in BucketClient::scheme_names() {
+    // Azure's is that of its emulator.
+    for scheme in BucketClient::scheme_names().filter(|name| *name != "az") {
         let url = format!("{scheme}://bucket/some/prefix/");
         contract(&BucketClient::open(&url, server.settings()).unwrap());
     }
@@ -107,7 +126,8 @@ fn every_scheme_keeps_the_contract() {
 fn every_server_keeps_the_contract() {
     for other in others::OTHERS {
         let Some(server) = other.start("bucket") else { continue };
-        let objects = BucketClient::open("s3://bucket/some/prefix/", server.settings()).unwrap();
+        let url = format!("{}/some/prefix/", server.url("bucket"));
+        let objects = BucketClient::open(&url, server.settings()).unwrap();
         // A failure names its thread.
         let thread = std::thread::Builder::new().name(other.name.to_owned());
         thread.spawn(move || contract(&objects)).unwrap().join().unwrap();

@@ -15,6 +15,7 @@ pub mod heap;
 pub mod mount_users;
 pub mod numbered;
 pub mod own_folder;
+pub mod predecessor;
 pub mod proc;
 pub mod real_path;
 pub mod seeds;

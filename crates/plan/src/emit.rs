@@ -11,6 +11,7 @@ mod toml;
 
 pub use rules::{EmitError, render_rules};
 
+use crate::whole_folders::ProposedFolder;
 use crate::{Choice, Outcome};
 use forebay_model::workload::{Task, TaskKindId};
 use forebay_model::{ByteCount, FileLocation, Reach, Site, TierId, Workload};
@@ -24,6 +25,8 @@ pub struct EmitContext<'a> {
     pub workload: &'a Workload,
     /// What was chosen.
     pub choice: &'a Choice,
+    /// The folders that it has on a tier as a whole.
+    pub whole_folders: &'a [ProposedFolder],
     /// What is expected of it.
     pub outcome: &'a Outcome,
     /// How many times the workload is to be done.

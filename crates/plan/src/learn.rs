@@ -9,6 +9,7 @@ mod blocked;
 mod doubts;
 mod drawn_names;
 mod edges;
+mod emptied_folders;
 mod engine;
 mod file_uses;
 mod inferred;
@@ -57,6 +58,9 @@ pub struct LearntRun {
     pub measured: MeasuredRun,
     /// What Forebay itself takes on that machine.
     pub own: ForebayOverhead,
+    /// Folders that were left empty, and that may be on a tier as a whole next time, relative to the
+    /// managed directory.
+    pub emptied_folders: Vec<String>,
 }
 
 /// How the run went.
@@ -188,7 +192,8 @@ fn learn_from_rows(rows: &LoadedRun, passing: &PassingNames) -> Result<LearntRun
     };
     let (run, storages) = (String::new(), crate::fit::fit_storages(rows));
     let own = ForebayOverhead { request: Seconds(rows.way), remembers_answers: true };
-    Ok(LearntRun { run, workload: work, storages, measured, own })
+    let emptied_folders = emptied_folders::find_emptied_folders(rows);
+    Ok(LearntRun { run, workload: work, storages, measured, own, emptied_folders })
 }
 
 /// The command, as far as it is short.

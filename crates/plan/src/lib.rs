@@ -29,6 +29,7 @@ mod share;
 pub mod simulate;
 pub mod simulated_facts;
 mod spot;
+pub mod whole_folders;
 pub mod write_back_estimate;
 
 pub use choice::{Choice, PolicyId, SpotMachines};

@@ -92,6 +92,9 @@ pub struct Plan {
     pub left_out: Vec<String>,
     /// What else would help.
     pub advice: Vec<Advice>,
+    /// Folders that are on a tier as a whole, with the tier's name; what that saves is in no figure.
+    #[serde(default)]
+    pub whole_folders: Vec<(String, String)>,
 }
 
 #[cfg(test)]

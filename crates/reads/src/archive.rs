@@ -7,6 +7,7 @@ mod lite;
 mod requested_columns;
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use crate::error::{Error, Kind, Result};
 use crate::hash::hash;
@@ -149,7 +150,7 @@ impl Archive {
             return Ok(false);
         }
         let as_is = RequestedColumns::all_columns([true, at.mates.len() == 2]);
-        let texts = self.fetch_and_open(at, as_is)?.into_texts(at)?;
+        let texts = self.fetch_and_open(at, as_is, None)?.into_texts(at)?;
         Ok(texts.iter().flatten().all(|text| row_group::is_blank_text(text)))
     }
 
@@ -172,7 +173,31 @@ impl Archive {
         group: &LocatedGroup,
         asked: RequestedColumns,
     ) -> Result<OpenGroup<'_>> {
-        let mut opened = self.fetch_and_open(group, self.apply_lite(asked))?;
+        self.open_group_part(group, asked, None)
+    }
+
+    /// A part of one mate's text in a group: no more is decoded than it takes.
+    pub(crate) fn read_text_part(
+        &self,
+        group: &LocatedGroup,
+        mate: usize,
+        part: Range<usize>,
+    ) -> Result<Vec<u8>> {
+        let asked = RequestedColumns::all_columns([mate == 0, mate == 1]);
+        let mut opened = self.open_group_part(group, asked, Some(&part))?;
+        let text = opened.mates[mate].take();
+        let missing = || Error::damaged("a mate is missing");
+        let found = text.ok_or_else(missing)?.into_part(group.mates[mate].text_len, part);
+        found.map_err(|error| error.with_context(mate_place(group, mate)))
+    }
+
+    fn open_group_part(
+        &self,
+        group: &LocatedGroup,
+        asked: RequestedColumns,
+        part: Option<&Range<usize>>,
+    ) -> Result<OpenGroup<'_>> {
+        let mut opened = self.fetch_and_open(group, self.apply_lite(asked), part)?;
         if self.lite {
             for text in opened.mates.iter_mut().flatten() {
                 if let MateText::Whole(text, _) = text {
@@ -188,6 +213,7 @@ impl Archive {
         &self,
         group: &LocatedGroup,
         asked: RequestedColumns,
+        part: Option<&Range<usize>>,
     ) -> Result<OpenGroup<'_>> {
         let (leans, needed) = asked.required_chunks(group);
         let mut fetched = fetch_chunks(self, group, &needed)?.into_iter();
@@ -212,7 +238,7 @@ impl Archive {
             if asked.mates[nth] {
                 asked.fill_missing_columns(&mut mate, group, nth).map_err(place)?;
                 let (text, lent) =
-                    row_group::open_mate(&mate, group.spots, &first, leans).map_err(place)?;
+                    row_group::open_mate(&mate, group.spots, &first, leans, part).map_err(place)?;
                 (mates[nth], first) = (Some(text), lent);
             } else if count > 0 {
                 first = row_group::lend_columns(&mate, group.spots, leans).map_err(place)?;

@@ -14,6 +14,7 @@ mod same;
 mod zstandard;
 
 use crate::error::{Error, Kind, Result};
+pub(crate) use crate::rans::ReadRange;
 
 /// What both sides know of a column.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +25,18 @@ pub(crate) struct ColumnShape<'a> {
     pub(crate) raw_len: usize,
     /// Of a second mate's bases: what [`expand_packed_bits`] says of the first's.
     pub(crate) first: Option<&'a [u8]>,
+    /// The reads that are wanted, where not all are: a codec may leave out what others have.
+    pub(crate) wanted: Option<ReadRange>,
+    /// The same column of a group near by, which this is most likely like: who encodes need not
+    /// find out all by itself then.
+    pub(crate) like: Option<EncodedColumn<'a>>,
+}
+
+/// A column as it stands in an archive.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EncodedColumn<'a> {
+    pub(crate) codec: u8,
+    pub(crate) bytes: &'a [u8],
 }
 
 /// A codec by its number in the format.

@@ -67,6 +67,13 @@ impl MateColumns {
         Some(())
     }
 
+    /// Bytes of a record that has so many letters and a name of `name` bytes, and an end of its last line.
+    #[inline]
+    pub(crate) fn record_len(style: u8, name: usize, letters: usize) -> usize {
+        let twice = usize::from(style & NAME_TWICE != 0);
+        (1 + name) * (1 + twice) + (1 - twice) + 2 * letters + 4 * line_end(style).len()
+    }
+
     /// Bytes that a text has of so many reads with `letters` bases in all and names of `names` bytes,
     /// each with its line feed.
     pub(crate) fn text_len(style: u8, reads: usize, letters: usize, names: usize) -> Option<usize> {

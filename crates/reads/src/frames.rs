@@ -2,7 +2,8 @@
 
 use std::cell::RefCell;
 
-use zstd::zstd_safe::{DCtx, get_error_name};
+use zstd::bulk::Compressor;
+use zstd::zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer, get_error_name};
 
 use crate::error::{Error, Result};
 use crate::kept_bytes::KeptBytes;
@@ -10,22 +11,37 @@ use crate::kept_bytes::KeptBytes;
 /// Where two-bit bases stop getting smaller fast.
 const LEVEL: i32 = 9;
 
+/// What a frame that is read bit by bit looks back on at most: 32 MiB, more than bases of a group.
+const WINDOW_LOG_MAX: u32 = 25;
+
 thread_local! {
     /// Names have dozens of small frames; a context for each costs as much as they do.
     static CONTEXT: RefCell<DCtx<'static>> = RefCell::new(DCtx::create());
+    static COMPRESSOR: RefCell<Compressor<'static>> =
+        RefCell::new(Compressor::new(LEVEL).expect("memory"));
 }
 
 /// One frame.
 pub(crate) fn compress(raw: &[u8]) -> Vec<u8> {
-    zstd::bulk::compress(raw, LEVEL).expect("memory to memory, into a buffer of the bound's size")
+    compress_at(raw, LEVEL)
+}
+
+/// The same, as hard as zstd's `level` tries.
+pub(crate) fn compress_at(raw: &[u8], level: i32) -> Vec<u8> {
+    COMPRESSOR.with_borrow_mut(|compressor| {
+        compressor.set_compression_level(level).expect("a level that there is");
+        compressor.compress(raw).expect("memory to memory, into a buffer of the bound's size")
+    })
 }
 
 /// One frame that can be read only by who has `first`, as if that stood before it.
 pub(crate) fn compress_with_prefix(raw: &[u8], first: &[u8]) -> Vec<u8> {
-    let mut context = zstd::bulk::Compressor::new(LEVEL).expect("memory");
-    if !first.is_empty() {
-        context.context_mut().ref_prefix(first).expect("a context that does nothing yet");
+    if first.is_empty() {
+        return compress(raw);
     }
+    // One that is kept would have to outlive what it refers to.
+    let mut context = Compressor::new(LEVEL).expect("memory");
+    context.context_mut().ref_prefix(first).expect("a context that does nothing yet");
     context.compress(raw).expect("memory to memory, into a buffer of the bound's size")
 }
 
@@ -48,6 +64,28 @@ pub(crate) fn decompress_with_prefix(bytes: &[u8], most: usize, first: &[u8]) ->
         context.ref_prefix(first).and_then(|_| context.decompress(&mut raw[..], bytes))
     };
     raw.set_len(len.map_err(zstd_error)?);
+    Ok(raw)
+}
+
+/// The first `len` bytes of a frame behind `first`, and of what follows no more than a block.
+pub(crate) fn decompress_front(bytes: &[u8], len: usize, first: &[u8]) -> Result<KeptBytes> {
+    let mut raw = KeptBytes::with_len(len);
+    let mut context = DCtx::create();
+    context.set_parameter(DParameter::WindowLogMax(WINDOW_LOG_MAX)).map_err(zstd_error)?;
+    if !first.is_empty() {
+        context.ref_prefix(first).map_err(zstd_error)?;
+    }
+    let mut input = InBuffer::around(bytes);
+    let mut done = 0;
+    while done < len {
+        let (mut output, before) = (OutBuffer::around(&mut raw[done..]), input.pos);
+        context.decompress_stream(&mut output, &mut input).map_err(zstd_error)?;
+        let more = output.pos();
+        if more == 0 && input.pos == before {
+            return Err(Error::damaged(format!("{done} bytes of a frame, of {len} at least")));
+        }
+        done += more;
+    }
     Ok(raw)
 }
 

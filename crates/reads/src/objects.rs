@@ -47,6 +47,11 @@ pub trait ObjectSource: Send + Sync + std::fmt::Debug {
     /// takes long, begin to fetch them.
     fn prefetch_parts(&self, _parts: &[ObjectRange<'_>]) {}
 
+    /// Whether what was read once is soon read again, as from files of this machine.
+    fn is_near(&self) -> bool {
+        false
+    }
+
     /// These parts are not what was written: whether asking again may help. On their way bytes
     /// change by chance; where they lie they stay wrong.
     fn can_retry_damaged(&self, _parts: &[ObjectRange<'_>]) -> bool {

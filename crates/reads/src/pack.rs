@@ -1,6 +1,7 @@
 //! FASTQ to archive: one thread cuts, `threads` encode, one writes in order.
 
 mod exported_names;
+mod group_models;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
@@ -15,10 +16,12 @@ use crate::layout::ArchiveLayout;
 use crate::manifest::{ArchivedFile, Manifest, ReadLayout};
 use crate::mate_mismatch::MateMismatches;
 use crate::profile::PackProfile;
-use crate::row_group::{self, EncodedMate, MateReference};
+use crate::row_group::{self, ColumnModel, EncodedMate, MateReference};
 use crate::spots::SpotReader;
 use crate::window::RecordWindow;
 use exported_names::exported_file_names;
+pub(crate) use group_models::GroupLesson;
+use group_models::GroupLessons;
 
 /// What to pack, and how.
 #[derive(Clone, Debug)]
@@ -128,17 +131,19 @@ fn pack_inputs(
     let mut writer = ArchiveWriter::create(dir, shape, packing.layout, full)?;
     let (mut done, mut as_text_bytes, mut unlike) = (0, 0, MateMismatches::default());
     let mut ended = false;
+    let mut lessons = GroupLessons::default();
     let cuts = || {
         let cut = if ended { Ok(None) } else { group_split::next_group(shape, &mut windows, full) };
         ended = !matches!(cut, Ok(Some(_)));
-        cut.transpose()
+        Some(cut.transpose()?.map(|cut| (cut, lessons.next_lesson())))
     };
     run_in_order(
         packing.threads,
         cuts,
         |cut| {
-            cut.map(|cut| {
-                (MateMismatches::find_in_group(&cut.mates), encode_group(cut, packing.profile))
+            cut.map(|(cut, lesson)| {
+                let unlike = MateMismatches::find_in_group(&cut.mates);
+                (unlike, encode_group(cut, packing.profile, lesson))
             })
         },
         |encoded| {
@@ -179,13 +184,20 @@ fn unread_input_error() -> Error {
 }
 
 /// Encodes all mates of a group.
-pub(crate) fn encode_group(cut: GroupTexts, profile: PackProfile) -> (usize, Vec<EncodedMate>) {
+pub(crate) fn encode_group(
+    cut: GroupTexts,
+    profile: PackProfile,
+    mut lesson: GroupLesson,
+) -> (usize, Vec<EncodedMate>) {
+    let models = lesson.models();
     let mut first = MateReference::default();
     let mut mates = Vec::new();
-    for records in &cut.mates {
-        let (mate, lent) = row_group::encode_mate(records, &first, profile);
+    for (nth, records) in cut.mates.iter().enumerate() {
+        let like = models.as_ref().and_then(|models| models.get(nth)?.as_ref());
+        let (mate, lent) = row_group::encode_mate(records, &first, profile, like);
         first = lent;
         mates.push(mate);
     }
+    lesson.teach(|| mates.iter().map(ColumnModel::of_mate).collect());
     (cut.spots, mates)
 }

@@ -20,14 +20,16 @@ mod encode;
 mod instruction_set;
 mod lane_transpose;
 mod map;
+mod sequence_model;
 mod tables;
 
+pub(crate) use decode::{UnitPlace, decode_sequence, decode_strings, decode_wanted};
 #[cfg(test)]
-pub(crate) use decode::decode_sequence_by;
-pub(crate) use decode::{decode_sequence, decode_strings};
+pub(crate) use decode::{UnitReads, decode_sequence_by};
 pub(crate) use encode::{SequenceKind, encode_sequence, encode_strings, estimate_bits};
 #[cfg(test)]
 pub(crate) use instruction_set::InstructionSet;
+pub(crate) use sequence_model::SequenceModel;
 
 use crate::error::{Error, Result};
 use crate::wire::{WireReader, append_varint};
@@ -54,6 +56,14 @@ const TABLES_MAX: usize = 128;
 
 /// The places that each unit takes in its read, 1 to [`WIDTH_MAX`].
 pub(crate) type UnitWidths = [u8; 256];
+
+/// Reads of a group that follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ReadRange {
+    pub(crate) first: usize,
+    /// The one behind the last.
+    pub(crate) end: usize,
+}
 
 /// How a context is made: `(bin * levels + level) * width + before`, where
 /// - `bin` is `min(position * scale >> SCALE, bins - 1)`,

@@ -5,11 +5,14 @@ mod column;
 mod mate_reference;
 mod mate_text;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use memchr::memchr;
 
-use crate::codecs::{self, CodecCandidates, ColumnShape, FOR_TEXT, OpenColumn};
+use crate::codecs::{
+    self, CodecCandidates, ColumnShape, EncodedColumn, FOR_TEXT, OpenColumn, ReadRange,
+};
 use crate::columns::{
     ExceptionRuns, MateColumns, decode_lengths, encode_exceptions, encode_lengths,
 };
@@ -19,7 +22,7 @@ use crate::profile::PackProfile;
 pub use column::{COLUMNS, Column};
 use mate_reference::lends_bases;
 pub(crate) use mate_reference::{MateReference, lend_columns, required_of_first};
-use mate_text::ColumnText;
+use mate_text::{ColumnText, RecordSpan};
 pub(crate) use mate_text::{MateText, TextBuffer, no_records_error};
 
 /// Bytes of one mate's text in a group at most, whatever an archive says.
@@ -35,6 +38,25 @@ pub(crate) struct EncodedChunk {
     pub(crate) codec: u8,
     pub(crate) raw_len: usize,
     pub(crate) bytes: Vec<u8>,
+}
+
+/// Qualities of a mate as they were encoded, for groups that are like theirs.
+#[derive(Clone, Debug)]
+pub(crate) struct ColumnModel {
+    codec: u8,
+    bytes: Vec<u8>,
+}
+
+impl ColumnModel {
+    /// Of a mate that has columns.
+    pub(crate) fn of_mate(mate: &EncodedMate) -> Option<ColumnModel> {
+        let chunk = mate.chunks.iter().find(|chunk| chunk.column == Column::Qualities)?;
+        Some(ColumnModel { codec: chunk.codec, bytes: chunk.bytes.clone() })
+    }
+
+    fn as_column(&self) -> EncodedColumn<'_> {
+        EncodedColumn { codec: self.codec, bytes: &self.bytes }
+    }
 }
 
 /// One mate's part of a group.
@@ -75,15 +97,17 @@ pub(crate) fn split_record(text: &[u8]) -> Option<(&[u8], &[u8])> {
     Some(text.split_at(end))
 }
 
-/// Encodes a mate; `first` has nothing in it if this is the first one.
+/// Encodes a mate; `first` has nothing in it if this is the first one. `like` is a mate of a group near
+/// by.
 pub(crate) fn encode_mate(
     records: &TextRecords,
     first: &MateReference,
     profile: PackProfile,
+    like: Option<&ColumnModel>,
 ) -> (EncodedMate, MateReference) {
     if let Some(columns) = MateColumns::from_records(&records.text, &records.ends) {
-        let mate = encode_columns(&columns, records.text.len(), first, profile);
-        let again = open_mate(&mate, columns.lengths.len(), first, &[Column::Bases]);
+        let mate = encode_columns(&columns, records.text.len(), first, profile, like);
+        let again = open_mate(&mate, columns.lengths.len(), first, &[Column::Bases], None);
         if let Ok((text, lent)) = again
             && text.into_text().is_ok_and(|text| text == records.text)
         {
@@ -106,18 +130,17 @@ fn encode_chunk(
     lengths: &[u32],
     candidates: CodecCandidates,
 ) -> EncodedChunk {
-    encode_chunk_after(column, raw, lengths, candidates, None)
+    let shape = ColumnShape { lengths, raw_len: raw.len(), first: None, wanted: None, like: None };
+    encode_shaped(column, raw, &shape, candidates)
 }
 
-fn encode_chunk_after(
+fn encode_shaped(
     column: Column,
     raw: &[u8],
-    lengths: &[u32],
+    shape: &ColumnShape<'_>,
     candidates: CodecCandidates,
-    first: Option<&[u8]>,
 ) -> EncodedChunk {
-    let shape = ColumnShape { lengths, raw_len: raw.len(), first };
-    let (codec, bytes) = codecs::encode_column(raw, &shape, candidates);
+    let (codec, bytes) = codecs::encode_column(raw, shape, candidates);
     EncodedChunk { column, codec, raw_len: raw.len(), bytes }
 }
 
@@ -126,22 +149,23 @@ fn encode_columns(
     text_len: usize,
     first: &MateReference,
     profile: PackProfile,
+    like: Option<&ColumnModel>,
 ) -> EncodedMate {
     let lengths = &columns.lengths;
+    let shape = ColumnShape {
+        lengths,
+        raw_len: columns.bases.len(),
+        first: first.bases.as_ref().map(|bits| &bits[..]),
+        wanted: None,
+        like: like.map(ColumnModel::as_column),
+    };
     let mut chunks = vec![encode_chunk(Column::Lengths, &encode_lengths(lengths), &[], FOR_TEXT)];
     let odd = encode_exceptions(&columns.bases);
     // Text that is mostly no bases (proteins, say) is better off as text.
     if odd.len() > columns.bases.len() / 4 {
         chunks.push(encode_chunk(Column::Bases, &columns.bases, lengths, FOR_TEXT));
     } else {
-        let behind = first.bases.as_ref().map(|bits| &bits[..]);
-        chunks.push(encode_chunk_after(
-            Column::Bases,
-            &columns.bases,
-            lengths,
-            profile.bases,
-            behind,
-        ));
+        chunks.push(encode_shaped(Column::Bases, &columns.bases, &shape, profile.bases));
         if !odd.is_empty() {
             chunks.push(encode_chunk(Column::Exceptions, &odd, &[], FOR_TEXT));
         }
@@ -153,16 +177,18 @@ fn encode_columns(
     if rule == MateNameRule::Own {
         chunks.push(encode_chunk(Column::Names, &columns.names, lengths, profile.names));
     }
-    chunks.push(encode_chunk(Column::Qualities, &columns.qualities, lengths, profile.qualities));
+    chunks.push(encode_shaped(Column::Qualities, &columns.qualities, &shape, profile.qualities));
     EncodedMate { text_len, style: columns.style, rule: rule as u8, chunks }
 }
 
-/// Decodes a mate of `spots` reads as far as its text needs, and what a second one `leans` on.
+/// Decodes a mate of `spots` reads as far as its text needs, and what a second one `leans` on. Of a
+/// mate of which a `part` is wanted, what comes before may be left out; it lends no bases then.
 pub(crate) fn open_mate(
     mate: &EncodedMate,
     spots: usize,
     first: &MateReference,
     leans: &[Column],
+    part: Option<&Range<usize>>,
 ) -> Result<(MateText, MateReference)> {
     let text_len = mate.text_len;
     if text_len > TEXT_MAX || mate.chunks.iter().any(|c| c.raw_len > text_len.max(16)) {
@@ -170,8 +196,9 @@ pub(crate) fn open_mate(
     }
     if let Some(text) = optional_column(mate, Column::Text, &[])? {
         let same = text.len() == text_len;
+        let start = part.map_or(0, |part| part.start.min(text_len));
         return same
-            .then_some((MateText::Whole(text, 0), MateReference::default()))
+            .then_some((MateText::Whole(text, start), MateReference::default()))
             .ok_or_else(|| Error::damaged("text is missing"));
     }
     // A record has six bytes besides its letters, but for the end of a last line.
@@ -181,12 +208,6 @@ pub(crate) fn open_mate(
     let lengths = required_column(mate, Column::Lengths, &[])?;
     let lengths = decode_lengths(&lengths, spots, text_len / 2)?;
     let letters: usize = lengths.iter().map(|len| *len as usize).sum();
-    let behind = first.bases.as_ref().map(|bits| &bits[..]);
-    let bases = open_letters(mate, Column::Bases, &lengths, letters, behind)?;
-    let lent = bases.share_bits().filter(|_| lends_bases(mate, leans));
-    let odd = optional_column(mate, Column::Exceptions, &[])?;
-    let exceptions = ExceptionRuns::new(odd.unwrap_or_default(), letters)?;
-    let qualities = open_letters(mate, Column::Qualities, &lengths, letters, None)?;
     let rule = MateNameRule::find_by_id(mate.rule)
         .ok_or_else(|| Error::damaged("no such rule of names"))?;
     let names = match (rule, &first.names) {
@@ -200,10 +221,20 @@ pub(crate) fn open_mate(
     if found != Some(text_len) {
         return Err(Error::damaged(format!("columns of {found:?} bytes, not {text_len}")));
     }
+    let span = part.map(|part| RecordSpan::find_part(style, &lengths, &names, part)).transpose()?;
+    let wanted = span.map(|span| ReadRange { first: span.first, end: span.end });
+    let behind = first.bases.as_ref().map(|bits| &bits[..]);
+    let shape =
+        ColumnShape { lengths: &lengths, raw_len: letters, first: None, wanted, like: None };
+    let bases = open_letters(mate, Column::Bases, &ColumnShape { first: behind, ..shape })?;
+    let lent = bases.share_bits().filter(|_| part.is_none() && lends_bases(mate, leans));
+    let odd = optional_column(mate, Column::Exceptions, &[])?;
+    let exceptions = ExceptionRuns::new(odd.unwrap_or_default(), letters)?;
+    let qualities = open_letters(mate, Column::Qualities, &shape)?;
     let reference = MateReference { names: Some(Arc::clone(&names)), bases: lent };
     let text_left = text_len;
     let (name, read) = (0, 0);
-    let columns = ColumnText {
+    let mut columns = ColumnText {
         style,
         rule,
         lengths,
@@ -215,24 +246,20 @@ pub(crate) fn open_mate(
         read,
         text_left,
     };
+    if let Some(span) = span {
+        columns.skip_to(span)?;
+    }
     Ok((MateText::Columns(Box::new(columns)), reference))
 }
 
 /// A column of bases or qualities, which has as many as the reads together.
-fn open_letters(
-    mate: &EncodedMate,
-    column: Column,
-    lengths: &[u32],
-    letters: usize,
-    first: Option<&[u8]>,
-) -> Result<OpenColumn> {
+fn open_letters(mate: &EncodedMate, column: Column, shape: &ColumnShape<'_>) -> Result<OpenColumn> {
     let chunk = mate.chunks.iter().find(|chunk| chunk.column == column);
     let chunk = chunk.ok_or_else(|| Error::damaged(format!("no {}", column.name())))?;
-    if chunk.raw_len != letters {
+    if chunk.raw_len != shape.raw_len {
         return Err(Error::damaged("bases, qualities and lengths differ"));
     }
-    let shape = ColumnShape { lengths, raw_len: letters, first };
-    let opened = codecs::open_column(chunk.codec, &chunk.bytes, &shape);
+    let opened = codecs::open_column(chunk.codec, &chunk.bytes, shape);
     opened.map_err(|error| error.with_context(column.name()))
 }
 
@@ -246,7 +273,8 @@ fn optional_column(mate: &EncodedMate, column: Column, lengths: &[u32]) -> Resul
     let Some(chunk) = mate.chunks.iter().find(|chunk| chunk.column == column) else {
         return Ok(None);
     };
-    let shape = ColumnShape { lengths, raw_len: chunk.raw_len, first: None };
+    let shape =
+        ColumnShape { lengths, raw_len: chunk.raw_len, first: None, wanted: None, like: None };
     let raw = codecs::decode_column(chunk.codec, &chunk.bytes, &shape);
     raw.map(Some).map_err(|error| error.with_context(column.name()))
 }

@@ -14,6 +14,8 @@ mod existing;
 mod hostile;
 #[path = "archives/inputs.rs"]
 mod inputs;
+#[path = "archives/learned.rs"]
+mod learned;
 #[path = "archives/round_trip.rs"]
 mod round_trip;
 #[path = "archives/spots.rs"]

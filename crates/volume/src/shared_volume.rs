@@ -22,10 +22,11 @@ use forebay_book::{Book, BookUrl, NodeKey, NodeOffer, PostgresBook, VolumeName};
 use forebay_model::{ByteCount, Micros};
 use forebay_objstore::RequestError;
 use forebay_os::clock::Clock;
+use forebay_os::predecessor::{listen_after_predecessor, lock_after_predecessor};
 use forebay_peers::{DEFAULT_PORT, PeerToken, PeerWaits, VerbTable, parse_peers};
 use forebay_sharing::{MachineTime, NodeSetup, NodeStanding, ObjectStore, SharedNode};
 use parking_lot::Mutex;
-use rustix::fs::{FlockOperation, StatVfs, flock};
+use rustix::fs::StatVfs;
 
 use crate::bucket::{OwnPeer, PeerGroup};
 use crate::fuse::{Device, SharedAccess, SharedSession};
@@ -121,7 +122,7 @@ pub(crate) fn prepare_shared_volume(wanted: SharedOptions) -> Result<PreparedSha
     }
     let name = wanted.long_files.volume_name()?;
     let (lock, key) = open_state(&wanted.state, name.as_str()).map_err(at)?;
-    let listener = TcpListener::bind(wanted.listen)
+    let listener = listen_after_predecessor(wanted.listen)
         .map_err(|error| SharedError::Listen(wanted.listen, error))?;
     wanted.long_files.claim()?;
     let book = PostgresBook::open(&wanted.book)?;
@@ -135,8 +136,7 @@ fn open_state(state: &Path, name: &str) -> io::Result<(OwnedFd, NodeKey)> {
     let mut how = std::fs::File::options();
     how.read(true).write(true).create(true).truncate(false).mode(0o600);
     let lock = how.open(state.join("lock"))?;
-    flock(&lock, FlockOperation::NonBlockingLockExclusive)
-        .map_err(|_| io::Error::from(io::ErrorKind::ResourceBusy))?;
+    lock_after_predecessor(&lock)?;
     match std::fs::read_to_string(state.join("volume")) {
         Ok(known) if known == name => {}
         Ok(known) => return Err(io::Error::other(format!("it is of another volume, {known}"))),

@@ -9,7 +9,8 @@ use std::fs;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
-use forebay_model::attached::{ExposedContent, ExposedReads, SHARDS_MAX, is_bucket_url};
+use forebay_model::attached::{ExposedContent, ExposedReads, SHARDS_MAX};
+use forebay_model::bucket_url::is_bucket_url;
 use forebay_model::{Attachment, AttachmentSet};
 use forebay_volume::overmount::{LIST, create_mount_point, read_attached, write_attached};
 use forebay_volume::reads::remove_learned_index;

@@ -165,6 +165,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, CommandError> {
     let found = find_best_choice(&space, &bounds, &mut judge, wanted, &mut go_on).map_err(no)?;
     let choice = space.choice_at(&found.chosen);
     let (outcome, cost) = judge.evaluate_choice(&choice).map_err(no)?;
+    let (whole, whole_folders) = judge.place_whole_folders(&choice, &outcome, cost.as_ref());
     let start = judge.evaluate_choice(&space.choice_at(&space.all_in_place())).ok();
     let runs: Vec<String> = args.runs.iter().map(|run| run.display().to_string()).collect();
     let sheet = &ground.prices;
@@ -181,13 +182,14 @@ pub(crate) fn run(args: &Args) -> Result<i32, CommandError> {
         computing_error: ground.computing_error,
         learnt_from: &ground.learnt_from,
         found: &found,
+        whole_folders: &whole_folders,
         chosen: (&outcome, cost.as_ref()),
         as_it_is: start.as_ref().map(|(outcome, cost)| (outcome, cost.as_ref())),
         prices: cost.is_some().then_some(prices.as_str()),
     });
     plan.doubts.extend(ground.notes.iter().cloned());
     let mut written = match &files {
-        Some(files) => files.write_all(args, &ground, &choice, &outcome, &plan)?,
+        Some(files) => files.write_all(args, &ground, (&whole, &whole_folders), &outcome, &plan)?,
         None => Vec::new(),
     };
     if let (Some(place), Some(path)) = (&predicted, &args.predicted) {

@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use forebay_model::bucket_url::is_bucket_url;
 use forebay_model::{ByteCount, Seconds};
 use forebay_plan::calibrate::calibrate_profile;
 use rustix::fs::{CWD, Mode, OFlags, openat};
@@ -50,7 +51,7 @@ use refused::{explain_halt, refuse_excess};
     SIGINT or SIGTERM ended it.")]
 pub(crate) struct Args {
     /// A directory on the storage, or s3://BUCKET/PREFIX
-    #[arg(value_name = "DIR|s3://...")]
+    #[arg(value_name = "DIR|s3://...|az://...")]
     dir: PathBuf,
     /// At most so long, about
     #[arg(long, value_name = "TIME", default_value = "60s")]
@@ -76,7 +77,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<i32, CommandError> {
     foreign::refuse_foreign_url(&args.dir, 1)?;
-    let bucket = args.dir.to_str().filter(|dir| dir.starts_with("s3://"));
+    let bucket = args.dir.to_str().filter(|dir| is_bucket_url(dir));
     let bucket = bucket.map(ProbedBucket::open).transpose()?;
     let ground = bucket
         .as_ref()

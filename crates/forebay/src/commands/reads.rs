@@ -15,7 +15,7 @@ mod verify;
 use std::io::IsTerminal;
 use std::path::Path;
 
-use forebay_model::attached::is_bucket_url;
+use forebay_model::bucket_url::is_bucket_url;
 use forebay_reads::{Archive, DirectoryObjects, Error, Kind};
 
 use crate::exit::CommandError;

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use forebay_objstore::{AwsSettings, BucketClient};
+use forebay_objstore::{BucketClient, BucketSettings};
 use forebay_peers::{PeerName, parse_peers, rank_peers};
 
 use crate::bucket::Volume;
@@ -53,7 +53,7 @@ impl Nodes {
     /// node matters to the others.
     fn addresses_with_homes(volume: &Volume, count: usize) -> Vec<String> {
         static NETS: AtomicU32 = AtomicU32::new(0);
-        let settings: AwsSettings = volume.server.settings().into();
+        let settings: BucketSettings = volume.server.settings().into();
         let bucket = BucketClient::open("s3://ours/lab/v", settings).expect("a client");
         let found = bucket.head("refs/hg38.fa").expect("it answers").expect("an object");
         let version = found.version.expect("an ETag").0;

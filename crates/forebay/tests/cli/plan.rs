@@ -22,9 +22,14 @@ struct Planned {
 impl Planned {
     /// A run that was recorded, and a site with profiles.
     fn with_fuse() -> Option<Self> {
+        Self::of_script(SCRIPT)
+    }
+
+    /// The same of another script that makes `all.bam`.
+    fn of_script(script: &str) -> Option<Self> {
         let tiered = Tiered::with_fuse()?;
         let options = ["-q", "--trace", "every-read"];
-        done(&mut tiered.place.script(&options, SCRIPT)).code(0);
+        done(&mut tiered.place.script(&options, script)).code(0);
         std::fs::remove_file(tiered.place.project.join("all.bam")).expect("it was made");
         let far = tiered.far.path().display();
         let near = format!("[tier.far]\npath = \"{far}\"\nreach = \"node\"\ncapacity = \"1 GB\"\n");
@@ -80,6 +85,33 @@ fn a_plan_is_made_explained_and_obeyed() {
     assert!(place.record().number(there) >= 3, "nothing went to the tier:\n{rules}");
     assert_eq!(std::fs::metadata(place.project.join("all.bam")).expect("home").len(), 900_000);
     place.nothing_left();
+}
+
+#[test]
+fn a_folder_that_the_run_left_empty_is_proposed_as_a_whole() {
+    let script = SCRIPT.replace("mkdir tmp", "mkdir -p tmp").replace("rm -r tmp", "rm tmp/*");
+    let Some(planned) = Planned::of_script(&script) else { return };
+    let place = &planned.tiered.place;
+    let told = done(&mut planned.plan(&["-o", "../rules.toml"])).code(0).text();
+    let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("Folder \"tmp\" goes to far as a whole"), "{told}");
+    let rules = planned.read("rules.toml");
+    assert!(
+        rules.contains("match = \"tmp/**\"") && rules.contains("whole_folder = true"),
+        "{rules}"
+    );
+    // The next run works in it, and makes no name where the folder is.
+    let site = ["-q", "--site", "../plan-site.toml", "--rules", "../rules.toml"];
+    let look = "set -e; [ \"$(stat -c %d tmp)\" != \"$(stat -c %d .)\" ]";
+    let mut run = place.script(&site, &format!("{look}; {script}"));
+    done(&mut run).code(0);
+    let folders = "SELECT CAST(value AS INTEGER) FROM header WHERE key = 'more.whole_folders'";
+    assert_eq!(place.record().number(folders), 1, "{rules}");
+    assert_eq!(std::fs::metadata(place.project.join("all.bam")).expect("home").len(), 900_000);
+    // One that makes the folder itself, and removes it, is not asked to work in a whole one.
+    let Some(planned) = Planned::with_fuse() else { return };
+    done(&mut planned.plan(&["-o", "../rules.toml"])).code(0);
+    assert!(!planned.read("rules.toml").contains("whole_folder"));
 }
 
 #[test]

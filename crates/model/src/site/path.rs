@@ -1,11 +1,9 @@
 //! The path of a tier as people write it: with variables, and with `~` for the home directory.
 
 use super::VariableLookup;
+use crate::bucket_url::strip_bucket_scheme;
 use crate::toml::{ConfigError, TomlEntry};
 use std::path::PathBuf;
-
-/// Where buckets are.
-const BUCKETS: &str = "s3://";
 
 /// An absolute directory, or a bucket.
 pub(super) fn parse_tier_path(
@@ -14,14 +12,14 @@ pub(super) fn parse_tier_path(
 ) -> Result<(Option<PathBuf>, Option<String>), ConfigError> {
     let path = expand_variables(entry.as_text()?, variable)
         .map_err(|message| entry.value_error(message))?;
-    if let Some(bucket) = path.strip_prefix(BUCKETS) {
+    if let Some(bucket) = strip_bucket_scheme(&path) {
         return match bucket.split('/').next() {
             None | Some("") => Err(entry.value_error("which bucket? s3://BUCKET/PREFIX")),
             Some(_) => Ok((None, Some(path))),
         };
     }
     if !path.starts_with('/') {
-        let message = format!("{} must begin with / or {BUCKETS}, but is {path:?}", entry.key);
+        let message = format!("{} must begin with / or s3:// or az://, but is {path:?}", entry.key);
         return Err(entry.value_error(message));
     }
     Ok((Some(PathBuf::from(path)), None))

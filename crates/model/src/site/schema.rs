@@ -24,7 +24,13 @@ pub fn json_schema() -> String {
 fn tier_schema() -> Value {
     let profile = any_of([text_schema(), StorageProfile::json_schema()]);
     let keys = [
-        ("path", with_description("an absolute directory, or s3://BUCKET/PREFIX", text_schema())),
+        (
+            "path",
+            with_description(
+                "an absolute directory, s3://BUCKET/PREFIX or az://CONTAINER/PREFIX",
+                text_schema(),
+            ),
+        ),
         ("reach", with_description("which machines read it directly", enum_schema(&REACHES))),
         ("capacity", with_description("a hard bound of what Forebay keeps there", bytes_schema())),
         (

@@ -98,10 +98,10 @@ fn paths_are_absolute_when_variables_have_their_values() {
 #[test]
 fn paths_that_lead_nowhere_are_refused_at_their_place() {
     for (written, message) in [
-        ("", r#"path must begin with / or s3://, but is """#),
-        ("nvme", r#"path must begin with / or s3://, but is "nvme""#),
-        ("./x", r#"path must begin with / or s3://, but is "./x""#),
-        ("$RELATIVE/x", r#"path must begin with / or s3://, but is "tmp/x""#),
+        ("", r#"path must begin with / or s3:// or az://, but is """#),
+        ("nvme", r#"path must begin with / or s3:// or az://, but is "nvme""#),
+        ("./x", r#"path must begin with / or s3:// or az://, but is "./x""#),
+        ("$RELATIVE/x", r#"path must begin with / or s3:// or az://, but is "tmp/x""#),
         ("/x/$NOBODY/y", "the variable NOBODY is not set, or is empty"),
         ("/x/${NOBODY}", "the variable NOBODY is not set, or is empty"),
         ("/x/$NONE", "the variable NONE is not set, or is empty"),

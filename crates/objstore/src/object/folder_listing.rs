@@ -55,7 +55,7 @@ impl BucketClient {
                 name,
                 size: meta.size,
                 written,
-                version: meta.e_tag.map(ObjectVersion),
+                version: meta.e_tag.map(ObjectVersion::from_e_tag),
             })
         };
         Ok(FolderListing {

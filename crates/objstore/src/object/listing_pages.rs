@@ -34,11 +34,8 @@ impl PendingListings {
     /// In words: it leads nowhere.
     pub(super) fn check_page(&mut self, query: &str, page: &str) -> Result<(), String> {
         let mut listing = self.take_listing(query).unwrap_or_default();
-        let Some(next) =
-            element_text(page, "NextContinuationToken").filter(|next| !next.is_empty())
-        else {
-            return Ok(());
-        };
+        let next = element_text(page, "NextContinuationToken").or(element_text(page, "NextMarker"));
+        let Some(next) = next.filter(|next| !next.is_empty()) else { return Ok(()) };
         match first_key(page) {
             Some(key) if !listing.firsts.insert(hash_key(key)) => {
                 return Err(format!("{ENDLESS}: the page that begins with {key:?} comes again"));
@@ -58,7 +55,8 @@ impl PendingListings {
 
     /// What is known of the listing of which this asks for a page; `None`: it asks for the first.
     fn take_listing(&mut self, query: &str) -> Option<Listing> {
-        let asked = listing_key(query, &percent_decode(query_value(query, "continuation-token")?));
+        let token = query_value(query, "continuation-token").or(query_value(query, "marker"));
+        let asked = listing_key(query, &percent_decode(token?));
         let at = self.0.iter().rposition(|(of, _)| *of == asked)?;
         self.0.remove(at).map(|(_, listing)| listing)
     }
@@ -97,7 +95,8 @@ fn percent_decode(text: &str) -> String {
 /// The first key of a page.
 fn first_key(page: &str) -> Option<&str> {
     let entry = |entry: &str, name: &str| element_text(&page[page.find(entry)?..], name);
-    entry("<Contents>", "Key").or_else(|| entry("<CommonPrefixes>", "Prefix"))
+    let s3 = entry("<Contents>", "Key").or_else(|| entry("<CommonPrefixes>", "Prefix"));
+    s3.or_else(|| entry("<Blob>", "Name")).or_else(|| entry("<BlobPrefix>", "Name"))
 }
 
 fn element_text<'a>(text: &'a str, name: &str) -> Option<&'a str> {
@@ -140,6 +139,21 @@ mod tests {
             assert_eq!(pages.check_page(&after(asked), &page(&[key], next)), Ok(()));
         }
         assert!(pages.check_page(&after("3"), &page(&["p/b"], "4")).is_err(), "a circle of two");
+    }
+
+    #[test]
+    fn so_it_does_in_azures_words() {
+        let page = |key: &str, next: &str| {
+            format!(
+                "<R><Blobs><Blob><Name>{key}</Name></Blob></Blobs><NextMarker>{next}</NextMarker></R>"
+            )
+        };
+        let mut pages = PendingListings::default();
+        assert_eq!(pages.check_page("comp=list&prefix=p%2F", &page("p/a", "1")), Ok(()));
+        let after = |marker: &str| format!("comp=list&marker={marker}&prefix=p%2F");
+        assert_eq!(pages.check_page(&after("1"), &page("p/b", "2")), Ok(()));
+        assert!(pages.check_page(&after("2"), &page("p/a", "3")).is_err(), "it begins again");
+        assert_eq!(pages.check_page("comp=list", "<R><NextMarker /></R>"), Ok(()));
     }
 
     #[test]

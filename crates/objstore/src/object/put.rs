@@ -77,7 +77,7 @@ impl BucketClient {
 }
 
 pub(super) fn version_from_put(put: PutResult) -> Option<ObjectVersion> {
-    put.e_tag.map(ObjectVersion)
+    put.e_tag.map(ObjectVersion::from_e_tag)
 }
 
 pub(super) fn tag_attributes(tag: &str) -> Attributes {

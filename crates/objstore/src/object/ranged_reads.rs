@@ -41,7 +41,8 @@ impl RangeRequest {
         };
         let got = self.store.get_opts(&self.path, options).await?;
         // Not all that speaks S3 looks at the condition.
-        if self.version.is_some() && self.version != got.meta.e_tag {
+        let came = got.meta.e_tag.clone().map(|e_tag| ObjectVersion::from_e_tag(e_tag).0);
+        if self.version.is_some() && self.version != came {
             return Err(RequestError::other_version(&self.path));
         }
         Ok(got)
@@ -52,7 +53,7 @@ impl RangeRequest {
         &self,
     ) -> Result<(Bytes, Option<ObjectVersion>), RequestError> {
         let mut got = self.send_request().await?;
-        let version = got.meta.e_tag.take().map(ObjectVersion);
+        let version = got.meta.e_tag.take().map(ObjectVersion::from_e_tag);
         let bytes = got.bytes().await?;
         match bytes.len() as u64 == self.range.end - self.range.start {
             true => Ok((bytes, version)),

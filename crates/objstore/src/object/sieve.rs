@@ -33,7 +33,15 @@ pub(super) type RejectedKeys = Arc<Mutex<Vec<String>>>;
 /// Odd keys that are kept; of more there is no use.
 const MOST: usize = 1000;
 /// What a listing has an entry of, and what its key is called there.
-const ENTRIES: [(&str, &str); 2] = [("Contents", "Key"), ("CommonPrefixes", "Prefix")];
+const ENTRIES: [(&str, &str); 4] = [
+    ("Contents", "Key"),
+    ("CommonPrefixes", "Prefix"),
+    // Azure's.
+    ("Blob", "Name"),
+    ("BlobPrefix", "Name"),
+];
+/// What asks for a listing: S3's way, and Azure's.
+const LISTINGS: [&str; 2] = ["list-type=2", "comp=list"];
 
 /// Makes clients that see no odd key, and no listing without an end.
 #[derive(Debug, Default)]
@@ -63,7 +71,7 @@ impl HttpService for KeyFilter {
         Self: 'b,
     {
         let asks = request.uri().query().unwrap_or_default();
-        let is_listing = asks.split('&').any(|pair| pair == "list-type=2");
+        let is_listing = asks.split('&').any(|pair| LISTINGS.contains(&pair));
         let ends_upload = request.method() == "POST" && asks.contains("uploadId=");
         let asks = if is_listing { asks.to_owned() } else { String::new() };
         if ends_upload
@@ -166,6 +174,16 @@ mod tests {
     const REST: &str = "<R><Name>lab</Name><Prefix>p/</Prefix>\
         <Contents><Key>p/a</Key><Size>1</Size></Contents><Contents>\
         <Key>p/x &amp; y</Key></Contents><CommonPrefixes><Prefix>p/d/</Prefix></CommonPrefixes></R>";
+
+    const AZURES: &str = "<R><Prefix>p/</Prefix><Blobs><Blob><Name>p/a</Name></Blob><Blob>\
+        <Name>p//b</Name></Blob><BlobPrefix><Name>p/d/</Name></BlobPrefix></Blobs><NextMarker /></R>";
+
+    #[test]
+    fn the_other_clouds_listing_has_none_either() {
+        let (rest, odd) = remove_odd_keys(AZURES).expect("there is one");
+        assert_eq!(odd, ["p//b"]);
+        assert_eq!(rest, AZURES.replace("<Blob><Name>p//b</Name></Blob>", ""));
+    }
 
     #[derive(Debug)]
     struct Server;

@@ -1,10 +1,12 @@
 //! Writing objects that are too long for one request: parts at the same time, seen when all are there.
 
+use std::hash::{Hash, Hasher};
 use std::io;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use object_store::{MultipartUpload, ObjectStore, PutMultipartOptions, PutResult};
+use object_store::{MultipartUpload, ObjectStore, ObjectStoreExt, PutMultipartOptions, PutResult};
+use rustc_hash::FxHasher;
 use tokio::task::JoinSet;
 
 use super::put::{tag_attributes, version_from_put};
@@ -15,6 +17,8 @@ use super::{BucketClient, ObjectVersion, PutCondition, RequestError};
 const PART: u64 = 8 << 20;
 /// The most parts of an upload (Amazon S3 user guide, "Amazon S3 multipart upload limits").
 const MOST_PARTS: u64 = 10_000;
+/// Where bytes lie that have no name yet.
+const UNFINISHED: &str = ".forebay/unfinished";
 /// What parts under way take in memory, of all uploads together.
 pub(super) const ROOM_MIB: usize = 96;
 
@@ -36,6 +40,10 @@ impl BucketClient {
         next: &mut dyn FnMut(&mut [u8]) -> io::Result<usize>,
     ) -> Result<Option<ObjectVersion>, RequestError> {
         let part = PART.max(size.div_ceil(MOST_PARTS).next_multiple_of(1 << 20));
+        let is_new = matches!(when, PutCondition::Absent);
+        if is_new && size > part && self.ends_by_copy {
+            return self.upload_and_copy(name, tag, size, next);
+        }
         let mut left = size;
         let mut piece = || -> Result<Bytes, RequestError> {
             let mut bytes = BytesMut::zeroed(part.min(left) as usize);
@@ -50,10 +58,9 @@ impl BucketClient {
             return self.put_when(name, piece()?, when, tag);
         }
         let path = self.object_path(name)?;
-        let is_new = matches!(when, PutCondition::Absent);
         // Rather than after all parts were sent.
-        if is_new && self.head(name)?.is_some_and(|found| found.tag.as_deref() != Some(tag)) {
-            return Err(already_exists_error(name));
+        if is_new {
+            self.refuse_other(name, tag)?;
         }
         let options = PutMultipartOptions { attributes: tag_attributes(tag), ..Default::default() };
         let mut upload = self.runtime.block_on(self.store.put_multipart_opts(&path, options))?;
@@ -79,6 +86,39 @@ impl BucketClient {
                 let failed = RequestError { kind, why: RequestError::from(error).why };
                 self.confirm_written(name, tag, failed)
             }
+        }
+    }
+
+    /// An upload that must not write over an object, where the storage takes no condition with the end
+    /// of it: the bytes get a name of their own, and are copied on that condition, within the storage.
+    fn upload_and_copy(
+        &self,
+        name: &str,
+        tag: &str,
+        size: u64,
+        next: &mut dyn FnMut(&mut [u8]) -> io::Result<usize>,
+    ) -> Result<Option<ObjectVersion>, RequestError> {
+        self.refuse_other(name, tag)?;
+        let mut hasher = FxHasher::default();
+        (name, tag).hash(&mut hasher);
+        let own = format!("{UNFINISHED}/{:016x}", hasher.finish());
+        self.upload(&own, tag, size, PutCondition::Always, next)?;
+        let (from, to) = (self.object_path(&own)?, self.object_path(name)?);
+        let copied = self.runtime.block_on(self.store.copy_if_not_exists(&from, &to));
+        // Nobody reads it: what is left of it costs its room.
+        let _ = self.delete(&own);
+        match copied {
+            Ok(()) => Ok(self.head(name)?.and_then(|found| found.version)),
+            Err(error) => self.confirm_written(name, tag, error.into()),
+        }
+    }
+
+    /// # Errors
+    /// `AlreadyExists`: there is an object, and not this state of it.
+    fn refuse_other(&self, name: &str, tag: &str) -> Result<(), RequestError> {
+        match self.head(name)?.is_some_and(|found| found.tag.as_deref() != Some(tag)) {
+            true => Err(already_exists_error(name)),
+            false => Ok(()),
         }
     }
 

@@ -4,7 +4,7 @@ use super::EmitContext;
 use super::glob::{glob_for_class, glob_for_path, narrowness};
 use super::toml::{rule_keys, single_line_comment, toml_string};
 use forebay_model::workload::FileClass;
-use forebay_model::{FileLocation, Placement, Rules};
+use forebay_model::{FileLayout, FileLocation, Placement, Rules};
 
 /// Why a choice can't be said in rules.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -33,7 +33,19 @@ pub fn render_rules(emission: &EmitContext<'_>) -> Result<String, EmitError> {
     let classes = classes_with_files(emission);
     let mut lines: Vec<RuleLine<'_>> = Vec::new();
     let mut narrow: Vec<RuleLine<'_>> = Vec::new();
-    for (class, placement) in classes.clone().filter(|(_, placement)| !is_in_place(placement)) {
+    // All that is made in a whole folder is in it, whatever other rules say.
+    let whole: Vec<RuleLine<'_>> = emission
+        .whole_folders
+        .iter()
+        .filter_map(|folder| {
+            let placement = &emission.choice.placements[*folder.classes.first()?];
+            Some(RuleLine { glob: folder.glob(), class: "a folder of temporary files", placement })
+        })
+        .collect();
+    let is_single = |(_, placement): &(&FileClass, &Placement)| {
+        !is_in_place(placement) && placement.layout != FileLayout::Whole
+    };
+    for (class, placement) in classes.clone().filter(is_single) {
         let glob = glob_for_class(&class.pattern, &class.example);
         lines.push(RuleLine { glob, class: &class.pattern, placement });
         // Where a file lives is decided when it is made.
@@ -46,7 +58,7 @@ pub fn render_rules(emission: &EmitContext<'_>) -> Result<String, EmitError> {
     // What a glob for another class catches, too, is said before it: by a glob of its own, or where
     // that is the wider one, by its path.
     for by_path in [false, true] {
-        let text = render_rule_text(emission, &narrow, &lines);
+        let text = render_rule_text(emission, &[&whole, &narrow, &lines]);
         let Ok(read) = Rules::parse(&text, "rules", emission.site) else {
             return verify_rules_text(text, emission);
         };
@@ -69,7 +81,7 @@ pub fn render_rules(emission: &EmitContext<'_>) -> Result<String, EmitError> {
         }
         narrow.sort_by_key(|line| std::cmp::Reverse(narrowness(&line.glob)));
     }
-    verify_rules_text(render_rule_text(emission, &narrow, &lines), emission)
+    verify_rules_text(render_rule_text(emission, &[&whole, &narrow, &lines]), emission)
 }
 
 /// Classes that have files, each with its placement. Names that are only looked for need no rule,
@@ -109,13 +121,9 @@ pub(super) fn same_placement(a: &Placement, b: &Placement) -> bool {
     Placement { rule: None, ..a.clone() } == Placement { rule: None, ..b.clone() }
 }
 
-fn render_rule_text(
-    emission: &EmitContext<'_>,
-    first: &[RuleLine<'_>],
-    then: &[RuleLine<'_>],
-) -> String {
+fn render_rule_text(emission: &EmitContext<'_>, lines: &[&[RuleLine<'_>]]) -> String {
     let mut text = emission.header_comment("#");
-    let mut all = first.iter().chain(then).peekable();
+    let mut all = lines.iter().copied().flatten().peekable();
     if all.peek().is_none() {
         text.push_str("# There is no rule: everything stays in place.\n");
     }
@@ -140,7 +148,7 @@ fn render_rule_text(
         }
         text.push_str(&rule_keys(line.placement));
     }
-    if first.iter().chain(then).any(|line| line.placement.layout.is_packed()) {
+    if lines.iter().copied().flatten().any(|line| line.placement.layout.is_packed()) {
         text.push_str(ASK_ONCE);
     }
     text

@@ -2,7 +2,9 @@
 use super::rules::same_placement;
 use super::*;
 use crate::search_space::{ConfigurationGrid, SearchSpace};
+use crate::whole_folders::{propose_whole_folders, with_whole_folders};
 use crate::{PolicyId, TierOutcome};
+use forebay_model::FileLayout;
 use forebay_model::file_classes::class_of;
 use forebay_model::workload::*;
 use forebay_model::{Op, OpKey, Rules, Seconds};
@@ -144,6 +146,7 @@ fn what_is_emitted_is_read_back_as_the_same_placements() {
             site: &site,
             workload: &workload,
             choice: &choice,
+            whole_folders: &[],
             outcome: &outcome,
             samples: 4,
             header: &header,
@@ -166,8 +169,15 @@ fn what_is_emitted_is_read_back_as_the_same_placements() {
 /// A rule is for the class, not for one of its files.
 /// The rules of a choice.
 fn ruled(site: &Site, workload: &Workload, choice: &Choice) -> String {
-    let emission =
-        EmitContext { site, workload, choice, outcome: &outcome(), samples: 1, header: &[] };
+    let emission = EmitContext {
+        site,
+        workload,
+        choice,
+        whole_folders: &[],
+        outcome: &outcome(),
+        samples: 1,
+        header: &[],
+    };
     render_rules(&emission).expect("rules")
 }
 
@@ -256,6 +266,7 @@ fn every_engine_is_told_how_much_at_a_time_and_says_how_its_file_is_used() {
         site: &site,
         workload: &workload,
         choice: &choice,
+        whole_folders: &[],
         outcome: &outcome,
         samples: 4,
         header: &header,
@@ -278,4 +289,42 @@ fn every_engine_is_told_how_much_at_a_time_and_says_how_its_file_is_used() {
     assert!(text("slurm").contains("#SBATCH --gres=forebay_disk:6\n#"), "{}", text("slurm"));
     assert!(!text("slurm").contains("#SBATCH --tmp"), "Slurm does not count it");
     assert!(text("slurm").contains("--array=1-4%2"), "{}", text("slurm"));
+}
+
+#[test]
+fn a_whole_folder_is_one_rule_before_all_others() {
+    let site = site();
+    let paths = ["in/ref.fa", "tmp/1.sam", "tmp/sub/2.idx", "in/3", "out/1.bam"];
+    let workload = workload(&paths.map(|path| path.as_bytes().to_vec()));
+    let space = space(&site, &workload);
+    let emptied = ["tmp".to_owned(), "out".to_owned(), "in".to_owned()];
+    let choice = |picks: [u8; 5]| {
+        let point = crate::search_space::SearchPoint { frame: 0, picks: picks.to_vec() };
+        space.choice_at(&point)
+    };
+    let proposed = |picks| propose_whole_folders(&choice(picks), &workload, &emptied);
+    assert_eq!(proposed([0, 1, 0, 0, 0]), [], "half of its files stay in place");
+    let several = Choice { nodes: 2, ..choice([0, 1, 1, 0, 0]) };
+    assert_eq!(propose_whole_folders(&several, &workload, &emptied), []);
+    let folders = proposed([0, 1, 1, 0, 0]);
+    assert_eq!((folders.len(), &*folders[0].path, &*folders[0].classes), (1, "tmp", &[1, 2][..]));
+    let whole = with_whole_folders(&choice([0, 1, 1, 0, 1]), &folders);
+    let outcome = outcome();
+    let emission = EmitContext {
+        site: &site,
+        workload: &workload,
+        choice: &whole,
+        whole_folders: &folders,
+        outcome: &outcome,
+        samples: 1,
+        header: &[],
+    };
+    let text = render_rules(&emission).expect("rules");
+    let read = Rules::parse(&text, "rules.toml", &site).expect("rules");
+    assert_eq!(read.whole_folders().len(), 1, "{text}");
+    assert_eq!(read.whole_folders()[0].path, std::path::Path::new("tmp"));
+    let layout = |path: &str| read.placement_for_path(path.as_bytes(), None).layout;
+    assert_eq!(layout("tmp/any/name"), FileLayout::Whole, "{text}");
+    assert_eq!(layout("out/7.bam"), FileLayout::Plain, "{text}");
+    assert!(text.find("whole_folder").expect("said") < text.find("out/").expect("said"), "{text}");
 }

@@ -1,6 +1,7 @@
 //! If these fail, a plan is made for work that nobody does: edges, sizes or times are wrong.
 
 mod damaged;
+mod emptied;
 mod round_trip;
 mod way;
 

@@ -67,6 +67,11 @@ pub fn build_plan(story: &ReportContext<'_>) -> Plan {
         unverified: story.chosen.1.map(|cost| cost.unverified.clone()).unwrap_or_default(),
         left_out: space.left_out.clone(),
         advice: collect_advice(&evidence),
+        whole_folders: story
+            .whole_folders
+            .iter()
+            .map(|folder| (folder.path.clone(), folder.tier.0.clone()))
+            .collect(),
     }
 }
 
@@ -148,7 +153,10 @@ fn placed_classes(story: &ReportContext<'_>, point: &SearchPoint, stay: bool) ->
         let pick = usize::from(point.picks[class]);
         ((pick == 0) == stay && facts[class].files > 0).then(|| PlacedClass {
             pattern: story.workload.classes[class].pattern.clone(),
-            to: describe_placement(story.space.placement_at(point, class)),
+            to: match story.whole_folders.iter().find(|folder| folder.classes.contains(&class)) {
+                Some(folder) => format!("{}, as a whole folder", folder.tier),
+                None => describe_placement(story.space.placement_at(point, class)),
+            },
             files: facts[class].files,
             bytes: facts[class].bytes,
             waits_in_place_s: Seconds(story.bounds.waiting_seconds(class, 0)),

@@ -62,6 +62,7 @@ pub fn opening_sentences(plan: &Plan) -> Vec<String> {
 pub fn closing_sentences(plan: &Plan, all: bool) -> Vec<String> {
     let mut told = Vec::new();
     told.push(setting_sentence(plan));
+    told.extend(plan.whole_folders.iter().map(whole_folder_sentence));
     told.push(optimality_sentence(plan));
     told.extend(plan.learnt_from.as_ref().and_then(|run| run.sentence()));
     told.push(certainty_sentence(plan));
@@ -94,6 +95,14 @@ pub fn closing_sentences(plan: &Plan, all: bool) -> Vec<String> {
     let advice = plan.advice.iter().take(if all { usize::MAX } else { ADVICE_SHOWN });
     told.extend(advice.map(|advice| advice.sentence.clone()));
     told
+}
+
+fn whole_folder_sentence((folder, tier): &(String, String)) -> String {
+    format!(
+        "Folder {folder:?} goes to {tier} as a whole: the run left nothing in it, and renamed and \
+         linked nothing across its edge, which would fail now. What programs save there is not in \
+         the figures."
+    )
 }
 
 fn proposal_sentence(plan: &Plan) -> String {

@@ -4,6 +4,7 @@ use super::LearntFrom;
 use crate::bound::LowerBounds;
 use crate::search::{SearchRequest, SearchResult};
 use crate::search_space::SearchSpace;
+use crate::whole_folders::ProposedFolder;
 use crate::{Cost, Outcome};
 use forebay_model::{Site, Workload};
 
@@ -32,6 +33,8 @@ pub struct ReportContext<'a> {
     pub learnt_from: &'a LearntFrom,
     /// What was found.
     pub found: &'a SearchResult,
+    /// Folders that the proposal has on a tier as a whole.
+    pub whole_folders: &'a [ProposedFolder],
     /// What comes of the proposal, with its cost.
     pub chosen: (&'a Outcome, Option<&'a Cost>),
     /// What comes of everything as it is, if it can be.

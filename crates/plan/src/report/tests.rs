@@ -70,6 +70,7 @@ fn plan() -> Plan {
         unverified: vec![],
         left_out: vec!["tier x has no profile".to_owned()],
         advice: vec![],
+        whole_folders: vec![],
     }
 }
 

@@ -11,11 +11,11 @@ mod base_placement;
 
 use std::sync::Arc;
 
-use super::{Codec, ColumnShape, LetterSource, OpenColumn};
+use super::{Codec, ColumnShape, LetterSource, OpenColumn, ReadRange};
 use crate::error::{Error, Result};
 use crate::frames;
 use crate::kept_bytes::KeptBytes;
-use crate::rans;
+use crate::rans::{self, SequenceKind};
 use crate::wire::{WireReader, append_prefixed_bytes};
 use base_placement::{BasePlacement, WindowTable};
 
@@ -106,7 +106,7 @@ fn encode_bases(
         places.clear();
     } else {
         places =
-            rans::encode_sequence(&places, &[places.len() as u32], 8, rans::SequenceKind::Bytes);
+            rans::encode_sequence(&places, &[places.len() as u32], 8, SequenceKind::Bytes, None);
     }
     append_prefixed_bytes(&mut out, &places);
     out.extend(frames::compress_with_prefix(&packed, first));
@@ -152,26 +152,46 @@ fn open_bases(bytes: &[u8], shape: &ColumnShape<'_>) -> Result<OpenColumn> {
         [] => None,
         places => {
             let count = shape.lengths.len();
-            let (places, units) = rans::decode_sequence(places, &[count as u32], count)?;
-            if units != 8 {
+            let places = rans::decode_sequence(places, &[count as u32], count)?;
+            if places.below != 8 {
                 return Err(Error::damaged("places that there are not"));
             }
-            Some(places)
+            Some(places.units)
         }
     };
-    let size = |len: &u32, number| BasePlacement::from_number(number).byte_len(*len as usize);
-    let len: usize = match &places {
-        None => shape.lengths.iter().map(|len| size(len, 0)).sum(),
-        Some(places) => shape.lengths.iter().zip(&places[..]).map(|(len, n)| size(len, *n)).sum(),
+    let len = packed_len(shape.lengths, places.as_ref().map(|places| &places[..]));
+    let first = shape.first.unwrap_or_default();
+    let bits = match shape.wanted {
+        None => frames::decompress_with_prefix(wire.rest(), len, first)?,
+        Some(ReadRange { end, .. }) => {
+            let lengths = shape.lengths.get(..end).unwrap_or(shape.lengths);
+            let front = packed_len(lengths, places.as_ref().map(|places| &places[..]));
+            frames::decompress_front(wire.rest(), front, first)?
+        }
     };
-    let bits = frames::decompress_with_prefix(wire.rest(), len, shape.first.unwrap_or_default())?;
-    if bits.len() != len {
+    if shape.wanted.is_none() && bits.len() != len {
         return Err(Error::damaged(format!("{} bytes of bits, not {len}", bits.len())));
     }
     Ok(OpenColumn::letters(PackedBases { places, bits: Arc::new(bits), read: 0, at: 0 }))
 }
 
+/// Bytes of the bits of the first reads.
+fn packed_len(lengths: &[u32], places: Option<&[u8]>) -> usize {
+    let size = |len: &u32, number| BasePlacement::from_number(number).byte_len(*len as usize);
+    match places {
+        None => lengths.iter().map(|len| size(len, 0)).sum(),
+        Some(places) => lengths.iter().zip(places).map(|(len, number)| size(len, *number)).sum(),
+    }
+}
+
 impl LetterSource for PackedBases {
+    fn skip_reads(&mut self, lengths: &[u32]) -> Result<()> {
+        let places = self.places.as_ref().and_then(|places| places.get(self.read..));
+        self.at += packed_len(lengths, places);
+        self.read += lengths.len();
+        Ok(())
+    }
+
     fn share_bits(&self) -> Option<Arc<KeptBytes>> {
         Some(Arc::clone(&self.bits))
     }

@@ -20,6 +20,12 @@ pub(crate) trait LetterSource: Debug {
     /// There are no such letters.
     fn write_read(&mut self, to: &mut [u8], len: usize) -> Result<()>;
 
+    /// Passes over the first reads, which have so many letters each.
+    ///
+    /// # Errors
+    /// There are no such letters.
+    fn skip_reads(&mut self, lengths: &[u32]) -> Result<()>;
+
     /// The bits of all bases, if that is what they are made of.
     fn share_bits(&self) -> Option<Arc<KeptBytes>> {
         None
@@ -80,6 +86,18 @@ impl OpenColumn {
             OpenColumn::Letters(source) => source.write_read(to, len)?,
         }
         Ok(())
+    }
+
+    /// As [`LetterSource::skip_reads`].
+    pub(crate) fn skip_reads(&mut self, lengths: &[u32]) -> Result<()> {
+        match self {
+            OpenColumn::Whole(_, at) => {
+                *at += lengths.iter().map(|len| *len as usize).sum::<usize>();
+                Ok(())
+            }
+            OpenColumn::Same(_) => Ok(()),
+            OpenColumn::Letters(source) => source.skip_reads(lengths),
+        }
     }
 
     /// All of it.

@@ -8,7 +8,7 @@
 use super::{Codec, ColumnShape, LetterSource, OpenColumn};
 use crate::error::{Error, Result};
 use crate::kept_bytes::KeptBytes;
-use crate::rans::{self, SequenceKind};
+use crate::rans::{self, SequenceKind, SequenceModel};
 use crate::wire::WireReader;
 
 pub(super) const CODEC: Codec = Codec {
@@ -61,7 +61,12 @@ fn encode_qualities(raw: &[u8], shape: &ColumnShape<'_>, kind: SequenceKind) -> 
     let mut out = vec![symbols.len() as u8];
     out.extend_from_slice(&symbols);
     out.push(together as u8);
-    out.extend(rans::encode_sequence(&sequence, &unit_spans(shape, together), units, kind));
+    // Units mean the same if all this is the same.
+    let like = shape.like.filter(|like| like.codec == CODEC.id);
+    let like =
+        like.and_then(|like| SequenceModel::of_encoded(like.bytes.strip_prefix(&out[..])?).ok());
+    let spans = unit_spans(shape, together);
+    out.extend(rans::encode_sequence(&sequence, &spans, units, kind, like.as_ref()));
     (out.len() < raw.len()).then_some(out)
 }
 
@@ -88,7 +93,8 @@ fn open_qualities(bytes: &[u8], shape: &ColumnShape<'_>) -> Result<OpenColumn> {
     }
     let spans = unit_spans(shape, together);
     let count = spans.iter().map(|span| *span as usize).sum();
-    let (units, most) = rans::decode_sequence(wire.rest(), &spans, count)?;
+    let decoded = rans::decode_wanted(wire.rest(), &spans, count, shape.wanted)?;
+    let (units, most) = (decoded.units, decoded.below);
     if most != symbols.len().pow(together) {
         return Err(Error::damaged("symbols and units differ"));
     }
@@ -105,6 +111,11 @@ fn open_qualities(bytes: &[u8], shape: &ColumnShape<'_>) -> Result<OpenColumn> {
 }
 
 impl LetterSource for QualityUnits {
+    fn skip_reads(&mut self, lengths: &[u32]) -> Result<()> {
+        self.at += lengths.iter().map(|len| (*len as usize).div_ceil(self.together)).sum::<usize>();
+        Ok(())
+    }
+
     fn write_read(&mut self, to: &mut [u8], len: usize) -> Result<()> {
         let from = self.at;
         self.at += len.div_ceil(self.together);

@@ -12,7 +12,7 @@ mod dictionary;
 use super::{Codec, ColumnShape, LetterSource, OpenColumn, SLACK};
 use crate::error::{Error, Result};
 use crate::kept_bytes::KeptBytes;
-use crate::rans::{self, SequenceKind, UnitWidths, WIDTH_MAX};
+use crate::rans::{self, SequenceKind, SequenceModel, UnitPlace, UnitWidths, WIDTH_MAX};
 use crate::wire::{WireReader, append_prefixed_bytes, append_varint};
 use dictionary::Dictionary;
 
@@ -50,13 +50,24 @@ fn encode_usual(raw: &[u8], shape: &ColumnShape<'_>) -> Option<Vec<u8>> {
     if !(FEW + 1..=MANY).contains(&symbols.len()) {
         return None;
     }
+    match shape.like {
+        Some(like) if like.codec == super::qualities::CODEC.id => return None,
+        Some(like) if like.codec == CODEC.id => {
+            if let Some(bytes) =
+                encode_like(like.bytes, &symbols, raw, shape, SequenceKind::Qualities)
+            {
+                return Some(bytes);
+            }
+        }
+        _ => {}
+    }
     let dictionary = choose_strings(raw, shape, &symbols, USUAL_ENTRIES, USUAL_LETTERS);
     let sample = sampled_reads(raw, shape.lengths, LEARNED);
     let letters: usize = sample.iter().map(|read| read.len()).sum();
     if CodedReads::new(&dictionary, &sample).units.len() > letters / 5 * 4 {
         return None;
     }
-    let bytes = encode_reads(&dictionary, raw, shape, SequenceKind::Qualities)?;
+    let bytes = encode_reads(&dictionary, raw, shape, SequenceKind::Qualities, None)?;
     // A sample would not do: what strings cost depends on which contexts have tables of their own.
     let reads: Vec<&[u8]> = reads_of(raw, shape.lengths).collect();
     let single = CodedReads::new(&Dictionary::of_symbols(&symbols), &reads).estimate_bits();
@@ -65,6 +76,11 @@ fn encode_usual(raw: &[u8], shape: &ColumnShape<'_>) -> Option<Vec<u8>> {
 
 fn encode_quick(raw: &[u8], shape: &ColumnShape<'_>) -> Option<Vec<u8>> {
     let symbols = column_symbols(raw, shape)?;
+    if let Some(like) = shape.like.filter(|like| like.codec == CODEC.id)
+        && let Some(bytes) = encode_like(like.bytes, &symbols, raw, shape, SequenceKind::Quick)
+    {
+        return Some(bytes);
+    }
     // Of few there is room for nearly all strings of three, and four would leave many out.
     let letters = if symbols.len() <= FEW { 3 } else { WIDTH_MAX };
     let mut dictionary = choose_strings(raw, shape, &symbols, QUICK_ENTRIES, letters);
@@ -75,7 +91,26 @@ fn encode_quick(raw: &[u8], shape: &ColumnShape<'_>) -> Option<Vec<u8>> {
     if coded.units.len() > read / 20 * 9 {
         dictionary = choose_strings(raw, shape, &symbols, QUICK_ENTRIES / 2, letters);
     }
-    encode_reads(&dictionary, raw, shape, SequenceKind::Quick)
+    encode_reads(&dictionary, raw, shape, SequenceKind::Quick, None)
+}
+
+/// Encodes by dictionary and tables of a column that was encoded before; None if it lacks a quality.
+fn encode_like(
+    like: &[u8],
+    symbols: &[u8],
+    raw: &[u8],
+    shape: &ColumnShape<'_>,
+    kind: SequenceKind,
+) -> Option<Vec<u8>> {
+    let mut wire = WireReader::new(like);
+    let entries = usize::from(wire.read_byte().ok()?) + 1;
+    let entries = (0..entries).map(|_| Some(wire.read_prefixed_bytes().ok()?.to_vec()));
+    let entries = entries.collect::<Option<Vec<Vec<u8>>>>()?;
+    wire.read_bounded_varint(usize::MAX).ok()?;
+    let model = SequenceModel::of_encoded(wire.rest()).ok()?;
+    let has = |symbol: &u8| entries.iter().any(|entry| entry == &[*symbol]);
+    symbols.iter().all(has).then_some(())?;
+    encode_reads(&Dictionary::from_entries(entries), raw, shape, kind, Some(&model))
 }
 
 /// The different qualities of a column that is worth a dictionary.
@@ -120,6 +155,7 @@ fn encode_reads(
     raw: &[u8],
     shape: &ColumnShape<'_>,
     kind: SequenceKind,
+    like: Option<&SequenceModel>,
 ) -> Option<Vec<u8>> {
     let mut out = vec![(dictionary.entries.len() - 1) as u8];
     for entry in &dictionary.entries {
@@ -129,7 +165,7 @@ fn encode_reads(
     let coded = CodedReads::new(dictionary, &reads);
     append_varint(&mut out, coded.units.len() as u64);
     let CodedReads { units, spans, widths, below } = coded;
-    out.extend(rans::encode_strings(&units, &spans, &widths, below, kind));
+    out.extend(rans::encode_strings(&units, &spans, &widths, below, kind, like));
     (out.len() < raw.len()).then_some(out)
 }
 
@@ -167,6 +203,8 @@ impl CodedReads {
 #[derive(Debug)]
 struct QualityStrings {
     units: KeptBytes,
+    /// From where on units are known, at or before the first read that is wanted.
+    near: UnitPlace,
     at: usize,
     /// Of each unit its qualities, the first in the lowest byte, and how many from bit 32 on.
     meaning: Box<[u64; 256]>,
@@ -187,14 +225,30 @@ fn open_strings(bytes: &[u8], shape: &ColumnShape<'_>) -> Result<OpenColumn> {
         *meaning = u64::from_le_bytes(eight) | u64::from(*width) << 32;
     }
     let count = wire.read_bounded_varint(shape.raw_len)?;
-    let (units, found) = rans::decode_strings(wire.rest(), shape.lengths, count, &widths)?;
-    if found != entries {
+    let decoded = rans::decode_strings(wire.rest(), shape.lengths, count, &widths, shape.wanted)?;
+    if decoded.below != entries {
         return Err(Error::damaged("dictionary and units differ"));
     }
-    Ok(OpenColumn::letters(QualityStrings { units, at: 0, meaning }))
+    let (units, near) = (decoded.units, decoded.near);
+    Ok(OpenColumn::letters(QualityStrings { units, near, at: 0, meaning }))
 }
 
 impl LetterSource for QualityStrings {
+    fn skip_reads(&mut self, lengths: &[u32]) -> Result<()> {
+        let until: usize = lengths.iter().map(|len| *len as usize).sum();
+        let UnitPlace { mut unit, mut place } = self.near;
+        while place < until {
+            let entry = self.units.get(unit).map(|unit| self.meaning[usize::from(*unit)]);
+            place += entry.map_or(0, |entry| (entry >> 32) as usize).max(1);
+            unit += 1;
+        }
+        self.at = unit;
+        match place == until && unit <= self.units.len() {
+            true => Ok(()),
+            false => Err(Error::damaged("a string goes beyond its read")),
+        }
+    }
+
     fn write_read(&mut self, to: &mut [u8], len: usize) -> Result<()> {
         let (mut done, to) = (0, &mut to[..len + SLACK]);
         let rest = &self.units[self.at..];

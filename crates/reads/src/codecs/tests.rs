@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::rans::{InstructionSet, SequenceKind, decode_sequence_by};
+use crate::rans::{InstructionSet, SequenceKind, UnitReads, decode_sequence_by};
 
 /// Lengths of reads, and a column that has as many bytes, of few or many symbols.
 fn columns() -> impl Strategy<Value = (Vec<u32>, Vec<u8>)> {
@@ -38,9 +38,35 @@ fn columns() -> impl Strategy<Value = (Vec<u32>, Vec<u8>)> {
     })
 }
 
+fn decode_all(
+    way: InstructionSet,
+    bytes: &[u8],
+    spans: &[u32],
+    count: usize,
+    widths: Option<&crate::rans::UnitWidths>,
+) -> Result<(crate::kept_bytes::KeptBytes, usize)> {
+    let reads = UnitReads { spans, count, widths, wanted: None };
+    decode_sequence_by(way, bytes, reads).map(|decoded| (decoded.units, decoded.below))
+}
+
+/// Some reads of a column, of which no others are wanted.
+fn decode_reads(id: u8, bytes: &[u8], shape: &ColumnShape<'_>, reads: ReadRange) -> Vec<u8> {
+    let shape = ColumnShape { wanted: Some(reads), ..*shape };
+    let mut column = open_column(id, bytes, &shape).expect("what was encoded");
+    column.skip_reads(&shape.lengths[..reads.first]).expect("reads");
+    let mut found = Vec::new();
+    for len in &shape.lengths[reads.first..reads.end] {
+        let mut read = vec![0; *len as usize + SLACK];
+        column.write_read(&mut read, *len as usize).expect("a read");
+        found.extend(&read[..*len as usize]);
+    }
+    found
+}
+
 /// What a second mate is told of the first.
 fn packed_of(lengths: &[u32], column: &[u8]) -> Vec<u8> {
-    let shape = ColumnShape { lengths, raw_len: column.len(), first: None };
+    let shape =
+        ColumnShape { lengths, raw_len: column.len(), first: None, wanted: None, like: None };
     let bytes = (find_codec(BASES).expect("bases").encode)(column, &shape).expect("any bytes");
     expand_packed_bits(&bytes, column.len(), lengths.len()).expect("what was packed").to_vec()
 }
@@ -90,7 +116,13 @@ fn names_of_mgi_and_nanopores_are_smaller_than_by_zstd() {
         )
     };
     for names in [made_names(of_mgi), made_names(of_a_pore)] {
-        let shape = ColumnShape { lengths: &[0; 5000], raw_len: names.len(), first: None };
+        let shape = ColumnShape {
+            lengths: &[0; 5000],
+            raw_len: names.len(),
+            first: None,
+            wanted: None,
+            like: None,
+        };
         let (id, bytes) = encode_column(&names, &shape, FOR_NAMES);
         assert_eq!(decode_column(id, &bytes, &shape).expect("names"), names);
         let zstd = zstd::bulk::compress(&names, 19).expect("memory to memory").len();
@@ -103,10 +135,11 @@ proptest! {
     fn columns_come_back_by_every_codec(
         (lengths, column) in columns(),
         (first, turned) in (proptest::collection::vec(any::<u8>(), 0..200), any::<bool>()),
+        ends in any::<[proptest::sample::Index; 2]>(),
     ) {
         // The first mate's bases, or some others.
         let first = if turned { packed_of(&lengths, &column) } else { first };
-        let shape = ColumnShape { lengths: &lengths, raw_len: column.len(), first: Some(&first) };
+        let shape = ColumnShape { lengths: &lengths, raw_len: column.len(), first: Some(&first), wanted: None, like: None };
         for codec in CODECS.iter().copied().chain([&bases::QUICK, &qualities::QUICK, &quality_strings::QUICK]) {
             // Of other bytes than bases, exceptions take care; names are lines.
             let other = column.iter().any(|byte| !b"ACGT".contains(byte));
@@ -116,6 +149,12 @@ proptest! {
             if let Some(bytes) = (codec.encode)(&column, &shape) {
                 let again = decode_column(codec.id, &bytes, &shape);
                 prop_assert_eq!(again.expect(codec.name), &column[..], "{}", codec.name);
+                let mut ends = ends.map(|end| end.index(lengths.len() + 1));
+                ends.sort();
+                let part: Vec<usize> = ends.iter().map(|end| lengths[..*end].iter().sum::<u32>() as usize).collect();
+                let reads = ReadRange { first: ends[0], end: ends[1] };
+                let found = decode_reads(codec.id, &bytes, &shape, reads);
+                prop_assert_eq!(found, &column[part[0]..part[1]], "{}", codec.name);
             }
         }
     }
@@ -123,7 +162,7 @@ proptest! {
     #[test]
     fn names_come_back(names in names()) {
         let lengths = vec![0; names.iter().filter(|byte| **byte == b'\n').count()];
-        let shape = ColumnShape { lengths: &lengths, raw_len: names.len(), first: None };
+        let shape = ColumnShape { lengths: &lengths, raw_len: names.len(), first: None, wanted: None, like: None };
         let (id, bytes) = encode_column(&names, &shape, FOR_NAMES);
         prop_assert_eq!(decode_column(id, &bytes, &shape).expect("names"), &names[..]);
         let codec = find_codec(5).expect("names");
@@ -134,9 +173,9 @@ proptest! {
     #[test]
     fn vectors_and_plain_arithmetic_agree((lengths, column) in columns(), bytes: bool) {
         let kind = if bytes { SequenceKind::Bytes } else { SequenceKind::Qualities };
-        let bytes = crate::rans::encode_sequence(&column, &lengths, 128, kind);
+        let bytes = crate::rans::encode_sequence(&column, &lengths, 128, kind, None);
         for way in InstructionSet::all_supported() {
-            let again = decode_sequence_by(way, &bytes, &lengths, column.len(), None);
+            let again = decode_all(way, &bytes, &lengths, column.len(), None);
             prop_assert_eq!(&again.expect("what was encoded").0[..], &column[..], "{:?}", way);
         }
     }
@@ -162,9 +201,9 @@ proptest! {
                 left -= u32::from(widths[usize::from(unit)]);
             }
         }
-        let mut bytes = crate::rans::encode_strings(&units, &lengths, &widths, 128, kind);
+        let mut bytes = crate::rans::encode_strings(&units, &lengths, &widths, 128, kind, None);
         for way in InstructionSet::all_supported() {
-            let again = decode_sequence_by(way, &bytes, &lengths, units.len(), Some(&widths));
+            let again = decode_all(way, &bytes, &lengths, units.len(), Some(&widths));
             prop_assert_eq!(&again.expect("what was encoded").0[..], &units[..], "{:?}", way);
         }
         for (at, with) in &flips {
@@ -172,7 +211,7 @@ proptest! {
             bytes[at] ^= with;
         }
         let decoded = |way| {
-            let again = decode_sequence_by(way, &bytes, &lengths, units.len(), Some(&widths));
+            let again = decode_all(way, &bytes, &lengths, units.len(), Some(&widths));
             again.ok().map(|(units, below)| (units.to_vec(), below))
         };
         for way in InstructionSet::all_supported() {
@@ -187,7 +226,7 @@ proptest! {
         cut in any::<proptest::sample::Index>(),
     ) {
         let first = packed_of(&lengths, &column);
-        let shape = ColumnShape { lengths: &lengths, raw_len: column.len(), first: Some(&first) };
+        let shape = ColumnShape { lengths: &lengths, raw_len: column.len(), first: Some(&first), wanted: None, like: None };
         for codec in CODECS {
             let Some(mut bytes) = (codec.encode)(&column, &shape) else { continue };
             let whole = bytes.clone();
@@ -205,13 +244,13 @@ proptest! {
             }
         }
         // Damage is the same to all ways, too.
-        let mut bytes = crate::rans::encode_sequence(&column, &lengths, 128, SequenceKind::Qualities);
+        let mut bytes = crate::rans::encode_sequence(&column, &lengths, 128, SequenceKind::Qualities, None);
         for (at, with) in &flips {
             let at = at.index(bytes.len());
             bytes[at] ^= with;
         }
         let decoded = |way| {
-            let again = decode_sequence_by(way, &bytes, &lengths, column.len(), None);
+            let again = decode_all(way, &bytes, &lengths, column.len(), None);
             again.ok().map(|(units, below)| (units.to_vec(), below))
         };
         for way in InstructionSet::all_supported() {
@@ -227,7 +266,7 @@ proptest! {
     ) {
         for codec in CODECS {
             let first = Some(&bytes[..]).filter(|_| raw_len % 2 == 0);
-            let shape = ColumnShape { lengths: &lengths, raw_len, first };
+            let shape = ColumnShape { lengths: &lengths, raw_len, first, wanted: None, like: None };
             let _ = decode_column(codec.id, &bytes, &shape);
             let _ = expand_packed_bits(&bytes, raw_len, lengths.len());
         }
@@ -264,7 +303,13 @@ fn qualities_of_many_levels_are_strings_where_that_pays() {
         })
         .collect();
     let strings = find_codec(7).expect("strings");
-    let shape = ColumnShape { lengths: &lengths, raw_len: runs.len(), first: None };
+    let shape = ColumnShape {
+        lengths: &lengths,
+        raw_len: runs.len(),
+        first: None,
+        wanted: None,
+        like: None,
+    };
     for column in [&runs, &walk] {
         let single = (find_codec(4).expect("single").encode)(column, &shape).expect("any");
         if let Some(bytes) = (strings.encode)(column, &shape) {
@@ -283,6 +328,6 @@ fn qualities_of_many_levels_are_strings_where_that_pays() {
 fn numbers_of_codecs_are_theirs_alone() {
     let ids: Vec<u8> = CODECS.iter().map(|codec| codec.id).collect();
     assert_eq!(ids, (0..CODECS.len() as u8).collect::<Vec<u8>>());
-    let shape = ColumnShape { lengths: &[], raw_len: 0, first: None };
+    let shape = ColumnShape { lengths: &[], raw_len: 0, first: None, wanted: None, like: None };
     assert!(decode_column(200, b"", &shape).expect_err("no codec").to_string().contains("200"));
 }

@@ -88,6 +88,22 @@ impl ExceptionRuns {
         Ok(())
     }
 
+    /// Passes over so many bases.
+    pub(crate) fn skip_bases(&mut self, bases: usize) -> Result<()> {
+        while self.gap < bases {
+            let end = self.gap + self.len;
+            if end > bases {
+                (self.gap, self.len) = (bases, end - bases);
+                break;
+            }
+            self.take_next(end)?;
+        }
+        if self.gap != usize::MAX {
+            self.gap -= bases;
+        }
+        Ok(())
+    }
+
     /// Mends the next read.
     #[inline]
     pub(crate) fn apply_to_read(&mut self, read: &mut [u8]) -> Result<()> {

@@ -1,5 +1,6 @@
 //! The text of an archive, by its index and what its groups decode to.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::exported_text::wrong_archive_error;
@@ -7,6 +8,7 @@ use super::grouped_text::{GroupPosition, GroupedText};
 use super::index_pages::IndexPages;
 use crate::archive::{Archive, RequestedColumns};
 use crate::error::{Error, Result};
+use crate::manifest::ReadLayout;
 use crate::stripe_index::LocatedGroup;
 use crate::view::ReadSelection;
 
@@ -81,6 +83,20 @@ impl GroupedText for ArchiveText {
         let asked =
             RequestedColumns::all_columns(self.archive.mates_of_view(ReadSelection::File(file)));
         self.archive.prefetch_groups(&groups, asked);
+    }
+
+    fn decode_part(
+        &self,
+        file: usize,
+        group: usize,
+        part: Range<usize>,
+    ) -> Result<Option<Vec<u8>>> {
+        // Where mates take turns, a part needs both; and what is fetched from afar is decoded at once.
+        let in_turns = self.archive.manifest().shape == ReadLayout::Interleaved;
+        if in_turns || !self.archive.objects.is_near() {
+            return Ok(None);
+        }
+        self.with_group(group, |group| self.archive.read_text_part(group, file, part)).map(Some)
     }
 
     fn decode_group(&self, file: usize, group: usize) -> Result<Vec<u8>> {

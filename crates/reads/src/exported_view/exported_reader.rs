@@ -19,6 +19,8 @@ use crate::profile::GROUP_TEXT;
 /// for each how many more another group is.
 const IN_A_ROW: u64 = 256 << 10;
 const ANOTHER: u64 = 2 << 20;
+/// What is less than this part of a group may be decoded alone.
+const PART: usize = 8;
 /// Groups that are fetched before they are decoded, where they lie far away: those of two stripes.
 /// There is no new request for less than half of them, so requests are long.
 const FAR: u64 = 32;
@@ -60,7 +62,7 @@ impl ExportedReader {
     }
 
     /// Fills `out` with bytes of a face from `offset` on, and says how many there were: fewer only
-    /// at its end. Groups that it touches are decoded whole.
+    /// at its end. Groups that it touches are decoded whole, but for a first look at a small part.
     ///
     /// # Errors
     /// [`crate::Kind::Damaged`] with the place, what the objects give, and
@@ -119,8 +121,14 @@ impl ExportedReader {
             if run >= IN_A_ROW && run / IN_A_ROW != run.saturating_sub(len) / IN_A_ROW {
                 self.decode_ahead(lane, place, &way);
             }
+            let from = (at - place.start) as usize;
+            if let Some(part) = self.part_of_group(lane, place, from, out.len() - done)? {
+                out[done..done + part.len()].copy_from_slice(&part);
+                done += part.len();
+                continue;
+            }
             let text = self.decoded_group(lane, place)?;
-            let rest = text.get((at - place.start) as usize..).unwrap_or_default();
+            let rest = text.get(from..).unwrap_or_default();
             let part = rest.len().min(out.len() - done);
             if part == 0 {
                 return Err(wrong_archive_error());
@@ -129,6 +137,28 @@ impl ExportedReader {
             done += part;
         }
         Ok(())
+    }
+
+    /// A small part of a group that nobody looked at lately, decoded alone. Who begins at the front of
+    /// a group goes on from the one before.
+    fn part_of_group(
+        &self,
+        lane: &ExportedText,
+        place: GroupPosition,
+        from: usize,
+        most: usize,
+    ) -> Result<Option<Vec<u8>>> {
+        let len = self.source.group_len(lane.file, place.group)?;
+        let part = from..len.min(from + most);
+        let key = (self.number, place.group, lane.file);
+        if from == 0
+            || part.is_empty()
+            || part.len() > len / PART
+            || !self.cache.is_first_look(key, len)
+        {
+            return Ok(None);
+        }
+        self.source.decode_part(lane.file, place.group, part)
     }
 
     fn decoded_group(&self, lane: &ExportedText, place: GroupPosition) -> Result<Arc<Vec<u8>>> {

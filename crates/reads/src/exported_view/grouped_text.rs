@@ -1,6 +1,7 @@
 //! Whatever has text in groups, and where a group lies.
 
 use std::fmt::Debug;
+use std::ops::Range;
 
 use crate::error::Result;
 
@@ -39,6 +40,11 @@ pub(crate) trait GroupedText: Send + Sync + Debug {
 
     /// Says that some groups will be wanted. What can't be had is met by who reads it.
     fn prefetch_groups(&self, file: usize, groups: &[usize]);
+
+    /// A part of the text of a file in a group, where that takes less than all of it.
+    fn decode_part(&self, _: usize, _: usize, _: Range<usize>) -> Result<Option<Vec<u8>>> {
+        Ok(None)
+    }
 
     /// Text of a file in a group.
     fn decode_group(&self, file: usize, group: usize) -> Result<Vec<u8>>;

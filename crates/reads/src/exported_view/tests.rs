@@ -220,6 +220,43 @@ fn many_threads_get_their_bytes_and_each_group_is_decoded_once() {
 }
 
 #[test]
+fn a_small_part_is_had_alone_first_and_of_its_whole_group_then() {
+    let texts = ['1', '2'].map(|mate| {
+        let mut text = reads(9 << 20, mate, 100);
+        // Exceptions of bases, of which no part may get those of another.
+        let lines = text.split_mut(|byte| *byte == b'\n').skip(1).step_by(4);
+        lines
+            .enumerate()
+            .filter(|(nth, _)| nth % 7 == 0)
+            .for_each(|(nth, line)| line[nth % 90..][..5].fill(b'N'));
+        text
+    });
+    let packed = packed(&[&texts[0], &texts[1]], false);
+    let faces = packed.archive.exported_files(None).expect("faces");
+    let near = DirectoryObjects::new(&packed._dir.path().join("a"));
+    let archive = Arc::new(Archive::open(Box::new(near)).expect("open"));
+    for (nth, text) in texts.iter().enumerate() {
+        let name = format!("x_R{}.fastq", nth + 1);
+        let face = faces.iter().find(|face| face.name == name).expect("a face");
+        // Nothing is kept, so each part is decoded alone.
+        let none = ExportedReader::new(Arc::clone(&archive), 0);
+        for at in (0..60).map(|nth| nth * 7_919_111 % (text.len() - 5000)) {
+            let mut part = vec![0; 1 + at % 5000];
+            none.read_at(face, at as u64, &mut part).expect("read");
+            assert!(part == text[at..at + part.len()], "{} bytes at {at} of {name}", part.len());
+        }
+        let cache = TextCache::new(32 << 20, 0);
+        let some = ExportedReader::with_shared_cache(Arc::clone(&archive), Arc::clone(&cache));
+        for (look, kept) in [(0, 0), (1, 1), (2, 1)] {
+            let mut part = [0; 100];
+            some.read_at(face, 1_000_003, &mut part).expect("read");
+            assert!(part == text[1_000_003..1_000_103], "look {look} at {name}");
+            assert_eq!(cache.bytes() / (4 << 20), kept, "after look {look}");
+        }
+    }
+}
+
+#[test]
 fn memory_stays_within_the_bound() {
     let text = reads(17 << 20, '1', 100);
     let own = packed(&[&text], false);

@@ -52,6 +52,13 @@ impl TextCache {
         self.shared.lock_state().register_reader()
     }
 
+    /// Whether nobody looked at a group of `len` bytes lately, or there is no room to keep it: a part
+    /// of it is decoded alone then. The next look is no first one.
+    pub(super) fn is_first_look(&self, key: GroupKey, len: usize) -> bool {
+        let mut state = self.shared.lock_state();
+        !state.has_slot(key) && (len > self.shared.bytes_max || state.note_look(key))
+    }
+
     /// The text of a group, of some `len` bytes. Who wants one that is under way waits for it.
     pub(super) fn get_or_decode(
         &self,

@@ -14,7 +14,13 @@ fn feed(bytes: &[u8]) {
     let lengths = (0..count).map(|_| Ok(wire.read_bounded_varint(LONG)? as u32));
     let Ok(lengths) = lengths.collect::<crate::Result<Vec<u32>>>() else { return };
     let Ok(raw_len) = wire.read_bounded_varint(LONG) else { return };
-    let shape = ColumnShape { lengths: &lengths, raw_len, first: Some(&[27; 300]) };
+    let shape = ColumnShape {
+        lengths: &lengths,
+        raw_len,
+        first: Some(&[27; 300]),
+        wanted: None,
+        like: None,
+    };
     // One number that no codec has.
     let codec = codec % (CODECS.len() as u8 + 1);
     if let Ok(raw) = decode_column(codec, wire.rest(), &shape) {
@@ -44,7 +50,13 @@ fn seeds() -> Vec<Vec<u8>> {
 fn quality_strings_seed() -> Vec<u8> {
     let lengths = [90; 60];
     let column: Vec<u8> = (0..90 * 60_u32).map(|at| b'#' + (at * at % 37 / 2) as u8).collect();
-    let shape = ColumnShape { lengths: &lengths, raw_len: column.len(), first: None };
+    let shape = ColumnShape {
+        lengths: &lengths,
+        raw_len: column.len(),
+        first: None,
+        wanted: None,
+        like: None,
+    };
     let (codec, bytes) = encode_column(&column, &shape, FOR_QUALITIES_QUICK);
     let mut seed = vec![codec, lengths.len() as u8];
     lengths.iter().for_each(|len| append_varint(&mut seed, u64::from(*len)));

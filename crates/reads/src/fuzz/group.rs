@@ -15,11 +15,16 @@ fn feed(bytes: &[u8]) {
     let (mut first, leans) = (MateReference::default(), [Column::Names, Column::Bases]);
     while let Ok(mate) = read_mate(&mut wire) {
         let lent = row_group::lend_columns(&mate, spots as usize, &leans);
-        let opened = row_group::open_mate(&mate, spots as usize, &first, &leans);
+        let part = mate.text_len / 3..mate.text_len / 2;
+        let alone = row_group::open_mate(&mate, spots as usize, &first, &leans, Some(&part))
+            .and_then(|(text, _)| text.into_part(mate.text_len, part.clone()));
+        let opened = row_group::open_mate(&mate, spots as usize, &first, &leans, None);
         first = match opened {
             Ok((text, lent)) => {
                 if let Ok(text) = text.into_text() {
                     assert_eq!(text.len(), mate.text_len);
+                    // An empty one may begin behind all records.
+                    assert!(part.is_empty() || alone.is_ok_and(|alone| alone == text[part]));
                 }
                 lent
             }

@@ -9,7 +9,7 @@ use crate::manifest::{
     Stripe,
 };
 use crate::objects::MemoryObjects;
-use crate::pack::encode_group;
+use crate::pack::{GroupLesson, encode_group};
 use crate::profile::PackProfile;
 use crate::row_group::{EncodedMate, TextRecords};
 
@@ -28,7 +28,8 @@ pub(crate) fn encode_sample_pair() -> (usize, Vec<EncodedMate>) {
         }
         records
     };
-    encode_group(GroupTexts { mates: vec![mate(1), mate(2)], spots: 60 }, PackProfile::default())
+    let texts = GroupTexts { mates: vec![mate(1), mate(2)], spots: 60 };
+    encode_group(texts, PackProfile::default(), GroupLesson::default())
 }
 
 /// An archive of one stripe, with checksums that fit whatever is in it.

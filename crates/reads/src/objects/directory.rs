@@ -115,6 +115,10 @@ fn file_identity(found: &Metadata) -> FileFingerprint {
 }
 
 impl ObjectSource for DirectoryObjects {
+    fn is_near(&self) -> bool {
+        true
+    }
+
     fn object_size(&self, name: &str) -> Result<u64> {
         let metadata = self.open_file(name)?.metadata();
         Ok(metadata.map_err(|error| Error::io(self.path.join(name).display(), error))?.len())

@@ -58,6 +58,17 @@ pub(super) fn cluster_contexts(
     assign_tables(&rows, &weights, contexts, &tables)
 }
 
+/// The same by tables of a sequence that is like this one.
+pub(super) fn assign_contexts(
+    counts: &[u32],
+    contexts: ContextModel,
+    tables: &[Vec<u32>],
+) -> ContextClusters {
+    let rows: Vec<&[u32]> = counts.chunks(contexts.units).collect();
+    let weights: Vec<u32> = rows.iter().map(|row| row.iter().sum()).collect();
+    assign_tables(&rows, &weights, contexts, tables)
+}
+
 /// Says for each context, in the order of the map, which table it has: the cheapest, but for what
 /// the map costs.
 fn assign_tables(

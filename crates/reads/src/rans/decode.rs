@@ -8,7 +8,7 @@ mod avx512;
 use super::instruction_set::InstructionSet;
 use super::lane_transpose::transpose_lanes;
 use super::tables::{BIAS, DecodeTables, SHARE, WIDTH, read_tables};
-use super::{BITS, ContextModel, LANES, LOW, UnitWidths};
+use super::{BITS, ContextModel, LANES, LOW, ReadRange, UnitWidths};
 use crate::error::{Error, Result};
 use crate::kept_bytes::KeptBytes;
 use crate::wire::WireReader;
@@ -45,14 +45,39 @@ struct Model<'a> {
 /// More than any read has, and a number that vectors compare.
 const ENDLESS: u32 = i32::MAX as u32;
 
+/// Units that were decoded: all, or at least those of the reads that were wanted.
+#[derive(Debug)]
+pub(crate) struct DecodedUnits {
+    /// As many as there are; those that nobody wanted may be anything.
+    pub(crate) units: KeptBytes,
+    /// All that are wanted are below this.
+    pub(crate) below: usize,
+    /// A unit at or before the first one that is wanted, and its place, counted over all reads;
+    /// what lies between is decoded, too.
+    pub(crate) near: UnitPlace,
+}
+
+/// Where a unit stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct UnitPlace {
+    pub(crate) unit: usize,
+    pub(crate) place: usize,
+}
+
 /// Decodes what [`super::encode_sequence`] made of `count` units in reads of `spans` units each;
-/// `spans` add up to `count`. All units are below the number that comes with them.
-pub(crate) fn decode_sequence(
+/// `spans` add up to `count`.
+pub(crate) fn decode_sequence(bytes: &[u8], spans: &[u32], count: usize) -> Result<DecodedUnits> {
+    decode_wanted(bytes, spans, count, None)
+}
+
+/// The same, at least for the reads that are `wanted`.
+pub(crate) fn decode_wanted(
     bytes: &[u8],
     spans: &[u32],
     count: usize,
-) -> Result<(KeptBytes, usize)> {
-    decode_sequence_by(fastest_way(), bytes, spans, count, None)
+    wanted: Option<ReadRange>,
+) -> Result<DecodedUnits> {
+    decode_sequence_by(fastest_way(), bytes, UnitReads { spans, count, widths: None, wanted })
 }
 
 /// Decodes what [`super::encode_strings`] made of `count` units, which take as many places each as
@@ -62,8 +87,45 @@ pub(crate) fn decode_strings(
     spans: &[u32],
     count: usize,
     widths: &UnitWidths,
-) -> Result<(KeptBytes, usize)> {
-    decode_sequence_by(fastest_way(), bytes, spans, count, Some(widths))
+    wanted: Option<ReadRange>,
+) -> Result<DecodedUnits> {
+    let reads = UnitReads { spans, count, widths: Some(widths), wanted };
+    decode_sequence_by(fastest_way(), bytes, reads)
+}
+
+/// What is known of units before they are decoded.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct UnitReads<'a> {
+    pub(crate) spans: &'a [u32],
+    pub(crate) count: usize,
+    pub(crate) widths: Option<&'a UnitWidths>,
+    pub(crate) wanted: Option<ReadRange>,
+}
+
+/// The lane that has all that is wanted, and how many of its places until then.
+#[derive(Clone, Copy, Debug)]
+struct LaneGoal {
+    lane: usize,
+    places: usize,
+}
+
+/// Where to stop, if one lane has all that is wanted, and the start of the lane where that begins.
+fn find_lane(
+    reads: UnitReads<'_>,
+    first_places: &[usize; LANES],
+    steps: usize,
+) -> (Option<LaneGoal>, UnitPlace) {
+    let Some(ReadRange { first, end }) = reads.wanted else { return Default::default() };
+    let places = |reads: Option<&[u32]>| -> usize {
+        reads.unwrap_or_default().iter().map(|span| *span as usize).sum()
+    };
+    let from = places(reads.spans.get(..first));
+    let until = from + places(reads.spans.get(first..end));
+    let lane = first_places.partition_point(|place| *place <= from).saturating_sub(1);
+    let near = UnitPlace { unit: lane * steps, place: first_places[lane] };
+    let next = first_places.get(lane + 1).copied().unwrap_or(usize::MAX);
+    let places = until - first_places[lane];
+    ((until <= next).then_some(LaneGoal { lane, places }), near)
 }
 
 fn fastest_way() -> InstructionSet {
@@ -73,10 +135,9 @@ fn fastest_way() -> InstructionSet {
 pub(crate) fn decode_sequence_by(
     way: InstructionSet,
     bytes: &[u8],
-    spans: &[u32],
-    count: usize,
-    widths: Option<&UnitWidths>,
-) -> Result<(KeptBytes, usize)> {
+    reads: UnitReads<'_>,
+) -> Result<DecodedUnits> {
+    let UnitReads { spans, count, widths, .. } = reads;
     let mut wire = WireReader::new(bytes);
     let contexts = ContextModel::read_from(&mut wire)?;
     let check_units =
@@ -88,7 +149,8 @@ pub(crate) fn decode_sequence_by(
         let units = wire.read_slice(count)?;
         check_units(units)?;
         wire.expect_end()?;
-        return Ok((KeptBytes::from(units.to_vec()), contexts.units));
+        let units = KeptBytes::from(units.to_vec());
+        return Ok(DecodedUnits { units, below: contexts.units, near: UnitPlace::default() });
     }
     let tables = read_tables(&mut wire, contexts, widths)?;
     let steps = count / LANES;
@@ -99,6 +161,7 @@ pub(crate) fn decode_sequence_by(
         Some(_) if count <= places => read_lane_starts(&mut wire, places)?,
         _ => return Err(Error::damaged("reads and units differ")),
     };
+    let (goal, near) = find_lane(reads, &first_places, steps);
     spans.push(ENDLESS);
     let mut lanes = DecoderLanes::at_start(&spans, first_places, contexts.absent_unit());
     for state in &mut lanes.state {
@@ -111,11 +174,13 @@ pub(crate) fn decode_sequence_by(
     let mut units = KeptBytes::with_len(count);
     let (in_lanes, last) = units.split_at_mut(steps * LANES);
     last.copy_from_slice(tail);
-    let read = decode_blocks(way, &model, &mut lanes, in_lanes)?;
-    if read != words.len() || !odd.is_empty() || lanes.state != [LOW; LANES] {
+    let until = goal.map(|goal| (goal, widths));
+    let read = decode_blocks(way, &model, &mut lanes, in_lanes, until)?;
+    let wrong = |read| read != words.len() || !odd.is_empty() || lanes.state != [LOW; LANES];
+    if read.is_some_and(wrong) {
         return Err(Error::damaged("words are left, or states are wrong"));
     }
-    Ok((units, contexts.units))
+    Ok(DecodedUnits { units, below: contexts.units, near })
 }
 
 /// The places, counted over all reads, at which lanes begin.
@@ -149,13 +214,15 @@ impl DecoderLanes {
     }
 }
 
-/// All steps, to units in order. How many words were read.
+/// All steps, to units in order: how many words were read. None if it stopped before, since a lane
+/// was where it should be.
 fn decode_blocks(
     way: InstructionSet,
     model: &Model<'_>,
     lanes: &mut DecoderLanes,
     units: &mut [u8],
-) -> Result<usize> {
+    mut until: Option<(LaneGoal, Option<&UnitWidths>)>,
+) -> Result<Option<usize>> {
     let steps = units.len() / LANES;
     let mut block = [[0_u8; LANES]; BLOCK];
     let mut word = 0;
@@ -172,8 +239,17 @@ fn decode_blocks(
             decode_step(model, lanes, &mut word, row)?;
         }
         transpose_lanes(rows, units, steps, first);
+        if let Some((goal, widths)) = &mut until {
+            let of_lane = rows.iter().map(|row| usize::from(row[goal.lane]));
+            let places: usize =
+                of_lane.map(|unit| widths.map_or(1, |widths| usize::from(widths[unit]))).sum();
+            goal.places = goal.places.saturating_sub(places);
+            if goal.places == 0 {
+                return Ok(None);
+            }
+        }
     }
-    Ok(word)
+    Ok(Some(word))
 }
 
 fn decode_step(

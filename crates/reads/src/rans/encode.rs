@@ -1,6 +1,7 @@
 //! Encoding: count, choose contexts, and code backwards.
 
-use super::cluster::{ContextClusters, cluster_contexts};
+use super::cluster::{ContextClusters, assign_contexts, cluster_contexts};
+use super::sequence_model::SequenceModel;
 use super::tables::append_tables;
 use super::{
     BINS_MAX, BITS, ContextModel, LANES, LEVEL_BITS_MAX, LOW, SCALE, TABLES_MAX, UnitWidths,
@@ -41,16 +42,20 @@ struct UnitSequence<'a> {
     widths: Option<&'a UnitWidths>,
     /// All units are below this.
     below: usize,
+    /// Of units of the same meaning.
+    like: Option<&'a SequenceModel>,
 }
 
-/// Encodes a sequence of units below `below`, which stands in reads of `spans` units each.
+/// Encodes a sequence of units below `below`, which stands in reads of `spans` units each; with the
+/// tables of one that is `like` it, if that had units of the same meaning.
 pub(crate) fn encode_sequence(
     units: &[u8],
     spans: &[u32],
     below: usize,
     kind: SequenceKind,
+    like: Option<&SequenceModel>,
 ) -> Vec<u8> {
-    encode_units(UnitSequence { units, spans, widths: None, below }, kind)
+    encode_units(UnitSequence { units, spans, widths: None, below, like }, kind)
 }
 
 /// The same with units that take as many places as `widths` say, in reads of `spans` places; none
@@ -61,8 +66,9 @@ pub(crate) fn encode_strings(
     widths: &UnitWidths,
     below: usize,
     kind: SequenceKind,
+    like: Option<&SequenceModel>,
 ) -> Vec<u8> {
-    encode_units(UnitSequence { units, spans, widths: Some(widths), below }, kind)
+    encode_units(UnitSequence { units, spans, widths: Some(widths), below, like }, kind)
 }
 
 /// Bits that [`encode_strings`] would make of these units as qualities, more or less.
@@ -70,7 +76,7 @@ pub(crate) fn estimate_bits(units: &[u8], spans: &[u32], widths: &UnitWidths, be
     if units.len() < LANES {
         return 8.0 * units.len() as f64;
     }
-    let sequence = UnitSequence { units, spans, widths: Some(widths), below };
+    let sequence = UnitSequence { units, spans, widths: Some(widths), below, like: None };
     choose_contexts(sequence, SequenceKind::Qualities).0.bits
 }
 
@@ -114,6 +120,14 @@ fn choose_contexts(sequence: UnitSequence<'_>, kind: SequenceKind) -> (ContextCl
         level_bits,
         scale: scale(bins),
     };
+    if let Some(SequenceModel { contexts, tables }) = sequence.like
+        && contexts.units == units
+    {
+        let contexts = with(contexts.order, contexts.bins, contexts.level_bits);
+        let of_each = unit_contexts(sequence, contexts);
+        let counts = count_units(sequence_units, &of_each, contexts);
+        return (assign_contexts(&counts, contexts, tables), of_each);
+    }
     // From fine to coarse; what is not better than the one before ends it.
     let tried = match kind {
         SequenceKind::Bytes => vec![with(1, 1, 0), with(0, 1, 0)],
@@ -131,10 +145,7 @@ fn choose_contexts(sequence: UnitSequence<'_>, kind: SequenceKind) -> (ContextCl
     let mut best: Option<(ContextClusters, Vec<u16>)> = None;
     for contexts in tried {
         let of_each = unit_contexts(sequence, contexts);
-        let mut counts = vec![0_u32; contexts.context_count() * units];
-        for (context, unit) in of_each.iter().zip(sequence_units) {
-            counts[usize::from(*context) * units + usize::from(*unit)] += 1;
-        }
+        let counts = count_units(sequence_units, &of_each, contexts);
         let clusters = cluster_contexts(&counts, contexts, kind.tables_max());
         if best.as_ref().is_some_and(|best| best.0.bits <= clusters.bits) {
             break;
@@ -142,6 +153,15 @@ fn choose_contexts(sequence: UnitSequence<'_>, kind: SequenceKind) -> (ContextCl
         best = Some((clusters, of_each));
     }
     best.expect("something was tried")
+}
+
+/// For each context how often each unit is in it.
+fn count_units(units: &[u8], of_each: &[u16], contexts: ContextModel) -> Vec<u32> {
+    let mut counts = vec![0_u32; contexts.context_count() * contexts.units];
+    for (context, unit) in of_each.iter().zip(units) {
+        counts[usize::from(*context) * contexts.units + usize::from(*unit)] += 1;
+    }
+    counts
 }
 
 /// The context of each unit that is in a lane.

@@ -99,7 +99,7 @@ pub(super) fn append_tables(
     let bytes: Vec<u8> = tables.iter_mut().flat_map(|shares| round_frequencies(shares)).collect();
     out.push(tables.len() as u8);
     for raw in [encode_map(&map, clusters.contexts), bytes] {
-        append_prefixed_bytes(out, &zstd::bulk::compress(&raw, LEVEL).expect("memory to memory"));
+        append_prefixed_bytes(out, &frames::compress_at(&raw, LEVEL));
     }
     (map, tables)
 }
@@ -119,11 +119,11 @@ pub(super) struct DecodeTables {
     pub(super) table: Vec<u8>,
 }
 
-pub(super) fn read_tables(
+/// The map, and the frequencies of each table.
+pub(super) fn read_frequencies(
     wire: &mut WireReader<'_>,
     contexts: ContextModel,
-    widths: Option<&UnitWidths>,
-) -> Result<DecodeTables> {
+) -> Result<(Vec<u8>, Vec<Vec<u32>>)> {
     let count = usize::from(wire.read_byte()?);
     if !(1..=TABLES_MAX).contains(&count) {
         return Err(Error::damaged(format!("{count} tables")));
@@ -137,7 +137,7 @@ pub(super) fn read_tables(
     if bytes.len() != count * contexts.units {
         return Err(Error::damaged("frequencies are missing"));
     }
-    let mut entries = Vec::with_capacity(count << BITS);
+    let mut tables = Vec::with_capacity(count);
     for bytes in bytes.chunks(contexts.units) {
         let wrong = || Error::damaged("frequencies do not add up");
         let sum: u32 =
@@ -148,8 +148,21 @@ pub(super) fn read_tables(
         {
             return Err(wrong());
         }
-        for (unit, byte) in (0..).zip(bytes) {
-            let share: u32 = if *byte == REST { rest } else { decode_frequency(*byte) };
+        let share = |byte: &u8| if *byte == REST { rest } else { decode_frequency(*byte) };
+        tables.push(bytes.iter().map(share).collect());
+    }
+    Ok((map, tables))
+}
+
+pub(super) fn read_tables(
+    wire: &mut WireReader<'_>,
+    contexts: ContextModel,
+    widths: Option<&UnitWidths>,
+) -> Result<DecodeTables> {
+    let (map, tables) = read_frequencies(wire, contexts)?;
+    let mut entries = Vec::with_capacity(tables.len() << BITS);
+    for table in &tables {
+        for (unit, share) in (0..).zip(table.iter().copied()) {
             let width = widths.map_or(0, |widths| u32::from(widths[unit as usize]) - 1);
             let same = unit | width << WIDTH;
             entries.extend((0..share).map(|bias| same | (share - 1) << SHARE | bias << BIAS));

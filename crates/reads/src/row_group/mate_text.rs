@@ -1,13 +1,14 @@
 //! The text of a mate, put together record by record of columns that are decoded only so far: each
 //! base and quality is written once, where it stays.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use memchr::memchr;
 
 use super::{is_blank_text, split_record};
 use crate::codecs::{OpenColumn, SLACK};
-use crate::columns::{ExceptionRuns, NAME_TWICE, OPEN, line_end};
+use crate::columns::{ExceptionRuns, MateColumns, NAME_TWICE, OPEN, line_end};
 use crate::error::{Error, Kind, Result};
 use crate::kept_bytes::KeptBytes;
 use crate::mates::MateNameRule;
@@ -141,6 +142,20 @@ impl MateText {
         }
     }
 
+    /// A part of a text of `text_len` bytes, of which this has all from some place before on.
+    ///
+    /// # Errors
+    /// The columns are damaged.
+    pub(crate) fn into_part(mut self, text_len: usize, part: Range<usize>) -> Result<Vec<u8>> {
+        let missing = || Error::damaged("a part of a text is not in it");
+        let at = text_len.checked_sub(self.text_left()).ok_or_else(missing)?;
+        let mut out = TextBuffer::new(part.len() + (4 << 10));
+        self.fill_window(&mut out, part.end.checked_sub(at).ok_or_else(missing)?)?;
+        let from = part.start.checked_sub(at).ok_or_else(missing)?;
+        let found = out.as_bytes().get(from..from + part.len());
+        found.map(<[u8]>::to_vec).ok_or_else(missing)
+    }
+
     /// All that is still to come.
     ///
     /// # Errors
@@ -155,7 +170,60 @@ impl MateText {
     }
 }
 
+/// Records of a mate that have all of a part of its text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct RecordSpan {
+    pub(super) first: usize,
+    /// The record behind the last.
+    pub(super) end: usize,
+    /// Where the first one's name begins among all, and where the record begins in the text.
+    pub(super) name: usize,
+    pub(super) text: usize,
+}
+
+impl RecordSpan {
+    /// The records that have `part` of a text of such columns.
+    ///
+    /// # Errors
+    /// There are fewer names than reads, or the part begins behind all records.
+    pub(super) fn find_part(
+        style: u8,
+        lengths: &[u32],
+        names: &[u8],
+        part: &Range<usize>,
+    ) -> Result<RecordSpan> {
+        let (mut found, mut name, mut text) = (None, 0, 0);
+        for (nth, len) in lengths.iter().enumerate() {
+            let stop = memchr(b'\n', &names[name..]);
+            let stop = stop.ok_or_else(|| Error::damaged("names are missing"))?;
+            let end = text + MateColumns::record_len(style, stop, *len as usize);
+            if end > part.start {
+                let span = found.get_or_insert(RecordSpan { first: nth, end: nth, name, text });
+                span.end = nth + 1;
+                if end >= part.end {
+                    break;
+                }
+            }
+            name += stop + 1;
+            text = end;
+        }
+        found.ok_or_else(|| Error::damaged("a part of a text begins behind it"))
+    }
+}
+
 impl ColumnText {
+    /// Passes over the records before those that are wanted; nothing was written yet.
+    pub(super) fn skip_to(&mut self, span: RecordSpan) -> Result<()> {
+        let before = &self.lengths[..span.first];
+        self.bases.skip_reads(before)?;
+        self.qualities.skip_reads(before)?;
+        self.exceptions.skip_bases(before.iter().map(|len| *len as usize).sum())?;
+        let more = || Error::damaged("names do not end where they should");
+        self.text_left = self.text_left.checked_sub(span.text).ok_or_else(more)?;
+        (self.read, self.name) = (span.first, span.name);
+        Ok(())
+    }
+
     #[inline]
     fn write_record(&mut self, out: &mut TextBuffer) -> Result<bool> {
         let Some(len) = self.lengths.get(self.read) else {
@@ -169,9 +237,7 @@ impl ColumnText {
         let stop = memchr(b'\n', names).ok_or_else(|| Error::damaged("names are missing"))?;
         let end = line_end(self.style);
         let twice = self.style & NAME_TWICE != 0;
-        let record_len =
-            (1 + stop) * (1 + usize::from(twice)) + usize::from(!twice) + 2 * len + 4 * end.len();
-        let room = out.next_room(record_len);
+        let room = out.next_room(MateColumns::record_len(self.style, stop, len));
         room[0] = b'@';
         let mut at = 1 + stop;
         room[1..at].copy_from_slice(&names[..stop]);

@@ -26,6 +26,25 @@ pub(crate) fn try_pack_as(
     texts: &[&[u8]],
     interleaved: bool,
 ) -> Result<Packed, Error> {
+    try_pack_by(2, profile, layout, texts, interleaved)
+}
+
+/// A file, by so many threads.
+pub(crate) fn try_pack_with(
+    profile: PackProfile,
+    threads: usize,
+    text: &[u8],
+) -> Result<Packed, Error> {
+    try_pack_by(threads, profile, ArchiveLayout::default(), &[text], false)
+}
+
+fn try_pack_by(
+    threads: usize,
+    profile: PackProfile,
+    layout: ArchiveLayout,
+    texts: &[&[u8]],
+    interleaved: bool,
+) -> Result<Packed, Error> {
     let dir = tempfile::tempdir().expect("a directory");
     let write = |(nth, text): (usize, &&[u8])| {
         let path = dir.path().join(format!("R{}.fq", nth + 1));
@@ -35,7 +54,7 @@ pub(crate) fn try_pack_as(
     let inputs: Vec<Vec<PathBuf>> = texts.iter().enumerate().map(write).collect();
     let writer = "test".to_owned();
     let packing =
-        PackOptions { inputs, interleaved, names: Vec::new(), threads: 2, profile, layout, writer };
+        PackOptions { inputs, interleaved, names: Vec::new(), threads, profile, layout, writer };
     let manifest = pack_files(&packing, &dir.path().join("a"), |_| ())?.manifest;
     Ok(Packed { dir, manifest })
 }

@@ -116,12 +116,9 @@ impl SharedNode {
         if state.files.get(&number).is_some_and(File::is_folder) {
             return Err(Errno::ISDIR);
         }
-        let gone = state.remove_file_name(number, folder, name, now);
+        state.remove_file_name(number, folder, name, now);
         state.touch_folder(folder, now);
         drop(state);
-        if gone {
-            self.bodies.remove(number);
-        }
         self.dirtied.notify_one();
         Ok(())
     }
@@ -205,13 +202,12 @@ impl SharedNode {
             if from != to && !is_folder(moved) && links > 1 {
                 return Err(Errno::XDEV);
             }
-            let mut gone = None;
             match replaced {
                 Some(number) if is_folder(number) => {
                     state.remove_folder(FolderId(number.0), to, new);
                 }
                 Some(number) => {
-                    gone = state.remove_file_name(number, to, new, now).then_some(number);
+                    state.remove_file_name(number, to, new, now);
                 }
                 None => {}
             }
@@ -227,9 +223,6 @@ impl SharedNode {
             state.touch_folder(from, now);
             state.touch_folder(to, now);
             drop(state);
-            if let Some(number) = gone {
-                self.bodies.remove(number);
-            }
             self.dirtied.notify_one();
             return Ok(());
         }
@@ -434,19 +427,19 @@ impl State {
         Ok(())
     }
 
-    /// Takes a name from a file. True: its bytes can go.
+    /// Takes a name from a file.
     fn remove_file_name(
         &mut self,
         number: InodeNumber,
         folder: FolderId,
         name: &EntryName,
         now: i64,
-    ) -> bool {
+    ) {
         self.set_name(folder, name, None);
         if let Some(file) = self.files.get_mut(&number) {
             file.note_changed(now, None, None);
         }
-        self.drop_name(number, &(folder, name.clone()))
+        self.drop_name(number, &(folder, name.clone()));
     }
 
     /// Removes a folder that is held and has no names.

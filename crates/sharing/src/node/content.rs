@@ -206,6 +206,13 @@ impl SharedNode {
                 file.replaced.push(object.clone());
             }
             match (&file.body, &mut file.record.bytes) {
+                (Body::Local | Body::Published, bytes)
+                    if keep == 0 && !matches!(bytes, FileBytes::None | FileBytes::InBook(_)) =>
+                {
+                    // What the disk has of it stays: the book may lead to it still.
+                    (file.body, file.local) = (Body::Memory(Vec::new()), None);
+                    return Ok(());
+                }
                 (Body::Memory(_) | Body::Local, _) => return Ok(()),
                 (Body::Published, FileBytes::None) => {
                     file.body = Body::Memory(Vec::new());
@@ -213,11 +220,6 @@ impl SharedNode {
                 }
                 (Body::Published, FileBytes::InBook(body)) => {
                     file.body = Body::Memory(body.clone());
-                    return Ok(());
-                }
-                (Body::Published, _) if keep == 0 => {
-                    (file.body, file.local) = (Body::Memory(Vec::new()), None);
-                    self.bodies.remove(number);
                     return Ok(());
                 }
                 (Body::Published, FileBytes::InBucket { .. }) if is_copied => {

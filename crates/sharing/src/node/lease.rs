@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use forebay_book::{Claim, Epoch, ErrorKind, FolderId, Membership, RENEW_EVERY, Registration};
+use forebay_book::{
+    Claim, Epoch, ErrorKind, FolderId, InodeNumber, Membership, RENEW_EVERY, Registration,
+};
 use rustix::io::Errno;
 
 use super::state::{Body, State};
@@ -122,7 +124,10 @@ impl SharedNode {
             self.lease.note_renewed(start);
             return Ok(());
         }
+        let published = state.published;
         let lost = state.lose_all();
+        let gone = state.uploads.gone.extract_if(.., |(change, _)| *change > published);
+        let gone: Vec<InodeNumber> = gone.map(|(_, number)| number).collect();
         state.counts.lost += lost.len() as u64;
         for what in &lost {
             tracing::error!("lost, since it was not published when others took over: {what}");
@@ -137,6 +142,7 @@ impl SharedNode {
         (state.member, state.last_number) = (registration.member, registration.published);
         drop(state);
         self.lease.note_renewed(start);
+        self.take_back_gone(&gone);
         Ok(())
     }
 }
@@ -185,6 +191,8 @@ impl State {
         for number in numbers {
             self.forget_if_unused(number);
         }
+        // Their files have their names still, as far as is known here.
+        self.uploads.unneeded.clear();
         (self.published, self.collected) = (self.change, self.change);
         lost
     }

@@ -172,10 +172,7 @@ impl SharedNode {
         }
         let Some(file) = state.files.get_mut(&number) else { return };
         file.kernel = file.kernel.saturating_sub(times);
-        if state.forget_if_unused(number) {
-            drop(state);
-            self.bodies.remove(number);
-        }
+        state.forget_if_unused(number);
     }
 
     /// Whether a folder's names are known here, now. It waits while that is about to change.

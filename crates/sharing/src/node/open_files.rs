@@ -157,10 +157,7 @@ impl SharedNode {
         if file.opens == 0 {
             (file.local, file.locks) = (None, None);
         }
-        if state.forget_if_unused(number) {
-            drop(state);
-            self.bodies.remove(number);
-        }
+        state.forget_if_unused(number);
     }
 
     /// The kernel is gone, with whoever had files open: as if all of them had been closed.

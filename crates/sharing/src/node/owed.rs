@@ -32,6 +32,9 @@ pub(super) struct Uploads {
     pub(super) unneeded: Vec<String>,
     /// Objects that no file needs, and since when: 0: since just now.
     pub(super) to_remove: Vec<(u64, String)>,
+    /// Files without a name whose bytes are on this disk still, and the change after which it was so:
+    /// until the book knows that one, it may lead others, and the next process of this node, to them.
+    pub(super) gone: Vec<(u64, InodeNumber)>,
     /// Makes names of objects and ages of copies differ.
     pub(super) counter: u64,
     /// Files and bytes that were brought to the bucket.

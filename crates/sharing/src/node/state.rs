@@ -368,13 +368,13 @@ impl State {
         self.note_file_change(folder.inode());
     }
 
-    /// A file lost a name. True: nobody has anything to do with it any more.
-    pub(super) fn drop_name(&mut self, number: InodeNumber, name: &(FolderId, EntryName)) -> bool {
+    /// A file lost a name.
+    pub(super) fn drop_name(&mut self, number: InodeNumber, name: &(FolderId, EntryName)) {
         let other = self.folders.get(&name.0).and_then(|held| {
             let mut names = held.names.iter();
             names.find(|(_, to)| **to == number).map(|(name, _)| name.clone())
         });
-        let Some(file) = self.files.get_mut(&number) else { return false };
+        let Some(file) = self.files.get_mut(&number) else { return };
         file.links = file.links.saturating_sub(1);
         if file.home.as_ref() == Some(name) {
             file.home = other.map(|other| (name.0, other));
@@ -382,28 +382,28 @@ impl State {
         let links = file.links;
         if links > 0 {
             self.note_file_change(number);
-            return false;
+            return;
         }
         self.dirty_files.remove(&number);
-        self.forget_if_unused(number)
+        self.forget_if_unused(number);
     }
 
-    /// Forgets a file that nobody here has anything to do with. True: it has no name any more,
-    /// and what is kept of it can go.
-    pub(super) fn forget_if_unused(&mut self, number: InodeNumber) -> bool {
-        let Some(file) = self.files.get(&number) else { return false };
+    /// Forgets a file that nobody here has anything to do with. If it has no name any more, what is
+    /// kept of it goes once the book knows.
+    pub(super) fn forget_if_unused(&mut self, number: InodeNumber) {
+        let Some(file) = self.files.get(&number) else { return };
         let has_folder = !file.is_folder() && self.is_ours(file)
             || file.is_folder() && self.folders.contains_key(&FolderId(number.0))
             || file.home.as_ref().is_some_and(|(folder, _)| self.folders.contains_key(folder));
         let nameless = file.links == 0;
         if !file.is_unused() || (has_folder && !nameless) {
-            return false;
+            return;
         }
         if nameless {
             self.note_file_gone(number);
+            self.uploads.gone.push((self.change, number));
         }
         self.files.remove(&number);
-        nameless
     }
 }
 

@@ -132,6 +132,7 @@ impl SharedNode {
                 None => false,
             };
             self.remove_unneeded();
+            self.remove_gone_bodies();
             if !rested {
                 self.time.wait(PAUSE);
             }
@@ -335,6 +336,32 @@ impl SharedNode {
         }
     }
 
+    /// Removes bytes of files without a name, as far as the book knows that they have none.
+    pub fn remove_gone_bodies(&self) {
+        let gone = {
+            let mut state = self.state.lock();
+            let published = state.published;
+            let gone = state.uploads.gone.extract_if(.., |(change, _)| *change <= published);
+            gone.collect::<Vec<_>>()
+        };
+        for (_, number) in gone {
+            self.bodies.remove(number);
+        }
+    }
+
+    /// Changes were lost: files of which a name was removed here, in vain, have it still. Their bytes
+    /// are owed again, and those of others go. Where the book does not answer the next process looks.
+    pub(super) fn take_back_gone(&self, gone: &[InodeNumber]) {
+        for number in gone {
+            let known = self.book.file(self.volume, *number);
+            let taken = known.map_err(io::Error::other);
+            let taken = taken.and_then(|known| self.take_over_body(*number, known.as_ref()));
+            if let Err(error) = taken {
+                tracing::warn!("bytes of file {number} wait for the next mount: {error}");
+            }
+        }
+    }
+
     /// Removes objects that no file needs any more, some time after the book heard of it.
     pub fn remove_unneeded(&self) {
         let Some(store) = self.store.get() else { return };
@@ -374,18 +401,30 @@ impl SharedNode {
     /// Bytes that an earlier process left: those that the book says are here are owed, the others
     /// go. So do objects that it was about to remove.
     pub(super) fn take_over_bodies(&self) -> io::Result<()> {
-        let me = self.state.lock().me();
         for number in self.bodies.numbers()? {
             let known = self.book.file(self.volume, number).map_err(io::Error::other)?;
-            if known.is_some_and(|file| file.bytes == FileBytes::OnNode(me)) {
-                self.state.lock().uploads.owed.insert(number, Owed::default());
-            } else {
-                self.bodies.remove(number);
-            }
+            self.take_over_body(number, known.as_ref())?;
         }
         let noted = self.bodies.read_note()?;
         let objects = noted.lines().map(|object| (0, object.to_owned()));
         self.state.lock().uploads.to_remove.extend(objects);
+        Ok(())
+    }
+
+    fn take_over_body(&self, number: InodeNumber, known: Option<&FileRecord>) -> io::Result<()> {
+        let mut state = self.state.lock();
+        let me = state.me();
+        let Some(known) = known.filter(|known| known.bytes == FileBytes::OnNode(me)) else {
+            self.bodies.remove(number);
+            return Ok(());
+        };
+        match self.bodies.open_file(number) {
+            // It was longer or shorter for a moment that nobody was told of.
+            Ok(file) if file.metadata()?.len() != known.size => file.set_len(known.size)?,
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        state.uploads.owed.insert(number, Owed::default());
         Ok(())
     }
 

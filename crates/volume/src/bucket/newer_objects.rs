@@ -73,7 +73,7 @@ fn mtime_from_tag(tag: &str, writer: &str) -> Option<Time> {
 mod tests {
     use super::super::tree_record::{Attr, Kind};
     use super::*;
-    use forebay_objstore::{AwsSettings, PutCondition};
+    use forebay_objstore::{BucketSettings, PutCondition};
 
     fn tree(key: &str, version: &str) -> VolumeTree {
         let mut tree = VolumeTree::default();
@@ -95,7 +95,8 @@ mod tests {
 
     #[test]
     fn what_the_last_writer_wrote_over_counts_and_nobody_elses_does() {
-        let objects = BucketClient::open("memory://b/v", AwsSettings::default()).expect("a bucket");
+        let objects =
+            BucketClient::open("memory://b/v", BucketSettings::default()).expect("a bucket");
         let put = |tag: &str| objects.put_when("x", "longer".into(), PutCondition::Always, tag);
         put("me 5 17.000000004 18.000000000").expect("put");
         let mut known = tree("x", "an old one");

@@ -25,6 +25,7 @@ use super::request::{Bucket, ReadParts};
 use crate::ipc::{PeerStatus, PeerTrouble};
 use bytes_verb::{BYTES, BytesVerb, SharedPrefixes};
 use forebay_os::clock::MachineClock;
+use forebay_os::predecessor::listen_after_predecessor;
 use forebay_peers::{
     Attempt, FixedPeers, PeerClient, PeerError, PeerHealth, PeerList, PeerName, PeerReply,
     PeerServer, PeerToken, PeerWaits, VerbTable,
@@ -76,7 +77,8 @@ impl PeerOptions {
     /// # Errors
     /// Those of the network: another process listens there, or it is no address of this machine.
     pub(crate) fn bind(self) -> io::Result<PeerSetup> {
-        let listener = self.own.as_ref().map(|own| TcpListener::bind(own.listen)).transpose()?;
+        let listener =
+            self.own.as_ref().map(|own| listen_after_predecessor(own.listen)).transpose()?;
         Ok(PeerSetup { options: self, listener })
     }
 }

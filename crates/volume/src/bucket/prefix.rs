@@ -29,7 +29,7 @@ use super::request::Bucket;
 use super::volume_opening::BucketError;
 use crate::backend::FolderOpener;
 use fill::fill_directory;
-use forebay_objstore::{AwsSettings, BucketClient, FolderListing, RequestError};
+use forebay_objstore::{BucketClient, BucketSettings, FolderListing, RequestError};
 use forebay_objstore::{RetryWindow, retry_patiently};
 use forebay_os::file_identity::{FileIdentity, statx_nofollow};
 pub(crate) use prefix_directory::AttachmentDirectory;
@@ -39,7 +39,7 @@ pub use prefix_directory::directory_name_for;
 #[derive(Debug, Clone)]
 pub struct BucketAccess {
     /// Keys and endpoints.
-    pub settings: AwsSettings,
+    pub settings: BucketSettings,
     /// A directory of this machine and this user; it need not be there.
     pub state: PathBuf,
 }
@@ -48,7 +48,7 @@ pub struct BucketAccess {
 #[derive(Debug)]
 pub(crate) struct PreparedPrefix {
     url: String,
-    settings: AwsSettings,
+    settings: BucketSettings,
     held: AttachmentDirectory,
     /// The number of its directory, which is listed.
     root: u64,

@@ -33,7 +33,7 @@ use super::request::Bucket;
 use super::state_directory::StateDirectory;
 use crate::backend::TreeServer;
 use forebay_objstore::RetryWindow;
-use forebay_objstore::{AwsSettings, BucketClient, RequestError};
+use forebay_objstore::{BucketClient, BucketSettings, RequestError};
 use forebay_os::file_identity::FileIdentity;
 use local_tree::LocalTree;
 pub(super) use replica_setup::open_read_replica;
@@ -49,7 +49,7 @@ pub struct ReplicaOptions {
     /// `s3://BUCKET/PREFIX`
     pub url: String,
     /// How the bucket is reached.
-    pub settings: AwsSettings,
+    pub settings: BucketSettings,
     /// Where its files are kept on this machine as long as it is mounted.
     pub state: PathBuf,
     /// That directory and no other: else, while somebody uses it, one beside it.

@@ -7,8 +7,8 @@ mod session;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
+use forebay_os::predecessor::lock_after_predecessor;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
@@ -18,9 +18,6 @@ pub(crate) use journal::Journal;
 use journal::{Frame, encode_frame};
 
 const LOCK: &str = "lock";
-/// A daemon that was killed holds the lock until the last of it has gone: two seconds are waited.
-const LOOKS: u32 = 40;
-const PAUSE: Duration = Duration::from_millis(50);
 const VOLUME: &str = "volume.json";
 /// The format of the directory; its `volume.json` names none as long as it is the first.
 const FORMAT: u32 = 1;
@@ -87,7 +84,7 @@ impl StateDirectory {
         folder: &Path,
         volume: StateOwner,
     ) -> io::Result<StateDirectory> {
-        StateDirectory::lock_directory_within(folder, volume, LOOKS)
+        StateDirectory::lock_directory_by(folder, volume, |lock| lock_after_predecessor(lock))
     }
 
     /// The same, at once or not at all.
@@ -98,25 +95,22 @@ impl StateDirectory {
         folder: &Path,
         volume: StateOwner,
     ) -> io::Result<StateDirectory> {
-        StateDirectory::lock_directory_within(folder, volume, 0)
+        StateDirectory::lock_directory_by(folder, volume, |lock| {
+            flock(lock, FlockOperation::NonBlockingLockExclusive)
+                .map_err(|_| io::ErrorKind::ResourceBusy.into())
+        })
     }
 
-    fn lock_directory_within(
+    fn lock_directory_by(
         folder: &Path,
         wanted: StateOwner,
-        mut looks: u32,
+        lock_file: impl FnOnce(&File) -> io::Result<()>,
     ) -> io::Result<StateDirectory> {
         use std::os::unix::fs::DirBuilderExt;
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         let mut how = OpenOptions::new();
         let lock = how.create(true).truncate(false).write(true).open(folder.join(LOCK))?;
-        while flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
-            if looks == 0 {
-                return Err(io::ErrorKind::ResourceBusy.into());
-            }
-            looks -= 1;
-            std::thread::sleep(PAUSE);
-        }
+        lock_file(&lock)?;
         let file = folder.join(VOLUME);
         let volume = match std::fs::read(&file) {
             Ok(text) => {

@@ -27,7 +27,7 @@ use super::tree_record::ContentLocation;
 use super::writer_note::VolumeWriter;
 pub use bucket_error::BucketError;
 use forebay_objstore::RetryWindow;
-use forebay_objstore::{AwsSettings, BucketClient};
+use forebay_objstore::{BucketClient, BucketSettings};
 use forebay_os::file_identity::FileIdentity;
 
 /// A volume in a bucket, and what this machine has of it.
@@ -36,7 +36,7 @@ pub struct WriterOptions {
     /// `s3://BUCKET/PREFIX`
     pub url: String,
     /// How the bucket is reached.
-    pub settings: AwsSettings,
+    pub settings: BucketSettings,
     /// Where its files are kept on this machine.
     pub state: PathBuf,
     /// A text that nobody else has, for a volume that is new here.

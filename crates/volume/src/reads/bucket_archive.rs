@@ -13,7 +13,7 @@ use forebay_reads::{Error, INDEX, Kind, MANIFEST, ObjectRange, ObjectSource, Res
 use parking_lot::Mutex;
 
 use client::Client;
-use forebay_objstore::{self, AwsSettings, ListedObject, RequestError};
+use forebay_objstore::{self, BucketSettings, ListedObject, RequestError};
 use stretches::RangePrefetcher;
 
 /// Bytes of the index that are fetched at a time, and how many such blocks are kept: pages are
@@ -38,7 +38,7 @@ pub enum PrefixContent {
 #[derive(Clone, Debug)]
 pub(crate) struct Listing {
     pub(super) url: String,
-    pub(super) settings: AwsSettings,
+    pub(super) settings: BucketSettings,
     pub(super) objects: BTreeMap<String, ListedObject>,
     folders: usize,
 }
@@ -50,7 +50,7 @@ impl Listing {
     /// What the bucket says.
     pub(crate) fn fetch_from_bucket(
         url: &str,
-        settings: AwsSettings,
+        settings: BucketSettings,
     ) -> std::result::Result<Listing, RequestError> {
         let folder =
             forebay_objstore::BucketClient::open(url, settings.clone())?.list_folder("")?;

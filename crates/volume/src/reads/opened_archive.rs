@@ -5,7 +5,8 @@ use std::num::NonZeroU32;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use forebay_model::attached::{ExposedReads, is_bucket_url};
+use forebay_model::attached::ExposedReads;
+use forebay_model::bucket_url::is_bucket_url;
 use forebay_model::is_file_name;
 use forebay_reads::{Archive, DirectoryObjects, ExportedFile, Kind, MANIFEST};
 use rustix::fs::{CWD, FileType, Mode, OFlags, openat};
@@ -14,7 +15,7 @@ use rustix::io::Errno;
 use super::bucket_archive::{ArchiveObjects, Listing};
 use super::error::{ReadsError, archive_error};
 use super::source_location::{SourceLocation, folder_proc_path, stat_in_folder};
-use forebay_objstore::AwsSettings;
+use forebay_objstore::BucketSettings;
 
 /// An archive that has all its objects.
 pub(super) struct OpenedArchive<'s> {
@@ -27,7 +28,7 @@ impl OpenedArchive<'_> {
     pub(super) fn open_source<'s>(
         source: &'s Path,
         shown: ExposedReads,
-        settings: &AwsSettings,
+        settings: &BucketSettings,
     ) -> Result<OpenedArchive<'s>, ReadsError> {
         match source.to_str().filter(|url| is_bucket_url(url)) {
             Some(url) => OpenedArchive::open_in_bucket(

@@ -14,7 +14,7 @@ use super::error::{ReadsError, archive_error};
 use super::opened_archive::OpenedArchive;
 use super::source_location::SourceLocation;
 use crate::bucket::{AttachmentDirectory, BucketAccess};
-use forebay_objstore::{AwsSettings, RequestError};
+use forebay_objstore::{BucketSettings, RequestError};
 
 /// Reads that are about to be shown.
 #[derive(Debug)]
@@ -93,7 +93,7 @@ pub(super) fn create_stand_ins(
 pub fn check_can_show(
     source: &Path,
     shown: ExposedReads,
-    settings: &AwsSettings,
+    settings: &BucketSettings,
 ) -> Result<(), ReadsError> {
     OpenedArchive::open_source(source, shown, settings)?.exported_files(shown.shards).map(drop)
 }
@@ -102,7 +102,7 @@ pub fn check_can_show(
 ///
 /// # Errors
 /// What the bucket says.
-pub fn classify_prefix(url: &str, settings: AwsSettings) -> Result<PrefixContent, RequestError> {
+pub fn classify_prefix(url: &str, settings: BucketSettings) -> Result<PrefixContent, RequestError> {
     Ok(Listing::fetch_from_bucket(url, settings)?.classify_contents())
 }
 
@@ -110,7 +110,7 @@ pub fn classify_prefix(url: &str, settings: AwsSettings) -> Result<PrefixContent
 ///
 /// # Errors
 /// What the bucket says; it is none, or damaged.
-pub fn open_archive_in_bucket(url: &str, settings: AwsSettings) -> Result<Archive, ReadsError> {
+pub fn open_archive_in_bucket(url: &str, settings: BucketSettings) -> Result<Archive, ReadsError> {
     let listing = Listing::fetch_from_bucket(url, settings)?;
     let bucket = ArchiveObjects::start(listing)?;
     Archive::open(Box::new(bucket)).map_err(|error| archive_error(&error, None, Path::new(url)))

@@ -71,7 +71,7 @@ impl Place {
 
     fn ways(&self) -> BucketAccess {
         BucketAccess {
-            settings: forebay_objstore::AwsSettings::default(),
+            settings: forebay_objstore::BucketSettings::default(),
             state: self.dir.path().join("state"),
         }
     }
@@ -232,7 +232,7 @@ fn an_archive_that_lacks_something_is_refused_before_anything_is_shown() {
             && check_can_show(
                 &place.archive(),
                 ExposedReads::default(),
-                &forebay_objstore::AwsSettings::default()
+                &forebay_objstore::BucketSettings::default()
             )
             .is_err()
     );

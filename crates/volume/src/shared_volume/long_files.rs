@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use forebay_book::VolumeName;
-use forebay_objstore::{AwsSettings, BucketClient, PutCondition};
+use forebay_objstore::{BucketClient, BucketSettings, PutCondition};
 
 use super::SharedError;
 use super::bucket_objects::BucketObjects;
@@ -22,7 +22,7 @@ pub enum LongFiles {
         /// `s3://BUCKET/PREFIX`
         url: String,
         /// How it is reached.
-        settings: AwsSettings,
+        settings: BucketSettings,
     },
     /// In a directory that all nodes have, each perhaps by another path.
     Directory(PathBuf),

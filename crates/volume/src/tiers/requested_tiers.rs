@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use forebay_model::{Reach, Rules, Site, Tier};
 
 use super::TierError;
-use forebay_objstore::AwsSettings;
+use forebay_objstore::BucketSettings;
 
 /// What the tiers of a directory are opened for.
 #[derive(Debug, Clone, Copy)]
@@ -41,7 +41,7 @@ pub struct PlacementOptions {
     /// Which file goes where.
     pub rules: Rules,
     /// How buckets are reached.
-    pub settings: AwsSettings,
+    pub settings: BucketSettings,
     /// Folders for spares of books, in state directories; the first is written to.
     pub spares: Vec<PathBuf>,
 }

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use forebay_model::attached::{ExposedContent, ExposedReads, is_bucket_url};
+use forebay_model::attached::{ExposedContent, ExposedReads};
+use forebay_model::bucket_url::is_bucket_url;
 use forebay_volume::bucket::{BucketAccess, BucketError};
 use forebay_volume::overmount::RefusedDirectory;
 use forebay_volume::reads::{PrefixContent, classify_prefix};

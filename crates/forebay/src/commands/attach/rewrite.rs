@@ -5,14 +5,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use forebay_model::AttachmentSet;
+use forebay_model::bucket_url::find_bucket_url;
 
 use crate::console;
 use crate::exit::CommandError;
 
 /// Entries of no attachment that are named.
 const NAMED: usize = 5;
-/// What a name of an object begins with.
-const SCHEME: &str = "s3://";
 
 /// A text with other names in it.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -67,7 +66,7 @@ pub(super) fn rewrite_sheet(
 fn rewrite_object_names(text: &str, volume: &Path, attached: &AttachmentSet) -> Rewritten {
     let mut done = Rewritten::default();
     let mut rest = text;
-    while let Some(at) = rest.find(SCHEME) {
+    while let Some(at) = find_bucket_url(rest) {
         let (before, from) = rest.split_at(at);
         done.text.push_str(before);
         let length = object_name_length(before.chars().next_back(), from);

@@ -6,6 +6,7 @@ mod reading;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use forebay_model::bucket_url::is_bucket_url;
 use forebay_model::{BucketRules, ByteCount, FsyncTarget, Micros};
 use forebay_objstore::RetryWindow;
 use forebay_volume::bucket::{
@@ -20,9 +21,6 @@ use crate::{console, placement, state_directories};
 pub(super) use error_advice::explain_bucket_error;
 pub(in crate::commands) use error_advice::{format_utc_minute, mount_next_step};
 pub(super) use reading::{explain_reading, refuse_reading};
-
-/// What names a bucket begins so.
-const SCHEME: &str = "s3://";
 
 /// Options of a volume in a bucket.
 #[derive(Debug, Default, clap::Args)]
@@ -103,7 +101,7 @@ impl From<FsyncDurability> for FsyncTarget {
 
 /// Whether a volume is in a bucket: its URL.
 pub(in crate::commands) fn as_bucket_url(volume: &Path) -> Option<&str> {
-    volume.to_str().filter(|name| name.starts_with(SCHEME)).map(|url| url.trim_end_matches('/'))
+    volume.to_str().filter(|name| is_bucket_url(name)).map(|url| url.trim_end_matches('/'))
 }
 
 /// What is to be opened.
@@ -242,6 +240,7 @@ mod tests {
     #[test]
     fn urls_are_told_from_paths() {
         assert_eq!(as_bucket_url(Path::new("s3://lab/x/")), Some("s3://lab/x"));
+        assert_eq!(as_bucket_url(Path::new("az://lab/x")), Some("az://lab/x"));
         assert_eq!(as_bucket_url(Path::new("/data/s3://")), None);
         assert_eq!(format_utc_minute(86_400 + 3_661), "1970-01-02 01:01 UTC");
     }

@@ -3,6 +3,7 @@
 use forebay_model::{FullTierPolicy, Placement, Seconds, TierId, Usd};
 use forebay_plan::search::{self, Score};
 use forebay_plan::search_space::Configuration;
+use forebay_plan::whole_folders::{ProposedFolder, propose_whole_folders, with_whole_folders};
 use forebay_plan::{
     Choice, Cost, ExpectedRework, Outcome, PreparedProblem, Pricer, PurchaseTerms,
     WriteBackEstimate, simulate_with_rework,
@@ -15,6 +16,7 @@ use crate::exit::CommandError;
 pub(super) struct SimulationEvaluator<'s> {
     scene: &'s PreparedProblem<'s>,
     project: &'s TierId,
+    emptied_folders: &'s [String],
     pricer: Option<Pricer<'s>>,
     homecoming: WriteBackEstimate<'s>,
     threads: usize,
@@ -38,7 +40,8 @@ impl<'s> SimulationEvaluator<'s> {
         })?;
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let homecoming = WriteBackEstimate::new(scene.site, scene.workload);
-        Ok(Self { scene, project: &ground.project, pricer, homecoming, threads, seed })
+        let (project, emptied_folders) = (&ground.project, &*ground.emptied_folders);
+        Ok(Self { scene, project, emptied_folders, pricer, homecoming, threads, seed })
     }
 
     pub(super) fn knows_prices(&self) -> bool {
@@ -54,6 +57,28 @@ impl<'s> SimulationEvaluator<'s> {
         let cost =
             self.pricer.as_ref().map(|pricer| pricer.cost_of_outcome(choice, &outcome, again));
         Ok((outcome, cost))
+    }
+
+    /// The choice with the folders as a whole that may be, and these; without them where one does not
+    /// fit on its tier as it is, or something would be lost by it.
+    pub(super) fn place_whole_folders(
+        &self,
+        choice: &Choice,
+        outcome: &Outcome,
+        cost: Option<&Cost>,
+    ) -> (Choice, Vec<ProposedFolder>) {
+        let folders = propose_whole_folders(choice, self.scene.workload, self.emptied_folders);
+        let whole = with_whole_folders(choice, &folders);
+        let is_no_worse = || {
+            let (as_whole, its_cost) = self.evaluate_choice(&whole).ok()?;
+            let sample = |cost: Option<&Cost>| cost.map(|cost| cost.per_sample);
+            let is_as_cheap = sample(its_cost.as_ref()) <= sample(cost);
+            Some(as_whole.makespan <= outcome.makespan && is_as_cheap)
+        };
+        if !folders.is_empty() && is_no_worse() == Some(true) {
+            return (whole, folders);
+        }
+        (choice.clone(), Vec::new())
     }
 
     /// A plan counts on no luck: what does not fit is not possible, though a run would spill it.

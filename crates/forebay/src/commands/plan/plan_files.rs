@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use forebay_plan::emit::{ENGINES, EmitContext, EmitTarget, render_rules};
 use forebay_plan::report::Plan;
+use forebay_plan::whole_folders::ProposedFolder;
 use forebay_plan::{Choice, Outcome};
 
 use super::plan_inputs::PlanInputs;
@@ -49,7 +50,7 @@ impl<'a> PlanFiles<'a> {
         &self,
         args: &Args,
         ground: &PlanInputs,
-        choice: &Choice,
+        (choice, whole_folders): (&Choice, &[ProposedFolder]),
         outcome: &Outcome,
         plan: &Plan,
     ) -> Result<Vec<String>, CommandError> {
@@ -58,6 +59,7 @@ impl<'a> PlanFiles<'a> {
             site: &ground.site,
             workload: &ground.workload,
             choice,
+            whole_folders,
             outcome,
             samples: args.samples,
             header: &header,

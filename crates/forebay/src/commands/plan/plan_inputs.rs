@@ -33,6 +33,8 @@ pub(super) struct PlanInputs {
     pub(super) learnt_from: LearntFrom,
     /// What Forebay costs where files are placed.
     pub(super) own: ForebayOverhead,
+    /// Folders that may be on a tier as a whole.
+    pub(super) emptied_folders: Vec<String>,
     /// Doubts beside the workload's.
     pub(super) notes: Vec<String>,
 }
@@ -77,6 +79,7 @@ impl PlanInputs {
             scatter,
             learnt_from: LearntFrom::from_learnt(&learnt),
             own: learnt.own,
+            emptied_folders: learnt.emptied_folders,
             workload: learnt.workload,
             site,
             project,

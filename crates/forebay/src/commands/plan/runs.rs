@@ -107,7 +107,15 @@ mod tests {
         let time = TimeSplit::default();
         let measured = MeasuredRun { makespan: Seconds(makespan), slots, time, verdict: None };
         let own = ForebayOverhead { request: Seconds::ZERO, remembers_answers: true };
-        (LearntRun { run: name.to_owned(), workload, storages: vec![], measured, own }, vec![])
+        let learnt = LearntRun {
+            run: name.to_owned(),
+            workload,
+            storages: vec![],
+            measured,
+            own,
+            emptied_folders: vec![],
+        };
+        (learnt, vec![])
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use forebay_model::Reach;
-use forebay_objstore::{BucketClient, NO_KEYS, RequestError};
+use forebay_objstore::{BucketClient, RequestError};
 use rustix::io::Errno;
 
 use super::bounds::{ProbeBudget, ProbeStop};
@@ -18,6 +18,7 @@ use super::probed_directory::ProbedDirectory;
 use super::rounds::ProbeFindings;
 use super::{Args, round_reporter};
 use crate::exit::CommandError;
+use crate::next_steps::bucket_next_step;
 
 /// A bucket, a folder of the probe's own in it, and what it said last when it refused something.
 #[derive(Debug)]
@@ -113,15 +114,7 @@ impl ProbedBucket {
 }
 
 fn bucket_error(url: &str, what: &str, failed: &RequestError) -> CommandError {
-    use std::io::ErrorKind::{InvalidInput, NotFound, PermissionDenied};
-    let (code, next) = match failed.kind {
-        _ if failed.why == NO_KEYS => (1, "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"),
-        InvalidInput => (2, "name s3://BUCKET/PREFIX; settings are those of AWS's own tools"),
-        NotFound => (1, "is it the right bucket, and AWS_REGION or AWS_ENDPOINT_URL?"),
-        PermissionDenied => {
-            (1, "a probe lists, writes, reads and deletes: is AWS_ACCESS_KEY_ID of one who may?")
-        }
-        _ => (1, "a probe needs a storage that works, and AWS_ENDPOINT_URL if it is not AWS's"),
-    };
+    let code = if failed.kind == std::io::ErrorKind::InvalidInput { 2 } else { 1 };
+    let next = bucket_next_step(failed);
     CommandError::new(code, format!("{url}: {what}failed: {failed}"), next)
 }

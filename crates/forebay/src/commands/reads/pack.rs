@@ -67,8 +67,8 @@ pub(super) struct Pack {
     #[arg(long, value_name = "FASTA")]
     reference: Option<PathBuf>,
     /// `default` is as small as pays; `fast` is read sooner and 2 to 10 % larger on what was tried;
-    /// `random` has groups of an eighth, for who reads here and there: 2 to 8 % larger, packed in
-    /// twice the time, and 4 KiB come in an eighth of it
+    /// `random` has groups of an eighth, for who reads here and there: 2 to 8 % larger, and 4 KiB
+    /// come in an eighth of the time
     #[arg(long, default_value = "default", hide_default_value = true,
           value_parser = PossibleValuesParser::new(PROFILES.iter().map(|profile| profile.name)))]
     profile: String,

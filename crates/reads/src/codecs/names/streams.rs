@@ -7,7 +7,7 @@ use super::tokens::PLACES_MAX;
 use crate::codecs::ColumnShape;
 use crate::error::{Error, Result};
 use crate::frames;
-use crate::rans;
+use crate::rans::{self, SequenceKind};
 use crate::wire::{WireReader, append_prefixed_bytes, append_varint};
 
 const COUNT: usize = (PLACES_MAX + 1) * 8;
@@ -67,7 +67,7 @@ fn compress_smallest(stream: &[u8]) -> (u8, Vec<u8>) {
     if stream.len() >= RANS_LEAST {
         let units = 1 + usize::from(stream.iter().copied().max().unwrap_or(0));
         let whole = [stream.len() as u32];
-        let bytes = rans::encode_sequence(stream, &whole, units, rans::SequenceKind::Bytes);
+        let bytes = rans::encode_sequence(stream, &whole, units, SequenceKind::Bytes, None);
         if bytes.len() < best.1.len() {
             best = (RANS, bytes);
         }
@@ -124,7 +124,7 @@ fn decompress_smallest(how: u8, bytes: &[u8], raw_len: usize) -> Result<Vec<u8>>
     let raw = match how {
         PLAIN => bytes.to_vec(),
         ZSTD => frames::decompress(bytes, raw_len)?,
-        RANS => rans::decode_sequence(bytes, &[raw_len as u32], raw_len)?.0.to_vec(),
+        RANS => rans::decode_sequence(bytes, &[raw_len as u32], raw_len)?.units.to_vec(),
         _ => return Err(Error::damaged("a stream that nothing makes")),
     };
     match raw.len() == raw_len {

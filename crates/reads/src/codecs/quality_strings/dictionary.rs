@@ -48,7 +48,8 @@ impl Dictionary {
         self
     }
 
-    fn from_entries(mut entries: Vec<Vec<u8>>) -> Dictionary {
+    /// Of entries, of which each begins with others, down to one quality.
+    pub(super) fn from_entries(mut entries: Vec<Vec<u8>>) -> Dictionary {
         let sum = |entry: &[u8]| entry.iter().map(|byte| usize::from(*byte)).sum::<usize>();
         // Means compared without fractions: a / b < c / d where a * d < c * b.
         entries.sort_by(|a, b| (sum(a) * b.len()).cmp(&(sum(b) * a.len())).then_with(|| a.cmp(b)));

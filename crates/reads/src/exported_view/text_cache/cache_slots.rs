@@ -6,6 +6,9 @@ use std::sync::Arc;
 use super::GroupKey;
 use crate::error::Result;
 
+/// Looks that are remembered: of more groups than most caches hold.
+const LOOKS: usize = 64;
+
 /// Decodes a group.
 pub(super) type DecodeCallback = Box<dyn FnOnce() -> Result<Vec<u8>> + Send>;
 
@@ -21,6 +24,8 @@ pub(super) struct CacheState {
     /// Of texts for which nobody asked yet: there, under way, or waiting.
     ahead_bytes: usize,
     pub(super) waiting: VecDeque<PrefetchJob>,
+    /// Groups of which a part was decoded alone, the last ones.
+    looks: VecDeque<GroupKey>,
     /// Those that are open; the others' texts need not stay.
     readers: BTreeSet<u64>,
     opened: u64,
@@ -50,6 +55,18 @@ impl CacheState {
     /// Whether a text is there or under way.
     pub(super) fn has_slot(&self, key: GroupKey) -> bool {
         self.slots.contains_key(&key)
+    }
+
+    /// Takes note of a look at a part of a group: whether it is the first one lately.
+    pub(super) fn note_look(&mut self, key: GroupKey) -> bool {
+        if self.waiting.iter().any(|job| job.key == key) || self.looks.contains(&key) {
+            return false;
+        }
+        if self.looks.len() == LOOKS {
+            self.looks.pop_front();
+        }
+        self.looks.push_back(key);
+        true
     }
 
     /// A text that is there, now used.

@@ -291,3 +291,79 @@ fn fsync_fails_where_the_bucket_does_not_take_a_file_and_loses_nothing() {
     a.close(file, true).expect("closed");
     assert_eq!((a.0.owed(), bucket.names().len()), ((0, 0), 1));
 }
+
+/// A process that ends without a word is the one that is dropped; its machine goes on.
+#[test]
+fn bytes_stay_until_the_book_knows_that_no_name_leads_to_them() {
+    let (world, bucket) = (World::new(), Arc::new(Bucket::default()));
+    let b = with_bucket(&world, &bucket, 2);
+    for (what, change) in [
+        ("renamed over", (|a: &Node| a.rename("f.new", "f")) as fn(&Node) -> Result<(), Errno>),
+        ("removed", |a| a.unlink("f")),
+        ("cut", |a| a.put("f", b"")),
+        ("cut, and written anew", |a| a.put("f", &long(7)[..IN_MEMORY_MOST + 9])),
+        ("longer", |a| a.append("f", b"more")),
+    ] {
+        let a = with_bucket(&world, &bucket, 1);
+        a.put("f", &long(1)).expect("written");
+        a.put("f.new", &long(2)).expect("written");
+        a.0.publish().expect("promised");
+        change(&a).expect("it changes");
+        a.0.remove_gone_bodies();
+        drop(a);
+        let a = with_bucket(&world, &bucket, 1);
+        let read = b.read("f").expect(what);
+        assert_eq!(read.len(), long(1).len(), "{what}");
+        assert!(what.starts_with("cut, and") || read == long(1), "{what}");
+        assert_eq!(b.read("f.new").expect(what), long(2), "{what}");
+        while a.0.upload_next() {}
+        assert_eq!(a.0.owed(), (0, 0), "{what}");
+        assert_eq!(b.read("f").expect("from the bucket"), read, "{what}");
+        // What the book knows to be gone goes.
+        a.put("f", b"short").expect("written");
+        a.unlink("f.new").expect("removed");
+        a.0.publish().expect("published");
+        a.0.remove_gone_bodies();
+        a.0.leave().expect("left");
+        drop(a);
+        let a = with_bucket(&world, &bucket, 1);
+        assert_eq!(a.0.owed(), (0, 0), "{what}");
+        assert_eq!(b.read("f").expect("in the book"), b"short", "{what}");
+        a.0.leave().expect("left");
+    }
+}
+
+#[test]
+fn what_was_removed_in_vain_keeps_its_bytes_and_its_object() {
+    let (world, bucket) = (World::new(), Arc::new(Bucket::default()));
+    let (a, b) = (with_bucket(&world, &bucket, 1), with_bucket(&world, &bucket, 2));
+    a.put("here", &long(1)).expect("written");
+    a.put("there", &long(2)).expect("written");
+    a.0.publish().expect("published");
+    // One of them goes to the bucket.
+    while bucket.names().is_empty() {
+        assert!(a.0.upload_next());
+    }
+    // B takes the folder of a node whose lease is over, and which does not know yet.
+    a.unlink("here").expect("removed");
+    a.unlink("there").expect("removed");
+    world.cut_off(1);
+    world.pass(20);
+    b.0.renew().expect("renewed");
+    b.make("beside", FileKind::Regular).expect("B has the folder");
+    world.reach(1);
+    a.0.renew().expect("registered anew");
+    assert!(a.0.counts().lost > 0);
+    a.0.remove_gone_bodies();
+    world.pass(120);
+    a.0.renew().expect("renewed");
+    b.0.renew().expect("renewed");
+    a.0.publish().expect("nothing is left to publish");
+    a.0.remove_unneeded();
+    for (name, bytes) in [("here", long(1)), ("there", long(2))] {
+        assert!(b.read(name).expect("it is there still") == bytes, "{name}");
+        assert!(a.read(name).expect("it is there still") == bytes, "{name}");
+    }
+    while a.0.upload_next() {}
+    assert_eq!((a.0.owed(), bucket.names().len()), ((0, 0), 2));
+}

@@ -7,9 +7,10 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use forebay_os::predecessor::lock_after_predecessor;
 use parking_lot::{Condvar, Mutex};
 use rustc_hash::FxHashMap;
-use rustix::fs::{FlockOperation, flock, statvfs};
+use rustix::fs::statvfs;
 
 use super::super::request::ReadParts;
 use super::PeerCounters;
@@ -87,8 +88,7 @@ impl PartStore {
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         let mut how = OpenOptions::new();
         let lock = how.create(true).truncate(false).write(true).open(folder.join(LOCK))?;
-        flock(&lock, FlockOperation::NonBlockingLockExclusive)
-            .map_err(|_| io::Error::from(io::ErrorKind::ResourceBusy))?;
+        lock_after_predecessor(&lock)?;
         let store = PartStore {
             folder: folder.to_owned(),
             space,

@@ -19,7 +19,7 @@ struct Shown {
 }
 
 fn show(bucket: &Arc<Memory>, state: &Path) -> Shown {
-    let ways = BucketAccess { settings: AwsSettings::default(), state: state.to_owned() };
+    let ways = BucketAccess { settings: BucketSettings::default(), state: state.to_owned() };
     let folder = bucket.list_with_delimiter("").expect("listed");
     let lent = attach_listed(&folder, "s3://lab/p", &ways).expect("a file system with attributes");
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;

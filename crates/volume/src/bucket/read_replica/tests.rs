@@ -47,7 +47,7 @@ impl std::ops::Deref for Reader {
 fn wanted(state: &Path) -> ReplicaOptions {
     ReplicaOptions {
         url: "s3://lab/v".to_owned(),
-        settings: AwsSettings::default(),
+        settings: BucketSettings::default(),
         state: state.join("state"),
         is_named: true,
         every: Duration::from_secs(3600),

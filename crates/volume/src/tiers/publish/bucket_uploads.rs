@@ -14,7 +14,7 @@ use rustix::fs::{Mode, OFlags, openat};
 
 use super::source_file::PublishSource;
 use crate::tiers::copy;
-use forebay_objstore::{AwsSettings, BucketClient, PutCondition, RequestError, key_for_path};
+use forebay_objstore::{BucketClient, BucketSettings, PutCondition, RequestError, key_for_path};
 use forebay_objstore::{RetryWindow, retry_patiently};
 use forebay_os::file_identity::statx_nofollow;
 use forebay_packlog::Time;
@@ -27,7 +27,7 @@ const ATTEMPT: &str = ".forebay-attempt";
 ///
 /// # Errors
 /// It may not, or is not.
-pub(super) fn check_bucket_access(url: &str, settings: AwsSettings) -> Result<(), RequestError> {
+pub(super) fn check_bucket_access(url: &str, settings: BucketSettings) -> Result<(), RequestError> {
     // Its threads end with it: this process is about to fork.
     let objects = BucketClient::open(url, settings)?;
     objects.list_recursive(ATTEMPT)?;
@@ -39,7 +39,7 @@ pub(super) fn check_bucket_access(url: &str, settings: AwsSettings) -> Result<()
 #[derive(Debug)]
 pub(super) struct PublishBucket {
     url: String,
-    settings: AwsSettings,
+    settings: BucketSettings,
     shelf: OnceLock<Result<BucketContents, String>>,
 }
 
@@ -50,7 +50,7 @@ pub(super) struct BucketContents {
 }
 
 impl PublishBucket {
-    pub(super) fn for_url(url: &str, settings: &AwsSettings) -> PublishBucket {
+    pub(super) fn for_url(url: &str, settings: &BucketSettings) -> PublishBucket {
         PublishBucket { url: url.to_owned(), settings: settings.clone(), shelf: OnceLock::new() }
     }
 

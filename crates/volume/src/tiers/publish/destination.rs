@@ -9,7 +9,7 @@ use rustix::io::Errno;
 
 use crate::tiers::requested_tiers::tier_path;
 use crate::tiers::{PlacementOptions, TierError};
-use forebay_objstore::AwsSettings;
+use forebay_objstore::BucketSettings;
 use forebay_os::file_identity::{FileIdentity, statx_nofollow};
 
 /// Where files of a directory are published.
@@ -30,7 +30,7 @@ pub(super) enum PublishTarget {
     },
     Bucket {
         url: String,
-        settings: AwsSettings,
+        settings: BucketSettings,
     },
 }
 
