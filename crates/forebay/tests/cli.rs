@@ -85,6 +85,8 @@ mod front_door;
 mod help;
 #[path = "cli/import.rs"]
 mod import;
+#[path = "cli/jobs.rs"]
+mod jobs;
 #[path = "cli/join.rs"]
 mod join;
 #[path = "cli/notifications.rs"]

@@ -15,7 +15,7 @@ mod suspended;
 mod unmount;
 mod write_back_wait;
 
-use std::ffi::{CString, OsString};
+use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
@@ -48,6 +48,8 @@ pub use unmount::{
 pub struct LaunchOptions {
     /// The command and its words.
     pub command: Vec<OsString>,
+    /// Variables of its environment that are not ours.
+    pub variables: Vec<(OsString, OsString)>,
     /// Where it is started, absolute.
     pub directory: PathBuf,
     /// The trees to cover.
@@ -153,14 +155,9 @@ pub struct RunOutcome {
 /// # Errors
 /// When the command was not started; nothing is left behind then.
 pub fn run_command(launch: LaunchOptions) -> Result<RunOutcome, LaunchError> {
-    let words: Vec<CString> = launch
-        .command
-        .iter()
-        .map(|word| CString::new(std::os::unix::ffi::OsStrExt::as_bytes(word.as_os_str())))
-        .collect::<Result<_, _>>()
-        .map_err(|_| {
-            system_failure("reading the command")(io::Error::other("a word holds a NUL byte"))
-        })?;
+    let program = child::Program::new(&launch.command, &launch.variables).map_err(|_| {
+        system_failure("reading the command")(io::Error::other("a word holds a NUL byte"))
+    })?;
     daemon_log::start_buffering(&launch.log.levels);
     let (rescue, rescuer) =
         RescuerHandle::start().map_err(system_failure("starting the daemon's rescuer"))?;
@@ -238,7 +235,7 @@ pub fn run_command(launch: LaunchOptions) -> Result<RunOutcome, LaunchError> {
                 RunRecorder::Kernel => child::Way::Bare,
                 RunRecorder::Notify => child::Way::Watched { every_read: launch.every_read },
             };
-            child::exec_command(way, &launch.directory, &words, daemon, news_out, &signals, front)
+            child::exec_command(way, &launch.directory, &program, daemon, news_out, &signals, front)
         }
         Some(pid) => pid,
     };

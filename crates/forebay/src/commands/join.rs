@@ -2,11 +2,9 @@
 
 use std::path::PathBuf;
 
-use forebay_model::run::{JoinReport, NodeRow};
-use forebay_model::{Run, RunWriter};
-
 use crate::console;
 use crate::exit::CommandError;
+use crate::joining::{join_files, say_report};
 use crate::output::{Force, OutputKind, OutputTarget};
 use crate::runs;
 
@@ -86,69 +84,3 @@ pub(crate) fn run(args: &Args) -> Result<i32, CommandError> {
     }
     Ok(i32::from(!report.left_out.is_empty()))
 }
-
-/// Joins run files, of which the first counts most, and puts the whole in its place. `missing` of
-/// the jobs have none.
-pub(crate) fn join_files(
-    files: &[PathBuf],
-    missing: u64,
-    place: &OutputTarget,
-) -> Result<(JoinReport, Vec<NodeRow>), CommandError> {
-    let stop = |error: forebay_model::Error| {
-        CommandError::new(
-            1,
-            error.to_string(),
-            "see that all are run files, and that there is room",
-        )
-    };
-    let part = place.part_path();
-    let (writer, report) = RunWriter::join_runs(&part, files, missing).map_err(stop)?;
-    let nodes = Run::open(&part).and_then(|run| run.nodes());
-    let copied = nodes.and_then(|nodes| place.commit_run(&writer).map(|()| nodes));
-    // It is Forebay's own, whatever came of it.
-    let _ = writer.remove();
-    Ok((report, copied.map_err(stop)?))
-}
-
-/// How many files, how they fit, and what is not in the whole.
-pub(crate) fn say_report(report: &JoinReport, nodes: &[NodeRow]) {
-    let count = |count: u64, one: &str| match count {
-        1 => format!("1 {one}"),
-        more => format!("{more} {one}s"),
-    };
-    let mut told = format!(
-        "{} of {} joined",
-        count(report.runs, "run file"),
-        count(nodes.len() as u64, "node")
-    );
-    if report.processes_seen_twice > 0 {
-        let twice = count(report.processes_seen_twice, "process").replace("processs", "processes");
-        told.push_str(&format!("; {twice} that two of them have counted once"));
-    }
-    console::note(&told);
-    for node in nodes.iter().filter(|node| node.clock_shift_us != 0) {
-        let off = node.clock_shift_us as f64 / -1e6;
-        let way = if off > 0.0 { "fast" } else { "slow" };
-        console::note(&format!(
-            "the clock of {} is {:.3} s {way} by the files that it shares with others: its times \
-             were set right",
-            node.name,
-            off.abs()
-        ));
-    }
-    for name in &report.contradicting_clocks {
-        console::note(&format!(
-            "what files say of the clock of {name} contradicts itself: its times are as they were"
-        ));
-    }
-    for (path, error) in report.left_out.iter().take(LEFT_OUT_SHOWN) {
-        console::error(&format!("{} is left out: {error}", path.display()), None);
-    }
-    if report.left_out.len() > LEFT_OUT_SHOWN {
-        let more = report.left_out.len() - LEFT_OUT_SHOWN;
-        console::error(&format!("{more} more run files are left out"), None);
-    }
-}
-
-/// Files that are named when they can't be read.
-const LEFT_OUT_SHOWN: usize = 8;

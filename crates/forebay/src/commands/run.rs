@@ -13,6 +13,7 @@ use super::{attach, summary};
 use crate::exit::{
     CommandError, DAEMON_LOST, FILES_AWAY, NOT_EXECUTABLE, NOT_FOUND, NOTHING_RUN, WRONG_USAGE,
 };
+use crate::jobs::{self, JobFolder, join_jobs};
 use crate::output::{Force, OutputTarget};
 use crate::peer_options::PeerArgs;
 use crate::run_start::{
@@ -27,7 +28,8 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  forebay run snakemake --cores 8\n  \
     forebay run --site site.toml --rules rules.toml -- make\n  \
-    forebay run --at /scratch/me -o day1.run -- nextflow run main.nf\n\n\
+    forebay run --at /scratch/me -o day1.run -- nextflow run main.nf\n  \
+    forebay run --jobs ~/work/jobs --at ~/work -- nextflow run main.nf -w ~/work/run\n\n\
     The command's exit status is its own. The run file is .forebay/runs/TIME.run unless -o says \
     otherwise; it is one SQLite file (forebay manual formats).")]
 pub(crate) struct Args {
@@ -41,6 +43,19 @@ pub(crate) struct Args {
     /// Which files go to which tier; without rules all stay in place
     #[arg(long, value_name = "FILE", value_parser = placement::named_sites::rules_file())]
     rules: Option<PathBuf>,
+    /// Record jobs that the command sends by sbatch or srun where they run, and join them with the
+    /// run at its end; DIR has to be seen by all nodes
+    #[arg(long, value_name = "DIR", conflicts_with = "anonymise")]
+    jobs: Option<PathBuf>,
+    /// What a job is recorded for
+    #[arg(long, hide = true, value_name = "DIR", requires = "job")]
+    job_of: Option<PathBuf>,
+    /// What it was sent as
+    #[arg(long, hide = true, value_name = "TOKEN", requires = "job_of")]
+    job: Option<String>,
+    /// What its record says of it
+    #[arg(skip)]
+    job_notes: Vec<(String, String)>,
     /// How much to trace
     #[arg(long, value_enum, default_value = "files")]
     trace: TraceLevel,
@@ -87,12 +102,20 @@ pub(crate) fn run(mut args: Args) -> Result<i32, CommandError> {
         let next = "for example: forebay run snakemake --cores 8   (forebay run --help has more)";
         return Err(CommandError::new(WRONG_USAGE, "run what? A command is missing", next));
     }
+    if let (Some(folder), Some(token)) = (args.job_of.take(), args.job.take()) {
+        return run_job(args, &folder, &token);
+    }
+    let is_job = !args.job_notes.is_empty();
     let directory = std::env::current_dir().map_err(|error| {
         let message = format!("the current directory can't be found: {error}");
         CommandError::new(NOTHING_RUN, message, "cd to a directory that exists")
     })?;
     let transport = wanted_transport(args.transport)?;
-    let name = run_name();
+    let name = match args.output.as_deref().and_then(Path::file_name).filter(|_| is_job) {
+        // Nodes may share a home, and so the place of what is written meanwhile.
+        Some(record) => record.to_string_lossy().into_owned(),
+        None => run_name(),
+    };
     let place = args.output.as_deref().map(|path| claim_run_file(path, args.force)).transpose()?;
     let output = match &place {
         Some(OutputTarget::File(path)) => path.clone(),
@@ -101,7 +124,9 @@ pub(crate) fn run(mut args: Args) -> Result<i32, CommandError> {
     let state = state_directories::record_file(&name, &output)?;
     // What can't be seen from the daemon, as /dev/stdout, is written from here.
     let stream = place.filter(|place| matches!(place, OutputTarget::Stream(_)));
-    let output = if stream.is_some() { state.with_extension("whole") } else { output };
+    let record = is_job.then(|| output.clone());
+    let is_elsewhere = stream.is_some() || is_job;
+    let output = if is_elsewhere { state.with_extension("whole") } else { output };
     let mut cover = args.at.clone();
     if cover.is_empty() {
         cover.push(directory.clone());
@@ -120,21 +145,24 @@ pub(crate) fn run(mut args: Args) -> Result<i32, CommandError> {
     let log_folder = log.folder.clone();
     let mut header = run_header(&args.command, &directory, privacy, args.trace);
     header.more.extend(placement.iter().flat_map(placement::capacity_limits));
+    header.more.append(&mut args.job_notes);
+    let jobs = args.jobs.as_ref().map(|jobs| JobFolder::create(jobs, &name, &cover)).transpose()?;
     let outcome = launch::run_command(LaunchOptions {
         command: args.command.clone(),
+        variables: jobs.as_ref().map(JobFolder::variables).unwrap_or_default(),
         directory: directory.clone(),
         cover,
         peers,
         ways: attach::attached_bucket::attached_bucket_access()?,
         recorder: args.recorder.into(),
-        chosen: report_recorder,
+        chosen: if is_job { |_, _| () } else { report_recorder },
         every_read: args.trace == TraceLevel::EveryRead,
         cpu_latency: args.cpu_latency.into(),
         transport,
         placement,
         warmed: placement::report_warmed_cache,
         sent_away: placement::report_sent_away,
-        warned: console::note,
+        warned: if is_job { |_| () } else { console::note },
         underway: if args.quiet || args.json {
             write_back_progress::hide_progress
         } else {
@@ -145,10 +173,27 @@ pub(crate) fn run(mut args: Args) -> Result<i32, CommandError> {
         output,
         log,
     })
-    .map_err(explain_failure)?;
+    .map_err(|failure| {
+        jobs.iter().for_each(JobFolder::remove);
+        explain_failure(failure)
+    })?;
     console::clear_passing_line();
+    if let Some(record) = &record {
+        // What it prints is its own.
+        outcome.run.iter().for_each(|run| jobs::hand_over_record(run, record));
+        return match outcome.exit {
+            Exit::Code(code) => Ok(code),
+            signal @ Exit::Signal(_) => launch::exit_like(signal),
+        };
+    }
     for warning in &outcome.warnings {
         console::note(warning);
+    }
+    if let (Some(jobs), Some(run)) = (&jobs, &outcome.run) {
+        match outcome.lingering {
+            None => join_jobs(jobs, run, args.quiet || args.json),
+            Some(_) => jobs.keep_for_later(run),
+        }
     }
     if let Some(run) = &outcome.run {
         print_summary(&args, &directory, run, stream.as_ref());
@@ -162,6 +207,23 @@ pub(crate) fn run(mut args: Args) -> Result<i32, CommandError> {
         write_to_stream(stream, run, outcome.lingering.is_some());
     }
     finish_run(&args, &log_folder, &outcome)
+}
+
+/// Runs a job of another run, which it is recorded for; where that does not work, without a record.
+fn run_job(mut args: Args, folder: &Path, token: &str) -> Result<i32, CommandError> {
+    let command = args.command.clone();
+    let Some(record) = jobs::begin_job(folder, token) else {
+        return Err(jobs::run_unrecorded(&command));
+    };
+    args.recorder = RecorderOption::Auto;
+    args.quiet = true;
+    args.at = record.cover;
+    args.output = Some(record.output);
+    args.job_notes = record.notes;
+    match run(args) {
+        Err(stop) if jobs::is_before_command(&stop) => Err(jobs::run_unrecorded(&command)),
+        ended => ended,
+    }
 }
 
 /// Which recorder was chosen, and why.

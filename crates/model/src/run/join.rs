@@ -7,14 +7,16 @@
 mod clocks;
 mod copy_rows;
 mod names;
+mod part;
 mod place_opens;
 
 use super::header::{self, Header, key};
-use super::sql::{sqlite_error, to_sql_int};
+use super::sql::{execute_cached, sqlite_error, to_sql_int};
 use super::{Run, RunWriter, note_key, task_aggregation};
-use crate::{CommandPrivacy, Error, Kind, Micros, Result, RunEnd, RunOrigin};
+use crate::{CommandPrivacy, Error, Kind, Micros, Result, RunEnd};
 use clocks::Clocks;
 use names::JoinedNames;
+pub use part::JoinPart;
 use rusqlite::{Connection, params};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -71,30 +73,31 @@ struct Join {
 }
 
 impl RunWriter {
-    /// Makes one run of several in a new file at `path`. The first of `runs` gives the command, its
+    /// Makes one run of several in a new file at `path`. The first of `parts` gives the command, its
     /// end and the clock. `missing` of its jobs have no run file: it is not complete then.
     ///
     /// A file that can't be read is left out, and told in the report.
     ///
     /// # Errors
-    /// The first run can't be read or [joined](check_joinable), or [`Kind::Io`],
-    /// [`Kind::Full`] of the new file.
+    /// The first run can't be read or [joined](JoinPart::open), or [`Kind::Io`], [`Kind::Full`] of
+    /// the new file.
     pub fn join_runs(
         path: &Path,
-        runs: &[PathBuf],
+        parts: impl IntoIterator<Item = (PathBuf, Result<JoinPart>)>,
         missing: u64,
     ) -> Result<(RunWriter, JoinReport)> {
         let none = || Error::new(Kind::Missing, "there is no run to join: name run files");
-        let first = Run::open(runs.first().ok_or_else(none)?)?;
-        check_joinable(&first)?;
-        let mut header = first.header()?;
-        let commands = header::get_bytes(&first.conn, key::COMMANDS);
-        if commands.map_err(|e| first.read_error(e))?.as_deref() == Some(b"left out") {
+        let mut parts = parts.into_iter();
+        let (first_path, first) = parts.next().ok_or_else(none)?;
+        let first = first?;
+        let second = parts.next();
+        let mut header = first.header.clone();
+        let commands = header::get_bytes(&first.run.conn, key::COMMANDS);
+        if commands.map_err(|e| first.run.read_error(e))?.as_deref() == Some(b"left out") {
             header.privacy.commands = CommandPrivacy::LeftOut;
         }
         // The command of one of several equals is not the whole's.
-        let headed = is_headed(&first, runs)?;
-        drop(first);
+        let headed = is_headed(&first, second.as_ref());
         // They are of one part, not of the whole.
         let of_part = [note_key::NODE.name(), note_key::JOB.name(), note_key::JOB_SENT_BY.name()];
         header.more.retain(|(name, _)| !of_part.contains(&&**name));
@@ -103,7 +106,8 @@ impl RunWriter {
         }
         let base_unix = to_sql_int(header.started_unix.0);
         let mut writer = RunWriter::create(path, header)?;
-        match fill(&mut writer.conn, runs, base_unix, headed, missing) {
+        let mut all = std::iter::once((first_path, Ok(first))).chain(second).chain(parts);
+        match fill(&mut writer.conn, &mut all, base_unix, headed, missing) {
             Ok(report) => Ok((writer, report)),
             Err(Failed::Ours(e)) => {
                 let stop = sqlite_error(path, "write to", e);
@@ -119,43 +123,15 @@ impl RunWriter {
     }
 }
 
-/// Whether a run may be joined with others.
-///
-/// # Errors
-/// [`Kind::NotARun`]: its names are hashed, by a key of its own; or it was simulated or imported.
-pub fn check_joinable(run: &Run) -> Result<()> {
-    let refuse = |why: &str, next: &str| {
-        let message = format!("cannot join {}: {why}; {next}", run.path().display());
-        Err(Error::new(Kind::NotARun, message))
-    };
-    if run.header()?.origin != RunOrigin::Measured {
-        return refuse(
-            "it was simulated or imported",
-            "only runs that were recorded can be joined",
-        );
-    }
-    if !run.nodes()?.is_empty() {
-        return refuse("it was joined already", "name the run files that it was joined of");
-    }
-    let anonymous =
-        header::get_int(&run.conn, key::ANONYMISED).map_err(|e| run.read_error(e))? == Some(1);
-    if anonymous {
-        return refuse(
-            "its names are hashed, so that its files are not to be told from those of others",
-            "record it without --anonymise",
-        );
-    }
-    Ok(())
+/// Whether the first run sent the others as jobs: it is none itself, and they are.
+fn is_headed(first: &JoinPart, second: Option<&(PathBuf, Result<JoinPart>)>) -> bool {
+    let is_job = |part: &JoinPart| part.header.note(&note_key::JOB).is_some();
+    let Some((_, second)) = second else { return true };
+    !is_job(first) && second.as_ref().is_ok_and(is_job)
 }
 
-/// Whether the first run sent the others as jobs: it is none itself, and they are.
-fn is_headed(first: &Run, runs: &[PathBuf]) -> Result<bool> {
-    if first.header()?.note(&note_key::JOB).is_some() || runs.len() < 2 {
-        return Ok(runs.len() < 2);
-    }
-    let second = Run::open(&runs[1]).and_then(|run| run.header());
-    Ok(second.is_ok_and(|header| header.note(&note_key::JOB).is_some()))
-}
+/// Statements that write rows: all that there are, with room.
+const STATEMENTS_KEPT: usize = 64;
 
 /// Whose fault it is that a join does not go on.
 enum Failed {
@@ -173,12 +149,13 @@ impl From<rusqlite::Error> for Failed {
 
 fn fill(
     conn: &mut Connection,
-    runs: &[PathBuf],
+    parts: &mut dyn Iterator<Item = (PathBuf, Result<JoinPart>)>,
     base_unix: i64,
     headed: bool,
     missing: u64,
 ) -> std::result::Result<JoinReport, Failed> {
     conn.pragma_update(None, "temp_store", "MEMORY")?;
+    conn.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
     let tx = conn.transaction()?;
     place_opens::make_staging(&tx)?;
     let mut join = Join {
@@ -203,12 +180,15 @@ fn fill(
             params![process, "[\"forebay\",\"join\"]"],
         )?;
     }
-    for (at, path) in runs.iter().enumerate() {
-        match join.add_file(&tx, path, headed && at == 0) {
+    for (at, (path, part)) in parts.enumerate() {
+        let added = part
+            .map_err(Failed::Theirs)
+            .and_then(|part| join.add_part(&tx, part, headed && at == 0));
+        match added {
             Ok(()) => join.report.runs += 1,
             Err(Failed::Theirs(error)) if at > 0 => {
                 join.complete = false;
-                join.report.left_out.push((path.clone(), error));
+                join.report.left_out.push((path, error));
             }
             Err(other) => return Err(other),
         }
@@ -225,35 +205,31 @@ fn fill(
 
 impl Join {
     /// Adds one run file: all of it or nothing.
-    fn add_file(
+    fn add_part(
         &mut self,
         c: &Connection,
-        path: &Path,
+        part: JoinPart,
         is_head: bool,
     ) -> std::result::Result<(), Failed> {
-        let run = Run::open(path).map_err(Failed::Theirs)?;
-        check_joinable(&run).map_err(Failed::Theirs)?;
-        let header = run.header().map_err(Failed::Theirs)?;
-        let ended = run.ended().map_err(Failed::Theirs)?;
-        let node = self.node_of(&header);
-        c.execute_batch("SAVEPOINT one_run")?;
+        let node = self.node_of(&part.header);
+        execute_cached(c, "SAVEPOINT one_run", [])?;
         self.names.begin();
         self.clocks.begin();
-        let shift = to_sql_int(header.started_unix.0).saturating_sub(self.base_unix);
-        match copy_rows::copy_run(self, c, &run, &header, (node, shift)) {
-            Ok(()) => c.execute_batch("RELEASE one_run")?,
+        let shift = to_sql_int(part.header.started_unix.0).saturating_sub(self.base_unix);
+        match copy_rows::copy_run(self, c, &part, (node, shift)) {
+            Ok(()) => execute_cached(c, "RELEASE one_run", [])?,
             Err(failed) => {
                 c.execute_batch("ROLLBACK TO one_run; RELEASE one_run")?;
                 self.names.undo();
                 self.clocks.undo();
                 return Err(match failed {
-                    copy_rows::CopyError::Reading(e) => Failed::Theirs(run.read_error(e)),
+                    copy_rows::CopyError::Reading(e) => Failed::Theirs(part.run.read_error(e)),
                     copy_rows::CopyError::Writing(e) => Failed::Ours(e),
                 });
             }
         }
         self.nodes[node].runs += 1;
-        self.note_header(&header, ended, shift, is_head);
+        self.note_header(&part.header, part.ended, shift, is_head);
         Ok(())
     }
 

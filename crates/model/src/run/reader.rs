@@ -371,11 +371,11 @@ pub(super) fn bytes_at(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<
 
 /// All processes; used by the fold too, which has no [`Run`].
 pub(crate) fn read_processes(conn: &Connection) -> rusqlite::Result<Vec<ProcessRow>> {
-    conn.prepare(&processes_query(conn, "")?)?.query_map([], process_row)?.collect()
+    conn.prepare_cached(&processes_query(conn, "")?)?.query_map([], process_row)?.collect()
 }
 
 /// The query for processes, of older files, too.
-fn processes_query(conn: &Connection, filter: &str) -> rusqlite::Result<String> {
+pub(super) fn processes_query(conn: &Connection, filter: &str) -> rusqlite::Result<String> {
     let stranger = match conn.table_exists(None, "strangers")? {
         true => "process IN (SELECT process FROM strangers)",
         false => "0",

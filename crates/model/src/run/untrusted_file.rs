@@ -5,8 +5,10 @@
 use super::SCHEMA;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// Steps of SQLite's machine after which it is asked whether it has gone on for too long.
 const STEPS: u64 = 100_000;
@@ -51,8 +53,10 @@ fn guard(mut conn: Connection, path: &Path) -> rusqlite::Result<Connection> {
 
 /// What is in the place of a table and is none: its name, and what it is.
 pub(super) fn find_odd_entry(conn: &Connection) -> rusqlite::Result<Option<(String, String)>> {
-    let mut statement = conn.prepare("SELECT name, type, rootpage FROM sqlite_schema")?;
+    let mut statement = conn.prepare("SELECT name, type, rootpage, sql FROM sqlite_schema")?;
     let mut rows = statement.query([])?;
+    // Tables that are as Forebay makes them are not looked into: many run files are opened at a time.
+    let mut as_made = HashSet::new();
     while let Some(row) = rows.next()? {
         let (name, kind): (String, String) = (row.get(0)?, row.get(1)?);
         if !is_run_table(&name) {
@@ -63,15 +67,34 @@ pub(super) fn find_odd_entry(conn: &Connection) -> rusqlite::Result<Option<(Stri
             ("table", _) => return Ok(Some((name, "virtual table".to_owned()))),
             _ => return Ok(Some((name, kind))),
         }
+        let sql: Option<String> = row.get(3)?;
+        if sql.is_some_and(|sql| table_definitions().contains(&sql)) {
+            as_made.insert(name);
+        }
     }
     // Columns that are computed, when they are read, of anything.
-    for name in table_names() {
+    for name in table_names().filter(|name| !as_made.contains(*name)) {
         let mut columns = conn.prepare("SELECT 1 FROM pragma_table_xinfo(?1) WHERE hidden != 0")?;
         if columns.exists([name])? {
             return Ok(Some((name.to_owned(), "table with columns that are computed".to_owned())));
         }
     }
     Ok(None)
+}
+
+/// How SQLite keeps the definitions of tables that this Forebay makes.
+fn table_definitions() -> &'static HashSet<String> {
+    static DEFINITIONS: OnceLock<HashSet<String>> = OnceLock::new();
+    DEFINITIONS.get_or_init(|| {
+        let read = || -> rusqlite::Result<HashSet<String>> {
+            let conn = Connection::open_in_memory()?;
+            conn.execute_batch(SCHEMA)?;
+            let mut tables = conn.prepare("SELECT sql FROM sqlite_schema WHERE type = 'table'")?;
+            tables.query_map([], |row| row.get(0))?.collect()
+        };
+        // Without them all tables are looked into.
+        read().unwrap_or_default()
+    })
 }
 
 /// Rows that all tables of a file have room for, together.
@@ -85,8 +108,12 @@ fn is_run_table(name: &str) -> bool {
 
 /// The tables of a run file.
 fn table_names() -> impl Iterator<Item = &'static str> {
-    let named = SCHEMA.lines().filter_map(|line| line.strip_prefix("CREATE TABLE "));
-    named.filter_map(|rest| rest.split(' ').next())
+    static NAMES: OnceLock<Vec<&str>> = OnceLock::new();
+    let names = NAMES.get_or_init(|| {
+        let named = SCHEMA.lines().filter_map(|line| line.strip_prefix("CREATE TABLE "));
+        named.filter_map(|rest| rest.split(' ').next()).collect()
+    });
+    names.iter().copied()
 }
 
 /// Bytes, with those that wait in the log beside it.

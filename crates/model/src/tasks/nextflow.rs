@@ -57,7 +57,9 @@ pub(super) fn parse_command_run<'p>(path: &'p [u8], content: &[u8]) -> Option<(&
 /// The name in `.command.run`: `### name: 'ALIGN (s1)'`, or in older versions
 /// `# NEXTFLOW TASK: ALIGN (s1)`.
 fn task_name(script: &str) -> Option<&str> {
-    let header = script.lines().take(100).take_while(|line| line.starts_with('#'));
+    // Executors of clusters say where a job begins, between their options and the name.
+    let is_header = |line: &&str| line.starts_with('#') || line.starts_with("NXF_CHDIR=");
+    let header = script.lines().take(100).take_while(is_header);
     let found = header.into_iter().find_map(|line| {
         let quoted = line.strip_prefix("### name: ").map(|name| name.trim().trim_matches('\''));
         let plain = || line.trim_start_matches("# ").strip_prefix("NEXTFLOW TASK: ");
@@ -147,6 +149,9 @@ mod tests {
         let new =
             "#!/bin/bash\n### ---\n### name: 'RNA:ALIGN (s 1)'\n### outputs:\n### ...\nset -e";
         assert_eq!(task_name(new), Some("RNA:ALIGN (s 1)"));
+        let sent =
+            "#!/bin/bash\n#SBATCH -J nf-ALIGN\nNXF_CHDIR=/w/3f/x\n### ---\n### name: 'ALIGN'\n";
+        assert_eq!(task_name(sent), Some("ALIGN"));
         let old = "#!/bin/bash\n#SBATCH -J x\n# NEXTFLOW TASK: INDEX\nset -e\n";
         assert_eq!(task_name(old), Some("INDEX"));
         assert_eq!(task_name("#!/bin/bash\necho '### name: x'\n"), None);

@@ -29,16 +29,23 @@ pub(crate) fn count_unseen_programs(seen: &ObservedRun) -> BTreeMap<&'static str
     // A shell whose child is the program is counted once, at the child.
     let mut started: HashSet<(usize, &str)> = HashSet::new();
     let own = || seen.processes.iter().enumerate().filter(|(at, _)| !seen.is_stranger(*at));
-    for (process, row) in own() {
-        let words: Vec<&[u8]> = row.argv.iter().map(Vec::as_slice).collect();
-        let hands_over =
-            find_remote_program(program_name(row).as_bytes(), words.get(1..).unwrap_or_default());
+    for (process, _) in own() {
+        let hands_over = hands_over_as(seen, process);
         if let Some(name) = hands_over {
+            // A part of it that it forked, or the program behind a facility's script of that name.
+            if seen.parent(process).is_some_and(|parent| hands_over_as(seen, parent) == Some(name))
+            {
+                continue;
+            }
             *counts.entry(name).or_insert(0) += 1;
             started.extend(seen.parent(process).map(|parent| (parent, name)));
         }
     }
     for (process, row) in own() {
+        // A part of a shell that it forked has the shell's text, and did not start what stands in it.
+        if seen.parent(process).is_some_and(|parent| seen.processes[parent].argv == row.argv) {
+            continue;
+        }
         for name in shell_command(row).map(find_in_script).unwrap_or_default() {
             if !started.contains(&(process, name)) {
                 *counts.entry(name).or_insert(0) += 1;
@@ -46,6 +53,12 @@ pub(crate) fn count_unseen_programs(seen: &ObservedRun) -> BTreeMap<&'static str
         }
     }
     counts
+}
+
+fn hands_over_as(seen: &ObservedRun, process: usize) -> Option<&'static str> {
+    let row = &seen.processes[process];
+    let words: Vec<&[u8]> = row.argv.iter().map(Vec::as_slice).collect();
+    find_remote_program(program_name(row).as_bytes(), words.get(1..).unwrap_or_default())
 }
 
 /// The name of a program that hands work over when it is started with these words.
@@ -125,6 +138,17 @@ mod tests {
     fn a_shell_and_its_child_are_one() {
         let tree = [(1, None, "sh -c sbatch job.sh"), (2, Some(1), "sbatch job.sh")];
         assert_eq!(counts(&tree), [("sbatch", 1)]);
+        let forks = [
+            (1, None, "bash flow.sh"),
+            (2, Some(1), "/opt/bin/sbatch job.sh"),
+            (3, Some(2), "/opt/bin/sbatch job.sh"),
+            (4, Some(2), "/usr/bin/sbatch job.sh"),
+            (5, Some(1), "/opt/bin/sbatch job.sh"),
+        ];
+        assert_eq!(counts(&forks), [("sbatch", 2)]);
+        let text = "sh -c echo|sbatch;srun";
+        let shell = [(1, None, text), (2, Some(1), text), (3, Some(1), "sbatch")];
+        assert_eq!(counts(&shell), [("sbatch", 1), ("srun", 1)]);
     }
 
     #[test]

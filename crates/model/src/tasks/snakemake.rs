@@ -115,13 +115,30 @@ fn claim_processes(seen: &ObservedRun, claims: &mut TaskClaims) {
         }
     }
     let mut tops = HashMap::new();
+    // On a node the job, its step and what retried it are one task: the target tells it.
+    let mut sent: HashMap<&[u8], usize> = HashMap::new();
     for &process in seen.order() {
         if claims.of[process].is_some() {
             continue;
         }
         if let Some((rule, outputs)) = made.get(&process) {
             let key = outputs.first().map(|output| String::from_utf8_lossy(output).into_owned());
-            tops.insert(process, claims.add_task(rule_task(rule, key, Some(0))));
+            let task = claims.add_task(rule_task(rule, key, Some(0)));
+            tops.insert(process, task);
+            if let Some(target) = sent_target(seen, &masters, process) {
+                sent.insert(target, task);
+            }
+        }
+    }
+    for &process in seen.order() {
+        if claims.of[process].is_some() || tops.contains_key(&process) {
+            continue;
+        }
+        if let Some(target) = sent_target(seen, &masters, process)
+            && let Some(rule) = target_rule(seen, process)
+        {
+            let add = || claims.add_task(rule_task(&rule, None, None));
+            tops.insert(process, *sent.entry(target).or_insert_with(add));
         } else if let Some(rule) = target_rule(seen, process)
             && let Some(job) = job_of_process(seen, &masters, process)
             && !tops.contains_key(&job)
@@ -162,12 +179,30 @@ fn target_rule(seen: &ObservedRun, process: usize) -> Option<String> {
     (process_name(row) == "snakemake" && !rule.is_empty()).then(|| rule.to_owned())
 }
 
-/// The child of Snakemake that `process` comes from; `None` for Snakemake itself and strangers.
+/// What a process was told to make that a cluster's job runs: no Snakemake that gives out jobs is
+/// above it on its node.
+fn sent_target<'s>(seen: &'s ObservedRun, masters: &[bool], process: usize) -> Option<&'s [u8]> {
+    target_rule(seen, process)?;
+    let above = |p: usize| p != process && (masters[p] || target_rule(seen, p).is_some());
+    if seen.self_and_ancestors(process).any(above) {
+        return None;
+    }
+    let argv = &seen.processes[process].argv;
+    let at = argv.iter().position(|word| word == b"--target-jobs")?;
+    argv.get(at + 1).map(Vec::as_slice)
+}
+
+/// The child of Snakemake that `process` comes from, or on another node the Snakemake that was sent
+/// there; `None` for Snakemake itself and strangers.
 fn job_of_process(seen: &ObservedRun, masters: &[bool], process: usize) -> Option<usize> {
     if masters[process] {
         return None;
     }
-    seen.self_and_ancestors(process).find(|&p| seen.parent(p).is_some_and(|parent| masters[parent]))
+    let is_job = |p: &usize| {
+        seen.parent(*p).is_some_and(|parent| masters[parent])
+            || sent_target(seen, masters, *p).is_some()
+    };
+    seen.self_and_ancestors(process).find(is_job)
 }
 
 /// The rule of a file: its own record, or that of a directory it is in.
@@ -247,5 +282,26 @@ mod tests {
         assert_eq!(task_names(&claims), ["snakemake", "make", "make", "py", "py", "py", "plot"]);
         let job = &claims.tasks[claims.of[1].expect("claimed")];
         assert_eq!((job.key.as_deref(), job.exit_status), (Some("/p/out/py.txt"), Some(0)));
+    }
+
+    #[test]
+    fn a_job_and_its_step_on_another_node_are_one_task() {
+        let target = "python3 -m snakemake --snakefile S --target-jobs work:n";
+        let processes = vec![
+            process(1, None, "python3 /v/bin/snakemake --executor slurm"),
+            process(2, None, &format!("{target}=1")),
+            process(3, Some(2), "srun -n1 step"),
+            process(4, None, &format!("{target}=1")),
+            process(5, Some(4), "bash -c tool > out/py.txt"),
+            process(6, None, &format!("{target}=2")),
+            process(7, Some(6), "bash -c false"),
+        ];
+        let wrote = vec![(crate::ProcessId(5), b"/p/out/py.txt".to_vec())];
+        let notes = kept("/p", ".snakemake/metadata/b3V0L3B5LnR4dA==", RECORD, 9);
+        let claims = super::super::assign_tasks(&ObservedRun::new(processes, wrote, notes));
+        let names = ["snakemake", "make", "make", "make", "make", "work", "work"];
+        assert_eq!(task_names(&claims), names);
+        assert_eq!(claims.of[1], claims.of[4]);
+        assert_ne!(claims.of[1], claims.of[6]);
     }
 }

@@ -5,6 +5,7 @@ use std::ffi::{CString, OsString};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
@@ -43,11 +44,71 @@ pub(super) struct DaemonLinks {
     pub(super) log: daemon_log::LogOptions,
 }
 
+/// What is executed: all that is to be had before the fork, behind which nothing may be allocated.
+pub(super) struct Program {
+    words: CStringArray,
+    /// Its whole environment; `None`: that of this process.
+    environment: Option<CStringArray>,
+}
+
+impl Program {
+    /// The command `words`, in this process's environment with `variables` besides.
+    pub(super) fn new(
+        words: &[OsString],
+        variables: &[(OsString, OsString)],
+    ) -> Result<Program, std::ffi::NulError> {
+        let words = CStringArray::new(words.iter().cloned())?;
+        if variables.is_empty() {
+            return Ok(Program { words, environment: None });
+        }
+        let is_set = |name: &OsString| variables.iter().any(|(set, _)| set == name);
+        let kept = std::env::vars_os().filter(|(name, _)| !is_set(name));
+        let all = kept.chain(variables.iter().cloned()).map(|(mut line, value)| {
+            line.push("=");
+            line.push(value);
+            line
+        });
+        Ok(Program { words, environment: Some(CStringArray::new(all)?) })
+    }
+
+    /// Becomes it; comes back where that fails.
+    fn exec(&self) -> io::Error {
+        unsafe extern "C" {
+            static mut environ: *const *const libc::c_char;
+        }
+        if let Some(environment) = &self.environment {
+            // SAFETY: one thread, and an array that lives until exec. The program is looked up by the
+            // path in it.
+            unsafe { environ = environment.pointers.as_ptr() };
+        }
+        let words = self.words.pointers.as_ptr();
+        // SAFETY: a null-terminated array of NUL-terminated strings that live until exec.
+        unsafe { libc::execvp(*words, words) };
+        io::Error::last_os_error()
+    }
+}
+
+/// Strings as C has them, in an array that ends with a null pointer.
+struct CStringArray {
+    pointers: Vec<*const libc::c_char>,
+    _strings: Vec<CString>,
+}
+
+impl CStringArray {
+    fn new(words: impl Iterator<Item = OsString>) -> Result<CStringArray, std::ffi::NulError> {
+        let strings: Vec<CString> =
+            words.map(|word| CString::new(word.into_vec())).collect::<Result<_, _>>()?;
+        let ends = std::iter::once(std::ptr::null());
+        let pointers = strings.iter().map(|string| string.as_ptr()).chain(ends).collect();
+        Ok(CStringArray { pointers, _strings: strings })
+    }
+}
+
 /// Becomes the command. Whatever stops that is written to `news`, which exec closes.
 pub(super) fn exec_command(
     way: Way<'_>,
     directory: &Path,
-    words: &[CString],
+    program: &Program,
     daemon: DaemonLinks,
     news: OwnedFd,
     signals: &SavedSignalMask,
@@ -116,11 +177,8 @@ pub(super) fn exec_command(
         let _ = measure_request_cost(&MachineClock);
     }
     signals.restore_for_command();
-    let mut pointers: Vec<*const libc::c_char> = words.iter().map(|word| word.as_ptr()).collect();
-    pointers.push(std::ptr::null());
-    // SAFETY: a null-terminated array of NUL-terminated strings that live until exec.
-    unsafe { libc::execvp(pointers[0], pointers.as_ptr()) };
-    stop(StartFailure::Exec, &io::Error::last_os_error(), "")
+    let error = program.exec();
+    stop(StartFailure::Exec, &error, "")
 }
 
 /// Waits until the command is there, or for what stopped it.

@@ -1,12 +1,12 @@
 //! Copies the rows of one run file into a joined one, under their new numbers.
 
 use super::Join;
+use super::JoinPart;
 use super::names::{TreeName, is_local};
+use crate::run::Run;
 use crate::run::reader::read_processes;
 use crate::run::sql::{SqlText, bytes_of_value, execute_cached};
-use crate::run::untrusted_file::row_limit;
 use crate::run::writer::write_sample;
-use crate::run::{Header, Run};
 use crate::{Error, ProcessId};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params, params_from_iter};
@@ -27,7 +27,7 @@ type Copied<T = ()> = Result<T, CopyError>;
 struct Copy<'a> {
     join: &'a mut Join,
     c: &'a Connection,
-    run: &'a Run,
+    part: &'a JoinPart,
     node: usize,
     /// What is added to its times, in microseconds.
     shift: i64,
@@ -40,19 +40,18 @@ struct Copy<'a> {
     known: HashSet<i64>,
 }
 
-/// Copies all rows of `run`, recorded on `node`, whose times lie `shift` microseconds later.
+/// Copies all rows of `part`, recorded on `node`, whose times lie `shift` microseconds later.
 pub(super) fn copy_run(
     join: &mut Join,
     c: &Connection,
-    run: &Run,
-    header: &Header,
+    part: &JoinPart,
     (node, shift): (usize, i64),
 ) -> Copied {
     let first = join.report.runs == 0;
     let mut copy = Copy {
         join,
         c,
-        run,
+        part,
         node,
         shift,
         trees: HashMap::new(),
@@ -61,10 +60,10 @@ pub(super) fn copy_run(
         processes: HashMap::new(),
         known: HashSet::new(),
     };
-    copy.copy_trees(header.host.as_deref())?;
+    copy.copy_trees()?;
     copy.copy_classes()?;
     copy.copy_files()?;
-    copy.copy_processes(header)?;
+    copy.copy_processes()?;
     copy.copy_opens()?;
     copy.copy_ops()?;
     copy.copy_others()?;
@@ -74,19 +73,15 @@ pub(super) fn copy_run(
 impl Copy<'_> {
     /// Calls `each` with every row of a query on the run file.
     fn read(&self, sql: &str, mut each: impl FnMut(&Row<'_>) -> Copied) -> Copied {
-        let mut statement = self.run.conn.prepare_cached(sql).map_err(CopyError::Reading)?;
+        let mut statement = self.part.run.conn.prepare_cached(sql).map_err(CopyError::Reading)?;
         let mut rows = statement.query([]).map_err(CopyError::Reading)?;
-        let mut left = row_limit(self.run.path());
+        let mut left = self.part.row_limit;
         while let Some(row) = rows.next().map_err(CopyError::Reading)? {
             left =
                 left.checked_sub(1).ok_or_else(|| CopyError::Reading(Run::endless_rows_error()))?;
             each(row)?;
         }
         Ok(())
-    }
-
-    fn has_table(&self, name: &str) -> Copied<bool> {
-        self.run.conn.table_exists(None, name).map_err(CopyError::Reading)
     }
 
     fn write(&self, sql: &str, values: impl rusqlite::Params) -> Copied {
@@ -97,8 +92,9 @@ impl Copy<'_> {
         at.map(|at| at.saturating_add(self.shift))
     }
 
-    fn copy_trees(&mut self, host: Option<&str>) -> Copied {
-        let trees = self.run.trees().map_err(damage)?;
+    fn copy_trees(&mut self) -> Copied {
+        let host = self.part.header.host.as_deref();
+        let trees = self.part.run.trees().map_err(damage)?;
         for tree in trees {
             let name = TreeName {
                 path: tree.path.clone(),
@@ -129,7 +125,7 @@ impl Copy<'_> {
 
     fn copy_classes(&mut self) -> Copied {
         let mut found = Vec::new();
-        self.read("SELECT class, pattern FROM classes ORDER BY class", |r| {
+        self.read(&self.part.queries.classes, |r| {
             let class: i64 = get(r, 0)?;
             found.push((class, text(r, 1)?));
             Ok(())
@@ -148,14 +144,9 @@ impl Copy<'_> {
     }
 
     fn copy_files(&mut self) -> Copied {
-        let (home, gone) =
-            (self.run.column_or_null(2, "home"), self.run.column_or_null(4, "gone_us"));
-        // Of files that had one name in turn the latest is the one that others meet.
-        let query =
-            format!("SELECT file, tree, path, class, {home}, {gone} FROM files ORDER BY file DESC");
         type FileRow = (i64, i64, Vec<u8>, i64, Option<i64>, Option<i64>);
         let mut rows: Vec<FileRow> = Vec::new();
-        self.read(&query, |r| {
+        self.read(&self.part.queries.files, |r| {
             rows.push((get(r, 0)?, get(r, 1)?, text(r, 2)?, get(r, 3)?, get(r, 4)?, get(r, 5)?));
             Ok(())
         })?;
@@ -188,10 +179,8 @@ impl Copy<'_> {
                 self.note_row("files", i64::from(number))?;
             }
         }
-        if !self.has_table("first_names")? {
-            return Ok(());
-        }
-        self.read("SELECT file, path, class FROM first_names", |r| {
+        let Some(query) = &self.part.queries.first_names else { return Ok(()) };
+        self.read(query, |r| {
             let (file, path, class) = (get::<i64>(r, 0)?, text(r, 1)?, get::<i64>(r, 2)?);
             let (Some(file), Some(class)) = (self.files.get(&file), self.classes.get(&class))
             else {
@@ -212,10 +201,10 @@ impl Copy<'_> {
         )
     }
 
-    fn copy_processes(&mut self, header: &Header) -> Copied {
-        let rows = read_processes(&self.run.conn).map_err(CopyError::Reading)?;
+    fn copy_processes(&mut self) -> Copied {
+        let rows = read_processes(&self.part.run.conn).map_err(CopyError::Reading)?;
         // Process numbers are a machine's.
-        let machine = header.host.clone().unwrap_or_default();
+        let machine = self.part.header.host.clone().unwrap_or_default();
         for row in &rows {
             let at = row.started.map(|at| at.0 as i64).and_then(|at| self.later(Some(at)));
             let (number, new) = match (row.pid, at) {
@@ -239,48 +228,45 @@ impl Copy<'_> {
                  (?1,?2,?3,NULL,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17)",
             )
             .map_err(CopyError::Writing)?;
-        self.read(
-            "SELECT process, pid, started_us, ended_us, argv, exe, cwd, counted_us, user_us,
-                    system_us, children_user_us, children_system_us, rchar, wchar, read_bytes,
-                    write_bytes FROM processes ORDER BY process",
-            |r| {
-                let old: i64 = get(r, 0)?;
-                let Some(&number) = self.processes.get(&old) else { return Ok(()) };
-                if self.known.contains(&old) {
-                    return Ok(());
-                }
-                let parent = u32::try_from(old).ok().and_then(|old| parents.get(&ProcessId(old)));
-                let parent = parent.and_then(|p| self.processes.get(&i64::from(p.0)).copied());
-                // Its start is not known: that of the record is the least.
-                let started = get::<Option<i64>>(r, 2)?.unwrap_or(0);
-                let mut values: Vec<Value> = vec![
-                    i64::from(number).into(),
-                    get::<Option<i64>>(r, 1)?.into(),
-                    parent.map(i64::from).into(),
-                    self.later(Some(started)).into(),
-                    self.later(get(r, 3)?).into(),
-                ];
-                for column in 4..7 {
-                    values.push(get(r, column)?);
-                }
-                values.push(self.later(get(r, 7)?).into());
-                for column in 8..16 {
-                    values.push(get::<Option<i64>>(r, column)?.into());
-                }
-                insert.execute(params_from_iter(values)).map_err(CopyError::Writing)?;
-                self.write(
-                    "INSERT INTO process_nodes VALUES (?1, ?2)",
-                    params![number, self.node as i64],
-                )
-            },
-        )?;
-        self.join.report.processes_seen_twice = self.join.names.seen_twice();
-        for (table, columns) in [("strangers", ""), ("process_usage", ", ?2, ?3")] {
-            if !self.has_table(table)? {
-                continue;
+        self.read(&self.part.queries.processes, |r| {
+            let old: i64 = get(r, 0)?;
+            let Some(&number) = self.processes.get(&old) else { return Ok(()) };
+            if self.known.contains(&old) {
+                return Ok(());
             }
+            let parent = u32::try_from(old).ok().and_then(|old| parents.get(&ProcessId(old)));
+            let parent = parent.and_then(|p| self.processes.get(&i64::from(p.0)).copied());
+            // Its start is not known: that of the record is the least.
+            let started = get::<Option<i64>>(r, 2)?.unwrap_or(0);
+            let mut values: Vec<Value> = vec![
+                i64::from(number).into(),
+                get::<Option<i64>>(r, 1)?.into(),
+                parent.map(i64::from).into(),
+                self.later(Some(started)).into(),
+                self.later(get(r, 3)?).into(),
+            ];
+            for column in 4..7 {
+                values.push(get(r, column)?);
+            }
+            values.push(self.later(get(r, 7)?).into());
+            for column in 8..16 {
+                values.push(get::<Option<i64>>(r, column)?.into());
+            }
+            insert.execute(params_from_iter(values)).map_err(CopyError::Writing)?;
+            self.write(
+                "INSERT INTO process_nodes VALUES (?1, ?2)",
+                params![number, self.node as i64],
+            )
+        })?;
+        self.join.report.processes_seen_twice = self.join.names.seen_twice();
+        let queries = &self.part.queries;
+        for (query, table, columns) in [
+            (&queries.strangers, "strangers", ""),
+            (&queries.process_usage, "process_usage", ", ?2, ?3"),
+        ] {
+            let Some(query) = query else { continue };
             let insert = format!("INSERT OR IGNORE INTO {table} VALUES (?1{columns})");
-            self.read(&format!("SELECT * FROM {table}"), |r| {
+            self.read(query, |r| {
                 let old: i64 = get(r, 0)?;
                 let Some(number) = self.own_process(old) else { return Ok(()) };
                 match columns.is_empty() {
@@ -302,12 +288,6 @@ impl Copy<'_> {
 
     fn copy_opens(&mut self) -> Copied {
         let clock = self.join.clock_of[self.node];
-        let copy = self.run.column_or_null(3, "copy");
-        let query = format!(
-            "SELECT process, file, write, created, opened_us, closed_us, read_bytes, read_calls,
-                    written_bytes, written_calls, size_at_open, size_at_close, hidden, {copy}
-             FROM opens ORDER BY rowid"
-        );
         let c = self.c;
         let mut insert = c
             .prepare_cached(
@@ -315,7 +295,7 @@ impl Copy<'_> {
             )
             .map_err(CopyError::Writing)?;
         let mut opened: Vec<(u32, i64, bool)> = Vec::new();
-        self.read(&query, |r| {
+        self.read(&self.part.queries.opens, |r| {
             let (process, file): (i64, i64) = (get(r, 0)?, get(r, 1)?);
             let (Some(process), Some(&file)) = (self.own_process(process), self.files.get(&file))
             else {
@@ -341,43 +321,38 @@ impl Copy<'_> {
     }
 
     fn copy_ops(&mut self) -> Copied {
-        self.read(
-            "SELECT o.process, o.tree, o.class, k.op, k.size_class, k.pattern, o.count, o.failed,
-                    o.time_ns, o.bytes, k.op_group
-             FROM process_ops o JOIN op_keys k USING (op_key)",
-            |r| {
-                let process = match get::<Option<i64>>(r, 0)? {
-                    None => None,
-                    Some(old) => match self.own_process(old) {
-                        Some(number) => Some(number),
-                        None => return Ok(()),
-                    },
-                };
-                let (tree, class) = (get::<i64>(r, 1)?, get::<i64>(r, 2)?);
-                let (Some(tree), Some(class)) = (self.trees.get(&tree), self.classes.get(&class))
-                else {
-                    return Ok(());
-                };
-                let names: [Option<String>; 3] = [get(r, 3)?, get(r, 4)?, get(r, 5)?];
-                let key = self.op_key(&names, get(r, 10)?)?;
-                self.write(
-                    "INSERT INTO process_ops VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+        self.read(&self.part.queries.ops, |r| {
+            let process = match get::<Option<i64>>(r, 0)? {
+                None => None,
+                Some(old) => match self.own_process(old) {
+                    Some(number) => Some(number),
+                    None => return Ok(()),
+                },
+            };
+            let (tree, class) = (get::<i64>(r, 1)?, get::<i64>(r, 2)?);
+            let (Some(tree), Some(class)) = (self.trees.get(&tree), self.classes.get(&class))
+            else {
+                return Ok(());
+            };
+            let names: [Option<String>; 3] = [get(r, 3)?, get(r, 4)?, get(r, 5)?];
+            let key = self.op_key(&names, get(r, 10)?)?;
+            self.write(
+                "INSERT INTO process_ops VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
                      ON CONFLICT (op_key, class, tree, IFNULL(process, -1)) DO UPDATE SET
                        count = count + excluded.count, failed = failed + excluded.failed,
                        time_ns = time_ns + excluded.time_ns, bytes = bytes + excluded.bytes",
-                    params![
-                        process,
-                        tree,
-                        class,
-                        key,
-                        get::<i64>(r, 6)?,
-                        get::<i64>(r, 7)?,
-                        get::<i64>(r, 8)?,
-                        get::<i64>(r, 9)?
-                    ],
-                )
-            },
-        )
+                params![
+                    process,
+                    tree,
+                    class,
+                    key,
+                    get::<i64>(r, 6)?,
+                    get::<i64>(r, 7)?,
+                    get::<i64>(r, 8)?,
+                    get::<i64>(r, 9)?
+                ],
+            )
+        })
     }
 
     /// The number of a kind of operation, also of one that this Forebay does not know.
@@ -405,7 +380,7 @@ impl Copy<'_> {
     }
 
     fn copy_others(&mut self) -> Copied {
-        self.read("SELECT process, directory, write, bytes FROM outside", |r| {
+        self.read(&self.part.queries.outside, |r| {
             let Some(process) = self.own_process(get(r, 0)?) else { return Ok(()) };
             let (directory, write): (Value, i64) = (get(r, 1)?, get(r, 2)?);
             let bytes: i64 = get(r, 3)?;
@@ -414,32 +389,29 @@ impl Copy<'_> {
                 params![process, directory, write, bytes],
             )
         })?;
-        self.read(
-            "SELECT tree, engine, subject, what, value, at_us FROM notes ORDER BY rowid",
-            |r| {
-                let tree: i64 = get(r, 0)?;
-                let Some(tree) = self.trees.get(&tree) else { return Ok(()) };
-                let values: [Value; 4] = [get(r, 1)?, get(r, 2)?, get(r, 3)?, get(r, 4)?];
-                let [engine, subject, what, value] = values;
-                self.write(
-                    "INSERT INTO notes VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                    params![
-                        tree,
-                        engine,
-                        subject,
-                        what,
-                        value,
-                        get::<i64>(r, 5)?.saturating_add(self.shift)
-                    ],
-                )?;
-                self.note_row("notes", self.c.last_insert_rowid())
-            },
-        )
+        self.read(&self.part.queries.notes, |r| {
+            let tree: i64 = get(r, 0)?;
+            let Some(tree) = self.trees.get(&tree) else { return Ok(()) };
+            let values: [Value; 4] = [get(r, 1)?, get(r, 2)?, get(r, 3)?, get(r, 4)?];
+            let [engine, subject, what, value] = values;
+            self.write(
+                "INSERT INTO notes VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                params![
+                    tree,
+                    engine,
+                    subject,
+                    what,
+                    value,
+                    get::<i64>(r, 5)?.saturating_add(self.shift)
+                ],
+            )?;
+            self.note_row("notes", self.c.last_insert_rowid())
+        })
     }
 
     /// The machine of the first run; of others `forebay sample` tells more.
     fn copy_samples(&mut self) -> Copied {
-        for sample in self.run.samples().map_err(damage)? {
+        for sample in self.part.run.samples().map_err(damage)? {
             write_sample(self.c, &sample).map_err(CopyError::Writing)?;
         }
         Ok(())

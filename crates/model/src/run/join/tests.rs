@@ -5,6 +5,10 @@ use crate::*;
 const SHARED: &str = "/shared/work";
 const SECOND: u64 = 1_000_000;
 
+fn opened(runs: &[PathBuf]) -> impl Iterator<Item = (PathBuf, Result<JoinPart>)> {
+    runs.iter().map(|path| (path.clone(), JoinPart::open(path)))
+}
+
 /// A run file to be: where, when, and what happened.
 struct Part {
     header: Header,
@@ -114,7 +118,7 @@ impl Part {
 fn join(directory: &Path, runs: &[PathBuf], missing: u64) -> (Run, JoinReport) {
     let state = directory.join("join.state");
     let dest = directory.join("joined.run");
-    let (writer, report) = RunWriter::join_runs(&state, runs, missing).expect("joined");
+    let (writer, report) = RunWriter::join_runs(&state, opened(runs), missing).expect("joined");
     writer.copy_to(&dest).expect("copied");
     writer.remove().expect("removed");
     (Run::open(&dest).expect("readable"), report)
@@ -290,7 +294,8 @@ fn what_can_not_be_joined_is_refused_by_name() {
     for (refused, why) in [(hashed, "hashed"), (simulated, "simulated"), (joined, "joined already")]
     {
         let state = place.path().join("state");
-        let error = RunWriter::join_runs(&state, &[refused], 0).map(drop).expect_err("refused");
+        let error =
+            RunWriter::join_runs(&state, opened(&[refused]), 0).map(drop).expect_err("refused");
         assert!(error.to_string().contains(why), "{error}");
         assert!(!state.exists());
     }
@@ -301,7 +306,7 @@ fn what_can_not_be_joined_is_refused_by_name() {
 #[ignore = "a measurement"]
 #[allow(clippy::disallowed_macros)] // A test has a terminal.
 fn time_of_a_join_of_24_000_tasks() {
-    for (files, tasks_each) in [(4, 6_000), (2_400, 10)] {
+    for (files, tasks_each) in [(4, 6_000), (2_400, 10), (24_000, 1)] {
         let place = tempfile::tempdir().expect("a directory");
         let mut runs = vec![
             Part::new("head", 100)
