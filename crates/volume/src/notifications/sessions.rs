@@ -246,4 +246,20 @@ mod tests {
         assert_eq!(both.move_at(false, 1 << 20, 10), Moved { cell: Some(0b0001), ..read(10) });
         assert_eq!(both.move_at(true, 0, 0), Moved::default());
     }
+
+    #[test]
+    fn the_next_open_gets_the_lowest_free_number() {
+        let mut table = Table::default();
+        let open = |table: &mut Table, fd| table.held.insert(fd, Held::Outside);
+        for fd in 0..5 {
+            assert_eq!(table.guess_next(), fd);
+            open(&mut table, fd);
+        }
+        // One in between was closed: the guess is wrong once, and right from then on.
+        table.held.remove(&1);
+        assert_eq!(table.guess_next(), 5);
+        table.correct_guess(1);
+        open(&mut table, 1);
+        assert_eq!(table.guess_next(), 5);
+    }
 }
