@@ -29,8 +29,8 @@ test-long: setup  ## what takes hours: every variant and seed, crashes by the th
 timing: setup   ## what a clock judges: exactness of emulation, how soon changes are seen; refuses nothing
 	scripts/timing.sh
 
-bench: $(BUILD)    ## what forebay costs, against the bare file system, and reads beside other tools: an hour
-	bench/run.sh
+bench: $(BUILD)    ## what forebay costs, against the bare file system, and reads beside other tools: an hour; ONLY=cluster,reads: some parts
+	bench/run.sh $(if $(ONLY),--only $(ONLY))
 
 studies-live: $(BUILD)  ## workflows elsewhere and published comparisons in small, predicted, then measured: 2 hours
 	scripts/studies-live.sh

@@ -6,6 +6,7 @@
 #                            nodes, and archives of reads beside other tools: an hour
 #   bench/run.sh --full      9 repeats and 15 pairs: the figures that are published
 #   bench/run.sh --check     as above; status 3 when a target is missed
+#   bench/run.sh --only cluster,reads   some of micro, pipelines, slow, bucket, cluster, peers, reads
 #   FOREBAY=path             the binary under test (default target/release/forebay, built first)
 #   CARGO_TARGET_DIR         is respected
 #
@@ -15,17 +16,28 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-pairs=3 repeats=7 minutes=16 slow=1 check=()
+all=micro,pipelines,slow,bucket,cluster,peers,reads
+pairs=3 repeats=7 minutes=16 slow=1 check=() only=$all
 pipelines=(--every-read --rules --recorders)
 bucket=(--repeats 1 --gib 10 --without s3fs,rclone) reads=(--repeats 2) cluster=(--repeats 1) peers=(--mib 512 --repeats 1)
-for word in "$@"; do
+while [ $# -gt 0 ]; do
+    word=$1
+    shift
     case $word in
         --full) pairs=15 repeats=9 minutes=360 slow=5 bucket=() reads=(--all) cluster=() peers=() ;;
         --check) check=(--check) ;;
-        -h | --help) sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 0 ;;
-        *) echo "bench/run.sh: unknown argument $word; there are --full, --check" >&2; exit 2 ;;
+        --only) only=${1:?--only PARTS: $all} && shift ;;
+        -h | --help) sed -n '2,15s/^# \{0,1\}//p' "$0"; exit 0 ;;
+        *) echo "bench/run.sh: unknown argument $word; there are --full, --check, --only" >&2; exit 2 ;;
     esac
 done
+
+for part in ${only//,/ }; do
+    [[ ,$all, == *,$part,* ]] || { echo "bench/run.sh: no part $part; there are $all" >&2; exit 2; }
+done
+wants() { [[ ,$only, == *,$1,* ]]; }
+# As root, and wanted; else nothing.
+may() { wants "$1" && [ "$(id -u)" -eq 0 ]; }
 
 target=${CARGO_TARGET_DIR:-target}
 cargo build --release -p forebay-bench >&2
@@ -43,22 +55,28 @@ fi
 
 # A failed run is in the table with its count; the other half is measured all the same.
 status=0
-"$bench" micro --forebay "$forebay" --repeats "$repeats" || status=$?
-[ "$status" -lt 2 ] || exit "$status"
-"$bench" pipelines --forebay "$forebay" --pairs "$pairs" --budget-minutes "$minutes" \
-    "${pipelines[@]}" || status=$?
-[ "$status" -lt 2 ] || exit "$status"
-slow_table=$(FOREBAY=$forebay bench/slow.sh "$slow") || status=1
-bucket_table="A volume in a bucket was not measured: that takes root."
-if [ "$(id -u)" -eq 0 ]; then
-    bucket_table=$(FOREBAY=$forebay bench/bucket.sh "${bucket[@]}") || status=1
+if wants micro; then
+    "$bench" micro --forebay "$forebay" --repeats "$repeats" || status=$?
+    [ "$status" -lt 2 ] || exit "$status"
 fi
+if wants pipelines; then
+    "$bench" pipelines --forebay "$forebay" --pairs "$pairs" --budget-minutes "$minutes" \
+        "${pipelines[@]}" || status=$?
+    [ "$status" -lt 2 ] || exit "$status"
+fi
+slow_table='' peers_table='' reads_table=''
+bucket_table="A volume in a bucket was not measured: that takes root."
 cluster_table="A volume on several nodes was not measured: that takes root."
-if [ "$(id -u)" -eq 0 ]; then
+wants bucket || bucket_table=''
+wants cluster || cluster_table=''
+if wants slow; then slow_table=$(FOREBAY=$forebay bench/slow.sh "$slow") || status=1; fi
+if may bucket; then bucket_table=$(FOREBAY=$forebay bench/bucket.sh "${bucket[@]}") || status=1; fi
+if may cluster; then
+    cargo build --release --locked -p forebay-objstore --examples >&2
     cluster_table=$(FOREBAY=$forebay BUILT=yes bench/cluster.sh "${cluster[@]}") || status=1
 fi
-peers_table=$(FOREBAY=$forebay bench/peers.py "${peers[@]}") || status=1
-reads_table=$(FOREBAY=$forebay bench/reads.sh "${reads[@]}") || status=1
-"$bench" table ${check[@]+"${check[@]}"} || exit $?
+if wants peers; then peers_table=$(FOREBAY=$forebay bench/peers.py "${peers[@]}") || status=1; fi
+if wants reads; then reads_table=$(FOREBAY=$forebay bench/reads.sh "${reads[@]}") || status=1; fi
+if wants micro || wants pipelines; then "$bench" table ${check[@]+"${check[@]}"} || exit $?; fi
 printf '\n%s\n' "$slow_table" "$bucket_table" "$cluster_table" "$peers_table" "$reads_table"
 exit "$status"
