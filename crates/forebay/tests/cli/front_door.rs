@@ -136,7 +136,7 @@ fn what_a_number_is_and_what_is_no_storage_of_ours_is_told() {
     std::fs::create_dir(place.project.join("mnt")).expect("made");
     for (words, code) in [
         (&["mount", "gs://b/p", "mnt"][..], 125),
-        (&["attach", ".", "az://b/p", "in"], 1),
+        (&["attach", ".", "gcs://b/p", "in"], 1),
         (&["check", "https://x.blob.core.windows.net/c"], 1),
         (&["probe", "gs://b"], 1),
         (&["reads", "cat", "gs://b/x.reads"], 1),

@@ -350,6 +350,14 @@ fn what_many_nodes_read_comes_from_the_bucket_once() {
     }
     fs::write(all[0].join("hg38.fa"), &reference).expect("written");
     wait_until("the bucket has it", || nodes.objects() == 1);
+    // Who has just joined is not known to all at once.
+    for node in &all {
+        wait_until("it knows all", || {
+            let status = done(nodes.volume.forebay(&["status", "--json"]).arg(node)).text();
+            let status: serde_json::Value = serde_json::from_str(&status).expect("JSON");
+            status["mounts"][0]["peers"]["peers"] == 4
+        });
+    }
     let sent = || nodes.volume.server.tally().get("GET").map_or(0, |counts| counts.sent);
     let before = sent();
     let is_right = |node: &Path| fs::read(node.join("hg38.fa")).expect("it comes") == reference;
