@@ -170,27 +170,33 @@ async fn write_files(client: &Client, volume: VolumeId, files: &[FileRecord]) ->
         (&all.home, Type::INT8_ARRAY),
     ];
     change(client, text, &values).await?;
-    // An array of arrays can't be sent: one of all attributes is, and who has which.
-    let (mut inodes, mut names, mut contents) =
-        (Vec::new(), Vec::<&[u8]>::new(), Vec::<&[u8]>::new());
-    for file in files {
+    // An array of arrays can't be sent: one of all attributes is, and from where to where each file has
+    // them. So files are found one by one: what is put together by the database it may want to join
+    // with all files that there are.
+    let (mut inodes, mut from, mut to) = (Vec::new(), Vec::<i32>::new(), Vec::<i32>::new());
+    let (mut names, mut contents) = (Vec::<&[u8]>::new(), Vec::<&[u8]>::new());
+    for file in files.iter().filter(|file| !file.attributes.is_empty()) {
+        inodes.push(file.inode.0);
+        from.push(names.len() as i32 + 1);
         for (name, value) in &file.attributes {
-            inodes.push(file.inode.0);
             names.push(name);
             contents.push(value);
         }
+        to.push(names.len() as i32);
     }
     if inodes.is_empty() {
         return Ok(());
     }
-    let text = "UPDATE forebay.file f SET attribute_names = has.names, attribute_values = has.contents \
-                FROM (SELECT inode, array_agg(name ORDER BY at) AS names, \
-                array_agg(value ORDER BY at) AS contents \
-                FROM unnest($2, $3, $4) WITH ORDINALITY one(inode, name, value, at) GROUP BY inode) has \
+    let text = "UPDATE forebay.file f \
+                SET attribute_names = ($5::bytea[])[has.first:has.last], \
+                attribute_values = ($6::bytea[])[has.first:has.last] \
+                FROM unnest($2, $3, $4) has(inode, first, last) \
                 WHERE f.volume = $1 AND f.inode = has.inode";
-    let values: [Value<'_>; 4] = [
+    let values: [Value<'_>; 6] = [
         (&volume.0, Type::INT4),
         (&inodes, Type::INT8_ARRAY),
+        (&from, Type::INT4_ARRAY),
+        (&to, Type::INT4_ARRAY),
         (&names, Type::BYTEA_ARRAY),
         (&contents, Type::BYTEA_ARRAY),
     ];
