@@ -104,9 +104,10 @@ impl SharedNode {
             let mut state = self.state.lock();
             match state.files.contains_key(&number) {
                 true => self.place_of(&mut state, number, offset, length)?,
-                false => Place::Disk(Arc::new(
-                    self.bodies.open_file(number).map_err(|error| disk_error(&error))?,
-                )),
+                // They may have gone to the bucket since the other node heard of them.
+                false => {
+                    Place::Disk(Arc::new(self.bodies.open_file(number).map_err(|_| Errno::NODATA)?))
+                }
             }
         };
         match place {
@@ -331,6 +332,12 @@ impl SharedNode {
     }
 }
 
+/// What a program is told when this node's disk fails. Bytes that should be there and are not are no
+/// missing name.
 fn disk_error(error: &io::Error) -> Errno {
-    Errno::from_io_error(error).unwrap_or(Errno::IO)
+    tracing::warn!("bytes of a file on this node's disk, below --state: {error}");
+    match error.kind() {
+        io::ErrorKind::NotFound => Errno::IO,
+        _ => Errno::from_io_error(error).unwrap_or(Errno::IO),
+    }
 }

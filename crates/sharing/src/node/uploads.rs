@@ -87,9 +87,9 @@ impl SharedNode {
                 let brought = self.try_to_bring(number, Sender::Sync);
                 self.state.lock().uploads.under_way.remove(&number);
                 match brought {
-                    Ok(Brought::NotOwed) => return Ok(()),
-                    Ok(Brought::Done) => {
-                        // The book may not have heard of it, or taken other changes for lost.
+                    // By this thread or by another one just now. The book may not have heard of it,
+                    // or taken other changes for lost.
+                    Ok(Brought::NotOwed | Brought::Done) => {
                         self.publish()?;
                         return self.flush(number);
                     }
