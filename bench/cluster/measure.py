@@ -126,17 +126,19 @@ def reference(scene, name, count, wanted):
 
 
 def idle(scene, name, count, _wanted):
-    """Transactions that nodes ask for while nobody does anything."""
+    """Transactions that nodes ask for while nobody does anything, and the database tidies nothing up."""
     system = scene.system(name)
 
     def transactions():
         return int(system.asked("SELECT xact_commit + xact_rollback FROM pg_stat_database "
                                 "WHERE datname = 'forebay'"))
     with scene.mounted(name, count):
+        system.asked("ALTER SYSTEM SET autovacuum = off", "SELECT pg_reload_conf()")
         time.sleep(SETTLE_S)
         before = transactions()
         time.sleep(QUIET_S)
         asked = transactions() - before - 1     # the one that asks
+        system.asked("ALTER SYSTEM RESET autovacuum", "SELECT pg_reload_conf()")
     scene.note("idle", name, count, each_5_s=asked / count / (QUIET_S / 5))
 
 

@@ -16,6 +16,8 @@ mod server;
 mod faults;
 #[path = "contract/histories.rs"]
 mod histories;
+#[path = "contract/plans.rs"]
+mod plans;
 #[path = "contract/suite.rs"]
 mod suite;
 #[path = "contract/worlds.rs"]

@@ -49,7 +49,8 @@ async fn look_once(
          FROM forebay.folder d LEFT JOIN forebay.node n ON n.id = d.holder \
          LEFT JOIN forebay.name e ON e.volume = d.volume AND e.folder = d.inode \
          AND ($3::bytea IS NULL OR e.name = $3) \
-         LEFT JOIN forebay.file f ON f.volume = d.volume AND f.inode = e.inode \
+         LEFT JOIN LATERAL (SELECT * FROM forebay.file \
+         WHERE volume = $1 AND inode = e.inode OFFSET 0) f ON true \
          WHERE d.volume = $1 AND d.inode = $2 ORDER BY e.name"
     );
     let name = name.map(EntryName::as_bytes);

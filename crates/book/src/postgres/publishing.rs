@@ -110,6 +110,12 @@ struct FileColumns<'a> {
     object: Vec<Option<&'a str>>,
     sums: Vec<Option<&'a [u8]>>,
     home: Vec<Option<i64>>,
+    /// Counted from 1; the last one is before the first of a file that has none.
+    first_attribute: Vec<i32>,
+    last_attribute: Vec<i32>,
+    /// Of all files.
+    attribute_names: Vec<&'a [u8]>,
+    attribute_values: Vec<&'a [u8]>,
 }
 
 impl<'a> FileColumns<'a> {
@@ -135,6 +141,12 @@ impl<'a> FileColumns<'a> {
         self.object.push(object);
         self.sums.push(sums);
         self.home.push(home);
+        self.first_attribute.push(self.attribute_names.len() as i32 + 1);
+        for (name, value) in &file.attributes {
+            self.attribute_names.push(name);
+            self.attribute_values.push(value);
+        }
+        self.last_attribute.push(self.attribute_names.len() as i32);
     }
 }
 
@@ -144,16 +156,23 @@ async fn write_files(client: &Client, volume: VolumeId, files: &[FileRecord]) ->
     }
     let mut all = FileColumns::default();
     files.iter().for_each(|file| all.push(file));
+    // An array of arrays can't be sent: one of all attributes is, and from where to where each file has
+    // them.
     let text = "INSERT INTO forebay.file (volume, inode, kind, mode, uid, gid, mtime_ns, size, \
-                rdev, place, body, object, sums, home) \
-                SELECT $1, * FROM unnest($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) \
+                rdev, place, body, object, sums, home, attribute_names, attribute_values) \
+                SELECT $1, inode, kind, mode, uid, gid, mtime_ns, size, rdev, place, body, object, \
+                sums, home, ($17::bytea[])[first:last], ($18::bytea[])[first:last] \
+                FROM unnest($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) \
+                AS sent(inode, kind, mode, uid, gid, mtime_ns, size, rdev, place, body, object, \
+                sums, home, first, last) \
                 ON CONFLICT (volume, inode) DO UPDATE SET kind = excluded.kind, \
                 mode = excluded.mode, uid = excluded.uid, gid = excluded.gid, \
                 mtime_ns = excluded.mtime_ns, size = excluded.size, rdev = excluded.rdev, \
                 place = excluded.place, body = excluded.body, object = excluded.object, \
-                sums = excluded.sums, home = excluded.home, attribute_names = '{}', \
-                attribute_values = '{}'";
-    let values: [Value<'_>; 14] = [
+                sums = excluded.sums, home = excluded.home, \
+                attribute_names = excluded.attribute_names, \
+                attribute_values = excluded.attribute_values";
+    let values: [Value<'_>; 18] = [
         (&volume.0, Type::INT4),
         (&all.inode, Type::INT8_ARRAY),
         (&all.kind, Type::INT2_ARRAY),
@@ -168,37 +187,10 @@ async fn write_files(client: &Client, volume: VolumeId, files: &[FileRecord]) ->
         (&all.object, Type::TEXT_ARRAY),
         (&all.sums, Type::BYTEA_ARRAY),
         (&all.home, Type::INT8_ARRAY),
-    ];
-    change(client, text, &values).await?;
-    // An array of arrays can't be sent: one of all attributes is, and from where to where each file has
-    // them. So files are found one by one: what is put together by the database it may want to join
-    // with all files that there are.
-    let (mut inodes, mut from, mut to) = (Vec::new(), Vec::<i32>::new(), Vec::<i32>::new());
-    let (mut names, mut contents) = (Vec::<&[u8]>::new(), Vec::<&[u8]>::new());
-    for file in files.iter().filter(|file| !file.attributes.is_empty()) {
-        inodes.push(file.inode.0);
-        from.push(names.len() as i32 + 1);
-        for (name, value) in &file.attributes {
-            names.push(name);
-            contents.push(value);
-        }
-        to.push(names.len() as i32);
-    }
-    if inodes.is_empty() {
-        return Ok(());
-    }
-    let text = "UPDATE forebay.file f \
-                SET attribute_names = ($5::bytea[])[has.first:has.last], \
-                attribute_values = ($6::bytea[])[has.first:has.last] \
-                FROM unnest($2, $3, $4) has(inode, first, last) \
-                WHERE f.volume = $1 AND f.inode = has.inode";
-    let values: [Value<'_>; 6] = [
-        (&volume.0, Type::INT4),
-        (&inodes, Type::INT8_ARRAY),
-        (&from, Type::INT4_ARRAY),
-        (&to, Type::INT4_ARRAY),
-        (&names, Type::BYTEA_ARRAY),
-        (&contents, Type::BYTEA_ARRAY),
+        (&all.first_attribute, Type::INT4_ARRAY),
+        (&all.last_attribute, Type::INT4_ARRAY),
+        (&all.attribute_names, Type::BYTEA_ARRAY),
+        (&all.attribute_values, Type::BYTEA_ARRAY),
     ];
     change(client, text, &values).await.map(drop)
 }
@@ -221,9 +213,14 @@ async fn write_names(
     let old = all.iter().filter(|(folder, _)| !made.contains(folder));
     let (places, names): (Vec<i64>, Vec<&[u8]>) =
         old.map(|(folder, change)| (folder.0, change.name().as_bytes())).unzip();
-    let forget = "DELETE FROM forebay.name n USING unnest($2, $3) gone(folder, name) \
-                  WHERE n.volume = $1 AND n.folder = gone.folder AND n.name = gone.name \
-                  RETURNING n.inode";
+    // Each name is looked up by itself, here and below, whatever the database believes of its tables:
+    // what has an OFFSET is not turned into a join. Before its first ANALYZE it took a volume for a
+    // few names, and compared all that it had with each that was sent.
+    let forget = "DELETE FROM forebay.name n USING (SELECT found.place \
+                  FROM unnest($2, $3) gone(folder, name) CROSS JOIN LATERAL \
+                  (SELECT ctid AS place FROM forebay.name known WHERE known.volume = $1 \
+                  AND known.folder = gone.folder AND known.name = gone.name OFFSET 0) found \
+                  OFFSET 0) old WHERE n.ctid = old.place RETURNING n.inode";
     let values: [Value<'_>; 3] =
         [(&volume.0, Type::INT4), (&places, Type::INT8_ARRAY), (&names, Type::BYTEA_ARRAY)];
     let unnamed = match places.is_empty() {
@@ -245,7 +242,8 @@ async fn write_names(
     let others: Vec<i64> =
         inodes.iter().copied().filter(|inode| !written.contains(inode)).collect();
     let missing = "SELECT wanted FROM unnest($2) wanted WHERE NOT EXISTS \
-                   (SELECT FROM forebay.file WHERE volume = $1 AND inode = wanted) LIMIT 1";
+                   (SELECT FROM forebay.file WHERE volume = $1 AND inode = wanted OFFSET 0) \
+                   LIMIT 1";
     let values: [Value<'_>; 2] = [(&volume.0, Type::INT4), (&others, Type::INT8_ARRAY)];
     if !others.is_empty()
         && let Some(row) = rows(client, missing, &values).await?.first()
@@ -340,7 +338,7 @@ async fn drop_unnamed(client: &Client, volume: VolumeId, unnamed: &[i64]) -> Res
     }
     let text = "DELETE FROM forebay.file f WHERE volume = $1 AND inode = ANY($2) AND inode <> $3 \
                 AND NOT EXISTS (SELECT FROM forebay.name n \
-                WHERE n.volume = f.volume AND n.inode = f.inode)";
+                WHERE n.volume = $1 AND n.inode = f.inode OFFSET 0)";
     let values: [Value<'_>; 3] =
         [(&volume.0, Type::INT4), (&unnamed, Type::INT8_ARRAY), (&FolderId::ROOT.0, Type::INT8)];
     change(client, text, &values).await.map(drop)

@@ -39,7 +39,15 @@ impl World {
             );
             server.sql(&database, &text);
         };
-        Some(World { book: Arc::new(book), pass: Box::new(pass) })
+        Some(World::of(book, pass))
+    }
+
+    /// One whose time passes so.
+    pub(crate) fn of(
+        book: impl Book + 'static,
+        pass: impl Fn(Duration) + Send + Sync + 'static,
+    ) -> World {
+        World { book: Arc::new(book), pass: Box::new(pass) }
     }
 
     /// Time passes, for all leases.
