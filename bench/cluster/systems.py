@@ -110,9 +110,9 @@ class Forebay(ForebayAlone):
     def options(self, node):
         return ["--book", self.url, "--listen", node.address]
 
-    def asked(self, question):
-        """The database's answer."""
-        return ask(self.book, 5432, self.environment, question)
+    def asked(self, *questions):
+        """The database's answers."""
+        return ask(self.book, 5432, self.environment, *questions)
 
 
 class JuiceFs(System):
