@@ -423,7 +423,9 @@ impl Book for MemoryBook {
         };
         let published = after.apply(member.node, publication, &folders)?;
         *volume = after;
-        state.member(member, now)?.published = publication.number;
+        let node = state.member(member, now)?;
+        node.published = publication.number;
+        (node.renewed, node.expires) = (now, now + LEASE.as_nanos() as u64);
         Ok(published)
     }
 

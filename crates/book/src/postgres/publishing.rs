@@ -11,7 +11,7 @@ use super::{Value, change, rows};
 use crate::book::Published;
 use crate::error::Result;
 use crate::ids::{Epoch, FolderId, InodeNumber, NodeId, Version, VolumeId};
-use crate::lease::Membership;
+use crate::lease::{LEASE, Membership};
 use crate::publication::{After, Claim, FolderChange, NameChange, Publication};
 use crate::records::{FileBytes, FileRecord};
 use crate::rules::{
@@ -36,9 +36,13 @@ pub(super) async fn publish(
     let versions = settle_folders(client, volume, folders).await?;
     unnamed.extend(removed(folders));
     drop_unnamed(client, volume, &unnamed).await?;
-    let note = "UPDATE forebay.node SET published = $2 WHERE id = $1";
-    let values: [Value<'_>; 2] =
-        [(&member.node.0, Type::INT8), (&publication.number.0, Type::INT8)];
+    // The lease was alive at the beginning, and nobody could end it since: its row is locked. Without
+    // this, a publication that takes long would let it run out, since renewals wait for that row.
+    let note = "UPDATE forebay.node SET published = $2, renewed = clock_timestamp(), \
+                expires = clock_timestamp() + $3 * interval '1 second' WHERE id = $1";
+    let lease = LEASE.as_secs_f64();
+    let values: [Value<'_>; 3] =
+        [(&member.node.0, Type::INT8), (&publication.number.0, Type::INT8), (&lease, Type::FLOAT8)];
     change(client, note, &values).await?;
     Ok(Published { again: false, versions })
 }
