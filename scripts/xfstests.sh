@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The tests that Linux file systems are judged by (xfstests), on a directory shown by `forebay mount`.
 # As root. Its source is fetched, not kept here; tests/xfstests.excluded has what is left out, and why.
+# What `check` said, with all that was not run, stays in target/xfstests-TRANSPORT.log.
 # Users of its own (fsgqa and others, as its README asks) and apt packages stay on the machine.
 #
 #   scripts/xfstests.sh [WORDS]   words for its `check`; without: -g quick
@@ -54,9 +55,14 @@ fi
 
 work=$(mktemp -d /var/tmp/forebay-xfstests.XXXXXX)
 chmod 755 "$work"
-mkdir "$work"/{test,scratch,at.test,at.scratch,sbin,state}
-trap 'umount "$work"/at.* 2> /dev/null || true; rm -rf "$work"
+mkdir "$work"/{disk,at.test,at.scratch,sbin,state}
+trap 'umount "$work"/at.* 2> /dev/null || true; umount --lazy "$work/disk" 2> /dev/null || true; rm -rf "$work"
     [ -z "${was:-}" ] || echo "$was" > "$switch"' EXIT
+# Some tests fill the file system: this one, and not the one of the machine.
+truncate -s 12G "$work/image"
+mkfs.ext4 -q "$work/image"
+mount -o loop "$work/image" "$work/disk"
+mkdir "$work"/disk/{test,scratch}
 [ "$transport" = device ] || echo Y > "$switch"
 cat > "$work/sbin/mount.fuse.forebay" <<HELPER
 #!/bin/bash
@@ -85,7 +91,7 @@ HELPER
 chmod +x "$work/sbin/mount.fuse.forebay"
 cat > "$tree/local.config" <<CONFIG
 export FSTYP=fuse FUSE_SUBTYP=.forebay MOUNT_OPTIONS=-oallow_other TEST_FS_MOUNT_OPTS=-oallow_other
-export TEST_DEV=$work/test TEST_DIR=$work/at.test SCRATCH_DEV=$work/scratch SCRATCH_MNT=$work/at.scratch
+export TEST_DEV=$work/disk/test TEST_DIR=$work/at.test SCRATCH_DEV=$work/disk/scratch SCRATCH_MNT=$work/at.scratch
 CONFIG
 sed 's/[[:space:]].*//; /^#/d; /^$/d' tests/xfstests.excluded > "$work/excluded"
 [ $# -gt 0 ] || set -- -g quick
@@ -95,5 +101,6 @@ unshare -m bash -euc '
     mount -t overlay forebay -o "lowerdir=$FOREBAY_WORK/sbin:/usr/sbin" /usr/sbin
     cd "$TREE"
     ./check -E "$FOREBAY_WORK/excluded" "$@"' check "$@" > "$work/told" 2>&1 && status=0 || status=$?
+cp "$work/told" "target/xfstests-$transport.log"
 grep -vE '\[(not run|expunged)\]|^\./check: line' "$work/told" | tail -n 60
 exit "$status"
