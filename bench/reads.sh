@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Reads in `forebay reads`, three profiles, beside gzip, bzip2, zstd, CRAM 3.1, BINSEQ CBQ and SRA:
 # size, CPU and wall time of packing and reading, with one and two threads, and 4 KiB at random;
+# aligners that are fed by an archive, by plain files and by .gz (bench/reads_align.py);
 # then an archive in a bucket that is far away beside the same one near (bench/reads_far.py).
 # Prints tables (Markdown) and what was aimed at on standard output; it is a part of `make bench`.
 #
@@ -13,7 +14,7 @@
 # Other options are those of bench/reads.py, such as --repeats 5 or --only nanopore.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-case ${1:-} in -h | --help) sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+case ${1:-} in -h | --help) sed -n '2,15s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 
 sets=${SETS:-target/bench/reads/sets}
 only=(--only hiseq2000,nextseq550)
@@ -27,4 +28,5 @@ fi
 [ -n "${SETS:-}" ] || [ -e "$sets/nanopore.fq.gz" ] || bench/reads-data.sh >&2
 export PATH=$PWD/target/tools/bin:$PATH
 bench/reads.py "$sets" ${only[@]+"${only[@]}"} "$@"
+if [ -e "$sets/hiseq2000_R2.fq.gz" ]; then bench/reads_align.py "$sets"; fi
 exec bench/reads_far.py "$sets" --repeats 3

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes this machine able to run bench/reads.sh: samtools, sra-toolkit, bzip2, zstd, bwa and curl by apt,
+# Makes this machine able to run bench/reads.sh: samtools, sra-toolkit, bzip2, zstd, bwa, minimap2 and curl by apt,
 # and bqtools (BINSEQ) from crates.io into target/tools, unless it is called with --packages, as for
 # studies/reads-access. Idempotent; when all is there it touches no network. What can't be had is
 # told, and its rows are left out.
@@ -9,7 +9,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 say() { echo "setup-reads-peers: $*" >&2; }
 
 missing=()
-for tool in samtools:samtools latf-load:sra-toolkit bzip2:bzip2 zstd:zstd bwa:bwa curl:curl; do
+for tool in samtools:samtools latf-load:sra-toolkit bzip2:bzip2 zstd:zstd bwa:bwa minimap2:minimap2 curl:curl; do
     command -v "${tool%%:*}" >/dev/null || missing+=("${tool##*:}")
 done
 if [ "${#missing[@]}" -gt 0 ]; then

@@ -94,7 +94,7 @@ pub(crate) const FOR_QUALITIES_QUICK: CodecCandidates = &[
     &[&plain::CODEC],
 ];
 pub(crate) const FOR_NAMES: CodecCandidates =
-    &[&[&names::CODEC, &zstandard::CODEC], &[&plain::CODEC]];
+    &[&[&names::SURE], &[&names::CODEC, &zstandard::CODEC], &[&plain::CODEC]];
 
 fn find_codec(id: u8) -> Option<&'static Codec> {
     CODECS.iter().find(|codec| codec.id == id).copied()

@@ -1,9 +1,13 @@
 //! Frames of zstd (RFC 8878), in contexts that each thread keeps.
 
+#![allow(unsafe_code, reason = "a context that is kept looks at bytes for the length of one call")]
+
 use std::cell::RefCell;
 
 use zstd::bulk::Compressor;
-use zstd::zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer, get_error_name};
+use zstd::zstd_safe::{
+    CCtx, CParameter, DCtx, DParameter, InBuffer, OutBuffer, ResetDirective, get_error_name,
+};
 
 use crate::error::{Error, Result};
 use crate::kept_bytes::KeptBytes;
@@ -19,6 +23,8 @@ thread_local! {
     static CONTEXT: RefCell<DCtx<'static>> = RefCell::new(DCtx::create());
     static COMPRESSOR: RefCell<Compressor<'static>> =
         RefCell::new(Compressor::new(LEVEL).expect("memory"));
+    /// One for bases alone: what it has to find them again is some MiB that would be made anew.
+    static BASES: RefCell<CCtx<'static>> = RefCell::new(CCtx::create());
 }
 
 /// One frame.
@@ -36,13 +42,20 @@ pub(crate) fn compress_at(raw: &[u8], level: i32) -> Vec<u8> {
 
 /// One frame that can be read only by who has `first`, as if that stood before it.
 pub(crate) fn compress_with_prefix(raw: &[u8], first: &[u8]) -> Vec<u8> {
-    if first.is_empty() {
-        return compress(raw);
-    }
-    // One that is kept would have to outlive what it refers to.
-    let mut context = Compressor::new(LEVEL).expect("memory");
-    context.context_mut().ref_prefix(first).expect("a context that does nothing yet");
-    context.compress(raw).expect("memory to memory, into a buffer of the bound's size")
+    let mut frame = Vec::with_capacity(zstd::zstd_safe::compress_bound(raw.len()));
+    BASES.with_borrow_mut(|context| {
+        // SAFETY: zstd looks at a prefix for the one frame that follows, and lets go of it with the
+        // session, which is over before `first` can go: nothing between here and there returns.
+        let prefix = unsafe { std::slice::from_raw_parts(first.as_ptr(), first.len()) };
+        let made = context
+            .reset(ResetDirective::SessionAndParameters)
+            .and_then(|_| context.set_parameter(CParameter::CompressionLevel(LEVEL)))
+            .and_then(|_| if prefix.is_empty() { Ok(0) } else { context.ref_prefix(prefix) })
+            .and_then(|_| context.compress2(&mut frame, raw));
+        let over = context.reset(ResetDirective::SessionAndParameters);
+        made.and(over).expect("memory to memory, into a buffer of the bound's size");
+    });
+    frame
 }
 
 /// At most `most` bytes come out, whatever the frame says of itself.

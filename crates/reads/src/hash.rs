@@ -2,8 +2,14 @@
 //!
 //! XXH3 finds every accident; it does not stop somebody who wants to deceive. SHA-256 does.
 
-use md5::{Digest, Md5};
-use sha2::Sha256;
+mod digest_thread;
+mod md5_steps;
+mod md5_stream;
+
+use sha2::{Digest, Sha256};
+
+pub(crate) use digest_thread::{DigestFeed, start_digests};
+use md5_stream::Md5Stream;
 
 /// The 128 bits of a chunk, a page or a manifest, least byte first.
 pub(crate) type Hash = [u8; 16];
@@ -27,21 +33,31 @@ pub struct FileDigests {
 #[derive(Debug, Default)]
 pub(crate) struct DigestBuilder {
     bytes: u64,
-    md5: Md5,
+    md5: Md5Stream,
     sha256: Sha256,
 }
 
 impl DigestBuilder {
     pub(crate) fn add_bytes(&mut self, bytes: &[u8]) {
         self.bytes += bytes.len() as u64;
-        self.md5.update(bytes);
+        self.md5.add_bytes(bytes);
         self.sha256.update(bytes);
+    }
+
+    /// Adds to each of two files its bytes: sooner done than one after the other.
+    pub(crate) fn add_to_both(sums: [&mut DigestBuilder; 2], bytes: [&[u8]; 2]) {
+        let [one, other] = sums;
+        Md5Stream::add_to_both([&mut one.md5, &mut other.md5], bytes);
+        for (sum, bytes) in [one, other].into_iter().zip(bytes) {
+            sum.bytes += bytes.len() as u64;
+            sum.sha256.update(bytes);
+        }
     }
 
     pub(crate) fn into_digests(self) -> FileDigests {
         FileDigests {
             bytes: self.bytes,
-            md5: self.md5.finalize().into(),
+            md5: self.md5.into_md5(),
             sha256: self.sha256.finalize().into(),
         }
     }

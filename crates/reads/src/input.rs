@@ -1,5 +1,5 @@
-//! What is packed: a file, or some that follow each other, as packed as they may be. A thread of
-//! its own unpacks and adds up.
+//! What is packed: a file, or some that follow each other, as packed as they may be. A thread for
+//! each input unpacks it, and one adds all of them up.
 
 pub(crate) mod members;
 mod raw_input;
@@ -8,10 +8,11 @@ mod unpack;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use crate::error::{Error, Kind, Result};
-use crate::hash::{DigestBuilder, FileDigests};
+use crate::hash::{DigestFeed, FileDigests, start_digests};
 pub use raw_input::{InputFormat, RawInput};
 use unpack::unpack_to;
 
@@ -30,12 +31,12 @@ pub(crate) struct TextInput {
 /// The other end of a [`TextInput`]: whoever has the text gives it here.
 pub(crate) struct InputFeed {
     give: SyncSender<InputPiece>,
-    sum: DigestBuilder,
+    sum: DigestFeed,
 }
 
 enum InputPiece {
     File(String),
-    Bytes(Vec<u8>),
+    Bytes(Arc<Vec<u8>>),
     End(FileDigests),
     Failed(Error),
 }
@@ -65,27 +66,36 @@ pub fn join_lanes(lanes: &[PathBuf]) -> String {
 }
 
 impl TextInput {
-    /// Opens files that follow each other; `-` is standard input.
-    pub(crate) fn open_lanes(lanes: &[PathBuf]) -> Result<TextInput> {
-        let sources = lanes.iter().map(|path| RawInput::open(path));
-        Ok(TextInput::new(sources.collect::<Result<Vec<RawInput>>>()?))
+    /// Opens inputs, each of them files that follow each other; `-` is standard input.
+    pub(crate) fn open_all(inputs: &[Vec<PathBuf>]) -> Result<Vec<TextInput>> {
+        let open = |lanes: &Vec<PathBuf>| lanes.iter().map(|path| RawInput::open(path)).collect();
+        Ok(TextInput::start_all(inputs.iter().map(open).collect::<Result<_>>()?))
     }
 
     /// Begins to read.
-    pub(crate) fn new(sources: Vec<RawInput>) -> TextInput {
-        let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
-        let (mut feed, input) = TextInput::with_feed(names.join(","), true);
-        std::thread::spawn(move || {
-            let end = unpack_all(sources, |piece| feed.send_piece(piece));
-            feed.finish_feed(end);
+    pub(crate) fn start_all(inputs: Vec<Vec<RawInput>>) -> Vec<TextInput> {
+        let name = |sources: &Vec<RawInput>| {
+            sources.iter().map(|source| source.name.as_str()).collect::<Vec<_>>().join(",")
+        };
+        let fed = TextInput::with_feeds(inputs.iter().map(name).collect(), true);
+        let started = inputs.into_iter().zip(fed).map(|(sources, (mut feed, input))| {
+            std::thread::spawn(move || {
+                let end = unpack_all(sources, |piece| feed.send_piece(piece));
+                feed.finish_feed(end);
+            });
+            input
         });
-        input
+        started.collect()
     }
 
-    /// An input of what is given to its feed.
-    pub(crate) fn with_feed(name: String, lined: bool) -> (InputFeed, TextInput) {
-        let (give, pieces) = sync_channel(PIECES);
-        (InputFeed { give, sum: DigestBuilder::default() }, TextInput { name, lined, pieces })
+    /// Inputs of what is given to their feeds.
+    pub(crate) fn with_feeds(names: Vec<String>, lined: bool) -> Vec<(InputFeed, TextInput)> {
+        let sums = start_digests(names.len());
+        let fed = names.into_iter().zip(sums).map(|(name, sum)| {
+            let (give, pieces) = sync_channel(PIECES);
+            (InputFeed { give, sum }, TextInput { name, lined, pieces })
+        });
+        fed.collect()
     }
 
     /// Appends what comes next.
@@ -106,21 +116,23 @@ impl TextInput {
 impl InputFeed {
     /// Gives some text: whether more is wanted.
     pub(crate) fn send_bytes(&mut self, bytes: Vec<u8>) -> bool {
-        self.send_piece(InputPiece::Bytes(bytes))
+        self.send_piece(InputPiece::Bytes(Arc::new(bytes)))
     }
 
     fn send_piece(&mut self, piece: InputPiece) -> bool {
         if let InputPiece::Bytes(bytes) = &piece {
-            self.sum.add_bytes(bytes);
+            self.sum.send_bytes(Arc::clone(bytes));
         }
         self.give.send(piece).is_ok()
     }
 
     /// That was all, or it failed.
     pub(crate) fn finish_feed(self, end: Result<()>) {
+        let died = || Error::new(Kind::Io, "the thread that adds inputs up died");
+        let end = end.and_then(|()| self.sum.into_digests().ok_or_else(died));
         // Whoever wanted this may be gone.
         let _ = self.give.send(match end {
-            Ok(()) => InputPiece::End(self.sum.into_digests()),
+            Ok(digests) => InputPiece::End(digests),
             Err(error) => InputPiece::Failed(error),
         });
     }
@@ -138,7 +150,7 @@ fn unpack_all(sources: Vec<RawInput>, mut to: impl FnMut(InputPiece) -> bool) ->
         let wanted = to(InputPiece::File(name.clone()))
             && unpack_to(read, |bytes| {
                 last = bytes.last().copied().unwrap_or(last);
-                to(InputPiece::Bytes(bytes))
+                to(InputPiece::Bytes(Arc::new(bytes)))
             })
             .map_err(|error| error.with_context(&name))?;
         if !wanted {

@@ -83,8 +83,7 @@ pub fn pack_files(
     progress: impl FnMut(u64),
 ) -> Result<PackSummary> {
     let shape = packing.input_shape()?;
-    let inputs = packing.inputs.iter().map(|lanes| TextInput::open_lanes(lanes));
-    pack_inputs(packing, shape, inputs.collect::<Result<_>>()?, dir, progress)
+    pack_inputs(packing, shape, TextInput::open_all(&packing.inputs)?, dir, progress)
 }
 
 /// The same where the one input is open already.
@@ -97,7 +96,8 @@ pub fn pack_source(
     dir: &Path,
     progress: impl FnMut(u64),
 ) -> Result<PackSummary> {
-    pack_inputs(packing, packing.input_shape()?, vec![TextInput::new(vec![source])], dir, progress)
+    let inputs = TextInput::start_all(vec![vec![source]]);
+    pack_inputs(packing, packing.input_shape()?, inputs, dir, progress)
 }
 
 /// Packs reads of which mates come one behind the other. `inputs` of the packing says where they

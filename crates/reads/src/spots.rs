@@ -129,9 +129,9 @@ impl SpotReader {
 
     /// Begins to read: an input for each mate, and how many reads were left out, once they end.
     pub(crate) fn into_inputs(self) -> (Vec<TextInput>, Arc<AtomicU64>) {
-        let fed =
-            (0..self.shape().file_count()).map(|_| TextInput::with_feed(self.name.clone(), false));
-        let (feeds, inputs): (Vec<InputFeed>, Vec<TextInput>) = fed.unzip();
+        let names = vec![self.name.clone(); self.shape().file_count()];
+        let (feeds, inputs): (Vec<InputFeed>, Vec<TextInput>) =
+            TextInput::with_feeds(names, false).into_iter().unzip();
         let left_out = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&left_out);
         std::thread::spawn(move || self.feed_mates(feeds, &count));

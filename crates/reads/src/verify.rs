@@ -74,10 +74,17 @@ impl Archive {
             match texts {
                 Err(error) => verdict.add_error(&error),
                 Ok(texts) => {
-                    for (sum, text) in sums.iter_mut().zip(texts.iter().flatten()) {
-                        sum.add_bytes(text);
-                        verdict.text_bytes += text.len() as u64;
+                    match (&mut sums[..], &texts) {
+                        ([one, other], [Some(mine), Some(theirs)]) => {
+                            DigestBuilder::add_to_both([one, other], [mine, theirs]);
+                        }
+                        (sums, texts) => {
+                            let sums = sums.iter_mut().zip(texts.iter().flatten());
+                            sums.for_each(|(sum, text)| sum.add_bytes(text));
+                        }
                     }
+                    let lens = texts.iter().flatten().map(|text| text.len() as u64);
+                    verdict.text_bytes += lens.sum::<u64>();
                     verdict.groups += 1;
                     progress(verdict.text_bytes);
                 }

@@ -131,8 +131,11 @@ impl RecordWindow {
     }
 
     fn split_front(&mut self, end: usize) -> Vec<u8> {
-        let rest = self.text.split_off(end);
-        let text = std::mem::replace(&mut self.text, rest);
+        // As much comes again before the next time, which need not grow bit by bit.
+        let mut rest = Vec::with_capacity(self.text.capacity());
+        rest.extend_from_slice(&self.text[end..]);
+        let mut text = std::mem::replace(&mut self.text, rest);
+        text.truncate(end);
         self.lines += memchr_iter(b'\n', &text).count() as u64;
         text
     }

@@ -12,6 +12,9 @@ use crate::wire::append_varint;
 const PLENTY: usize = 1 << 19;
 const ENOUGH: usize = 1 << 16;
 
+/// Bytes for each pair of different ones that pay for tables of pairs.
+const EACH_PAIR: usize = 32;
+
 /// Tables of a sequence that is read quickly, at most.
 const TABLES_QUICK: usize = 32;
 
@@ -44,6 +47,14 @@ struct UnitSequence<'a> {
     below: usize,
     /// Of units of the same meaning.
     like: Option<&'a SequenceModel>,
+}
+
+impl UnitSequence<'_> {
+    /// Places that a unit takes.
+    #[inline]
+    fn width(&self, unit: u8) -> u32 {
+        self.widths.map_or(1, |widths| u32::from(widths[usize::from(unit)]))
+    }
 }
 
 /// Encodes a sequence of units below `below`, which stands in reads of `spans` units each; with the
@@ -124,13 +135,13 @@ fn choose_contexts(sequence: UnitSequence<'_>, kind: SequenceKind) -> (ContextCl
         && contexts.units == units
     {
         let contexts = with(contexts.order, contexts.bins, contexts.level_bits);
-        let of_each = unit_contexts(sequence, contexts);
-        let counts = count_units(sequence_units, &of_each, contexts);
+        let (of_each, counts) = count_in_contexts(sequence, contexts);
         return (assign_contexts(&counts, contexts, tables), of_each);
     }
     // From fine to coarse; what is not better than the one before ends it.
     let tried = match kind {
-        SequenceKind::Bytes => vec![with(1, 1, 0), with(0, 1, 0)],
+        SequenceKind::Bytes if tells_by_pairs(sequence_units) => vec![with(1, 1, 0), with(0, 1, 0)],
+        SequenceKind::Bytes => vec![with(0, 1, 0)],
         SequenceKind::Qualities => {
             let tried: &[(usize, u32)] = match sequence_units.len() {
                 PLENTY.. => &[(BINS_MAX, LEVEL_BITS_MAX)],
@@ -144,8 +155,7 @@ fn choose_contexts(sequence: UnitSequence<'_>, kind: SequenceKind) -> (ContextCl
     };
     let mut best: Option<(ContextClusters, Vec<u16>)> = None;
     for contexts in tried {
-        let of_each = unit_contexts(sequence, contexts);
-        let counts = count_units(sequence_units, &of_each, contexts);
+        let (of_each, counts) = count_in_contexts(sequence, contexts);
         let clusters = cluster_contexts(&counts, contexts, kind.tables_max());
         if best.as_ref().is_some_and(|best| best.0.bits <= clusters.bits) {
             break;
@@ -155,36 +165,77 @@ fn choose_contexts(sequence: UnitSequence<'_>, kind: SequenceKind) -> (ContextCl
     best.expect("something was tried")
 }
 
-/// For each context how often each unit is in it.
-fn count_units(units: &[u8], of_each: &[u16], contexts: ContextModel) -> Vec<u32> {
-    let mut counts = vec![0_u32; contexts.context_count() * contexts.units];
-    for (context, unit) in of_each.iter().zip(units) {
-        counts[usize::from(*context) * contexts.units + usize::from(*unit)] += 1;
-    }
-    counts
+/// Whether bytes are so many that the one before could tell something about the next.
+fn tells_by_pairs(bytes: &[u8]) -> bool {
+    let mut seen = [false; 256];
+    bytes.iter().for_each(|byte| seen[usize::from(*byte)] = true);
+    let different = seen.into_iter().filter(|seen| *seen).count();
+    bytes.len() >= EACH_PAIR * different * different
 }
 
-/// The context of each unit that is in a lane.
-fn unit_contexts(sequence: UnitSequence<'_>, contexts: ContextModel) -> Vec<u16> {
+/// Lanes whose contexts are made side by side: one alone waits for its history at each unit.
+const ABREAST: usize = 4;
+
+/// Where a lane is in its reads.
+#[derive(Clone, Copy, Debug, Default)]
+struct LanePlace {
+    before: u32,
+    history: u32,
+    position: u32,
+    span: u32,
+    /// Which read follows.
+    next: usize,
+}
+
+/// The context of each unit that is in a lane, and for each context how often each unit is in it.
+fn count_in_contexts(sequence: UnitSequence<'_>, contexts: ContextModel) -> (Vec<u16>, Vec<u32>) {
     let steps = sequence.units.len() / LANES;
+    let spans: Vec<u32> = sequence.spans.iter().copied().filter(|span| *span > 0).collect();
+    let mut counts = vec![0_u32; contexts.context_count() * contexts.units];
     let mut of_each = vec![0; steps * LANES];
-    let mut spans = sequence.spans.iter().copied().filter(|span| *span > 0);
-    let (mut span, mut position) = (spans.next().unwrap_or(u32::MAX), 0);
-    let lanes = of_each.chunks_exact_mut(steps).zip(sequence.units.chunks_exact(steps));
-    for (of_each, units) in lanes {
-        let (mut before, mut history) = (contexts.absent_unit(), 0);
-        for (context, unit) in of_each.iter_mut().zip(units) {
-            *context = contexts.context_of(position, history, before) as u16;
-            before = u32::from(*unit) & contexts.unit_mask();
-            history = contexts.next_history(history, u32::from(*unit));
-            position += sequence.widths.map_or(1, |widths| u32::from(widths[usize::from(*unit)]));
-            if position >= span {
-                (before, history, position) = (contexts.absent_unit(), 0, 0);
-                span = spans.next().unwrap_or(u32::MAX);
+    let starts = lane_places(sequence, &spans, contexts.absent_unit());
+    let of_lanes = of_each.chunks_exact_mut(ABREAST * steps);
+    let units = sequence.units.chunks_exact(ABREAST * steps);
+    for ((of_each, units), places) in of_lanes.zip(units).zip(starts.as_chunks::<ABREAST>().0) {
+        let mut places = *places;
+        for step in 0..steps {
+            for (lane, place) in places.iter_mut().enumerate() {
+                let unit = units[lane * steps + step];
+                let context = contexts.context_of(place.position, place.history, place.before);
+                of_each[lane * steps + step] = context as u16;
+                counts[context * contexts.units + usize::from(unit)] += 1;
+                place.before = u32::from(unit) & contexts.unit_mask();
+                place.history = contexts.next_history(place.history, u32::from(unit));
+                place.position += sequence.width(unit);
+                if place.position >= place.span {
+                    let span = spans.get(place.next).copied().unwrap_or(u32::MAX);
+                    let (before, next) = (contexts.absent_unit(), place.next + 1);
+                    *place = LanePlace { before, history: 0, position: 0, span, next };
+                }
             }
         }
     }
-    of_each
+    (of_each, counts)
+}
+
+/// Where each lane begins.
+fn lane_places(sequence: UnitSequence<'_>, spans: &[u32], before: u32) -> [LanePlace; LANES] {
+    let steps = sequence.units.len() / LANES;
+    let span = |nth: usize| spans.get(nth).copied().unwrap_or(u32::MAX);
+    let mut place = LanePlace { before, span: span(0), next: 1, ..LanePlace::default() };
+    let mut lanes = sequence.units.chunks_exact(steps);
+    std::array::from_fn(|_| {
+        let start = place;
+        let units = lanes.next().unwrap_or_default();
+        let mut left: u64 = units.iter().map(|unit| u64::from(sequence.width(*unit))).sum();
+        while left >= u64::from(place.span - place.position) {
+            left -= u64::from(place.span - place.position);
+            place =
+                LanePlace { span: span(place.next), next: place.next + 1, position: 0, ..place };
+        }
+        place.position += left as u32;
+        start
+    })
 }
 
 /// A unit in a table.
