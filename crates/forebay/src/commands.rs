@@ -26,6 +26,7 @@ mod restore;
 pub(crate) mod run;
 mod sample;
 mod simulate;
+mod slurm;
 mod status;
 mod study;
 mod summary;
@@ -92,6 +93,8 @@ pub(crate) enum Command {
     Warm(warm::Args),
     /// Start, look at and stop the database in which the nodes of a cluster find each other
     Book(book::Args),
+    /// Print what a cluster's Slurm is told for Forebay, and check that it was told
+    Slurm(slurm::Args),
     /// Show another directory inside a volume
     Attach(attach::Args),
     /// Show it no longer
@@ -135,6 +138,7 @@ impl Command {
             Command::Leave(args) => leave::run(&args),
             Command::Warm(args) => warm::run(&args),
             Command::Book(args) => book::run(&args),
+            Command::Slurm(args) => slurm::run(&args),
             Command::Attach(args) => attach::run(&args),
             Command::Detach(args) => detach::run(&args),
             Command::Doctor(args) => doctor::run(&args),
