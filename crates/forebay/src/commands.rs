@@ -16,6 +16,7 @@ mod leave;
 mod list;
 mod logs;
 mod manual;
+mod metrics;
 mod mount;
 mod plan;
 mod probe;
@@ -51,6 +52,8 @@ pub(crate) enum Command {
     Top(top::Args),
     /// Say whether runs and mounts are well, for people, scripts and systemd
     Status(status::Args),
+    /// Print figures of runs and mounts for Prometheus
+    Metrics(metrics::Args),
     /// Print what the daemon of a run or a mount has said
     Logs(logs::Args),
     /// Look at a machine without a mount, such as a file server, while others work with it
@@ -117,6 +120,7 @@ impl Command {
             Command::Clean(args) => clean::run(&args),
             Command::Top(args) => top::run(&args),
             Command::Status(args) => status::run(&args),
+            Command::Metrics(args) => metrics::run(&args),
             Command::Logs(args) => logs::run(&args),
             Command::Sample(args) => sample::run(&args),
             Command::Import(args) => import::run(&args),

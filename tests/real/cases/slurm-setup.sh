@@ -78,6 +78,11 @@ for section in "room on nodes" "room for all" "begin of jobs" "stage in" "low qu
     told "^ok       $section: "
 done
 
+say "the doctor finds all nodes well, by asking each"
+"$FOREBAY" doctor --cluster > told || { cat told; die "doctor --cluster"; }
+told "^n2  forebay .*: well"
+told "^2 of 2 nodes are well"
+
 say "a job of an ordinary user gets a directory on the node's disk, and files that it names"
 seq 100000 > "$WORK/volume/a reference's file"
 "$FOREBAY" unmount "$WORK/volume" || die "unmount"
@@ -119,6 +124,8 @@ drained() { sinfo -h -N -o %T | grep -q drain; }
 wait_for 30 drained || die "no node is drained"
 scancel --name wait.sh
 check 0
+"$FOREBAY" doctor --cluster > doctor && { cat doctor; die "the doctor sees no drained node"; }
+grep -q "it is drained, and was not asked" doctor || { cat doctor; die "another reason"; }
 told "^limited  nodes: n[12] is .*DRAIN.*because: Prolog error"
 mount_volume three || die "mount once more"
 wait_for 30 sh -c '[ -z "$(squeue -h)" ]' || die "a cancelled job stays"
