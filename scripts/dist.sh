@@ -74,7 +74,7 @@ deb() {  # ARCH
     mv "$root/usr/share/zsh/site-functions" "$root/usr/share/zsh/vendor-completions"
     cat LICENSE-MIT LICENSE-APACHE > "$root/usr/share/doc/forebay/copyright"
     rm "$root"/usr/share/doc/forebay/LICENSE-*
-    cp packaging/systemd/forebay@.service "$root/usr/lib/systemd/system"
+    cp packaging/systemd/forebay@.service packaging/systemd/forebay-metrics.* "$root/usr/lib/systemd/system"
     cp packaging/debian/prerm "$root/DEBIAN"
     sed "s/@VERSION@/$version/; s/@ARCH@/$arch/; s/@SIZE@/$(du -sk "$root/usr" | cut -f1)/" \
         packaging/debian/control > "$root/DEBIAN/control"

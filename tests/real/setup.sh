@@ -120,6 +120,26 @@ if [ ! -x "$ROOT/.venv/bin/snakemake" ] && [ -f "$ROOT/scripts/setup-demo.sh" ];
     bash "$ROOT/scripts/setup-demo.sh"
 fi
 
+# What builds the wheel of Snakemake's logger plugin, without a network.
+build=setuptools==80.9.0
+if [ "$(cat "$TOOLS/python-build/version" 2> /dev/null)" != "$build" ]; then
+    say "$build"
+    rm -rf "$TOOLS/python-build"
+    "$ROOT/.venv/bin/pip" install --quiet --disable-pip-version-check --no-deps \
+        --target "$TOOLS/python-build" "$build"
+    echo "$build" > "$TOOLS/python-build/version"
+fi
+
+# Engines that are Python packages, with all that they need.
+engines=("toil[cwl]==9.6.0" "ruffus==3.0.0")
+if [ "$(cat "$TOOLS/python-engines/version" 2> /dev/null)" != "${engines[*]}" ]; then
+    say "Toil, cwltool and Ruffus (200 MB, once)"
+    rm -rf "$TOOLS/python-engines"
+    "$ROOT/.venv/bin/pip" install --quiet --disable-pip-version-check --no-warn-conflicts \
+        --target "$TOOLS/python-engines" "${engines[@]}"
+    echo "${engines[*]}" > "$TOOLS/python-engines/version"
+fi
+
 # Beside the venv: where Slurm is not installed, Snakemake would not start with it.
 plugin=(snakemake-executor-plugin-slurm==2.8.0 snakemake-executor-plugin-slurm-jobstep==0.6.1
     throttler==1.2.3 pandas==3.1.1 python-dateutil==2.9.0.post0 six==1.17.0)

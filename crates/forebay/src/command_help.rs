@@ -5,14 +5,17 @@ use clap::CommandFactory;
 /// Titles, and the commands below them.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Run and see", &["run", "summary", "report", "explain", "list", "clean"]),
-    ("Watch", &["top", "status", "logs", "sample", "doctor", "manual", "completions"]),
+    ("Watch", &["top", "status", "metrics", "logs", "sample", "doctor", "manual", "completions"]),
     (
         "Decide",
         &["plan", "simulate", "bench", "probe", "replay", "study", "import", "join", "export"],
     ),
     (
         "Volumes and data",
-        &["mount", "unmount", "leave", "warm", "attach", "detach", "check", "restore", "book"],
+        &[
+            "mount", "unmount", "leave", "warm", "attach", "detach", "check", "restore", "book",
+            "slurm",
+        ],
     ),
     ("Reads in less space", &["reads"]),
 ];

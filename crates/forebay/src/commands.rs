@@ -16,6 +16,7 @@ mod leave;
 mod list;
 mod logs;
 mod manual;
+mod metrics;
 mod mount;
 mod plan;
 mod probe;
@@ -26,6 +27,7 @@ mod restore;
 pub(crate) mod run;
 mod sample;
 mod simulate;
+mod slurm;
 mod status;
 mod study;
 mod summary;
@@ -50,6 +52,8 @@ pub(crate) enum Command {
     Top(top::Args),
     /// Say whether runs and mounts are well, for people, scripts and systemd
     Status(status::Args),
+    /// Print figures of runs and mounts for Prometheus
+    Metrics(metrics::Args),
     /// Print what the daemon of a run or a mount has said
     Logs(logs::Args),
     /// Look at a machine without a mount, such as a file server, while others work with it
@@ -92,6 +96,8 @@ pub(crate) enum Command {
     Warm(warm::Args),
     /// Start, look at and stop the database in which the nodes of a cluster find each other
     Book(book::Args),
+    /// Print what a cluster's Slurm is told for Forebay, and check that it was told
+    Slurm(slurm::Args),
     /// Show another directory inside a volume
     Attach(attach::Args),
     /// Show it no longer
@@ -114,6 +120,7 @@ impl Command {
             Command::Clean(args) => clean::run(&args),
             Command::Top(args) => top::run(&args),
             Command::Status(args) => status::run(&args),
+            Command::Metrics(args) => metrics::run(&args),
             Command::Logs(args) => logs::run(&args),
             Command::Sample(args) => sample::run(&args),
             Command::Import(args) => import::run(&args),
@@ -135,6 +142,7 @@ impl Command {
             Command::Leave(args) => leave::run(&args),
             Command::Warm(args) => warm::run(&args),
             Command::Book(args) => book::run(&args),
+            Command::Slurm(args) => slurm::run(&args),
             Command::Attach(args) => attach::run(&args),
             Command::Detach(args) => detach::run(&args),
             Command::Doctor(args) => doctor::run(&args),

@@ -19,6 +19,9 @@ use rustix::fs::{Access, access};
 use crate::exit::CommandError;
 pub(crate) use seal::{UNSEALED, seal_text};
 
+/// How a file of figures for Prometheus begins.
+pub(crate) const METRICS_BEGIN: &str = "# HELP forebay_";
+
 /// Links that lead to links; the kernel follows as many.
 const LINKS_MAX: usize = 40;
 
@@ -29,6 +32,8 @@ pub(crate) enum OutputKind {
     Run,
     /// A text with a seal, which breaks when somebody edits it.
     Text,
+    /// Figures for Prometheus: each time the latest take the place of those before.
+    Metrics,
     /// What can't be told from what others write.
     Other,
 }
@@ -224,6 +229,9 @@ impl OutputKind {
         match self {
             OutputKind::Run => Run::is_run_file(path),
             OutputKind::Text => fs::read(path).is_ok_and(|text| seal::is_sealed(&text)),
+            OutputKind::Metrics => {
+                fs::read(path).is_ok_and(|text| text.starts_with(METRICS_BEGIN.as_bytes()))
+            }
             OutputKind::Other => false,
         }
     }
@@ -234,6 +242,7 @@ impl OutputKind {
             OutputKind::Text => {
                 "what is there was not written by Forebay, or was changed since, and would be lost"
             }
+            OutputKind::Metrics => "what is there are no figures of Forebay's, and would be lost",
             OutputKind::Other => "it is there already",
         }
     }

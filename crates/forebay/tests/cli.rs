@@ -89,6 +89,8 @@ mod import;
 mod jobs;
 #[path = "cli/join.rs"]
 mod join;
+#[path = "cli/metrics.rs"]
+mod metrics;
 #[path = "cli/notifications.rs"]
 mod notifications;
 #[path = "cli/older.rs"]

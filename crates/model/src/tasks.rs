@@ -16,7 +16,7 @@ mod snakemake;
 mod trinity;
 
 pub(crate) use accounts::{OwnUsage, usage_by_process};
-pub use live::{engine_directory, live_task_name, task_from_control_file};
+pub use live::{live_task_name, task_from_control_file};
 pub(crate) use not_seen::count_unseen_programs;
 pub use not_seen::find_batch_submit;
 pub(crate) use process_claims::{EngineNote, EngineNoteValue, ObservedRun, TaskClaims};

@@ -1,6 +1,7 @@
 //! `forebay doctor`: what works here, what that means, and how to mend what does not.
 
 mod buckets;
+mod cluster;
 mod container;
 mod descriptors;
 mod device;
@@ -34,12 +35,17 @@ use crate::exit::CommandError;
 /// Options of `forebay doctor`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  forebay doctor\n  \
+    forebay doctor --cluster          each node: version, kernel, mounts, peers, space, clock\n  \
     forebay doctor --salvage ~/.local/state/forebay/TIME.run -o saved.run\n\n\
-    Exit codes: 0 if `forebay run` works here, 1 if it does not (or nothing could be salvaged).")]
+    Exit codes: 0 if `forebay run` works here, 1 if it does not (or nothing could be salvaged; \
+    --cluster: or a node is not well).")]
 pub(crate) struct Args {
     /// Print JSON on standard output
     #[arg(long)]
     json: bool,
+    /// Ask each node of a Slurm cluster, by srun, and say which differ or are not well
+    #[arg(long, conflicts_with = "salvage")]
+    cluster: bool,
     /// Make a readable run of one that was killed (`forebay doctor` lists those it finds)
     #[arg(long, value_name = "FILE", requires = "output")]
     salvage: Option<PathBuf>,
@@ -187,6 +193,9 @@ struct DoctorReport {
 pub(crate) fn run(args: &Args) -> Result<i32, CommandError> {
     if let (Some(state), Some(output)) = (&args.salvage, &args.output) {
         return run_salvage::salvage_run(state, output, args.json);
+    }
+    if args.cluster {
+        return cluster::examine_cluster(args.json);
     }
     let report = run_all_checks(&MachineFacts::inspect_machine());
     let out = if args.json {

@@ -1,6 +1,6 @@
 //! `forebay status`: of all runs and mounts of this user, whether they are well.
 
-mod daemon_health;
+pub(in crate::commands) mod daemon_health;
 mod status_report;
 
 use std::path::PathBuf;

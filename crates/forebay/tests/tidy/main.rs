@@ -53,6 +53,12 @@ const TABLES: &[(&str, &str, &str, &str)] = &[
         "const CHAPTER:",
         "CHAPTER",
     ),
+    (
+        "crates/forebay/src/commands/slurm/sections.rs",
+        "crates/forebay/src/commands/slurm/sections",
+        "const SECTION:",
+        "SECTION",
+    ),
     ("crates/model/src/tasks.rs", "crates/model/src/tasks", "const ENGINE:", "ENGINE"),
     ("crates/plan/src/emit.rs", "crates/plan/src/emit", "const ENGINE:", "ENGINE"),
     ("crates/plan/src/advise.rs", "crates/plan/src/advise", "fn assess_saving(", "assess_saving"),

@@ -15,7 +15,8 @@ const DRIVERS: &[&str] = &[
     "conda", "mamba", "micromamba", "singularity", "apptainer", "starter", "jspawnhelper",
     "forebay run", "forebay mount", "forebay unmount", "forebay bench",
     // workflow engines, and the solver that one asks what to start next
-    "cbc", "snakemake", "nextflow", "nextflow.cli.Launcher", "Trinity", "cwltool", "toil", "miniwdl",
+    "cbc", "snakemake", "nextflow", "nextflow.cli.Launcher", "Trinity", "cwltool", "toil", "toil-cwl-runner",
+    "toil-wdl-runner", "_toil_worker", "miniwdl",
 ];
 
 const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "fish", "csh", "tcsh"];

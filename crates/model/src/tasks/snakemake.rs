@@ -1,5 +1,6 @@
-//! Snakemake: `.snakemake/metadata/<base64 of an output>` names the rule of each output; the
-//! process below Snakemake that made the output is the job.
+//! Snakemake: `.snakemake/metadata/<base64 of an output>` names the rule of each output that was
+//! made, and `.snakemake/forebay/`, by the logger plugin, that of each output that a job is about to
+//! make; the process below Snakemake that made the output is the job.
 
 use super::process_claims::{ClaimedTask, EngineNoteValue, ObservedRun, TaskClaims};
 use super::program::process_name;
@@ -14,16 +15,48 @@ pub(super) const ENGINE: EngineAdapter = EngineAdapter {
 };
 
 const METADATA: &[u8] = b".snakemake/metadata/";
+/// What the logger plugin writes before a job begins.
+const BEGUN: &[u8] = b".snakemake/forebay/";
+/// Notes of it: the rule of a job that has begun. That it succeeded is not said.
+const BEGUN_RULE: &str = "begun_rule";
+/// And that of one that failed: Snakemake may keep metadata of such outputs, too.
+const FAILED_RULE: &str = "failed_rule";
 
-/// Where the name of a record begins, and the directory in which Snakemake runs.
-fn split_record_path(path: &[u8]) -> Option<(&[u8], &[u8])> {
-    let at = path.windows(METADATA.len()).position(|w| w == METADATA)?;
+/// The directory in which Snakemake runs, and the name of a record below `folder`.
+fn split_path<'p>(path: &'p [u8], folder: &[u8]) -> Option<(&'p [u8], &'p [u8])> {
+    let at = path.windows(folder.len()).position(|w| w == folder)?;
     let whole = at == 0 || path[at - 1] == b'/';
-    whole.then(|| (&path[..at.saturating_sub(1)], &path[at + METADATA.len()..]))
+    whole.then(|| (&path[..at.saturating_sub(1)], &path[at + folder.len()..]))
+}
+
+fn split_record_path(path: &[u8]) -> Option<(&[u8], &[u8])> {
+    split_path(path, METADATA)
 }
 
 fn is_control_file(path: &[u8]) -> bool {
-    split_record_path(path).is_some_and(|(_, name)| !name.is_empty())
+    let named = |(_, name): (&[u8], &[u8])| !name.is_empty();
+    split_record_path(path).is_some_and(named) || split_path(path, BEGUN).is_some_and(named)
+}
+
+/// What the logger plugin writes of a job.
+#[derive(serde::Deserialize)]
+struct ToldJob {
+    rule: String,
+    outputs: Vec<String>,
+    #[serde(default)]
+    failed: bool,
+}
+
+/// The rule of a job that is about to begin, and what it will make: files, and directories.
+pub(super) fn parse_begun_job(path: &[u8], content: &[u8]) -> Option<(String, Vec<Vec<u8>>)> {
+    parse_told_job(path, content).map(|(job, outputs)| (job.rule, outputs))
+}
+
+fn parse_told_job(path: &[u8], content: &[u8]) -> Option<(ToldJob, Vec<Vec<u8>>)> {
+    let (directory, _) = split_path(path, BEGUN)?;
+    let job: ToldJob = serde_json::from_slice(content).ok()?;
+    let outputs = job.outputs.iter().map(|name| join_path(directory, name.as_bytes())).collect();
+    (!job.rule.is_empty()).then_some((job, outputs))
 }
 
 /// The output that Snakemake's record with this path is about, as the workflow names it; `None` if
@@ -73,6 +106,12 @@ fn decode_base64(code: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn parse_control_file(path: &[u8], content: &[u8]) -> Vec<EngineNote> {
+    if let Some((job, outputs)) = parse_told_job(path, content) {
+        let what = if job.failed { FAILED_RULE } else { BEGUN_RULE };
+        let value = || EngineNoteValue::Text(job.rule.clone());
+        let note = |subject| EngineNote { subject, what, value: value() };
+        return outputs.into_iter().map(note).collect();
+    }
     let subject =
         split_record_path(path).and_then(|(directory, name)| decode_output(directory, name));
     let (Some(subject), Some(rule)) = (subject, parse_rule(content)) else { return Vec::new() };
@@ -96,22 +135,19 @@ fn parse_rule(content: &[u8]) -> Option<String> {
 }
 
 fn claim_processes(seen: &ObservedRun, claims: &mut TaskClaims) {
-    let rules: HashMap<&[u8], &str> = seen
-        .notes
-        .iter()
-        .filter(|note| note.engine == ENGINE.name && note.what == "rule")
-        .filter_map(|note| match &note.value {
-            EngineNoteValue::Text(rule) => Some((note.subject.as_slice(), rule.as_str())),
-            EngineNoteValue::There | EngineNoteValue::Number(_) => None,
-        })
-        .collect();
+    let (rules, begun) = (rules_of_notes(seen, "rule"), rules_of_notes(seen, BEGUN_RULE));
+    let failed = rules_of_notes(seen, FAILED_RULE);
     let masters = find_schedulers(seen);
     // A job by what it made; the metadata are written when it succeeded.
-    let mut made: HashMap<usize, (&str, BTreeSet<&[u8]>)> = HashMap::new();
+    let mut made: HashMap<usize, MadeOutputs<'_>> = HashMap::new();
     for (process, path) in &seen.wrote {
         let Some(job) = job_of_process(seen, &masters, *process) else { continue };
         if let Some((rule, output)) = rule_for_file(&rules, path) {
-            made.entry(job).or_insert((rule, BTreeSet::new())).1.insert(output);
+            let known = made.entry(job).or_insert_with(|| MadeOutputs::of_rule(rule));
+            known.outputs.insert(output);
+            known.succeeded |= !failed.contains_key(output);
+        } else if let Some((rule, output)) = rule_for_file(&begun, path) {
+            made.entry(job).or_insert_with(|| MadeOutputs::of_rule(rule)).outputs.insert(output);
         }
     }
     let mut tops = HashMap::new();
@@ -121,9 +157,10 @@ fn claim_processes(seen: &ObservedRun, claims: &mut TaskClaims) {
         if claims.of[process].is_some() {
             continue;
         }
-        if let Some((rule, outputs)) = made.get(&process) {
-            let key = outputs.first().map(|output| String::from_utf8_lossy(output).into_owned());
-            let task = claims.add_task(rule_task(rule, key, Some(0)));
+        if let Some(job) = made.get(&process) {
+            let first = job.outputs.first();
+            let key = first.map(|output| String::from_utf8_lossy(output).into_owned());
+            let task = claims.add_task(rule_task(job.rule, key, job.succeeded.then_some(0)));
             tops.insert(process, task);
             if let Some(target) = sent_target(seen, &masters, process) {
                 sent.insert(target, task);
@@ -148,6 +185,31 @@ fn claim_processes(seen: &ObservedRun, claims: &mut TaskClaims) {
         }
     }
     claims.claim_subtrees(seen, &tops);
+}
+
+/// What a job made.
+struct MadeOutputs<'s> {
+    rule: &'s str,
+    outputs: BTreeSet<&'s [u8]>,
+    /// Snakemake has said so.
+    succeeded: bool,
+}
+
+impl<'s> MadeOutputs<'s> {
+    fn of_rule(rule: &'s str) -> MadeOutputs<'s> {
+        MadeOutputs { rule, outputs: BTreeSet::new(), succeeded: false }
+    }
+}
+
+/// Rules by the outputs that notes are about.
+fn rules_of_notes<'s>(seen: &'s ObservedRun, what: &str) -> HashMap<&'s [u8], &'s str> {
+    let notes = seen.notes.iter();
+    let ours = notes.filter(|note| note.engine == ENGINE.name && note.what == what);
+    ours.filter_map(|note| match &note.value {
+        EngineNoteValue::Text(rule) => Some((note.subject.as_slice(), rule.as_str())),
+        EngineNoteValue::There | EngineNoteValue::Number(_) => None,
+    })
+    .collect()
 }
 
 fn rule_task(rule: &str, key: Option<String>, exit_status: Option<i64>) -> ClaimedTask {
@@ -282,6 +344,48 @@ mod tests {
         assert_eq!(task_names(&claims), ["snakemake", "make", "make", "py", "py", "py", "plot"]);
         let job = &claims.tasks[claims.of[1].expect("claimed")];
         assert_eq!((job.key.as_deref(), job.exit_status), (Some("/p/out/py.txt"), Some(0)));
+    }
+
+    #[test]
+    fn a_job_that_failed_has_the_name_that_the_plugin_gave_it() {
+        let processes = vec![
+            process(1, None, "python3 /v/bin/snakemake --cores 2"),
+            process(2, Some(1), "bash -c tool > out/a; false"),
+            process(3, Some(1), "bash -c tool > out/py.txt"),
+        ];
+        let wrote = vec![
+            (crate::ProcessId(2), b"/p/out/a".to_vec()),
+            (crate::ProcessId(3), b"/p/out/py.txt".to_vec()),
+        ];
+        let begun =
+            |rule: &str, output: &str| format!(r#"{{"rule":"{rule}","outputs":["{output}"]}}"#);
+        let mut notes = kept("/p", ".snakemake/forebay/1.0", &begun("bad", "out/a"), 2);
+        notes.extend(kept("/p", ".snakemake/forebay/2.0", &begun("make", "/p/out/py.txt"), 3));
+        notes.extend(kept("/p", ".snakemake/metadata/b3V0L3B5LnR4dA==", RECORD, 9));
+        let claims = super::super::assign_tasks(&ObservedRun::new(processes, wrote, notes));
+        assert_eq!(task_names(&claims), ["snakemake", "bad", "make"]);
+        let status =
+            |process: usize| claims.tasks[claims.of[process].expect("claimed")].exit_status;
+        assert_eq!((status(1), status(2)), (None, Some(0)));
+        // Metadata are there of what failed, too, and the plugin knows better.
+        let told = r#"{"rule":"make","outputs":["out/py.txt"],"failed":true}"#;
+        let mut notes = kept("/p", ".snakemake/metadata/b3V0L3B5LnR4dA==", RECORD, 9);
+        notes.extend(kept("/p", ".snakemake/forebay/2.failed", told, 9));
+        let processes = vec![process(1, None, "snakemake"), process(2, Some(1), "bash -c tool")];
+        let wrote = vec![(crate::ProcessId(2), b"/p/out/py.txt".to_vec())];
+        let claims = super::super::assign_tasks(&ObservedRun::new(processes, wrote, notes));
+        let job = &claims.tasks[claims.of[1].expect("claimed")];
+        assert_eq!((job.name.as_str(), job.exit_status), ("make", None));
+        for cut in [r#"{"rule":"x","outp"#, r#"{"rule":"","outputs":["a"]}"#, "", "[]"] {
+            assert!(
+                parse_control_file(b".snakemake/forebay/1.0", cut.as_bytes()).is_empty(),
+                "{cut}"
+            );
+        }
+        assert!(
+            is_control_file(b"x/.snakemake/forebay/1.0")
+                && !is_control_file(b".snakemake/forebay/")
+        );
     }
 
     #[test]

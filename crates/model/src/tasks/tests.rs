@@ -116,6 +116,30 @@ fn the_command_is_a_driver_if_it_starts_others() {
 }
 
 #[test]
+fn forks_of_the_command_that_start_programs_are_drivers_as_it_is() {
+    // As Ruffus, a library of Python, runs jobs; the last fork works itself.
+    let lines = [
+        (1, None, "python flow.py"),
+        (2, Some(1), "python flow.py"),
+        (3, Some(2), "python flow.py"),
+        (4, Some(3), "sort a"),
+        (5, Some(3), "sh -c gzip b"),
+        (6, Some(5), "gzip b"),
+        (7, Some(1), "python flow.py"),
+        // It is no fork of the command's.
+        (8, Some(4), "python flow.py"),
+        (9, Some(8), "wc c"),
+    ];
+    let processes = lines.map(|(id, parent, line)| process(id, parent, line)).to_vec();
+    let claims = assign_tasks(&ObservedRun::new(processes, Vec::new(), Vec::new()));
+    let drives: Vec<bool> =
+        claims.of.iter().map(|of| claims.tasks[of.expect("claimed")].driver).collect();
+    let names = ["flow.py", "flow.py", "flow.py", "sort", "sh", "gzip", "flow.py", "sort", "sort"];
+    assert_eq!(task_names(&claims), names);
+    assert_eq!(drives, [true, true, true, false, true, false, false, false, false]);
+}
+
+#[test]
 fn drivers_of_one_name_are_one_row() {
     let claims = assigned(&[(1, None, "make"), (2, Some(1), "sh -c a"), (3, Some(1), "sh -c b")]);
     assert_eq!(claims.of[1], claims.of[2]);

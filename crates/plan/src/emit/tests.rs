@@ -292,6 +292,34 @@ fn every_engine_is_told_how_much_at_a_time_and_says_how_its_file_is_used() {
 }
 
 #[test]
+fn slurm_counts_the_room_of_all_nodes_by_licences_each_pipeline_its_part() {
+    let bounded = SITE.replace("reach = \"shared\"", "reach = \"shared\"\ncapacity = \"1 GB\"");
+    let workload = workload(&[b"a".to_vec()]);
+    for (text, licence) in [(bounded.as_str(), true), (SITE, false)] {
+        let site = Site::parse(text, "site.toml", &|_| None).expect("a site");
+        let space = space(&site, &workload);
+        let choice = space.choice_at(&space.all_in_place());
+        let mut outcome = outcome();
+        let peak_bytes = ByteCount(5 << 20);
+        let tier = TierOutcome { peak_bytes, ..TierOutcome::default() };
+        outcome.tiers.insert(TierId("net".to_owned()), tier);
+        let emission = EmitContext {
+            site: &site,
+            workload: &workload,
+            choice: &choice,
+            whole_folders: &[],
+            outcome: &outcome,
+            samples: 4,
+            header: &[],
+        };
+        let made = slurm::ENGINE.render_text(&emission);
+        // Two pipelines at a time have 5 MiB.
+        assert_eq!(made.contains("#SBATCH --licenses=forebay_net:3\n"), licence, "{made}");
+        assert_eq!(made.contains("Licenses=forebay_net:MIB"), licence, "{made}");
+    }
+}
+
+#[test]
 fn a_whole_folder_is_one_rule_before_all_others() {
     let site = site();
     let paths = ["in/ref.fa", "tmp/1.sam", "tmp/sub/2.idx", "in/3", "out/1.bam"];

@@ -5,7 +5,7 @@ use std::ffi::CString;
 use std::sync::Arc;
 use std::time::Duration;
 
-use forebay_model::tasks::{engine_directory, task_from_control_file};
+use forebay_model::tasks::task_from_control_file;
 use forebay_model::{FileLocation, Placement};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -135,15 +135,25 @@ impl Tiers {
     /// Takes in what a workflow engine wrote into one of its control files.
     pub(crate) fn note_engine_file(&self, path: &[u8], content: &[u8]) {
         if self.rules.as_ref().is_some_and(|rules| rules.has_task_rules())
-            && let Some((directory, name)) = task_from_control_file(path, content)
+            && let Some((places, name)) = task_from_control_file(path, content)
         {
-            self.makers.named.lock().insert(directory.to_vec(), name.into());
+            let name: Arc<str> = name.into();
+            let places = places.into_iter().map(|place| (place, Arc::clone(&name)));
+            self.makers.named.lock().extend(places);
         }
     }
 
-    /// The task whose work directory a path lies in.
+    /// The task that an engine has named for a path, or for the nearest directory around it.
     fn engine_task(&self, path: &[u8]) -> Option<Arc<str>> {
-        self.makers.named.lock().get(engine_directory(path)?).cloned()
+        let named = self.makers.named.lock();
+        let mut part = path;
+        while !named.is_empty() {
+            if let Some(task) = named.get(part) {
+                return Some(Arc::clone(task));
+            }
+            part = &part[..part.iter().rposition(|byte| *byte == b'/')?];
+        }
+        None
     }
 }
 

@@ -14,7 +14,7 @@ const RECENT: u64 = 300_000_000;
 
 /// How well one is, or all are; the worst is the greatest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Health {
+pub(in crate::commands) enum Health {
     Well,
     Nothing,
     Degraded,
@@ -23,7 +23,7 @@ pub(super) enum Health {
 
 impl Health {
     /// LSB, "Init Script Actions", of `status`: 1 to 3 not as it should be, 4 unknown.
-    pub(super) fn code(self) -> i32 {
+    pub(in crate::commands) fn code(self) -> i32 {
         match self {
             Health::Well => 0,
             Health::Degraded => 1,
@@ -32,7 +32,7 @@ impl Health {
         }
     }
 
-    pub(super) fn word(self) -> &'static str {
+    pub(in crate::commands) fn word(self) -> &'static str {
         match self {
             Health::Well => "well",
             Health::Degraded => "degraded",
@@ -44,28 +44,28 @@ impl Health {
 
 /// A daemon, or the mount that one left behind.
 #[derive(Debug)]
-pub(super) struct DaemonStatus {
-    pub(super) points: Vec<PathBuf>,
-    pub(super) pid: Option<u32>,
+pub(in crate::commands) struct DaemonStatus {
+    pub(in crate::commands) points: Vec<PathBuf>,
+    pub(in crate::commands) pid: Option<u32>,
     /// What it answers, if it does.
-    pub(super) live: Option<Box<LiveStatus>>,
+    pub(in crate::commands) live: Option<Box<LiveStatus>>,
     /// Where its log is.
-    pub(super) log: Option<PathBuf>,
-    pub(super) health: Health,
+    pub(in crate::commands) log: Option<PathBuf>,
+    pub(in crate::commands) health: Health,
     /// Why it is not well.
-    pub(super) why: Vec<String>,
+    pub(in crate::commands) why: Vec<String>,
 }
 
 /// All that was found.
 #[derive(Debug)]
-pub(super) struct StatusReport {
-    pub(super) rows: Vec<DaemonStatus>,
+pub(in crate::commands) struct StatusReport {
+    pub(in crate::commands) rows: Vec<DaemonStatus>,
     /// Folders that a newer Forebay wrote.
-    pub(super) newer: Vec<String>,
+    pub(in crate::commands) newer: Vec<String>,
 }
 
 impl StatusReport {
-    pub(super) fn worst_health(&self) -> Health {
+    pub(in crate::commands) fn worst_health(&self) -> Health {
         let newer = (!self.newer.is_empty()).then_some(Health::Degraded);
         let rows = self.rows.iter().map(|row| row.health).chain(newer);
         rows.max().unwrap_or(Health::Nothing)
@@ -73,7 +73,7 @@ impl StatusReport {
 }
 
 /// Looks at all of this user; with `at`, at what shows this directory.
-pub(super) fn find_daemons(at: Option<&Path>) -> io::Result<StatusReport> {
+pub(in crate::commands) fn find_daemons(at: Option<&Path>) -> io::Result<StatusReport> {
     let logs = daemon_logs::list_daemon_logs();
     let pids = list_daemons()?;
     // One that does not answer keeps nobody from asking the others.
