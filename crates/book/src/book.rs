@@ -81,7 +81,7 @@ pub trait Book: Debug + Send + Sync {
     fn take(&self, node: &Membership, folders: &[FolderId]) -> Result<Taken>;
 
     /// Publishes: one transaction, all or nothing. One that was taken before, by its number, is
-    /// answered again and changes nothing. It renews the lease.
+    /// answered again and changes nothing.
     ///
     /// # Errors
     /// LeaseExpired. Fenced: somebody else holds one of the folders by now. Inconsistent: a number

@@ -423,9 +423,7 @@ impl Book for MemoryBook {
         };
         let published = after.apply(member.node, publication, &folders)?;
         *volume = after;
-        let node = state.member(member, now)?;
-        node.published = publication.number;
-        (node.renewed, node.expires) = (now, now + LEASE.as_nanos() as u64);
+        state.member(member, now)?.published = publication.number;
         Ok(published)
     }
 

@@ -23,7 +23,7 @@ use super::publication::Publication;
 use super::records::{FileRecord, NodeOffer};
 use super::rules::check_block;
 use super::url::BookUrl;
-use connections::{Connections, in_transaction};
+use connections::{Connections, DEADLINE, DEADLINE_OF_PUBLICATIONS, in_transaction};
 pub use migrations::SCHEMA;
 
 /// Threads that carry requests: the rest is waiting.
@@ -89,7 +89,7 @@ impl PostgresBook {
     }
 
     fn call<T>(&self, work: impl AsyncFn(&tokio_postgres::Client) -> Result<T>) -> Result<T> {
-        self.runtime.block_on(self.connections.run(work))
+        self.runtime.block_on(self.connections.run(DEADLINE, work))
     }
 }
 
@@ -143,12 +143,13 @@ impl Book for PostgresBook {
 
     fn publish(&self, member: &Membership, publication: &Publication) -> Result<Published> {
         let folders = publication.check()?;
-        self.call(async |client| {
+        let publish = async |client: &tokio_postgres::Client| {
             in_transaction(client, async || {
                 publishing::publish(client, member, publication, &folders).await
             })
             .await
-        })
+        };
+        self.runtime.block_on(self.connections.run(DEADLINE_OF_PUBLICATIONS, publish))
     }
 
     fn look_up(

@@ -22,7 +22,9 @@ use crate::url::{BookUrl, TlsRoots};
 /// Connections of one node at a time.
 const CONNECTIONS: usize = 8;
 /// A call takes no longer, waiting for a connection included.
-const DEADLINE: Duration = Duration::from_secs(10);
+pub(super) const DEADLINE: Duration = Duration::from_secs(10);
+/// The same of a publication. What the database has not ended by then it undoes.
+pub(super) const DEADLINE_OF_PUBLICATIONS: Duration = Duration::from_secs(30);
 /// Reaching the database takes no longer.
 const CONNECT: Duration = Duration::from_secs(4);
 /// A database that says nothing for so long while something was sent is gone.
@@ -62,12 +64,16 @@ impl Connections {
 
     /// Does something with a connection. What was under way when a connection broke is tried once
     /// more if that connection had been idle before: databases close those without a word.
-    pub(super) async fn run<T>(&self, work: impl AsyncFn(&Client) -> Result<T>) -> Result<T> {
-        let done = tokio::time::timeout(DEADLINE, self.run_without_deadline(work)).await;
+    pub(super) async fn run<T>(
+        &self,
+        deadline: Duration,
+        work: impl AsyncFn(&Client) -> Result<T>,
+    ) -> Result<T> {
+        let done = tokio::time::timeout(deadline, self.run_without_deadline(work)).await;
         let late = || {
             Err(Error::new(
                 ErrorKind::Unreachable,
-                format!("no answer within {} s", DEADLINE.as_secs()),
+                format!("no answer within {} s", deadline.as_secs()),
                 "look whether the database is overloaded, or the network is cut",
             ))
         };

@@ -1,22 +1,28 @@
 //! A publication: one transaction that looks at the node's lease and number, at the epochs of its
-//! folders, and then changes files, names and holds, each kind in one statement.
+//! folders, and then changes files, names and holds, each kind in one statement; and that counts only
+//! if the lease has lasted until its end.
 
 use std::collections::HashSet;
 
 use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 
-use super::nodes::lock_member;
+use super::connections::DEADLINE_OF_PUBLICATIONS;
+use super::nodes::check;
 use super::{Value, change, rows};
 use crate::book::Published;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ids::{Epoch, FolderId, InodeNumber, NodeId, Version, VolumeId};
-use crate::lease::{LEASE, Membership};
+use crate::lease::Membership;
 use crate::publication::{After, Claim, FolderChange, NameChange, Publication};
 use crate::records::{FileBytes, FileRecord};
 use crate::rules::{
     check_named, check_number, made_twice, may_speak, never_lent, no_file, no_folder, not_empty,
 };
+
+/// Advisory locks of this database by which publications of a node follow each other: of nobody else's
+/// class, by all that is known.
+const TURNS: i32 = 0x666f_7265;
 
 pub(super) async fn publish(
     client: &Client,
@@ -24,7 +30,15 @@ pub(super) async fn publish(
     publication: &Publication,
     folders: &[&FolderChange],
 ) -> Result<Published> {
-    let last = lock_member(client, member).await?;
+    // The node's row stays free until the end, so that its lease is renewed meanwhile. What the sender
+    // no longer waits for ends by itself.
+    let turn = "SELECT set_config('statement_timeout', $3, true), \
+                pg_advisory_xact_lock($1, ($2 % 2147483647)::int4)";
+    let longest = format!("{}s", DEADLINE_OF_PUBLICATIONS.as_secs());
+    let values: [Value<'_>; 3] =
+        [(&TURNS, Type::INT4), (&member.node.0, Type::INT8), (&longest, Type::TEXT)];
+    rows(client, turn, &values).await?;
+    let last = check(client, member, "").await?;
     if check_number(publication.number, last)? {
         return Ok(Published { again: true, versions: Vec::new() });
     }
@@ -36,14 +50,22 @@ pub(super) async fn publish(
     let versions = settle_folders(client, volume, folders).await?;
     unnamed.extend(removed(folders));
     drop_unnamed(client, volume, &unnamed).await?;
-    // The lease was alive at the beginning, and nobody could end it since: its row is locked. Without
-    // this, a publication that takes long would let it run out, since renewals wait for that row.
-    let note = "UPDATE forebay.node SET published = $2, renewed = clock_timestamp(), \
-                expires = clock_timestamp() + $3 * interval '1 second' WHERE id = $1";
-    let lease = LEASE.as_secs_f64();
-    let values: [Value<'_>; 3] =
-        [(&member.node.0, Type::INT8), (&publication.number.0, Type::INT8), (&lease, Type::FLOAT8)];
-    change(client, note, &values).await?;
+    let note = "UPDATE forebay.node SET published = $2 \
+                WHERE id = $1 AND term = $3 AND published = $4 AND expires > clock_timestamp()";
+    let values: [Value<'_>; 4] = [
+        (&member.node.0, Type::INT8),
+        (&publication.number.0, Type::INT8),
+        (&member.term.0, Type::INT8),
+        (&last.0, Type::INT8),
+    ];
+    if change(client, note, &values).await? == 0 {
+        let now = check(client, member, "").await?;
+        check_number(publication.number, now)?;
+        return Err(Error::inconsistent(format!(
+            "publication {} met another one",
+            publication.number
+        )));
+    }
     Ok(Published { again: false, versions })
 }
 

@@ -7,8 +7,9 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use forebay_book::{
-    Book, BookUrl, Claim, ErrorKind, FolderChange, FolderId, LEASE, NameChange, NodeKey, NodeOffer,
-    PasswordSources, PostgresBook, PrivateServer, Publication, ServerState, VolumeName,
+    Book, BookUrl, Claim, ErrorKind, FileBytes, FileKind, FileRecord, FolderChange, FolderId,
+    InodeNumber, LEASE, NameChange, NodeKey, NodeOffer, PasswordSources, PostgresBook,
+    PrivateServer, Publication, ServerState, Taken, VolumeName,
 };
 
 use super::server::{Server, password, search};
@@ -228,6 +229,79 @@ fn a_publication_that_is_cut_off_is_taken_once() {
     let look = book.list(member.volume, ROOT).expect("a look");
     assert_eq!((look.version.0, look.published.len()), (1, 1));
     assert!(book.publish(&member, &publication).expect("known").again);
+}
+
+/// A database that takes its time ends no lease; what it takes in the end counts if the lease lasts.
+#[test]
+fn a_publication_that_takes_long_lets_the_lease_be_renewed() {
+    let Some(server) = Server::shared() else { return };
+    let database = server.database();
+    let book = PostgresBook::open(&server.url(&database)).expect("a book");
+    let joined = joined(&book);
+    let member = joined.member;
+    let root = match book.take(&member, &[ROOT]).expect("taken") {
+        Taken::All(taken) => taken[0].1,
+        Taken::HeldBy(others) => panic!("{others:?}"),
+    };
+    let first = book.lend_inodes(&member, 3).expect("lent").first;
+    let folder = FolderId(first.0);
+    let made = FolderChange { claim: Claim::Made, ..held(folder, root, Vec::new()) };
+    let file = |at: i64| small(InodeNumber(first.0 + at), "x");
+    let publication = |number, changes, files| Publication { number, folders: changes, files };
+    let named = |text: &str, at: i64| NameChange::Set(name(text), InodeNumber(first.0 + at));
+    let record = FileRecord {
+        kind: FileKind::Folder,
+        bytes: FileBytes::None,
+        size: 0,
+        ..small(folder.inode(), "")
+    };
+    let mut number = joined.published.next();
+    let changes = vec![held(ROOT, root, vec![named("folder", 0)]), made];
+    book.publish(&member, &publication(number, changes, vec![record])).expect("published");
+    // From here on publications last for as long as there is a row in `slow`.
+    server.sql(
+        &database,
+        "CREATE TABLE public.slow (x int); CREATE FUNCTION wait() RETURNS trigger AS $$ BEGIN \
+         WHILE EXISTS (SELECT FROM public.slow) LOOP PERFORM pg_sleep(0.05); END LOOP; \
+         RETURN NULL; END $$ LANGUAGE plpgsql; \
+         CREATE TRIGGER slow BEFORE INSERT ON forebay.name \
+         FOR EACH STATEMENT EXECUTE FUNCTION wait()",
+    );
+    for lasts in [true, false] {
+        server.sql(&database, "INSERT INTO public.slow VALUES (1)");
+        number = number.next();
+        let at = if lasts { 1 } else { 2 };
+        let changes = vec![held(ROOT, root, vec![named(&format!("file{at}"), at)])];
+        let publication = publication(number, changes, vec![file(at)]);
+        std::thread::scope(|scope| {
+            let published = scope.spawn(|| book.publish(&member, &publication));
+            let sleeps = format!(
+                "SELECT count(*) FROM pg_stat_activity \
+                 WHERE datname = '{database}' AND wait_event = 'PgSleep'"
+            );
+            while server.sql("postgres", &sleeps) == "0" {
+                assert!(!published.is_finished(), "{:?}", published.join());
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            book.renew(&member).expect("the node's row is free");
+            if !lasts {
+                server.sql(&database, "UPDATE forebay.node SET expires = clock_timestamp()");
+                let offer = NodeOffer::new("two", NodeKey([2; 16]), "").expect("an offer");
+                let other = book.register(member.volume, &offer).expect("registered").member;
+                let taken = book.take(&other, &[folder]).expect("from a lease that is over");
+                assert!(matches!(taken, Taken::All(_)), "{taken:?}");
+            }
+            server.sql(&database, "DELETE FROM public.slow");
+            let published = published.join().expect("no panic");
+            match lasts {
+                true => assert!(!published.expect("the lease has lasted").again),
+                false => assert_eq!(kind(published), ErrorKind::LeaseExpired),
+            }
+        });
+    }
+    let names = book.list(member.volume, ROOT).expect("listed").published;
+    let names: Vec<&[u8]> = names.iter().map(|entry| entry.name.as_bytes()).collect();
+    assert_eq!(names, [b"file1".as_slice(), b"folder"]);
 }
 
 #[test]

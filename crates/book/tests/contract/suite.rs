@@ -38,7 +38,6 @@ suite! {
     two_living_nodes_of_one_key_are_refused
     a_lease_that_is_over_refuses_everything
     renewals_keep_a_lease
-    publications_keep_a_lease
     a_node_back_after_a_week_gets_what_nobody_took
     a_look_takes_a_folder_from_the_dead
     the_living_keep_what_they_hold
@@ -160,17 +159,6 @@ fn renewals_keep_a_lease(world: &World) {
     let left = state.lease_left.expect("alive");
     assert!(left <= LEASE && left > LEASE / 3, "{left:?}");
     assert!(state.renewed_ago < LEASE, "{state:?}");
-}
-
-fn publications_keep_a_lease(world: &World) {
-    let mut node = world.node(1);
-    let root = node.take(ROOT);
-    for number in 0..3 {
-        world.pass(LEASE.as_secs() - 5);
-        node.write(ROOT, root, &format!("file{number}"), "x");
-    }
-    world.pass(LEASE.as_secs() - 5);
-    world.book.renew(&node.member).expect("it is alive");
 }
 
 fn a_node_back_after_a_week_gets_what_nobody_took(world: &World) {
