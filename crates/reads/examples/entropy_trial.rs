@@ -9,6 +9,8 @@
 //! ```
 
 #![allow(unsafe_code, reason = "vectors are gathered at raw addresses")]
+#![allow(clippy::disallowed_methods, reason = "times are what this is for")]
+#![allow(clippy::disallowed_macros, reason = "a program of its own")]
 
 use std::time::Instant;
 
@@ -77,7 +79,7 @@ fn encode_rans<const LANES: usize>(sequence: &[u8], shares: &Shares) -> ([u32; L
                 words.push(*state as u16);
                 *state >>= 16;
             }
-            *state = (*state / row[unit] << BITS) + *state % row[unit] + first;
+            *state = ((*state / row[unit]) << BITS) + *state % row[unit] + first;
         }
     }
     words.reverse();
