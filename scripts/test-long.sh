@@ -4,8 +4,8 @@
 # which is committed: the whole takes hours, so its steps may run on different days.
 #
 #   scripts/test-long.sh             all steps
-#   scripts/test-long.sh STEP...     some: oldest kills machines daemons power shared protocol fuzz simgrid real
-#                                    xfstests reports
+#   scripts/test-long.sh STEP...     some: oldest kills machines daemons power shared crowds protocol fuzz simgrid
+#                                    real xfstests reports
 #   FUZZ_SECONDS=600                 how long each target of fuzz.sh is fed
 #   CHECKS=DIR                       cases of public reports that are kept elsewhere: the step reports,
 #                                    which is no part of the others without (scripts/reports.sh)
@@ -43,6 +43,11 @@ shared() {
     FOREBAY_ROUNDS=1000 landing_cargo test --quiet --profile landing --locked -p forebay --test cli \
         -- --nocapture what_three_nodes_see
 }
+# 100,000 open files, 10,000 processes at a time, 2,048 that begin each other, under each recorder.
+crowds() {
+    FOREBAY_CROWD=10 landing_cargo test --quiet --profile landing --locked -p forebay --test cli \
+        -- --nocapture crowds::
+}
 # Every order of events of the model of shared volumes, within large limits.
 protocol() {
     FOREBAY_MODEL=large landing_cargo test --quiet --profile landing --locked -p forebay-sharing \
@@ -54,7 +59,7 @@ real() { tests/real/run --long && tests/real/run --long --transport uring; }
 xfstests() { scripts/xfstests.sh && TRANSPORT=uring scripts/xfstests.sh; }
 reports() { scripts/reports.sh "${CHECKS:?DIR with cases of public reports}"; }
 
-all=(oldest kills machines daemons power shared protocol fuzz simgrid real xfstests reports)
+all=(oldest kills machines daemons power shared crowds protocol fuzz simgrid real xfstests reports)
 # Before the step is over the next may take an hour: each is kept as it ends.
 step_ended() {  # STEP LINE
     local last=tests/long.last step

@@ -63,6 +63,8 @@ mod bucket_unread;
 mod by_task;
 #[path = "cli/cache.rs"]
 mod cache;
+#[path = "cli/crowds.rs"]
+mod crowds;
 #[path = "cli/daemon_log.rs"]
 mod daemon_log;
 #[path = "cli/doctor.rs"]

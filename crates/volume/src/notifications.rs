@@ -41,6 +41,9 @@ pub(crate) use supervisor::Warn;
 /// How long a wait for calls lasts at most.
 const LOOK_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
+/// So many calls are received before they are looked at. The kernel walks past all of these for each call
+/// that is received: with 10,000 processes that wait, it did nothing else.
+const MOST_RECEIVED: usize = 256;
 /// How often those are looked for who were killed.
 const LOOK_FOR_KILLED_NANOS: u64 = 500_000_000;
 
@@ -122,7 +125,9 @@ impl Watch {
                     return self.answer_only(&waiting);
                 }
                 // Signals do not interrupt calls that were received: none is left long.
-                while let Waited::Call(call) = self.receive(&AT_ONCE) {
+                while waiting.len() < MOST_RECEIVED
+                    && let Waited::Call(call) = self.receive(&AT_ONCE)
+                {
                     waiting.push_back(call);
                 }
             }

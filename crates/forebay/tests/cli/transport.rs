@@ -65,6 +65,50 @@ fn run_over(place: &Place, transport: &str) -> (Done, String) {
     (done, std::fs::read_to_string(out).unwrap_or_default())
 }
 
+/// One process closes the only descriptor of a locked file and goes on; another one, on another CPU,
+/// asks at once whether it could be locked.
+const LAST_CLOSES: &str = r#"
+import fcntl, os, struct, sys, time
+OFD_GETLK, OFD_SETLK = 36, 37
+def lock(kind):
+    return struct.pack("hhqqi4x", kind, 0, 0, 0, 0)
+cpus = sorted(os.sched_getaffinity(0))
+(ask, asked), (told, tell) = os.pipe(), os.pipe()
+if os.fork() == 0:
+    os.sched_setaffinity(0, {cpus[-1]})
+    g = os.open("f", os.O_RDWR | os.O_CREAT, 0o644)
+    while os.read(ask, 1) == b"x":
+        found = fcntl.fcntl(g, OFD_GETLK, lock(fcntl.F_WRLCK))
+        os.write(tell, b"held" if struct.unpack("h", found[:2])[0] != fcntl.F_UNLCK else b"free")
+    os._exit(0)
+os.sched_setaffinity(0, {cpus[0]})
+late = 0
+for i in range(300):
+    f = os.open("f", os.O_RDWR | os.O_CREAT, 0o644)
+    fcntl.fcntl(f, OFD_SETLK, lock(fcntl.F_WRLCK))
+    os.write(asked, b"x")
+    assert os.read(told, 4) == b"held"
+    os.close(f)
+    os.write(asked, b"x")
+    end = time.monotonic() + 0.001
+    while time.monotonic() < end:
+        pass
+    late += os.read(told, 4) == b"held"
+os.write(asked, b"o")
+print(late)
+"#;
+
+#[test]
+fn a_lock_of_an_open_file_ends_with_its_last_descriptor() {
+    let Some((place, _on)) = place_with_switch("Y") else { return };
+    for transport in ["device", "uring"] {
+        let mut command = place.forebay(&["run", "-q", "--force", "--transport", transport, "-o"]);
+        command.arg(&place.run).args(["--", "/usr/bin/python3", "-I", "-S", "-c", LAST_CLOSES]);
+        assert_eq!(done(&mut command).code(0).text(), "0\n", "{transport}");
+    }
+    place.nothing_left();
+}
+
 #[test]
 fn both_ways_give_the_same_answers() {
     let Some((place, _on)) = place_with_switch("Y") else { return };

@@ -170,10 +170,11 @@ impl Native {
     /// What closing a copy of the backing file reports (EIO, EDQUOT, ENOSPC on network storage), and
     /// that of a write that nobody waited for.
     pub(crate) fn flush(&self, handle: &FileHandle, owner: u64) -> Result<()> {
-        if handle.flocked.load(Relaxed) {
+        self.release_owner_locks(handle, owner);
+        // Those of the open file end with its last descriptor, which this may have been.
+        if handle.flocked.load(Relaxed) || !handle.lockers.lock().is_empty() {
             handle.closing.store(true, Relaxed);
         }
-        self.release_owner_locks(handle, owner);
         self.write_held_pages(handle);
         let written = handle.report_write_error();
         if !handle.writes {

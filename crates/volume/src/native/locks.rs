@@ -19,6 +19,12 @@ use super::node::HandleFile;
 use super::{FileHandle, IoState, Kernel, Native, Result};
 use forebay_os::file_identity::reopen_with_flags;
 
+/// The kernel tells of the last close after close(2) has returned. So often a lock is asked for again
+/// whose holder may be about to go, and so long after the last time: `flock f a; flock -n f b` works as
+/// it does bare.
+const LOOKS: u32 = 40;
+const BETWEEN_LOOKS: Duration = Duration::from_micros(500);
+
 /// A lock as asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AdvisoryLock {
@@ -164,15 +170,15 @@ impl PendingLock {
     }
 
     fn take_with_grace(&self) -> Result<()> {
-        // The kernel tells of the last close after close(2) has returned. A holder that may be
-        // about to go gets a moment, so that `flock f a; flock -n f b` works as it does bare.
-        let mut patience = 40;
+        let mut looks = LOOKS;
         loop {
+            // Asked first: who has gone since has let its locks go.
+            let may_go = looks > 0 && holder_may_be_closing(&self.handle);
             match self.try_take() {
                 Err(Errno::AGAIN | Errno::ACCESS) if self.sleep => return self.take_blocking(),
-                Err(Errno::AGAIN) if patience > 0 && holder_may_be_closing(&self.handle) => {
-                    patience -= 1;
-                    std::thread::sleep(Duration::from_micros(500));
+                Err(Errno::AGAIN | Errno::ACCESS) if may_go => {
+                    looks -= 1;
+                    std::thread::sleep(BETWEEN_LOOKS);
                 }
                 other => return other,
             }
@@ -213,9 +219,17 @@ impl Native {
         handle.node.locked.store(true, Relaxed);
         self.ensure_file_to_lock(&handle)?;
         let file = self.posix_locks.open_file_for_owner(&handle, &lock)?;
-        let mut raw = to_libc_flock(&lock);
-        // SAFETY: the struct outlives the call.
-        check_syscall(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &mut raw) })?;
+        let mut looks = LOOKS;
+        let raw = loop {
+            // Asked first: who has gone since has let its locks go.
+            let may_go = looks > 0 && holder_may_be_closing(&handle);
+            let raw = find_conflict(&file, &lock)?;
+            if raw.l_type == libc::F_UNLCK as i16 || !may_go {
+                break raw;
+            }
+            looks -= 1;
+            std::thread::sleep(BETWEEN_LOOKS);
+        };
         let end =
             if raw.l_len == 0 { i64::MAX as u64 } else { (raw.l_start + raw.l_len - 1) as u64 };
         let pid = match raw.l_pid {
@@ -253,6 +267,7 @@ impl Native {
             handle.node.locked.store(true, Relaxed);
             self.ensure_file_to_lock(&handle)?;
             handle.note_lock_owner(lock.owner);
+            handle.closing.store(false, Relaxed);
             self.posix_locks.open_file_for_owner(&handle, &lock)?
         };
         let waiting = PendingLock { file, handle, lock, sleep, pages: Arc::clone(&self.pages) };
@@ -267,6 +282,8 @@ impl Native {
             {
                 Ok(LockOutcome::Later(waiting))
             }
+            // Its holder may have gone in between.
+            Err(Errno::AGAIN | Errno::ACCESS) => waiting.try_take().map(|()| LockOutcome::Done),
             Err(error) => Err(error),
         }
     }
@@ -348,6 +365,14 @@ fn set_range_lock(file: &OwnedFd, lock: &AdvisoryLock, command: i32) -> Result<(
     let raw = to_libc_flock(lock);
     // SAFETY: the struct outlives the call.
     check_syscall(unsafe { libc::fcntl(file.as_raw_fd(), command, &raw) })
+}
+
+/// Who would stand in the way of a lock on `file`, as the kernel says it.
+fn find_conflict(file: &OwnedFd, lock: &AdvisoryLock) -> Result<libc::flock> {
+    let mut raw = to_libc_flock(lock);
+    // SAFETY: the struct outlives the call.
+    check_syscall(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &mut raw) })?;
+    Ok(raw)
 }
 
 fn to_libc_flock(lock: &AdvisoryLock) -> libc::flock {
