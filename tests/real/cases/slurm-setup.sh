@@ -6,7 +6,7 @@
 # s3: yes
 # alone: yes
 # bare: no
-# needs: slurmctld slurmd sbatch scontrol munged
+# needs: slurmctld slurmd sbatch scontrol srun munged python3
 # limit: 180
 set -u
 . "$REAL/lib.sh"
@@ -78,10 +78,17 @@ for section in "room on nodes" "room for all" "begin of jobs" "stage in" "low qu
     told "^ok       $section: "
 done
 
-say "the doctor finds all nodes well, by asking each"
-"$FOREBAY" doctor --cluster > told || { cat told; die "doctor --cluster"; }
-told "^n2  forebay .*: well"
-told "^2 of 2 nodes are well"
+say "the doctor asks each node"
+# Other mounts of this machine may be lost; they are not the case's.
+"$FOREBAY" doctor --cluster --json > doctor
+python3 - "$WORK/volume" <<'PY' || { cat doctor; die "doctor --cluster"; }
+import json, sys
+nodes = json.load(open("doctor"))["nodes"]
+assert [node["node"] for node in nodes] == ["n1", "n2"], nodes
+for node in nodes:
+    assert node["forebay"] and node["kernel"] and node["clock_off_s"] == 0, node
+    assert not [said for said in node["troubles"] if sys.argv[1] in said or "answer" in said], node
+PY
 
 say "a job of an ordinary user gets a directory on the node's disk, and files that it names"
 seq 100000 > "$WORK/volume/a reference's file"
@@ -91,7 +98,7 @@ cat > job.sh <<JOB
 #!/bin/bash
 #FOREBAY warm $WORK/volume/a reference's file
 #FOREBAY warm $WORK/volume/\$(touch $WORK/broken)
-stat -c %U:%a $WORK/local/*
+stat -c %U:%a $WORK/local/forebay-test
 md5sum < "$WORK/volume/a reference's file"
 JOB
 chmod 777 .
@@ -124,8 +131,6 @@ drained() { sinfo -h -N -o %T | grep -q drain; }
 wait_for 30 drained || die "no node is drained"
 scancel --name wait.sh
 check 0
-"$FOREBAY" doctor --cluster > doctor && { cat doctor; die "the doctor sees no drained node"; }
-grep -q "it is drained, and was not asked" doctor || { cat doctor; die "another reason"; }
 told "^limited  nodes: n[12] is .*DRAIN.*because: Prolog error"
 mount_volume three || die "mount once more"
 wait_for 30 sh -c '[ -z "$(squeue -h)" ]' || die "a cancelled job stays"

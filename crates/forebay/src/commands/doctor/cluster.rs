@@ -65,7 +65,7 @@ fn nodes_of_list(text: &str) -> Vec<(String, String)> {
 /// Whether Slurm gives it work.
 fn is_up(state: &str) -> bool {
     let plain = state.trim_end_matches(['*', '~', '#', '$', '@', '%', '!', '^', '-', '+']);
-    plain == state && ["idle", "mixed", "allocated", "completing"].contains(&plain)
+    plain == state && ["idle", "mixed", "allocated", "completing", "planned"].contains(&plain)
 }
 
 fn ask_nodes(
