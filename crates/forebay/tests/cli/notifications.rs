@@ -392,6 +392,8 @@ for number in range(8):
         while True:
             f = os.open("f%d" % number, os.O_WRONLY | os.O_CREAT); os.close(f)
     children.append(child)
+while not all(os.path.exists("f%d" % number) for number in range(8)):
+    time.sleep(0.01)
 open("../begun", "w").close()
 while not os.path.exists("../go"):
     time.sleep(0.01)

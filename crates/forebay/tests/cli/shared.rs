@@ -369,9 +369,9 @@ fn what_many_nodes_read_comes_from_the_bucket_once() {
     assert!(came * 10 <= reference.len() as u64 * 11, "{came} bytes of {}", reference.len());
 
     // What the kernel has of it is right as long as the file is the same: nobody is asked again.
-    nodes.unmount(0).says("went to peers");
-    nodes.unmount(2);
-    nodes.unmount(3);
+    // Who has which part is a matter of the nodes' addresses.
+    let said: String = [0, 2, 3].map(|node| nodes.unmount(node).stderr).concat();
+    assert!(said.contains("went to peers"), "{said}");
     nodes.volume.server.refuse(Some(Refusal::Away));
     assert!(is_right(&all[1]));
     nodes.volume.server.refuse(None);

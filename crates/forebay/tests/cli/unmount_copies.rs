@@ -48,7 +48,7 @@ fn a_volume_ends_when_nobody_uses_the_copies_that_others_have() {
         cat ../copy/file 2>&1 || true; echo three 2>&1 > ../at/file || true";
     let shell = elsewhere(&place, script);
     place.wait_for("open");
-    unmount(&place, false).code(1).says("is in use: sh (pid ");
+    unmount(&place, false).code(1).says("is in use: ").says("sh (pid ");
     tell(&place, "close");
     place.wait_for("closed");
     unmount(&place, false).code(0);
@@ -81,8 +81,8 @@ fn who_is_in_a_copy_or_has_mapped_a_file_of_it_keeps_the_volume() {
     );
     let shell = elsewhere(&place, &script);
     place.wait_for("inside");
-    unmount(&place, false).code(1).says("is in use: sh (pid ");
-    unmount(&place, true).code(0).says("when sh (pid ");
+    unmount(&place, false).code(1).says("is in use: ").says("sh (pid ");
+    unmount(&place, true).code(0).says("when ").says("sh (pid ");
     // Longer than anybody is waited for who does not use it.
     std::thread::sleep(std::time::Duration::from_secs(3));
     tell(&place, "leave");
