@@ -120,33 +120,23 @@ if [ ! -x "$ROOT/.venv/bin/snakemake" ] && [ -f "$ROOT/scripts/setup-demo.sh" ];
     bash "$ROOT/scripts/setup-demo.sh"
 fi
 
+# Python packages of these versions, in a folder of their own: FOLDER, what is said, pip's option for
+# what they need themselves, packages.
+python_packages() {
+    local folder=$TOOLS/$1 said=$2 needs=$3
+    shift 3
+    [ "$(cat "$folder/version" 2> /dev/null)" != "$*" ] || return 0
+    say "$said"
+    rm -rf "$folder"
+    "$ROOT/.venv/bin/pip" install --quiet --disable-pip-version-check "$needs" --target "$folder" "$@"
+    echo "$*" > "$folder/version"
+}
 # What builds the wheel of Snakemake's logger plugin, without a network.
-build=setuptools==80.9.0
-if [ "$(cat "$TOOLS/python-build/version" 2> /dev/null)" != "$build" ]; then
-    say "$build"
-    rm -rf "$TOOLS/python-build"
-    "$ROOT/.venv/bin/pip" install --quiet --disable-pip-version-check --no-deps \
-        --target "$TOOLS/python-build" "$build"
-    echo "$build" > "$TOOLS/python-build/version"
-fi
-
+python_packages python-build "setuptools" --no-deps setuptools==80.9.0
 # Engines that are Python packages, with all that they need.
-engines=("toil[cwl]==9.6.0" "ruffus==3.0.0")
-if [ "$(cat "$TOOLS/python-engines/version" 2> /dev/null)" != "${engines[*]}" ]; then
-    say "Toil, cwltool and Ruffus (200 MB, once)"
-    rm -rf "$TOOLS/python-engines"
-    "$ROOT/.venv/bin/pip" install --quiet --disable-pip-version-check --no-warn-conflicts \
-        --target "$TOOLS/python-engines" "${engines[@]}"
-    echo "${engines[*]}" > "$TOOLS/python-engines/version"
-fi
-
+python_packages python-engines "Toil, cwltool and Ruffus (200 MB, once)" --no-warn-conflicts \
+    "toil[cwl]==9.6.0" ruffus==3.0.0
 # Beside the venv: where Slurm is not installed, Snakemake would not start with it.
-plugin=(snakemake-executor-plugin-slurm==2.8.0 snakemake-executor-plugin-slurm-jobstep==0.6.1
-    throttler==1.2.3 pandas==3.1.1 python-dateutil==2.9.0.post0 six==1.17.0)
-if [ "$(cat "$TOOLS/snakemake-slurm/version" 2> /dev/null)" != "${plugin[*]}" ]; then
-    say "Snakemake's plugin for Slurm (60 MB, once)"
-    rm -rf "$TOOLS/snakemake-slurm"
-    "$ROOT/.venv/bin/pip" install --quiet --disable-pip-version-check --no-deps \
-        --target "$TOOLS/snakemake-slurm" "${plugin[@]}"
-    echo "${plugin[*]}" > "$TOOLS/snakemake-slurm/version"
-fi
+python_packages snakemake-slurm "Snakemake's plugin for Slurm (60 MB, once)" --no-deps \
+    snakemake-executor-plugin-slurm==2.8.0 snakemake-executor-plugin-slurm-jobstep==0.6.1 \
+    throttler==1.2.3 pandas==3.1.1 python-dateutil==2.9.0.post0 six==1.17.0

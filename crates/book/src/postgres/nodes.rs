@@ -1,5 +1,7 @@
 //! Volumes, nodes and their leases. Locks are taken in one order: the volume, the node that speaks,
-//! folders by their numbers, nodes that lose a folder.
+//! folders by their numbers, nodes that lose a folder. A publication takes the node that speaks last
+//! (`publishing`): where it crosses another transaction, PostgreSQL ends one of both, which is tried
+//! again.
 
 use std::time::Duration;
 

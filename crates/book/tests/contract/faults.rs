@@ -7,13 +7,12 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use forebay_book::{
-    Book, BookUrl, Claim, ErrorKind, FileBytes, FileKind, FileRecord, FolderChange, FolderId,
-    InodeNumber, LEASE, NameChange, NodeKey, NodeOffer, PasswordSources, PostgresBook,
-    PrivateServer, Publication, ServerState, Taken, VolumeName,
+    Book, BookUrl, Claim, ErrorKind, FolderChange, FolderId, LEASE, NameChange, NodeKey, NodeOffer,
+    PasswordSources, PostgresBook, PrivateServer, Publication, ServerState, Taken, VolumeName,
 };
 
 use super::server::{Server, password, search};
-use super::worlds::{held, name, small};
+use super::worlds::{World, held, name, small};
 
 const ROOT: FolderId = FolderId::ROOT;
 
@@ -237,27 +236,11 @@ fn a_publication_that_takes_long_lets_the_lease_be_renewed() {
     let Some(server) = Server::shared() else { return };
     let database = server.database();
     let book = PostgresBook::open(&server.url(&database)).expect("a book");
-    let joined = joined(&book);
-    let member = joined.member;
-    let root = match book.take(&member, &[ROOT]).expect("taken") {
-        Taken::All(taken) => taken[0].1,
-        Taken::HeldBy(others) => panic!("{others:?}"),
-    };
-    let first = book.lend_inodes(&member, 3).expect("lent").first;
-    let folder = FolderId(first.0);
-    let made = FolderChange { claim: Claim::Made, ..held(folder, root, Vec::new()) };
-    let file = |at: i64| small(InodeNumber(first.0 + at), "x");
-    let publication = |number, changes, files| Publication { number, folders: changes, files };
-    let named = |text: &str, at: i64| NameChange::Set(name(text), InodeNumber(first.0 + at));
-    let record = FileRecord {
-        kind: FileKind::Folder,
-        bytes: FileBytes::None,
-        size: 0,
-        ..small(folder.inode(), "")
-    };
-    let mut number = joined.published.next();
-    let changes = vec![held(ROOT, root, vec![named("folder", 0)]), made];
-    book.publish(&member, &publication(number, changes, vec![record])).expect("published");
+    let world = World::of(book, |_| panic!("no time passes"));
+    let (book, mut node) = (&world.book, world.node(1));
+    let member = node.member;
+    let root = node.take(ROOT);
+    let folder = node.make_folder(ROOT, root, "folder");
     // From here on publications last for as long as there is a row in `slow`.
     server.sql(
         &database,
@@ -269,12 +252,11 @@ fn a_publication_that_takes_long_lets_the_lease_be_renewed() {
     );
     for lasts in [true, false] {
         server.sql(&database, "INSERT INTO public.slow VALUES (1)");
-        number = number.next();
-        let at = if lasts { 1 } else { 2 };
-        let changes = vec![held(ROOT, root, vec![named(&format!("file{at}"), at)])];
-        let publication = publication(number, changes, vec![file(at)]);
+        let file = node.inode();
+        let text = if lasts { "lasts" } else { "ends" };
+        let changes = vec![held(ROOT, root, vec![NameChange::Set(name(text), file)])];
         std::thread::scope(|scope| {
-            let published = scope.spawn(|| book.publish(&member, &publication));
+            let published = scope.spawn(|| node.try_publish(changes, vec![small(file, "x")]));
             let sleeps = format!(
                 "SELECT count(*) FROM pg_stat_activity \
                  WHERE datname = '{database}' AND wait_event = 'PgSleep'"
@@ -286,8 +268,7 @@ fn a_publication_that_takes_long_lets_the_lease_be_renewed() {
             book.renew(&member).expect("the node's row is free");
             if !lasts {
                 server.sql(&database, "UPDATE forebay.node SET expires = clock_timestamp()");
-                let offer = NodeOffer::new("two", NodeKey([2; 16]), "").expect("an offer");
-                let other = book.register(member.volume, &offer).expect("registered").member;
+                let other = world.node(2).member;
                 let taken = book.take(&other, &[folder]).expect("from a lease that is over");
                 assert!(matches!(taken, Taken::All(_)), "{taken:?}");
             }
@@ -301,7 +282,7 @@ fn a_publication_that_takes_long_lets_the_lease_be_renewed() {
     }
     let names = book.list(member.volume, ROOT).expect("listed").published;
     let names: Vec<&[u8]> = names.iter().map(|entry| entry.name.as_bytes()).collect();
-    assert_eq!(names, [b"file1".as_slice(), b"folder"]);
+    assert_eq!(names, [b"folder".as_slice(), b"lasts"]);
 }
 
 #[test]
