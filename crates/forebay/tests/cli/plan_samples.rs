@@ -5,21 +5,22 @@ use crate::place::done;
 use crate::tiers::Tiered;
 
 /// Storage so slow that what the machine does besides, while the first sample is recorded, makes no
-/// plan too uncertain to be worth it.
+/// plan too uncertain to be worth it: a model that is wrong by half is no reason to stay there.
 const SITE: &str = "[nodes]\ncount = 1\ncores = 4\n\
     [tier.net]\nreach = 'shared'\n\
     profile = { source = 'a test', latency = '30 ms', write = { stream = '10 kB/s' } }\n";
 
-/// Reads of some samples go from stage to stage; what lies between is deleted.
+/// Reads of some samples go from stage to stage; what lies between is deleted, and is all that is
+/// written in bulk.
 fn pipeline(samples: &str) -> String {
     format!(
         "mkdir -p data trim bam
         for s in {samples}; do
-            for n in 1 2; do head -c 200000 /dev/zero > data/${{s}}_$n.fq; done
+            for n in 1 2; do truncate -s 200000 data/${{s}}_$n.fq; done
         done
         for s in {samples}; do
             for n in 1 2; do tr -d x < data/${{s}}_$n.fq > trim/${{s}}_$n.fq; done
-            cat trim/${{s}}_1.fq trim/${{s}}_2.fq > bam/$s.bam
+            cat trim/${{s}}_1.fq trim/${{s}}_2.fq | wc -c > bam/$s.bam
         done
         wc -c bam/*.bam > report.txt
         rm -r trim"

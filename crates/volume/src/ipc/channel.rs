@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use rustix::time::Timespec;
 use serde::Serialize;
@@ -38,7 +39,9 @@ impl Channel {
         let size = loop {
             match recv(&self.0, &mut buffer, RecvFlags::empty()) {
                 Ok((_, size)) => break size,
-                Err(rustix::io::Errno::INTR) => {}
+                // Linux reports once, and first, that the other side went without having read what
+                // this side said; its last words are still to be received.
+                Err(Errno::INTR | Errno::CONNRESET) => {}
                 Err(_) => return None,
             }
         };
@@ -55,5 +58,27 @@ impl Channel {
 
     pub(crate) fn duplicate(&self) -> io::Result<Channel> {
         self.0.try_clone().map(Channel)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+
+    use super::*;
+
+    /// If this fails, a daemon's reason is lost where it ends while the launcher says something: the
+    /// user reads of a broken pipe.
+    #[test]
+    fn last_words_are_heard_though_the_other_side_did_not_listen() {
+        let (here, there) =
+            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
+                .expect("a pair of sockets");
+        let (here, there) = (Channel::new(here), Channel::new(there));
+        there.send_message(&"why");
+        here.send_message(&"not run");
+        drop(there);
+        assert_eq!(here.receive_message::<String>().as_deref(), Some("why"));
+        assert_eq!(here.receive_message::<String>(), None);
     }
 }
