@@ -2,6 +2,7 @@
 import os
 import shutil
 import subprocess
+from itertools import islice
 from typing import NamedTuple
 
 FOREBAY = os.environ.get("FOREBAY", "target/release/forebay")
@@ -28,7 +29,8 @@ def there(*tools):
 
 def missing():
     """Peers that can't be measured here, and what is not on the PATH."""
-    peers = [(["samtools"], "CRAM"), (["bqtools"], "CBQ"), (SRA, "SRA"), (["bzip2"], "bzip2"), (["zstd"], "zstd")]
+    peers = [(["samtools"], "CRAM"), (["bqtools"], "CBQ"), (SRA, "SRA"), (["bzip2"], "bzip2"), (["zstd"], "zstd"),
+             (["spring"], "SPRING")]
     return [(what, tools) for tools, what in peers if not there(*tools)]
 
 
@@ -102,6 +104,17 @@ def sra(plain, work):
     yield Row("SRA", [out], make, f"HOME={home} fastq-dump -Z --split-files {out} > /dev/null")
 
 
+def spring(plain, work):
+    """In the order of the input, and (-r) in its own. It takes short reads alone; no package of Debian has it."""
+    if not there("spring") or any(len(line) > 512 for path in plain for line in islice(open(path, "rb"), 4000)):
+        return
+    for name, order in [("SPRING", ""), ("SPRING -r", "-r")]:
+        out, back = f"{work}/spring{order}", f"{work}/spring.fq"
+        make = f"spring -c -t 1 -w {work} {order} -i {' '.join(plain)} -o {out}"
+        outs = " ".join([back] if len(plain) == 1 else [f"{back}.1", f"{back}.2"])
+        yield Row(name, [out], make, f"spring -d -t 1 -w {work} -i {out} -o {outs} && rm {outs}", True)
+
+
 def forebay(plain, work, threads):
     for profile in PROFILES:
         out = f"{work}/{profile}.reads"
@@ -116,4 +129,5 @@ def rows(plain, work, threads):
     yield from binseq(plain, work, threads)
     if threads == 1:
         yield from sra(plain, work)
+        yield from spring(plain, work)
     yield from forebay(plain, work, threads)
