@@ -1,6 +1,8 @@
 # A cluster of Slurm's on this machine, all of it in the case's own namespaces; sourced by cases.
 # cluster NODES    starts one with so many nodes, n1 and so on, of two cores and 90 MiB of a tier `near`
 #                  each, as the settings that a plan writes ask for it; after nodes.sh they are its nodes
+# slurm_more       lines before those of the nodes, and slurm_partitions lines behind them: others may be
+#                  given before a cluster starts; CPUS is how many cores a node has
 # stop             ends it
 # No case logic here.
 
@@ -39,8 +41,9 @@ JobAcctGatherType=jobacct_gather/none
 MpiDefault=none
 ReturnToService=2
 GresTypes=forebay_near
+$(slurm_more)
 $(slurm_nodes "$1" "$host")
-PartitionName=all Nodes=ALL Default=YES State=UP
+$(slurm_partitions)
 CONF
     echo "Name=forebay_near Count=90 Flags=CountOnly" > "$etc/gres.conf"
     export SLURM_CONF=$etc/slurm.conf
@@ -54,9 +57,13 @@ CONF
     wait_for 30 all_idle "$1" || { cat "$etc"/*.log; sinfo; stop; fail "not all nodes come up"; }
 }
 
+slurm_more() { :; }
+
+slurm_partitions() { echo "PartitionName=all Nodes=ALL Default=YES State=UP"; }
+
 # NODES HOST: lines of slurm.conf; on a machine without nodes of their own, they differ by ports.
 slurm_nodes() {
-    local k each="CPUs=2 RealMemory=8000 Gres=forebay_near:90 State=UNKNOWN"
+    local k each="CPUs=${CPUS:-2} RealMemory=8000 Gres=forebay_near:90 State=UNKNOWN"
     if [ -z "${HEAD:-}" ]; then
         echo "NodeName=n[1-$1] NodeHostname=$2 Port=[16818-$((16817 + $1))] $each"
         return

@@ -30,7 +30,9 @@ git                  git
 iproute2             ip
 libacl1-dev          /usr/include/sys/acl.h
 maven                mvn
+crun                 crun
 p7zip-full           7z
+podman               podman
 python3              /usr/bin/python3
 python3-venv         /usr/share/doc/python3-venv
 munge                munged

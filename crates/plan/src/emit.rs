@@ -29,6 +29,8 @@ pub struct EmitContext<'a> {
     pub whole_folders: &'a [ProposedFolder],
     /// What is expected of it.
     pub outcome: &'a Outcome,
+    /// What is expected of one pipeline by itself: the room that each needs, whenever it has most.
+    pub alone: &'a Outcome,
     /// How many times the workload is to be done.
     pub samples: u32,
     /// What this is, from what and for what: a comment on top.

@@ -15,7 +15,7 @@ use forebay_plan::bound::LowerBounds;
 use forebay_plan::report::{ReportContext, build_plan};
 use forebay_plan::search::{Goal, SearchRequest, find_best_choice};
 use forebay_plan::search_space::SearchSpace;
-use forebay_plan::{PreparedProblem, PurchaseTerms};
+use forebay_plan::{Choice, PreparedProblem, PurchaseTerms};
 
 use crate::exit::CommandError;
 use crate::interrupt_signals::InterruptSignals;
@@ -189,7 +189,12 @@ pub(crate) fn run(args: &Args) -> Result<i32, CommandError> {
     });
     plan.doubts.extend(ground.notes.iter().cloned());
     let mut written = match &files {
-        Some(files) => files.write_all(args, &ground, (&whole, &whole_folders), &outcome, &plan)?,
+        Some(files) => {
+            let one = Choice { pipelines: 1, ..whole.clone() };
+            let (alone, _) = judge.evaluate_choice(&one).map_err(no)?;
+            let came = (&outcome, &alone);
+            files.write_all(args, &ground, (&whole, &whole_folders), came, &plan)?
+        }
         None => Vec::new(),
     };
     if let (Some(place), Some(path)) = (&predicted, &args.predicted) {

@@ -148,6 +148,7 @@ fn what_is_emitted_is_read_back_as_the_same_placements() {
             choice: &choice,
             whole_folders: &[],
             outcome: &outcome,
+            alone: &outcome,
             samples: 4,
             header: &header,
         };
@@ -175,6 +176,7 @@ fn ruled(site: &Site, workload: &Workload, choice: &Choice) -> String {
         choice,
         whole_folders: &[],
         outcome: &outcome(),
+        alone: &outcome(),
         samples: 1,
         header: &[],
     };
@@ -268,6 +270,7 @@ fn every_engine_is_told_how_much_at_a_time_and_says_how_its_file_is_used() {
         choice: &choice,
         whole_folders: &[],
         outcome: &outcome,
+        alone: &outcome,
         samples: 4,
         header: &header,
     };
@@ -291,32 +294,77 @@ fn every_engine_is_told_how_much_at_a_time_and_says_how_its_file_is_used() {
     assert!(text("slurm").contains("--array=1-4%2"), "{}", text("slurm"));
 }
 
+/// What Slurm is told of a workload whose task writes 20 GB to each node's disk: so many nodes and
+/// pipelines, on a volume of 1 GB of which all together have `both` MiB at most and one has `alone`.
+fn slurm_lines(site: &str, nodes: u32, pipelines: u32, (both, alone): (u64, u64)) -> String {
+    let site = Site::parse(site, "site.toml", &|_| None).expect("a site");
+    let workload = workload(&[b"in/a".to_vec(), b"tmp/b".to_vec()]);
+    let space = space(&site, &workload);
+    let on_disk = crate::search_space::SearchPoint { frame: 0, picks: vec![0, 1] };
+    let choice = Choice { nodes, pipelines, ..space.choice_at(&on_disk) };
+    let came = |mib: u64| {
+        let mut outcome = outcome();
+        let tier = TierOutcome { peak_bytes: ByteCount(mib << 20), ..TierOutcome::default() };
+        outcome.tiers.insert(TierId("net".to_owned()), tier);
+        outcome
+    };
+    let emission = EmitContext {
+        site: &site,
+        workload: &workload,
+        choice: &choice,
+        whole_folders: &[],
+        outcome: &came(both),
+        alone: &came(alone),
+        samples: 4,
+        header: &[],
+    };
+    slurm::ENGINE.render_text(&emission)
+}
+
+const BOUNDED: &str = r#"
+[tier.net]
+reach = "shared"
+capacity = "1 GB"
+profile = { source = "us" }
+[tier.disk]
+reach = "node"
+capacity = "100 GB"
+profile = { source = "us" }
+"#;
+
 #[test]
 fn slurm_counts_the_room_of_all_nodes_by_licences_each_pipeline_its_part() {
-    let bounded = SITE.replace("reach = \"shared\"", "reach = \"shared\"\ncapacity = \"1 GB\"");
-    let workload = workload(&[b"a".to_vec()]);
-    for (text, licence) in [(bounded.as_str(), true), (SITE, false)] {
-        let site = Site::parse(text, "site.toml", &|_| None).expect("a site");
-        let space = space(&site, &workload);
-        let choice = space.choice_at(&space.all_in_place());
-        let mut outcome = outcome();
-        let peak_bytes = ByteCount(5 << 20);
-        let tier = TierOutcome { peak_bytes, ..TierOutcome::default() };
-        outcome.tiers.insert(TierId("net".to_owned()), tier);
-        let emission = EmitContext {
-            site: &site,
-            workload: &workload,
-            choice: &choice,
-            whole_folders: &[],
-            outcome: &outcome,
-            samples: 4,
-            header: &[],
-        };
-        let made = slurm::ENGINE.render_text(&emission);
+    for (site, licence) in [(BOUNDED, true), (SITE, false)] {
+        let made = slurm_lines(site, 1, 2, (5, 2));
         // Two pipelines at a time have 5 MiB.
         assert_eq!(made.contains("#SBATCH --licenses=forebay_net:3\n"), licence, "{made}");
         assert_eq!(made.contains("Licenses=forebay_net:MIB"), licence, "{made}");
     }
+    // Each has most at another time in the simulation; who counts on it has no room one day.
+    let made = slurm_lines(BOUNDED, 1, 2, (5, 4));
+    assert!(made.contains("#SBATCH --licenses=forebay_net:4\n"), "{made}");
+}
+
+#[test]
+fn slurm_lets_kinds_of_low_priority_wait_in_a_partition_of_a_lower_tier() {
+    let made = slurm_lines(BOUNDED, 1, 2, (5, 5));
+    assert!(made.contains("# Jobs of MAP:ALIGN 1: sbatch --partition=forebay_low\n"), "{made}");
+    assert!(made.contains("PartitionName=forebay_low Nodes=ALL PriorityTier=1"), "{made}");
+}
+
+#[test]
+fn slurm_gives_one_pipeline_the_nodes_and_several_their_engines_which_send_tasks() {
+    let made = slurm_lines(BOUNDED, 2, 1, (5, 5));
+    assert!(made.contains("#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=8\n"), "{made}");
+    assert!(made.contains("#SBATCH --gres=forebay_disk:6\n"), "{made}");
+    // Two jobs of all slots of all nodes would never run beside each other.
+    let made = slurm_lines(BOUNDED, 2, 2, (5, 5));
+    assert!(made.contains("#SBATCH --ntasks=1\n") && !made.contains("--nodes="), "{made}");
+    assert!(!made.contains("#SBATCH --gres"), "the engine has no room of the nodes': {made}");
+    assert!(
+        made.contains("# Jobs of MAP:ALIGN 1: sbatch --gres=forebay_disk:19074 --part"),
+        "{made}"
+    );
 }
 
 #[test]
@@ -344,6 +392,7 @@ fn a_whole_folder_is_one_rule_before_all_others() {
         choice: &whole,
         whole_folders: &folders,
         outcome: &outcome,
+        alone: &outcome,
         samples: 1,
         header: &[],
     };

@@ -45,13 +45,13 @@ impl<'a> PlanFiles<'a> {
         Ok(PlanFiles { path, rules, told, engines })
     }
 
-    /// Writes all; a line about each.
+    /// Writes all; a line about each. Of the outcomes the second is that of one pipeline alone.
     pub(super) fn write_all(
         &self,
         args: &Args,
         ground: &PlanInputs,
         (choice, whole_folders): (&Choice, &[ProposedFolder]),
-        outcome: &Outcome,
+        (outcome, alone): (&Outcome, &Outcome),
         plan: &Plan,
     ) -> Result<Vec<String>, CommandError> {
         let header = header_lines(self.path, plan);
@@ -61,6 +61,7 @@ impl<'a> PlanFiles<'a> {
             choice,
             whole_folders,
             outcome,
+            alone,
             samples: args.samples,
             header: &header,
         };
