@@ -38,7 +38,7 @@ const ARMS: [(&str, Arm); 5] = [
     ("notify", Arm::Notify),
     ("mount", Arm::Covered),
     ("mount with rules", Arm::Rules),
-    ("mount, every-read", Arm::EveryRead),
+    ("every-read", Arm::EveryRead),
 ];
 
 const NOT_MEASURED: &str = "–";

@@ -17,7 +17,7 @@ use crate::output::{Force, OutputKind, OutputTarget};
 pub(crate) enum TraceLevel {
     /// Opens, closes, sizes and all operations on names; bytes where the kernel shows them
     Files,
-    /// Each read and write too, exactly; slower, for prices of operations
+    /// Each read and write too, exactly, for prices of operations; slower where it takes a mount
     EveryRead,
 }
 
@@ -35,13 +35,21 @@ pub(crate) enum RecorderOption {
     Auto,
 }
 
-impl From<RecorderOption> for launch::RecorderChoice {
-    fn from(wanted: RecorderOption) -> launch::RecorderChoice {
-        match wanted {
-            RecorderOption::Fuse => launch::RecorderChoice::Only(launch::RunRecorder::Mount),
-            RecorderOption::Bpf => launch::RecorderChoice::Only(launch::RunRecorder::Kernel),
-            RecorderOption::Notify => launch::RecorderChoice::Only(launch::RunRecorder::Notify),
-            RecorderOption::Auto => launch::RecorderChoice::Automatic,
+/// What is to look on: what was asked for, or what suits the trace.
+pub(crate) fn recorder_choice(
+    wanted: Option<RecorderOption>,
+    trace: TraceLevel,
+) -> launch::RecorderChoice {
+    match (wanted, trace) {
+        (Some(RecorderOption::Bpf), _) => launch::RecorderChoice::Only(launch::RunRecorder::Kernel),
+        (Some(RecorderOption::Notify), _) => {
+            launch::RecorderChoice::Only(launch::RunRecorder::Notify)
+        }
+        (Some(RecorderOption::Auto), _) => launch::RecorderChoice::Automatic,
+        // A mount that sees each read takes the page cache from programs.
+        (None, TraceLevel::EveryRead) => launch::RecorderChoice::EachReadTimed,
+        (Some(RecorderOption::Fuse), _) | (None, TraceLevel::Files) => {
+            launch::RecorderChoice::Only(launch::RunRecorder::Mount)
         }
     }
 }

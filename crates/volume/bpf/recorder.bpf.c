@@ -374,27 +374,42 @@ INLINE void begin_event(struct event *event, u32 kind, struct thread *thread, s6
 	event->tree = -1;
 }
 
+struct telling {
+	struct open_file *open;
+	struct event event;
+};
+
+/* One sum. In a loop of the kernel's: its verifier would follow ours down each of its ways. */
+static long tell_cell(u32 i, void *context)
+{
+	struct telling *telling = context;
+	struct event *event = &telling->event;
+	if (!telling->open)
+		return 1;
+	struct cell *cell = &telling->open->cells[i & 15];
+	if (!cell->count)
+		return 0;
+	event->count = __sync_lock_test_and_set(&cell->count, 0);
+	event->flags = __sync_lock_test_and_set(&cell->failed, 0);
+	event->nanos = __sync_lock_test_and_set(&cell->nanos, 0);
+	event->bytes = __sync_lock_test_and_set(&cell->bytes, 0);
+	event->op = i;
+	tell(event, sizeof(*event));
+	return 0;
+}
+
 /* Tells what was moved through an open file since the last time. */
 APART long tell_moved(struct open_file *open)
 {
-	struct event event;
+	struct telling telling;
 	if (!open)
 		return 0;
-	begin_event(&event, MOVED, 0, 0);
-	event.process = open->process;
-	event.file = open->id;
-	for (u32 i = 0; i < 16; i++) {
-		struct cell *cell = &open->cells[i];
-		if (!cell->count)
-			continue;
-		event.count = __sync_lock_test_and_set(&cell->count, 0);
-		event.flags = __sync_lock_test_and_set(&cell->failed, 0);
-		event.nanos = __sync_lock_test_and_set(&cell->nanos, 0);
-		event.bytes = __sync_lock_test_and_set(&cell->bytes, 0);
-		event.op = i;
-		tell(&event, sizeof(event));
-	}
-	open->told_at = event.at;
+	telling.open = open;
+	begin_event(&telling.event, MOVED, 0, 0);
+	telling.event.process = open->process;
+	telling.event.file = open->id;
+	loop(16, tell_cell, &telling, 0);
+	open->told_at = telling.event.at;
 	return 0;
 }
 
@@ -889,6 +904,33 @@ int forks(u64 *context)
 	return 0;
 }
 
+struct given_back {
+	struct pending *pending;
+};
+
+/* One open file that execve(2) closed: what it gave back is gone already. */
+static long tell_given_back(u32 i, void *context)
+{
+	struct given_back *back = context;
+	struct pending *pending = back->pending;
+	if (!pending || i >= pending->count)
+		return 1;
+	u64 key = pending->files[i & (PENDING_MAX - 1)];
+	struct open_file *open = map_lookup(&open_files, &key);
+	if (!open)
+		return 0;
+	struct event event;
+	tell_moved(open);
+	begin_event(&event, CLOSED, 0, 0);
+	event.file = open->id;
+	event.size = ~0ull;
+	event.flags = references((struct file *)key) <= (s64)open->maps;
+	if (event.flags)
+		map_delete(&open_files, &key);
+	tell(&event, sizeof(event));
+	return 0;
+}
+
 SECTION("tp_btf/sched_process_exec")
 int runs(u64 *context)
 {
@@ -900,24 +942,8 @@ int runs(u64 *context)
 	u32 process = process_id();
 	struct pending *pending = map_lookup(&execs, &process);
 	if (pending) {
-		for (u32 i = 0; i < PENDING_MAX; i++) {
-			if (i >= pending->count)
-				break;
-			/* What exec gave back is gone already. */
-			u64 key = pending->files[i];
-			struct open_file *open = map_lookup(&open_files, &key);
-			if (!open)
-				continue;
-			struct event event;
-			tell_moved(open);
-			begin_event(&event, CLOSED, 0, 0);
-			event.file = open->id;
-			event.size = ~0ull;
-			event.flags = references((struct file *)key) <= (s64)open->maps;
-			if (event.flags)
-				map_delete(&open_files, &key);
-			tell(&event, sizeof(event));
-		}
+		struct given_back back = { .pending = pending };
+		loop(PENDING_MAX, tell_given_back, &back, 0);
 		map_delete(&execs, &process);
 	}
 	struct mm_struct *memory = task->mm;

@@ -25,6 +25,7 @@ use crate::fuse::{EmulatedStorage, Session, Transport};
 use crate::ipc::WriteBackProgress;
 use crate::ipc::{BucketWaiting, UploadReport};
 use crate::ipc::{Channel, ToDaemon, ToLauncher, WriteBackReport};
+use crate::kernel_events::KernelSide;
 use crate::live;
 use crate::native::{NativeSettings, ROOT};
 use crate::notifications::Warn;
@@ -60,6 +61,8 @@ pub(crate) struct DaemonSetup {
     pub(crate) every_read: bool,
     /// What looks on.
     pub(crate) recorder: RunRecorder,
+    /// Its programs, if they are loaded already.
+    pub(crate) kernel: Option<KernelSide>,
     /// How fast CPUs wake up meanwhile.
     pub(crate) cpu_latency: CpuLatency,
     /// The way on which requests come.
@@ -214,6 +217,7 @@ fn serve_volumes(parts: DaemonSetup) -> io::Result<()> {
         tiers,
         every_read,
         recorder: wanted,
+        kernel,
         record,
         role,
         emulated,
@@ -314,7 +318,7 @@ fn serve_volumes(parts: DaemonSetup) -> io::Result<()> {
                 last_call: parts.rescue.last_call(),
                 warn: warn_launcher(control.duplicate()?, front),
             },
-            _ => BareWay::Kernel,
+            _ => BareWay::Kernel(kernel),
         };
         let looking = unmounted_run::start(plan, &mounts, &house, &events, way);
         looking.map(|looking| ((Vec::new(), None), Some(looking)))

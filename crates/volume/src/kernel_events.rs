@@ -4,6 +4,7 @@
 //! kernel lets go of the programs.
 
 mod calls;
+mod known_attributes;
 mod known_files;
 mod names;
 mod rows;
@@ -78,9 +79,10 @@ pub enum RecorderUnavailable {
     Refused(String),
 }
 
-/// The programs, in the kernel.
+/// The programs, in the kernel. To load them takes a tenth of a second and more, so who asks whether
+/// that works keeps them.
 #[derive(Debug)]
-struct KernelSide(Ebpf);
+pub(crate) struct KernelSide(Ebpf);
 
 /// `struct state` of `bpf/recorder.bpf.c`.
 #[derive(Debug, Clone, Copy, Default)]
@@ -128,7 +130,9 @@ fn refused<E: std::error::Error>(error: E) -> RecorderUnavailable {
 }
 
 impl KernelSide {
-    fn load() -> Result<KernelSide, RecorderUnavailable> {
+    /// # Errors
+    /// Why they can't be had.
+    pub(crate) fn load() -> Result<KernelSide, RecorderUnavailable> {
         if OBJECT.is_empty() {
             return Err(RecorderUnavailable::NotBuilt);
         }
@@ -157,6 +161,9 @@ impl KernelSide {
                 told(refused(error))
             })?;
         }
+        // What the kernel says of itself is some megabytes.
+        drop(btf);
+        forebay_os::heap::return_free_memory();
         Ok(KernelSide(ebpf))
     }
 
@@ -264,19 +271,20 @@ impl Missed {
 }
 
 impl KernelRecorder {
-    /// Looks on from now on at `command` and what it starts; `over` is called when the last of them
-    /// has ended.
+    /// Looks on from now on at `command` and what it starts, by programs that are loaded already, if
+    /// so; `over` is called when the last of them has ended.
     ///
     /// # Errors
     /// Why it can't.
     pub(crate) fn start(
+        kernel: Option<KernelSide>,
         directories: Vec<RecordedDirectory>,
         command: u32,
         recorder: Arc<Recorder>,
         processes: Arc<ProcessTable>,
         over: impl FnOnce() + Send + 'static,
     ) -> Result<KernelRecorder, RecorderUnavailable> {
-        let mut kernel = KernelSide::load()?;
+        let mut kernel = kernel.map_or_else(KernelSide::load, Ok)?;
         let mut table = kernel.array::<calls::Call>("calls")?;
         for (number, call) in calls::table() {
             table.set(number, call, 0).map_err(refused)?;

@@ -30,6 +30,7 @@ use crate::daemon_log;
 pub use crate::fuse::{Transport, UringObstacle, check_uring};
 use crate::ipc::WriteBackProgress;
 use crate::ipc::{Channel, ToDaemon, ToLauncher, WriteBackReport};
+use crate::kernel_events::KernelSide;
 use crate::live;
 use crate::notifications;
 use crate::overmount;
@@ -96,6 +97,9 @@ pub enum RecorderChoice {
     Only(RunRecorder),
     /// The kernel, else notifications, where these work and nothing needs a mount.
     Automatic,
+    /// The kernel where that works and nothing needs a mount, else a mount: both see each read and
+    /// how long it took.
+    EachReadTimed,
 }
 
 /// Who is told what the daemon says while the command runs.
@@ -166,7 +170,7 @@ pub fn run_command(launch: LaunchOptions) -> Result<RunOutcome, LaunchError> {
         overmount::plan_mounts(&launch.cover, &launch.ways).map_err(LaunchError::Refused)?;
     let tiers =
         open_tiers(&plan, launch.placement.as_ref(), launch.warmed).map_err(LaunchError::Tier)?;
-    let recorder = choose_recorder(&launch, &plan, &tiers)?;
+    let (recorder, kernel) = choose_recorder(&launch, &plan, &tiers)?;
     if recorder == RunRecorder::Mount {
         // Before the fork, so that the message comes from the place that failed.
         drop(
@@ -202,6 +206,7 @@ pub fn run_command(launch: LaunchOptions) -> Result<RunOutcome, LaunchError> {
                 tiers,
                 every_read: launch.every_read,
                 recorder,
+                kernel,
                 cpu_latency: launch.cpu_latency,
                 transport: launch.transport,
                 record: Some(daemon::RecordingOptions {
@@ -222,7 +227,7 @@ pub fn run_command(launch: LaunchOptions) -> Result<RunOutcome, LaunchError> {
         }
         Some(pid) => pid,
     };
-    drop((mounts_in, daemon_side, peers));
+    drop((mounts_in, daemon_side, peers, kernel));
     let (news_in, news_out) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
         .map_err(system_failure("making a pipe"))?;
     // SAFETY: as above.
@@ -262,12 +267,12 @@ pub fn run_command(launch: LaunchOptions) -> Result<RunOutcome, LaunchError> {
     Ok(outcome)
 }
 
-/// What looks on, and why a wish can't be met.
+/// What looks on, with its programs where these had to be loaded to know, and why a wish can't be met.
 fn choose_recorder(
     launch: &LaunchOptions,
     plan: &overmount::OvermountPlan,
     tiers: &[Option<Tiers>],
-) -> Result<RunRecorder, LaunchError> {
+) -> Result<(RunRecorder, Option<KernelSide>), LaunchError> {
     let needs_mount = if launch.placement.is_some() || tiers.iter().any(Option::is_some) {
         Some("files go to tiers, or lie on them")
     } else if plan.targets.iter().any(|target| target.attached.is_some()) {
@@ -277,25 +282,31 @@ fn choose_recorder(
     };
     let told = |recorder, why: &str| {
         (launch.chosen)(recorder, why);
-        Ok(recorder)
+        Ok((recorder, None))
     };
     let refused = |recorder: RunRecorder, why: String| {
         Err(LaunchError::NoRecorder { recorder: recorder.name(), why })
     };
     match (launch.recorder, needs_mount) {
-        (RecorderChoice::Only(RunRecorder::Mount), _) => Ok(RunRecorder::Mount),
+        (RecorderChoice::Only(RunRecorder::Mount), _) => Ok((RunRecorder::Mount, None)),
         (RecorderChoice::Only(recorder), Some(why)) => refused(recorder, why.to_owned()),
-        (RecorderChoice::Only(RunRecorder::Kernel), None) => Ok(RunRecorder::Kernel),
+        (RecorderChoice::Only(RunRecorder::Kernel), None) => Ok((RunRecorder::Kernel, None)),
         (RecorderChoice::Only(RunRecorder::Notify), None) => match notifications::probe() {
-            Ok(()) => Ok(RunRecorder::Notify),
+            Ok(()) => Ok((RunRecorder::Notify, None)),
             Err(why) => refused(RunRecorder::Notify, why.to_string()),
         },
-        (RecorderChoice::Automatic, Some(why)) => told(RunRecorder::Mount, why),
-        (RecorderChoice::Automatic, None) => {
-            let Err(no_kernel) = crate::kernel_events::probe() else {
-                return told(RunRecorder::Kernel, "the kernel allows it");
+        (_, Some(why)) => told(RunRecorder::Mount, why),
+        (RecorderChoice::Automatic | RecorderChoice::EachReadTimed, None) => {
+            let no_kernel = match KernelSide::load() {
+                Ok(kernel) => {
+                    (launch.chosen)(RunRecorder::Kernel, "the kernel allows it");
+                    return Ok((RunRecorder::Kernel, Some(kernel)));
+                }
+                Err(why) => format!("not bpf: {why}"),
             };
-            let no_kernel = format!("not bpf: {no_kernel}");
+            if launch.recorder == RecorderChoice::EachReadTimed {
+                return told(RunRecorder::Mount, &no_kernel);
+            }
             match notifications::probe() {
                 Ok(()) => told(RunRecorder::Notify, &no_kernel),
                 Err(why) => told(RunRecorder::Mount, &format!("{no_kernel}; not notify: {why}")),

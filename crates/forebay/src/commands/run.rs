@@ -18,7 +18,7 @@ use crate::output::{Force, OutputTarget};
 use crate::peer_options::PeerArgs;
 use crate::run_start::{
     CpuLatency, RecorderOption, TraceLevel, TransportOption, claim_run_file, random_salt,
-    run_header, run_name, wanted_transport,
+    recorder_choice, run_header, run_name, wanted_transport,
 };
 use crate::{
     console, daemon_logs, placement, state_directories, summary_text, write_back_progress,
@@ -60,9 +60,10 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value = "files")]
     trace: TraceLevel,
     /// What looks on: `bpf` needs root, `notify` nothing; both leave the directory bare; rules need
-    /// `fuse`
-    #[arg(long, value_enum, default_value = "fuse")]
-    recorder: RecorderOption,
+    /// `fuse`; default: fuse, and with `--trace every-read` bpf where that works and nothing needs a
+    /// mount
+    #[arg(long, value_enum)]
+    recorder: Option<RecorderOption>,
     /// How long CPUs may take to wake up while programs wait for Forebay
     #[arg(long, value_enum, default_value = "low")]
     cpu_latency: CpuLatency,
@@ -154,7 +155,7 @@ pub(crate) fn run(mut args: Args) -> Result<i32, CommandError> {
         cover,
         peers,
         ways: attach::attached_bucket::attached_bucket_access()?,
-        recorder: args.recorder.into(),
+        recorder: recorder_choice(args.recorder, args.trace),
         chosen: if is_job { |_, _| () } else { report_recorder },
         every_read: args.trace == TraceLevel::EveryRead,
         cpu_latency: args.cpu_latency.into(),
@@ -215,7 +216,7 @@ fn run_job(mut args: Args, folder: &Path, token: &str) -> Result<i32, CommandErr
     let Some(record) = jobs::begin_job(folder, token) else {
         return Err(jobs::run_unrecorded(&command));
     };
-    args.recorder = RecorderOption::Auto;
+    args.recorder = Some(RecorderOption::Auto);
     args.quiet = true;
     args.at = record.cover;
     args.output = Some(record.output);

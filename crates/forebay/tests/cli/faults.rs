@@ -25,7 +25,7 @@ fn a_killed_daemon_means_errors_and_never_short_data() {
     let data = "0123456789abcdef\n".repeat(40_000);
     std::fs::write(place.project.join("data"), &data).expect("written");
     let script = "exec 3< data; : > ../ready; read line; cat data; echo status $? >&2; cat <&3";
-    let child = start(&mut place.script(&["--trace", "every-read"], script));
+    let child = start(&mut place.script(&["--trace", "every-read", "--recorder", "fuse"], script));
     place.wait_for("ready");
     kill(daemon(&place.state));
     let end = go_on(child);

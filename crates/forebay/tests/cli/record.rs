@@ -39,10 +39,8 @@ fn leaves_the_file_and_a_run_that_sqlite_opens() {
 fn every_read_is_exact() {
     let Some(place) = Place::with_fuse() else { return };
     let script = "head -c 300000 /dev/zero > a; cat a | wc -c";
-    assert_eq!(
-        done(&mut place.script(&["-q", "--trace", "every-read"], script)).text(),
-        "300000\n"
-    );
+    let options = ["-q", "--trace", "every-read", "--recorder", "fuse"];
+    assert_eq!(done(&mut place.script(&options, script)).text(), "300000\n");
     let record = place.record();
     assert_eq!(record.number("SELECT count(*) FROM trees WHERE passthrough"), 0);
     assert_eq!(record.number("SELECT sum(written_bytes) FROM opens WHERE NOT hidden"), 300_000);
@@ -99,7 +97,8 @@ fn a_run_knows_what_a_request_takes_and_counts_none_of_those_that_told() {
             "python3 -c 'import os; print(os.getxattr(\".\", \"{said}\"))'; \
              getfattr --only-values -n {said} ."
         );
-        let told = done(&mut place.script(&["--trace", trace], &script));
+        let options = ["--trace", trace, "--recorder", "fuse"];
+        let told = done(&mut place.script(&options, &script));
         assert_eq!(told.code(0).text(), "b'here'\nhere");
         let record = place.record();
         let nanos = "SELECT CAST(value AS INTEGER) FROM header WHERE key = 'more.request_ns'";
@@ -120,7 +119,8 @@ fn writes_one_after_the_other_are_sequential_every_time() {
         seq 200000 | sort > sorted
         for n in $(seq 20); do dd if=x$n of=/dev/null bs=4k status=none; done
         dd if=/dev/zero of=apart bs=4k count=1 seek=1000 status=none";
-    done(&mut place.script(&["-q", "--trace", "every-read"], script)).code(0);
+    let options = ["-q", "--trace", "every-read", "--recorder", "fuse"];
+    done(&mut place.script(&options, script)).code(0);
     let record = place.record();
     let count = |which: &str| {
         let of = "SELECT ifnull(sum(count), 0) FROM ops JOIN classes USING (class) WHERE";

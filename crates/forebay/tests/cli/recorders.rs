@@ -210,6 +210,64 @@ fn each_read_and_write_is_seen_without_a_mount() {
     place.nothing_left();
 }
 
+/// What sees each read takes the page cache from no program where the kernel tells it.
+#[test]
+fn each_read_is_told_by_the_kernel_where_nothing_needs_a_mount() {
+    let Some(place) = place_for_both() else { return };
+    let script = "head -c 300000 /dev/zero > a; cat a > /dev/null";
+    let options = ["-q", "--force", "--trace", "every-read"];
+    let recorder_is = |name: &str| {
+        let record = place.record();
+        let of = format!("SELECT value = '{name}' FROM header WHERE key = 'more.recorder'");
+        assert_eq!(record.number(&of), 1, "{name}");
+        assert_eq!(record.number("SELECT sum(read_bytes) FROM opens WHERE NOT hidden"), 300_000);
+        assert_eq!(record.number("SELECT sum(time_us) > 0 FROM ops WHERE op = 'read'"), 1);
+    };
+    let end = done(&mut place.script(&options, script));
+    end.code(0).says("recorder: bpf; the directory stays bare");
+    recorder_is("bpf");
+    let mut asked = options.to_vec();
+    asked.extend(["--recorder", "fuse"]);
+    let end = done(&mut place.script(&asked, script));
+    assert!(!end.code(0).stderr.contains("recorder:"), "{}", end.stderr);
+    recorder_is("fuse");
+    // Notifications tell no times, which is what each read is asked for.
+    let hide = "mount -t tmpfs none /sys/kernel/btf";
+    let end = done(&mut place.apart(hide, &place.script(&options, script)));
+    end.code(0).says("recorder: fuse (not bpf: ");
+    recorder_is("fuse");
+    place.nothing_left();
+}
+
+/// A plan takes what is counted for questions to the storage.
+#[test]
+fn attributes_are_counted_as_a_client_asks_for_them() {
+    let Some(place) = place_for_both() else { return };
+    let script = "echo x > polled; /usr/bin/python3 -I -S -c '
+import os
+f = os.open(\"polled\", os.O_RDONLY)
+for i in range(3000): os.stat(\"polled\"); os.access(\"polled\", 0); os.fstat(f)
+for i in range(300): os.stat(\"made%d\" % i)'";
+    for number in 0..300 {
+        std::fs::write(place.project.join(format!("made{number}")), "x").expect("written");
+    }
+    let mut recorders = vec!["bpf"];
+    recorders.extend(forebay_volume::notifications::probe().is_ok().then_some("notify"));
+    for recorder in recorders {
+        let options = ["-q", "--force", "--trace", "every-read", "--recorder", recorder];
+        done(&mut place.script(&options, script)).code(0);
+        let record = place.record();
+        let asked = |class: &str| {
+            let of = "SELECT coalesce(sum(count), 0) FROM ops JOIN classes USING (class)";
+            record.number(&format!("{of} WHERE op = 'getattr' AND classes.pattern = '{class}'"))
+        };
+        // Some more on a machine on which 9,000 calls take seconds.
+        assert!(asked("polled") < 100, "{recorder}: {} of one file", asked("polled"));
+        assert!(asked("made#") == 300, "{recorder}: {} of 300 others", asked("made#"));
+    }
+    place.nothing_left();
+}
+
 #[test]
 fn only_the_commands_own_tree_is_recorded() {
     let Some(place) = place_for_both() else { return };

@@ -11,14 +11,19 @@ use forebay_model::{DirectoryTree, Fact, TreeId};
 
 use super::Event;
 use super::served_mounts::MountContext;
-use crate::kernel_events::{KernelRecorder, Missed, RecordedDirectory};
+use crate::kernel_events::{KernelRecorder, KernelSide, Missed, RecordedDirectory};
 use crate::notifications::{NotificationRecorder, Warn, Watched};
 use crate::overmount::{OvermountPlan, receive_descriptor};
 
 /// How bare directories are looked at.
 pub(super) enum BareWay {
-    Kernel,
-    Notify { every_read: bool, last_call: &'static AtomicU64, warn: Warn },
+    /// By programs that are loaded already, or are to be.
+    Kernel(Option<KernelSide>),
+    Notify {
+        every_read: bool,
+        last_call: &'static AtomicU64,
+        warn: Warn,
+    },
 }
 
 #[derive(Debug)]
@@ -68,9 +73,11 @@ pub(super) fn start(
     };
     let (recorder, processes) = (Arc::clone(&context.recorder), Arc::clone(&context.processes));
     let recorder = match way {
-        BareWay::Kernel => KernelRecorder::start(recorded, command, recorder, processes, over)
-            .map(BareRecorder::Kernel)
-            .map_err(|why| format!("the kernel can't record here: {why}"))?,
+        BareWay::Kernel(kernel) => {
+            KernelRecorder::start(kernel, recorded, command, recorder, processes, over)
+                .map(BareRecorder::Kernel)
+                .map_err(|why| format!("the kernel can't record here: {why}"))?
+        }
         BareWay::Notify { every_read, last_call, warn } => {
             let listener = listener.ok_or_else(gone)?;
             let directories = recorded;

@@ -15,6 +15,7 @@ use rustc_hash::FxHashMap;
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 
 use super::calls::NO_OPERATION;
+use super::known_attributes::{KnownAttributes, ToldAttributes};
 use super::known_files::{FileKey, KnownFiles};
 use super::names::{Base, Names, Place, Whereabouts, join};
 use super::wire::{Event, Kind, Told, Usage};
@@ -54,6 +55,7 @@ struct OpenNow {
     write_mapped: bool,
     /// When a descriptor of it went last, and its size then.
     left: Option<(Micros, u64)>,
+    attributes: ToldAttributes,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,6 +114,7 @@ pub(crate) struct Rows {
     /// Processes of the run, until the kernel says that they ended.
     living: FxHashMap<u32, ProcessId>,
     files: KnownFiles,
+    attributes: KnownAttributes,
     opens: FxHashMap<u64, OpenNow>,
     classes: FxHashMap<Place, ClassId>,
     /// The first of two names, by thread; `None`: it leads to no recorded directory.
@@ -140,6 +143,7 @@ impl Rows {
             names,
             points,
             living: FxHashMap::default(),
+            attributes: KnownAttributes::default(),
             opens: FxHashMap::default(),
             classes: FxHashMap::default(),
             first_names: FxHashMap::default(),
@@ -286,7 +290,9 @@ impl Rows {
             read_mapped: false,
             write_mapped: false,
             left: None,
+            attributes: ToldAttributes::at(at),
         };
+        self.attributes.note_told(&place, at);
         self.opens.insert(number, open);
     }
 
@@ -346,6 +352,9 @@ impl Rows {
             }
             _ => {
                 let Some(op) = operation(head.op) else { return };
+                if op == Op::Getattr && !open.attributes.asks(head.at) {
+                    return;
+                }
                 let done = head.result >= 0;
                 if op == Op::CopyRange && done {
                     open.wrote.bytes += ByteCount(head.result as u64);
@@ -476,19 +485,32 @@ impl Rows {
             return;
         }
         if let Some(place) = &place {
+            if op == Op::Getattr && !self.attributes.asks(place, head.at) {
+                return;
+            }
             let class = self.class(place);
             self.count(process, place.0, class, op, head.nanos);
+        }
+        if matches!(op, Op::Mkdir | Op::Mknod | Op::Symlink | Op::Link) {
+            // Who makes something is told what it is like.
+            place.iter().for_each(|place| self.attributes.note_told(place, head.at));
         }
         match op {
             Op::Unlink => {
                 let at = self.time(head.at);
-                place.iter().for_each(|place| self.files.remove_name(place, at));
+                place.iter().for_each(|place| {
+                    self.attributes.forget(place);
+                    self.files.remove_name(place, at);
+                });
             }
             Op::Rmdir | Op::Symlink => self.names.forget_all(),
             Op::Rename => {
                 let exchange = head.flags & RENAME_EXCHANGE != 0;
                 // A directory may have been moved, or a link that leads to one.
                 self.names.forget_all();
+                for place in [first.as_ref().and_then(Option::as_ref), place.as_ref()] {
+                    place.into_iter().for_each(|place| self.attributes.forget(place));
+                }
                 self.files.rename(first.flatten(), place, exchange, self.time(head.at));
             }
             Op::Link => {
@@ -547,6 +569,7 @@ impl Rows {
             read_mapped: true,
             write_mapped: false,
             left: Some((at, file.size)),
+            attributes: ToldAttributes::at(file.at),
         };
         self.record_close(&open, Some(process));
     }

@@ -171,6 +171,7 @@ pub fn mount_volume(wanted: MountOptions) -> Result<LastingMount, LaunchError> {
             drop((mounts_out, front_side));
             daemon::main(daemon::DaemonSetup {
                 recorder: daemon::RunRecorder::Mount,
+                kernel: None,
                 volume: name.unwrap_or(volume),
                 kind,
                 log: wanted.log,

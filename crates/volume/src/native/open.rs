@@ -274,6 +274,7 @@ impl Native {
             quiet: quiet_close,
             appends: AtomicBool::new(below.contains(OFlags::APPEND)),
             syncs: flags & (libc::O_SYNC | libc::O_DSYNC) as u32 != 0,
+            lacks_capabilities: AtomicBool::new(flags & libc::O_CREAT as u32 != 0),
             stamp: (stat.stx_mtime.tv_sec, stat.stx_mtime.tv_nsec, stat.stx_size),
             flocked: AtomicBool::new(false),
             closing: AtomicBool::new(false),

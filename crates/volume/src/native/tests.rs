@@ -8,7 +8,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::sync::Arc;
 
-use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::fs::{CWD, Mode, OFlags, XattrFlags, openat};
 use rustix::io::Errno;
 
 use super::*;
@@ -198,6 +198,29 @@ fn an_unlinked_file_lives_as_long_as_it_is_held() {
     let handle = native.handle(opened.fh).expect("open");
     assert_eq!(native.read(&handle, &mut text, 0, false), Ok(10));
     assert_eq!(&text, b"still here");
+}
+
+/// The kernel asks for the length of a file's capabilities before the first write to it.
+#[test]
+fn a_new_file_has_no_capabilities_until_it_is_given_some() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    const NAME: &CStr = c"security.capability";
+    // No capabilities, in the second form of them (linux/capability.h, `VFS_CAP_REVISION_2`).
+    let none = [0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let native = cover(dir.path());
+    let flags = (libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL) as u32;
+    let length = |id| native.getxattr(id, NAME, &mut Vec::new(), 0);
+    let (first, _) = native.create(ROOT, &c("first"), flags, PLAIN, 0).expect("made");
+    rustix::fs::setxattr(dir.path().join("first"), NAME, &none, XattrFlags::empty())
+        .expect("root may");
+    assert_eq!(length(first.entry.node), Err(Errno::NODATA), "it was made a moment ago");
+    assert_eq!(length(first.entry.node), Ok(none.len()), "that is believed once");
+    let (second, _) = native.create(ROOT, &c("second"), flags, PLAIN, 0).expect("made");
+    native.setxattr(second.entry.node, NAME, &none, 0).expect("root may");
+    assert_eq!(length(second.entry.node), Ok(none.len()), "it was given some");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::ffi::CStr;
 use std::os::fd::{AsFd, AsRawFd};
+use std::sync::atomic::Ordering::Relaxed;
 
 use rustix::fs::{OFlags, XattrFlags, readlinkat, removexattr, setxattr};
 use rustix::io::Errno;
@@ -12,6 +13,20 @@ use forebay_os::file_identity::{proc_fd_path, reopen_with_flags};
 /// `FS_IOC_GETFLAGS` and its kin: what lsattr(1) and chattr(1) use. Each with the size it moves.
 const FILE_FLAG_IOCTLS: [(u32, usize); 4] =
     [(0x8008_6601, 4), (0x4008_6602, 4), (0x801c_581f, 28), (0x401c_5820, 28)];
+
+/// What the kernel asks for before the first write to a file, to have it taken away.
+const CAPABILITIES: &CStr = c"security.capability";
+
+impl NodeDescriptor {
+    /// Whether the file was made a moment ago and can't have capabilities; believed once. The file
+    /// system below takes those away itself that somebody outside gave it since.
+    fn takes_lack_of_capabilities(&self) -> bool {
+        match self {
+            NodeDescriptor::Open(handle) => handle.lacks_capabilities.swap(false, Relaxed),
+            NodeDescriptor::Pin(_) | NodeDescriptor::Fresh(_) => false,
+        }
+    }
+}
 
 impl Native {
     /// The value of an attribute, at most `size` bytes, or its length when `size` is 0.
@@ -29,10 +44,12 @@ impl Native {
             return Err(Errno::NODATA);
         }
         let held = self.in_place_descriptor(id, Errno::NODATA)?;
+        if size == 0 && name == CAPABILITIES && held.takes_lack_of_capabilities() {
+            return Err(Errno::NODATA);
+        }
         buffer.clear();
         buffer.resize(size, 0);
         if let Some(open) = held.open_file() {
-            // The kernel asks for `security.capability` before the first write to each new file.
             // SAFETY: as below.
             return length_or_errno(unsafe {
                 let value = buffer.as_mut_ptr().cast();
@@ -99,6 +116,11 @@ impl Native {
         let node = self.node(id)?;
         let _change = self.begin_change(&node, None);
         self.cancel_migration(&node);
+        node.open
+            .lock()
+            .handles
+            .iter()
+            .for_each(|open| open.lacks_capabilities.store(false, Relaxed));
         setxattr(proc_fd_path(held.as_fd()), name, value, XattrFlags::from_bits_retain(flags))
     }
 

@@ -49,6 +49,8 @@ pub(crate) struct FileHandle {
     pub(crate) appends: AtomicBool,
     /// Each write is to be safe when it is answered (`O_SYNC`, `O_DSYNC`).
     pub(crate) syncs: bool,
+    /// It was made by this open, and nobody has asked yet for the capabilities that it can't have.
+    pub(crate) lacks_capabilities: AtomicBool,
     /// Time of modification and size when opened.
     pub(crate) stamp: (i64, u32, u64),
     /// A BSD lock was taken through this handle.
