@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::sync_channel;
 use std::thread::Scope;
 
-use forebay_model::run::{JoinPart, JoinReport, NodeRow};
+use forebay_model::run::{JoinPart, JoinReport, NodeRow, PartOpener};
 use forebay_model::{Run, RunWriter};
 
 use crate::console;
@@ -48,13 +48,15 @@ fn open_ahead<'scope>(
     files: &'scope [PathBuf],
 ) -> impl Iterator<Item = (PathBuf, forebay_model::Result<JoinPart>)> + 'scope {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let opener = PartOpener::default();
     let openers = cpus.min(OPENERS_MOST).min(files.len()).max(1);
     let opened: Vec<_> = (0..openers)
         .map(|first| {
             let (sender, receiver) = sync_channel(AHEAD);
+            let opener = opener.clone();
             scope.spawn(move || {
                 for file in files.iter().skip(first).step_by(openers) {
-                    if sender.send(JoinPart::open(file)).is_err() {
+                    if sender.send(opener.open(file)).is_err() {
                         return; // Nobody takes any more.
                     }
                 }

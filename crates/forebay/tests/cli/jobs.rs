@@ -17,7 +17,9 @@ while :; do
             environment=(env -i PATH=/usr/bin:/bin "HOME=$ALL" "SLURM_JOB_ID=$$" SLURMD_NODENAME=n1)
             shift ;;
         --requeue) again=1; shift ;;
-        -J) printf '%s' "$2" > "$ALL/name"; shift 2 ;;
+        --array=*) array=${1#--array=}; shift ;;
+        --hold) hold=1; shift ;;
+        -J) printf '%s' "$2" >> "$ALL/name"; shift 2 ;;
         *) break ;;
     esac
 done
@@ -31,6 +33,18 @@ start() {
     interpreter=${interpreter#??}
     "${environment[@]}" setsid --wait $interpreter "$ALL/spool.$$" "$@"
 }
+if [ -n "$hold" ]; then
+    # Whoever waits beside the run starts it.
+    mv "$ALL/spool.$$" "$ALL/later"
+    exit
+fi
+if [ -n "$array" ]; then
+    for task in $(seq $array); do
+        SLURM_ARRAY_JOB_ID=$$ SLURM_ARRAY_TASK_ID=$task SLURM_JOB_ID=$$0$task start "$@" &
+    done
+    wait
+    exit
+fi
 start "$@"
 status=$?
 [ -z "$again" ] || { export SLURM_RESTART_COUNT=1; start "$@"; }
@@ -134,15 +148,17 @@ fn names_and_commands_of_any_bytes_come_as_they_were() {
         cp job.sh "it's \"a\" job"; sbatch "it's \"a\" job" 3
         sbatch --wrap="printf '%s' \"it's \\\$HOME\" > wrapped"
         srun -n1 sh -c 'printf %s "$1" > step' sh "a'b\"c \$d"
+        sbatch -J "$(printf '%04096d' 7)" --wrap='seq 2 > four_kilobytes'
         # Longer than a word of a command line may be, with what Forebay adds.
         sbatch --wrap="$(printf 'seq 2 > long #%0131020d' 0)""#;
-    flow(&place, script).code(0).says("5 run files of").says("handed over by sbatch (1)");
-    let name = std::fs::read(place.all.join("name")).expect("written");
-    assert_eq!(name, b"a\xff \"b\";$(touch no)\nc");
+    flow(&place, script).code(0).says("6 run files of").says("handed over by sbatch (1)");
+    let names = std::fs::read(place.all.join("name")).expect("written");
+    let four_kilobytes = format!("{:04096}", 7);
+    assert_eq!(names, [b"a\xff \"b\";$(touch no)\nc", four_kilobytes.as_bytes()].concat());
     let read = |name: &str| place.read(name);
     assert_eq!((read("job.2"), read("job.3")), ("1\n2\n".into(), "1\n2\n3\n".into()));
     assert_eq!((read("wrapped"), read("step")), ("it's $HOME".into(), "a'b\"c $d".into()));
-    assert_eq!(read("long"), "1\n2\n");
+    assert_eq!((read("long"), read("four_kilobytes")), ("1\n2\n".into(), "1\n2\n".into()));
     assert!(!place.project.join("no").exists());
 }
 
@@ -162,6 +178,73 @@ fn a_clean_environment_a_second_try_and_a_signal_are_as_without() {
     assert_eq!(place.read("clean"), "1\n2\n");
     assert_eq!(place.read("tries"), "try 0\ntry 1\n");
     assert_eq!(place.read("caught"), "caught\n");
+}
+
+#[test]
+fn each_task_of_an_array_has_a_record_and_all_are_one_job_that_was_sent() {
+    let place = with_slurm();
+    std::fs::write(
+        place.project.join("array.sh"),
+        "#!/bin/bash\nseq $SLURM_ARRAY_TASK_ID > part.$SLURM_ARRAY_TASK_ID\n",
+    )
+    .expect("written");
+    let end = flow(&place, "sbatch --array=12 array.sh");
+    end.code(0).says("13 run files of");
+    assert!(!end.stderr.contains("handed over"), "{}", end.stderr);
+    let record = place.record();
+    assert_eq!(record.number("SELECT count(*) FROM tasks WHERE name = 'seq'"), 12);
+    let each = "SELECT sum(o.written_bytes) FROM opens o JOIN files f USING (file)
+                WHERE f.path GLOB 'part.*'";
+    // Two bytes for each number below 10, three for 10, 11 and 12.
+    assert_eq!(record.number(each), 2 * (45 + 3 * 9) + 3 * (1 + 2 + 3));
+}
+
+#[test]
+fn both_tries_of_a_job_that_is_sent_again_count_and_nothing_twice() {
+    let place = with_slurm();
+    let end = flow(&place, "sbatch --requeue --wrap='seq 3 > try.${SLURM_RESTART_COUNT-0}'");
+    end.code(0).says("3 run files of");
+    assert!(!end.stderr.contains("handed over"), "{}", end.stderr);
+    let record = place.record();
+    assert_eq!(record.number("SELECT count(*) FROM tasks WHERE name = 'seq'"), 2);
+    for made in ["try.0", "try.1"] {
+        let written = format!(
+            "SELECT sum(o.written_bytes) FROM opens o JOIN files f USING (file) WHERE path = '{made}'"
+        );
+        assert_eq!(record.number(&written), 6, "{made}");
+    }
+}
+
+#[test]
+fn a_job_that_outlives_the_run_is_told_and_joined_by_the_line_that_is_told() {
+    use std::os::unix::process::CommandExt;
+    let place = with_slurm();
+    let later = "printf '#!/bin/sh\\ntouch began\\nwhile [ ! -e ended ]; do sleep 0.1; done\\nseq 4 > late\\n' \
+                 > late.sh; sbatch --hold late.sh; while [ ! -e began ]; do sleep 0.1; done";
+    // It is no child of the run, as with Slurm.
+    let (job, end) = std::thread::scope(|scope| {
+        let job = scope.spawn(|| {
+            place.wait_for("later");
+            let mut job = place.program("sh");
+            job.arg(place.all.join("later")).env("SLURM_JOB_ID", "7").process_group(0);
+            job.spawn().expect("started")
+        });
+        let end = flow(&place, later);
+        (job.join().expect("started"), end)
+    });
+    end.code(0).says("1 job has begun and left no record").says("forebay join");
+    assert_eq!(place.record().number("SELECT count(*) FROM tasks WHERE name = 'seq'"), 0);
+    std::fs::write(place.project.join("ended"), "").expect("written");
+    crate::place::finish(job, std::time::Duration::from_secs(60)).code(0);
+    // As it says: forebay join FOLDER/head.run FOLDER/records -o FILE.
+    let (_, told) = end.stderr.split_once("forebay join ").expect("the line");
+    let words: Vec<&str> = told.split_whitespace().take(2).collect();
+    let whole = place.all.join("whole.run");
+    done(place.forebay(&["join"]).args(words).arg("-o").arg(&whole)).code(0).says("2 run files of");
+    let run = Run::open(&whole).expect("readable");
+    assert!(run.is_complete().expect("read"));
+    assert_eq!(run.tasks().expect("tasks").iter().filter(|task| task.name == "seq").count(), 1);
+    assert_eq!(run.unseen_programs().expect("read"), [], "all jobs are in it");
 }
 
 #[test]

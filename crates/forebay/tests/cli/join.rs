@@ -99,3 +99,31 @@ fn what_is_no_run_is_named_and_the_rest_is_joined() {
         .collect();
     assert!(left.is_empty(), "{left:?}");
 }
+
+#[test]
+fn records_of_older_forebays_are_joined_and_those_of_newer_ones_named() {
+    let place = Place::new();
+    let now = recorded(&place, "now.run", "seq 5 > f");
+    let newer = recorded(&place, "newer.run", "seq 6 > g");
+    let hand = rusqlite::Connection::open(&newer).expect("opened");
+    let next = forebay_model::run::SCHEMA_VERSION + 1;
+    hand.pragma_update(None, "user_version", next).expect("changed");
+    drop(hand);
+    crate::older::unpack(&place.all);
+    let older = place.all.join("whole.run");
+    let mut join = place.forebay(&["join", "-o"]);
+    // In turn: what is known of the tables of one is of no use for the next.
+    join.arg(&place.run).args([&now, &older, &newer, &now, &older]);
+    done(&mut join)
+        .code(1)
+        .says("4 run files of")
+        .says("newer.run is left out")
+        .says("a newer Forebay wrote it")
+        .says("update Forebay");
+    let sums = [&now, &older].map(|part| bytes(part));
+    assert_eq!(bytes(&place.run), (sums[0].0 + sums[1].0, sums[0].1 + sums[1].1));
+    let run = Run::open(&place.run).expect("readable");
+    assert!(!run.is_complete().expect("read"));
+    let names = run.files().expect("files").into_iter().map(|file| file.path);
+    assert!(names.into_iter().all(|name| name != b"g"));
+}

@@ -15,7 +15,7 @@ use crate::s3::Server;
 /// The tier's directory, as the run that was killed knew it.
 const TIER: &str = "/var/tmp/kept/fast";
 
-fn unpack(folder: &Path) {
+pub(crate) fn unpack(folder: &Path) {
     let archive = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kept/1aa93b7.tar.gz");
     let mut tar = Command::new("tar");
     // As an ordinary user's own, where it is one who unpacks.

@@ -8,7 +8,7 @@ use rusqlite::{Connection, params};
 
 /// Are the tasks of this run told? Then there is nothing to recognise, and what was told stays.
 pub(super) fn has_given_tasks(c: &Connection) -> rusqlite::Result<bool> {
-    Ok(header::Header::load(c)?.origin != RunOrigin::Measured)
+    Ok(header::HeaderTable::read(c)?.origin() != RunOrigin::Measured)
 }
 
 /// Writes a task, and the process that stands for it. Told again, the latest wins.

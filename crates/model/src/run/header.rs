@@ -4,9 +4,10 @@ use super::sql::{
     SqlText, bytes_of_value, from_sql_int, text_value, to_sql_int, words_from_json, words_to_json,
 };
 use crate::{ByteCount, CommandExit, Micros, Privacy, RunEnd};
-use rusqlite::types::Value;
+use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Whether a run happened or was computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -109,8 +110,72 @@ pub(super) fn get_int(c: &Connection, key: &str) -> rusqlite::Result<Option<i64>
         .map(Option::flatten)
 }
 
-fn get_string(c: &Connection, key: &str) -> rusqlite::Result<Option<String>> {
-    Ok(get_bytes(c, key)?.map(|b| String::from_utf8_lossy(&b).into_owned()))
+/// All of the table `header`: one query for what else would be one for each key.
+#[derive(Debug)]
+pub(super) struct HeaderTable(BTreeMap<String, Value>);
+
+impl HeaderTable {
+    /// Reads them. Keys are text; of a foreign hand, anything else is passed over.
+    pub(super) fn read(c: &Connection) -> rusqlite::Result<Self> {
+        let mut statement = c.prepare_cached("SELECT key, value FROM header")?;
+        let mut rows = statement.query([])?;
+        let mut values = BTreeMap::new();
+        while let Some(row) = rows.next()? {
+            if let Ok(name) = row.get_ref(0)?.as_str() {
+                let value = match row.get_ref(1)? {
+                    ValueRef::Text(bytes) | ValueRef::Blob(bytes) => text_value(bytes.to_vec()),
+                    ValueRef::Integer(number) => Value::Integer(number),
+                    ValueRef::Null | ValueRef::Real(_) => Value::Null,
+                };
+                values.insert(name.to_owned(), value);
+            }
+        }
+        Ok(Self(values))
+    }
+
+    /// One key as bytes.
+    pub(super) fn bytes(&self, key: &str) -> Option<Vec<u8>> {
+        bytes_of_value(self.0.get(key)?.into())
+    }
+
+    /// One key as a number.
+    pub(super) fn int(&self, key: &str) -> Option<i64> {
+        match self.0.get(key)? {
+            Value::Integer(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    fn number(&self, key: &str) -> Option<u64> {
+        self.int(key).map(from_sql_int)
+    }
+
+    fn string(&self, key: &str) -> Option<String> {
+        self.bytes(key).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Whether it happened.
+    pub(super) fn origin(&self) -> RunOrigin {
+        RunOrigin::from_name(&self.string("origin").unwrap_or_default())
+    }
+
+    /// How the command ended; `None` if that was not written.
+    pub(super) fn end(&self) -> Option<RunEnd> {
+        let at = self.number(key::ENDED)?;
+        let small = |key| self.int(key).and_then(|n| i32::try_from(n).ok());
+        let exit = match (small(key::STATUS), small(key::SIGNAL)) {
+            (Some(code), _) => Some(CommandExit::Code(code)),
+            (None, Some(signal)) => Some(CommandExit::Signal(signal)),
+            (None, None) => None,
+        };
+        Some(RunEnd {
+            at: Micros(at),
+            exit,
+            cpu_user: self.number(key::CPU_USER).map(Micros),
+            cpu_system: self.number(key::CPU_SYSTEM).map(Micros),
+            complete: self.int(key::COMPLETE) == Some(1),
+        })
+    }
 }
 
 impl Header {
@@ -139,34 +204,26 @@ impl Header {
         store_notes(c, &self.more)
     }
 
-    /// Reads them back. The salt of an anonymised run is gone for good, so `privacy` is not told.
-    pub(super) fn load(c: &Connection) -> rusqlite::Result<Self> {
-        let origin = get_string(c, "origin")?.unwrap_or_default();
-        let number =
-            |key| -> rusqlite::Result<Option<u64>> { Ok(get_int(c, key)?.map(from_sql_int)) };
-        let command = get_string(c, key::COMMAND)?.unwrap_or_default();
-        let mut more = Vec::new();
-        let mut rows = c.prepare("SELECT key, value FROM header WHERE key GLOB 'more.*'")?;
-        let mut rows = rows.query([])?;
-        while let Some(row) = rows.next()? {
-            let name: String = row.get(0)?;
-            let value = bytes_of_value(row.get_ref(1)?).unwrap_or_default();
-            more.push((name["more.".len()..].to_owned(), String::from_utf8_lossy(&value).into()));
-        }
-        Ok(Self {
-            forebay: get_string(c, "forebay")?.unwrap_or_default(),
-            origin: RunOrigin::from_name(&origin),
-            started_unix: Micros(number("started_unix_us")?.unwrap_or(0)),
-            command: words_from_json(&command),
-            directory: get_bytes(c, key::DIRECTORY)?.unwrap_or_default(),
-            host: get_string(c, key::HOST)?,
-            user: get_string(c, key::USER)?,
-            kernel: get_string(c, "kernel")?,
-            cpus: number("cpus")?.and_then(|n| u32::try_from(n).ok()),
-            memory: number("memory_bytes")?.map(ByteCount),
+    /// What a header says. The salt of an anonymised run is gone for good, so `privacy` is not told.
+    pub(super) fn of_table(table: &HeaderTable) -> Self {
+        let more = table.0.iter().filter_map(|(key, value)| {
+            let value = bytes_of_value(value.into()).unwrap_or_default();
+            Some((key.strip_prefix("more.")?.to_owned(), String::from_utf8_lossy(&value).into()))
+        });
+        Self {
+            forebay: table.string("forebay").unwrap_or_default(),
+            origin: table.origin(),
+            started_unix: Micros(table.number("started_unix_us").unwrap_or(0)),
+            command: words_from_json(&table.string(key::COMMAND).unwrap_or_default()),
+            directory: table.bytes(key::DIRECTORY).unwrap_or_default(),
+            host: table.string(key::HOST),
+            user: table.string(key::USER),
+            kernel: table.string("kernel"),
+            cpus: table.number("cpus").and_then(|n| u32::try_from(n).ok()),
+            memory: table.number("memory_bytes").map(ByteCount),
             privacy: Privacy::default(),
-            more,
-        })
+            more: more.collect(),
+        }
     }
 }
 
@@ -196,21 +253,5 @@ pub(super) fn store_end(c: &Connection, ended: &RunEnd) -> rusqlite::Result<()> 
 
 /// Reads how the command ended; `None` if that was not written.
 pub(super) fn load_end(c: &Connection) -> rusqlite::Result<Option<RunEnd>> {
-    let Some(at) = get_int(c, key::ENDED)? else { return Ok(None) };
-    let micros =
-        |key| -> rusqlite::Result<_> { Ok(get_int(c, key)?.map(|n| Micros(from_sql_int(n)))) };
-    let small =
-        |key| -> rusqlite::Result<_> { Ok(get_int(c, key)?.and_then(|n| i32::try_from(n).ok())) };
-    let exit = match (small(key::STATUS)?, small(key::SIGNAL)?) {
-        (Some(code), _) => Some(CommandExit::Code(code)),
-        (None, Some(signal)) => Some(CommandExit::Signal(signal)),
-        (None, None) => None,
-    };
-    Ok(Some(RunEnd {
-        at: Micros(from_sql_int(at)),
-        exit,
-        cpu_user: micros(key::CPU_USER)?,
-        cpu_system: micros(key::CPU_SYSTEM)?,
-        complete: get_int(c, key::COMPLETE)? == Some(1),
-    }))
+    Ok(HeaderTable::read(c)?.end())
 }

@@ -6,6 +6,7 @@
 
 mod clocks;
 mod copy_rows;
+mod memory_file;
 mod names;
 mod part;
 mod place_opens;
@@ -16,7 +17,7 @@ use super::{Run, RunWriter, note_key, task_aggregation};
 use crate::{CommandPrivacy, Error, Kind, Micros, Result, RunEnd};
 use clocks::Clocks;
 use names::JoinedNames;
-pub use part::JoinPart;
+pub use part::{JoinPart, PartOpener};
 use rusqlite::{Connection, params};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -79,7 +80,7 @@ impl RunWriter {
     /// A file that can't be read is left out, and told in the report.
     ///
     /// # Errors
-    /// The first run can't be read or [joined](JoinPart::open), or [`Kind::Io`], [`Kind::Full`] of
+    /// The first run can't be read or [joined](PartOpener::open), or [`Kind::Io`], [`Kind::Full`] of
     /// the new file.
     pub fn join_runs(
         path: &Path,
@@ -92,8 +93,7 @@ impl RunWriter {
         let first = first?;
         let second = parts.next();
         let mut header = first.header.clone();
-        let commands = header::get_bytes(&first.run.conn, key::COMMANDS);
-        if commands.map_err(|e| first.run.read_error(e))?.as_deref() == Some(b"left out") {
+        if first.commands_left_out {
             header.privacy.commands = CommandPrivacy::LeftOut;
         }
         // The command of one of several equals is not the whole's.
@@ -223,7 +223,7 @@ impl Join {
                 self.names.undo();
                 self.clocks.undo();
                 return Err(match failed {
-                    copy_rows::CopyError::Reading(e) => Failed::Theirs(part.run.read_error(e)),
+                    copy_rows::CopyError::Reading(e) => Failed::Theirs(part.run().read_error(e)),
                     copy_rows::CopyError::Writing(e) => Failed::Ours(e),
                 });
             }

@@ -1,6 +1,6 @@
 //! Reads a run file: typed rows, clear errors.
 
-use super::header::{self, Header, key};
+use super::header::{self, Header, HeaderTable, key};
 use super::sql::{bytes_of_value, from_sql_int, sqlite_error, words_from_json};
 use super::{run_file_check, untrusted_file};
 #[cfg(doc)]
@@ -18,6 +18,8 @@ pub struct Run {
     path: PathBuf,
     /// `PRAGMA user_version` of the file.
     format: i32,
+    /// Rows that a table may have, if the file does not grow.
+    row_limit: Option<u64>,
 }
 
 /// Not of others; what is nobody's is the run's.
@@ -40,7 +42,24 @@ impl Run {
             false => conn,
         };
         let format = run_file_check::check_schema_version(&conn, path)?;
-        Ok(Self { conn, path: path.to_owned(), format })
+        Ok(Self { conn, path: path.to_owned(), format, row_limit: None })
+    }
+
+    /// A run file of so many bytes that is open and looked at already, and does not grow.
+    pub(super) fn of_connection(conn: Connection, path: &Path, format: i32, bytes: u64) -> Self {
+        let row_limit = Some(untrusted_file::row_limit_of_size(bytes));
+        Self { conn, path: path.to_owned(), format, row_limit }
+    }
+
+    /// The connection shows another file of the same kind.
+    pub(super) fn name_anew(&mut self, path: &Path, bytes: u64) {
+        path.clone_into(&mut self.path);
+        self.row_limit = Some(untrusted_file::row_limit_of_size(bytes));
+    }
+
+    /// Rows that all its tables have room for, together.
+    pub(super) fn row_limit(&self) -> u64 {
+        self.row_limit.unwrap_or_else(|| untrusted_file::row_limit(&self.path))
     }
 
     /// Whether a file is a run, by its first bytes, and nobody writes it just now: what may be
@@ -64,12 +83,17 @@ impl Run {
     /// # Errors
     /// [`Kind::Damaged`], [`Kind::Io`], as for every accessor below.
     pub fn header(&self) -> Result<Header> {
-        Header::load(&self.conn).map_err(|e| self.read_error(e))
+        self.header_table().map(|table| Header::of_table(&table))
     }
 
     /// How the command ended; `None` if the writer was stopped before.
     pub fn ended(&self) -> Result<Option<RunEnd>> {
-        header::load_end(&self.conn).map_err(|e| self.read_error(e))
+        self.header_table().map(|table| table.end())
+    }
+
+    /// All that the header says.
+    pub(super) fn header_table(&self) -> Result<HeaderTable> {
+        HeaderTable::read(&self.conn).map_err(|e| self.read_error(e))
     }
 
     /// Nothing is missing: the end was written and no fact was dropped.
@@ -256,8 +280,7 @@ impl Run {
                  FROM opens o LEFT JOIN processes p USING (process)
                  WHERE IFNULL(p.task, 0) {OWN} ORDER BY o.rowid"
             ))?;
-            let (mut rows, mut left) =
-                (statement.query([])?, untrusted_file::row_limit(&self.path));
+            let (mut rows, mut left) = (statement.query([])?, self.row_limit());
             while let Some(r) = rows.next()? {
                 left = left.checked_sub(1).ok_or_else(Self::endless_rows_error)?;
                 each(open_row(r)?);
@@ -334,7 +357,7 @@ impl Run {
         row: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>> {
         let read = || -> rusqlite::Result<Vec<T>> {
-            let (mut all, most) = (Vec::new(), untrusted_file::row_limit(&self.path));
+            let (mut all, most) = (Vec::new(), self.row_limit());
             for row in self.conn.prepare_cached(sql)?.query_map([], row)? {
                 all.push(row?);
                 if all.len() as u64 > most {

@@ -76,6 +76,13 @@ pub(super) fn is_without_locks(conn: &Connection, path: &Path) -> bool {
     refused && !wal_exists(path)
 }
 
+/// Whether there is a log beside a file, which SQLite would read, too.
+pub(super) fn has_log(path: &Path) -> bool {
+    let mut journal = path.as_os_str().to_owned();
+    journal.push("-journal");
+    wal_exists(path) || Path::new(&journal).exists()
+}
+
 fn wal_exists(path: &Path) -> bool {
     let mut wal = path.as_os_str().to_owned();
     wal.push("-wal");

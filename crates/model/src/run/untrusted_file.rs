@@ -33,6 +33,13 @@ pub(super) fn open_unlocked(path: &Path) -> rusqlite::Result<Connection> {
 }
 
 fn guard(mut conn: Connection, path: &Path) -> rusqlite::Result<Connection> {
+    refuse_programs(&conn)?;
+    limit_steps(&mut conn, size_with_wal(path))?;
+    Ok(conn)
+}
+
+/// No program in the file is run.
+pub(super) fn refuse_programs(conn: &Connection) -> rusqlite::Result<()> {
     for (setting, value) in [
         (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
         (DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false),
@@ -41,14 +48,18 @@ fn guard(mut conn: Connection, path: &Path) -> rusqlite::Result<Connection> {
     ] {
         conn.set_db_config(setting, value)?;
     }
-    let most = size_with_wal(path).saturating_add(GROWN).saturating_mul(STEPS_A_BYTE) / STEPS;
+    Ok(())
+}
+
+/// Reading a file of so many bytes ends.
+pub(super) fn limit_steps(conn: &mut Connection, bytes: u64) -> rusqlite::Result<()> {
+    let most = bytes.saturating_add(GROWN).saturating_mul(STEPS_A_BYTE) / STEPS;
     let mut asked = 0;
     let is_too_long = move || {
         asked += 1;
         asked > most
     };
-    conn.progress_handler(STEPS as i32, Some(is_too_long))?;
-    Ok(conn)
+    conn.progress_handler(STEPS as i32, Some(is_too_long))
 }
 
 /// What is in the place of a table and is none: its name, and what it is.
@@ -99,7 +110,12 @@ fn table_definitions() -> &'static HashSet<String> {
 
 /// Rows that all tables of a file have room for, together.
 pub(super) fn row_limit(path: &Path) -> u64 {
-    size_with_wal(path).saturating_add(GROWN) / ROW_BYTES_MIN
+    row_limit_of_size(size_with_wal(path))
+}
+
+/// Rows that all tables of a file of so many bytes have room for, together.
+pub(super) fn row_limit_of_size(bytes: u64) -> u64 {
+    bytes.saturating_add(GROWN) / ROW_BYTES_MIN
 }
 
 fn is_run_table(name: &str) -> bool {

@@ -9,7 +9,7 @@ use crate::run::sql::{SqlText, bytes_of_value, execute_cached};
 use crate::run::writer::write_sample;
 use crate::{Error, ProcessId};
 use rusqlite::types::Value;
-use rusqlite::{Connection, Row, params, params_from_iter};
+use rusqlite::{CachedStatement, Connection, Row, params, params_from_iter};
 use std::collections::{HashMap, HashSet};
 
 /// What stopped a copy.
@@ -20,6 +20,9 @@ pub(super) enum CopyError {
     /// Rows that can't be written.
     Writing(rusqlite::Error),
 }
+
+/// What tells a kind of operation from others: its name, size and pattern.
+type OpNames = [Option<String>; 3];
 
 type Copied<T = ()> = Result<T, CopyError>;
 
@@ -70,10 +73,10 @@ pub(super) fn copy_run(
     if first { copy.copy_samples() } else { Ok(()) }
 }
 
-impl Copy<'_> {
+impl<'a> Copy<'a> {
     /// Calls `each` with every row of a query on the run file.
     fn read(&self, sql: &str, mut each: impl FnMut(&Row<'_>) -> Copied) -> Copied {
-        let mut statement = self.part.run.conn.prepare_cached(sql).map_err(CopyError::Reading)?;
+        let mut statement = self.part.run().conn.prepare_cached(sql).map_err(CopyError::Reading)?;
         let mut rows = statement.query([]).map_err(CopyError::Reading)?;
         let mut left = self.part.row_limit;
         while let Some(row) = rows.next().map_err(CopyError::Reading)? {
@@ -88,13 +91,18 @@ impl Copy<'_> {
         execute_cached(self.c, sql, values).map_err(CopyError::Writing)
     }
 
+    /// A statement that is asked for once, not for each row.
+    fn prepare(&self, sql: &str) -> Copied<CachedStatement<'a>> {
+        self.c.prepare_cached(sql).map_err(CopyError::Writing)
+    }
+
     fn later(&self, at: Option<i64>) -> Option<i64> {
         at.map(|at| at.saturating_add(self.shift))
     }
 
     fn copy_trees(&mut self) -> Copied {
         let host = self.part.header.host.as_deref();
-        let trees = self.part.run.trees().map_err(damage)?;
+        let trees = self.part.run().trees().map_err(damage)?;
         for tree in trees {
             let name = TreeName {
                 path: tree.path.clone(),
@@ -125,7 +133,7 @@ impl Copy<'_> {
 
     fn copy_classes(&mut self) -> Copied {
         let mut found = Vec::new();
-        self.read(&self.part.queries.classes, |r| {
+        self.read(&self.part.queries().classes, |r| {
             let class: i64 = get(r, 0)?;
             found.push((class, text(r, 1)?));
             Ok(())
@@ -146,11 +154,15 @@ impl Copy<'_> {
     fn copy_files(&mut self) -> Copied {
         type FileRow = (i64, i64, Vec<u8>, i64, Option<i64>, Option<i64>);
         let mut rows: Vec<FileRow> = Vec::new();
-        self.read(&self.part.queries.files, |r| {
+        self.read(&self.part.queries().files, |r| {
             rows.push((get(r, 0)?, get(r, 1)?, text(r, 2)?, get(r, 3)?, get(r, 4)?, get(r, 5)?));
             Ok(())
         })?;
         let mut met: HashSet<u32> = HashSet::new();
+        let mut insert = self.prepare(
+            "INSERT INTO files (file, tree, path, class, home, gone_us)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        )?;
         for (file, tree, path, class, home, gone) in rows {
             let Some(&tree) = self.trees.get(&tree) else { continue };
             let Some(&class) = self.classes.get(&class) else { continue };
@@ -162,11 +174,8 @@ impl Copy<'_> {
             }
             self.files.insert(file, number);
             if new {
-                self.write(
-                    "INSERT INTO files (file, tree, path, class, home, gone_us)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                    params![number, tree, SqlText(&path), class, home, gone],
-                )?;
+                let values = params![number, tree, SqlText(&path), class, home, gone];
+                insert.execute(values).map_err(CopyError::Writing)?;
             } else if gone.is_some() || home.is_some() {
                 self.write(
                     "UPDATE files SET gone_us = IFNULL(?2, gone_us), home = IFNULL(?3, home)
@@ -179,7 +188,7 @@ impl Copy<'_> {
                 self.note_row("files", i64::from(number))?;
             }
         }
-        let Some(query) = &self.part.queries.first_names else { return Ok(()) };
+        let Some(query) = &self.part.queries().first_names else { return Ok(()) };
         self.read(query, |r| {
             let (file, path, class) = (get::<i64>(r, 0)?, text(r, 1)?, get::<i64>(r, 2)?);
             let (Some(file), Some(class)) = (self.files.get(&file), self.classes.get(&class))
@@ -202,7 +211,7 @@ impl Copy<'_> {
     }
 
     fn copy_processes(&mut self) -> Copied {
-        let rows = read_processes(&self.part.run.conn).map_err(CopyError::Reading)?;
+        let rows = read_processes(&self.part.run().conn).map_err(CopyError::Reading)?;
         // Process numbers are a machine's.
         let machine = self.part.header.host.clone().unwrap_or_default();
         for row in &rows {
@@ -221,14 +230,12 @@ impl Copy<'_> {
         }
         let parents: HashMap<ProcessId, ProcessId> =
             rows.iter().filter_map(|row| Some((row.id, row.parent?))).collect();
-        let c = self.c;
-        let mut insert = c
-            .prepare_cached(
-                "INSERT INTO processes VALUES
-                 (?1,?2,?3,NULL,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17)",
-            )
-            .map_err(CopyError::Writing)?;
-        self.read(&self.part.queries.processes, |r| {
+        let mut insert = self.prepare(
+            "INSERT INTO processes VALUES
+             (?1,?2,?3,NULL,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17)",
+        )?;
+        let mut insert_node = self.prepare("INSERT INTO process_nodes VALUES (?1, ?2)")?;
+        self.read(&self.part.queries().processes, |r| {
             let old: i64 = get(r, 0)?;
             let Some(&number) = self.processes.get(&old) else { return Ok(()) };
             if self.known.contains(&old) {
@@ -253,13 +260,11 @@ impl Copy<'_> {
                 values.push(get::<Option<i64>>(r, column)?.into());
             }
             insert.execute(params_from_iter(values)).map_err(CopyError::Writing)?;
-            self.write(
-                "INSERT INTO process_nodes VALUES (?1, ?2)",
-                params![number, self.node as i64],
-            )
+            let on_node = params![number, self.node as i64];
+            insert_node.execute(on_node).map_err(CopyError::Writing).map(drop)
         })?;
         self.join.report.processes_seen_twice = self.join.names.seen_twice();
-        let queries = &self.part.queries;
+        let queries = &self.part.queries();
         for (query, table, columns) in [
             (&queries.strangers, "strangers", ""),
             (&queries.process_usage, "process_usage", ", ?2, ?3"),
@@ -288,14 +293,11 @@ impl Copy<'_> {
 
     fn copy_opens(&mut self) -> Copied {
         let clock = self.join.clock_of[self.node];
-        let c = self.c;
-        let mut insert = c
-            .prepare_cached(
-                "INSERT INTO temp.staged VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)",
-            )
-            .map_err(CopyError::Writing)?;
+        let mut insert = self.prepare(
+            "INSERT INTO temp.staged VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)",
+        )?;
         let mut opened: Vec<(u32, i64, bool)> = Vec::new();
-        self.read(&self.part.queries.opens, |r| {
+        self.read(&self.part.queries().opens, |r| {
             let (process, file): (i64, i64) = (get(r, 0)?, get(r, 1)?);
             let (Some(process), Some(&file)) = (self.own_process(process), self.files.get(&file))
             else {
@@ -321,7 +323,14 @@ impl Copy<'_> {
     }
 
     fn copy_ops(&mut self) -> Copied {
-        self.read(&self.part.queries.ops, |r| {
+        let mut add = self.prepare(
+            "INSERT INTO process_ops VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+             ON CONFLICT (op_key, class, tree, IFNULL(process, -1)) DO UPDATE SET
+               count = count + excluded.count, failed = failed + excluded.failed,
+               time_ns = time_ns + excluded.time_ns, bytes = bytes + excluded.bytes",
+        )?;
+        let mut keys: HashMap<OpNames, i64> = HashMap::new();
+        self.read(&self.part.queries().ops, |r| {
             let process = match get::<Option<i64>>(r, 0)? {
                 None => None,
                 Some(old) => match self.own_process(old) {
@@ -334,29 +343,31 @@ impl Copy<'_> {
             else {
                 return Ok(());
             };
-            let names: [Option<String>; 3] = [get(r, 3)?, get(r, 4)?, get(r, 5)?];
-            let key = self.op_key(&names, get(r, 10)?)?;
-            self.write(
-                "INSERT INTO process_ops VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-                     ON CONFLICT (op_key, class, tree, IFNULL(process, -1)) DO UPDATE SET
-                       count = count + excluded.count, failed = failed + excluded.failed,
-                       time_ns = time_ns + excluded.time_ns, bytes = bytes + excluded.bytes",
-                params![
-                    process,
-                    tree,
-                    class,
-                    key,
-                    get::<i64>(r, 6)?,
-                    get::<i64>(r, 7)?,
-                    get::<i64>(r, 8)?,
-                    get::<i64>(r, 9)?
-                ],
-            )
+            let names: OpNames = [get(r, 3)?, get(r, 4)?, get(r, 5)?];
+            let key = match keys.get(&names) {
+                Some(&known) => known,
+                None => {
+                    let key = self.op_key(&names, get(r, 10)?)?;
+                    keys.insert(names, key);
+                    key
+                }
+            };
+            let values = params![
+                process,
+                tree,
+                class,
+                key,
+                get::<i64>(r, 6)?,
+                get::<i64>(r, 7)?,
+                get::<i64>(r, 8)?,
+                get::<i64>(r, 9)?
+            ];
+            add.execute(values).map_err(CopyError::Writing).map(drop)
         })
     }
 
     /// The number of a kind of operation, also of one that this Forebay does not know.
-    fn op_key(&self, names: &[Option<String>; 3], group: Option<String>) -> Copied<i64> {
+    fn op_key(&self, names: &OpNames, group: Option<String>) -> Copied<i64> {
         let find = || -> rusqlite::Result<Option<i64>> {
             let mut known = self.c.prepare_cached(
                 "SELECT op_key FROM op_keys WHERE op IS ?1 AND size_class IS ?2 AND pattern IS ?3",
@@ -380,7 +391,7 @@ impl Copy<'_> {
     }
 
     fn copy_others(&mut self) -> Copied {
-        self.read(&self.part.queries.outside, |r| {
+        self.read(&self.part.queries().outside, |r| {
             let Some(process) = self.own_process(get(r, 0)?) else { return Ok(()) };
             let (directory, write): (Value, i64) = (get(r, 1)?, get(r, 2)?);
             let bytes: i64 = get(r, 3)?;
@@ -389,7 +400,7 @@ impl Copy<'_> {
                 params![process, directory, write, bytes],
             )
         })?;
-        self.read(&self.part.queries.notes, |r| {
+        self.read(&self.part.queries().notes, |r| {
             let tree: i64 = get(r, 0)?;
             let Some(tree) = self.trees.get(&tree) else { return Ok(()) };
             let values: [Value; 4] = [get(r, 1)?, get(r, 2)?, get(r, 3)?, get(r, 4)?];
@@ -411,7 +422,7 @@ impl Copy<'_> {
 
     /// The machine of the first run; of others `forebay sample` tells more.
     fn copy_samples(&mut self) -> Copied {
-        for sample in self.part.run.samples().map_err(damage)? {
+        for sample in self.part.run().samples().map_err(damage)? {
             write_sample(self.c, &sample).map_err(CopyError::Writing)?;
         }
         Ok(())

@@ -1,25 +1,49 @@
 //! A run file on its way into a joined run: open, looked at, and ready to be read. What can be done
 //! without knowing the others is done here, so that several are opened at the same time.
 
+use super::memory_file::MemoryFile;
 use crate::run::Run;
-use crate::run::header::{self, Header, key};
+use crate::run::header::{Header, HeaderTable, key};
 use crate::run::reader::processes_query;
-use crate::run::untrusted_file::row_limit;
 use crate::{Error, Kind, Result, RunEnd, RunOrigin};
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Queries of a run file that are kept for when its rows are copied.
 const QUERIES_KEPT: usize = 32;
 
+/// Opens run files that are to be joined. What it knows of one serves for others of its kind, in all
+/// threads.
+#[derive(Clone, Debug, Default)]
+pub struct PartOpener {
+    idle: Arc<Mutex<Vec<OpenFile>>>,
+}
+
 /// A run file that can be joined with others.
 #[derive(Debug)]
 pub struct JoinPart {
-    pub(super) run: Run,
+    file: Option<OpenFile>,
+    opener: PartOpener,
     pub(super) header: Header,
     pub(super) ended: Option<RunEnd>,
-    pub(super) queries: Queries,
+    /// Command lines are not in it.
+    pub(super) commands_left_out: bool,
     /// Rows that a table of it may have.
     pub(super) row_limit: u64,
+}
+
+/// A run file, and the queries for its rows.
+#[derive(Debug)]
+struct OpenFile {
+    place: FilePlace,
+    queries: Queries,
+}
+
+/// Where the bytes of a run file are.
+#[derive(Debug)]
+enum FilePlace {
+    Memory(MemoryFile),
+    Disk(Run),
 }
 
 /// What its rows are asked for by. Tables that files of an older format lack have no query.
@@ -38,23 +62,95 @@ pub(super) struct Queries {
     pub(super) notes: String,
 }
 
-impl JoinPart {
+impl PartOpener {
     /// Opens a run file that is to be joined.
     ///
     /// # Errors
     /// As [`Run::open`], and [`Kind::NotARun`]: its names are hashed, by a key of its own; or it was
     /// simulated, imported, or joined already.
-    pub fn open(path: &Path) -> Result<JoinPart> {
-        let run = Run::open(path)?;
-        run.conn.set_prepared_statement_cache_capacity(QUERIES_KEPT);
+    pub fn open(&self, path: &Path) -> Result<JoinPart> {
+        let file = match self.open_in_memory(path) {
+            Some(file) => file,
+            None => OpenFile::new(FilePlace::Disk(Run::open(path)?))?,
+        };
         // One transaction: the file is locked once, not for each query.
-        run.conn.execute_batch("BEGIN").map_err(|e| run.read_error(e))?;
-        let header = run.header()?;
-        check_joinable(&run, &header)?;
-        let ended = run.ended()?;
-        let queries = Queries::of(&run).map_err(|e| run.read_error(e))?;
-        let row_limit = row_limit(path);
-        Ok(JoinPart { run, header, ended, queries, row_limit })
+        file.run().conn.execute_batch("BEGIN").map_err(|e| file.run().read_error(e))?;
+        let table = file.run().header_table()?;
+        check_joinable(file.run(), &table)?;
+        Ok(JoinPart {
+            header: Header::of_table(&table),
+            ended: table.end(),
+            commands_left_out: table.bytes(key::COMMANDS).as_deref() == Some(b"left out"),
+            row_limit: file.run().row_limit(),
+            file: Some(file),
+            opener: self.clone(),
+        })
+    }
+
+    /// A short file that is whole; `None`: it is to be opened as any.
+    fn open_in_memory(&self, path: &Path) -> Option<OpenFile> {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        if let Some(OpenFile { place: FilePlace::Memory(file), queries }) = idle
+            && let Some(file) = file.replace(path)
+        {
+            return Some(OpenFile { place: FilePlace::Memory(file), queries });
+        }
+        OpenFile::new(FilePlace::Memory(MemoryFile::open(path)?)).ok()
+    }
+}
+
+impl OpenFile {
+    fn new(place: FilePlace) -> Result<OpenFile> {
+        let run = place.run();
+        run.conn.set_prepared_statement_cache_capacity(QUERIES_KEPT);
+        let queries = Queries::of(run).map_err(|e| run.read_error(e))?;
+        Ok(OpenFile { place, queries })
+    }
+
+    fn run(&self) -> &Run {
+        self.place.run()
+    }
+}
+
+impl FilePlace {
+    fn run(&self) -> &Run {
+        match self {
+            FilePlace::Memory(file) => file.run(),
+            FilePlace::Disk(run) => run,
+        }
+    }
+}
+
+impl JoinPart {
+    /// Opens one run file that is to be joined; for many, a [`PartOpener`] is faster.
+    ///
+    /// # Errors
+    /// As [`PartOpener::open`].
+    pub fn open(path: &Path) -> Result<JoinPart> {
+        PartOpener::default().open(path)
+    }
+
+    pub(super) fn run(&self) -> &Run {
+        self.file().run()
+    }
+
+    pub(super) fn queries(&self) -> &Queries {
+        &self.file().queries
+    }
+
+    fn file(&self) -> &OpenFile {
+        self.file.as_ref().expect("it is taken when the part is dropped")
+    }
+}
+
+impl Drop for JoinPart {
+    fn drop(&mut self) {
+        let Some(file) = self.file.take() else { return };
+        let is_kept = matches!(file.place, FilePlace::Memory(_));
+        // One whose transaction does not end is closed.
+        if is_kept && file.run().conn.execute_batch("ROLLBACK").is_ok() {
+            self.opener.idle.lock().unwrap_or_else(PoisonError::into_inner).push(file);
+        }
     }
 }
 
@@ -116,12 +212,12 @@ impl Queries {
 }
 
 /// Whether a run may be joined with others.
-fn check_joinable(run: &Run, header: &Header) -> Result<()> {
+fn check_joinable(run: &Run, header: &HeaderTable) -> Result<()> {
     let refuse = |why: &str, next: &str| {
         let message = format!("cannot join {}: {why}; {next}", run.path().display());
         Err(Error::new(Kind::NotARun, message))
     };
-    if header.origin != RunOrigin::Measured {
+    if header.origin() != RunOrigin::Measured {
         return refuse(
             "it was simulated or imported",
             "only runs that were recorded can be joined",
@@ -130,9 +226,7 @@ fn check_joinable(run: &Run, header: &Header) -> Result<()> {
     if !run.nodes()?.is_empty() {
         return refuse("it was joined already", "name the run files that it was joined of");
     }
-    let anonymous =
-        header::get_int(&run.conn, key::ANONYMISED).map_err(|e| run.read_error(e))? == Some(1);
-    if anonymous {
+    if header.int(key::ANONYMISED) == Some(1) {
         return refuse(
             "its names are hashed, so that its files are not to be told from those of others",
             "record it without --anonymise",

@@ -6,7 +6,8 @@ const SHARED: &str = "/shared/work";
 const SECOND: u64 = 1_000_000;
 
 fn opened(runs: &[PathBuf]) -> impl Iterator<Item = (PathBuf, Result<JoinPart>)> {
-    runs.iter().map(|path| (path.clone(), JoinPart::open(path)))
+    let opener = PartOpener::default();
+    runs.iter().map(move |path| (path.clone(), opener.open(path)))
 }
 
 /// A run file to be: where, when, and what happened.
@@ -276,6 +277,115 @@ fn files_that_are_no_runs_are_told_and_the_rest_counts() {
     assert_eq!(opens(&run).len(), 2);
     let header = run.header().expect("header");
     assert_eq!(header.note(&note_key::JOBS_NOT_RECORDED), Some(2));
+}
+
+/// A run file of one process, which reads `size` files.
+fn part_of_job(directory: &Path, job: u32, size: u32) -> PathBuf {
+    let name = format!("j{job}");
+    let mut part = Part::new("n1", 100 + u64::from(job)).job(&name, "n1").tree("nfs4");
+    part = part.process(100 * job, None, 0, &format!("align sample{job}"));
+    for file in 1..=size {
+        part = part.open(file, &format!("work/{job}/{file}"), 10, file % 2 == 0);
+    }
+    part.write(directory, &name)
+}
+
+/// All that is in a run.
+fn contents(run: &Run) -> String {
+    let tasks = run.tasks().expect("tasks");
+    format!(
+        "{:?} {tasks:?} {:?} {:?} {:?} {:?} {:?}",
+        run.header().expect("header"),
+        run.processes().expect("processes"),
+        run.files().expect("files"),
+        opens(run),
+        run.operation_rows().expect("ops"),
+        run.nodes().expect("nodes"),
+    )
+}
+
+#[test]
+fn files_that_follow_each_other_in_one_connection_are_read_as_alone() {
+    let place = tempfile::tempdir().expect("a directory");
+    // As long as each other, shorter and longer than the one before, and longer than there is room.
+    let mut runs: Vec<PathBuf> = [3, 3, 200, 1, 0, 30_000, 3, 200]
+        .into_iter()
+        .zip(1..)
+        .map(|(size, job)| part_of_job(place.path(), job, size))
+        .collect();
+    assert!(std::fs::metadata(&runs[5]).expect("it is there").len() > 1 << 20);
+    // Tables in other places under the same number of the schema, and of an older format.
+    for (job, sql) in [
+        (9, "CREATE TABLE x (a); CREATE TABLE y (b); INSERT INTO x VALUES (1)"),
+        (10, "CREATE TABLE y (b); CREATE TABLE x (a); INSERT INTO x VALUES (1)"),
+        (11, "DROP TABLE process_usage; DROP TABLE nodes; PRAGMA user_version = 3"),
+    ] {
+        let path = part_of_job(place.path(), job, 3);
+        rusqlite::Connection::open(&path).expect("opened").execute_batch(sql).expect("changed");
+        runs.push(path);
+    }
+    runs.push(part_of_job(place.path(), 12, 3));
+    let (run, report) = join(place.path(), &runs, 0);
+    assert_eq!((report.runs, report.left_out.len()), (12, 0), "{:?}", report.left_out);
+    let in_one = contents(&run);
+    // With a journal beside it, a file is opened where it is.
+    for path in &runs {
+        let mut journal = path.clone().into_os_string();
+        journal.push("-journal");
+        std::fs::write(journal, "").expect("written");
+    }
+    let (run, _) = join(place.path(), &runs, 0);
+    assert_eq!(in_one, contents(&run));
+}
+
+#[test]
+fn a_cut_file_and_a_damaged_one_leave_nothing_to_the_next() {
+    let place = tempfile::tempdir().expect("a directory");
+    let good: Vec<PathBuf> = (1..4).map(|job| part_of_job(place.path(), job, 30)).collect();
+    let (run, _) = join(place.path(), &good, 0);
+    let wanted = (run.files().expect("files"), opens(&run));
+    let whole = std::fs::read(part_of_job(place.path(), 9, 300)).expect("read");
+    let bad: Vec<PathBuf> = ["cut", "zeros", "noise"].map(|name| place.path().join(name)).into();
+    std::fs::write(&bad[0], &whole[..whole.len() / 2]).expect("written");
+    // All pages but the first, which has the tables' names.
+    let page = 4096;
+    for (path, byte) in [(&bad[1], 0), (&bad[2], 0xa5)] {
+        let mut bytes = whole.clone();
+        bytes[8 * page..].fill(byte);
+        std::fs::write(path, bytes).expect("written");
+    }
+    let all = [&good[0], &bad[0], &good[1], &bad[1], &bad[2], &good[2]].map(Clone::clone);
+    let (run, report) = join(place.path(), &all, 0);
+    let left: Vec<&PathBuf> = report.left_out.iter().map(|(path, _)| path).collect();
+    assert_eq!(left, [&bad[0], &bad[1], &bad[2]]);
+    assert_eq!((run.files().expect("files").len(), opens(&run)), (wanted.0.len(), wanted.1));
+}
+
+#[test]
+fn an_array_of_10_000_jobs_is_one_run() {
+    let place = tempfile::tempdir().expect("a directory");
+    let record = part_of_job(place.path(), 1, 1);
+    let hand = rusqlite::Connection::open(&record).expect("opened");
+    hand.execute_batch("PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF").expect("set");
+    let opener = PartOpener::default();
+    // One file after the other, in one place: a part is read before the next is made.
+    let parts = (1..=10_000).map(|task| {
+        hand.execute_batch(&format!(
+            "UPDATE processes SET pid = {task}, argv = '[\"align\",\"sample{task}\"]';
+             UPDATE files SET path = 'work/{task}'"
+        ))
+        .expect("changed");
+        (record.clone(), opener.open(&record))
+    });
+    let state = place.path().join("state");
+    let (writer, report) = RunWriter::join_runs(&state, parts, 0).expect("joined");
+    assert_eq!((report.runs, report.processes_seen_twice, report.left_out.len()), (10_000, 0, 0));
+    let dest = place.path().join("all.run");
+    writer.copy_to(&dest).expect("copied");
+    let run = Run::open(&dest).expect("readable");
+    let tasks = run.tasks().expect("tasks");
+    assert_eq!(tasks.iter().filter(|task| task.name == "align").count(), 10_000);
+    assert_eq!((run.files().expect("files").len(), opens(&run).len()), (10_000, 10_000));
 }
 
 #[test]
