@@ -107,6 +107,8 @@ pub(crate) fn run(mut args: Args) -> Result<i32, CommandError> {
         return run_job(args, &folder, &token);
     }
     let is_job = !args.job_notes.is_empty();
+    // With --quiet, a line says what was chosen only where a choice was asked for.
+    let is_silent = is_job || args.quiet && args.recorder.is_none();
     let directory = std::env::current_dir().map_err(|error| {
         let message = format!("the current directory can't be found: {error}");
         CommandError::new(NOTHING_RUN, message, "cd to a directory that exists")
@@ -156,7 +158,7 @@ pub(crate) fn run(mut args: Args) -> Result<i32, CommandError> {
         peers,
         ways: attach::attached_bucket::attached_bucket_access()?,
         recorder: recorder_choice(args.recorder, args.trace),
-        chosen: if is_job { |_, _| () } else { report_recorder },
+        chosen: if is_silent { |_, _| () } else { report_recorder },
         every_read: args.trace == TraceLevel::EveryRead,
         cpu_latency: args.cpu_latency.into(),
         transport,

@@ -39,7 +39,7 @@ if [ -n "$hold" ]; then
     exit
 fi
 if [ -n "$array" ]; then
-    for task in $(seq $array); do
+    for ((task = 1; task <= array; task++)); do
         SLURM_ARRAY_JOB_ID=$$ SLURM_ARRAY_TASK_ID=$task SLURM_JOB_ID=$$0$task start "$@" &
     done
     wait
