@@ -28,7 +28,8 @@ impl Planned {
     /// The same of another script that makes `all.bam`.
     fn of_script(script: &str) -> Option<Self> {
         let tiered = Tiered::with_fuse()?;
-        let options = ["-q", "--trace", "every-read"];
+        // By a mount, where each program takes so long that it is a task of its own.
+        let options = ["-q", "--trace", "every-read", "--recorder", "fuse"];
         done(&mut tiered.place.script(&options, script)).code(0);
         std::fs::remove_file(tiered.place.project.join("all.bam")).expect("it was made");
         let far = tiered.far.path().display();

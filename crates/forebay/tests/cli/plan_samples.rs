@@ -32,7 +32,9 @@ fn pipeline(samples: &str) -> String {
 fn obeyed(learnt_on: &str, obeyed_by: &str, between: i64) {
     let Some(tiered) = Tiered::with_fuse() else { return };
     let place = &tiered.place;
-    done(&mut place.script(&["-q", "--trace", "every-read"], &pipeline(learnt_on))).code(0);
+    // By a mount, where each program takes so long that it is a task of its own.
+    let options = ["-q", "--trace", "every-read", "--recorder", "fuse"];
+    done(&mut place.script(&options, &pipeline(learnt_on))).code(0);
     let far = tiered.far.path().display();
     let far = format!("[tier.far]\npath = \"{far}\"\nreach = \"node\"\ncapacity = \"1 GB\"\n");
     let site = format!("{SITE}{far}profile = {{ source = 'a test', latency = '10 us' }}\n");
