@@ -11,6 +11,9 @@ use std::ops::Add;
 use std::path::Path;
 
 const SHELLS: [&str; 7] = ["ash", "bash", "busybox", "dash", "ksh", "sh", "zsh"];
+/// Two that overlap by less may have run one after the other: a start is rounded, and an end is known
+/// when it was noticed, on a loaded machine some milliseconds late.
+const UNSURE: f64 = 3.0 * ROUNDED;
 /// A longer name of many programs says no more than its beginning.
 const NAME_CHARACTERS_MAX: usize = 80;
 
@@ -95,7 +98,7 @@ fn group_pipes(members: Vec<PipeMember>) -> Vec<Vec<u32>> {
         match all.last_mut() {
             Some(pipe)
                 if member.from - pipe[0].from < SLACK
-                    && pipe.iter().all(|other| other.to.min(member.to) > member.from + ROUNDED) =>
+                    && pipe.iter().all(|other| other.to.min(member.to) > member.from + UNSURE) =>
             {
                 pipe.push(member);
             }
