@@ -3,6 +3,9 @@
 #                  each, as the settings that a plan writes ask for it; after nodes.sh they are its nodes
 # slurm_more       lines before those of the nodes, and slurm_partitions lines behind them: others may be
 #                  given before a cluster starts; CPUS is how many cores a node has
+# cluster_for_pipelines NODES SITE LOW   one that several pipelines share: so many nodes, and another for
+#                  their heads; settings as `forebay slurm print` has them for a site, and a partition LOW of
+#                  lower priority
 # stop             ends it
 # No case logic here.
 
@@ -55,6 +58,29 @@ CONF
         ${HEAD:+node "$number"} slurmd -N "n$number" || { cat "$etc"/*.log; fail "slurmd n$number"; }
     done
     wait_for 30 all_idle "$1" || { cat "$etc"/*.log; sinfo; stop; fail "not all nodes come up"; }
+}
+
+cluster_for_pipelines() {
+    local nodes=$1 low=$3
+    slurm_more() {
+        echo "SelectType=select/cons_tres"
+        echo "SelectTypeParameters=CR_CPU"
+        # Jobs are seconds long: the queue is looked at whenever one ends.
+        echo "SchedulerParameters=sched_min_interval=0,batch_sched_delay=0,sched_interval=1,bf_interval=1"
+        echo "Include forebay.conf"
+    }
+    # Forebay's lines for LOW would have the node of the heads, too.
+    slurm_partitions() {
+        echo "PartitionName=all Nodes=n[1-$nodes] Default=YES PriorityTier=10 State=UP"
+        echo "PartitionName=$low Nodes=n[1-$nodes] PriorityTier=1 State=UP"
+        echo "PartitionName=heads Nodes=n$((nodes + 1)) State=UP"
+    }
+    mkdir -p "$etc"
+    "$FOREBAY" slurm print --site "$2" -o "$etc" > "$WORK/print.log" 2>&1 ||
+        { cat "$WORK/print.log"; fail "forebay slurm print"; }
+    # The files of this cluster are elsewhere.
+    sed -i "s|/etc/slurm/|$etc/|" "$etc/forebay.conf"
+    cluster $((nodes + 1))
 }
 
 slurm_more() { :; }

@@ -10,18 +10,10 @@
 # limit: 400
 set -eu
 . "$REAL/lib.sh"
+. "$REAL/wgs.sh"
 
-# The demo's workflow, with a donor that is small enough for three runs.
-cat > small.yaml <<'YAML'
-sequences: {chr01: 30000, chr02: 24000, chr03: 20000, chr04: 20000, chr05: 20000, chr06: 20000,
-            chr07: 20000, chr08: 20000, chr09: 20000, chr10: 20000, chr11: 20000, chr12: 20000}
-depth: {tumour: 24, normal: 20}
-controls: {control1: 8, control2: 8, control3: 8, control4: 8}
-pieces: 2
-YAML
-export XDG_CACHE_HOME=$WORK/tmp/cache
 here=$PWD wgs=$ROOT/workflows/wgs
-smk=(snakemake --cores 2 --snakefile "$wgs/Snakefile" --configfile "$here/small.yaml")
+smk+=(--cores 2)
 all=("${smk[@]}" --quiet all --config "inputs=$here/inputs/data")
 
 # A plain S3 client. A name that ends in / is a directory to it: it asks for no object there.

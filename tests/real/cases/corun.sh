@@ -12,19 +12,6 @@ set -u
 . "$REAL/cluster.sh"
 STUDY=$ROOT/studies/corun-live
 
-# Two nodes, and one for the heads of pipelines.
-CPUS=8
-slurm_more() {
-    echo "SelectType=select/cons_tres"
-    echo "SelectTypeParameters=CR_CPU"
-    echo "SchedulerParameters=sched_min_interval=0,batch_sched_delay=0,sched_interval=1,bf_interval=1"
-    echo "Include forebay.conf"
-}
-slurm_partitions() {
-    echo "PartitionName=all Nodes=n[1-2] Default=YES PriorityTier=10 State=UP"
-    echo "PartitionName=forebay_low Nodes=n[1-2] PriorityTier=1 State=UP"
-    echo "PartitionName=heads Nodes=n3 State=UP"
-}
 cat > site.toml <<SITE
 [nodes]
 count = 2
@@ -35,14 +22,12 @@ reach = "shared"
 capacity = "26 MiB"
 profile = { source = "no limit is told" }
 SITE
-mkdir volume inputs stages logs "$etc"
+mkdir volume inputs stages logs
 export INPUTS=$PWD/inputs STAGES=$PWD/stages LOGS=$PWD/logs PACE=20 SCALE=8 LOW=forebay_low
 for stage in split map markdup merge mutations publish; do ln -s "$STUDY/work.py" "stages/$stage"; done
 for sample in 1 2; do head -c 3M /dev/zero > "inputs/$sample.fastq"; done
-"$FOREBAY" slurm print --site site.toml -o "$etc" > said || { cat said; fail "slurm print"; }
-# The files of this cluster are elsewhere.
-sed -i "s|/etc/slurm/|$etc/|" "$etc/forebay.conf"
-cluster 3
+CPUS=8
+cluster_for_pipelines 2 site.toml $LOW
 check() { tail -n 5 logs/* said; squeue; stop; fail "$1"; } # cause
 
 say "a pipeline alone, recorded where its jobs run"

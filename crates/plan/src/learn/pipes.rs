@@ -183,6 +183,8 @@ mod tests {
             [("bwa", 1.0, 3.0), ("bwa", 1.0, 3.1)],
             [("sort", 1.0, 3.0), ("uniq", 1.2, 3.0)],
             [("mkdir", 1.0, 1.004), ("sort", 1.0, 3.0)],
+            // The first one's end was noticed when the second one had begun.
+            [("dd", 1.0, 1.025), ("cksum", 1.0, 3.0)],
         ] {
             assert_eq!(joined(apart).len(), 2, "{apart:?}");
         }

@@ -1,5 +1,8 @@
 //! Events to rows of the record: the same facts that requests of a mount become.
 
+mod name_rows;
+mod process_rows;
+
 use std::ffi::OsStr;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
@@ -9,24 +12,23 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use forebay_model::tasks::is_control_file;
 use forebay_model::{
     AccessPattern, ByteCount, ClassId, Fact, IoCount, Micros, Op, OpCount, OpKey, OpenSession,
-    ProcessCounters, ProcessId, ProcessIo, SizeClass, TreeId,
+    ProcessId, SizeClass, TreeId,
 };
 use rustc_hash::FxHashMap;
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 
-use super::calls::NO_OPERATION;
 use super::known_attributes::{KnownAttributes, ToldAttributes};
 use super::known_files::{FileKey, KnownFiles};
-use super::names::{Base, Names, Place, Whereabouts, join};
-use super::wire::{Event, Kind, Told, Usage};
-use crate::processes::{ProcessTable, ToldProcess, ToldProgram};
+use super::names::{Names, Place, Whereabouts, join};
+use super::wire::{Kind, Told};
+use crate::processes::{ProcessTable, ToldProcess};
 use crate::recorder::{RecordedPath, Recorder};
+use process_rows::ProgramPlace;
 
 /// Modes of an open file in the kernel (linux/fs.h).
 pub(crate) const FMODE_WRITE: u32 = 0x2;
 pub(crate) const FMODE_PATH: u32 = 0x4000;
 pub(crate) const FMODE_CREATED: u32 = 0x10_0000;
-const RENAME_EXCHANGE: u32 = 2;
 const DIRECTORY: u32 = libc::S_IFDIR;
 /// A size that was not told.
 const UNKNOWN: u64 = u64::MAX;
@@ -95,13 +97,6 @@ pub(crate) struct Amount {
     /// All that is read, and written, through it is not known.
     pub(crate) hides_reads: bool,
     pub(crate) hides_writes: bool,
-}
-
-/// Where a program that begins lies and works, as far as that is in recorded directories.
-#[derive(Debug, Default)]
-struct ProgramPlace {
-    exe: Option<Vec<u8>>,
-    cwd: Option<Vec<u8>>,
 }
 
 /// Turns events into rows, in their order.
@@ -290,7 +285,7 @@ impl Rows {
             read_mapped: false,
             write_mapped: false,
             left: None,
-            attributes: ToldAttributes::at(at),
+            attributes: ToldAttributes::told_at(at),
         };
         self.attributes.note_told(&place, at);
         self.opens.insert(number, open);
@@ -352,7 +347,7 @@ impl Rows {
             }
             _ => {
                 let Some(op) = operation(head.op) else { return };
-                if op == Op::Getattr && !open.attributes.asks(head.at) {
+                if op == Op::Getattr && !open.attributes.needs_request(head.at) {
                     return;
                 }
                 let done = head.result >= 0;
@@ -421,209 +416,6 @@ impl Rows {
         }
         content.truncate(length);
         self.recorder.record_engine_file(tree, path, content);
-    }
-
-    /// Where a name leads.
-    fn place(&mut self, told: &Told<'_>, kernel: &mut impl Whereabouts) -> Option<Place> {
-        let name = told.text.strip_suffix(b"\0").unwrap_or(told.text);
-        if let (Some(tree), false) = (Self::tree(told), name.starts_with(b"/")) {
-            return self.names.place_of(Base::Tree(tree, told.path()), name, kernel);
-        }
-        let namespace = told.head.inode;
-        self.names.note_namespace(namespace, told.head.process);
-        if name.starts_with(b"/") {
-            return self.names.place_of(Base::Root(namespace), name, kernel);
-        }
-        // From a directory elsewhere, of which the path is told.
-        let whole = [b"/", &told.path()[..], b"/", name].concat();
-        self.names.place_of(Base::Root(namespace), &whole, kernel)
-    }
-
-    fn named(&mut self, told: &Told<'_>, kernel: &mut impl Whereabouts) {
-        if told.head.op == u32::from(NO_OPERATION) {
-            return self.names.forget_all();
-        }
-        let place = self.place(told, kernel);
-        let head = &told.head;
-        if told.kind == Kind::NamedFirst {
-            self.first_names.insert(head.thread, place);
-            return;
-        }
-        let first = self.first_names.remove(&head.thread);
-        self.note_name(head, first, place);
-    }
-
-    /// Something was done to a name, or to two: where they lead.
-    pub(crate) fn note_name(
-        &mut self,
-        head: &Event,
-        first: Option<Option<Place>>,
-        place: Option<Place>,
-    ) {
-        let Some(mut op) = operation(head.op) else { return };
-        if op == Op::Unlink && head.flags & libc::AT_REMOVEDIR as u32 != 0 {
-            op = Op::Rmdir;
-        }
-        let process = self.living.get(&head.process).copied();
-        if head.result < 0 {
-            let error = (-head.result) as i32;
-            // The one that is not there is more likely the one that was to be moved.
-            let about = match (error, first) {
-                (libc::ENOENT, Some(Some(first))) => Some(first),
-                _ => place,
-            };
-            let Some(about) = about else { return };
-            let class = self.class(&about);
-            let (op, failed) = match error {
-                libc::ENOENT | libc::ENOTDIR => (Op::LookupFailed, 0),
-                // The kernel finds it by looking the name up, and asks no more.
-                libc::EEXIST => (Op::Lookup, 0),
-                error => (op, u64::from(!is_quiet_failure(op, -i64::from(error)))),
-            };
-            let count = OpCount { count: 1, nanos: head.nanos, bytes: 0, failed };
-            self.recorder.count_operation(process, about.0, class, OpKey::without_bytes(op), count);
-            return;
-        }
-        if let Some(place) = &place {
-            if op == Op::Getattr && !self.attributes.asks(place, head.at) {
-                return;
-            }
-            let class = self.class(place);
-            self.count(process, place.0, class, op, head.nanos);
-        }
-        if matches!(op, Op::Mkdir | Op::Mknod | Op::Symlink | Op::Link) {
-            // Who makes something is told what it is like.
-            place.iter().for_each(|place| self.attributes.note_told(place, head.at));
-        }
-        match op {
-            Op::Unlink => {
-                let at = self.time(head.at);
-                place.iter().for_each(|place| {
-                    self.attributes.forget(place);
-                    self.files.remove_name(place, at);
-                });
-            }
-            Op::Rmdir | Op::Symlink => self.names.forget_all(),
-            Op::Rename => {
-                let exchange = head.flags & RENAME_EXCHANGE != 0;
-                // A directory may have been moved, or a link that leads to one.
-                self.names.forget_all();
-                for place in [first.as_ref().and_then(Option::as_ref), place.as_ref()] {
-                    place.into_iter().for_each(|place| self.attributes.forget(place));
-                }
-                self.files.rename(first.flatten(), place, exchange, self.time(head.at));
-            }
-            Op::Link => {
-                if let (Some(first), Some(place)) = (first.flatten(), place) {
-                    self.files.add_name(&first, place);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn forked(&mut self, told: &Told<'_>) {
-        let head = &told.head;
-        self.note_start(head.process, head.file as u32, head.bytes);
-    }
-
-    /// A process of the run started another; `started_ns` since boot.
-    pub(crate) fn note_start(&mut self, pid: u32, parent: u32, started_ns: u64) {
-        let Some(above) = self.living.get(&parent).copied() else {
-            return self.note_orphan();
-        };
-        let told = ToldProcess { pid, parent: Some(above), started_ns };
-        let id = self.processes.meet_told(&told);
-        self.living.insert(pid, id);
-    }
-
-    fn program_file(&mut self, told: &Told<'_>) {
-        let path = self.absolute_path(told);
-        self.programs.entry(told.head.process).or_default().exe = path;
-        if let Some(file) = Self::opened_file(told) {
-            self.note_program_file(file);
-        }
-    }
-
-    /// A program of a recorded directory is executed.
-    pub(crate) fn note_program_file(&mut self, file: OpenedFile) {
-        let Some(process) = self.living.get(&file.process).copied() else { return };
-        let key = (file.place.0, file.inode, file.generation);
-        let known = self.files.meet_open_file(&file.place, key);
-        let tree = file.place.0;
-        self.count(Some(process), tree, known.class, Op::Open, 0);
-        let at = self.time(file.at);
-        // The kernel reads it page by page, as it is needed.
-        let open = OpenNow {
-            process,
-            tree,
-            known,
-            key,
-            kind: OpenKind::File,
-            write: false,
-            created: false,
-            opened: at,
-            size_at_open: file.size,
-            read: IoCount::default(),
-            wrote: IoCount::default(),
-            read_mapped: true,
-            write_mapped: false,
-            left: Some((at, file.size)),
-            attributes: ToldAttributes::at(file.at),
-        };
-        self.record_close(&open, Some(process));
-    }
-
-    /// A process executes another program, which `/proc` knows by now.
-    pub(crate) fn note_program(&mut self, pid: u32, comm: Vec<u8>, argv: Vec<Vec<u8>>) {
-        let Some(id) = self.living.get(&pid).copied() else { return self.note_orphan() };
-        self.processes.note_program(id, ToldProgram { comm, argv, exe: None, cwd: None });
-    }
-
-    fn ran(&mut self, told: &Told<'_>) {
-        let head = &told.head;
-        let ProgramPlace { exe, cwd } = self.programs.remove(&head.process).unwrap_or_default();
-        let Some(id) = self.process(told) else { return self.note_orphan() };
-        self.names.note_namespace(u64::from(head.mode), head.process);
-        let words = told.text.strip_suffix(b"\0").unwrap_or(told.text);
-        let mut argv: Vec<Vec<u8>> = words.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect();
-        let all = head.file;
-        if all > told.text.len() as u64
-            && let Some(whole) = self.processes.read_words(head.process)
-        {
-            argv = whole;
-        }
-        self.processes.note_program(id, ToldProgram { comm: told.comm(), argv, exe, cwd });
-    }
-
-    fn exited(&mut self, told: &Told<'_>) {
-        self.programs.remove(&told.head.process);
-        self.names.forget_process(told.head.process);
-        self.note_end(told.head.process, told.head.at, told.usage());
-    }
-
-    /// A process ended; `usage`: what it used, as far as that was seen.
-    pub(crate) fn note_end(&mut self, pid: u32, at: u64, usage: Option<Usage>) {
-        let Some(id) = self.living.remove(&pid) else {
-            return self.note_orphan();
-        };
-        let Some(usage) = usage else { return self.processes.note_unseen_end(id) };
-        let us = |nanos: u64| Micros(nanos / 1000);
-        let counters = ProcessCounters {
-            id,
-            at: self.time(at),
-            user: us(usage.user),
-            system: us(usage.system),
-            children_user: us(usage.children_user),
-            children_system: us(usage.children_system),
-            io: Some(ProcessIo {
-                rchar: ByteCount(usage.rchar),
-                wchar: ByteCount(usage.wchar),
-                read_bytes: ByteCount(usage.read_bytes),
-                write_bytes: ByteCount(usage.write_bytes),
-            }),
-        };
-        self.processes.note_end(id, counters);
     }
 
     fn note_orphan(&self) {

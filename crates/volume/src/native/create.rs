@@ -61,8 +61,17 @@ impl Native {
         let how = self.backing_open_flags(flags)
             | OFlags::CREATE
             | OFlags::NOFOLLOW
-            | OFlags::from_bits_retain(flags & (libc::O_EXCL | libc::O_TRUNC) as u32);
-        let file = self.with_free_descriptors(|| openat(&fd, name, how, mode))?;
+            | OFlags::from_bits_retain(flags & libc::O_TRUNC as u32);
+        let open = |how| self.with_free_descriptors(|| openat(&fd, name, how, mode));
+        let mut flags = flags;
+        let file = match open(how | OFlags::EXCL) {
+            // Somebody outside has made it since the kernel looked.
+            Err(Errno::EXIST) if flags & libc::O_EXCL as u32 == 0 => {
+                flags &= !libc::O_CREAT as u32;
+                open(how)?
+            }
+            made => made?,
+        };
         let stat = statx_nofollow(file.as_fd(), c"")?;
         let (mut entry, node) =
             self.reference_entry(&dir, name, ResolvedName::in_place(stat), dir.is_watched());

@@ -221,6 +221,12 @@ fn a_new_file_has_no_capabilities_until_it_is_given_some() {
     let (second, _) = native.create(ROOT, &c("second"), flags, PLAIN, 0).expect("made");
     native.setxattr(second.entry.node, NAME, &none, 0).expect("root may");
     assert_eq!(length(second.entry.node), Ok(none.len()), "it was given some");
+    let outside = dir.path().join("outside");
+    std::fs::write(&outside, "").expect("written");
+    rustix::fs::setxattr(&outside, NAME, &none, XattrFlags::empty()).expect("root may");
+    let flags = (libc::O_WRONLY | libc::O_CREAT) as u32;
+    let (third, _) = native.create(ROOT, &c("outside"), flags, PLAIN, 0).expect("opened");
+    assert_eq!(length(third.entry.node), Ok(none.len()), "it was there");
 }
 
 #[test]

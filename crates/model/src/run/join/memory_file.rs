@@ -31,8 +31,6 @@ pub(super) struct MemoryFile {
     run: Run,
     /// `ROOM` bytes, which SQLite frees with the connection of `run`.
     bytes: NonNull<u8>,
-    /// So many of them are the file's; those behind are 0.
-    filled: usize,
     /// Counts the files.
     changes: u32,
     kind: FileKind,
@@ -68,14 +66,13 @@ impl MemoryFile {
         if given != ffi::SQLITE_OK {
             return None;
         }
-        let mut file = Filling { bytes, filled: 0, changes: 1 };
-        let kind = file.fill(path)?;
-        limit_steps(&mut conn, file.filled as u64).ok()?;
+        let changes = 1;
+        let (kind, size) = fill(bytes, path, changes)?;
+        limit_steps(&mut conn, size).ok()?;
         let format = check_schema_version(&conn, path).ok()?;
         let schema = read_schema(&conn).ok()?;
-        let run = Run::of_connection(conn, path, format, file.filled as u64);
-        let Filling { bytes, filled, changes } = file;
-        Some(MemoryFile { run, bytes, filled, changes, kind, schema })
+        let run = Run::of_connection(conn, path, format, size);
+        Some(MemoryFile { run, bytes, changes, kind, schema })
     }
 
     /// Puts another run file in the place of this one. `None`: it is of another kind, and this
@@ -85,15 +82,10 @@ impl MemoryFile {
         if !self.run.conn.is_autocommit() {
             return None;
         }
-        let mut file = Filling {
-            bytes: self.bytes,
-            filled: self.filled,
-            changes: self.changes.checked_add(1)?,
-        };
-        let kind = file.fill(path)?;
-        (self.filled, self.changes) = (file.filled, file.changes);
-        self.run.name_anew(path, self.filled as u64);
-        limit_steps(&mut self.run.conn, self.filled as u64).ok()?;
+        self.changes = self.changes.checked_add(1)?;
+        let (kind, size) = fill(self.bytes, path, self.changes)?;
+        self.run.name_anew(path, size);
+        limit_steps(&mut self.run.conn, size).ok()?;
         let same = kind == self.kind && read_schema(&self.run.conn).ok()? == self.schema;
         same.then_some(self)
     }
@@ -103,49 +95,39 @@ impl MemoryFile {
     }
 }
 
-/// The bytes of a connection between two transactions: nobody else looks at them.
-struct Filling {
-    bytes: NonNull<u8>,
-    filled: usize,
-    changes: u32,
-}
-
-impl Filling {
-    /// Fills in a file; `None`: it has no place here, or may be no run file.
-    fn fill(&mut self, path: &Path) -> Option<FileKind> {
-        let mut file = File::open(path).ok()?;
-        let size = usize::try_from(file.metadata().ok()?.len()).ok()?;
-        if !(HEADER_BYTES..=ROOM).contains(&size) || has_log(path) {
-            return None;
-        }
-        // SAFETY: all of them were written, by 0 at least, and live as long as the connection.
-        let bytes = unsafe { std::slice::from_raw_parts_mut(self.bytes.as_ptr(), ROOM) };
-        file.read_exact(&mut bytes[..size]).ok()?;
-        // A page that is named and not there is of zeros, as behind the end of a file.
-        bytes[size..self.filled.max(size)].fill(0);
-        self.filled = size;
-        let number = |at: usize| {
-            u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
-        };
-        let page = match u16::from_be_bytes([bytes[16], bytes[17]]) {
-            1 => 65_536,
-            bytes => u64::from(bytes),
-        };
-        let whole = u64::from(number(28)) * page == size as u64;
-        // Bytes 18-19 tell a file with a log; 24-27 and 92-95 count changes of a file that says
-        // how many pages it has.
-        let plain = bytes[18..20] == [1, 1] && number(24) == number(92);
-        if !bytes.starts_with(b"SQLite format 3\0") || !whole || !plain {
-            return None;
-        }
-        for at in [24, 92] {
-            bytes[at..at + 4].copy_from_slice(&self.changes.to_be_bytes());
-        }
-        let mut kind = [0; 40];
-        kind[..8].copy_from_slice(&bytes[16..24]);
-        kind[8..].copy_from_slice(&bytes[40..72]);
-        Some(kind)
+/// Puts a file into the bytes of a connection that is between two transactions, so that nobody else
+/// looks at them, and counts one more change. Its kind, and its length in bytes; `None`: it has no
+/// place here, or may be no run file.
+fn fill(place: NonNull<u8>, path: &Path, changes: u32) -> Option<(FileKind, u64)> {
+    let mut file = File::open(path).ok()?;
+    let size = usize::try_from(file.metadata().ok()?.len()).ok()?;
+    if !(HEADER_BYTES..=ROOM).contains(&size) || has_log(path) {
+        return None;
     }
+    // SAFETY: all of them were written, by 0 at least, and live as long as the connection.
+    let bytes = unsafe { std::slice::from_raw_parts_mut(place.as_ptr(), size) };
+    file.read_exact(bytes).ok()?;
+    let number =
+        |at: usize| u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+    let page = match u16::from_be_bytes([bytes[16], bytes[17]]) {
+        1 => 65_536,
+        bytes => u64::from(bytes),
+    };
+    // SQLite refuses pages behind those that the header counts: what lies there is of files before.
+    let whole = u64::from(number(28)) * page == size as u64;
+    // Bytes 18-19 tell a file with a log; 24-27 and 92-95 count changes of a file that says
+    // how many pages it has.
+    let plain = bytes[18..20] == [1, 1] && number(24) == number(92);
+    if !bytes.starts_with(b"SQLite format 3\0") || !whole || !plain {
+        return None;
+    }
+    for at in [24, 92] {
+        bytes[at..at + 4].copy_from_slice(&changes.to_be_bytes());
+    }
+    let mut kind = [0; 40];
+    kind[..8].copy_from_slice(&bytes[16..24]);
+    kind[8..].copy_from_slice(&bytes[40..72]);
+    Some((kind, size as u64))
 }
 
 fn read_schema(conn: &Connection) -> rusqlite::Result<Vec<SchemaEntry>> {

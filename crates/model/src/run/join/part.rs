@@ -122,14 +122,6 @@ impl FilePlace {
 }
 
 impl JoinPart {
-    /// Opens one run file that is to be joined; for many, a [`PartOpener`] is faster.
-    ///
-    /// # Errors
-    /// As [`PartOpener::open`].
-    pub fn open(path: &Path) -> Result<JoinPart> {
-        PartOpener::default().open(path)
-    }
-
     pub(super) fn run(&self) -> &Run {
         self.file().run()
     }

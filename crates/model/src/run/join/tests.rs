@@ -304,6 +304,16 @@ fn contents(run: &Run) -> String {
     )
 }
 
+/// Two tables change places by as many changes of the schema.
+const MADE_ANEW: &str =
+    "CREATE TABLE a AS SELECT * FROM classes; CREATE TABLE b AS SELECT * FROM trees;
+     DROP TABLE classes; DROP TABLE trees;
+     ALTER TABLE a RENAME TO classes; ALTER TABLE b RENAME TO trees";
+const MADE_ANEW_IN_ANOTHER_ORDER: &str =
+    "CREATE TABLE b AS SELECT * FROM trees; CREATE TABLE a AS SELECT * FROM classes;
+     DROP TABLE classes; DROP TABLE trees;
+     ALTER TABLE a RENAME TO classes; ALTER TABLE b RENAME TO trees";
+
 #[test]
 fn files_that_follow_each_other_in_one_connection_are_read_as_alone() {
     let place = tempfile::tempdir().expect("a directory");
@@ -319,14 +329,16 @@ fn files_that_follow_each_other_in_one_connection_are_read_as_alone() {
         (9, "CREATE TABLE x (a); CREATE TABLE y (b); INSERT INTO x VALUES (1)"),
         (10, "CREATE TABLE y (b); CREATE TABLE x (a); INSERT INTO x VALUES (1)"),
         (11, "DROP TABLE process_usage; DROP TABLE nodes; PRAGMA user_version = 3"),
+        (12, MADE_ANEW),
+        (13, MADE_ANEW_IN_ANOTHER_ORDER),
     ] {
         let path = part_of_job(place.path(), job, 3);
         rusqlite::Connection::open(&path).expect("opened").execute_batch(sql).expect("changed");
         runs.push(path);
     }
-    runs.push(part_of_job(place.path(), 12, 3));
+    runs.push(part_of_job(place.path(), 14, 3));
     let (run, report) = join(place.path(), &runs, 0);
-    assert_eq!((report.runs, report.left_out.len()), (12, 0), "{:?}", report.left_out);
+    assert_eq!((report.runs, report.left_out.len()), (14, 0), "{:?}", report.left_out);
     let in_one = contents(&run);
     // With a journal beside it, a file is opened where it is.
     for path in &runs {
