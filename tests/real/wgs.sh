@@ -1,5 +1,5 @@
 # The demo's workflow, with a donor that is small enough to be run several times; sourced by cases.
-# smk              the command, as an array, without a goal
+# smk              the command, as an array, without a goal; flow: the same of Nextflow
 # results FOLDER   checksums of what it made there, but for logs
 # No case logic here.
 
@@ -12,5 +12,7 @@ pieces: 2
 YAML
 export XDG_CACHE_HOME=$WORK/tmp/cache
 smk=(snakemake --snakefile "$ROOT/workflows/wgs/Snakefile" --configfile "$WORK/small.yaml")
+flow=(nextflow -q run "$ROOT/workflows/wgs/main.nf" -params-file "$WORK/small.yaml"
+    --python "$ROOT/.venv/bin/python")
 
 results() { (cd "$1/results" && find . -type f ! -name '*.log' -print0 | LC_ALL=C sort -z | xargs -0 sha256sum); }

@@ -96,11 +96,11 @@ pub(crate) fn is_before_command(stop: &CommandError) -> bool {
 /// of it, and what is missing.
 pub(crate) fn join_jobs(folder: &JobFolder, run: &Path, quiet: bool) {
     let before = Instant::now();
-    while folder.unfinished() > 0 && before.elapsed() < RECORDS_WAIT {
+    while !folder.unfinished().is_empty() && before.elapsed() < RECORDS_WAIT {
         std::thread::sleep(LOOK_AGAIN);
     }
-    let (missing, records) = (folder.unfinished(), folder.records());
-    if records.is_empty() && missing == 0 {
+    let (lost, records) = (folder.unfinished(), folder.records());
+    if records.is_empty() && lost.is_empty() {
         folder.remove();
         return;
     }
@@ -113,7 +113,7 @@ pub(crate) fn join_jobs(folder: &JobFolder, run: &Path, quiet: bool) {
     let mut files = vec![kept];
     files.extend(records);
     let place = OutputTarget::File(run.to_owned());
-    match join_files(&files, missing, &place) {
+    match join_files(&files, &lost, &place) {
         Err(stop) => console::error(
             &format!("what jobs recorded can't be joined: {}", stop.message),
             Some(&format!("the run itself is in {}; {}", run.display(), folder.join_command())),
@@ -122,11 +122,11 @@ pub(crate) fn join_jobs(folder: &JobFolder, run: &Path, quiet: bool) {
             if !quiet {
                 say_report(&report, &nodes);
             }
-            if missing == 0 && report.left_out.is_empty() {
+            if lost.is_empty() && report.left_out.is_empty() {
                 folder.remove();
                 return;
             }
-            let what = match missing {
+            let what = match lost.len() {
                 0 => "records of jobs can't be read".to_owned(),
                 1 => "1 job has begun and left no record: it goes on, or was killed".to_owned(),
                 more => {

@@ -5,18 +5,18 @@ use std::path::PathBuf;
 use std::sync::mpsc::sync_channel;
 use std::thread::Scope;
 
-use forebay_model::run::{JoinPart, JoinReport, NodeRow, PartOpener};
+use forebay_model::run::{JoinPart, JoinReport, LostJob, NodeRow, PartOpener};
 use forebay_model::{Run, RunWriter};
 
 use crate::console;
 use crate::exit::CommandError;
 use crate::output::OutputTarget;
 
-/// Joins run files, of which the first counts most, and puts the whole in its place. `missing` of
-/// the jobs have none.
+/// Joins run files, of which the first counts most, and puts the whole in its place. Jobs
+/// that are `lost` have none.
 pub(crate) fn join_files(
     files: &[PathBuf],
-    missing: u64,
+    lost: &[LostJob],
     place: &OutputTarget,
 ) -> Result<(JoinReport, Vec<NodeRow>), CommandError> {
     let stop = |error: forebay_model::Error| {
@@ -28,7 +28,7 @@ pub(crate) fn join_files(
     };
     let part = place.part_path();
     let (writer, report) =
-        std::thread::scope(|scope| RunWriter::join_runs(&part, open_ahead(scope, files), missing))
+        std::thread::scope(|scope| RunWriter::join_runs(&part, open_ahead(scope, files), lost))
             .map_err(stop)?;
     let nodes = Run::open(&part).and_then(|run| run.nodes());
     let copied = nodes.and_then(|nodes| place.commit_run(&writer).map(|()| nodes));

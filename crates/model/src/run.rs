@@ -24,7 +24,7 @@ pub use crate::run_rows::{
     IoWait, OpKind, OpRow, OpenRow, ProcessRow, TaskRow, UnrelatedProcesses,
 };
 pub use header::{Header, RunOrigin};
-pub use join::{JoinPart, JoinReport, NodeRow, PartOpener};
+pub use join::{JoinPart, JoinReport, LostJob, NodeRow, PartOpener};
 pub use reader::Run;
 pub use writer::RunWriter;
 

@@ -12,23 +12,6 @@ set -u
 . "$REAL/nodes.sh"
 . "$REAL/cluster.sh"
 
-cat > main.nf <<'NF'
-process WORK {
-    tag "$number"
-    errorStrategy 'retry'
-    maxRetries 3
-    input: val number
-    output: path 'large'
-    script: "sleep 3; seq $number 20000 > large; echo started >> ${params.started}/$number"
-}
-process GATHER {
-    publishDir "${params.out}", mode: 'copy'
-    input: path 'large*'
-    output: path 'total.txt'
-    script: "set -o pipefail; cat large* | awk '{s += \$1} END {print s}' > total.txt"
-}
-workflow { Channel.of(1..32) | WORK | collect | GATHER }
-NF
 cat > nextflow.config <<'CONF'
 process.executor = 'slurm'
 executor { queueSize = 8; pollInterval = '1s'; queueStatInterval = '1s'; exitReadTimeout = '60s' }
@@ -47,7 +30,8 @@ say "a node is gone when a third of the tasks have ended"
 finished() { find "$WORK/started" -type f | wc -l; }
 mkdir "$WORK/head"
 cd "$WORK/head" || exit 1
-cp ../d/main.nf ../d/nextflow.config "$WORK/volume"
+cp "$REAL/pipelines/thirty_three.nf" "$WORK/volume/main.nf"
+cp ../d/nextflow.config "$WORK/volume"
 flow=(nextflow -q run "$WORK/volume/main.nf" -c "$WORK/volume/nextflow.config" -w "$WORK/volume/work"
     --started "$WORK/started" --out "$WORK/volume/results")
 "${flow[@]}" > "$WORK/out" 2>&1 &

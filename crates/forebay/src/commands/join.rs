@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, CommandError> {
     }
     let place = OutputTarget::claim(&args.output, OutputKind::Run, args.force)?;
     let place = place.apart_from(&files)?;
-    let (report, nodes) = join_files(&files, 0, &place)?;
+    let (report, nodes) = join_files(&files, &[], &place)?;
     if args.json {
         let left_out: Vec<_> = report
             .left_out

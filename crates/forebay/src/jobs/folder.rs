@@ -7,6 +7,8 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{DirBuilderExt, symlink};
 use std::path::{Path, PathBuf};
 
+use forebay_model::run::LostJob;
+
 use super::token::{FOLDER_VARIABLE, STAND_INS, program_of_token};
 use crate::console;
 use crate::exit::{CommandError, NOTHING_RUN};
@@ -93,14 +95,20 @@ impl JobFolder {
     }
 
     /// Jobs that began and have no record yet.
-    pub(super) fn unfinished(&self) -> u64 {
+    pub(super) fn unfinished(&self) -> Vec<LostJob> {
         let names = |part: &str| {
             let entries = fs::read_dir(self.path.join(part)).into_iter().flatten().flatten();
             entries.map(|entry| entry.file_name().to_string_lossy().into_owned())
         };
         let recorded: HashSet<String> = names("records").collect();
-        let open = names("began").filter(|job| !recorded.contains(&format!("{job}.run")));
-        open.count() as u64
+        names("began")
+            .filter(|job| !recorded.contains(&format!("{job}.run")))
+            .map(|job| {
+                let token = job.split('.').next().unwrap_or_default();
+                let program = program_of_token(token).unwrap_or_default();
+                LostJob { program: program.to_owned(), token: token.to_owned() }
+            })
+            .collect()
     }
 
     /// All records that are there.
@@ -201,7 +209,8 @@ mod tests {
         folder.note_begin("sbatch-1.7.0").expect("noted");
         folder.note_begin("sbatch-1.8.0").expect("noted");
         fs::write(folder.record("sbatch-1.7.0"), "").expect("written");
-        assert_eq!((folder.unfinished(), folder.records().len()), (1, 1));
+        let lost = LostJob { program: "sbatch".into(), token: "sbatch-1".into() };
+        assert_eq!((folder.unfinished(), folder.records().len()), (vec![lost], 1));
         folder.remove();
         assert!(!place.path().join("jobs").exists());
         assert!(JobFolder::create(Path::new("/proc/no"), "a.run", &trees).is_err());

@@ -69,13 +69,22 @@ struct Join {
     complete: bool,
     recorders: HashSet<String>,
     counted: BTreeMap<String, u64>,
-    /// Jobs that a program handed over and that were recorded: its name, and their tokens.
-    recorded_jobs: BTreeMap<String, HashSet<String>>,
+    /// Jobs that a program handed over and of which the run knows: its name, and their tokens.
+    known_jobs: BTreeMap<String, HashSet<String>>,
+}
+
+/// A job that began, of which no record came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LostJob {
+    /// Which program sent it.
+    pub program: String,
+    /// What it was sent as: jobs of an array, and tries of one job, have the same.
+    pub token: String,
 }
 
 impl RunWriter {
     /// Makes one run of several in a new file at `path`. The first of `parts` gives the command, its
-    /// end and the clock. `missing` of its jobs have no run file: it is not complete then.
+    /// end and the clock. It is not complete if it has `lost` jobs.
     ///
     /// A file that can't be read is left out, and told in the report.
     ///
@@ -85,7 +94,7 @@ impl RunWriter {
     pub fn join_runs(
         path: &Path,
         parts: impl IntoIterator<Item = (PathBuf, Result<JoinPart>)>,
-        missing: u64,
+        lost: &[LostJob],
     ) -> Result<(RunWriter, JoinReport)> {
         let none = || Error::new(Kind::Missing, "there is no run to join: name run files");
         let mut parts = parts.into_iter();
@@ -107,7 +116,7 @@ impl RunWriter {
         let base_unix = to_sql_int(header.started_unix.0);
         let mut writer = RunWriter::create(path, header)?;
         let mut all = std::iter::once((first_path, Ok(first))).chain(second).chain(parts);
-        match fill(&mut writer.conn, &mut all, base_unix, headed, missing) {
+        match fill(&mut writer.conn, &mut all, base_unix, headed, lost) {
             Ok(report) => Ok((writer, report)),
             Err(Failed::Ours(e)) => {
                 let stop = sqlite_error(path, "write to", e);
@@ -152,7 +161,7 @@ fn fill(
     parts: &mut dyn Iterator<Item = (PathBuf, Result<JoinPart>)>,
     base_unix: i64,
     headed: bool,
-    missing: u64,
+    lost: &[LostJob],
 ) -> std::result::Result<JoinReport, Failed> {
     conn.pragma_update(None, "temp_store", "MEMORY")?;
     conn.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
@@ -171,7 +180,7 @@ fn fill(
         complete: true,
         recorders: HashSet::new(),
         counted: BTreeMap::new(),
-        recorded_jobs: BTreeMap::new(),
+        known_jobs: BTreeMap::new(),
     };
     if !headed {
         let process = join.names.new_process();
@@ -195,11 +204,14 @@ fn fill(
     }
     join.settle_clocks(&tx)?;
     place_opens::sort_opens(&tx)?;
-    join.write_header(&tx, headed, missing)?;
+    for LostJob { program, token } in lost {
+        join.known_jobs.entry(program.clone()).or_default().insert(token.clone());
+    }
+    join.write_header(&tx, headed, lost.len() as u64)?;
     join.write_nodes(&tx)?;
     tx.commit()?;
     task_aggregation::fold_run(conn)?;
-    join.take_back_recorded(conn)?;
+    join.take_back_known(conn)?;
     Ok(join.report)
 }
 
@@ -275,7 +287,7 @@ impl Join {
         if let (Some(job), Some(program)) =
             (header.note(&note_key::JOB), header.note(&note_key::JOB_SENT_BY))
         {
-            self.recorded_jobs.entry(program).or_default().insert(job);
+            self.known_jobs.entry(program).or_default().insert(job);
         }
         self.complete &= ended.is_some_and(|end| end.complete);
         let Some(mut end) = ended else { return };
@@ -361,13 +373,14 @@ impl Join {
         Ok(())
     }
 
-    /// What was handed over and recorded all the same is not "not seen".
-    fn take_back_recorded(&self, c: &Connection) -> rusqlite::Result<()> {
-        for (program, jobs) in &self.recorded_jobs {
-            let recorded = to_sql_int(jobs.len() as u64);
+    /// What was handed over and is known all the same is not "not seen": it was recorded, or is told
+    /// as lost.
+    fn take_back_known(&self, c: &Connection) -> rusqlite::Result<()> {
+        for (program, jobs) in &self.known_jobs {
+            let known = to_sql_int(jobs.len() as u64);
             c.execute(
                 "UPDATE not_seen SET count = count - ?2 WHERE program = ?1",
-                params![program, recorded],
+                params![program, known],
             )?;
         }
         c.execute("DELETE FROM not_seen WHERE count <= 0", []).map(drop)

@@ -116,13 +116,17 @@ impl Part {
     }
 }
 
-fn join(directory: &Path, runs: &[PathBuf], missing: u64) -> (Run, JoinReport) {
+fn join(directory: &Path, runs: &[PathBuf], lost: &[LostJob]) -> (Run, JoinReport) {
     let state = directory.join("join.state");
     let dest = directory.join("joined.run");
-    let (writer, report) = RunWriter::join_runs(&state, opened(runs), missing).expect("joined");
+    let (writer, report) = RunWriter::join_runs(&state, opened(runs), lost).expect("joined");
     writer.copy_to(&dest).expect("copied");
     writer.remove().expect("removed");
     (Run::open(&dest).expect("readable"), report)
+}
+
+fn lost_job(token: &str) -> LostJob {
+    LostJob { program: "sbatch".into(), token: token.into() }
 }
 
 fn opens(run: &Run) -> Vec<(u32, u32, u64)> {
@@ -155,7 +159,8 @@ fn jobs_are_tasks_of_the_head_on_their_nodes_and_nothing_is_unseen() {
             .write(place.path(), token)
     });
     let head = head.write(place.path(), "head");
-    let (run, report) = join(place.path(), &[head, jobs[0].clone(), jobs[1].clone()], 0);
+    let parts = [head, jobs[0].clone(), jobs[1].clone()];
+    let (run, report) = join(place.path(), &parts, &[]);
     assert_eq!((report.runs, report.processes_seen_twice), (3, 0));
     assert!(run.is_complete().expect("read"));
     let tasks = run.tasks().expect("tasks");
@@ -172,8 +177,12 @@ fn jobs_are_tasks_of_the_head_on_their_nodes_and_nothing_is_unseen() {
     assert_eq!(files.len(), 3, "{files:?}");
     let times: Vec<u64> = opens(&run).iter().map(|open| open.2).collect();
     assert_eq!(times, [8, SECOND + 10, SECOND + 10, SECOND + 20, SECOND + 20]);
-    // Of three jobs two were recorded.
-    assert_eq!(run.unseen_programs().expect("unseen"), [("sbatch".to_owned(), 1)]);
+    // Of three jobs two were recorded. What is told as lost is not told once more, nor is another try
+    // of a job a job.
+    let unseen = |run: &Run| run.unseen_programs().expect("unseen");
+    assert_eq!(unseen(&run), [("sbatch".to_owned(), 1)]);
+    assert_eq!(unseen(&join(place.path(), &parts, &[lost_job("A")]).0), [("sbatch".to_owned(), 1)]);
+    assert_eq!(unseen(&join(place.path(), &parts, &[lost_job("A"), lost_job("C")]).0), []);
     let bytes: u64 = run.operation_rows().expect("ops").iter().map(|op| op.bytes.0).sum();
     assert_eq!(bytes, 5 * 4);
     let ended = run.ended().expect("read").expect("an end");
@@ -192,13 +201,13 @@ fn what_two_records_have_counts_once() {
             .open(1, "x1", (110 - started) * SECOND + 20_000, false)
     };
     let runs = [part(100).write(place.path(), "a"), part(107).write(place.path(), "b")];
-    let (run, report) = join(place.path(), &runs, 0);
+    let (run, report) = join(place.path(), &runs, &[]);
     assert_eq!(report.processes_seen_twice, 1);
     assert_eq!(opens(&run).len(), 1);
     let bytes: u64 = run.operation_rows().expect("ops").iter().map(|op| op.bytes.0).sum();
     assert_eq!(bytes, 4);
     // The same file twice adds no process, no open and no bytes.
-    let (run, report) = join(place.path(), &[runs[0].clone(), runs[0].clone()], 0);
+    let (run, report) = join(place.path(), &[runs[0].clone(), runs[0].clone()], &[]);
     assert_eq!((report.processes_seen_twice, opens(&run).len()), (2, 1));
 }
 
@@ -210,7 +219,7 @@ fn local_directories_of_two_machines_are_two() {
             let part = Part::new(host, 100).tree(fs_type).process(20, None, 0, "cat f");
             part.open(1, "x1", 20, false).write(place.path(), host)
         });
-        let (run, _) = join(place.path(), &runs, 0);
+        let (run, _) = join(place.path(), &runs, &[]);
         assert_eq!(run.files().expect("files").len(), files, "{fs_type}");
         let tasks = run.tasks().expect("tasks");
         let tasks = tasks.iter().filter(|task| !task.driver).count();
@@ -237,7 +246,7 @@ fn a_slow_clock_is_set_right_and_the_start_is_the_earliest() {
         .open(1, "x1", 3 * SECOND, false)
         .open(2, "x2", 4 * SECOND, true)
         .write(place.path(), "job");
-    let (run, report) = join(place.path(), &[head, job], 0);
+    let (run, report) = join(place.path(), &[head, job], &[]);
     assert!(report.contradicting_clocks.is_empty());
     let node = &run.nodes().expect("nodes")[1];
     assert_eq!(node.clock_shift_us, 49 * SECOND as i64);
@@ -267,7 +276,8 @@ fn files_that_are_no_runs_are_told_and_the_rest_counts() {
     drop(hand);
     let missing = place.path().join("missing");
     let later = part("n3").open(2, "x2", 30, false).write(place.path(), "later");
-    let (run, report) = join(place.path(), &[good, cut, odd, missing, later], 2);
+    let (run, report) =
+        join(place.path(), &[good, cut, odd, missing, later], &[lost_job("j4"), lost_job("j5")]);
     let left: Vec<Kind> = report.left_out.iter().map(|(_, error)| error.kind()).collect();
     assert_eq!((report.runs, left.len()), (2, 3), "{left:?}");
     assert_eq!(left[0], Kind::Damaged);
@@ -337,7 +347,7 @@ fn files_that_follow_each_other_in_one_connection_are_read_as_alone() {
         runs.push(path);
     }
     runs.push(part_of_job(place.path(), 14, 3));
-    let (run, report) = join(place.path(), &runs, 0);
+    let (run, report) = join(place.path(), &runs, &[]);
     assert_eq!((report.runs, report.left_out.len()), (14, 0), "{:?}", report.left_out);
     let in_one = contents(&run);
     // With a journal beside it, a file is opened where it is.
@@ -346,7 +356,7 @@ fn files_that_follow_each_other_in_one_connection_are_read_as_alone() {
         journal.push("-journal");
         std::fs::write(journal, "").expect("written");
     }
-    let (run, _) = join(place.path(), &runs, 0);
+    let (run, _) = join(place.path(), &runs, &[]);
     assert_eq!(in_one, contents(&run));
 }
 
@@ -354,7 +364,7 @@ fn files_that_follow_each_other_in_one_connection_are_read_as_alone() {
 fn a_cut_file_and_a_damaged_one_leave_nothing_to_the_next() {
     let place = tempfile::tempdir().expect("a directory");
     let good: Vec<PathBuf> = (1..4).map(|job| part_of_job(place.path(), job, 30)).collect();
-    let (run, _) = join(place.path(), &good, 0);
+    let (run, _) = join(place.path(), &good, &[]);
     let wanted = (run.files().expect("files"), opens(&run));
     let whole = std::fs::read(part_of_job(place.path(), 9, 300)).expect("read");
     let bad: Vec<PathBuf> = ["cut", "zeros", "noise"].map(|name| place.path().join(name)).into();
@@ -367,7 +377,7 @@ fn a_cut_file_and_a_damaged_one_leave_nothing_to_the_next() {
         std::fs::write(path, bytes).expect("written");
     }
     let all = [&good[0], &bad[0], &good[1], &bad[1], &bad[2], &good[2]].map(Clone::clone);
-    let (run, report) = join(place.path(), &all, 0);
+    let (run, report) = join(place.path(), &all, &[]);
     let left: Vec<&PathBuf> = report.left_out.iter().map(|(path, _)| path).collect();
     assert_eq!(left, [&bad[0], &bad[1], &bad[2]]);
     assert_eq!((run.files().expect("files").len(), opens(&run)), (wanted.0.len(), wanted.1));
@@ -390,7 +400,7 @@ fn an_array_of_10_000_jobs_is_one_run() {
         (record.clone(), opener.open(&record))
     });
     let state = place.path().join("state");
-    let (writer, report) = RunWriter::join_runs(&state, parts, 0).expect("joined");
+    let (writer, report) = RunWriter::join_runs(&state, parts, &[]).expect("joined");
     assert_eq!((report.runs, report.processes_seen_twice, report.left_out.len()), (10_000, 0, 0));
     let dest = place.path().join("all.run");
     writer.copy_to(&dest).expect("copied");
@@ -411,13 +421,13 @@ fn what_can_not_be_joined_is_refused_by_name() {
     simulated.header.origin = RunOrigin::Simulated;
     let simulated = simulated.write(place.path(), "simulated");
     let good = part("n1").write(place.path(), "good");
-    let (joined, _) = join(place.path(), std::slice::from_ref(&good), 0);
+    let (joined, _) = join(place.path(), std::slice::from_ref(&good), &[]);
     let joined = joined.path().to_owned();
     for (refused, why) in [(hashed, "hashed"), (simulated, "simulated"), (joined, "joined already")]
     {
         let state = place.path().join("state");
         let error =
-            RunWriter::join_runs(&state, opened(&[refused]), 0).map(drop).expect_err("refused");
+            RunWriter::join_runs(&state, opened(&[refused]), &[]).map(drop).expect_err("refused");
         assert!(error.to_string().contains(why), "{error}");
         assert!(!state.exists());
     }
@@ -458,7 +468,7 @@ fn time_of_a_join_of_24_000_tasks() {
             runs.push(part.write(place.path(), &format!("{file}.run")));
         }
         let before = std::time::Instant::now();
-        let (run, report) = join(place.path(), &runs, 0);
+        let (run, report) = join(place.path(), &runs, &[]);
         let took = before.elapsed();
         let tasks = run.tasks().expect("tasks").len();
         println!("{files} run files, {tasks} tasks and drivers: {took:?}");
