@@ -34,6 +34,7 @@ binary() {  # ARCH
         -p forebay --target "$1-unknown-linux-musl"
     mkdir -p "$dist/bin"
     cp "${CARGO_TARGET_DIR:-target}/$1-unknown-linux-musl/dist/forebay" "$dist/bin/forebay-$1"
+    cp packaging/container/forebay-worker "$dist/bin/"
 }
 
 # What every package has beside the binary; the program itself writes most of it.

@@ -5,7 +5,7 @@
 # bucket                an S3 server at $HEAD, and in the environment how it is reached
 # book                  a private database at $HEAD, whose URL is $url; nodes have its passfile
 # url_on K              the URL for node K
-# volume_everywhere NAME   mounts s3://lab/NAME at $WORK/volume, on the head and on all nodes
+# volume_everywhere NAME OPTION...   mounts s3://lab/NAME at $WORK/volume, on the head and on all nodes
 # volume_nowhere        unmounts it from all that are there
 # daemon_logs           prints what the daemons of all nodes have to say
 # end_nodes             ends nodes, bucket and book
@@ -77,13 +77,14 @@ book() {
 url_on() { echo "${url%%\?*}?passfile=$WORK/home$1/passfile"; }
 
 volume_everywhere() {
-    local k
+    local k source=s3://lab/$1
+    shift
     mkdir "$WORK/volume"
     for k in "${!keeper[@]}"; do
-        node "$k" "$FOREBAY" mount --book "$(url_on "$k")" --listen "10.77.0.$k" "s3://lab/$1" \
+        node "$k" "$FOREBAY" mount --book "$(url_on "$k")" --listen "10.77.0.$k" "$@" "$source" \
             "$WORK/volume" || fail "mount on node $k"
     done
-    "$FOREBAY" mount --book "$url" --listen $HEAD "s3://lab/$1" "$WORK/volume" || fail "mount on the head"
+    "$FOREBAY" mount --book "$url" --listen $HEAD "$@" "$source" "$WORK/volume" || fail "mount on the head"
 }
 
 volume_nowhere() {

@@ -17,6 +17,9 @@ pub(crate) fn bucket_next_step(failed: &RequestError) -> &'static str {
             "set this machine's clock: the bucket's is more than 15 minutes away"
         }
         _ if failed.why.contains("ExpiredToken") => "renew your credentials",
+        _ if failed.why.contains("No CA certificates") => {
+            "install the package ca-certificates, or name a file of certificates in SSL_CERT_FILE"
+        }
         ErrorKind::InvalidInput => {
             "name s3://BUCKET/PREFIX, with the settings of AWS's own tools, or az://CONTAINER/PREFIX, \
              with AZURE_STORAGE_ACCOUNT and AZURE_STORAGE_KEY"

@@ -23,7 +23,7 @@ say "a volume on two nodes and the head"
 nodes 2
 bucket
 book
-volume_everywhere boxes
+volume_everywhere boxes --allow-other
 cluster 2
 mkdir "$WORK/volume/project"
 seq 50000 > "$WORK/volume/project/input"
