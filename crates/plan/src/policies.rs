@@ -51,6 +51,16 @@ pub enum Admission {
     Pipeline,
 }
 
+/// Which tasks of an engine come before others, where the engine took them in an order of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueOrder {
+    /// Those that the engine took first; of several pipelines one after the other takes its turn.
+    Engine,
+    /// Those that became ready first, of whichever pipeline: engines send a batch system all that is
+    /// ready, and it serves who came first.
+    Arrival,
+}
+
 /// Which of the nodes that can take a task does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodePreference {
@@ -69,6 +79,8 @@ pub struct Policy {
     pub about: &'static str,
     /// What must be free.
     pub admission: Admission,
+    /// Which come first.
+    pub order: QueueOrder,
     /// Where it goes.
     pub place: NodePreference,
     /// Which is next.

@@ -1,11 +1,12 @@
 //! First come, first served: a task that does not fit holds up all behind it.
 
-use super::{Admission, NodePreference, Policy, QueueHead, first_ready};
+use super::{Admission, NodePreference, Policy, QueueHead, QueueOrder, first_ready};
 
 pub(super) const POLICY: Policy = Policy {
     name: "fifo",
     about: "first come, first served",
     admission: Admission::Any,
+    order: QueueOrder::Engine,
     place: NodePreference::Emptiest,
     pick: pick_next,
 };

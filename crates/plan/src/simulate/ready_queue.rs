@@ -2,7 +2,7 @@
 //! the order in which an engine took them: few engines take whatever was ready first, and the room
 //! that files take depends on it.
 
-use crate::policies::QueueHead;
+use crate::policies::{QueueHead, QueueOrder};
 use forebay_model::Workload;
 use std::collections::VecDeque;
 
@@ -27,8 +27,9 @@ pub(super) struct ReadyQueue {
 }
 
 impl ReadyQueue {
-    pub(super) fn new(low: Vec<bool>, workload: &Workload) -> Self {
-        let (tasks, ordered) = (workload.tasks.len() as u32, workload.ordered);
+    pub(super) fn new(low: Vec<bool>, workload: &Workload, order: QueueOrder) -> Self {
+        let tasks = workload.tasks.len() as u32;
+        let ordered = workload.ordered && order == QueueOrder::Engine;
         let queues = vec![VecDeque::new(); low.len()];
         Self { queues, low, tasks, ordered, turns: 0, heads: Vec::new() }
     }
@@ -90,10 +91,10 @@ mod tests {
 
     /// Three tasks of one pipeline become ready from the last to the first; the middle one is of a
     /// kind of its own. Who goes first?
-    fn taken(ordered: bool) -> Vec<u32> {
+    fn taken(ordered: bool, order: QueueOrder) -> Vec<u32> {
         let task = Task { kind: TaskKindId(0), key: None, after: vec![], steps: vec![] };
         let workload = Workload { tasks: vec![task; 3], ordered, ..Workload::default() };
-        let mut waiting = ReadyQueue::new(vec![false; 2], &workload);
+        let mut waiting = ReadyQueue::new(vec![false; 2], &workload, order);
         for (ready, run) in [2, 1, 0].into_iter().enumerate() {
             waiting.enqueue_task(u32::from(run == 1), run, ready as f64);
         }
@@ -106,7 +107,8 @@ mod tests {
 
     #[test]
     fn who_was_ready_first_is_first_unless_an_engine_chose_otherwise() {
-        assert_eq!(taken(false), [2, 1, 0]);
-        assert_eq!(taken(true), [0, 1, 2]);
+        assert_eq!(taken(false, QueueOrder::Engine), [2, 1, 0]);
+        assert_eq!(taken(true, QueueOrder::Engine), [0, 1, 2]);
+        assert_eq!(taken(true, QueueOrder::Arrival), [2, 1, 0]);
     }
 }

@@ -85,7 +85,7 @@ impl<'a, 's, F: FlowEngine, W: SimulationObserver> Simulation<'a, 's, F, W> {
                 ..StepCost::new(scene)
             },
             room: NodeSlots::new(scene.nodes, choice.nodes, choice.slots),
-            waiting: ReadyQueue::new(low, scene.workload),
+            waiting: ReadyQueue::new(low, scene.workload, policy.order),
             used: TierUsage::for_all_tiers(scene, &homes, choice.nodes),
             held: vec![HeldFiles::default(); sets * pipelines],
             spilled: false,
