@@ -19,6 +19,7 @@ acl                  setfacl
 attr                 setfattr
 build-essential      gcc
 busybox-static       /bin/busybox
+curl                 curl
 dmsetup              /usr/sbin/dmsetup
 e2fsprogs            /usr/sbin/mkfs.ext4
 charliecloud         ch-run
@@ -138,6 +139,9 @@ python_packages python-build "setuptools" --no-deps setuptools==80.9.0
 # Engines that are Python packages, with all that they need.
 python_packages python-engines "Toil, cwltool and Ruffus (200 MB, once)" --no-warn-conflicts \
     "toil[cwl]==9.6.0" ruffus==3.0.0
+# With which OpenTelemetry's own messages read what `forebay export --format otlp` writes.
+python_packages python-otlp "OpenTelemetry's messages" --no-deps \
+    opentelemetry-proto==1.45.2 protobuf==7.36.2
 # Beside the venv: where Slurm is not installed, Snakemake would not start with it.
 python_packages snakemake-slurm "Snakemake's plugin for Slurm (60 MB, once)" --no-deps \
     snakemake-executor-plugin-slurm==2.8.0 snakemake-executor-plugin-slurm-jobstep==0.6.1 \

@@ -19,6 +19,7 @@ mod run_start;
 mod runs;
 mod scenario;
 mod simulated_run_file;
+mod slurm_programs;
 mod state_directories;
 mod storages;
 mod summary_text;

@@ -155,6 +155,8 @@ mod shared_histories;
 mod shared_locks;
 #[path = "cli/simulate.rs"]
 mod simulate;
+#[path = "cli/slurm.rs"]
+mod slurm;
 #[path = "cli/status.rs"]
 mod status;
 #[path = "cli/streams.rs"]

@@ -8,6 +8,7 @@ mod anonymised_copy;
 mod copy;
 mod given;
 mod header;
+mod identity;
 mod join;
 mod machine_samples;
 mod network;
@@ -24,6 +25,7 @@ pub use crate::run_rows::{
     IoWait, OpKind, OpRow, OpenRow, ProcessRow, TaskRow, UnrelatedProcesses,
 };
 pub use header::{Header, RunOrigin};
+pub use identity::RunIdentity;
 pub use join::{JoinPart, JoinReport, LostJob, NodeRow, PartOpener};
 pub use reader::Run;
 pub use writer::RunWriter;

@@ -8,11 +8,13 @@ mod machine_summary;
 mod open_file_sums;
 mod outside_summary;
 mod run_aggregation;
+mod task_figures;
 mod task_summary;
 mod time;
 
 pub use machine_summary::{DiskSummary, MachineSummary, NetworkSummary};
 pub(crate) use open_file_sums::FileUse;
+pub use task_figures::{TaskFigures, TierFigures};
 pub use time::{StorageJudgement, StorageVerdict, TimeSplit, format_percent};
 
 use crate::run::UnrelatedProcesses;

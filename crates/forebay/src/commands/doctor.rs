@@ -31,6 +31,7 @@ use machine_facts::MachineFacts;
 use serde::Serialize;
 
 use crate::exit::CommandError;
+use crate::slurm_programs::SlurmPatience;
 
 /// Options of `forebay doctor`.
 #[derive(Debug, clap::Args)]
@@ -46,6 +47,8 @@ pub(crate) struct Args {
     /// Ask each node of a Slurm cluster, by srun, and say which differ or are not well
     #[arg(long, conflicts_with = "salvage")]
     cluster: bool,
+    #[command(flatten)]
+    patience: SlurmPatience,
     /// Make a readable run of one that was killed (`forebay doctor` lists those it finds)
     #[arg(long, value_name = "FILE", requires = "output")]
     salvage: Option<PathBuf>,
@@ -195,7 +198,7 @@ pub(crate) fn run(args: &Args) -> Result<i32, CommandError> {
         return run_salvage::salvage_run(state, output, args.json);
     }
     if args.cluster {
-        return cluster::examine_cluster(args.json);
+        return cluster::examine_cluster(args.json, args.patience.limit());
     }
     let report = run_all_checks(&MachineFacts::inspect_machine());
     let out = if args.json {

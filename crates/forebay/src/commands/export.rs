@@ -1,6 +1,7 @@
 //! `forebay export`: what a run or a workload file says, in the forms of other tools.
 
 mod multiqc;
+mod otlp;
 mod wfformat;
 
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ struct Format {
     write: fn(&Args) -> Result<(), CommandError>,
 }
 
-const FORMATS: &[Format] = &[wfformat::FORMAT, multiqc::FORMAT];
+const FORMATS: &[Format] = &[wfformat::FORMAT, multiqc::FORMAT, otlp::FORMAT];
 
 /// Options of `forebay export`.
 #[derive(Debug, clap::Args)]
@@ -24,9 +25,13 @@ const FORMATS: &[Format] = &[wfformat::FORMAT, multiqc::FORMAT];
     wfformat   WfFormat 1.5 of WfCommons: tasks with the time that they compute, and files; of one\n             \
     run file, workload file or study\n  \
     multiqc    custom content of MultiQC: a row of general statistics for each run, time by task,\n             \
-    bytes by storage, sizes of files; of run files, into a directory\n\n\
+    bytes by storage, sizes of files; of run files, into a directory\n  \
+    otlp       a trace for OpenTelemetry (Jaeger, Tempo, any collector) in JSON: a span for the run\n             \
+    and one for each task; of run files. Each line is the body of one request\n\n\
     Examples:\n  forebay export a.run --format wfformat -o a.json\n  \
-    forebay export a.run b.run --format multiqc -o results/forebay && multiqc results\n\n\
+    forebay export a.run b.run --format multiqc -o results/forebay && multiqc results\n  \
+    forebay export a.run --format otlp -o trace.json && curl -H 'Content-Type: application/json' \\\n    \
+    --data-binary @trace.json http://localhost:4318/v1/traces\n\n\
     Exit codes: 0, or 1 if there is nothing to export, or it can't be written.")]
 pub(crate) struct Args {
     /// Run files; or one workload file, or a study's folder

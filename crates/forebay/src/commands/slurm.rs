@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::console;
 use crate::exit::CommandError;
 use crate::output::{Force, OutputKind, OutputTarget};
+use crate::slurm_programs::{SlurmError, SlurmPatience};
 use cluster_state::ClusterState;
 use sections::{Finding, SECTIONS, SetupFile, Standing};
 use setup::{SetupOptions, SlurmSetup};
@@ -43,6 +44,8 @@ enum Command {
 struct Print {
     #[command(flatten)]
     setup: SetupOptions,
+    #[command(flatten)]
+    patience: SlurmPatience,
     /// Write them as files into this directory, instead of printing them
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -54,6 +57,8 @@ struct Print {
 struct Check {
     #[command(flatten)]
     setup: SetupOptions,
+    #[command(flatten)]
+    patience: SlurmPatience,
     /// Print JSON on standard output
     #[arg(long)]
     json: bool,
@@ -69,7 +74,15 @@ pub(crate) fn run(args: &Args) -> Result<i32, CommandError> {
 fn print(args: &Print) -> Result<i32, CommandError> {
     let setup = SlurmSetup::from_options(&args.setup)?;
     // What is there is merged, where there is a cluster to ask.
-    let cluster = ClusterState::ask().ok();
+    let cluster = match ClusterState::ask(args.patience.limit()) {
+        Ok(cluster) => Some(cluster),
+        Err(error) => {
+            let (why, next) = (error.message(), error.next_step());
+            console::note(&format!("{why}: these lines are made without what the cluster has"));
+            console::note(&format!("to have it in them, {next}, and print again"));
+            None
+        }
+    };
     let files = setup_files(&setup, cluster.as_ref());
     let Some(folder) = &args.output else {
         for file in &files {
@@ -138,7 +151,8 @@ struct NamedFinding {
 
 fn check(args: &Check) -> Result<i32, CommandError> {
     let setup = SlurmSetup::from_options(&args.setup)?;
-    let cluster = ClusterState::ask()?;
+    let cluster =
+        ClusterState::ask(args.patience.limit()).map_err(SlurmError::into_command_error)?;
     let report = check_cluster(&setup, &cluster);
     match args.json {
         true => {

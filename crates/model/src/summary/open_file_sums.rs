@@ -3,7 +3,7 @@
 use super::{ByteBounds, FileSummary};
 use crate::run::{OpRow, OpenRow};
 use crate::{ByteCount, FileId, FileRecord, Op, Result, Run, TreeId};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Bytes of some opens, and of how many different files.
 #[derive(Clone, Copy, Debug, Default)]
@@ -79,6 +79,9 @@ struct FileSums {
 #[derive(Debug, Default)]
 pub(super) struct OpenFileSums {
     by_task: HashMap<Option<u32>, (ByteAccumulator, ByteAccumulator, HashSet<FileId>)>,
+    /// The part of it that went to and from tiers.
+    by_task_on_tier: BTreeMap<(u32, TreeId), (ByteAccumulator, ByteAccumulator)>,
+    tiers: HashSet<TreeId>,
     by_file: HashMap<FileId, FileSums>,
     /// Some bytes went past Forebay.
     pub(super) hidden: bool,
@@ -102,7 +105,9 @@ pub(crate) struct FileUse {
 impl OpenFileSums {
     pub(super) fn from_run(run: &Run, ops: &[OpRow]) -> Result<Self> {
         let places = run.files()?.into_iter().map(|file| (file.id, file)).collect();
-        let mut all = Self { places, ..Self::default() };
+        let tiers = run.trees()?.into_iter().filter(|tree| tree.tier.is_some());
+        let tiers = tiers.map(|tree| tree.id).collect();
+        let mut all = Self { places, tiers, ..Self::default() };
         for row in ops {
             all.counted.entry(row.class.0).or_default().add_operation(row);
         }
@@ -125,6 +130,7 @@ impl OpenFileSums {
         reads.add_bytes(read, 0);
         writes.add_bytes(written, grown);
         files.insert(open.file);
+        self.add_tier_bytes(row, read, (written, grown));
         let file = self.by_file.entry(open.file).or_default();
         file.opens += 1;
         file.tasks.extend(row.task);
@@ -136,6 +142,35 @@ impl OpenFileSums {
         if read.is_none() {
             file.maybe_read += before.0;
         }
+    }
+
+    /// `written`: what was seen, and by how much the file grew.
+    fn add_tier_bytes(&mut self, row: &OpenRow, read: Option<u64>, written: (Option<u64>, u64)) {
+        let Some(task) = row.task.filter(|_| !self.tiers.is_empty()) else { return };
+        let place = self.places.get(&row.open.file);
+        let lives = place.map(|place| place.home.unwrap_or(place.tree));
+        let on_tier = |tree: Option<TreeId>| tree.filter(|tree| self.tiers.contains(tree));
+        if let Some(from) = on_tier(row.open.copy.or(lives)) {
+            self.by_task_on_tier.entry((task, from)).or_default().0.add_bytes(read, 0);
+        }
+        if let Some(to) = on_tier(lives) {
+            let (seen, grown) = written;
+            self.by_task_on_tier.entry((task, to)).or_default().1.add_bytes(seen, grown);
+        }
+    }
+
+    /// What a task read from and wrote to a tier's directory.
+    pub(super) fn sum_of_task_on_tier(
+        &self,
+        task: u32,
+        tree: TreeId,
+        counted: OperationBytes,
+    ) -> (ByteBounds, ByteBounds) {
+        let (read, written) = self.by_task_on_tier.get(&(task, tree)).copied().unwrap_or_default();
+        (
+            read.with_counted_minimum(counted.read).to_amount(),
+            written.with_counted_minimum(counted.written).to_amount(),
+        )
     }
 
     pub(super) fn sum_of_tasks(

@@ -52,7 +52,8 @@ fn is_below(path: &[u8], directory: &[u8]) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/") || directory.ends_with(b"/"))
 }
 
-fn is_data(seen: &OutsideFile) -> bool {
+/// Whether it was data of the run, not a program, a library or a device.
+pub(super) fn is_data(seen: &OutsideFile) -> bool {
     let in_any = |list: &[&str]| list.iter().any(|d| is_below(&seen.directory, d.as_bytes()));
     let of_program = || {
         let mut parts = seen.directory.split(|&b| b == b'/');

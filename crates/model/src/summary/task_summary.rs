@@ -76,7 +76,7 @@ fn total_known(all: impl Iterator<Item = Option<Micros>>) -> Option<Micros> {
 }
 
 /// Bytes of tasks whose operations nobody recorded were not seen, even if no file is known.
-fn group_amount(
+pub(super) fn group_amount(
     group: &[&TaskRow],
     is_recorded: bool,
     most: fn(&TaskRow) -> Option<ByteCount>,

@@ -6,6 +6,7 @@ use crate::{
     AccessPattern, DirectoryTree, Fact, FileRecord, Header, IoCount, Op, OpCount, OpDelta, OpKey,
     OpenSession, OutsideFile, Process, ProcessCounters, ProcessId, ProcessIo, RunEnd, RunWriter,
 };
+use std::collections::BTreeMap;
 
 fn process(id: u32, parent: Option<u32>, words: &[&str], until_s: u64) -> Vec<Fact> {
     let io = ProcessIo { rchar: ByteCount(5000), wchar: ByteCount(6000), ..ProcessIo::default() };
@@ -73,6 +74,10 @@ fn ops(process: u32, key: OpKey, count: u64, ms: u64) -> Fact {
 }
 
 fn summary(more: Vec<Fact>) -> Summary {
+    with_run(more, |run| Summary::from_run(run).expect("added up"))
+}
+
+fn with_run<T>(more: Vec<Fact>, look: impl FnOnce(&Run) -> T) -> T {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("a.run");
     let mut writer = RunWriter::create(&path, Header::default()).expect("a run");
@@ -103,7 +108,76 @@ fn summary(more: Vec<Fact>) -> Summary {
     }));
     writer.write_facts(&facts).expect("facts");
     writer.finish_run().expect("folded");
-    Summary::from_run(&Run::open(&path).expect("readable")).expect("added up")
+    look(&Run::open(&path).expect("readable"))
+}
+
+#[test]
+fn each_task_has_its_part_of_the_sums_and_of_tiers() {
+    let tier = |id: u16| {
+        Fact::Tree(DirectoryTree {
+            id: TreeId(id),
+            path: format!("/nvme/{id}").into_bytes(),
+            fs_type: "xfs".into(),
+            passthrough: false,
+            device: None,
+            tier: Some("nvme".into()),
+        })
+    };
+    let on_tier = |tree: u16, key, bytes| {
+        let count = OpCount { count: 3, nanos: 1_000, bytes, failed: 2 };
+        let (class, tree) = (ClassId(0), TreeId(tree));
+        Fact::Ops(OpDelta { process: Some(ProcessId(2)), class, tree, key, count })
+    };
+    let lives_on_tier = Fact::File(FileRecord {
+        id: FileId(3),
+        tree: TreeId(0),
+        path: b"map/3.sam".to_vec(),
+        class: ClassId(0),
+        home: Some(TreeId(1)),
+    });
+    let outside = |directory: &str| {
+        Fact::Outside(OutsideFile {
+            process: ProcessId(3),
+            directory: directory.into(),
+            bytes: ByteCount(70),
+            write: false,
+        })
+    };
+    let facts = vec![
+        tier(1),
+        tier(2),
+        lives_on_tier,
+        open(2, 1, Some(40), Some(500), false),
+        open(2, 3, Some(4), Some(50), false),
+        copied(2, Some(100)),
+        open(3, 2, Some(2), None, false),
+        on_tier(1, OpKey::without_bytes(Op::Open), 0),
+        on_tier(2, OpKey::with_bytes(Op::Read, 1, AccessPattern::Sequential), 100),
+        outside("/data"),
+        outside("/usr/lib/x"),
+    ];
+    let (all, sums) = with_run(facts, |run| {
+        (TaskFigures::of_run(run).expect("figures"), Summary::from_run(run).expect("sums"))
+    });
+    let [first, second] =
+        &all.iter().filter(|one| one.task.name == "bwa mem").collect::<Vec<_>>()[..]
+    else {
+        panic!("two tasks: {all:?}")
+    };
+    assert_eq!((first.read.seen, first.written.seen), (Some(ByteCount(144)), Some(ByteCount(550))));
+    assert_eq!((first.files, first.operations, first.failed_operations), (2, 6, 4));
+    let nvme = TierFigures { read: ByteCount(104), written: ByteCount(50), operations: 6 };
+    assert_eq!(first.tiers, BTreeMap::from([("nvme".to_owned(), nvme)]));
+    assert_eq!((second.read.seen, second.tiers.len()), (Some(ByteCount(2)), 0));
+    assert_eq!(
+        (first.outside, second.outside),
+        (ByteCount::ZERO, ByteCount(70)),
+        "libraries are not"
+    );
+    let bwa = sums.tasks.iter().find(|task| task.name == "bwa mem").expect("the row");
+    assert_eq!(bwa.operations, first.operations + second.operations);
+    let at_least = |one: &TaskFigures| one.read.at_least + one.written.at_least;
+    assert_eq!(bwa.read.at_least + bwa.written.at_least, at_least(first) + at_least(second));
 }
 
 #[test]

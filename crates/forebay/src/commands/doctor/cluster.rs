@@ -5,18 +5,21 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::console;
 use crate::exit::CommandError;
+use crate::slurm_programs::{SlurmError, ask_slurm};
 
 /// Nodes that are asked at the same time.
 const AT_ONCE: usize = 16;
 /// How long a node may keep us waiting for a free slot, in seconds.
 const PATIENCE_S: u32 = 60;
+/// How long its doctor and its mounts may take then.
+const EXAMINATION: Duration = Duration::from_secs(120);
 /// A clock that is off by more makes times of files and leases wrong, in seconds.
 const CLOCK_OFF_MOST_S: f64 = 1.0;
 
@@ -35,12 +38,12 @@ struct NodeReport {
     limits: Vec<String>,
 }
 
-/// Asks all nodes; the exit code is 1 if one of them has a trouble.
-pub(super) fn examine_cluster(json: bool) -> Result<i32, CommandError> {
-    let listed =
-        run_text(Command::new("sinfo").args(["-h", "-N", "-o", "%N %T"])).map_err(|why| {
-            CommandError::new(1, why, "run this where sinfo and srun of the cluster work")
-        })?;
+/// Asks all nodes; the exit code is 1 if one of them has a trouble. `limit`: how long Slurm may take
+/// to say which there are.
+pub(super) fn examine_cluster(json: bool, limit: Duration) -> Result<i32, CommandError> {
+    let mut list = Command::new("sinfo");
+    list.args(["-h", "-N", "-o", "%N %T"]);
+    let listed = ask_slurm("sinfo", &mut list, limit).map_err(SlurmError::into_command_error)?;
     let forebay = std::env::current_exe().unwrap_or_else(|_| "forebay".into());
     let reports = ask_nodes(nodes_of_list(&listed), |node| ask_node(node, &forebay));
     let text = match json {
@@ -106,19 +109,21 @@ fn ask_nodes(
 fn ask_node(node: &str, forebay: &Path) -> NodeReport {
     let script = "date +%s.%N; \"$0\" doctor --json; \"$0\" status --json; :";
     let before = unix_seconds();
-    let answer = run_text(
+    let answer = ask_slurm(
+        "srun",
         Command::new("srun")
             .args(["--quiet", "--nodes=1", "--ntasks=1", "--mem=10", "--chdir=/"])
             .arg(format!("--nodelist={node}"))
             .arg(format!("--immediate={PATIENCE_S}"))
             .args(["sh", "-c", script])
             .arg(forebay),
+        Duration::from_secs(PATIENCE_S.into()) + EXAMINATION,
     );
     match answer {
         Ok(text) => read_answer(node, &text, (before, unix_seconds())),
         Err(why) => NodeReport {
             node: node.to_owned(),
-            troubles: vec![format!("it does not answer: {why}")],
+            troubles: vec![format!("it does not answer: {}", why.message())],
             ..NodeReport::default()
         },
     }
@@ -192,20 +197,6 @@ fn read_answer(node: &str, text: &str, (before, after): (f64, f64)) -> NodeRepor
 
 fn unix_seconds() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
-}
-
-/// What a program prints; or the first line of why it can't.
-fn run_text(command: &mut Command) -> Result<String, String> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let output = command
-        .stdin(std::process::Stdio::null())
-        .output()
-        .map_err(|error| format!("{name} can't be started: {error}"))?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(said.lines().next().unwrap_or("it failed and said nothing").to_owned());
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 fn render_nodes(reports: &[NodeReport]) -> String {

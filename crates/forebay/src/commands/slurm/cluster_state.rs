@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::process::Command;
+use std::time::Duration;
 
-use crate::exit::CommandError;
+use crate::slurm_programs::{SlurmError, ask_slurm};
 
 /// A node or a partition: its values by name.
 pub(super) type SlurmRecord = BTreeMap<String, String>;
@@ -21,15 +22,21 @@ pub(super) struct ClusterState {
 }
 
 impl ClusterState {
-    /// Asks the controller.
-    pub(super) fn ask() -> Result<ClusterState, CommandError> {
-        let settings = ask_scontrol(&["show", "config"])?;
+    /// Asks the controller; each question may take so long.
+    pub(super) fn ask(limit: Duration) -> Result<ClusterState, SlurmError> {
+        let ask = |words: &[&str]| {
+            let asked = format!("scontrol {}", words.join(" "));
+            ask_slurm(&asked, Command::new("scontrol").args(words), limit)
+        };
         Ok(ClusterState {
-            settings: read_settings(&settings),
-            nodes: read_records(&ask_scontrol(&["-o", "show", "nodes"])?),
-            partitions: read_records(&ask_scontrol(&["-o", "show", "partitions"])?),
-            // Clusters without any say so on standard error.
-            burst_buffers: ask_scontrol(&["show", "burst"]).unwrap_or_default(),
+            settings: read_settings(&ask(&["show", "config"])?),
+            nodes: read_records(&ask(&["-o", "show", "nodes"])?),
+            partitions: read_records(&ask(&["-o", "show", "partitions"])?),
+            burst_buffers: match ask(&["show", "burst"]) {
+                // Clusters without any say so on standard error.
+                Err(SlurmError::Failed(_)) => String::new(),
+                answer => answer?,
+            },
         })
     }
 
@@ -72,21 +79,6 @@ impl ClusterState {
         words.extend(more.iter().map(String::as_str));
         words.join(",")
     }
-}
-
-fn ask_scontrol(words: &[&str]) -> Result<String, CommandError> {
-    let what = format!("scontrol {}", words.join(" "));
-    let next = "run this where `scontrol` of the cluster works, such as its head";
-    let output = Command::new("scontrol")
-        .args(words)
-        .output()
-        .map_err(|error| CommandError::new(1, format!("{what} can't be started: {error}"), next))?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        let said = said.lines().next().unwrap_or("it said nothing").to_owned();
-        return Err(CommandError::new(1, format!("{what} failed: {said}"), next));
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// `Name = value`, a line each; what has no value is left out.
