@@ -195,6 +195,7 @@ fn fill(
     }
     join.settle_clocks(&tx)?;
     place_opens::sort_opens(&tx)?;
+    place_opens::settle_removals(&tx)?;
     join.write_header(&tx, headed, missing)?;
     join.write_nodes(&tx)?;
     tx.commit()?;
