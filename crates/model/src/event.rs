@@ -75,6 +75,15 @@ pub enum Fact {
         /// When.
         at: Micros,
     },
+    /// A name was removed of a file that this record does not know: another one may know it.
+    Removed {
+        /// Where.
+        tree: TreeId,
+        /// Relative to it.
+        path: Vec<u8>,
+        /// When; `None`: another file got the name since, by a rename or a link.
+        at: Option<Micros>,
+    },
     /// An open file was closed, or is still open at the end of the run.
     Open(OpenSession),
     /// Operations that were answered since the last such fact: summed.

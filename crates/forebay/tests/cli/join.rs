@@ -9,8 +9,12 @@ use crate::place::{FOREBAY, Place, done};
 
 /// Records a shell script in the project, without a mount.
 fn recorded(place: &Place, name: &str, script: &str) -> PathBuf {
+    recorded_by(place, "notify", name, script)
+}
+
+fn recorded_by(place: &Place, recorder: &str, name: &str, script: &str) -> PathBuf {
     let path = place.all.join(name);
-    let mut run = place.forebay(&["run", "--recorder", "notify", "-q", "-o"]);
+    let mut run = place.forebay(&["run", "--recorder", recorder, "-q", "-o"]);
     run.arg(&path).args(["--", "sh", "-c", script]);
     done(&mut run).code(0);
     path
@@ -70,6 +74,46 @@ fn two_recorded_runs_become_one_that_every_command_reads() {
     assert!(notes.contains("Lanes by node"), "{notes}");
     let workload = done(place.forebay(&["export"]).arg(&place.run)).code(0).text();
     assert!(workload.contains("schemaVersion"), "{workload}");
+}
+
+#[test]
+fn a_file_that_a_later_run_removes_without_opening_it_is_gone() {
+    let kernel = forebay_volume::kernel_events::probe().is_ok().then_some("bpf");
+    for recorder in ["notify"].into_iter().chain(kernel) {
+        let place = Place::new();
+        let parts = [
+            recorded_by(
+                &place,
+                recorder,
+                "1.run",
+                "mkdir d; echo x > d/f; cp d/f d/g; cp d/f kept; cp d/f late; cp d/f link",
+            ),
+            // By a path, from the directory, and by a link to it. Others come back: by an open, by a
+            // rename of what was opened before, and by another name of a file.
+            recorded_by(
+                &place,
+                recorder,
+                "2.run",
+                "rm d/f; ln -s d way; cd way; rm g; cd ..; rm kept; echo y > kept; rm way
+                 echo z > new; rm late; mv new late; rm link; ln kept link",
+            ),
+        ];
+        done(place.forebay(&["join", "-o"]).arg(&place.run).args(&parts)).code(0);
+        let paths = |run: &Path, of: &str| -> String {
+            let query =
+                format!("SELECT group_concat(path) FROM (SELECT path FROM {of} ORDER BY path)");
+            let run = rusqlite::Connection::open(run).expect("a run file");
+            run.query_row(&query, [], |row| row.get(0)).expect("paths")
+        };
+        assert_eq!(paths(&place.run, "files WHERE gone_us NOT NULL"), "d/f,d/g", "{recorder}");
+        let record = place.record();
+        let late = "SELECT count(*) FROM files f WHERE gone_us >=
+                    (SELECT max(opened_us) FROM opens o WHERE o.file = f.file)";
+        assert_eq!(record.number(late), 2, "{recorder}");
+        // A file that the run opened needs no such row, and nothing is left of them in the whole.
+        assert_eq!(paths(&parts[1], "removals"), "d/f,d/g,kept,way", "{recorder}");
+        assert_eq!(record.number("SELECT count(*) FROM removals"), 0);
+    }
 }
 
 #[test]

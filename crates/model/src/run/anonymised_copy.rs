@@ -71,6 +71,7 @@ fn anonymise_tables(c: &Connection, names: &NameHasher) -> rusqlite::Result<()> 
         ("trees", "device"),
         ("files", "path"),
         ("first_names", "path"),
+        ("removals", "path"),
         ("classes", "pattern"),
         ("processes", "exe"),
         ("processes", "cwd"),

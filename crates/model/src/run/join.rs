@@ -204,6 +204,7 @@ fn fill(
     }
     join.settle_clocks(&tx)?;
     place_opens::sort_opens(&tx)?;
+    place_opens::settle_removals(&tx)?;
     for LostJob { program, token } in lost {
         join.known_jobs.entry(program.clone()).or_default().insert(token.clone());
     }

@@ -110,6 +110,15 @@ CREATE TABLE first_names (
   class INTEGER NOT NULL           -- classes.class
 );
 
+-- Names that were removed of files that this run had not opened: where it is joined with others, one
+-- of these may know the file (not in older files of this version).
+CREATE TABLE removals (
+  tree    INTEGER NOT NULL,        -- trees.tree
+  path    NOT NULL,                -- relative to the tree
+  gone_us INTEGER NOT NULL,        -- the last time
+  UNIQUE (tree, path)
+);
+
 -- Classes of file names: digits are #, hashes are *.
 CREATE TABLE classes (
   class   INTEGER PRIMARY KEY,

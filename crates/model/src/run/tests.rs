@@ -98,6 +98,7 @@ fn facts() -> Vec<Fact> {
             io: Some(io),
         }),
         Fact::Class { id: ClassId(1), pattern: "out/Smith_#.bam".into() },
+        Fact::Removed { tree: TreeId(0), path: b"out/Smith_6.bam".to_vec(), at: Some(Micros(5)) },
         Fact::File(FileRecord {
             id: FileId(1),
             tree: TreeId(0),
@@ -398,7 +399,7 @@ fn a_run_of_an_older_format_is_read_and_what_it_lacks_was_not_seen() {
     let conn = rusqlite::Connection::open(&dest).expect("opened");
     let older = "ALTER TABLE opens DROP COLUMN copy; DROP TABLE waits;
                  ALTER TABLE tasks DROP COLUMN cores; ALTER TABLE tasks DROP COLUMN memory_bytes;
-                 ALTER TABLE files DROP COLUMN gone_us; DROP TABLE first_names; PRAGMA user_version = 2";
+                 ALTER TABLE files DROP COLUMN gone_us; DROP TABLE first_names; DROP TABLE removals; PRAGMA user_version = 2";
     conn.execute_batch(older).expect("changed");
     drop(conn);
     let run = Run::open(&dest).expect("it is readable");

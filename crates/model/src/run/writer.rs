@@ -165,6 +165,16 @@ fn write_fact(c: &Connection, fact: &Fact) -> rusqlite::Result<()> {
             "UPDATE files SET gone_us = ?2 WHERE file = ?1",
             params![id.0, to_sql_int(at.0)],
         ),
+        Fact::Removed { tree, path, at: Some(at) } => execute_cached(
+            c,
+            "INSERT OR REPLACE INTO removals VALUES (?1, ?2, ?3)",
+            params![tree.0, SqlText(path), to_sql_int(at.0)],
+        ),
+        Fact::Removed { tree, path, at: None } => execute_cached(
+            c,
+            "DELETE FROM removals WHERE tree = ?1 AND path = ?2",
+            params![tree.0, SqlText(path)],
+        ),
         Fact::Open(open) => write_open(c, open),
         Fact::Ops(ops) => write_ops(c, ops),
         Fact::Sample(sample) => write_sample(c, sample),

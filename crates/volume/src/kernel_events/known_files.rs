@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use forebay_model::{Fact, Micros, TreeId};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::names::{Place, join};
 use crate::recorder::{RecordedFile, RecordedPath, Recorder};
@@ -20,16 +20,27 @@ struct KnownFile {
     names: Vec<Place>,
 }
 
+/// More removals of unknown files are not recorded, in one run: whoever clears away millions of files
+/// has a record that is read in seconds all the same.
+const UNKNOWN_REMOVALS_MAX: usize = 200_000;
+
 /// All of them.
 pub(super) struct KnownFiles {
     recorder: Arc<Recorder>,
+    /// Names that were removed of files that were not opened, and that no file has got again.
+    removed: FxHashSet<Place>,
     files: FxHashMap<FileKey, KnownFile>,
     by_name: FxHashMap<Place, FileKey>,
 }
 
 impl KnownFiles {
     pub(super) fn new(recorder: Arc<Recorder>) -> KnownFiles {
-        KnownFiles { recorder, files: FxHashMap::default(), by_name: FxHashMap::default() }
+        KnownFiles {
+            recorder,
+            removed: FxHashSet::default(),
+            files: FxHashMap::default(),
+            by_name: FxHashMap::default(),
+        }
     }
 
     /// What is known of a file now.
@@ -60,6 +71,7 @@ impl KnownFiles {
 
     /// A file that has this name has another one, too.
     pub(super) fn add_name(&mut self, first: &Place, place: Place) {
+        self.give_name(&place);
         let Some(key) = self.by_name.get(first).copied() else { return };
         if let Some(file) = self.files.get_mut(&key) {
             file.names.push(place.clone());
@@ -67,8 +79,29 @@ impl KnownFiles {
         }
     }
 
+    /// A program removed a name. Of a file that nobody opened here the name is all that is known:
+    /// another record, of who made it, may tell which file it was.
+    pub(super) fn unlink(&mut self, place: &Place, at: Micros) {
+        if self.by_name.contains_key(place) {
+            return self.remove_name(place, at);
+        }
+        if self.removed.len() < UNKNOWN_REMOVALS_MAX || self.removed.contains(place) {
+            self.removed.insert(place.clone());
+            let (tree, path) = place.clone();
+            self.recorder.record_fact(Fact::Removed { tree, path, at: Some(at) });
+        }
+    }
+
+    /// A file got a name, and no open tells when: what was removed under it is another one's.
+    fn give_name(&mut self, place: &Place) {
+        if self.removed.remove(place) {
+            let (tree, path) = place.clone();
+            self.recorder.record_fact(Fact::Removed { tree, path, at: None });
+        }
+    }
+
     /// A name went; with its last one the file is gone.
-    pub(super) fn remove_name(&mut self, place: &Place, at: Micros) {
+    fn remove_name(&mut self, place: &Place, at: Micros) {
         let Some(key) = self.by_name.remove(place) else { return };
         let Some(file) = self.files.get_mut(&key) else { return };
         file.names.retain(|name| name != place);
@@ -107,11 +140,15 @@ impl KnownFiles {
         }
         match (from, to) {
             (Some(from), Some(to)) => {
+                self.give_name(&to);
                 self.remove_name(&to, at);
                 self.move_names(&from, &to);
             }
             // From elsewhere, or away.
-            (None, Some(to)) => self.remove_name(&to, at),
+            (None, Some(to)) => {
+                self.give_name(&to);
+                self.remove_name(&to, at);
+            }
             (Some(from), None) => self.remove_name(&from, at),
             (None, None) => {}
         }

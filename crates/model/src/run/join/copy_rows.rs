@@ -66,6 +66,7 @@ pub(super) fn copy_run(
     copy.copy_trees()?;
     copy.copy_classes()?;
     copy.copy_files()?;
+    copy.copy_removals()?;
     copy.copy_processes()?;
     copy.copy_opens()?;
     copy.copy_ops()?;
@@ -199,6 +200,19 @@ impl<'a> Copy<'a> {
                 "INSERT OR IGNORE INTO first_names VALUES (?1, ?2, ?3)",
                 params![file, SqlText(&path), class],
             )
+        })
+    }
+
+    /// Keeps them until all files are known.
+    fn copy_removals(&mut self) -> Copied {
+        let Some(query) = &self.part.queries().removals else { return Ok(()) };
+        let mut insert = self.prepare("INSERT INTO temp.removed VALUES (?1, ?2, ?3, ?4)")?;
+        self.read(query, |r| {
+            let tree: i64 = get(r, 0)?;
+            let Some(tree) = self.trees.get(&tree) else { return Ok(()) };
+            let (path, at) = (text(r, 1)?, get::<i64>(r, 2)?.saturating_add(self.shift));
+            let values = params![tree, SqlText(&path), at, self.node as i64];
+            insert.execute(values).map_err(CopyError::Writing).map(drop)
         })
     }
 

@@ -52,6 +52,7 @@ pub(super) struct Queries {
     pub(super) classes: String,
     pub(super) files: String,
     pub(super) first_names: Option<String>,
+    pub(super) removals: Option<String>,
     pub(super) process_rows: String,
     pub(super) processes: String,
     pub(super) strangers: Option<String>,
@@ -161,6 +162,7 @@ impl Queries {
                 "SELECT file, tree, path, class, {home}, {gone} FROM files ORDER BY file DESC"
             ),
             first_names: table("first_names", "SELECT file, path, class FROM first_names")?,
+            removals: table("removals", "SELECT tree, path, gone_us FROM removals")?,
             process_rows: processes_query(&run.conn, "")?,
             processes: "SELECT process, pid, started_us, ended_us, argv, exe, cwd, counted_us, user_us,
                                system_us, children_user_us, children_system_us, rchar, wchar,
@@ -198,7 +200,7 @@ impl Queries {
             &self.outside,
             &self.notes,
         ];
-        let some = [&self.first_names, &self.strangers, &self.process_usage];
+        let some = [&self.first_names, &self.removals, &self.strangers, &self.process_usage];
         always.into_iter().chain(some.into_iter().flatten())
     }
 }

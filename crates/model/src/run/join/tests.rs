@@ -97,6 +97,13 @@ impl Part {
         self
     }
 
+    /// A name is removed of a file that nobody here has opened.
+    fn removed(mut self, path: &str, at: u64) -> Part {
+        let (tree, path) = (TreeId(0), path.as_bytes().to_vec());
+        self.facts.push(Fact::Removed { tree, path, at: Some(Micros(at)) });
+        self
+    }
+
     fn write(mut self, directory: &Path, name: &str) -> PathBuf {
         let path = directory.join(name);
         self.facts.push(Fact::Ended(RunEnd {
@@ -209,6 +216,67 @@ fn what_two_records_have_counts_once() {
     // The same file twice adds no process, no open and no bytes.
     let (run, report) = join(place.path(), &[runs[0].clone(), runs[0].clone()], &[]);
     assert_eq!((report.processes_seen_twice, opens(&run).len()), (2, 1));
+}
+
+/// When each file of a run went, by name.
+fn removals(run: &Run) -> Vec<(String, Option<u64>)> {
+    let gone: HashMap<FileId, Micros> = run.removal_times().expect("times").into_iter().collect();
+    let files = run.files().expect("files");
+    let name = |file: &FileRecord| String::from_utf8_lossy(&file.path).into_owned();
+    let mut all: Vec<(String, Option<u64>)> =
+        files.iter().map(|file| (name(file), gone.get(&file.id).map(|at| at.0))).collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn a_file_is_gone_when_a_job_removes_it_that_has_not_opened_it() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let makes =
+        Part::new("n1", 100).tree("nfs4").process(10, None, 0, "map a").open(1, "x1", 50, true);
+    let makes = makes.open(2, "x2", 60, true).open(3, "x3", 70, true).open(4, "x4", 80, true);
+    // Two seconds after the first: what it removed it has not opened, but for one name that came back.
+    let clears = Part::new("n2", 102).tree("nfs4").process(10, None, 0, "rm all");
+    let clears = clears.removed("x1", 90).removed("x2", 91).removed("never made", 92);
+    let clears = clears.removed("x4", 5).open(9, "x4", 400, true);
+    let reads =
+        Part::new("n3", 101).tree("nfs4").process(10, None, 0, "sort x1").open(1, "x1", 10, false);
+    let late = 2 * SECOND;
+    let expected = [
+        ("x1".to_owned(), Some(late + 90)),
+        ("x2".to_owned(), Some(late + 91)),
+        ("x3".to_owned(), None),
+        ("x4".to_owned(), None),
+    ];
+    let [makes, clears, reads] = [(makes, "1.run"), (clears, "2.run"), (reads, "3.run")]
+        .map(|(part, name)| part.write(directory.path(), name));
+    for order in [[&makes, &reads, &clears], [&makes, &clears, &reads]] {
+        let (run, _) = join(directory.path(), &order.map(Clone::clone), 0);
+        assert_eq!(removals(&run), expected);
+    }
+    // A record of an older Forebay has no such table.
+    rusqlite::Connection::open(&clears)
+        .and_then(|old| old.execute_batch("DROP TABLE removals"))
+        .expect("as it was");
+    let (run, report) = join(directory.path(), &[makes, clears, reads], 0);
+    assert_eq!(report.runs, 3);
+    assert!(removals(&run).iter().all(|(_, gone)| gone.is_none()));
+}
+
+#[test]
+fn a_removal_is_on_the_clock_of_its_node() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let makes = Part::new("n1", 100).tree("nfs4").process(10, None, 0, "map a");
+    let makes = makes.open(1, "x1", 3 * SECOND, true).open(2, "x2", 3 * SECOND, true);
+    // Its clock is a second late at least: it reads what is not made yet, and removes the other.
+    let clears = Part::new("n2", 102).tree("nfs4").process(10, None, 0, "rm all");
+    let clears = clears.open(1, "x1", 0, false).removed("x2", 500);
+    let parts = [(makes, "1.run"), (clears, "2.run")]
+        .map(|(part, name)| part.write(directory.path(), name));
+    let (run, _) = join(directory.path(), &parts, 0);
+    let shift = run.nodes().expect("nodes")[1].clock_shift_us as u64;
+    assert!(shift >= SECOND, "{shift}");
+    assert_eq!(removals(&run)[1], ("x2".to_owned(), Some(2 * SECOND + 500 + shift)));
 }
 
 #[test]

@@ -87,7 +87,7 @@ impl Rows {
                 let at = self.time(head.at);
                 place.iter().for_each(|place| {
                     self.attributes.forget(place);
-                    self.files.remove_name(place, at);
+                    self.files.unlink(place, at);
                 });
             }
             Op::Rmdir | Op::Symlink => self.names.forget_all(),
