@@ -71,11 +71,7 @@ middle() {
 }
 wait_for 60 middle || check "no job runs on node 3"
 kill -0 $run 2> /dev/null || check "the run has ended before the node died"
-ours=$(readlink "/proc/${keeper[3]}/ns/net")
-for process in /proc/[0-9]*; do
-    [ "$process" = "/proc/${keeper[3]}" ] || [ "$(readlink "$process/ns/net")" != "$ours" ] ||
-        kill -9 "${process#/proc/}"
-done
+kill_on_node 3
 scontrol update nodename=n3 state=down reason=died
 rm "$etc/slurmd.n3.pid"
 requeued() { scontrol -o show job "$victim" | grep -q ' Restarts=[1-9]'; }

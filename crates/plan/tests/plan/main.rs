@@ -5,6 +5,7 @@ mod copies;
 mod drain;
 mod engines;
 mod genomon;
+mod interruptions;
 mod laws;
 mod limits;
 mod simulate;
