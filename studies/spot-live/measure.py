@@ -42,19 +42,20 @@ path = "/volume"
 reach = "shared"
 profile = { source = "the volume, on the disk of this machine: no limit is told" }
 """
-# Until others may look into folders that a lost node held; the head's Nextflow does, and stands still.
-LEASE_S = 15
+# Until others may look into folders that a lost node held; the head's Nextflow does, and stands still. A
+# lease is 15 s long and renewed every 5 s, so 10 to 15 s of it are left.
+LEASE_S = 12.5
 # Twice as long as a run with a loss takes at most.
 PATIENCE_S = 600
 
 
 def detection_s():
     """How long Nextflow takes to notice, by what it is told: it waits for the lease once, then for the exit
-    code that never comes, and looks once a second."""
+    code that never comes, and half the time between two looks."""
     config = (HERE / "nextflow.config").read_text("utf-8")
     waits, polls = (float(re.search(rf"\b{name} = '(\d+)s'", config)[1])
                     for name in ("exitReadTimeout", "pollInterval"))
-    return LEASE_S + waits + polls
+    return LEASE_S + waits + polls / 2
 
 
 class Run:
@@ -89,14 +90,15 @@ class Run:
         attempts = {one.name: [line.split() for line in one.read_text().splitlines()]
                     for one in (work / "started").iterdir()}
         again = [all_[:-1] for all_ in attempts.values() if len(all_) > 1]
-        self.again = sum(map(len, again))
         self.elsewhere = sum(node != f"n{NODE}" for all_ in again for _, node in all_)
         self.lost_s = sum(lost - float(begin) for all_ in again for begin, _ in all_) if lost else 0.0
         log = (work / "head/.nextflow.log").read_text("utf-8")
-        told = re.search(r"^(\w+-\d+ [\d:.]+) .*terminated for an unknown reason", log, re.M)
+        # A job that Slurm had given to the node and that had not come to its first line is lost, too.
+        told = re.findall(r"^(\w+-\d+ [\d:.]+) .*NOTE: Process .* terminated for an unknown reason", log, re.M)
+        self.again = len(told)
         year = datetime.datetime.now(datetime.timezone.utc).year
         self.noticed_s = told and lost and datetime.datetime.strptime(
-            f"{year} {told[1]}", "%Y %b-%d %H:%M:%S.%f").timestamp() - lost
+            f"{year} {told[0]}", "%Y %b-%d %H:%M:%S.%f").timestamp() - lost
 
 
 def predict(forebay, *words):

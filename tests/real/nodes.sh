@@ -70,6 +70,8 @@ replace_node() {
     wait_for 20 no_link "port$1" || fail "the network of node $1 is still there"
     rm -rf "${WORK:?}/home$1"
     start_node "$1"
+    # Where the head's mount is, it has none yet.
+    ! node "$1" mountpoint -q "$WORK/volume" || node "$1" umount -l "$WORK/volume"
     [ ! -e "$WORK/data/book/passfile" ] || pass_on "$1"
 }
 

@@ -17,6 +17,7 @@ mod sim;
 mod starting;
 mod task_lifecycle;
 mod tier_usage;
+mod undetected_losses;
 mod write_back_queue;
 
 pub use observer::{SimulationEvent, SimulationObserver};

@@ -73,7 +73,7 @@ fn a_node_that_is_taken_away_costs_what_it_had_not_finished() {
     let words = simulated(&lost).code(0).text();
     assert!(
         words.contains(
-            "1 of 1 interruptions before the end: 2 tasks began again, 1 min of their work was lost"
+            "1 of 1 interruptions before the end: 2 tasks began again, 1 min 00 s of their work was lost"
         ),
         "{words}"
     );

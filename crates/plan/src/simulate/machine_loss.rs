@@ -9,19 +9,11 @@ use crate::policies::Admission;
 use crate::prepared_problem::SimulationError;
 use crate::share::FlowEngine;
 use forebay_model::Seconds;
-use std::collections::VecDeque;
-
-/// Tasks whose node is gone, and when the engine notices, in this order.
-#[derive(Clone, Debug, Default)]
-pub(super) struct UndetectedLosses {
-    runs: VecDeque<(f64, u32)>,
-}
 
 impl<F: FlowEngine, W: SimulationObserver> Simulation<'_, '_, F, W> {
     /// When something happens next to a node, or somebody notices; infinity: never.
     pub(super) fn next_interruption_time(&self) -> f64 {
-        let noticed = self.undetected.runs.front().map_or(f64::INFINITY, |(due, _)| *due);
-        self.interruptions.next_change_time().min(noticed)
+        self.interruptions.next_change_time().min(self.undetected.next_due_time())
     }
 
     /// Does what happens to nodes by now.
@@ -56,11 +48,7 @@ impl<F: FlowEngine, W: SimulationObserver> Simulation<'_, '_, F, W> {
 
     /// The engine has noticed that these tasks are gone: they wait for a slot again.
     fn requeue_detected_tasks(&mut self) {
-        while let Some((due, run)) = self.undetected.runs.front().copied() {
-            if due > self.now {
-                return;
-            }
-            self.undetected.runs.pop_front();
+        while let Some(run) = self.undetected.take_noticed(self.now) {
             let (_, task) = self.pipeline_and_task(run);
             let kind = self.scene.workload.tasks[task as usize].kind;
             self.waiting.requeue_task(kind.0, run, self.now);
@@ -84,7 +72,7 @@ impl<F: FlowEngine, W: SimulationObserver> Simulation<'_, '_, F, W> {
         let computed = running.compute.min(self.now - outcome.started.get());
         outcome.waited = Seconds(self.now - outcome.started.get() - computed);
         let noticed = self.now + self.interruptions.detection();
-        self.undetected.runs.push_back((noticed, running.run));
+        self.undetected.push_lost_task(noticed, running.run);
         Ok(())
     }
 

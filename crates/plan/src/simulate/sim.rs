@@ -1,10 +1,10 @@
 //! All that a simulation holds while it goes on, how it begins, and what it comes to.
 
 use super::cached_copies::CachedCopies;
-use super::machine_loss::UndetectedLosses;
 use super::node_slots::NodeSlots;
 use super::ready_queue::ReadyQueue;
 use super::tier_usage::TierUsage;
+use super::undetected_losses::UndetectedLosses;
 use super::write_back_queue::WriteBackQueue;
 use super::{HeldFiles, RunningTask, SimulationObserver, StepWork};
 use crate::choice::Choice;

@@ -31,7 +31,8 @@ fn interrupted(
 
 /// Twelve tasks of 10 s on two nodes of two slots each: four at a time, three times.
 fn twelve() -> (Site, Workload) {
-    (two_tiers("cores = 2\ncount = 2", FAST, SLOW), writers(12, 10.0, 0))
+    let work = Workload { ordered: true, ..writers(12, 10.0, 0) };
+    (two_tiers("cores = 2\ncount = 2", FAST, SLOW), work)
 }
 
 /// By task: its node and from when to when, of all attempts of it.
@@ -62,6 +63,11 @@ fn only_unfinished_tasks_of_the_lost_node_begin_again() {
             assert_eq!((node, started, ended), (1, 10.0, 14.0), "task {task}");
         }
     }
+    // An engine submits them anew: behind all that waited.
+    let first_start = |task: u32| attempts(&outcome, task)[0].1;
+    let last_start = |task: &u32| attempts(&outcome, *task)[1].1;
+    let waited = (8..12).map(first_start).fold(0.0, f64::max);
+    assert!(lost.iter().map(last_start).all(|again| again >= waited), "{lost:?}");
     // Those that were done by then count: four more and the two again, two at a time on what is left.
     assert_eq!(outcome.makespan, Seconds(50.0));
     assert!(outcome.tasks.iter().all(|task| task.node == 0 || task.started < Seconds(14.0)));
