@@ -26,6 +26,9 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+sys.path.insert(0, str(HERE.parent))
+from slurm_studies import call, contained, demand
+
 OUT = ROOT / "target/studies/corun-live"
 NODES, SLOTS = 4, 4
 STAGES = ("split", "map", "markdup", "merge", "mutations", "publish")
@@ -48,17 +51,6 @@ capacity = "{capacity} MiB"
 [tier.net.profile]
 source = "the disk of this machine, whose memory answers: no limit is told"
 """
-
-
-def call(*words, **more):
-    """What a command printed; ends with its words when it fails."""
-    more = {"stderr": subprocess.PIPE, **more}
-    done = subprocess.run([str(word) for word in words], text=True, stdout=subprocess.PIPE,
-                          check=False, **more)
-    if done.returncode:
-        sys.exit(f"corun-live: {' '.join(map(str, words))[:200]} failed with {done.returncode}\n"
-                 f"  next:  its last lines:\n{(done.stdout + (done.stderr or ''))[-2000:]}")
-    return done.stdout
 
 
 def space(folder):
@@ -213,10 +205,7 @@ def inside(arguments):
 
 def outside(arguments):
     """Makes all that the cluster needs, and goes into it."""
-    if missing := [one for one in ("slurmctld", "slurmd", "munged") if shutil.which(one) is None]:
-        sys.exit(f"corun-live: {' '.join(missing)}: not found\n  next:  apt-get install slurmctld slurmd munge")
-    if os.geteuid():
-        sys.exit("corun-live: Slurm's daemons want root here")
+    demand()
     OUT.mkdir(parents=True, exist_ok=True)
     (OUT / "alone.run").unlink(missing_ok=True)
     work = Path(tempfile.mkdtemp(prefix="fb-", dir="/var/tmp"))    # short: a socket's path has 108 bytes
@@ -228,12 +217,11 @@ def outside(arguments):
         (work / f"inputs/{sample}.fastq").write_bytes(bytes(FASTQ_BYTES))
     (work / "site.toml").write_text(SITE.format(
         nodes=NODES, slots=SLOTS, volume=work / "volume", capacity=CAPACITY_MIB))
-    words = {"WORK": str(work), "SITE": str(work / "site.toml"), "LOW": LOW, "SLOTS": str(SLOTS),
-             "FOREBAY": str(arguments.forebay), "PATH": os.environ["PATH"] + ":/usr/sbin"}
-    status = subprocess.call(
-        ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc",
-         HERE / "with_cluster.sh", sys.executable, __file__, "--inside", "--most", str(arguments.most),
-         "--pace", str(arguments.pace), "--forebay", arguments.forebay], env={**os.environ, **words})
+    words = {"WORK": work, "SITE": work / "site.toml", "LOW": LOW, "SLOTS": SLOTS,
+             "FOREBAY": arguments.forebay}
+    status = contained(
+        [HERE / "with_cluster.sh", sys.executable, __file__, "--inside", "--most", arguments.most,
+         "--pace", arguments.pace, "--forebay", arguments.forebay], words).wait()
     if status == 0:
         shutil.rmtree(work)
     else:

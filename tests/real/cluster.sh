@@ -6,6 +6,8 @@
 # cluster_for_pipelines NODES SITE LOW   one that several pipelines share: so many nodes, and another for
 #                  their heads; settings as `forebay slurm print` has them for a site, and a partition LOW of
 #                  lower priority
+# start_slurmd K   on node K alone, for one that is replaced
+# short_jobs       lines for slurm_more that suit jobs of seconds
 # stop             ends it
 # No case logic here.
 
@@ -51,22 +53,29 @@ CONF
     echo "Name=forebay_near Count=90 Flags=CountOnly" > "$etc/gres.conf"
     export SLURM_CONF=$etc/slurm.conf
     slurmctld || { cat "$etc"/*.log; fail "slurmctld"; }
-    for number in $(seq "$1"); do
-        mkdir "$etc/spool.n$number"
-        # Where it is looked for by programs whose environment has nothing of Slurm's, as Snakemake's jobs.
-        ${HEAD:+node "$number" mount --bind "$etc" /etc/slurm}
-        ${HEAD:+node "$number"} slurmd -N "n$number" || { cat "$etc"/*.log; fail "slurmd n$number"; }
-    done
+    for number in $(seq "$1"); do start_slurmd "$number"; done
     wait_for 30 all_idle "$1" || { cat "$etc"/*.log; sinfo; stop; fail "not all nodes come up"; }
+}
+
+start_slurmd() {
+    mkdir -p "$etc/spool.n$1"
+    # Where it is looked for by programs whose environment has nothing of Slurm's, as Snakemake's jobs.
+    ${HEAD:+node "$1" mount --bind "$etc" /etc/slurm}
+    ${HEAD:+node "$1"} slurmd -N "n$1" || { cat "$etc"/*.log; fail "slurmd n$1"; }
+}
+
+# For slurm_more: a node runs as many jobs as it has cores; and jobs are seconds long, so the queue is
+# looked at whenever one ends.
+short_jobs() {
+    echo "SelectType=select/cons_tres"
+    echo "SelectTypeParameters=CR_CPU"
+    echo "SchedulerParameters=sched_min_interval=0,batch_sched_delay=0,sched_interval=1,bf_interval=1"
 }
 
 cluster_for_pipelines() {
     local nodes=$1 low=$3
     slurm_more() {
-        echo "SelectType=select/cons_tres"
-        echo "SelectTypeParameters=CR_CPU"
-        # Jobs are seconds long: the queue is looked at whenever one ends.
-        echo "SchedulerParameters=sched_min_interval=0,batch_sched_delay=0,sched_interval=1,bf_interval=1"
+        short_jobs
         echo "Include forebay.conf"
     }
     # Forebay's lines for LOW would have the node of the heads, too.

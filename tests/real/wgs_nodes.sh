@@ -63,7 +63,6 @@ given_up() { ! scontrol -o show job "$victim" | grep -q 'JobState=RUNNING Reason
 back() { sinfo -h -N -n n3 -o %T | grep -qE '^(idle|mixed|allocated)$'; }
 
 wgs_by_slurm() {
-    local ours process
     say "the guide's command; a node dies in the middle, and is mended"
     cd "$WORK/volume/project" || exit 1
     "$FOREBAY" run --jobs "$WORK/volume/jobs" --at "$WORK/volume" --recorder auto -o "$WORK/all.run" -- "$@" \
@@ -72,11 +71,7 @@ wgs_by_slurm() {
     cd "$WORK" || exit 1
     wait_for 60 middle || check "no job runs on node 3"
     kill -0 $run 2> /dev/null || check "the run has ended before the node died"
-    ours=$(readlink "/proc/${keeper[3]}/ns/net")
-    for process in /proc/[0-9]*; do
-        [ "$process" = "/proc/${keeper[3]}" ] || [ "$(readlink "$process/ns/net")" != "$ours" ] ||
-            kill -9 "${process#/proc/}"
-    done
+    kill_on_node 3
     scontrol update nodename=n3 state=down reason=died
     rm "$etc/slurmd.n3.pid"
     wait_for 20 given_up || check "job $victim still runs, for Slurm"

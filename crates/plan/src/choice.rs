@@ -43,6 +43,12 @@ pub struct SpotMachines {
     pub replaced: Seconds,
 }
 
+impl SpotMachines {
+    /// Until another machine works in place of one that was taken away: it is bought, starts, and
+    /// mounts what it needs. Nobody publishes a figure.
+    pub const USUALLY_REPLACED: Seconds = Seconds(120.0);
+}
+
 impl Choice {
     /// The site as it is: everything in place, all nodes and slots, one pipeline, first come first
     /// served. `None`: the site does not say what its nodes are.

@@ -48,7 +48,7 @@ pub fn simulate_with_rework(
     for run in 0..RUNS {
         let other = simulate_watched(scene, &often, seed.wrapping_add(run), &mut watch)?;
         late += (other.makespan - outcome.makespan).get();
-        tasks += other.tasks.len() as f64 - outcome.tasks.len() as f64;
+        tasks += other.rework().tasks as f64;
     }
     // As many as there would be, for each that there was.
     let taken = f64::from(watch.machines);

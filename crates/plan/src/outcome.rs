@@ -38,6 +38,27 @@ pub struct TaskOutcome {
     pub ended: Seconds,
     /// Of that time, how long it waited for storage.
     pub waited: Seconds,
+    /// Its node was taken away before it was done: it begins again.
+    pub lost: bool,
+}
+
+/// What was begun again because nodes were taken away.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rework {
+    /// Tasks that began again, each as often as it did.
+    pub tasks: usize,
+    /// How long they had run until then, together.
+    pub lost: Seconds,
+}
+
+impl Outcome {
+    /// What was begun again.
+    pub fn rework(&self) -> Rework {
+        self.tasks.iter().filter(|task| task.lost).fold(Rework::default(), |all, task| Rework {
+            tasks: all.tasks + 1,
+            lost: all.lost + (task.ended - task.started),
+        })
+    }
 }
 
 /// One tier over the whole run.

@@ -17,11 +17,13 @@ mod sim;
 mod starting;
 mod task_lifecycle;
 mod tier_usage;
+mod undetected_losses;
 mod write_back_queue;
 
 pub use observer::{SimulationEvent, SimulationObserver};
 
 use crate::choice::Choice;
+use crate::interruptions::Interruptions;
 use crate::outcome::Outcome;
 use crate::policies::{Admission, POLICIES, Policy};
 use crate::prepared_problem::{PreparedProblem, SimulationError};
@@ -51,7 +53,8 @@ pub fn simulate_in_detail(
     choice: &Choice,
     seed: u64,
 ) -> Result<Outcome, SimulationError> {
-    simulate_with_engine::<PerServerEngine, _>(scene, choice, seed, &mut ())
+    let by_chance = Interruptions::by_chance(choice.spot, choice.nodes, seed);
+    simulate_with_engine::<PerServerEngine, _>(scene, choice, by_chance, &mut ())
 }
 
 /// As [`simulate`]; `watch` is told what happens.
@@ -64,17 +67,34 @@ pub fn simulate_watched(
     seed: u64,
     watch: &mut impl SimulationObserver,
 ) -> Result<Outcome, SimulationError> {
-    simulate_with_engine::<FlowClassEngine, _>(scene, choice, seed, watch)
+    let by_chance = Interruptions::by_chance(choice.spot, choice.nodes, seed);
+    simulate_interrupted(scene, choice, by_chance, watch)
+}
+
+/// As [`simulate_watched`]; nodes are taken away as `interruptions` says, and not as the choice does.
+///
+/// # Errors
+/// As [`simulate`].
+pub fn simulate_interrupted(
+    scene: &PreparedProblem<'_>,
+    choice: &Choice,
+    interruptions: Interruptions,
+    watch: &mut impl SimulationObserver,
+) -> Result<Outcome, SimulationError> {
+    simulate_with_engine::<FlowClassEngine, _>(scene, choice, interruptions, watch)
 }
 
 /// Simulates with an engine.
 pub(crate) fn simulate_with_engine<F: FlowEngine, W: SimulationObserver>(
     scene: &PreparedProblem<'_>,
     choice: &Choice,
-    seed: u64,
+    interruptions: Interruptions,
     watch: &mut W,
 ) -> Result<Outcome, SimulationError> {
     let homes = scene.resolve_class_homes(choice)?;
+    if !interruptions.are_none() {
+        scene.check_survives_loss(&homes.of_class)?;
+    }
     let policy = Policy::find_by_name(choice.policy.0).ok_or_else(|| {
         let known: Vec<&str> = POLICIES.iter().map(|policy| policy.name).collect();
         SimulationError(format!(
@@ -83,14 +103,15 @@ pub(crate) fn simulate_with_engine<F: FlowEngine, W: SimulationObserver>(
             known.join(", ")
         ))
     })?;
-    let mut sim = Simulation::<F, W>::new(scene, choice, homes, policy, (seed, watch));
+    let mut sim = Simulation::<F, W>::new(scene, choice, homes, policy, (interruptions, watch));
     if policy.admission == Admission::Pipeline {
         let alone = Choice {
             pipelines: 1,
             policy: Policy::find_by_name("low-priority").map_or(choice.policy, Policy::id),
             ..choice.clone()
         };
-        let alone = simulate_with_engine::<FlowClassEngine, ()>(scene, &alone, seed, &mut ())?;
+        let calm = Interruptions::none();
+        let alone = simulate_with_engine::<FlowClassEngine, ()>(scene, &alone, calm, &mut ())?;
         sim.reserve = scene
             .tiers
             .iter()
@@ -138,6 +159,8 @@ impl<F: FlowEngine, W: SimulationObserver> Simulation<'_, '_, F, W> {
     fn run_event_loop(&mut self) -> Result<(), SimulationError> {
         let mut arrived = 0;
         let mut done = Vec::new();
+        // Nodes that are not there from the start.
+        self.apply_interruptions()?;
         loop {
             while arrived < self.choice.pipelines && self.may_admit_pipeline(arrived) {
                 self.admitted[arrived as usize] = true;
@@ -150,7 +173,7 @@ impl<F: FlowEngine, W: SimulationObserver> Simulation<'_, '_, F, W> {
             if arrived < self.choice.pipelines && self.arrival_time(arrived) > self.now {
                 next = next.min(self.arrival_time(arrived));
             }
-            next = next.min(self.spot.next_change_time()).min(self.drains.next_due_time());
+            next = next.min(self.next_interruption_time()).min(self.drains.next_due_time());
             if next == f64::INFINITY || (self.undone == 0 && self.drains.is_idle()) {
                 break;
             }

@@ -59,7 +59,8 @@ pub fn facts_from_outcome(
             after: Vec::new(),
             started: Some(started),
             ended: Some(ended),
-            exit_status: Some(0),
+            // Nobody saw how a task ended whose node was taken away.
+            exit_status: (!task.lost).then_some(0),
             cpu_user: Some(Micros::from(busy)),
             waited: Some(Micros::from(task.waited)),
             cores: Some(work.kinds[what.kind.index()].cores),

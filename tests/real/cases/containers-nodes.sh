@@ -23,7 +23,8 @@ say "a volume on two nodes and the head"
 nodes 2
 bucket
 book
-volume_everywhere boxes --allow-other
+MOUNT_OPTIONS=--allow-other
+volume_everywhere boxes
 cluster 2
 mkdir "$WORK/volume/project"
 seq 50000 > "$WORK/volume/project/input"

@@ -102,7 +102,7 @@ check() { # cause
     cat "$WORK"/volume/work/*/*/.command.log; stop; fail "$1"
 }
 grep -q "9 run files of 5 nodes joined" summary || check "not all was joined"
-# The head is one of them: sbatch and squeue are tasks, too.
+# The head may be one of them: programs of Nextflow's launcher are tasks there.
 grep -q "Tasks ran on [345] nodes" summary || check "nodes are not told"
 grep -q "sbatch" summary && check "jobs that were recorded are told as not seen"
 python3 told.py one.run > one.told

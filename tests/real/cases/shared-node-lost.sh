@@ -44,10 +44,7 @@ for task in "$WORK"/volume/work/*/*; do
     [ "$(cat "$task/.exitcode" 2> /dev/null)" = 0 ] && echo "$(head -n 1 "$task/large") $task"
 done > "$WORK/seen"
 [ -s "$WORK/seen" ] || fail "the head sees no task that has ended"
-ours=$(readlink "/proc/${keeper[3]}/ns/net")
-for process in /proc/[0-9]*; do
-    [ "$(readlink "$process/ns/net")" = "$ours" ] && kill -9 "${process#/proc/}"
-done
+lose_node 3
 scontrol update nodename=n3 state=down reason=gone
 if ! wait $engine; then
     say "files that the bucket did not have yet are gone with it: removed by hand, and made again"
@@ -69,8 +66,7 @@ while read -r number task; do
 done < "$WORK/seen"
 cd "$WORK" || exit 1
 
-unset "keeper[3]"
-for pid in "$etc"/slurmd.n3.pid; do rm "$pid"; done
+rm "$etc/slurmd.n3.pid"
 stop
 volume_nowhere
 end_nodes

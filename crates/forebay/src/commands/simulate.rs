@@ -1,12 +1,19 @@
 //! `forebay simulate`: what a run would come to, without running it.
 
+mod node_losses;
+
 use crate::console;
 use crate::exit::CommandError;
 use crate::output::{Force, OutputKind, OutputTarget};
 use crate::scenario::{Scenario, ScenarioChanges};
 use crate::simulated_run_file::write_simulated_run;
 use forebay_model::{ByteCount, Seconds, Study};
-use forebay_plan::{Cost, Outcome, PreparedProblem, Pricer, PurchaseTerms, TierOutcome, simulate};
+use forebay_plan::simulate::SimulationEvent;
+use forebay_plan::{
+    Cost, Interruptions, Outcome, PreparedProblem, Pricer, PurchaseTerms, TierOutcome, simulate,
+    simulate_interrupted,
+};
+use node_losses::NodeLosses;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -14,12 +21,16 @@ use std::path::PathBuf;
 
 /// Options of `forebay simulate`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example: forebay simulate studies/genomon-corun --pipelines 3")]
+#[command(after_help = "Examples:\n  \
+    forebay simulate studies/genomon-corun --pipelines 3\n  \
+    forebay simulate a.run --site site.toml --interrupt 3@40s+never      node 3 is taken away")]
 pub(crate) struct Args {
     /// A run file, a study's folder, or a workload file
     what: PathBuf,
     #[command(flatten)]
     changes: ScenarioChanges,
+    #[command(flatten)]
+    losses: NodeLosses,
     /// Where chance comes from: the same seed, the same run
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -48,7 +59,14 @@ pub(crate) struct SimulationReport {
     /// `null`: the site names no prices.
     pub(crate) cost_usd: Option<f64>,
     pub(crate) tiers: BTreeMap<String, TierOutcome>,
+    /// Tasks that were done; attempts that were lost are not among them.
     tasks: usize,
+    /// Nodes that were taken away before the end.
+    interruptions: usize,
+    /// Tasks that began again because their node was taken away, each as often as it did.
+    tasks_again: usize,
+    /// How long they had run until then, together.
+    lost_s: f64,
     pipelines: u32,
     policy: &'static str,
     stagger_s: f64,
@@ -67,6 +85,7 @@ impl SimulationReport {
             outcome.tasks.iter().map(|task| of(task).get()).sum()
         };
         let busy = sum(|task| task.ended - task.started);
+        let rework = outcome.rework();
         let or_none = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
         Self {
             workload: scenario.workload.name.clone(),
@@ -77,7 +96,10 @@ impl SimulationReport {
             waited_share: or_none(sum(|task| task.waited), busy),
             cost_usd: total_cost(scenario, outcome).map(|cost| cost.total.get()),
             tiers: outcome.tiers.iter().map(|(id, tier)| (id.to_string(), *tier)).collect(),
-            tasks: outcome.tasks.len(),
+            tasks: outcome.tasks.len() - rework.tasks,
+            interruptions: 0,
+            tasks_again: rework.tasks,
+            lost_s: rework.lost.get(),
             pipelines: choice.pipelines,
             policy: choice.policy.0,
             stagger_s: choice.stagger.get(),
@@ -88,7 +110,8 @@ impl SimulationReport {
         }
     }
 
-    fn in_words(&self) -> String {
+    /// `asked`: how often nodes were to be taken away.
+    fn in_words(&self, asked: usize) -> String {
         let mut out = String::new();
         let time = Seconds(self.makespan_s);
         let home = match Seconds(self.homecoming_s) {
@@ -108,6 +131,16 @@ impl SimulationReport {
             self.utilisation * 100.0,
             self.waited_share * 100.0
         );
+        if asked > 0 {
+            let _ = writeln!(
+                out,
+                "  {} of {asked} interruptions before the end: {} tasks began again, {} of their work \
+                 was lost",
+                self.interruptions,
+                self.tasks_again,
+                Seconds(self.lost_s)
+            );
+        }
         let _ = writeln!(
             out,
             "  {:<16} {:>10} {:>10} {:>15}",
@@ -142,18 +175,22 @@ pub(crate) fn run(args: &Args) -> Result<i32, CommandError> {
         "nothing is left of this simulation",
         "start it again; fewer --pipelines are simulated sooner",
     );
-    let outcome = simulate_scenario(&scenario, args.seed)?;
+    let losses = args.losses.on_nodes(scenario.choice.nodes).map_err(impossible_error)?;
+    let (outcome, interruptions) = simulate_with_losses(&scenario, losses)?;
     if let Some(place) = &place {
         let scene = prepare_problem(&scenario)?;
         let cost = total_cost(&scenario, &outcome);
         let came = (&outcome, cost.as_ref());
         write_simulated_run(place, &scene, &scenario.choice, came, (args.seed, "simulate"))?;
     }
-    let simulated = SimulationReport::from_outcome(&scenario, &outcome, args.seed);
+    let simulated = SimulationReport {
+        interruptions,
+        ..SimulationReport::from_outcome(&scenario, &outcome, args.seed)
+    };
     if args.json {
         println!("{}", serde_json::to_string(&simulated).expect("an outcome is plain data"));
     } else {
-        print!("{}", simulated.in_words());
+        print!("{}", simulated.in_words(args.losses.count()));
     }
     Ok(0)
 }
@@ -176,6 +213,20 @@ fn prepare_problem(scenario: &Scenario) -> Result<PreparedProblem<'_>, CommandEr
         Some(own) => scene.with_own_cost(own),
         None => scene,
     })
+}
+
+/// Simulates it while nodes are taken away; with how many were before the end.
+fn simulate_with_losses(
+    scenario: &Scenario,
+    losses: Interruptions,
+) -> Result<(Outcome, usize), CommandError> {
+    let mut taken = 0;
+    let mut watch = |_: Seconds, what: &SimulationEvent<'_>| {
+        taken += usize::from(matches!(what, SimulationEvent::Interrupted { .. }));
+    };
+    let problem = prepare_problem(scenario)?;
+    let outcome = simulate_interrupted(&problem, &scenario.choice, losses, &mut watch);
+    Ok((outcome.map_err(impossible_error)?, taken))
 }
 
 /// Simulates it.

@@ -35,6 +35,89 @@ fn a_study_is_simulated_and_its_run_is_summed_up() {
     assert_eq!(text, again, "the same input gives the same words");
 }
 
+/// Eight tasks of a minute on two nodes of two cores: two minutes without a loss.
+fn eight_tasks(place: &Place) {
+    let work = "name = \"eight\"\n[files.out]\npath = \"out/#\"\nbytes = \"8 MiB\"\nper = \"work\"\n\
+                [[stage]]\nname = \"work\"\ncores = 1\njobs = 8\n\
+                [[stage.step]]\nname = \"all\"\ncompute = \"1 min\"\nfiles.out = { write = 1 }\n";
+    std::fs::write(place.project.join("eight.toml"), work).expect("a workload");
+    let site = "[nodes]\ncount = 2\ncores = 2\n[tier.net]\nreach = \"shared\"\npath = \"/net\"\n\
+                [tier.net.profile]\nsource = \"no limit is told\"\n";
+    std::fs::write(place.project.join("site.toml"), site).expect("a site");
+}
+
+#[test]
+fn a_node_that_is_taken_away_costs_what_it_had_not_finished() {
+    let place = Place::new();
+    eight_tasks(&place);
+    let simulated = |more: &[&str]| {
+        let words = ["simulate", "eight.toml", "--site", "site.toml", "--project", "net"];
+        let words: Vec<&str> = words.iter().chain(more).copied().collect();
+        done(&mut place.forebay(&words))
+    };
+    let calm = simulated(&["--json"]).code(0).text();
+    for key in ["\"makespan_s\":120.0", "\"interruptions\":0", "\"tasks_again\":0", "\"tasks\":8"] {
+        assert!(calm.contains(key), "{key} is not in {calm}");
+    }
+    let lost = ["--interrupt", "2@90s+never", "--detection", "10s"];
+    let text = simulated(&[&lost[..], &["--json", "-o", "lost.run"]].concat()).code(0).text();
+    for key in [
+        "\"makespan_s\":180.0",
+        "\"interruptions\":1",
+        "\"tasks_again\":2",
+        "\"lost_s\":60.0",
+        "\"tasks\":8",
+    ] {
+        assert!(text.contains(key), "{key} is not in {text}");
+    }
+    let words = simulated(&lost).code(0).text();
+    assert!(
+        words.contains(
+            "1 of 1 interruptions before the end: 2 tasks began again, 1 min 00 s of their work was lost"
+        ),
+        "{words}"
+    );
+    // All ten attempts are tasks of the run.
+    let summary = done(&mut place.forebay(&["summary", "lost.run"])).code(0).text();
+    assert!(
+        summary.lines().any(|line| line.starts_with("work ") && line.contains(" 10 ")),
+        "{summary}"
+    );
+    let words = simulated(&["--interrupt", "2@5min"]).code(0).text();
+    assert!(words.contains("0 of 1 interruptions before the end: 0 tasks"), "{words}");
+    let back = ["--interrupt", "2@90s+20s", "--interrupt", "1@30s+never", "--json"];
+    let text = simulated(&back).code(0).text();
+    assert!(text.contains("\"interruptions\":2"), "{text}");
+}
+
+#[test]
+fn an_interruption_that_cannot_be_is_told() {
+    let place = Place::new();
+    eight_tasks(&place);
+    let simulated = |more: &[&str]| {
+        let words = ["simulate", "eight.toml", "--site", "site.toml", "--project", "net"];
+        let words: Vec<&str> = words.iter().chain(more).copied().collect();
+        done(&mut place.forebay(&words))
+    };
+    simulated(&["--interrupt", "3@90s"]).code(1).says("node 3").says("nodes 1 to 2");
+    simulated(&["--nodes", "1", "--interrupt", "2@90s"]).code(1).says("nodes 1 to 1");
+    let twice = ["--interrupt", "2@90s", "--interrupt", "2@100s"];
+    simulated(&twice).code(1).says("away from 1 min 30 s until 3 min 30 s");
+    let all = ["--interrupt", "1@90s+never", "--interrupt", "2@90s+never"];
+    simulated(&all).code(1).says("never starts");
+    for (typed, words) in [
+        ("3@-5s", "before the start"),
+        ("90s", "NODE@TIME"),
+        ("0@90s", "counted from 1"),
+        ("1@90", "no time"),
+        ("1@90s+soon", "no time"),
+    ] {
+        simulated(&["--interrupt", typed]).code(2).says(words);
+    }
+    simulated(&["--interrupt", "1@1s", "--detection", "-5s"]).code(2);
+    simulated(&["--detection", "5s"]).code(2).says("--interrupt");
+}
+
 #[test]
 fn what_cannot_be_simulated_is_told_with_its_place() {
     let place = Place::new();

@@ -17,6 +17,8 @@ const DRIVERS: &[&str] = &[
     // workflow engines, and the solver that one asks what to start next
     "cbc", "snakemake", "nextflow", "nextflow.cli.Launcher", "Trinity", "cwltool", "toil", "toil-cwl-runner",
     "toil-wdl-runner", "_toil_worker", "miniwdl",
+    // by which engines ask a cluster's queue how their jobs are
+    "squeue", "sacct", "sinfo", "scontrol", "scancel", "qstat", "qacct", "bjobs", "condor_q",
 ];
 
 const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "fish", "csh", "tcsh"];
@@ -213,7 +215,13 @@ mod tests {
 
     #[test]
     fn drivers_start_others() {
-        for line in ["sh -c x", "time x", "python /v/bin/snakemake -c 2", "perl /x/Trinity --x y"] {
+        for line in [
+            "sh -c x",
+            "time x",
+            "python /v/bin/snakemake -c 2",
+            "perl /x/Trinity --x y",
+            "/usr/bin/squeue --noheader -o %i -u root",
+        ] {
             assert!(is_driver(&process(1, None, line)), "{line}");
         }
         for line in ["bwa mem", "python call.py", "perl sort.pl"] {

@@ -66,6 +66,7 @@ fn advice(ended: f64, utilisation: f64) -> Vec<Advice> {
         started: Seconds::ZERO,
         ended: Seconds(ended),
         waited: Seconds::ZERO,
+        lost: false,
     };
     let makespan = Seconds(ended);
     let outcome = Outcome {

@@ -94,7 +94,8 @@ impl PreparedProblem<'_> {
             .collect::<Result<Vec<_>, _>>()?;
         self.check_within_reach(choice.nodes, &of_class)?;
         if let Some(spot) = choice.spot {
-            self.check_survives_spot(spot, &of_class)?;
+            self.check_spot(spot)?;
+            self.check_survives_loss(&of_class)?;
         }
         Ok(ResolvedChoice { project, of_class, capacity: self.resolve_capacities(choice)? })
     }

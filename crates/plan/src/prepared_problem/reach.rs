@@ -3,7 +3,8 @@
 use super::choice_check::ClassLocation;
 use super::{PreparedProblem, SimulationError};
 use crate::{Choice, SpotMachines};
-use forebay_model::Reach;
+use forebay_model::workload::DeletionPoint;
+use forebay_model::{Reach, WriteBackTrigger};
 
 impl PreparedProblem<'_> {
     /// No task may need files that another node has to itself.
@@ -30,22 +31,30 @@ impl PreparedProblem<'_> {
         Ok(())
     }
 
-    /// What machines that may be taken away have to themselves is lost with them.
-    pub(super) fn check_survives_spot(
-        &self,
-        spot: SpotMachines,
-        homes: &[ClassLocation],
-    ) -> Result<(), SimulationError> {
+    /// How often machines may be taken away.
+    pub(super) fn check_spot(&self, spot: SpotMachines) -> Result<(), SimulationError> {
         let (often, back) = (spot.per_hour, spot.replaced.get());
         if !(0.0..=3600.0).contains(&often) || !(0.0..1e9).contains(&back) {
             return Err(SimulationError(format!(
                 "machines can't be taken away {often} times an hour and be back after {back} s"
             )));
         }
+        Ok(())
+    }
+
+    /// What a machine that is taken away has to itself is lost with it: what others need of a task,
+    /// and results that would come home at the end.
+    pub(crate) fn check_survives_loss(
+        &self,
+        homes: &[ClassLocation],
+    ) -> Result<(), SimulationError> {
         for (set, files) in self.workload.files.iter().enumerate() {
             let class = files.class.index();
             let row = &self.tiers[homes[class].row];
-            if row.reach == Reach::Node && self.made[set] && self.users.get(set).len() > 1 {
+            let is_result = files.until == DeletionPoint::End
+                && homes[class].comes == Some(WriteBackTrigger::End);
+            let is_needed = self.users.get(set).len() > 1 || is_result;
+            if row.reach == Reach::Node && self.made[set] && is_needed {
                 return Err(SimulationError(format!(
                     "files {:?} would be lost with a machine that is taken away: tier {:?} is its \
                      own; give them a shared home",

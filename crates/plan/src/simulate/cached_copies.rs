@@ -93,6 +93,18 @@ impl<F: FlowEngine, W: SimulationObserver> Simulation<'_, '_, F, W> {
         );
     }
 
+    /// A node is gone, and the copies that it had to itself with it.
+    pub(super) fn drop_copies_of_node(&mut self, node: u32) {
+        let own = |row: &usize| self.scene.tiers[*row].reach == Reach::Node;
+        let rows: Vec<usize> = (0..self.scene.tiers.len()).filter(own).chain([MEMORY]).collect();
+        for row in rows {
+            while let Some(key) = self.copies.any_copy_at((row, node)) {
+                self.drop_copy(key);
+            }
+        }
+        self.copies.forget_visits(node);
+    }
+
     /// Files are gone, and their copies with them.
     pub(super) fn drop_copies(&mut self, held: u32) {
         while let Some(key) = self.copies.any_copy_of(held) {

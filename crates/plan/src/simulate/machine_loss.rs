@@ -1,17 +1,25 @@
-//! A machine is taken away: the tasks on it begin again elsewhere, with all that they wrote.
+//! A machine is taken away: the tasks on it begin again, with all that they wrote, as soon as the
+//! engine has noticed. Files that live on tiers of its own do not outlive it, so nobody else may need
+//! them (`check_survives_loss`); what is on its way home from there at that moment arrives all the same.
 
 use super::sim::Simulation;
 use super::{RunningTask, SimulationEvent, SimulationObserver};
+use crate::interruptions::NodeChange;
 use crate::policies::Admission;
 use crate::prepared_problem::SimulationError;
 use crate::share::FlowEngine;
-use crate::spot::NodeChange;
 use forebay_model::Seconds;
 
 impl<F: FlowEngine, W: SimulationObserver> Simulation<'_, '_, F, W> {
+    /// When something happens next to a node, or somebody notices; infinity: never.
+    pub(super) fn next_interruption_time(&self) -> f64 {
+        self.interruptions.next_change_time().min(self.undetected.next_due_time())
+    }
+
     /// Does what happens to nodes by now.
     pub(super) fn apply_interruptions(&mut self) -> Result<(), SimulationError> {
-        while let Some(NodeChange { node, away, .. }) = self.spot.take_due_change(self.now) {
+        while let Some(change) = self.interruptions.take_due_change(self.now) {
+            let NodeChange { node, away, .. } = change;
             self.room.set_node_away(node, away);
             if !away {
                 continue;
@@ -25,6 +33,7 @@ impl<F: FlowEngine, W: SimulationObserver> Simulation<'_, '_, F, W> {
             for flow in &lost {
                 self.restart_task(*flow)?;
             }
+            self.drop_copies_of_node(node);
             let tasks = lost.len() as u32;
             self.attempts += lost.len();
             self.watch.on_event(Seconds(self.now), &SimulationEvent::Interrupted { node, tasks });
@@ -33,7 +42,17 @@ impl<F: FlowEngine, W: SimulationObserver> Simulation<'_, '_, F, W> {
                 return Err(SimulationError(why.to_owned()));
             }
         }
+        self.requeue_detected_tasks();
         Ok(())
+    }
+
+    /// The engine has noticed that these tasks are gone: they wait for a slot again.
+    fn requeue_detected_tasks(&mut self) {
+        while let Some(run) = self.undetected.take_noticed(self.now) {
+            let (_, task) = self.pipeline_and_task(run);
+            let kind = self.scene.workload.tasks[task as usize].kind;
+            self.waiting.requeue_task(kind.0, run, self.now);
+        }
     }
 
     fn restart_task(&mut self, flow: u32) -> Result<(), SimulationError> {
@@ -49,9 +68,11 @@ impl<F: FlowEngine, W: SimulationObserver> Simulation<'_, '_, F, W> {
         self.spare.push(flow);
         let outcome = &mut self.tasks[running.place as usize];
         outcome.ended = Seconds(self.now);
+        outcome.lost = true;
         let computed = running.compute.min(self.now - outcome.started.get());
         outcome.waited = Seconds(self.now - outcome.started.get() - computed);
-        self.waiting.enqueue_task(kind.0, running.run, self.now);
+        let noticed = self.now + self.interruptions.detection();
+        self.undetected.push_lost_task(noticed, running.run);
         Ok(())
     }
 

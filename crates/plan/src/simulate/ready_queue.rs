@@ -36,9 +36,21 @@ impl ReadyQueue {
 
     pub(super) fn enqueue_task(&mut self, kind: u32, run: u32, ready: f64) {
         let turn = self.next_turn(run);
+        self.insert_task(kind, QueuedTask { run, ready, turn });
+    }
+
+    /// A task that begins again stands behind all that wait by now: engines submit it anew.
+    pub(super) fn requeue_task(&mut self, kind: u32, run: u32, ready: f64) {
+        let last = self.queues.iter().filter_map(|queue| Some(queue.back()?.turn)).max();
+        let turn = self.next_turn(run).max(last.map_or(0, |last| last + 1));
+        self.insert_task(kind, QueuedTask { run, ready, turn });
+    }
+
+    fn insert_task(&mut self, kind: u32, task: QueuedTask) {
+        let QueuedTask { run, turn, .. } = task;
         let queue = &mut self.queues[kind as usize];
         let place = queue.partition_point(|waiter| waiter.turn < turn);
-        queue.insert(place, QueuedTask { run, ready, turn });
+        queue.insert(place, task);
         if place > 0 {
             return;
         }
@@ -98,11 +110,29 @@ mod tests {
         for (ready, run) in [2, 1, 0].into_iter().enumerate() {
             waiting.enqueue_task(u32::from(run == 1), run, ready as f64);
         }
+        drained(&mut waiting)
+    }
+
+    /// All that wait, as they are taken.
+    fn drained(waiting: &mut ReadyQueue) -> Vec<u32> {
         let mut taken = Vec::new();
         while let Some(next) = waiting.heads().iter().min_by_key(|head| head.turn).copied() {
             taken.push(waiting.dequeue_first(next.kind).expect("it has a head").run);
         }
         taken
+    }
+
+    #[test]
+    fn who_begins_again_stands_behind_all_that_wait() {
+        let task = Task { kind: TaskKindId(0), key: None, after: vec![], steps: vec![] };
+        let workload = Workload { tasks: vec![task; 4], ordered: true, ..Workload::default() };
+        let mut waiting = ReadyQueue::new(vec![false; 2], &workload, QueueOrder::Engine);
+        for run in [1, 2] {
+            waiting.enqueue_task(run % 2, run, 0.0);
+        }
+        waiting.requeue_task(0, 0, 5.0);
+        waiting.enqueue_task(1, 3, 6.0);
+        assert_eq!(drained(&mut waiting), [1, 2, 0, 3]);
     }
 
     #[test]

@@ -4,14 +4,15 @@ use super::cached_copies::CachedCopies;
 use super::node_slots::NodeSlots;
 use super::ready_queue::ReadyQueue;
 use super::tier_usage::TierUsage;
+use super::undetected_losses::UndetectedLosses;
 use super::write_back_queue::WriteBackQueue;
 use super::{HeldFiles, RunningTask, SimulationObserver, StepWork};
 use crate::choice::Choice;
+use crate::interruptions::Interruptions;
 use crate::outcome::{Outcome, TaskOutcome, TierOutcome};
 use crate::policies::Policy;
 use crate::prepared_problem::{PreparedProblem, ResolvedChoice, ResourceRates, StepCost};
 use crate::share::{FlowEngine, FlowShapes};
-use crate::spot::Interruptions;
 use forebay_model::{ByteCount, Seconds};
 
 /// A simulation that goes on.
@@ -46,7 +47,8 @@ pub(super) struct Simulation<'a, 's, F, W> {
     pub(super) copies: CachedCopies,
     /// When the first pipeline begins: copies that are made before take their time.
     pub(super) begin: f64,
-    pub(super) spot: Interruptions,
+    pub(super) interruptions: Interruptions,
+    pub(super) undetected: UndetectedLosses,
     /// How many tasks began again.
     pub(super) attempts: usize,
     pub(super) running: Vec<RunningTask>,
@@ -61,7 +63,7 @@ impl<'a, 's, F: FlowEngine, W: SimulationObserver> Simulation<'a, 's, F, W> {
         choice: &'a Choice,
         homes: ResolvedChoice,
         policy: &'static Policy,
-        (seed, watch): (u64, &'a mut W),
+        (interruptions, watch): (Interruptions, &'a mut W),
     ) -> Self {
         let pipelines = choice.pipelines as usize;
         let (tasks, sets) = (scene.workload.tasks.len(), scene.workload.files.len());
@@ -98,7 +100,8 @@ impl<'a, 's, F: FlowEngine, W: SimulationObserver> Simulation<'a, 's, F, W> {
             done: vec![false; tasks * pipelines],
             copies: CachedCopies::default(),
             begin: 0.0,
-            spot: Interruptions::new(choice.spot, choice.nodes, seed),
+            interruptions,
+            undetected: UndetectedLosses::default(),
             attempts: 0,
             running: Vec::new(),
             spare: Vec::new(),

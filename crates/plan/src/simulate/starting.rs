@@ -61,6 +61,7 @@ impl<F: FlowEngine, W: SimulationObserver> Simulation<'_, '_, F, W> {
             started: Seconds(self.now),
             ended: Seconds(self.now),
             waited: Seconds::ZERO,
+            lost: false,
         });
         let running =
             RunningTask { run: waiter.run, step: 0, node, place, live: true, compute: 0.0 };

@@ -81,7 +81,7 @@ fn peak(folder: &Path, jobs: &[PathBuf]) -> u64 {
     let opener = PartOpener::default();
     let parts = jobs.iter().map(|path| (path.clone(), opener.open(path)));
     let path = folder.join("joined");
-    let (writer, _) = RunWriter::join_runs(&path, parts, 0).expect("joined");
+    let (writer, _) = RunWriter::join_runs(&path, parts, &[]).expect("joined");
     drop(writer);
     let run = Run::open(&path).expect("readable");
     let work = learn_workload(&run).expect("learnt").workload;

@@ -5,6 +5,7 @@ mod copies;
 mod drain;
 mod engines;
 mod genomon;
+mod interruptions;
 mod joined_removals;
 mod laws;
 mod limits;

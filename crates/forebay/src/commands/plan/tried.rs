@@ -11,9 +11,6 @@ use crate::exit::CommandError;
 
 /// More kinds of tasks in the queue of low priority are not tried.
 const LOW_MAX: usize = 2;
-/// Until another machine works in place of one that was taken away: it is bought, starts, and
-/// mounts what it needs. Nobody publishes a figure.
-const REPLACED: Seconds = Seconds(120.0);
 
 impl PlanInputs {
     /// What is tried beside placements.
@@ -52,7 +49,7 @@ impl PlanInputs {
         let instance = self.site.nodes().and_then(|nodes| nodes.instance.as_ref());
         let sold = self.prices.spot.as_ref().zip(instance).map(|(spot, _)| SpotMachines {
             per_hour: spot.interrupted_per_month * 3600.0 / self.prices.month.get(),
-            replaced: REPLACED,
+            replaced: SpotMachines::USUALLY_REPLACED,
         });
         match (sold, args.spot, args.on_demand) {
             (Some(_), true, _) => Ok(vec![sold]),

@@ -251,14 +251,14 @@ fn a_file_is_gone_when_a_job_removes_it_that_has_not_opened_it() {
     let [makes, clears, reads] = [(makes, "1.run"), (clears, "2.run"), (reads, "3.run")]
         .map(|(part, name)| part.write(directory.path(), name));
     for order in [[&makes, &reads, &clears], [&makes, &clears, &reads]] {
-        let (run, _) = join(directory.path(), &order.map(Clone::clone), 0);
+        let (run, _) = join(directory.path(), &order.map(Clone::clone), &[]);
         assert_eq!(removals(&run), expected);
     }
     // A record of an older Forebay has no such table.
     rusqlite::Connection::open(&clears)
         .and_then(|old| old.execute_batch("DROP TABLE removals"))
         .expect("as it was");
-    let (run, report) = join(directory.path(), &[makes, clears, reads], 0);
+    let (run, report) = join(directory.path(), &[makes, clears, reads], &[]);
     assert_eq!(report.runs, 3);
     assert!(removals(&run).iter().all(|(_, gone)| gone.is_none()));
 }
@@ -273,7 +273,7 @@ fn a_removal_is_on_the_clock_of_its_node() {
     let clears = clears.open(1, "x1", 0, false).removed("x2", 500);
     let parts = [(makes, "1.run"), (clears, "2.run")]
         .map(|(part, name)| part.write(directory.path(), name));
-    let (run, _) = join(directory.path(), &parts, 0);
+    let (run, _) = join(directory.path(), &parts, &[]);
     let shift = run.nodes().expect("nodes")[1].clock_shift_us as u64;
     assert!(shift >= SECOND, "{shift}");
     assert_eq!(removals(&run)[1], ("x2".to_owned(), Some(2 * SECOND + 500 + shift)));

@@ -58,6 +58,17 @@ impl CachedCopies {
         self.all.range(first..).next().map(|(key, _)| *key).filter(|key| key.held == held)
     }
 
+    /// Some copy in this place.
+    pub(super) fn any_copy_at(&self, (row, place): (usize, u32)) -> Option<CopyKey> {
+        let (_, held) = *self.shelves.get(&(row, place))?.order.first()?;
+        Some(CopyKey { held, row, place })
+    }
+
+    /// This memory is another one: nothing was in it.
+    pub(super) fn forget_visits(&mut self, place: u32) {
+        self.met.retain(|key| key.place != place);
+    }
+
     pub(super) fn bytes_at(&self, at: (usize, u32)) -> u64 {
         self.shelves.get(&at).map_or(0, |shelf| shelf.bytes)
     }
