@@ -40,6 +40,7 @@ use forebay_os::forks::{block_signals, fork};
 pub use lasting_mount::{LastingMount, MountOptions, UnmountReport, mount_volume};
 pub use shared::LaunchError;
 use shared::{bind_peers, make_socket_pair, open_tiers, prepare_whole_folders, system_failure};
+pub use signals::HeldSignals;
 pub use unmount::{
     UnmountManner, UnmountOutcome, lasting_mounts, resolve_mount_point, unmount_volume,
 };
@@ -150,6 +151,8 @@ pub struct RunOutcome {
     /// Somebody did not want to wait until files were at home: how far they were, and the process
     /// that goes on.
     pub left: Option<(WriteBackProgress, u32)>,
+    /// Signals are held back until the caller has done what must not be cut short.
+    pub signals: HeldSignals,
 }
 
 /// Runs a command with its directories covered, and waits for it.

@@ -182,13 +182,14 @@ pub(crate) fn run(mut args: Args) -> Result<i32, CommandError> {
     })?;
     console::clear_passing_line();
     if let Some(record) = &record {
-        // What it prints is its own.
+        // What it prints is its own. Signals stay held back: a job that is cancelled has a record.
         outcome.run.iter().for_each(|run| jobs::hand_over_record(run, record));
         return match outcome.exit {
             Exit::Code(code) => Ok(code),
             signal @ Exit::Signal(_) => launch::exit_like(signal),
         };
     }
+    outcome.signals.release();
     for warning in &outcome.warnings {
         console::note(warning);
     }

@@ -105,6 +105,33 @@ fn jobs_of_all_kinds_are_recorded_where_they_run_and_joined() {
 }
 
 #[test]
+fn a_job_that_is_cancelled_has_a_record() {
+    let place = with_slurm();
+    // A scheduler signals processes one by one: the recorder's signal comes after the command's end,
+    // which is made sure of by holding the daemon. While that is held nothing here may open a file.
+    let script = r#"cat > cancelled.sh <<'JOB'
+#!/bin/bash
+seq 5 > before
+front=$PPID job=$$
+read -r children < /proc/$front/task/$front/children
+for child in $children; do
+    read -r name < /proc/$child/comm
+    [ $child = $job ] || [ $name = forebay-rescue ] || daemon=$child
+done
+mkfifo quiet; exec 3<> quiet 2> /dev/null
+{ while kill -0 $job; do read -r -t 0.02 <&3; done; kill -TERM $front; kill -CONT $daemon; } &
+kill -STOP $daemon; kill -KILL $job
+JOB
+sbatch cancelled.sh; echo $? > status"#;
+    let end = flow(&place, script);
+    end.code(0).says("2 run files of");
+    assert!(!end.stderr.contains("left no record"), "{}", end.stderr);
+    assert_eq!(place.read("status"), "137\n", "the job's own end");
+    let run = Run::open(&place.run).expect("readable");
+    assert!(run.tasks().expect("tasks").iter().any(|task| task.name == "seq"), "what it did");
+}
+
+#[test]
 fn a_job_that_can_not_be_recorded_runs_as_it_is() {
     let place = with_slurm();
     // A record can't be begun, a line is not understood, a script is for no shell.

@@ -35,9 +35,16 @@ impl Storage {
         let front = front.stderr(Stdio::null()).spawn().expect("started");
         wait_until("it is mounted", || place.all.join("storage/work").exists());
         let children = format!("/proc/{0}/task/{0}/children", front.id());
-        let children = std::fs::read_to_string(children).expect("children");
-        let mut pids = children.split_whitespace().map(|pid| pid.parse().expect("a number"));
-        let daemon = pids.find(|pid| name_of(*pid) != "forebay-rescue").expect("a daemon");
+        // The rescuer is called like the daemon until it gets to run.
+        let daemon = || {
+            let children = std::fs::read_to_string(&children).expect("children");
+            let pids = children.split_whitespace().map(|pid| pid.parse().expect("a number"));
+            let (rescuers, others): (Vec<i32>, Vec<i32>) =
+                pids.partition(|pid| name_of(*pid) == "forebay-rescue");
+            others.first().copied().filter(|_| !rescuers.is_empty())
+        };
+        wait_until("it has a rescuer and a daemon", || daemon().is_some());
+        let daemon = daemon().expect("a daemon");
         Storage { front: Some(front), daemon }
     }
 

@@ -173,3 +173,23 @@ fn whoever_was_stopped_when_the_command_ended_is_not_for_ever() {
         three.place.nothing_left();
     }
 }
+
+#[test]
+fn a_signal_that_comes_after_the_commands_end_does_not_end_the_run() {
+    let Some(place) = Place::with_fuse() else { return };
+    let three = Three::started(place, false);
+    // The front waits for the last word of its daemon.
+    three.stop(DAEMON);
+    three.send(COMMAND, Signal::KILL);
+    let command = format!("/proc/{}", three.pids[COMMAND]);
+    wait_until("the front has taken the command's end", || {
+        !std::path::Path::new(&command).exists()
+    });
+    [Signal::TERM, Signal::INT, Signal::USR1].into_iter().for_each(|s| three.send(FRONT, s));
+    three.go_on(DAEMON);
+    let Three { place, front, .. } = three;
+    let end = finish(front, PATIENCE);
+    let signal = std::os::unix::process::ExitStatusExt::signal(&end.status);
+    assert_eq!(signal, Some(Signal::KILL.as_raw()), "as the command ended\n{}", end.stderr);
+    place.nothing_left();
+}

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use super::signals::{reap_child, wait_for_signal};
+use super::signals::{HeldSignals, reap_child, wait_for_signal};
 use super::suspended::stop_with_command;
 use super::write_back_wait::{WriteBackWait, wait_for_last_word};
 use super::{
@@ -112,6 +112,7 @@ impl Launcher {
             daemon_lost,
             homecomings: Vec::new(),
             left: None,
+            signals: HeldSignals(self.signals),
         };
         match wait_for_last_word(&self.control, self.daemon, underway, hears) {
             WriteBackWait::Left(now) => {
@@ -137,7 +138,6 @@ impl Launcher {
             reap_within(self.daemon, LAST_STEPS);
             reap_within(self.rescuer, LAST_STEPS);
         }
-        self.signals.restore_for_command();
         outcome
     }
 

@@ -1,6 +1,30 @@
 //! Signals, which the front holds back and takes one by one, and ends of processes.
 
+use std::mem::MaybeUninit;
+
 use rustix::process::{Pid, Signal};
+
+use forebay_os::forks::SavedSignalMask;
+
+/// Signals that are still held back when a run has ended. A scheduler that cancels a job signals its
+/// processes one by one, so that one for the front may come a moment after the command's end: it must
+/// not take the front's last work away.
+#[derive(Debug)]
+pub struct HeldSignals(pub(super) SavedSignalMask);
+
+impl HeldSignals {
+    /// Lets signals through from now on. Those that came before were meant for the command.
+    pub fn release(&self) {
+        // SAFETY: a zeroed set and time are valid; the calls fill or read them.
+        unsafe {
+            let mut all = MaybeUninit::zeroed();
+            libc::sigfillset(all.as_mut_ptr());
+            let at_once: libc::timespec = std::mem::zeroed();
+            while libc::sigtimedwait(all.as_ptr(), std::ptr::null_mut(), &at_once) > 0 {}
+        }
+        self.0.restore_for_command();
+    }
+}
 
 pub(super) fn wait_for_signal() -> libc::siginfo_t {
     // SAFETY: a zeroed siginfo and a full set are valid; the call fills the former.
