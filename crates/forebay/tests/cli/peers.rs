@@ -287,8 +287,9 @@ fn a_node_that_only_asks_listens_nowhere() {
 fn attached_buckets_of_runs_are_shared_too() {
     let Some(nodes) = Nodes::with_fuse(2) else { return };
     nodes.mount(0);
-    let before = nodes.sent();
+    // How much that takes of the bucket is luck: the other node, home of some parts, is not there.
     nodes.read_together(&[0]);
+    let before = nodes.sent();
     let attach = ["attach", ".", "s3://ours/lab/v/refs", "refs"];
     done(&mut nodes.volume.forebay(&attach)).code(0);
     let list = nodes.list();
@@ -298,9 +299,9 @@ fn attached_buckets_of_runs_are_shared_too() {
     let end = done(&mut run);
     assert_eq!(end.code(0).text(), nodes.sum);
     end.says("came from peers");
-    // While the run was not there, its parts came from elsewhere.
+    // A part that the other node had is not asked of the bucket.
     let sent = nodes.sent() - before;
-    assert!(sent <= 2 * SIZE, "{sent}");
+    assert!(sent + 4 * MIB < SIZE, "{sent}");
     let run = std::fs::read(&nodes.volume.place.run).expect("a run file");
     let holds = |text: &str| run.windows(text.len()).any(|some| some == text.as_bytes());
     assert!(!holds(TOKEN), "the run file has no secret");
