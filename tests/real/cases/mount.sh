@@ -142,5 +142,8 @@ if [ "$WHO" = root ]; then
     setpriv --reuid daemon --clear-groups cat at/file 2> /dev/null && fail "--allow-root lets all in"
     as_user "$FOREBAY" unmount at || fail "unmount"
     umount /etc/fuse.conf
-    if mountpoint -q /dev/fuse; then umount /dev/fuse "$WORK/dev"; fi
+    if mountpoint -q /dev/fuse; then
+        # A daemon has the device until its process is gone, a moment after its mount.
+        wait_for 5 umount /dev/fuse && umount "$WORK/dev" || fail "somebody keeps /dev/fuse"
+    fi
 fi

@@ -458,10 +458,13 @@ fn a_peer_that_is_gone_costs_once_and_the_next_in_rank_takes_its_place() {
             scope.spawn(move || assert_reads(node, object));
         }
     });
-    for node in rest {
-        let status = node.group.status();
-        assert_eq!(status.away.len(), 1, "{status:?}");
-        assert!(status.away[0].contains("can't be reached"), "{status:?}");
+    // Who is behind may find all that it would ask of that peer in its own store: the other, which had
+    // asked already, had it from there.
+    let away: Vec<_> = rest.iter().map(|node| node.group.status().away).collect();
+    assert!(away.iter().any(|away| !away.is_empty()), "{away:?}");
+    for away in away {
+        assert!(away.len() <= 1, "{away:?}");
+        assert!(away.iter().all(|peer| peer.contains("can't be reached")), "{away:?}");
     }
     // What was asked of the peer before each knew came from the bucket itself.
     let most = object.size() + 2 * 2 * PART;
