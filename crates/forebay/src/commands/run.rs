@@ -189,7 +189,7 @@ pub(crate) fn run(mut args: Args) -> Result<i32, CommandError> {
             signal @ Exit::Signal(_) => launch::exit_like(signal),
         };
     }
-    outcome.signals.release();
+    outcome.signals.discard_and_unblock();
     for warning in &outcome.warnings {
         console::note(warning);
     }

@@ -13,8 +13,8 @@ use forebay_os::forks::SavedSignalMask;
 pub struct HeldSignals(pub(super) SavedSignalMask);
 
 impl HeldSignals {
-    /// Lets signals through from now on. Those that came before were meant for the command.
-    pub fn release(&self) {
+    /// Forgets those that have come, which were meant for the command, and lets others through.
+    pub fn discard_and_unblock(&self) {
         // SAFETY: a zeroed set and time are valid; the calls fill or read them.
         unsafe {
             let mut all = MaybeUninit::zeroed();
